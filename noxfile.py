@@ -20,9 +20,6 @@ import nox
 
 PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 
-# The oldest and the newest that pyproject.toml allows, see ``bansac.compiled.numba_private``.
-NUMBAS = ["0.61", "0.68"]
-
 LOCK = "requirements/dev.lock"
 
 # The packages of the kernels. Their tests also run without compilation.
@@ -42,9 +39,9 @@ nox.options.sessions = ["lint", "tests", "slow", "interpreted", "bench", "docs"]
 nox.options.error_on_missing_interpreters = False
 
 
-def prepare(session: nox.Session, *requirements: str) -> dict[str, str]:
+def prepare(session: nox.Session) -> dict[str, str]:
     """Install this tree, and return the environment in which it is what ``import bansac`` finds."""
-    session.install("-e", ".[dev]", *requirements)
+    session.install("-e", ".[dev]")
     cache = os.environ.get("NUMBA_CACHE_DIR")
     if cache is None:
         cache = str(Path(session.create_tmp(), "numba"))
@@ -72,14 +69,6 @@ def tests(session: nox.Session) -> None:
 def slow(session: nox.Session) -> None:
     """Run the tests that are marked as slow, which ``tests`` leaves out."""
     session.run("pytest", "-m", "slow", "-n", "2", "--dist", "loadfile", *session.posargs, env=prepare(session))
-
-
-@nox.session
-@nox.parametrize("version", NUMBAS, ids=NUMBAS)
-def numba(session: nox.Session, version: str) -> None:
-    """Run the tests and the doctests with the oldest and with the newest version of Numba."""
-    environment = prepare(session, f"numba=={version}.*")
-    session.run("pytest", "-n", "2", "--dist", "loadfile", *session.posargs, env=environment)
 
 
 @nox.session(python=PYTHONS[0])
@@ -129,7 +118,7 @@ def bench(session: nox.Session) -> None:
     environment = prepare(session)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        session.run("python", "-m", "tests.lab.evaluation.sets", str(work / "sets"), env=environment)
+        session.run("python", "-m", "tests.lab.pair_sets", str(work / "sets"), env=environment)
         for model, sets in (("E", "poses"), ("H", "homographies")):
             report = work / f"{model}.json"
             arguments = [str(work / "sets" / sets), "--model", model, "--methods", METHODS, "--out", str(report)]

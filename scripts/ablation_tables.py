@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from reproduction.evidence import bench, lines, number, share
+from bansac.lab.reports import bench, lines, number, share
 
 
 def ablation() -> str:

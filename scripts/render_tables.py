@@ -1,64 +1,20 @@
-"""Render the tables of the documentation from the reports in ``benchmarks`` and the fields of ``bansac.Options``.
-
-    python scripts/render_tables.py           # write the pages
-    python scripts/render_tables.py --check   # return 1 if a page differs from its reports
-    python scripts/render_tables.py --stamp   # write into new reports which commit has stored them, then the pages
-
-A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``, and ``TABLES`` has its function. The line below it
-says when its reports were measured, and which commits stored them. A figure of the text stands between
-``<!-- figure: NAME -->`` and ``<!-- end -->``, and ``FIGURES`` has its function. The tables of ``docs/reproduction.md``
-are made in ``reproduction``, those of ``docs/ablation.md`` in ``ablation_tables``, those of ``docs/performance.md`` in
-``speed_tables``, those of ``docs/many-pairs.md`` in ``scaling_tables``, those of
-``docs/reliability.md`` in ``reliability_tables``, beside this file.
-"""
+"""The tables and figures that are not yet in the laboratory; ``bansac.lab.pages`` renders them with its own."""
 
 from __future__ import annotations
 
-import argparse
-import dataclasses
 import math
-import re
 import statistics
-import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from ablation_tables import TABLES as ABLATION
-from reliability_tables import TABLES as RELIABILITY
-from reproduction import evidence
-from reproduction.claims import claims, verdicts
-from reproduction.evidence import ROOT, bench, lines, share
-from reproduction.tables import TABLES as EXPERIMENTS
 from scaling_tables import TABLES as SCALING
 from speed_tables import TABLES as SPEED
 
-from bansac.engine.option_fields import type_in_words
-from bansac.engine.options import Options
-from bansac.lab.evaluation.tables import format_number
+from bansac.lab import pages
 from bansac.lab.peers.methods import METHODS
-
-PAGES = (
-    "docs/results.md",
-    "docs/reproduction.md",
-    "docs/reproduction-appendix.md",
-    "docs/calibration.md",
-    "docs/choosing.md",
-    "docs/cameras.md",
-    "docs/focal_lengths.md",
-    "docs/ablation.md",
-    "docs/many-pairs.md",
-    "docs/colmap.md",
-    "docs/multiple.md",
-    "docs/installation.md",
-    "docs/video.md",
-    "docs/performance.md",
-    "docs/reliability.md",
-    "docs/quick-start.md",
-    "docs/gallery.md",
-    "README.md",
-)
-
-MARKED = re.compile(r"<!-- (table|figure): (\S+) -->(.*?)<!-- end -->", re.DOTALL)
+from bansac.lab.tables import format_number
+from bansac.lab.reports import bench, lines, report_path, share
 
 # Names of the methods in the tables, in the order of their rows. A table has the methods of its report; those that are
 # not listed here come last, by their own names.
@@ -187,9 +143,9 @@ def best_thresholds() -> str:
 
 def over_time(name: str) -> str:
     """Return accuracy within given times, and the chart, of a report of ``bansac bench --budgets``."""
-    if not (evidence.ROOT / "benchmarks" / f"{name}.json").exists():
+    if not report_path(name).exists():
         return "Not measured yet.\n"
-    from bansac.lab.evaluation.budgets import ACCURACY, TIMES, best_within
+    from bansac.lab.measurements.budgets import ACCURACY, TIMES, best_within
 
     document = bench(name)
     curves, accuracy = document["mean"], ACCURACY[document["protocol"]["kind"]]
@@ -309,34 +265,6 @@ def family_calibration() -> str:
     names = dict.fromkeys(name for families in kinds.values() for name in families)
     rows = [[name, *(cell(found.get(name)) for found in kinds.values())] for name in names]
     return lines(["family", *kinds], rows)
-
-
-def confidence() -> str:
-    """Return the table of the shares of runs that find the best model; bold if below the confidence."""
-    data = bench("confidence")["data"]
-
-    def one(asked: str, found: Mapping[str, Any]) -> str:
-        text = share(found["found"] / found["runs"])
-        return f"**{text}**" if found["interval"][1] < float(asked) else text
-
-    def cell(kind: str, model: str, method: str) -> str:
-        return "/".join(one(*item) for item in data[kind][model].get(method, {}).items()) or "-"
-
-    models = list(data["two models"])
-    names = dict.fromkeys(name for found in data.values() for name in found[models[0]])
-    asked = "/".join(key.removeprefix("0") for key in data["two models"][models[0]]["default"])
-    groups = {"two models": f" {asked}", "noise": ", noise"}
-    columns = [(kind, model, f"{model}{suffix}") for kind, suffix in groups.items() for model in models]
-    rows = [[name, *(cell(kind, model, name) for kind, model, _ in columns)] for name in names]
-    return lines(["method", *(title for *_, title in columns)], rows)
-
-
-def lowest_of_one_model() -> str:
-    """Return the smallest share of runs that find a single model at a confidence of .5."""
-    found = bench("confidence")["data"]["one model"].values()
-    return share(
-        min(cell["found"] / cell["runs"] for model in found for cells in model.values() for cell in cells.values())
-    )
 
 
 def configurations() -> str:
@@ -619,34 +547,6 @@ def _spread(figures: dict[str, float], key: str, digits: int, factor: float = 1.
     return f"{factor * figures[key]:.{digits}f} ± {factor * figures[f'{key}_spread']:.{digits}f}"
 
 
-def colmap_kills() -> str:
-    """Return the table of the runs of COLMAP's verification that were killed."""
-    report = bench("colmap_kills")
-    after = ", ".join(map(str, report["pairs after each kill"]))
-    rows = [
-        ["runs killed", str(report["kills"])],
-        [f"pairs done after each, of {report['pairs']}", after],
-        ["file valid each time", "yes" if report["valid"] else "no"],
-        ["geometries those of the undisturbed run", "yes" if report["as undisturbed"] else "no"],
-    ]
-    return lines(["what", "found"], rows)
-
-
-def options() -> str:
-    """Return the tables of the options, one a group, from the fields of ``Options``."""
-    tables = []
-    fields = dataclasses.fields(Options)
-    for group in dict.fromkeys(field.metadata["group"] for field in fields):
-        rows = (
-            [f"`{field.name}`", f"`{field.default!r}`".replace("'", '"'), type_in_words(field), field.metadata["help"]]
-            for field in fields
-            if field.metadata["group"] == group
-        )
-        escaped = ([cell.replace("``", "`").replace("|", "\\|") for cell in row] for row in rows)
-        tables.append(f"{group.capitalize()}:\n\n{lines(['option', 'default', 'values', 'what it is'], escaped)}")
-    return "\n".join(tables)
-
-
 def stored(name: str, table: str) -> str:
     """Return a table as its report has it; the rows of a section begin with its title."""
     document = bench(name)["tables"][table]
@@ -682,6 +582,21 @@ def posebench(problem: str) -> str:
     return lines(["method", *columns], ([method, *(mean(method, column) for column in columns)] for method in methods))
 
 
+def misleading_scenes() -> str:
+    """Return the successes on scenes without a model, and those of right models on scenes with one."""
+    report = bench("honesty_scenes")
+    without, rows = report["families without a model"], []
+    wrong = sum(without.values())
+    rows.append(
+        ["families without a model", str(len(without)), f"{report['runs'] * len(without):,}", "-", f"{wrong:,}"]
+    )
+    for part, title in (("families", "families with a model"), ("power", "scattered matches and points")):
+        cells = report[part].values()
+        runs, right, success = (sum(cell[key] for cell in cells) for key in ("runs", "right", "success"))
+        rows.append([title, str(len(cells)), f"{runs:,}", f"{right:,}", f"{success:,}"])
+    return lines(["scenes", "cells", "runs", "right models", "success"], rows)
+
+
 # Name of a table -> its text.
 TABLES: dict[str, Callable[[], str]] = {
     "essential": lambda: comparison("E", POSE_COLUMNS),
@@ -715,7 +630,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "wheel": wheel,
     "calibration": calibration,
     "family-calibration": family_calibration,
-    "confidence": confidence,
     "configurations": configurations,
     "real-configurations": real_configurations,
     "planar-motions": planar_motions,
@@ -725,14 +639,9 @@ TABLES: dict[str, Callable[[], str]] = {
     "thresholds-exact_warp": lambda: thresholds("exact_warp"),
     "thresholds-H": lambda: thresholds("H"),
     "presets": presets,
-    "options": options,
     "colmap": colmap,
-    "colmap-kills": colmap_kills,
-    "claims": claims,
-    "verdicts": verdicts,
     **ABLATION,
-    **EXPERIMENTS,
-    **RELIABILITY,
+    "misleading-scenes": misleading_scenes,
     **SCALING,
     **SPEED,
 }
@@ -797,26 +706,16 @@ def unrelated_successes() -> str:
     return f"{sum(int(count) for count, _ in found)} of {sum(int(runs) for _, runs in found)}"
 
 
-def gallery_time(name: str) -> str:
-    """Return the time of an estimate of the gallery."""
-    return f"{evidence.number(1e3 * bench('gallery')['seconds'][name])} ms"
-
-
 # Name of a figure in the text -> the figure.
 FIGURES: dict[str, Callable[[], str]] = {
     "hard-E": lambda: few_inliers("E"),
     "hard-F": lambda: few_inliers("F"),
     "hard-unrelated": unrelated_successes,
     "first-call": first_call,
-    "confidence-one-model": lowest_of_one_model,
     "colmap-fountain": lambda: colmap_centres("fountain-P11"),
     "colmap-herz": lambda: colmap_centres("Herz-Jesus-P8"),
     "colmap-inliers": lambda: colmap_inliers("COLMAP"),
     "bansac-inliers": lambda: colmap_inliers("bansac"),
-    "gallery-panorama": lambda: gallery_time("panorama"),
-    "gallery-stereo": lambda: gallery_time("stereo"),
-    "gallery-circles": lambda: gallery_time("circles"),
-    "gallery-planes": lambda: gallery_time("planes"),
     "numba-in-command": numba_in_command,
     "wheel-bits": wheel_bits,
     "wheel-ratios": wheel_ratios,
@@ -825,63 +724,8 @@ FIGURES: dict[str, Callable[[], str]] = {
 }
 
 
-def render(text: str) -> str:
-    """Return a page with its tables and figures as the reports have them.
-
-    Raises
-    ------
-    ValueError
-        If the page has a table that is not in ``TABLES``, or a figure that is not in ``FIGURES``.
-    """
-
-    def replace(match: re.Match[str]) -> str:
-        kind, name = match[1], match[2]
-        known = TABLES if kind == "table" else FIGURES
-        if name not in known:
-            raise ValueError(f"unknown {kind} {name!r}; the {kind}s are {', '.join(known)}")
-        evidence.used.clear()
-        found = known[name]()
-        if kind == "table":
-            found = f"\n\n{found}{evidence.sources(evidence.used)}\n"
-        return f"<!-- {kind}: {name} -->{found}<!-- end -->"
-
-    return MARKED.sub(replace, text)
-
-
-def stamp() -> None:
-    """Write ``stored_in_commit``, the last commit of the file, into the reports that do not have it."""
-    folder = evidence.ROOT / "benchmarks"
-    for path in sorted([*folder.glob("*.json"), *folder.glob("experiments/*/run.json")]):
-        text = path.read_text(encoding="utf-8")
-        call = ["git", "log", "-1", "--format=%h", "--", str(path)]
-        commit = subprocess.run(call, cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
-        if commit and "stored_in_commit" not in text:
-            text = re.sub(r'^(\s*)("date": )', rf'\1"stored_in_commit": "{commit}",\n\1\2', text, count=1, flags=re.M)
-            path.write_text(text, encoding="utf-8")
-
-
-def main() -> int:
-    """Render every page, or return 1 if one is not current."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--check", action="store_true", help="write nothing; return 1 if a page is not current")
-    parser.add_argument("--stamp", action="store_true", help="first write into new reports which commit stored them")
-    arguments = parser.parse_args()
-    check = arguments.check
-    if arguments.stamp:
-        stamp()
-    stale = False
-    for page in PAGES:
-        path = ROOT / page
-        text = path.read_text(encoding="utf-8")
-        rendered = render(text)
-        if rendered == text:
-            continue
-        stale = True
-        print(f"{page}: {'not current, run python scripts/render_tables.py' if check else 'rendered'}")
-        if not check:
-            path.write_text(rendered, encoding="utf-8")
-    return int(check and stale)
-
+EVERYTHING = pages.parts() | TABLES | FIGURES
+pages.parts = lambda: EVERYTHING
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(pages.main())

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from reproduction.evidence import bench, lines, number
+from bansac.lab.reports import bench, lines, number
 
 PAIRS = 10_000_000
 CORES = 100

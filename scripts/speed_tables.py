@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import functools
 
-from reproduction.evidence import ROOT, bench, lines
-
-from bansac.lab.evaluation.render import to_markdown
-from bansac.lab.evaluation.speed.tables import TABLES as SPEED
+from bansac.lab.render import to_markdown
+from bansac.lab.measurements.speed.tables import TABLES as SPEED
+from bansac.lab.reports import bench, lines, report_path
 
 
 def speed(name: str, report: str = "speed") -> str:
@@ -30,7 +29,7 @@ def machines() -> str:
 
 def many() -> str:
     """Return the pairs a second with one and several workers, and the peak memory."""
-    if not (ROOT / "benchmarks" / "many.json").exists():
+    if not report_path("many").exists():
         return "Not measured yet.\n"
     document = bench("many")
     rows = []

@@ -1,20 +1,18 @@
-"""The documentation is current: its tables are those of the reports, its links and file names exist."""
+"""The documentation is current: its links and file names exist, its times are those of reports."""
 
 from __future__ import annotations
 
-import json
 import re
 import tomllib
 from pathlib import Path
 
 import draw_gallery
 import pytest
-import render_tables
 import site_figures
 import site_pages
-from reproduction import evidence
 
 import bansac
+from bansac.lab import pages, reports
 from bansac.problems.estimators import ESTIMATORS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,7 +25,6 @@ ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 PACKAGES = [
     "cli",
     "lab",
-    "lab.evaluation",
     "lab.experiments",
     "lab.metrics",
     "lab.peers",
@@ -46,36 +43,6 @@ PACKAGES = [
 ]
 
 
-@pytest.mark.parametrize("page", render_tables.PAGES)
-def test_the_tables_are_those_of_the_reports(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    assert render_tables.render(text) == text, "run python scripts/render_tables.py"
-
-
-def test_every_table_stands_on_a_page() -> None:
-    text = "".join((ROOT / page).read_text(encoding="utf-8") for page in render_tables.PAGES)
-    assert sorted(re.findall(r"<!-- table: (\S+) -->", text)) == sorted(render_tables.TABLES)
-    figures = re.findall(r"<!-- figure: (\S+) -->", text)
-    assert set(figures) == set(render_tables.FIGURES)
-    assert text.count("<!-- end -->") == len(render_tables.TABLES) + len(figures)
-
-
-@pytest.mark.parametrize("page", render_tables.PAGES)
-def test_no_line_begins_with_a_figure(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    assert not re.search(r"^ *<!-- figure", text, re.MULTILINE), "Markdown begins a paragraph there"
-
-
-@pytest.mark.parametrize("page", render_tables.PAGES)
-def test_every_table_says_when_it_was_measured(page: str) -> None:
-    for kind, name, text in render_tables.MARKED.findall((ROOT / page).read_text(encoding="utf-8")):
-        measured = re.search(r"^Measured: .* on 20\d\d-\d\d-\d\d.*, stored in commits? .*\.$", text, re.MULTILINE)
-        if kind == "table":
-            evidence.used.clear()
-            render_tables.TABLES[name]()
-            assert measured or not evidence.used, name
-
-
 def guide() -> list[str]:
     """Return the pages for users: the README and the guide of the site."""
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("  - Guide:")[2].partition("\n  - ")[0]
@@ -84,7 +51,7 @@ def guide() -> list[str]:
 
 def measured_times(text: str) -> list[str]:
     """Return the times in the prose of a page that no report renders."""
-    prose = re.sub(r"^```.*?^```$", "", render_tables.MARKED.sub("", text), flags=re.MULTILINE | re.DOTALL)
+    prose = re.sub(r"^```.*?^```$", "", pages.MARKED.sub("", text), flags=re.MULTILINE | re.DOTALL)
     return re.findall(r"\d[\d.,]* ?(?:[mnµu]?s|seconds|minutes|hours)\b", prose)
 
 
@@ -103,45 +70,10 @@ def test_a_time_that_is_not_of_a_report_is_noticed() -> None:
 @pytest.mark.parametrize("page", guide())
 def test_a_page_for_users_has_times_of_one_age(page: str) -> None:
     days = {}
-    for kind, name, text in render_tables.MARKED.findall((ROOT / page).read_text(encoding="utf-8")):
+    for kind, name, text in pages.MARKED.findall((ROOT / page).read_text(encoding="utf-8")):
         if kind == "table" and re.search(r"\d ms\b", text):
             days[name] = set(re.findall(r" on (20\d\d-\d\d-\d\d)", text))
     assert len(set().union(*days.values())) <= 1, days
-
-
-@pytest.mark.parametrize("page", render_tables.PAGES)
-def test_a_figure_that_is_not_the_report_s_is_noticed(page: str) -> None:
-    text = (ROOT / page).read_text(encoding="utf-8")
-    table = next(render_tables.MARKED.finditer(text))
-    figures = table[3].partition("Measured:")[0]
-    last = max(match.end() for match in re.finditer(r"\d", figures))
-    at = table.start(3) + last - 1
-    other = "7" if text[at] != "7" else "8"
-    assert render_tables.render(text[:at] + other + text[at + 1 :]) == text
-
-
-def test_an_unknown_table_or_figure_is_named() -> None:
-    with pytest.raises(ValueError, match="unknown table 'waiting'; the tables are essential, "):
-        render_tables.render("<!-- table: waiting -->\n\n| a |\n\n<!-- end -->")
-    with pytest.raises(ValueError, match="unknown figure 'a'; the figures are hard-E, "):
-        render_tables.render("<!-- figure: a -->1<!-- end -->")
-
-
-def test_accuracy_over_time_is_the_best_within_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(render_tables.evidence, "ROOT", tmp_path)
-    assert render_tables.over_time("H_time") == "Not measured yet.\n"
-    points = [{"mAA@10": 0.25, "ms_mean": 0.75}, {"mAA@10": 0.5, "ms_mean": 7.0}, {"mAA@10": 0.125, "ms_mean": 1.5}]
-    curves = {"someone@2.5": points, "default": [{"mAA@10": 1.0, "ms_mean": 60.0}]}
-    report = {"protocol": {"kind": "H"}, "mean": curves}
-    (tmp_path / "benchmarks").mkdir()
-    (tmp_path / "benchmarks" / "H_time.json").write_text(json.dumps(report), encoding="utf-8")
-    evidence.load.cache_clear()
-    head, _, *rows, blank, chart = render_tables.over_time("H_time").splitlines()
-    assert head == "| mAA@10 within | 0.5 ms | 1 ms | 2 ms | 5 ms | 10 ms | 20 ms | 50 ms | 100 ms |"
-    assert rows[0] == "| default | - | - | - | - | - | - | - | 1.00 |"
-    assert rows[1] == "| someone, threshold 2.5 | - | .250 | .250 | .250 | .500 | .500 | .500 | .500 |"
-    assert (blank, chart.endswith("(../benchmarks/H_time.png)")) == ("", True)
-    evidence.load.cache_clear()
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -230,7 +162,7 @@ def test_the_figures_of_how_it_works_are_drawn() -> None:
 
 def test_the_pictures_and_times_of_the_gallery_are_those_of_its_sections() -> None:
     names = [name for name, _ in draw_gallery.sections((ROOT / "docs" / "gallery.md").read_text(encoding="utf-8"))]
-    assert sorted(names) == sorted(evidence.bench("gallery")["seconds"])
+    assert sorted(names) == sorted(reports.bench("gallery")["seconds"])
     for name in names:
-        assert f"gallery-{name}" in render_tables.FIGURES
+        assert f"gallery-{name}" in pages.parts()
         assert (ROOT / "docs" / "images" / f"gallery_{name}.jpg").stat().st_size <= 60_000

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import os
 import textwrap
@@ -15,7 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.engine.trace import Trace
 from bansac.matches.storage import as_array, read_fields, to_plain, write_fields
-from bansac.maths.validate import as_points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,15 +24,25 @@ if TYPE_CHECKING:
 
 __all__ = ["AbsolutePose", "MultipleResult", "RelativePose", "Result", "Trace"]
 
+_Array = NDArray[np.float64]
+
 _AS_THEY_ARE = frozenset({bool, int, float, str, type(None), functools.partial})
 
 
 class _Motion(NamedTuple):
-    R: NDArray[np.float64]
-    t: NDArray[np.float64]
+    R: _Array
+    t: _Array
 
 
-class RelativePose(_Motion):
+class _Pose(_Motion):
+    """A motion whose camera matrices, if any, are attributes and no items of the tuple."""
+
+    def _asdict(self) -> dict[str, Any]:
+        """Return R and t, and the camera matrices if there are any."""
+        return super()._asdict() | {name: K for name, K in vars(self).items() if K is not None}
+
+
+class RelativePose(_Pose):
     """Motion from the first camera to the second: ``x2 = R @ x1 + t``; unpacks as ``R, t``.
 
     Attributes
@@ -47,28 +55,17 @@ class RelativePose(_Motion):
         Camera matrices, if focal lengths were estimated; else None.
     """
 
-    K1: NDArray[np.float64] | None
-    K2: NDArray[np.float64] | None
+    K1: _Array | None
+    K2: _Array | None
 
-    def __new__(
-        cls,
-        R: NDArray[np.float64],
-        t: NDArray[np.float64],
-        K1: NDArray[np.float64] | None = None,
-        K2: NDArray[np.float64] | None = None,
-    ) -> Self:
-        """Make a pose; the camera matrices are no items of the tuple."""
+    def __new__(cls, R: _Array, t: _Array, K1: _Array | None = None, K2: _Array | None = None) -> Self:
+        """Make a pose."""
         pose = super().__new__(cls, R, t)
         pose.K1, pose.K2 = K1, K2
         return pose
 
-    def _asdict(self) -> dict[str, Any]:
-        """Return R and t, and the camera matrices if there are any."""
-        matrices = {"K1": self.K1, "K2": self.K2}
-        return super()._asdict() | {name: K for name, K in matrices.items() if K is not None}
 
-
-class AbsolutePose(_Motion):
+class AbsolutePose(_Pose):
     """Pose of a camera: a 3D point ``X`` has the camera coordinates ``R @ X + t``; unpacks as ``R, t``.
 
     Attributes
@@ -81,23 +78,19 @@ class AbsolutePose(_Motion):
         Camera matrix, if the focal length was estimated; else None.
     """
 
-    K: NDArray[np.float64] | None
+    K: _Array | None
 
-    def __new__(cls, R: NDArray[np.float64], t: NDArray[np.float64], K: NDArray[np.float64] | None = None) -> Self:
-        """Make a pose; the camera matrix is no item of the tuple."""
+    def __new__(cls, R: _Array, t: _Array, K: _Array | None = None) -> Self:
+        """Make a pose."""
         pose = super().__new__(cls, R, t)
         pose.K = K
         return pose
-
-    def _asdict(self) -> dict[str, Any]:
-        """Return R and t, and the camera matrix if there is one."""
-        return super()._asdict() | ({} if self.K is None else {"K": self.K})
 
 
 _POSES = {pose.__name__: pose for pose in (RelativePose, AbsolutePose)}
 
 
-@dataclass(frozen=True, eq=False, repr=False, init=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """Result of a robust estimation; unpacks as ``model, inliers``.
 
@@ -178,40 +171,9 @@ class Result:
     trace: Trace | None = None
     configuration: str | None = None
 
-    def __init__(
-        self,
-        model: Any,
-        inliers: NDArray[np.bool_],
-        residuals: NDArray[np.float64],
-        probabilities: Any,
-        beliefs: NDArray[np.float64] | None,
-        score: float,
-        threshold: float,
-        iterations: int,
-        models_tested: int,
-        restarts: int,
-        stop_reason: str,
-        success: bool,
-        message: str,
-        seed: int,
-        seconds: float,
-        loading_seconds: float,
-        trace: Trace | None = None,
-        configuration: str | None = None,
-    ) -> None:
-        """Set the fields; arrays become read-only and NumPy scalars Python numbers.
-
-        ``probabilities`` may be a function, which is called on first access. The constructor generated for a frozen
-        dataclass is slower, because it sets the fields one by one.
-        """
+    def __post_init__(self) -> None:
+        """Make arrays read-only and NumPy scalars Python numbers; a function as ``probabilities`` waits for access."""
         fields = self.__dict__
-        fields.update(
-            model=model, inliers=inliers, residuals=residuals, probabilities=probabilities,
-            beliefs=beliefs, score=score, threshold=threshold, iterations=iterations,
-            models_tested=models_tested, restarts=restarts, stop_reason=stop_reason, success=success,
-            message=message, seed=seed, seconds=seconds, loading_seconds=loading_seconds, trace=trace,
-            configuration=configuration,
-        )  # fmt: skip
         for name, value in fields.items():
             if type(value) not in _AS_THEY_ARE:
                 fields[name] = _frozen(value)
@@ -230,7 +192,7 @@ class Result:
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields, for copies and pickles."""
-        return {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Set the fields of a copy; its arrays are read-only, too."""
@@ -286,9 +248,10 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Summarise the result as a table and a histogram of the residuals, for notebooks."""
-        from bansac.plotting.report import residual_histogram, summary_table
+        from bansac.plotting.report import Run, html_table, residual_histogram, summary_words
 
-        return summary_table(self) + residual_histogram(self)
+        run = Run.of(self)
+        return html_table(summary_words(run)) + residual_histogram(run)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as JSON types, for ``json.dumps``.
@@ -356,16 +319,17 @@ class Result:
         >>> again.num_inliers
         30
         """
-        found = read_fields(path)
-        if missing := {field.name for field in dataclasses.fields(cls)} ^ found.keys():
-            raise ValueError(f"{path} holds no result: it lacks, or has besides, {', '.join(sorted(missing))}")
+        fields = read_fields(path)
+        if other := cls.__dataclass_fields__.keys() ^ fields.keys():
+            raise ValueError(f"{path} holds no result: it lacks, or has besides, {', '.join(sorted(other))}")
         try:
-            return cls(**{name: _loaded(name, value) for name, value in found.items()})
+            return cls(**{name: _loaded(name, value) for name, value in fields.items()})
         except (TypeError, ValueError, AttributeError, KeyError, OverflowError) as error:
             raise ValueError(f"{path} holds no result: {error}") from None
 
     def _fields(self) -> dict[str, Any]:
-        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
+        """Return the fields for a file."""
+        fields = self.__getstate__()
         if isinstance(self.model, AbsolutePose):
             fields["model"] = self.model._asdict() | {"type": "AbsolutePose"}
         return fields | {"trace": None if self.trace is None else vars(self.trace)}
@@ -464,8 +428,8 @@ class Result:
         """
         from bansac.plotting import plot_matches
 
-        options: dict[str, Any] = {"max_matches": max_matches, "seed": seed, "title": title, "ax": ax}
-        return plot_matches(image1, image2, x1, x2, self.probabilities, inliers=self.inliers, **options)
+        shown: dict[str, Any] = {"max_matches": max_matches, "seed": seed, "title": title, "ax": ax}
+        return plot_matches(image1, image2, x1, x2, self.probabilities, inliers=self.inliers, **shown)
 
     def report(
         self,
@@ -519,10 +483,10 @@ class Result:
         ...     "success" in page.read_text()
         True
         """
-        from bansac.plotting.report import write_report
+        from bansac.plotting.report import Run, write_report
 
-        options: dict[str, Any] = {"trace": trace, "settings": settings, "title": title}
-        write_report(self, path, x1, x2, image1=image1, image2=image2, **options)
+        run = Run.of(self) if trace is None else Run.of(self)._replace(trace=trace)
+        write_report(run, path, (x1, x2), (image1, image2), settings or {}, title)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -601,20 +565,9 @@ class MultipleResult:
         ImportError
             If Matplotlib is not installed.
         """
-        from bansac.plotting.layout import FAINT_COLOR, WIDTH, new_figure, place
+        from bansac.plotting.data import plot_labels
 
-        data = as_points("points", points, 2)
-        if len(data) != len(self.labels):
-            raise ValueError(f"points must be the {len(self.labels)} points of the result, got {len(data)}")
-        if ax is None:
-            ax = place(new_figure(WIDTH, WIDTH), 0.0, 0.0, WIDTH, WIDTH)
-        for k in range(-1, len(self.models)):
-            color, name = (FAINT_COLOR, "no model") if k < 0 else (f"C{k % 10}", f"model {k}")
-            x, y = data[self.labels == k].T
-            ax.scatter(x, y, s=14, linewidths=0, color=color, label=name)
-        ax.set_aspect("equal")
-        ax.legend()
-        return ax.figure.figure  # the parent figure if the axes belong to a SubFigure
+        return plot_labels(points, self.labels, len(self.models), ax)
 
 
 def _loaded(name: str, value: Any) -> Any:

@@ -10,7 +10,7 @@ import pytest
 
 from bansac.batch import features
 from bansac.batch.features import FeatureStore
-from bansac.cli.match_folder import compute_features
+from bansac.batch.image_pairs import compute_features
 from bansac.executors.threads import EXECUTOR
 from bansac.matches.image_matching import Features
 

@@ -18,12 +18,12 @@ WRITE = f"""
 import resource, sys
 import numpy as np
 from pathlib import Path
-from bansac.batch.records import Record
+from bansac.batch.records import as_record
 from bansac.batch.result_files import WRITERS
 from bansac.matches.storage import write_atomically
 
 rng = np.random.default_rng(0)
-records = [Record(name=f"{{k}}", num_data=200, inliers=rng.random(200) > 0.5) for k in range(9)]
+records = [as_record(f"{{k}}", None, {{"num_data": 200}}) | {{"inliers": rng.random(200) > 0.5}} for k in range(9)]
 soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
 for suffix, writer in WRITERS.items():
     file = Path(sys.argv[1], f"r{{suffix}}")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bansac.batch import summary_page
-from bansac.batch.records import Record
+from bansac.batch.records import as_record
 from bansac.batch.sources import ImagePair
 from bansac.batch.summary_page import write_summary
 
@@ -38,10 +38,11 @@ class Table(HTMLParser):
 
 
 NASTY = '<script>alert(1)</script>&".jpg'
+VALUES = {"success": True, "num_data": 120, "num_inliers": 80, "seconds": 0.0123, "configuration": "pure_rotation"}
 RECORDS = [
-    Record("x", ImagePair(NASTY, "b.jpg", "", ""), True, "", 120, 80, seconds=0.0123, configuration="pure_rotation"),
-    Record("y", ImagePair("a.jpg", "c.jpg", "", ""), message="c.jpg: <b>no</b> image"),
-    Record("from a file"),
+    as_record("x", ImagePair(NASTY, "b.jpg", "", ""), VALUES),
+    as_record("y", ImagePair("a.jpg", "c.jpg", "", ""), {"message": "c.jpg: <b>no</b> image"}),
+    as_record("from a file", None, {}),
 ]
 
 

@@ -14,6 +14,7 @@ from bansac.engine.kernels import select_kernels
 from bansac.engine.refinement import Refiner, least_squares
 from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.sampling import uniform as uniform_module
+from bansac.engine.sampling.distinct import draw_distinct
 from bansac.engine.scoring import SCORES, Score
 from bansac.engine.stopping import MAX_CRITERIA, STOPS, Stop
 from bansac.engine.stopping import ransac as ransac_module
@@ -82,7 +83,7 @@ def test_traits_of_a_users_sampler_decide_what_it_gets():
 def test_an_adaptive_sampler_of_the_users_sees_the_odds():
     def draw(rng, data, odds, ranking, progress, numbers, indices, sample):
         """Take the two most probable data, and now and then two others."""
-        uniform_module.sample_uniform(rng, data.shape[1], sample)
+        draw_distinct(rng, data.shape[1], sample, np.int64(0), sample.size)
         if progress.iterations % 2 == 1:
             sample[0] = np.argmax(odds)
             while sample[1] == sample[0]:

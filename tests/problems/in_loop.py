@@ -13,7 +13,7 @@ from numba import config, types
 
 from bansac.compiled.jit import compile_kernel, kernel, plain
 from bansac.compiled.struct import FunctionStruct
-from bansac.problems.problem import CONTRACT, REALS
+from bansac.problems.contract import CONTRACT, REALS
 
 _STRUCT = FunctionStruct(__name__, "_Function", ("function",))
 

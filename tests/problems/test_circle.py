@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from bansac.compiled.jit import kernel, plain
 from bansac.problems import circle
 from bansac.problems.circle import CIRCLE
-from bansac.problems.problem import IN_LOOP
+from bansac.problems.contract import IN_LOOP
 from tests.problems.in_loop import compile_fit, compile_residuals, compile_solve
 from tests.problems.points import columns, fit_points, squared_distances
 from tests.reference import curves as reference

@@ -14,8 +14,8 @@ from numba import config, float64, types
 from bansac.compiled.jit import compile_kernel, kernel
 from bansac.maths.rng import next_uint64, seed_rng
 from bansac.problems import degensac
+from bansac.problems.contract import CONTRACT, repair_scratch
 from bansac.problems.fundamental import FUNDAMENTAL
-from bansac.problems.problem import CONTRACT, repair_scratch
 from tests.planar_scenes import ANYWHERE, OUTLIER, PIXEL, PLANE, Scene, dominant_plane
 from tests.reference import degensac as reference
 from tests.reference.epipolar import cross_matrix, distance_up_to_scale, sampson

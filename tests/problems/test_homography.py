@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bansac.problems.contract import IN_LOOP
 from bansac.problems.homography import HOMOGRAPHY
-from bansac.problems.problem import IN_LOOP
 from tests.problems.in_loop import compile_residuals, compile_solve
 from tests.reference import homography as reference
 

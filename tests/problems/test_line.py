@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bansac.problems import line
+from bansac.problems.contract import IN_LOOP
 from bansac.problems.line import LINE
-from bansac.problems.problem import IN_LOOP
 from tests.problems.in_loop import compile_fit, compile_residuals, compile_solve
 from tests.problems.points import columns, fit_points, squared_distances
 from tests.reference import curves as reference

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.polynomial import Polynomial
 
 from bansac.problems import polynomial as module
+from bansac.problems.contract import IN_LOOP
 from bansac.problems.polynomial import MAX_DEGREE, polynomial
-from bansac.problems.problem import IN_LOOP
 from tests.problems.in_loop import compile_fit, compile_residuals, compile_solve
 from tests.problems.points import columns, fit_points, squared_distances
 from tests.reference import curves as reference

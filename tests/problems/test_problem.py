@@ -19,7 +19,8 @@ from bansac.compiled.jit import kernel
 from bansac.engine.kernels import select_kernels
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
-from bansac.problems.problem import CONTRACT, Problem, always_valid, keep, never_fit, span_everything
+from bansac.problems.contract import CONTRACT, always_valid, keep, never_fit, span_everything
+from bansac.problems.problem import Problem
 
 
 def solve(data, sample, models, scratch):

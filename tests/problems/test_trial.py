@@ -328,5 +328,5 @@ def test_the_built_in_problems_stay_inside_their_arrays(problem, data):
 
 
 def test_built_in_problems_are_not_tried_by_a_run(monkeypatch):
-    monkeypatch.setattr("bansac.problems.trial.try_functions", None)
+    monkeypatch.setattr("bansac.problems.problem.try_functions", None)
     LINE.check_on(DATA)

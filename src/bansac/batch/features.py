@@ -28,15 +28,7 @@ class UnwritableError(Exception):
 
 @dataclass(frozen=True)
 class FeatureStore:
-    """Folder of image features, and the settings of their detection.
-
-    Parameters
-    ----------
-    folder : Path
-        The folder.
-    max_features, max_size : int
-        As for :func:`bansac.matches.image_matching.detect_features`.
-    """
+    """Folder of image features, and the settings of :func:`bansac.matches.image_matching.detect_features`."""
 
     folder: Path
     max_features: int
@@ -45,8 +37,7 @@ class FeatureStore:
     def add(self, image: Path) -> str:
         """Detect the features of an image unless they are cached; return the name of their file.
 
-        An OSError or a ValueError is raised if the image cannot be read or has no features, an UnwritableError if
-        the file cannot be written.
+        An image that cannot be read or has no features is an OSError or a ValueError.
         """
         opencv = import_opencv()
         settings = f"{self.max_features} {self.max_size} {opencv.__version__}"
@@ -54,12 +45,11 @@ class FeatureStore:
         path = self.folder / name
         if not path.exists():
             try:
-                found = detect_features(image, max_features=self.max_features, max_size=self.max_size)
+                features = detect_features(image, max_features=self.max_features, max_size=self.max_size)
             except opencv.error as error:
                 raise ValueError(f"no features could be detected: {error}") from None
-            arrays = {"points": found.points, "descriptors": found.descriptors, "size": np.array(found.size)}
             try:
-                write_atomically(path, lambda temporary: np.savez(temporary, **arrays))  # type: ignore[arg-type]
+                write_atomically(path, lambda temporary: np.savez(temporary, **vars(features)))
             except OSError as error:
                 raise UnwritableError(str(error)) from error
         return name

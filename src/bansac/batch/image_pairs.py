@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
-from bansac.batch.features import FeatureStore
+from bansac.batch.features import FeatureStore, UnwritableError
 from bansac.batch.pair_selection import Pairs
 from bansac.batch.sources import ImagePair, Pair, Source
-from bansac.executors import ItemFailure
+from bansac.executors import Executor, ItemFailure, Progress, silent
 from bansac.matches.image_matching import match_features
 
 
 @dataclass(frozen=True)
 class ImagePairs:
-    """Sources of image pairs, created during iteration.
-
-    Parameters
-    ----------
-    pairs : Pairs
-        Names of the images.
-    features : mapping
-        File name of the features of each image, or the failure of their detection.
-    store : FeatureStore
-        Cache of the features.
-    ratio, mutual
-        As for :func:`bansac.matches.image_matching.match_images`.
-    """
+    """Sources of pairs of images, made during iteration; ``ratio`` and ``mutual`` are those of ``match_images``."""
 
     pairs: Pairs
-    features: Mapping[str, str | ItemFailure]
+    features: Mapping[str, str | ItemFailure]  # file name of the features of each image, or why it has none
     store: FeatureStore
     ratio: float
     mutual: bool
@@ -42,9 +32,9 @@ class ImagePairs:
     def __iter__(self) -> Iterator[Source]:
         """Iterate over the sources."""
         for image1, image2 in self.pairs:
-            found = {image: self.features[image] for image in (image1, image2)}
-            name1, name2 = ("" if isinstance(features, ItemFailure) else features for features in found.values())
-            reasons = [f"{image}: {f.reason}" for image, f in found.items() if isinstance(f, ItemFailure)]
+            features = {image: self.features[image] for image in (image1, image2)}
+            name1, name2 = ("" if isinstance(name, ItemFailure) else name for name in features.values())
+            reasons = [f"{image}: {name.reason}" for image, name in features.items() if isinstance(name, ItemFailure)]
             read = functools.partial(_match, self.store, name1, name2, self.ratio, self.mutual)
             if reasons:
                 read = functools.partial(_refuse, "; ".join(reasons))
@@ -58,3 +48,20 @@ def _match(store: FeatureStore, features1: str, features2: str, ratio: float, mu
 
 def _refuse(reason: str) -> Pair:
     raise ValueError(reason)
+
+
+def compute_features(
+    store: FeatureStore, images: Mapping[str, Path], executor: Executor, workers: int, progress: Progress = silent
+) -> dict[str, str | ItemFailure]:
+    """Return the name of the feature file of every image, or the failure."""
+    names = {path.absolute(): name for name, path in images.items()}
+    features: dict[str, str | ItemFailure] = {}
+    answers = executor.run(store.add, names, workers)
+    with progress("images", len(images), 0) as advance, contextlib.closing(answers):
+        try:
+            for path, answer in answers:
+                features[names[path]] = answer
+                advance()
+        except UnwritableError as error:
+            raise OSError(str(error)) from None
+    return features

@@ -26,27 +26,13 @@ Cameras = tuple[CameraLike, CameraLike]
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """The settings of a batch run; invalid settings raise a ValueError.
-
-    Parameters
-    ----------
-    model : {"H", "F", "E"}
-        The model that is estimated.
-    cameras : pair of (3, 3) ndarray or Camera, or None
-        Cameras of all pairs (E). If None, the camera matrices of each pair are used, if it has any.
-    scores : bool
-        Whether the scores of the matches are used.
-    seed : int
-        Seed of every pair.
-    settings : mapping
-        Other options of the estimation, such as the sampler.
-    """
+    """The settings of a batch run; invalid settings raise a ValueError."""
 
     model: Kind
-    cameras: Cameras | None
-    scores: bool
-    seed: int
-    settings: Mapping[str, Any]
+    cameras: Cameras | None  # for E, of all pairs; if None, each pair has its own, if any
+    scores: bool  # whether the scores of the matches are used
+    seed: int  # of every pair
+    settings: Mapping[str, Any]  # other options of the estimation
 
     def __post_init__(self) -> None:
         """Check the options."""

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-Row = dict[str, str | int | float | bool | None]
-"""One estimation: its configuration, set, pair, repeat, errors, iterations, seconds and so on, by column."""
+Row = dict[str, Any]
+"""One estimation, by column: configuration, set, pair, repeat, errors, iterations, seconds, all plain values."""
 
 
 @dataclass(frozen=True)
@@ -70,9 +70,8 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
 
     def _check_owner(self) -> None:
         """Raise an OSError if the file is a database of another program."""
-        found = self._database.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
-        others = [name for (name,) in found if name != "units"]
-        if others:
+        tables = self._database.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
+        if others := [name for (name,) in tables if name != "units"]:
             raise OSError(f"--out: {str(self._path)!r} exists and is not a journal: it has the table {others[0]!r}")
 
     def __exit__(self, *exception: object) -> None:
@@ -92,9 +91,9 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
         """Return whether a finished unit still has to be run again for its timing."""
         if not unit.timed:
             return False
-        found = self._select("columns", "key = ? AND alone = 0 AND seconds IS NULL", unit.key)
+        unfinished = self._select("columns", "key = ? AND alone = 0 AND seconds IS NULL", unit.key)
         with self._damage():
-            return any("seconds" in json.loads(columns) for (columns,) in found)
+            return any("seconds" in json.loads(columns) for (columns,) in unfinished)
 
     def add(self, unit: Unit, rows: Sequence[Row], *, alone: bool) -> None:
         """Save a finished unit; ``alone`` means that nothing ran beside it, so that its seconds are valid."""

@@ -401,8 +401,8 @@ def _arguments(pair: Any, attributes: Mapping[str, str]) -> tuple[tuple[Any, ...
     if isinstance(pair, Mapping):
         return (), dict(pair)
     if hasattr(pair, "x1") and hasattr(pair, "x2"):
-        found = {name: getattr(pair, attribute, None) for name, attribute in attributes.items()}
-        return (pair.x1, pair.x2), {name: value for name, value in found.items() if value is not None}
+        values = {name: getattr(pair, attribute, None) for name, attribute in attributes.items()}
+        return (pair.x1, pair.x2), {name: value for name, value in values.items() if value is not None}
     if isinstance(pair, tuple | list):
         return tuple(pair), {}
     if isinstance(pair, np.ndarray):

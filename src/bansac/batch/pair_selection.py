@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,10 +38,10 @@ def find_images(folder: Path) -> dict[str, Path]:
     if not folder.is_dir():
         raise NotADirectoryError(f"{folder}: there is no such folder")
     files = (file for file in folder.rglob("*") if file.suffix.lower() in IMAGE_SUFFIXES)
-    found = {name_below(folder, file): file for file in files if not file.name.startswith(".") and file.is_file()}
-    if not found:
+    images = {name_below(folder, file): file for file in files if not file.name.startswith(".") and file.is_file()}
+    if not images:
         raise ValueError(f"{folder}: holds no images ({', '.join(IMAGE_SUFFIXES)})")
-    return {name: found[name] for name in sorted(found, key=lambda name: (_natural(name), name))}
+    return {name: images[name] for name in sorted(images, key=lambda name: (_natural(name), name))}
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
@@ -49,32 +50,15 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 
 def select_pairs(how: str, images: Sequence[str]) -> Pairs:
-    """Return the selected pairs.
+    """Return the selected pairs of images, whose names are in order.
 
-    Parameters
-    ----------
-    how : str
-        ``exhaustive`` for all pairs; ``sequential:K`` for each image and the next K; otherwise a text file with two
-        names per line, separated by a tab or, if the names contain no blanks, by blanks. Blank lines and lines that
-        begin with # are ignored. Repeated pairs are used once.
-    images : sequence of str
-        Ordered names of the images.
-
-    Raises
-    ------
-    ValueError
-        If ``how`` has another form, or a line of the list does not name two images.
-    OSError
-        If the list cannot be read.
-
-    Examples
-    --------
-    >>> list(select_pairs("sequential:1", ["a.jpg", "b.jpg", "c.jpg"]))
-    [('a.jpg', 'b.jpg'), ('b.jpg', 'c.jpg')]
+    ``how`` is ``exhaustive`` for all pairs; ``sequential:K`` for each image and the next K; or a text file with two
+    names per line, separated by a tab or, if the names contain no blanks, by blanks. Blank lines and lines that begin
+    with # are ignored. Repeated pairs are used once. Any other value is a ValueError.
     """
     n = len(images)
     if how == "exhaustive":
-        pairs = Pairs(n * (n - 1) // 2, lambda: itertools.combinations(images, 2))
+        pairs = Pairs(math.comb(n, 2), lambda: itertools.combinations(images, 2))
     elif how.startswith("sequential:"):
         reach = _reach(how)
         near = sum(min(reach, n - 1 - k) for k in range(n))

@@ -1,10 +1,9 @@
-"""A pair as stored in the journal, and as written to the file of results."""
+"""The columns of the results, a pair as a row of the journal, and the records that are written to the results."""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,80 +14,64 @@ from bansac.batch.sources import ImagePair, Source
 from bansac.geometry import essential_from_pose
 from bansac.result import RelativePose, Result
 
+__all__ = ["INDICES", "MATRICES", "PER_MATCH", "SCALARS", "Record", "Records", "as_record", "as_row"]
 
-@dataclass(frozen=True)
-class Record:
-    """Name of a pair and the fields of its result; the defaults are for a pair that could not be read."""
+Record = dict[str, Any]
+"""Values of a pair by column: ``name``, those of the tables below and, for images, those of :class:`ImagePair`."""
 
-    name: str
-    images: ImagePair | None = None
-    success: bool = False
-    message: str = ""
-    num_data: int = 0
-    num_inliers: int = 0
-    threshold: float = np.nan
-    score: float = np.nan
-    iterations: int = 0
-    models_tested: int = 0
-    restarts: int = 0
-    stop_reason: str = ""
-    configuration: str | None = None
-    seed: int = 0
-    seconds: float = np.nan
-    model: NDArray[np.float64] | None = None  # 9 numbers, row by row
-    R: NDArray[np.float64] | None = None  # motion of E
-    t: NDArray[np.float64] | None = None
-    inliers: NDArray[np.bool_] = field(default_factory=lambda: np.empty(0, np.bool_))
-    probabilities: NDArray[np.float32] | None = None
-    index1: NDArray[np.int32] | None = None  # for images: indices of the matched features
-    index2: NDArray[np.int32] | None = None
-
-
-COPIED = (
-    "success",
-    "message",
-    "num_inliers",
-    "threshold",
-    "score",
-    "iterations",
-    "models_tested",
-    "restarts",
-    "stop_reason",
-    "configuration",
-    "seed",
-    "seconds",
-)
-"""Scalar fields with the same names as those of a result."""
-
-_DTYPES = {
-    "model": np.float64,
-    "R": np.float64,
-    "t": np.float64,
-    "inliers": np.uint8,
-    "probabilities": np.float32,
-    "index1": np.int32,
-    "index2": np.int32,
+SCALARS: dict[str, Any] = {
+    "num_data": 0,
+    "success": False,
+    "message": "",
+    "num_inliers": 0,
+    "threshold": np.nan,
+    "score": np.nan,
+    "iterations": 0,
+    "models_tested": 0,
+    "restarts": 0,
+    "stop_reason": "",
+    "configuration": None,
+    "seed": 0,
+    "seconds": np.nan,
 }
+"""Columns with a value per pair, and the value of a pair that could not be read. All except the first are fields of a
+result."""
+
+MATRICES = {"model": (3, 3), "R": (3, 3), "t": (3,)}
+"""Columns with a matrix per pair, and its shape; R and t are the motion of E."""
+
+PER_MATCH: dict[str, Any] = {"inliers": np.bool_, "probabilities": np.float32}
+"""Columns with a value per match, and its type."""
+
+INDICES: dict[str, Any] = {"index1": np.int32, "index2": np.int32}
+"""Columns with the indices of the features of each match of images."""
+
+_STORED: dict[str, Any] = dict.fromkeys(MATRICES, np.float64) | PER_MATCH | INDICES | {"inliers": np.uint8}
 
 
 def as_row(result: Result, indices: NDArray[np.int64] | None) -> Row:
     """Return a result as plain values, with arrays as base64 of their bytes."""
     pose = result.model if isinstance(result.model, RelativePose) else None
-    arrays: dict[str, Any] = {
-        "model": result.model if pose is None else essential_from_pose(pose.R, pose.t),
-        "R": None if pose is None else pose.R,
-        "t": None if pose is None else pose.t,
-        "inliers": np.packbits(result.inliers),
-        "probabilities": result.probabilities,
-        "index1": None if indices is None else indices[:, 0],
-        "index2": None if indices is None else indices[:, 1],
-    }
-    encoded = {name: None if array is None else _encode(array, _DTYPES[name]) for name, array in arrays.items()}
-    return {name: getattr(result, name) for name in COPIED} | {"num_data": len(result.inliers)} | encoded
+    R, t = (None, None) if pose is None else pose
+    index1, index2 = (None, None) if indices is None else indices.T
+    values = {name: getattr(result, name) for name in (*SCALARS, *PER_MATCH) if name != "num_data"}
+    values |= {"num_data": len(result.inliers), "inliers": np.packbits(result.inliers)}
+    values |= {"model": result.model if pose is None else essential_from_pose(*pose), "R": R, "t": t}
+    values |= {"index1": index1, "index2": index2}
+    return values | {name: _encode(values[name], dtype) for name, dtype in _STORED.items()}
+
+
+def as_record(name: str, images: ImagePair | None, row: Mapping[str, Any]) -> Record:
+    """Return the record of a pair from its row; columns that the row lacks are those of a pair that was not read."""
+    record = {"name": name, **SCALARS, **row}
+    record |= {column: _decode(row.get(column), dtype) for column, dtype in _STORED.items()}
+    mask = np.empty(0, np.uint8) if record["inliers"] is None else record["inliers"]
+    record["inliers"] = np.unpackbits(mask, count=record["num_data"]).astype(np.bool_)
+    return record if images is None else record | images._asdict()
 
 
 class Records:
-    """Results of all pairs in their order, read from the journal at each iteration."""
+    """Records of all pairs in their order, read from the journal at each iteration."""
 
     def __init__(self, sources: Iterable[Source], journal: Journal, failed: Mapping[str, str]) -> None:
         self._sources = sources
@@ -99,21 +82,12 @@ class Records:
         """Read the records one by one."""
         for source in self._sources:
             rows = self._journal.rows(source.unit)
-            if rows:
-                yield _as_record(source, rows[0])
-            else:
-                yield Record(source.name, source.images, message=self._failed[source.name])
+            row: Row = rows[0] if rows else {"message": self._failed[source.name]}
+            yield as_record(source.name, source.images, row)
 
 
-def _as_record(source: Source, row: Mapping[str, Any]) -> Record:
-    arrays = {name: _decode(row[name], dtype) for name, dtype in _DTYPES.items()}
-    arrays["inliers"] = np.unpackbits(arrays["inliers"], count=row["num_data"]).astype(np.bool_)
-    plain = {name: row[name] for name in COPIED}
-    return Record(source.name, source.images, num_data=row["num_data"], **plain, **arrays)
-
-
-def _encode(array: NDArray[Any], dtype: Any) -> str:
-    return base64.b64encode(np.ascontiguousarray(array, dtype).tobytes()).decode()
+def _encode(array: NDArray[Any] | None, dtype: Any) -> str | None:
+    return None if array is None else base64.b64encode(np.ascontiguousarray(array, dtype).tobytes()).decode()
 
 
 def _decode(text: str | None, dtype: Any) -> Any:

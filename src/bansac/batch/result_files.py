@@ -10,14 +10,14 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.batch.records import COPIED, Record
+from bansac.batch.records import INDICES, MATRICES, PER_MATCH, SCALARS, Record
 from bansac.batch.sources import ImagePair
 from bansac.matches.hdf5 import create_hdf5, import_h5py
 
@@ -25,11 +25,6 @@ __all__ = ["WRITERS", "Writer", "check_packages"]
 
 # Number of records that are passed to Parquet at a time.
 _GROUP = 1000
-
-_SCALARS = ("name", "num_data", *COPIED)
-_MATRICES = {"model": (3, 3), "R": (3, 3), "t": (3,)}
-_PER_MATCH: dict[str, Any] = {"inliers": np.bool_, "probabilities": np.float32}
-_INDICES: dict[str, Any] = {"index1": np.int32, "index2": np.int32}
 
 _PACKAGES = {".parquet": ("pyarrow", "Parquet"), ".h5": ("h5py", "HDF5")}
 
@@ -45,63 +40,54 @@ def check_packages(suffix: str) -> None:
 
 def write_npz(path: Path, records: Iterable[Record]) -> None:
     """Write an npz file; without a posterior the probabilities are NaN."""
-    columns, offsets, images = _columns(records)
+    columns, dtypes = _columns(records)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, values in {**columns, "offsets": offsets}.items():
+        for name, values in columns.items():
             _write_member(archive, name, values.dtype, values.shape, [values])
-        for name, dtype in _per_match(images).items():
+        for name, dtype in dtypes.items():
             parts = (_values(record, name, dtype) for record in records)
-            _write_member(archive, name, np.dtype(dtype), (int(offsets[-1]),), parts)
+            _write_member(archive, name, np.dtype(dtype), (int(columns["offsets"][-1]),), parts)
 
 
 def write_hdf5(path: Path, records: Iterable[Record]) -> None:
     """Write the same arrays as HDF5 datasets, with strings in UTF-8."""
     h5py = import_h5py()
-    columns, offsets, images = _columns(records)
+    columns, dtypes = _columns(records)
     with create_hdf5(path) as file:
-        for name, values in {**columns, "offsets": offsets}.items():
+        for name, values in columns.items():
             if values.dtype.kind == "U":
                 file.create_dataset(name, data=values.tolist(), dtype=h5py.string_dtype())
             else:
                 file[name] = values
-        dtypes, length = _per_match(images), int(offsets[-1])
+        *starts, length = columns["offsets"].tolist()
         packed = {"compression": "gzip", "shuffle": True} if length else {}
         datasets = {name: file.create_dataset(name, (length,), dtype, **packed) for name, dtype in dtypes.items()}
-        for start, record in zip(offsets.tolist(), records, strict=False):
-            for name, dtype in dtypes.items() if record.num_data else ():
-                datasets[name][start : start + record.num_data] = _values(record, name, dtype)
+        for start, record in zip(starts, records, strict=True):
+            for name, dtype in dtypes.items() if record["num_data"] else ():
+                datasets[name][start : start + record["num_data"]] = _values(record, name, dtype)
 
 
-def _columns(records: Iterable[Record]) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64], bool]:
-    """Return the columns with one value per pair, the offsets of values per match, and whether pairs are of images."""
-    found: dict[str, list[Any]] = {name: [] for name in (*_SCALARS, *_MATRICES)}
-    of_images: dict[str, list[str]] = {name: [] for name in ImagePair._fields}
+def _columns(records: Iterable[Record]) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    """Return the columns with one value per pair and the offsets, and the types of the columns per match."""
+    lists: dict[str, list[Any]] = {name: [] for name in ("name", *SCALARS, *MATRICES)}
     for record in records:
-        for name in _SCALARS:
-            found[name].append(getattr(record, name))
-        for name, shape in _MATRICES.items():
-            value = getattr(record, name)
-            found[name].append(np.full(shape, np.nan) if value is None else value.reshape(shape))
-        for name, text in {} if record.images is None else record.images._asdict().items():
-            of_images[name].append(text)
-    found["configuration"] = [name or "" for name in found["configuration"]]
-    columns = {name: np.array(values, np.uint64 if name == "seed" else None) for name, values in found.items()}
+        for name in ImagePair._fields if "image1" in record else ():
+            lists.setdefault(name, []).append(record[name])
+        for name in ("name", *SCALARS):
+            lists[name].append(record[name])
+        for name, shape in MATRICES.items():
+            lists[name].append(np.full(shape, np.nan) if record[name] is None else record[name].reshape(shape))
+    lists["configuration"] = [name or "" for name in lists["configuration"]]
+    columns = {name: np.array(values, np.uint64 if name == "seed" else None) for name, values in lists.items()}
     if np.isnan(columns["R"]).all():
         del columns["R"], columns["t"]
-    images = bool(of_images["image1"])
-    if images:
-        columns |= {name: np.array(values) for name, values in of_images.items()}
-    return columns, np.concatenate([[0], np.cumsum(found["num_data"], dtype=np.int64)]), images
-
-
-def _per_match(images: bool) -> dict[str, Any]:
-    return _PER_MATCH | _INDICES if images else _PER_MATCH
+    columns["offsets"] = np.concatenate([[0], np.cumsum(lists["num_data"], dtype=np.int64)])
+    return columns, PER_MATCH | INDICES if "image1" in lists else PER_MATCH
 
 
 def _values(record: Record, name: str, dtype: Any) -> NDArray[Any]:
     """Return the values per match of a pair."""
-    values: NDArray[Any] | None = getattr(record, name)
-    return np.full(record.num_data, np.nan, dtype) if values is None else values
+    return np.full(record["num_data"], np.nan, dtype) if record[name] is None else record[name]
 
 
 def _write_member(
@@ -120,27 +106,17 @@ def write_parquet(path: Path, records: Iterable[Record]) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    first = next(iter(records), None)
-    images = first is not None and first.images is not None
-    numbers = {"iterations", "models_tested", "restarts", "num_data", "num_inliers"}
-    kinds = {name: pa.int64() if name in numbers else pa.float64() for name in _SCALARS}
-    kinds |= dict.fromkeys(("name", "message", "stop_reason", "configuration"), pa.string())
-    kinds |= {"success": pa.bool_(), "seed": pa.uint64()}
-    kinds |= {name: pa.list_(pa.float64()) for name in _MATRICES}
-    kinds |= {name: pa.list_(pa.from_numpy_dtype(dtype)) for name, dtype in _per_match(images).items()}
-    if images:
-        kinds |= dict.fromkeys(ImagePair._fields, pa.string())
-    schema = pa.schema(list(kinds.items()))
-    with pq.ParquetWriter(path, schema) as writer:
-        for group in _groups(records):
-            writer.write_batch(pa.RecordBatch.from_pylist(group, schema=schema))
-
-
-def _groups(records: Iterable[Record]) -> Iterator[list[dict[str, Any]]]:
-    """Yield groups of records as dicts of their fields."""
+    kinds: dict[Any, Any] = {bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+    schema = {name: kinds.get(type(missing), pa.string()) for name, missing in {"name": "", **SCALARS}.items()}
+    schema |= {"seed": pa.uint64(), **dict.fromkeys(MATRICES, pa.list_(pa.float64()))}
+    of_images = "image1" in next(iter(records), {})
+    per_match = PER_MATCH | INDICES if of_images else PER_MATCH
+    schema |= {name: pa.list_(pa.from_numpy_dtype(dtype)) for name, dtype in per_match.items()}
+    schema |= dict.fromkeys(ImagePair._fields if of_images else (), pa.string())
     remaining = iter(records)
-    while group := list(itertools.islice(remaining, _GROUP)):
-        yield [vars(record) | ({} if record.images is None else record.images._asdict()) for record in group]
+    with pq.ParquetWriter(path, pa.schema(list(schema.items()))) as writer:
+        while group := list(itertools.islice(remaining, _GROUP)):
+            writer.write_batch(pa.RecordBatch.from_pylist(group, schema=writer.schema))
 
 
 Writer = Callable[[Path, Iterable[Record]], None]

@@ -46,12 +46,34 @@ class BatchSummary:
     failed: dict[str, str]
 
 
+@dataclass(frozen=True)
+class Output:
+    """Files of the results: the records, by default in the format of the suffix, and an HTML page with a row a pair."""
+
+    path: Path
+    summary: Path | None = None
+    overwrite: bool = False
+    write: Writer | None = None
+
+    @property
+    def journal(self) -> Path:
+        """File of the journal."""
+        return self.path.with_suffix(".sqlite")
+
+    def check_replaceable(self) -> None:
+        """Raise a ValueError if a file exists, unless it may be replaced."""
+        for path in (self.path, self.summary):
+            if path is not None and path.exists():
+                what = f"{path} is there already, and was not written by a run with these settings"
+                check_replaceable(what, self.overwrite)
+
+
 def check_out(out: Path | None, hint: str = "") -> Path:
     """Check that a file of results can be written and return it; ``hint`` is part of the ValueError."""
     if out is None or out.suffix not in WRITERS:
-        suffixes = [f"*{suffix}" for suffix in WRITERS]
+        *suffixes, last = (f"*{suffix}" for suffix in WRITERS)
         raise ValueError(
-            f"--out must name a file {', '.join(suffixes[:-1])} or {suffixes[-1]} for the results of many pairs{hint}, "
+            f"--out must name a file {', '.join(suffixes)} or {last} for the results of many pairs{hint}, "
             f"got {out and str(out)!r}"
         )
     check_packages(out.suffix)
@@ -60,31 +82,19 @@ def check_out(out: Path | None, hint: str = "") -> Path:
 
 
 def estimate_pairs(
-    job: Job,
-    sources: Sources,
-    out: Path,
-    *,
-    executor: Executor,
-    workers: int,
-    write: Writer | None = None,
-    summary: Path | None = None,
-    overwrite: bool = False,
-    progress: Progress = silent,
+    job: Job, sources: Sources, output: Output, executor: Executor, workers: int, progress: Progress = silent
 ) -> BatchSummary:
-    """Estimate the missing pairs, then write all results to ``out`` and an HTML page to ``summary``.
+    """Estimate the missing pairs, then write all results.
 
-    By default, the suffix of ``out`` selects the format. An existing file is replaced if the journal shows that this
-    run has written it, or if ``overwrite``; otherwise a ValueError is raised.
+    An existing file is replaced if the journal shows that this run has written it, or if it may be overwritten;
+    otherwise a ValueError is raised.
     """
     failed: dict[str, str] = {}
-    earlier = [path for path in (out, summary) if path is not None and path.exists()]
-    what = f"{earlier[0]} is there already, and was not written by a run with these settings" if earlier else ""
-    path = out.with_suffix(".sqlite")
-    if earlier and not path.exists():
-        check_replaceable(what, overwrite)
-    with Journal(path, job.fingerprint()) as journal:
-        if earlier and _WRITTEN not in journal:
-            check_replaceable(what, overwrite)
+    if not output.journal.exists():
+        output.check_replaceable()
+    with Journal(output.journal, job.fingerprint()) as journal:
+        if _WRITTEN not in journal:
+            output.check_replaceable()
         missing = sum(source.unit not in journal for source in sources)
         todo = (source for source in sources if source.unit not in journal)
         answers = executor.run(job.estimate, todo, workers)
@@ -96,9 +106,10 @@ def estimate_pairs(
                     journal.add(source.unit, [answer], alone=True)
                 advance()
         records = Records(sources, journal, failed)
-        write_atomically(out, lambda temporary: (write or WRITERS[out.suffix])(temporary, records))
-        if summary is not None:
-            write_atomically(summary, lambda temporary: write_summary(temporary, records))
+        write = output.write or WRITERS[output.path.suffix]
+        write_atomically(output.path, lambda temporary: write(temporary, records))
+        if output.summary is not None:
+            write_atomically(output.summary, lambda temporary: write_summary(temporary, records))
         journal.add(_WRITTEN, [], alone=True)
-        successes = sum(record.success for record in records)
+        successes = sum(record["success"] for record in records)
     return BatchSummary(len(sources), missing, successes, failed)

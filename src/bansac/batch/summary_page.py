@@ -43,7 +43,7 @@ def write_summary(path: Path, records: Iterable[Record]) -> None:
         file.write(_HEAD.format(title="Pairs of images"))
         for record in records:
             pairs += 1
-            successes += record.success
+            successes += record["success"]
             if pairs <= SHOWN:
                 file.write(_row(record))
         file.write("</tbody>\n</table>\n")
@@ -53,17 +53,17 @@ def write_summary(path: Path, records: Iterable[Record]) -> None:
 
 
 def _row(record: Record) -> str:
-    images = (record.name, "") if record.images is None else (record.images.image1, record.images.image2)
-    milliseconds = "" if math.isnan(record.seconds) else f"{1e3 * record.seconds:.1f}"
+    milliseconds = "" if math.isnan(record["seconds"]) else f"{1e3 * record['seconds']:.1f}"
     cells = [
-        *(_text(image) for image in images),
-        f"<td>{record.num_data}</td><td>{record.num_inliers}</td>",
-        _text("yes" if record.success else "no"),
-        _text((record.configuration or "").replace("_", " ")),
+        _text(record["image1"] if "image1" in record else record["name"]),
+        _text(record.get("image2", "")),
+        f"<td>{record['num_data']}</td><td>{record['num_inliers']}</td>",
+        _text("yes" if record["success"] else "no"),
+        _text((record["configuration"] or "").replace("_", " ")),
         f"<td>{milliseconds}</td>",
-        _text(record.message),
+        _text(record["message"]),
     ]
-    return f"<tr{'' if record.success else ' class=no'}>{''.join(cells)}</tr>\n"
+    return f"<tr{'' if record['success'] else ' class=no'}>{''.join(cells)}</tr>\n"
 
 
 def _text(text: str) -> str:

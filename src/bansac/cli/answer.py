@@ -159,8 +159,8 @@ def settings_in_words(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     preset = find_preset(settings.get("preset"))
     defaults = {field.name: getattr(preset.options, field.name) for field in dataclasses.fields(bansac.Options)}
     most = defaults["max_iterations"] or preset.max_iterations.get(problem.name, problem.default_max_iterations)
-    given = {name: value for name, value in settings.items() if name in defaults}
-    options = {**defaults, "max_iterations": most, "trace": None, **given}
+    options = {**defaults, "max_iterations": most, "trace": None}
+    options |= {name: value for name, value in settings.items() if name in defaults}
     words = {option: value for option, value in options.items() if value is not None}
     return words | {"priors": "scores of the matches" if "scores" in settings else "none"}
 
@@ -177,43 +177,39 @@ def figure_names(prefix: str = "") -> list[str]:
 
 def write_figures(
     folder: OutputFolder,
-    image1: Any,
-    image2: Any,
-    x1: NDArray[np.float64],
-    x2: NDArray[np.float64],
+    images: tuple[Any, Any],
+    matches: Matches,
     answer: Answer,
     *,
     prefix: str = "",
-    H_true: NDArray[np.float64] | None = None,
-) -> list[str]:
-    """Draw the matches, coloured by their posterior, and the trace if there is one; return the names of the files.
+) -> None:
+    """Draw the matches, coloured by their posterior, and the trace if there is one.
 
-    With ``H_true`` the figure of the beliefs shows the outlines of image 1 under the true and the estimated homography.
+    The figure of the beliefs shows the outlines of image 1 under the true and the estimated homography.
     """
-    matches, course, evolution = figure_names(prefix)
+    names = figure_names(prefix)
     if importlib.util.find_spec("matplotlib") is None:
         notes.print("bansac: no figures: they need Matplotlib, pip install matplotlib", markup=False)
-        return []
+        return
     from bansac import plotting
 
-    image1, x1, to_small1 = _shrunk(image1, x1)
-    image2, x2, to_small2 = _shrunk(image2, x2)
+    image1, x1, to_small1 = _shrunk(images[0], matches.x1)
+    image2, x2, to_small2 = _shrunk(images[1], matches.x2)
     result = answer.result
     figure = plotting.plot_matches(image1, image2, x1, x2, result.probabilities, inliers=result.inliers)
-    folder.write_figure(matches, figure)
+    folder.write_figure(names[0], figure)
     trace = result.trace
     if trace is None or not len(trace):
-        return [matches]
-    folder.write_figure(course, plotting.plot_trace(trace, n_points=len(result.inliers)))
+        return
+    folder.write_figure(names[1], plotting.plot_trace(trace, n_points=len(result.inliers)))
     if not trace.snapshots or result.beliefs is None:
-        return [matches, course]
-    homographies = {"H_true": H_true, "H_estimated": answer.model if answer.name == "H" else None}
+        return
+    homographies = {"H_true": matches.H, "H_estimated": answer.model if answer.name == "H" else None}
     outlines: dict[str, Any] = {
         name: to_small2 @ H @ np.linalg.inv(to_small1) for name, H in homographies.items() if H is not None
     }
     figure = plotting.plot_probability_evolution(image1, image2, x1, x2, trace.snapshots, **outlines)
-    folder.write_figure(evolution, figure)
-    return [matches, course, evolution]
+    folder.write_figure(names[2], figure)
 
 
 def _shrunk(image: Any, x: NDArray[np.float64]) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.float64]]:

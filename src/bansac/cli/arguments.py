@@ -7,7 +7,7 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 import numpy as np
 import typer
@@ -87,24 +87,35 @@ _PRESET = inspect.Parameter(
 )
 
 
-def with_flags(function: Callable[..., None]) -> Callable[..., None]:
-    """Replace the parameter ``settings`` of a command by ``--preset`` and the flags of the options with ``flag=True``.
+Asked = TypeVar("Asked", bound="Shared")
 
-    ``settings`` receives the given flags, keyed by the argument names of the estimators.
+
+def takes(options: type[Asked]) -> Callable[[Callable[[Asked], None]], Callable[..., None]]:
+    """Make a command from a function of one object, a dataclass whose fields are the command's arguments and options.
+
+    The field ``settings`` stands for ``--preset`` and the flags of the options with ``flag=True``. It has the given
+    flags, keyed by the argument names of the estimators. Fields of a base class follow those of the class.
     """
-    signature = inspect.signature(function, eval_str=True)
+    types = get_type_hints(options, include_extras=True)
+    defaults = {field.name: field.default for field in dataclasses.fields(options)}
     flags = [_PRESET, *(_flag(field) for field in FIELDS.values() if field.metadata["flag"])]
-
-    @functools.wraps(function)
-    def run(**arguments: Any) -> None:
-        settings = given(**{flag.name: arguments.pop(flag.name) for flag in flags})
-        function(**arguments, settings=settings)
-
     parameters: list[inspect.Parameter] = []
-    for name, parameter in signature.parameters.items():
+    for name in dict.fromkeys([*inspect.get_annotations(options), *defaults]):
+        default = inspect.Parameter.empty if defaults[name] is dataclasses.MISSING else defaults[name]
+        kind = inspect.Parameter.KEYWORD_ONLY
+        parameter = inspect.Parameter(name, kind, default=default, annotation=types[name])
         parameters += flags if name == "settings" else [parameter]
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return run
+
+    def command(function: Callable[[Asked], None]) -> Callable[..., None]:
+        @functools.wraps(function)
+        def run(**values: Any) -> None:
+            settings = given(**{flag.name: values.pop(flag.name) for flag in flags})
+            function(options(**values, settings=settings))
+
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        return run
+
+    return command
 
 
 def _flag(field: dataclasses.Field[Any]) -> inspect.Parameter:
@@ -113,10 +124,7 @@ def _flag(field: dataclasses.Field[Any]) -> inspect.Parameter:
     if field.metadata["choices"]:
         words.append(f"One of {', '.join(field.metadata['choices'])}.")
     words.append(_DEFAULTS.get(field.name, f"Default: {field.default}."))
-    found = _VALUES.get(field.name) or _VALUES.get(str(field.type).partition(" | ")[0])
-    if found is None:
-        raise TypeError(f"the option {field.name!r} of type {field.type} needs a row in _VALUES for its flag")
-    kind, values = found
+    kind, values = _VALUES.get(field.name) or _VALUES[str(field.type).partition(" | ")[0]]
     annotation = Annotated[kind, typer.Option(help=" ".join(words), **values)]  # type: ignore[valid-type]
     return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
 
@@ -154,6 +162,30 @@ SchedulerOption = Annotated[
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads, for many pairs. Default: all cores.")]
 
 
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Shared:
+    """Options that the commands ``estimate`` and ``match`` share."""
+
+    calib: CalibrationOption = None
+    settings: dict[str, Any]
+    no_scores: NoScoresFlag = False
+    out: Path | None = None
+    overwrite: OverwriteFlag = False
+    workers: ThreadsOption = None
+    scheduler: SchedulerOption = None
+    json: JsonFlag = False
+
+    def executor(self) -> tuple[Executor, int]:
+        """Return the executor of many pairs and its number of workers."""
+        return pair_executor(self.scheduler, self.workers)
+
+    def refuse(self, why: str, *names: str) -> None:
+        """Raise a ValueError with the reason ``why`` if one of the options is given."""
+        for name in names:
+            if getattr(self, name) is not None:
+                raise ValueError(f"--{name} {why}")
+
+
 def choose_executor(name: str | None, workers: int, scheduler: str | None) -> str | Executor | None:
     """Return the cluster of --scheduler or the name from --executor.
 
@@ -189,12 +221,6 @@ def split_names(names: str) -> tuple[str, ...]:
 def given(**options: Any) -> dict[str, Any]:
     """Return the options that are not None, by name."""
     return {name: value for name, value in options.items() if value is not None}
-
-
-def refuse(why: str, **options: Any) -> None:
-    """Raise a ValueError with the reason ``why`` if one of the options is given."""
-    for name in given(**options):
-        raise ValueError(f"--{name} {why}")
 
 
 def uses_scores(settings: Mapping[str, Any], no_scores: bool) -> bool:

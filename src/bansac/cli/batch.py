@@ -12,11 +12,10 @@ import typer
 
 from bansac.batch.job import Cameras, Job
 from bansac.batch.records import Record
-from bansac.batch.run import BatchSummary, check_out, estimate_pairs
+from bansac.batch.run import BatchSummary, Output, check_out, estimate_pairs
 from bansac.batch.sources import find_sources, hloc_sources
-from bansac.cli.arguments import uses_scores
+from bansac.cli.arguments import Shared, uses_scores
 from bansac.cli.console import NO_MODEL, note_on_interrupt, notes, print_json, report, show_progress
-from bansac.executors import Executor
 from bansac.matches import HlocPairs
 from bansac.problems.estimators import Kind
 
@@ -24,29 +23,20 @@ from bansac.problems.estimators import Kind
 _SHOWN = 10
 
 
-def make_job(model: Kind, cameras: Cameras | None, no_scores: bool, settings: Mapping[str, Any]) -> Job:
-    """Return the settings of a run from the flags of a command."""
-    shared = {name: value for name, value in settings.items() if name != "seed"}
-    scores = uses_scores(settings, no_scores)
-    return Job(model=model, cameras=cameras, scores=scores, seed=settings.get("seed", 0), settings=shared)
+def make_job(model: Kind, cameras: Cameras | None, asked: Shared) -> Job:
+    """Return the settings of a run from the options of a command."""
+    shared = {name: value for name, value in asked.settings.items() if name != "seed"}
+    scores = uses_scores(asked.settings, asked.no_scores)
+    return Job(model=model, cameras=cameras, scores=scores, seed=asked.settings.get("seed", 0), settings=shared)
 
 
-def estimate_files(
-    file: Path,
-    job: Job,
-    out: Path | None,
-    executor: Executor,
-    workers: int,
-    *,
-    features: Path | None,
-    overwrite: bool,
-    json: bool,
-) -> None:
+def estimate_files(asked: Shared, job: Job, file: Path, features: Path | None) -> None:
     """Estimate the pairs of a folder or a list and write the results; the summary lists unreadable pairs.
 
     If hloc's ``features`` are given, ``file`` has hloc's matches, and a .h5 results file has hloc's format.
     """
-    path = check_out(out, " (--pair chooses one of a set)")
+    executor, workers = asked.executor()
+    path = check_out(asked.out, " (--pair chooses one of a set)")
     write = None
     if features is None:
         sources = find_sources(file, path)
@@ -57,23 +47,15 @@ def estimate_files(
         sources = hloc_sources(hloc)
         write = functools.partial(_write_verified, hloc) if path.suffix == ".h5" else None
     with note_on_interrupt():
-        outcome = estimate_pairs(
-            job,
-            sources,
-            path,
-            executor=executor,
-            workers=workers,
-            write=write,
-            overwrite=overwrite,
-            progress=show_progress,
-        )
-    show_outcome(path, outcome, json=json)
+        output = Output(path, overwrite=asked.overwrite, write=write)
+        outcome = estimate_pairs(job, sources, output, executor, workers, show_progress)
+    show_outcome(path, outcome, json=asked.json)
 
 
 def _write_verified(hloc: HlocPairs, path: Path, records: Iterable[Record]) -> None:
     """Write the inliers of the pairs as matches of hloc; pairs without a model have none."""
     nothing = np.empty(0, np.bool_)
-    hloc.write_verified(path, ((r.name, r.inliers if r.success else nothing) for r in records))
+    hloc.write_verified(path, ((r["name"], r["inliers"] if r["success"] else nothing) for r in records))
 
 
 def show_outcome(out: Path, outcome: BatchSummary, *, json: bool, **more: Any) -> None:

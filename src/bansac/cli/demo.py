@@ -14,7 +14,7 @@ from bansac.batch.output_files import OutputFolder
 from bansac.cli.answer import Answer, estimate_two_view, figure_names, write_figures
 from bansac.cli.arguments import JsonFlag, OutOption, OverwriteFlag, SeedOption
 from bansac.cli.console import notes, print_json, report
-from bansac.cli.output import RESULT, ResultFolder
+from bansac.cli.output import result_folder
 from bansac.geometry import corner_distance
 from bansac.matches import Matches
 from bansac.matches.demo import StereoPair, load_demo, load_motorcycle, plane_inliers
@@ -51,7 +51,7 @@ def demo(out: OutOption = None, overwrite: OverwriteFlag = False, seed: SeedOpti
     follows if OpenCV is installed and scikit-image can load its stereo images.
     """
     names = [name for prefix in _PREFIXES for name in figure_names(prefix)]
-    folder = ResultFolder(out, names, overwrite=overwrite) if out is not None else None
+    folder = result_folder(out, names, overwrite=overwrite)
     pair = load_demo()
     assert pair.ratios is not None
     pair = pair.select(pair.ratios >= SMALLEST_RATIO)
@@ -72,14 +72,11 @@ def demo(out: OutOption = None, overwrite: OverwriteFlag = False, seed: SeedOpti
         if not json:
             _show_stereo(stereo, document["stereo"])
     if folder is not None:
-        with folder.replacing():
-            data = (pair.image1, pair.image2, pair.x1, pair.x2)
-            files = write_figures(folder, *data, best, prefix=_PREFIXES[0], H_true=pair.H)
+        with folder.replacing(document):
+            write_figures(folder, (pair.image1, pair.image2), pair, best, prefix=_PREFIXES[0])
             if stereo is not None:
-                images, matches = (stereo.pair.image1, stereo.pair.image2), stereo.matches
-                files += write_figures(folder, *images, matches.x1, matches.x2, stereo.answer, prefix=_PREFIXES[1])
-            document["files"] = [*files, RESULT]
-            folder.write_json(RESULT, document)
+                images = stereo.pair.image1, stereo.pair.image2
+                write_figures(folder, images, stereo.matches, stereo.answer, prefix=_PREFIXES[1])
     if json:
         print_json(document)
     elif folder is not None:
@@ -151,7 +148,8 @@ def _draw(pair: Matches, answer: Answer) -> None:
     except OSError:
         notes.print("bansac: no picture: the current folder is not writable; --out names another")
         return
-    if write_figures(folder, pair.image1, pair.image2, pair.x1, pair.x2, answer, prefix=_PICTURE):
+    write_figures(folder, (pair.image1, pair.image2), pair, answer, prefix=_PICTURE)
+    if folder.files:
         report.print(f"\nwrote {Path(folder.files[0]).resolve()}", markup=False)
 
 

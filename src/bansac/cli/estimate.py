@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 
 from bansac.cli import arguments
 from bansac.cli.answer import Answer, estimate_two_view, matrices, unit_of_pixels
-from bansac.cli.console import print_json, report
 from bansac.cli.multiple import MultipleAnswer, estimate_several
-from bansac.cli.output import RESULT, ResultFolder
+from bansac.cli.output import leave, result_folder
+from bansac.matches import Matches
 from bansac.matches.match_files import (
     CameraLike,
     read_calibration,
@@ -48,30 +49,28 @@ def _columns() -> str:
     return "; ".join(f"{columns} for {', '.join(models)}" for columns, models in names.items())
 
 
-@arguments.with_flags
-def estimate(
+@dataclass(frozen=True, kw_only=True)
+class Options(arguments.Shared):
+    """Arguments and options of the command."""
+
     file: Annotated[
         Path,
         typer.Argument(
             metavar="FILE", help="Matches or points: csv, tsv, txt, npy, npz, h5; a folder or a list of such."
         ),
-    ],
-    model: Annotated[Model, typer.Option(help=f"The model to estimate. Columns of FILE: {_columns()}.")],
-    *,
-    degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None,
-    multiple: Annotated[bool, typer.Option("--multiple", help="Estimate all models of this kind in the data.")] = False,
-    max_models: Annotated[int | None, typer.Option(min=1, help="Largest number of models of --multiple.")] = None,
+    ]
+    model: Annotated[Model, typer.Option(help=f"The model to estimate. Columns of FILE: {_columns()}.")]
+    degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None
+    multiple: Annotated[bool, typer.Option("--multiple", help="Estimate all models of this kind in the data.")] = False
+    max_models: Annotated[int | None, typer.Option(min=1, help="Largest number of models of --multiple.")] = None
     pair: Annotated[
         str | None,
         typer.Option(help="Name of a pair; FILE is a folder of h5 files, or an h5 file with a group per pair."),
-    ] = None,
+    ] = None
     features: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Keypoints as hloc stores them (h5); FILE has hloc's matches, many pairs."),
-    ] = None,
-    calib: arguments.CalibrationOption = None,
-    settings: dict[str, Any],
-    no_scores: arguments.NoScoresFlag = False,
+    ] = None
     out: Annotated[
         Path | None,
         typer.Option(
@@ -80,12 +79,21 @@ def estimate(
             parser=arguments.parse_out,
             help="Folder of results; of many pairs a .npz, .h5 or .parquet file.",
         ),
-    ] = None,
-    overwrite: arguments.OverwriteFlag = False,
-    workers: arguments.ThreadsOption = None,
-    scheduler: arguments.SchedulerOption = None,
-    json: arguments.JsonFlag = False,
-) -> None:
+    ] = None
+
+    @property
+    def many(self) -> bool:
+        """Whether the file or the output is of many pairs."""
+        to_many = self.out is not None and self.out.suffix in MANY
+        return self.features is not None or to_many or (self.file.is_dir() and self.pair is None)
+
+    def refuse_for_model(self, *names: str) -> None:
+        """Raise a ValueError if one of the options is given."""
+        self.refuse(f"does not go with --model {self.model}", *names)
+
+
+@arguments.takes(Options)
+def estimate(asked: Options) -> None:
     """Estimate a model from a file of matches or points.
 
     csv, tsv, txt and npy: the columns listed at --model, and optionally score. A header line of a text file may name
@@ -110,96 +118,91 @@ def estimate(
     resumed, and a second run estimates only new or changed pairs. Delete the journal to start again. A file written
     with other settings, or any other file, is replaced only with --overwrite.
     """
-    if not (model in MODELS and MODELS[model].cameras):
-        _refuse("--calib", calib, model)
-    if features is not None or (file.is_dir() and pair is None) or (out is not None and out.suffix in MANY):
-        from bansac.cli.batch import estimate_files, make_job  # here, because one file is estimated without it
+    if not MODELS[asked.model].cameras:
+        asked.refuse_for_model("calib")
+    if asked.many:
+        _estimate_many(asked)
+    else:
+        _estimate_one(asked)
 
-        _refuse("--degree", degree, model)
-        if multiple:
-            raise ValueError("--multiple takes one file: results of many pairs are saved with one model each")
-        if model not in get_args(Kind):
-            raise ValueError(f"--model {model} takes one file; many pairs are for H, F and E")
-        cameras = read_calibration(calib) if calib is not None else None
-        job = make_job(cast(Kind, model), cameras, no_scores, settings)
-        estimate_files(
-            file,
-            job,
-            out,
-            *arguments.pair_executor(scheduler, workers),
-            features=features,
-            overwrite=overwrite,
-            json=json,
-        )
-        return
+
+def _estimate_many(asked: Options) -> None:
+    from bansac.cli.batch import estimate_files, make_job  # here, because one file is estimated without it
+
+    asked.refuse_for_model("degree")
+    if asked.multiple:
+        raise ValueError("--multiple takes one file: results of many pairs are saved with one model each")
+    if asked.model not in get_args(Kind):
+        raise ValueError(f"--model {asked.model} takes one file; many pairs are for H, F and E")
+    cameras = read_calibration(asked.calib) if asked.calib is not None else None
+    estimate_files(asked, make_job(cast(Kind, asked.model), cameras, asked), asked.file, asked.features)
+
+
+class _Input(NamedTuple):
+    """Arrays of a file, the cameras of its points and their scores; ``matches`` are those of two images."""
+
+    data: dict[str, NDArray[np.float64]]
+    cameras: dict[str, CameraLike | None]
+    scores: NDArray[np.float64] | None
+    matches: Matches | None = None
+
+
+def _estimate_one(asked: Options) -> None:
     why = "is for many pairs: a folder or a list of files, with --out *.npz, *.h5 or *.parquet"
-    arguments.refuse(why, workers=workers, scheduler=scheduler)
-    if max_models is not None and not multiple:
+    asked.refuse(why, "workers", "scheduler")
+    if asked.max_models is not None and not asked.multiple:
         raise ValueError("--max-models needs --multiple")
-    two_views = MODELS[model].data == MATCHES
-    data: dict[str, Any]
-    known: dict[str, CameraLike | None]
-    if two_views:
-        _refuse("--degree", degree, model)
-        matches = read_matches(file, pair)
-        K1, K2 = read_calibration(calib) if calib is not None else (matches.K1, matches.K2)
-        data, known, scores = {"x1": matches.x1, "x2": matches.x2}, {"K1": K1, "K2": K2}, matches.scores
-    else:
-        _refuse("--pair", pair, model)
-        points, scores = read_data(file, MODELS[model].data)
-        data, known = {**points}, {}
-        if MODELS[model].cameras:
-            known["K"] = read_single_camera(calib) if calib is not None else read_own_camera(file)
-    inputs = [path for path in (file, calib) if path is not None]
-    folder = ResultFolder(out, [DATA], inputs=inputs, overwrite=overwrite) if out is not None else None
-    settings = arguments.with_scores(settings, scores, no_scores)
+    source = _read(asked)
+    folder = result_folder(asked.out, [DATA], (asked.file, asked.calib), overwrite=asked.overwrite)
+    settings = arguments.with_scores(asked.settings, source.scores, asked.no_scores)
     answer: Answer | MultipleAnswer
-    if multiple:
-        _refuse("--degree", degree, model)
-        if model == _ABSOLUTE_POSE:
-            raise ValueError(f"--multiple does not go with --model {model}")
-        if known.get("K1") is not None and MODELS[model].cameras:
-            raise ValueError("--multiple takes points for E in normalised units, without camera matrices")
-        answer = estimate_several(model, [data[name] for name in MODELS[model].data], max_models, **settings)
-    elif two_views:
-        answer = estimate_two_view(model, matches, K1, K2, **settings)
+    if asked.multiple:
+        answer = _estimate_several(asked, source, settings)
+    elif source.matches is not None:
+        answer = estimate_two_view(asked.model, source.matches, **source.cameras, **settings)
     else:
-        answer = _fit(model, data, known, degree, settings)
-
-    document = {"file": str(file), **answer.as_dict()}
+        answer = _fit(asked, source, settings)
+    document = {"file": str(asked.file), **answer.as_dict()}
     if folder is not None:
-        document["files"] = [DATA, RESULT]
-        with folder.replacing():
-            folder.write_npz(DATA, arguments.given(**data, scores=scores) | matrices(**known) | answer.arrays())
-            folder.write_json(RESULT, document)
-    if json:
-        print_json(document)
-    else:
-        answer.show()
-        if folder is not None:
-            report.print(f"wrote {', '.join(folder.files)}", markup=False)
-    raise typer.Exit(answer.exit_code)
+        data = arguments.given(**source.data, scores=source.scores)
+        with folder.replacing(document):
+            folder.write_npz(DATA, data | matrices(**source.cameras) | answer.arrays())
+    leave(document, answer, folder, json=asked.json)
 
 
-def _fit(
-    model: Model,
-    data: Mapping[str, Any],
-    cameras: Mapping[str, CameraLike | None],
-    degree: int | None,
-    settings: dict[str, Any],
-) -> Answer:
-    row = MODELS[model]
+def _read(asked: Options) -> _Input:
+    row = MODELS[asked.model]
+    if row.data == MATCHES:
+        asked.refuse_for_model("degree")
+        matches = read_matches(asked.file, asked.pair)
+        K1, K2 = (matches.K1, matches.K2) if asked.calib is None else read_calibration(asked.calib)
+        return _Input({"x1": matches.x1, "x2": matches.x2}, {"K1": K1, "K2": K2}, matches.scores, matches)
+    asked.refuse_for_model("pair")
+    points, scores = read_data(asked.file, row.data)
+    if not row.cameras:
+        return _Input(points, {}, scores)
+    K = read_own_camera(asked.file) if asked.calib is None else read_single_camera(asked.calib)
+    return _Input(points, {"K": K}, scores)
+
+
+def _estimate_several(asked: Options, source: _Input, settings: dict[str, Any]) -> MultipleAnswer:
+    asked.refuse_for_model("degree")
+    if asked.model == _ABSOLUTE_POSE:
+        raise ValueError(f"--multiple does not go with --model {asked.model}")
+    if source.cameras.get("K1") is not None and MODELS[asked.model].cameras:
+        raise ValueError("--multiple takes points for E in normalised units, without camera matrices")
+    return estimate_several(asked.model, list(source.data.values()), asked.max_models, **settings)
+
+
+def _fit(asked: Options, source: _Input, settings: dict[str, Any]) -> Answer:
+    row = MODELS[asked.model]
     if "degree" not in row.arguments:
-        _refuse("--degree", degree, model)
-    elif degree is None:
-        raise ValueError(f"--degree must be given for --model {model}")
-    result = row.load_function()(**data, **cameras, **arguments.given(degree=degree), **settings)
-    unit = unit_of_pixels(cameras.get("K"), settings) if row.cameras else ""
+        asked.refuse_for_model("degree")
+    elif asked.degree is None:
+        raise ValueError(f"--degree must be given for --model {asked.model}")
+    degree = arguments.given(degree=asked.degree)
+    result = row.load_function()(**source.data, **source.cameras, **degree, **settings)
+    unit = unit_of_pixels(source.cameras.get("K"), settings) if row.cameras else ""
     if isinstance(result.model, AbsolutePose):
-        return Answer(model, result, np.column_stack(result.model), unit, result.model)
-    return Answer(model, result, result.model, unit)
-
-
-def _refuse(name: str, value: object, model: Model) -> None:
-    if value is not None:
-        raise ValueError(f"{name} does not go with --model {model}")
+        return Answer(asked.model, result, np.column_stack(result.model), unit, result.model)
+    return Answer(asked.model, result, result.model, unit)

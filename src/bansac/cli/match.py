@@ -1,35 +1,46 @@
-"""``bansac match``: the geometry between two images; see :mod:`bansac.cli.match_folder` for many images."""
+"""``bansac match``: the geometry between two images, or between the images of a folder."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from bansac.batch.features import FeatureStore
+from bansac.batch.image_pairs import ImagePairs, compute_features
+from bansac.batch.output_files import check_file
+from bansac.batch.pair_selection import find_images, select_pairs
+from bansac.batch.run import Output, check_out, estimate_pairs
 from bansac.cli import arguments
 from bansac.cli.answer import estimate_two_view, figure_names, matrices, settings_in_words, write_figures
-from bansac.cli.batch import make_job
-from bansac.cli.console import print_json, report
-from bansac.cli.match_folder import match_folder
-from bansac.cli.output import RESULT, ResultFolder, check_page
-from bansac.matches.images import MAX_SIZE
+from bansac.cli.batch import make_job, show_failures, show_outcome
+from bansac.cli.console import note_on_interrupt, show_progress
+from bansac.cli.output import check_page, leave, result_folder
+from bansac.executors import ItemFailure
+from bansac.matches.image_matching import check_matching, match_images
+from bansac.matches.images import MAX_SIZE, import_opencv
 from bansac.matches.match_files import read_calibration, read_single_camera
 from bansac.problems.estimators import Kind
 
 # File in --out with the matches and the results per match.
 MATCHES = "matches.npz"
 
+# Folder beside --out with the features of the images of a folder.
+FEATURES = "bansac-features"
+
 # Thresholds of Lowe's ratio test, by model.
 DEFAULT_RATIOS = {"H": 0.8, "F": 0.85, "E": 0.85}
 
 
-@arguments.with_flags
-def match(
-    image1: Annotated[Path, typer.Argument(metavar="IMG1|FOLDER", help="First image, or a folder of images.")],
-    model: Annotated[Kind, typer.Option(help="Homography, fundamental or essential matrix.")],
-    image2: Annotated[Path | None, typer.Argument(metavar="IMG2", help="Second image.")] = None,
-    *,
+@dataclass(frozen=True, kw_only=True)
+class Options(arguments.Shared):
+    """Arguments and options of the command."""
+
+    image1: Annotated[Path, typer.Argument(metavar="IMG1|FOLDER", help="First image, or a folder of images.")]
+    model: Annotated[Kind, typer.Option(help="Homography, fundamental or essential matrix.")]
+    image2: Annotated[Path | None, typer.Argument(metavar="IMG2", help="Second image.")] = None
     pairs: Annotated[
         str | None,
         typer.Option(
@@ -37,20 +48,17 @@ def match(
             help="Pairs of a folder: all; each image with the next K; or those of a text file with two names a "
             "line. Default: exhaustive.",
         ),
-    ] = None,
-    calib: arguments.CalibrationOption = None,
+    ] = None
     ratio: Annotated[
         float | None, typer.Option(help="Keep matches up to this SNN ratio. Default: 0.8 for H, 0.85 for F and E.")
-    ] = None,
-    one_way: Annotated[
-        bool, typer.Option("--one-way", help="Keep matches that are not mutual nearest neighbours.")
-    ] = False,
-    settings: dict[str, Any],
-    no_scores: arguments.NoScoresFlag = False,
-    features: Annotated[int, typer.Option(help="Largest number of features of an image, the strongest first.")] = 8000,
+    ] = None
+    one_way: Annotated[bool, typer.Option("--one-way", help="Keep matches that are not mutual nearest neighbours.")] = (
+        False
+    )
+    features: Annotated[int, typer.Option(help="Largest number of features of an image, the strongest first.")] = 8000
     max_size: Annotated[
         int, typer.Option(help="Larger images are scaled to this number of pixels of their longer side to be matched.")
-    ] = MAX_SIZE,
+    ] = MAX_SIZE
     out: Annotated[
         Path | None,
         typer.Option(
@@ -58,23 +66,26 @@ def match(
             parser=arguments.parse_out,
             help="Write results and figures here; of a folder a .npz, .h5 or .parquet file.",
         ),
-    ] = None,
-    page: Annotated[
+    ] = None
+    report: Annotated[
         Path | None,
         typer.Option(
-            "--report",
             metavar="FILE.html",
             help="Write one page with the matches and a replay of the run; --overwrite replaces an earlier one.",
         ),
-    ] = None,
-    overwrite: arguments.OverwriteFlag = False,
+    ] = None
     summary: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Of a folder: write a page for a browser with a row a pair.")
-    ] = None,
-    workers: arguments.ThreadsOption = None,
-    scheduler: arguments.SchedulerOption = None,
-    json: arguments.JsonFlag = False,
-) -> None:
+    ] = None
+
+    @property
+    def largest_ratio(self) -> float:
+        """Largest SNN ratio of a match."""
+        return DEFAULT_RATIOS[self.model] if self.ratio is None else self.ratio
+
+
+@arguments.takes(Options)
+def match(asked: Options) -> None:
     """Match two images (RootSIFT) and estimate the geometry between them.
 
     The scores 1 - ratio of the matches are used as prior probabilities (P-BANSAC). E needs --calib; its threshold is in
@@ -90,70 +101,69 @@ def match(
     or any other file, is replaced only with --overwrite. Images that cannot be read are listed at the end. The exit
     code is 1 if no pair has a model.
     """
-    if model == "E" and calib is None:
+    if asked.model == "E" and asked.calib is None:
         raise ValueError("--calib must be given for --model E: it needs the camera matrices")
-    if model != "E" and calib is not None:
-        raise ValueError(f"--calib does not go with --model {model}")
-    chosen = ratio if ratio is not None else DEFAULT_RATIOS[model]
-    if image2 is None:
-        if image1.is_file():
-            raise ValueError("IMG2 is missing: two images, or a folder of images, are matched")
-        arguments.refuse("is for two images", report=page)
-        camera = read_single_camera(calib) if calib is not None else None
-        cameras = None if camera is None else (camera, camera)
-        job = make_job(model, cameras, no_scores, settings)
-        match_folder(
-            image1,
-            pairs or "exhaustive",
-            job,
-            out,
-            *arguments.pair_executor(scheduler, workers),
-            ratio=chosen,
-            mutual=not one_way,
-            max_features=features,
-            max_size=max_size,
-            summary=summary,
-            overwrite=overwrite,
-            json=json,
-        )
-        return
-    arguments.refuse(
-        "is for a folder of images, not for two", pairs=pairs, summary=summary, workers=workers, scheduler=scheduler
-    )
-    K1, K2 = read_calibration(calib) if calib is not None else (None, None)
-    inputs = [path for path in (image1, image2, calib) if path is not None]
-    names = [MATCHES, *figure_names()]
-    folder = ResultFolder(out, names, inputs=inputs, overwrite=overwrite) if out is not None else None
-    if page is not None:
-        check_page(page, overwrite)
-
-    from bansac.matches.image_matching import match_images
-
-    matches = match_images(image1, image2, ratio=chosen, max_features=features, max_size=max_size, mutual=not one_way)
-    settings = arguments.with_scores(settings, matches.scores, no_scores)
-    answer = estimate_two_view(model, matches, K1, K2, trace=folder is not None or page is not None, **settings)
-
-    document = {"images": [str(image1), str(image2)], **answer.as_dict()}
-    if folder is not None:
-        arrays = {"x1": matches.x1, "x2": matches.x2, "scores": matches.scores}
-        arrays |= matrices(K1=K1, K2=K2)
-        with folder.replacing():
-            folder.write_npz(MATCHES, arrays | answer.arrays())
-            drawn = write_figures(folder, image1, image2, matches.x1, matches.x2, answer)
-            document["files"] = [MATCHES, *drawn, RESULT]
-            folder.write_json(RESULT, document)
-    if page is not None:
-        matched = {"model": model, "ratio": chosen, "features": features, "max_size": max_size, "one_way": one_way}
-        listed = matched | settings_in_words(model, settings)
-        answer.result.report(page, matches.x1, matches.x2, image1=image1, image2=image2, settings=listed)
-        document["report"] = str(page)
-    if json:
-        print_json(document)
+    if asked.model != "E":
+        asked.refuse(f"does not go with --model {asked.model}", "calib")
+    if asked.image2 is not None:
+        _match_two(asked, asked.image2)
+    elif asked.image1.is_file():
+        raise ValueError("IMG2 is missing: two images, or a folder of images, are matched")
     else:
-        report.print(f"{len(matches)} matches")
-        answer.show()
-        if folder is not None:
-            report.print(f"wrote {', '.join(folder.files)}", markup=False)
-        if page is not None:
-            report.print(f"wrote {page}", markup=False)
-    raise typer.Exit(answer.exit_code)
+        _match_folder(asked)
+
+
+def _match_two(asked: Options, image2: Path) -> None:
+    asked.refuse("is for a folder of images, not for two", "pairs", "summary", "workers", "scheduler")
+    K1, K2 = read_calibration(asked.calib) if asked.calib is not None else (None, None)
+    inputs = (asked.image1, image2, asked.calib)
+    folder = result_folder(asked.out, [MATCHES, *figure_names()], inputs, overwrite=asked.overwrite)
+    if asked.report is not None:
+        check_page(asked.report, asked.overwrite)
+    sizes = {"max_features": asked.features, "max_size": asked.max_size}
+    matches = match_images(asked.image1, image2, ratio=asked.largest_ratio, mutual=not asked.one_way, **sizes)
+    settings = arguments.with_scores(asked.settings, matches.scores, asked.no_scores)
+    trace = folder is not None or asked.report is not None
+    answer = estimate_two_view(asked.model, matches, K1, K2, trace=trace, **settings)
+
+    document = {"images": [str(asked.image1), str(image2)], **answer.as_dict()}
+    if folder is not None:
+        arrays = {"x1": matches.x1, "x2": matches.x2, "scores": matches.scores, **matrices(K1=K1, K2=K2)}
+        with folder.replacing(document):
+            folder.write_npz(MATCHES, arrays | answer.arrays())
+            write_figures(folder, (asked.image1, image2), matches, answer)
+    if asked.report is not None:
+        listed = {name: getattr(asked, name) for name in ("model", "ratio", "features", "max_size", "one_way")}
+        listed |= {"ratio": asked.largest_ratio, **settings_in_words(asked.model, settings)}
+        answer.result.report(asked.report, matches.x1, matches.x2, image1=asked.image1, image2=image2, settings=listed)
+        document["report"] = str(asked.report)
+    leave(document, answer, folder, asked.report, json=asked.json, heading=f"{len(matches)} matches")
+
+
+def _match_folder(asked: Options) -> None:
+    """Compute the features of the images once, and match and estimate their pairs."""
+    asked.refuse("is for two images", "report")
+    camera = read_single_camera(asked.calib) if asked.calib is not None else None
+    job = make_job(asked.model, None if camera is None else (camera, camera), asked)
+    executor, workers = asked.executor()
+    check_matching(asked.largest_ratio, asked.features, asked.max_size)
+    import_opencv()
+    path = check_out(asked.out)
+    if asked.summary is not None:
+        check_file(asked.summary, "--summary")
+    images = find_images(asked.image1)
+    pairs = select_pairs(asked.pairs or "exhaustive", list(images))
+    names = {name for pair in pairs for name in pair}
+    store = FeatureStore(path.parent.absolute() / FEATURES, asked.features, asked.max_size)
+    store.folder.mkdir(exist_ok=True)
+    with note_on_interrupt():
+        paths = {name: image for name, image in images.items() if name in names}
+        features = compute_features(store, paths, executor, workers, show_progress)
+        sources = ImagePairs(pairs, features, store, asked.largest_ratio, not asked.one_way)
+        output = Output(path, asked.summary, asked.overwrite)
+        outcome = estimate_pairs(job, sources, output, executor, workers, show_progress)
+    failed = {name: answer.reason for name, answer in features.items() if isinstance(answer, ItemFailure)}
+    if not asked.json:
+        show_failures(failed)
+    more = {"images": len(features), "failed_images": failed, "features": str(store.folder)}
+    show_outcome(path, outcome, json=asked.json, **more)

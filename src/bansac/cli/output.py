@@ -7,34 +7,26 @@ import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import typer
 
 from bansac.batch.output_files import OutputFolder, check_file, check_replaceable
+from bansac.cli.console import print_json, report
 
-__all__ = ["RESULT", "ResultFolder", "check_new_file", "check_page"]
+if TYPE_CHECKING:
+    from bansac.cli.answer import Answer
+    from bansac.cli.multiple import MultipleAnswer
+
+__all__ = ["RESULT", "ResultFolder", "check_new_file", "check_page", "leave", "result_folder"]
 
 RESULT = "result.json"
 
 
 class ResultFolder(OutputFolder):
-    """A folder for one result.
+    """A folder for ``result.json`` and the files ``names``; ``inputs`` are never replaced.
 
-    Parameters
-    ----------
-    path : Path
-        The folder; it is created if necessary.
-    names : collection of str
-        Names of the files that may be written in addition to ``result.json``.
-    inputs : collection of Path
-        Input files, which are never replaced.
-    overwrite : bool
-        Replace an earlier result with all its files, including figures.
-
-    Raises
-    ------
-    OSError
-        If files cannot be written into the folder.
-    ValueError
-        If one of the files exists and may not be replaced.
+    Files that exist are a ValueError unless ``overwrite``, which replaces an earlier result with all its files.
     """
 
     def __init__(self, path: Path, names: Collection[str], *, inputs: Collection[Path] = (), overwrite: bool) -> None:
@@ -46,18 +38,19 @@ class ResultFolder(OutputFolder):
                 raise ValueError(
                     f"--out: {file} is read, and a file of the result would replace it; name another folder"
                 )
-        found = [name for name in self._names if (path / name).exists()]
-        if found:
-            check_replaceable(f"{path} has {', '.join(found)} already", overwrite)
+        if earlier := [name for name in self._names if (path / name).exists()]:
+            check_replaceable(f"{path} has {', '.join(earlier)} already", overwrite)
 
     @contextmanager
-    def replacing(self) -> Iterator[None]:
-        """Collect the files written in this context and replace an earlier result by them at the end."""
+    def replacing(self, document: dict[str, Any]) -> Iterator[None]:
+        """Replace an earlier result by the files written in this context and by ``document``, which names them."""
         target = self.path
         with tempfile.TemporaryDirectory(dir=target, prefix=".bansac-") as stage:
             self.path = Path(stage)
             try:
                 yield
+                document["files"] = [*(Path(file).name for file in self.files), RESULT]
+                self.write_json(RESULT, document)
             finally:
                 self.path = target
             new = sorted((file.name for file in Path(stage).iterdir()), key=lambda name: (name == RESULT, name))
@@ -75,6 +68,37 @@ class ResultFolder(OutputFolder):
         except (OSError, ValueError, KeyError, TypeError):
             return set()
         return {name for name in files if (self.path / name).resolve() not in self._kept}
+
+
+def result_folder(
+    out: Path | None, names: Collection[str], inputs: Collection[Path | None] = (), *, overwrite: bool
+) -> ResultFolder | None:
+    """Return the folder of ``--out``; None without ``--out``."""
+    given = [path for path in inputs if path is not None]
+    return None if out is None else ResultFolder(out, names, inputs=given, overwrite=overwrite)
+
+
+def leave(
+    document: dict[str, Any],
+    answer: Answer | MultipleAnswer,
+    folder: ResultFolder | None,
+    page: Path | None = None,
+    *,
+    json: bool,
+    heading: str = "",
+) -> NoReturn:
+    """Print the document as JSON, or the answer and the written files as text; exit with the code of the answer."""
+    if json:
+        print_json(document)
+    else:
+        if heading:
+            report.print(heading)
+        answer.show()
+        if folder is not None:
+            report.print(f"wrote {', '.join(folder.files)}", markup=False)
+        if page is not None:
+            report.print(f"wrote {page}", markup=False)
+    raise typer.Exit(answer.exit_code)
 
 
 def check_page(path: Path, overwrite: bool) -> None:

@@ -60,27 +60,24 @@ def read_method(
     With RANSAC and RHO, ``default_threshold`` replaces a threshold of 0 or less, as in OpenCV.
     """
     if hasattr(method, "maxIterations"):
-        chosen: dict[str, Any] = {
+        settings: dict[str, Any] = {
             "confidence": method.confidence,
             "max_iterations": method.maxIterations,
             "seed": abs(method.randomGeneratorState),
         }
         if method.sampler == _SAMPLING_PROSAC:
-            chosen["sampler"] = _PROSAC
+            settings["sampler"] = _PROSAC
         if method.score not in _SCORES:
             raise ValueError(f"UsacParams.score must be RANSAC, MSAC or MAGSAC, got {method.score}")
-        chosen["scoring"] = _SCORES[method.score]
-        return Call(float(method.threshold), chosen)
+        settings["scoring"] = _SCORES[method.score]
+        return Call(float(method.threshold), settings)
     if not isinstance(method, int | np.integer) or int(method) not in METHODS:
         raise ValueError(f"method must be one of {', '.join(map(str, METHODS))}, got {method!r}")
-    chosen = dict(METHODS[int(method)])
-    if max_iterations is not None:
-        chosen["max_iterations"] = max_iterations
-    if confidence is not None:
-        chosen["confidence"] = confidence
+    numbers = {"max_iterations": max_iterations, "confidence": confidence}
+    settings = METHODS[int(method)] | {name: value for name, value in numbers.items() if value is not None}
     if int(method) in (RANSAC, RHO) and default_threshold is not None and is_number(threshold) and threshold <= 0.0:
         threshold = default_threshold
-    return Call(None if int(method) == LMEDS else threshold, chosen)
+    return Call(None if int(method) == LMEDS else threshold, settings)
 
 
 def as_pair(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from inspect import Parameter, Signature
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,7 +22,7 @@ from bansac.compat.return_values import (
 )
 from bansac.estimate.absolute_pose import estimate_absolute_pose
 from bansac.estimate.two_views import estimate_essential
-from bansac.geometry import decompose_essential, homogeneous, normalize_points, rotation_matrix
+from bansac.geometry import choose_motion, normalize_points, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import as_floats
 from bansac.maths.quaternion import model_of
@@ -31,10 +33,23 @@ __all__ = ["findEssentialMat", "recoverPose", "solvePnPRansac"]
 _Matrix: TypeAlias = NDArray[np.float64]
 _Mask: TypeAlias = NDArray[np.uint8]
 
+# OpenCV's signatures: the names of their parameters, and the defaults of those after the last required one.
+_CAMERAS, _SEARCH = ("cameraMatrix1", "distCoeffs1", "cameraMatrix2", "distCoeffs2"), ("method", "prob", "threshold")
+_E_OF_ONE = ("points1", "points2", "cameraMatrix", *_SEARCH, "maxIters", "mask")
+_E_OF_FOCAL = ("points1", "points2", "focal", "pp", *_SEARCH, "maxIters", "mask")
+_E_OF_TWO = ("points1", "points2", *_CAMERAS, *_SEARCH, "mask")
+_E_OF_PARAMS = ("points1", "points2", *_CAMERAS[::2], "dist_coeff1", "dist_coeff2", "params", "mask")
+_POSE_OF_ONE = ("E", "points1", "points2", "cameraMatrix", "R", "t", "mask")
+_POSE_OF_FOCAL = ("E", "points1", "points2", "R", "t", "focal", "pp", "mask")
+_POSE_OF_TWO = ("points1", "points2", *_CAMERAS, "E", "R", "t", *_SEARCH, "mask")
+_DEFAULTS: dict[str, Any] = {"focal": 1.0, "pp": (0.0, 0.0), "method": RANSAC, "threshold": 1.0}
+_DEFAULTS |= dict.fromkeys(("E", "R", "t", "prob", "maxIters", "mask"))
+
 # Values of OpenCV's SOLVEPNP_* flags, and of its USAC_* flags.
 _SOLVEPNP, _USAC = range(9), range(32, 39)
 
 
+@raises_opencv_error
 def findEssentialMat(points1: ArrayLike, points2: ArrayLike, *args: Any, **kwargs: Any) -> Answer:
     """Estimate the essential matrix of two calibrated images, with all signatures of ``cv2.findEssentialMat``.
 
@@ -66,89 +81,47 @@ def findEssentialMat(points1: ArrayLike, points2: ArrayLike, *args: Any, **kwarg
         If the arguments match no signature.
     """
     shapes = [np.shape(value) for value in args]
+    names: Sequence[str] = _E_OF_FOCAL
     if "params" in kwargs or shapes[1:2] == [(3, 3)]:
-        return _essential_usac(points1, points2, *args, **kwargs)
-    if "cameraMatrix1" in kwargs or "cameraMatrix2" in kwargs or shapes[2:3] == [(3, 3)]:
-        return _essential_of_two(points1, points2, *args, **kwargs)
-    if "cameraMatrix" in kwargs or shapes[:1] == [(3, 3)]:
-        return _essential_of_one(points1, points2, *args, **kwargs)
-    return _essential_of_focal(points1, points2, *args, **kwargs)
+        names = _E_OF_PARAMS
+    elif "cameraMatrix1" in kwargs or "cameraMatrix2" in kwargs or shapes[2:3] == [(3, 3)]:
+        names = _E_OF_TWO
+    elif "cameraMatrix" in kwargs or shapes[:1] == [(3, 3)]:
+        names = _E_OF_ONE
+    return _essential(_bind(names, (points1, points2, *args), kwargs))
 
 
-def _essential_of_one(
-    points1: ArrayLike, points2: ArrayLike, cameraMatrix: ArrayLike, method: Any = RANSAC, prob: float | None = None,
-    threshold: float = 1.0, maxIters: int | None = None, mask: Any = None,
-) -> Answer:  # fmt: skip
-    """Estimate E with one camera matrix for both images."""
-    names = ("cameraMatrix", "distCoeffs")
-    return _essential(
-        points1,
-        points2,
-        (cameraMatrix, None),
-        (cameraMatrix, None),
-        names,
-        names,
-        method,
-        prob,
-        threshold,
-        maxIters,
-        mask,
-    )
+def _bind(names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the arguments of a signature by name, with the defaults; a TypeError if they do not fit it."""
+    required = max(i for i, name in enumerate(names) if name not in _DEFAULTS)
+    defaults = [Parameter.empty if i <= required else _DEFAULTS[name] for i, name in enumerate(names)]
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    parameters = (Parameter(name, kind, default=default) for name, default in zip(names, defaults, strict=True))
+    bound = Signature(list(parameters)).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.arguments
 
 
-def _essential_of_focal(
-    points1: ArrayLike, points2: ArrayLike, focal: float = 1.0, pp: ArrayLike = (0.0, 0.0), method: Any = RANSAC,
-    prob: float | None = None, threshold: float = 1.0, maxIters: int | None = None, mask: Any = None,
-) -> Answer:  # fmt: skip
-    """Estimate E with one focal length and principal point for both images."""
-    K = _camera_of(focal, pp)
-    return _essential_of_one(points1, points2, K, method, prob, threshold, maxIters, mask)
-
-
-def _essential_of_two(
-    points1: ArrayLike, points2: ArrayLike, cameraMatrix1: ArrayLike, distCoeffs1: ArrayLike | None,
-    cameraMatrix2: ArrayLike, distCoeffs2: ArrayLike | None, method: Any = RANSAC, prob: float | None = None,
-    threshold: float = 1.0, mask: Any = None,
-) -> Answer:  # fmt: skip
-    """Estimate E for two cameras with lens distortion."""
-    return _essential(
-        points1, points2, (cameraMatrix1, distCoeffs1), (cameraMatrix2, distCoeffs2), ("cameraMatrix1", "distCoeffs1"),
-        ("cameraMatrix2", "distCoeffs2"), method, prob, threshold, None, mask,
-    )  # fmt: skip
-
-
-def _essential_usac(
-    points1: ArrayLike, points2: ArrayLike, cameraMatrix1: ArrayLike, cameraMatrix2: ArrayLike,
-    dist_coeff1: ArrayLike | None, dist_coeff2: ArrayLike | None, params: Any, mask: Any = None,
-) -> Answer:  # fmt: skip
-    """Estimate E for two cameras with lens distortion, and UsacParams."""
-    return _essential(
-        points1, points2, (cameraMatrix1, dist_coeff1), (cameraMatrix2, dist_coeff2), ("cameraMatrix1", "dist_coeff1"),
-        ("cameraMatrix2", "dist_coeff2"), params, None, 1.0, None, mask,
-    )  # fmt: skip
-
-
-@raises_opencv_error
-def _essential(
-    points1: ArrayLike, points2: ArrayLike, camera1: tuple[ArrayLike, ArrayLike | None],
-    camera2: tuple[ArrayLike, ArrayLike | None], names1: tuple[str, str], names2: tuple[str, str], method: Any,
-    prob: float | None, threshold: float, maxIters: int | None, mask: Any,
-) -> Answer:  # fmt: skip
-    """Estimate E; a camera is given by its matrix and its distortion coefficients."""
-    x1, x2 = as_pair("points1", points1, "points2", points2)
-    K1, K2 = _with_distortion(names1, *camera1), _with_distortion(names2, *camera2)
+def _essential(arguments: Mapping[str, Any]) -> Answer:
+    """Estimate E from the arguments of a signature."""
+    x1, x2 = as_pair("points1", arguments["points1"], "points2", arguments["points2"])
+    camera1, camera2 = _cameras(arguments)
+    mask = arguments["mask"]
     if len(x1) < 5:
         return None, None
+    method = arguments["params"] if "params" in arguments else arguments["method"]
     if len(x1) == 5 and any(is_flag(method, classic) for classic in (0, LMEDS, RANSAC)):
         from bansac.solvers.essential_5pt import essential_5pt
 
-        models = essential_5pt(_rays(K1, x1), _rays(K2, x2))
+        models = essential_5pt(_rays(camera1, x1), _rays(camera2, x2))
         return answer_of_minimal([E / np.sqrt(2.0) for E in models], 5, mask)
-    call = read_method(RANSAC if is_flag(method, 0) else method, threshold, maxIters, prob)
-    E, inliers = answer(call.run(estimate_essential, x1, x2, K1, K2), 5, mask)
+    threshold, max_iterations = arguments.get("threshold", 1.0), arguments.get("maxIters")
+    call = read_method(RANSAC if is_flag(method, 0) else method, threshold, max_iterations, arguments.get("prob"))
+    E, inliers = answer(call.run(estimate_essential, x1, x2, camera1, camera2), 5, mask)
     return (None if E is None else E / np.sqrt(2.0)), inliers
 
 
+@raises_opencv_error
 def recoverPose(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
     """Compute the motion between two calibrated cameras, as ``cv2.recoverPose``.
 
@@ -183,63 +156,28 @@ def recoverPose(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
     """
     shapes = [np.shape(value) for value in args]
     if "cameraMatrix1" in kwargs or "cameraMatrix2" in kwargs or shapes[2:3] == [(3, 3)]:
-        return _pose_of_two(*args, **kwargs)
-    if "cameraMatrix" in kwargs or shapes[3:4] == [(3, 3)]:
-        return _pose_of_one(*args, **kwargs)
-    return _pose_of_focal(*args, **kwargs)
+        arguments = _bind(_POSE_OF_TWO, args, kwargs)
+        E, mask = _essential(arguments)
+        if E is None or E.shape != (3, 3):
+            raise ValueError("points1 and points2 determine no essential matrix")
+        number, *motion = _pose(E, mask, arguments)
+        return number, write_same_shape(E, arguments["E"]), *motion
+    names = _POSE_OF_ONE if "cameraMatrix" in kwargs or shapes[3:4] == [(3, 3)] else _POSE_OF_FOCAL
+    arguments = _bind(names, args, kwargs)
+    return _pose(arguments["E"], arguments["mask"], arguments)
 
 
-@raises_opencv_error
-def _pose_of_one(
-    E: ArrayLike, points1: ArrayLike, points2: ArrayLike, cameraMatrix: ArrayLike, R: Any = None, t: Any = None,
-    mask: Any = None,
-) -> tuple[int, _Matrix, _Matrix, _Mask]:  # fmt: skip
-    """Return the motion of an essential matrix."""
-    x1, x2 = as_pair("points1", points1, "points2", points2)
-    K = as_camera("cameraMatrix", cameraMatrix)
-    number, rotation, translation, visible = _pose(E, normalize_points(K, x1), normalize_points(K, x2), mask)
-    return number, write_same_shape(rotation, R), write_same_shape(translation, t), visible
-
-
-def _pose_of_focal(
-    E: ArrayLike, points1: ArrayLike, points2: ArrayLike, R: Any = None, t: Any = None, focal: float = 1.0,
-    pp: ArrayLike = (0.0, 0.0), mask: Any = None,
-) -> tuple[int, _Matrix, _Matrix, _Mask]:  # fmt: skip
-    """Return the motion of an essential matrix, with one focal length and principal point for both cameras."""
-    return _pose_of_one(E, points1, points2, _camera_of(focal, pp), R, t, mask)
-
-
-@raises_opencv_error
-def _pose_of_two(
-    points1: ArrayLike, points2: ArrayLike, cameraMatrix1: ArrayLike, distCoeffs1: ArrayLike | None,
-    cameraMatrix2: ArrayLike, distCoeffs2: ArrayLike | None, E: Any = None, R: Any = None, t: Any = None,
-    method: Any = RANSAC, prob: float | None = None, threshold: float = 1.0, mask: Any = None,
-) -> tuple[int, _Matrix, _Matrix, _Matrix, _Mask]:  # fmt: skip
-    """Estimate the essential matrix and return it with its motion."""
-    found, inliers = _essential_of_two(
-        points1, points2, cameraMatrix1, distCoeffs1, cameraMatrix2, distCoeffs2, method, prob, threshold, mask
-    )
-    if found is None or found.shape != (3, 3):
-        raise ValueError("points1 and points2 determine no essential matrix")
-    x1, x2 = as_pair("points1", points1, "points2", points2)
-    K1 = _with_distortion(("cameraMatrix1", "distCoeffs1"), cameraMatrix1, distCoeffs1)
-    K2 = _with_distortion(("cameraMatrix2", "distCoeffs2"), cameraMatrix2, distCoeffs2)
-    number, rotation, translation, visible = _pose(found, _rays(K1, x1), _rays(K2, x2), inliers)
-    return number, write_same_shape(found, E), write_same_shape(rotation, R), write_same_shape(translation, t), visible
-
-
-def _pose(E: ArrayLike, x1: _Matrix, x2: _Matrix, mask: Any) -> tuple[int, _Matrix, _Matrix, _Mask]:
-    """Choose the motion of E with the most points in front of both cameras."""
+def _pose(E: ArrayLike, mask: Any, arguments: Mapping[str, Any]) -> tuple[int, _Matrix, _Matrix, _Mask]:
+    """Return the motion of E with the most points in front of both cameras, their number and their mask."""
+    x1, x2 = as_pair("points1", arguments["points1"], "points2", arguments["points2"])
+    camera1, camera2 = _cameras(arguments)
     used = np.ones(len(x1), np.bool_) if mask is None else np.asarray(mask).ravel() != 0
     if used.shape != (len(x1),):
         raise ValueError(f"mask must have {len(x1)} elements, got {used.size}")
-    R1, R2, direction = decompose_essential(E)
-    motions = [(R, sign * direction) for R in (R1, R2) for sign in (1.0, -1.0)]
-    visible = [used & _in_front(R, t, x1, x2) for R, t in motions]
-    best = int(np.argmax([np.count_nonzero(chosen) for chosen in visible]))
-    value = 255 if mask is None else 1
-    R, t = motions[best]
-    return int(visible[best].sum()), R, t[:, None], write_out(column(visible[best]) * np.uint8(value), mask)
+    R, t, in_front = choose_motion(E, _rays(camera1, x1), _rays(camera2, x2), used)
+    visible = write_out(column(in_front) * np.uint8(255 if mask is None else 1), mask)
+    R, t = write_same_shape(R, arguments["R"]), write_same_shape(t[:, None], arguments["t"])
+    return int(in_front.sum()), R, t, visible
 
 
 @raises_opencv_error
@@ -315,17 +253,17 @@ def solvePnPRansac(
     if guess is not None:
         call.settings["initial_model"] = (_rotation(guess[0]), guess[1])
     result = call.run(estimate_absolute_pose, X, x, camera)
-    found = has_model(result, 4)
-    pose = (_rotation_vector(result.model.R), result.model.t) if found else guess
+    success = has_model(result, 4)
+    pose = (_rotation_vector(result.model.R), result.model.t) if success else guess
     if pose is None and is_flag(method, RANSAC):
         pose = np.zeros(3), np.zeros(3)
     outputs = (None, None) if guess is None else (rvec, tvec)
     vectors: tuple[Any, ...] = (None, None)
     if pose is not None:
         vectors = tuple(write_same_shape(v[:, None].copy(), out) for v, out in zip(pose, outputs, strict=True))
-    indices = np.flatnonzero(result.inliers).astype(np.int32)[:, None] if found else None
+    indices = np.flatnonzero(result.inliers).astype(np.int32)[:, None] if success else None
     camera_matrix = () if params is None else (np.asarray(cameraMatrix),)
-    return found, *camera_matrix, *vectors, indices
+    return success, *camera_matrix, *vectors, indices
 
 
 def _pose_method(flags: Any) -> int:
@@ -359,13 +297,18 @@ def _rotation_vector(R: _Matrix) -> _Matrix:
     return np.array(axis) * (np.copysign(2.0 * np.arctan2(sine, abs(w)) / sine, w) if sine > 0.0 else 0.0)
 
 
-def _in_front(R: _Matrix, t: _Matrix, x1: _Matrix, x2: _Matrix) -> NDArray[np.bool_]:
-    """Return which points have positive depths d1, d2 in both cameras, from least squares in d2 x2 = d1 R x1 + t."""
-    a, b = homogeneous(x1) @ R.T, homogeneous(x2)
-    normal = np.cross(b, a)
-    depth1 = np.sum(np.cross(t, b) * normal, axis=1)
-    depth2 = np.sum(np.cross(t, a) * normal, axis=1)
-    return np.asarray((depth1 > 0) & (depth2 > 0))
+def _cameras(arguments: Mapping[str, Any]) -> tuple[_Matrix | Camera, _Matrix | Camera]:
+    """Return both cameras of a signature."""
+    if "cameraMatrix1" in arguments:
+        coefficients = "dist_coeff" if "params" in arguments else "distCoeffs"
+        pairs = ((f"cameraMatrix{i}", f"{coefficients}{i}") for i in (1, 2))
+        camera1, camera2 = (_with_distortion(names, *(arguments[name] for name in names)) for names in pairs)
+        return camera1, camera2
+    matrix = (
+        arguments["cameraMatrix"] if "cameraMatrix" in arguments else _matrix_of(arguments["focal"], arguments["pp"])
+    )
+    K = as_camera("cameraMatrix", matrix)
+    return K, K
 
 
 def _with_distortion(names: tuple[str, str], matrix: ArrayLike, coefficients: ArrayLike | None) -> _Matrix | Camera:
@@ -386,8 +329,7 @@ def _rays(camera: _Matrix | Camera, x: _Matrix) -> _Matrix:
     return camera.unproject(x) if isinstance(camera, Camera) else normalize_points(camera, x)
 
 
-@raises_opencv_error
-def _camera_of(focal: float, pp: ArrayLike) -> _Matrix:
+def _matrix_of(focal: float, pp: ArrayLike) -> _Matrix:
     """Return the camera matrix of a focal length and a principal point."""
     if np.ndim(focal) > 0:
         raise ValueError(f"cameraMatrix must be 3 x 3, or focal a number; got an array of shape {np.shape(focal)}")

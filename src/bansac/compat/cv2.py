@@ -46,7 +46,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.compat.arguments import LMEDS, RANSAC, RHO, as_pair, is_flag, read_method
+from bansac.compat.arguments import LMEDS, RANSAC, RHO, Call, as_pair, is_flag, read_method
 from bansac.compat.calibrated import findEssentialMat, recoverPose, solvePnPRansac
 from bansac.compat.return_values import (
     Answer,
@@ -214,8 +214,8 @@ def findFundamentalMat(
         F = fundamental_8pt(x1, x2)
         return answer_of_all(None if F is None else _divide(F), len(x1), mask)
     call = read_method(method, ransacReprojThreshold, maxIters, confidence, _DEFAULT_THRESHOLD)
-    found, inliers = answer(call.run(estimate_fundamental, x1, x2), 7, mask)
-    return (None if found is None else _divide(found)), inliers
+    F, inliers = answer(call.run(estimate_fundamental, x1, x2), 7, mask)
+    return (None if F is None else _divide(F)), inliers
 
 
 @raises_opencv_error
@@ -258,9 +258,9 @@ def estimateAffine2D(
     ValueError
         If there are fewer than two points, or an argument is invalid.
     """
-    return _affine(
-        estimate_affine, 3, from_, to, inliers, method, ransacReprojThreshold, maxIters, confidence, refineIters
-    )
+    pair = as_pair("from_", from_, "to", to, least=2)
+    call = read_method(method, ransacReprojThreshold, maxIters, confidence)
+    return answer(_with_refinement(call, refineIters).run(estimate_affine, *pair), 3, inliers)
 
 
 @raises_opencv_error
@@ -293,23 +293,16 @@ def estimateAffinePartial2D(
     ValueError
         If there are fewer than two points, or an argument is invalid.
     """
-    return _affine(
-        estimate_similarity, 2, from_, to, inliers, method, ransacReprojThreshold, maxIters, confidence, refineIters
-    )
+    pair = as_pair("from_", from_, "to", to, least=2)
+    call = read_method(method, ransacReprojThreshold, maxIters, confidence)
+    return answer(_with_refinement(call, refineIters).run(estimate_similarity, *pair), 2, inliers)
 
 
-def _affine(
-    estimate: Any, sample_size: int, from_: ArrayLike, to: ArrayLike, inliers: Any, method: Any,
-    threshold: float, maxIters: int | None, confidence: float | None, refineIters: Any,
-) -> Answer:  # fmt: skip
-    """Estimate an affine or a similarity transform."""
-    x1, x2 = as_pair("from_", from_, "to", to, least=2)
-    call = read_method(method, threshold, maxIters, confidence)
-    if not isinstance(refineIters, int | np.integer) or refineIters < 0:
-        raise ValueError(f"refineIters must be an integer >= 0, got {refineIters!r}")
-    if refineIters == 0:
-        call.settings["refinement"] = None
-    return answer(call.run(estimate, x1, x2), sample_size, inliers)
+def _with_refinement(call: Call, iterations: Any) -> Call:
+    """Return a call that skips the final refinement if ``refineIters`` is 0."""
+    if not isinstance(iterations, int | np.integer) or iterations < 0:
+        raise ValueError(f"refineIters must be an integer >= 0, got {iterations!r}")
+    return call if iterations else call._replace(settings=call.settings | {"refinement": None})
 
 
 def _divide(F: _Matrix) -> _Matrix:

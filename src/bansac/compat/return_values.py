@@ -33,9 +33,9 @@ Answer: TypeAlias = tuple[_Floats | None, NDArray[np.uint8] | None]
 
 def answer(result: Result, sample_size: int, mask: Any) -> Answer:
     """Return the model and the mask of a result; without a model to return, None and zeros."""
-    found = has_model(result, sample_size)
-    inliers = result.inliers if found else np.zeros(len(result.inliers), np.bool_)
-    return (result.model.copy() if found else None), write_out(column(inliers), mask)
+    if has_model(result, sample_size):
+        return result.model.copy(), write_out(column(result.inliers), mask)
+    return answer_of_all(None, len(result.inliers), mask)
 
 
 def has_model(result: Result, sample_size: int) -> bool:
@@ -58,17 +58,17 @@ def column(inliers: NDArray[np.bool_]) -> NDArray[np.uint8]:
     return inliers.astype(np.uint8)[:, None]
 
 
-def write_out(found: NDArray[Any], out: Any) -> NDArray[Any]:
+def write_out(array: NDArray[Any], out: Any) -> NDArray[Any]:
     """Return a mask or a matrix; if it fits into the caller's array ``out``, write it there."""
-    if isinstance(out, np.ndarray) and out.dtype == found.dtype and out.size == found.size and out.flags.writeable:
-        out[...] = found.reshape(out.shape)
+    if isinstance(out, np.ndarray) and out.dtype == array.dtype and out.size == array.size and out.flags.writeable:
+        out[...] = array.reshape(out.shape)
         return out
-    return found
+    return array
 
 
-def write_same_shape(found: _Floats, given: Any) -> _Floats:
+def write_same_shape(matrix: _Floats, out: Any) -> _Floats:
     """Return a matrix; if the caller passed an array of its shape, write it there."""
-    return write_out(found, given) if np.shape(given) == found.shape else found
+    return write_out(matrix, out) if np.shape(out) == matrix.shape else matrix
 
 
 @functools.cache

@@ -181,7 +181,7 @@ def _translation(problem: Problem, call: Call, x1: _Matrix, x2: _Matrix) -> Resu
 def _of_space(
     result: Result, shape: tuple[int, int], out: Any, inliers: Any
 ) -> tuple[bool, _Matrix | None, NDArray[np.uint8] | None]:
-    """Return what OpenCV returns for matches of space."""
+    """Return OpenCV's answer for matches of space."""
     if len(result.inliers) < _LEAST:
         return False, None, None
     model, mask = answer(result, _LEAST, inliers)

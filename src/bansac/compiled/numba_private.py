@@ -79,8 +79,9 @@ from numba import types
 from numba.core import cgutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _Cache
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompileResult
+from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import register_pass
 from numba.core.datamodel import default_manager, models
 from numba.core.environment import Environment
 from numba.core.extending import infer_getattr, lower_getattr_generic, lower_setattr_generic
@@ -88,8 +89,10 @@ from numba.core.imputils import impl_ret_borrowed
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.core.runtime.nrtdynmod import _meminfo_struct_type
+from numba.core.typed_passes import NativeLowering, NopythonRewrites
 from numba.core.typeinfer import register_dispatcher
 from numba.core.typing.templates import AttributeTemplate
+from numba.core.untyped_passes import InlineClosureLikes, WithLifting
 from numba.experimental import structref
 
 from bansac.compiled.announcement import announce_compilation
@@ -163,7 +166,9 @@ def make_dispatcher(
         options["no_cfunc_wrapper"] = True
     if not counts:
         options["_nrt"] = False
-    dispatcher = (_Dispatcher if from_python else _InnerDispatcher)(function, targetoptions=options)
+    compiler = _InnerCompiler if not from_python and not by_address else _Compiler
+    kind = _Dispatcher if from_python else _InnerDispatcher
+    dispatcher = kind(function, targetoptions=options, pipeline_class=compiler)
     dispatcher.enable_caching()
     if signature is not None:
         with COMPILER_LOCK, register_dispatcher(dispatcher):  # lets the function call itself by its name
@@ -199,11 +204,70 @@ class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
 class _InnerDispatcher(_Dispatcher):
     """Dispatcher without a wrapper for Python; a call from Python runs a copy that has one."""
 
+    def add_overload(self, compiled: Any) -> None:
+        """Keep the code for callers, without an entry for Python."""
+        self.overloads[tuple(compiled.signature.args)] = compiled
+
     def __call__(self, *arguments: Any) -> Any:
         """Call the copy with a wrapper."""
         if "_copy" not in self.__dict__:
             self.__dict__["_copy"] = make_dispatcher(self.py_func)
         return self.__dict__["_copy"](*arguments)
+
+
+class _Compiler(CompilerBase):  # type: ignore[misc]
+    """Numba's compiler without the passes for language elements that no kernel contains."""
+
+    lowering: type = NativeLowering
+
+    def define_pipelines(self) -> list[Any]:
+        """Return the passes."""
+        manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        kept = [one for one in manager.passes if one[0] not in (WithLifting, InlineClosureLikes, NopythonRewrites)]
+        manager.passes = [(self.lowering if step is NativeLowering else step, text) for step, text in kept]
+        manager.finalize()
+        return [manager]
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _InnerLowering(NativeLowering):  # type: ignore[misc]
+    """Lowering to LLVM code without machine code, for a function that only kernels call."""
+
+    _name = "inner_lowering"
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower the function, and register it for its callers under a new object in place of its machine code."""
+        state.library = _InnerLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        state.library._ensure_finalized()
+        state.cr = state.cr._replace(cfunc=_Entry())
+        state.targetctx.insert_user_function(state.cr.cfunc, state.cr.fndesc, [state.library])
+        state.reload_init.extend(state.library._reload_init)
+        return True
+
+
+class _Entry:
+    """Identity of a function without machine code."""
+
+
+class _InnerCompiler(_Compiler):
+    """Compiler of functions that only kernels call."""
+
+    lowering = _InnerLowering
+
+
+class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
+    """LLVM code without machine code."""
+
+    def _finalize_final_module(self) -> None:
+        self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
+        self._finalized = True
+
+    def serialize_using_object_code(self) -> Any:
+        """Return the content of a file."""
+        return self.name, "object", (b"", self._get_module_for_linking().as_bitcode())
 
 
 class CheckedCache(_Cache):  # type: ignore[misc]

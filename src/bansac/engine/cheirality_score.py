@@ -23,25 +23,8 @@ def cheirality_score(problem: Problem, state: State, packed: Any, model: Floats,
     """Return the score of ``model`` over the matches in front of both cameras.
 
     Except for rounding, it is at most the score of :func:`bansac.engine.verification.evaluate`. If the problem has no
-    ``score_in_front``, all points count, and the two scores are equal.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    state : State
-        The state of the run.
-    packed : struct
-        The same state as the struct for the kernels.
-    model : (model_size,) ndarray
-        A model in the frame of the run.
-    is_inlier : (N,) ndarray of bool
-        Mask of its inliers, written.
-
-    Returns
-    -------
-    float
-        The score.
+    ``score_in_front``, all points count, and the two scores are equal. ``packed`` is the state as the struct for the
+    kernels. ``model`` is in the frame of the run; the mask of its inliers is written.
     """
     if problem.compiled_score_in_front is None:
         return float(score_in_full(packed, model, is_inlier))

@@ -25,7 +25,8 @@ from bansac.engine.scoring import SCORES, Score, check_block_score
 from bansac.engine.state import PROGRESS_TYPE
 from bansac.engine.stopping import MAX_CRITERIA, Stop
 from bansac.maths.arrays import Bools, Floats, Ints, Words
-from bansac.problems.problem import IN_LOOP, REALS, Problem
+from bansac.problems.contract import IN_LOOP, REALS
+from bansac.problems.problem import Problem
 
 __all__ = ["find_function", "select_kernels"]
 

@@ -24,7 +24,8 @@ from bansac.engine.state import Run
 from bansac.engine.verification import evaluate
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.linalg import copy
-from bansac.problems.problem import DEGENERACY, Problem
+from bansac.problems.contract import DEGENERACY
+from bansac.problems.problem import Problem
 
 __all__ = [
     "ModelSelection",

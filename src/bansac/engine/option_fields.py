@@ -8,59 +8,38 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Collection, Iterable
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-__all__ = ["boolean", "check_name", "describe", "integer", "number", "option", "type_in_words"]
-
-T = TypeVar("T")
+__all__ = ["boolean", "check_name", "describe", "group", "integer", "number", "type_in_words"]
 
 Check = Callable[[str, Any], Any]
 """A function of the name and the value of an option. It returns the value to store, or raises a ValueError."""
 
 
-def option(
-    default: T,
-    check: Check | None = None,
-    *,
-    choices: Collection[str] = (),
-    instances: Any = (),
-    optional: bool = False,
-    group: str,
-    help: str,
-    details: str = "",
-    flag: bool = False,
-) -> T:
-    """Return a field of ``Options``.
+def group(heading: str) -> Callable[..., Any]:
+    """Return the declaration of the options below a heading of the documentation."""
 
-    Parameters
-    ----------
-    default : object
-        The default. A string equal to the default is not checked.
-    check : callable, optional
-        The check. By default a value must be one of ``choices``, if there are any.
-    choices : collection of str
-        Allowed names.
-    instances : type or tuple of types
-        Instances of these types are also allowed.
-    optional : bool
-        Whether None is allowed.
-    group : str
-        Heading in the documentation.
-    help : str
-        The meaning of the option, in one sentence.
-    details : str
-        Further text for the reference.
-    flag : bool
-        Whether ``bansac estimate`` and ``bansac match`` have a flag for the option.
-    """
-    if choices and check is None:
-        check = _one_of(choices, instances, optional)
-    metadata = {"check": check, "choices": choices, "optional": optional, "group": group, "help": help}
-    metadata |= {"details": details, "flag": flag}
-    field: T = dataclasses.field(default=default, metadata=metadata)
-    return field
+    def option(
+        default: Any,
+        check: Check | None = None,
+        *,
+        choices: Collection[str] = (),  # allowed names, the check if there is no other
+        instances: Any = (),  # types whose instances are also allowed
+        optional: bool = False,  # whether None is allowed, as it is if it is the default
+        help: str,  # the meaning of the option, in one sentence
+        details: str = "",  # further text for the reference
+        flag: bool = False,  # whether ``bansac estimate`` and ``bansac match`` have a flag for the option
+    ) -> Any:
+        """Return a field of ``Options``; a string equal to the default is not checked."""
+        optional = optional or default is None
+        if choices and check is None:
+            check = _one_of(choices, instances, optional)
+        metadata = {"check": check, "choices": choices, "optional": optional, "group": heading, "help": help}
+        return dataclasses.field(default=default, metadata=metadata | {"details": details, "flag": flag})
+
+    return option
 
 
 def number(wanted: str, holds: Callable[[float], bool]) -> Check:
@@ -68,12 +47,12 @@ def number(wanted: str, holds: Callable[[float], bool]) -> Check:
 
     def check(name: str, value: Any) -> float:
         try:
-            found = math.nan if isinstance(value, str | bytes | bool | np.bool_) or np.ndim(value) else float(value)
+            real = math.nan if isinstance(value, str | bytes | bool | np.bool_) or np.ndim(value) else float(value)
         except (TypeError, ValueError, OverflowError):  # of integers beyond float64
-            found = math.nan
-        if not math.isfinite(found) or not holds(found):
+            real = math.nan
+        if not math.isfinite(real) or not holds(real):
             raise ValueError(f"{name} must be a number {wanted}, got {value!r}")
-        return found
+        return real
 
     return check
 
@@ -82,11 +61,11 @@ def integer(smallest: int, largest: int) -> Check:
     """Return a check for a whole number of any type, such as 1e4 or a 0-d array; it is stored as an int."""
 
     def check(name: str, value: Any) -> int:
-        found = value.item() if isinstance(value, np.ndarray | np.generic) and value.ndim == 0 else value
-        whole = isinstance(found, int) or (isinstance(found, float) and found.is_integer())
-        if not whole or isinstance(found, bool) or not smallest <= found <= largest:
+        scalar = value.item() if isinstance(value, np.ndarray | np.generic) and value.ndim == 0 else value
+        whole = isinstance(scalar, int) or (isinstance(scalar, float) and scalar.is_integer())
+        if not whole or isinstance(scalar, bool) or not smallest <= scalar <= largest:
             raise ValueError(f"{name} must be an integer in [{smallest}, {largest}], got {value!r}")
-        return int(found)
+        return int(scalar)
 
     return check
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from bansac.engine.option_fields import boolean, check_name, describe, integer, number, option
+from bansac.engine.option_fields import boolean, check_name, describe, group, integer, number
 from bansac.engine.refinement import REFINERS, Refiner
 from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.scoring import SCORES, Score
@@ -41,7 +41,12 @@ Activation = Literal["rho_1", "rho_2", "rho_3", "rho_4"]
 
 Gamma = Callable[[Floats], Any]
 
-_NETWORK = "network"
+# Declarations of options by the headings in the documentation.
+_error_option, _stop_option = group("threshold and error"), group("stop")
+_sampling_option, _network_option, _restart_option = group("sampling"), group("network"), group("restarts")
+_score_option, _run_option = group("score"), group("run")
+_refinement_option = group("local optimisation and refinement")
+
 _COUNT = integer(1, 2**31 - 1)
 _SEED = integer(0, 2**64 - 1)
 _POSITIVE = number("> 0", lambda v: v > 0)
@@ -64,11 +69,9 @@ class Options:
     7
     """
 
-    threshold: float | None = option(
+    threshold: float | None = _error_option(
         None,
         _DISTANCE,
-        optional=True,
-        group="threshold and error",
         help="Largest residual of an inlier, a distance (not squared).",
         details="""With None the threshold is estimated from the data: the distance from the model below which 99 % of
         the inliers lie (:mod:`bansac.engine.noise_scale`). The search starts from 2 pixels for homographies, affine
@@ -79,58 +82,48 @@ class Options:
         thresholds.""",
         flag=True,
     )
-    epipolar_error: EpipolarError | None = option(
+    epipolar_error: EpipolarError | None = _error_option(
         None,
         choices=get_args(EpipolarError),
-        optional=True,
-        group="threshold and error",
         help="Distance of a match to an essential matrix.",
         details="""``"sampson"``, or ``"symmetric"``: the root of the summed squares of the distances to both epipolar
         lines, about twice the Sampson distance. None is ``"sampson"``. The error of other models is fixed.""",
     )
-    confidence: float = option(
+    confidence: float = _stop_option(
         0.999,
         _PROBABILITY,
-        group="stop",
         help="Desired probability that the best model was found when the run stops, in (0, 1).",
         flag=True,
     )
-    max_iterations: int | None = option(
+    max_iterations: int | None = _stop_option(
         None,
         _COUNT,
-        optional=True,
-        group="stop",
         help="Maximum number of minimal samples, of all restarts together.",
         details="None takes the problem's default.",
         flag=True,
     )
-    min_iterations: int = option(
+    min_iterations: int = _stop_option(
         0,
         integer(0, 2**31 - 1),
-        group="stop",
         help="Minimum number of minimal samples.",
         details="""No stopping criterion ends a restart before this number. Further restarts follow until all restarts
         together have this number.""",
     )
-    min_updates: int = option(
+    min_updates: int = _stop_option(
         20,
         integer(0, 2**31 - 1),
-        group="stop",
         help="Minimum number of updates of the network.",
         details="""With the ``"bansac"`` sampler, no stopping criterion ends a restart before this number. The paper has
         no such limit (:mod:`bansac.engine.stopping`).""",
     )
-    max_seconds: float | None = option(
+    max_seconds: float | None = _stop_option(
         None,
         _POSITIVE,
-        optional=True,
-        group="stop",
         help="Time limit.",
         details="The result of a run that reaches it depends on the speed of the machine.",
     )
-    stopping: str | Sequence[str | Stop] | None = option(
+    stopping: str | Sequence[str | Stop] | None = _stop_option(
         "ransac",
-        group="stop",
         help="Stopping criteria of a restart: names joined by ``+``, or a sequence. The first one that is met ends it.",
         details="""The names are ``"ransac"``, ``"sprt"``, ``"prosac"`` (which needs ``scores``) and ``"bansac"``. With
         None a restart has all its samples, and with ``restarts=1`` the run has all ``max_iterations``. ``"default"`` is
@@ -138,11 +131,10 @@ class Options:
         priors, ``"prosac"`` for ``"prosac"``, ``"ransac+sprt"`` for ``"p-napsac"``, ``"sprt"`` for the others. Without
         SPRT verification ``"ransac"`` replaces ``"sprt"``.""",
     )
-    sampler: str | Sampler = option(
+    sampler: str | Sampler = _sampling_option(
         "bansac",
         choices=SAMPLERS,
         instances=Sampler,
-        group="sampling",
         help="How minimal samples are drawn; ``uniform`` is RANSAC.",
         details="""``"bansac"`` draws by the probabilities of the dynamic Bayesian network; ``"prosac"`` (Chum
         and Matas, 2005) takes the best matches first and ``"p-napsac"`` (Barath et al., 2020) the best ones and their
@@ -150,93 +142,79 @@ class Options:
         al., 2009) and ``"ar"`` (Wei et al., 2023) take the most probable points or matches and learn from failures.""",
         flag=True,
     )
-    neighborhood_radius: float | None = option(
+    neighborhood_radius: float | None = _sampling_option(
         None,
         _DISTANCE,
-        optional=True,
-        group="sampling",
         help="Radius of a neighbourhood of ``napsac``, in the unit of the coordinates.",
         details="""It is a distance in the joint space of all coordinates of a point or match. None takes a share of
         their extent (:func:`bansac.engine.sampling.napsac.neighborhood_radius`).""",
     )
-    order: int = option(1, integer(1, 3), group=_NETWORK, help="Order of the Markov assumption: 1, 2 or 3.")
-    gamma: GammaName | Gamma = option(
+    order: int = _network_option(1, integer(1, 3), help="Order of the Markov assumption: 1, 2 or 3.")
+    gamma: GammaName | Gamma = _network_option(
         "gamma_1",
         choices=get_args(GammaName),
         instances=Callable,
-        group=_NETWORK,
         help="P(c = inlier | x = inlier) as a function of the inlier ratio, an array in [0, 1].",
     )
-    activation: Activation = option(
+    activation: Activation = _network_option(
         "rho_1",
         choices=get_args(Activation),
-        group=_NETWORK,
         help="Sampling weight as a function of the probability.",
     )
-    weight_floor: float = option(
+    weight_floor: float = _network_option(
         1.0,
         number("in (0, 100]", lambda v: 0 < v <= 100),
-        group=_NETWORK,
         help="Smallest sampling weight, so that every point or match can be drawn.",
     )
-    cpt: Sequence[Any] | None = option(
+    cpt: Sequence[Any] | None = _network_option(
         None,
-        group=_NETWORK,
         help="P(x^k = inlier | x^{k-1}, ..., x^{k-j}, c^k) for the orders j = 1, ..., ``order``.",
         details="""Table j has j + 1 axes of length 2 in this order of the variables, index 1 meaning inlier. None takes
         the paper's tables.""",
     )
-    tau: float | None = option(
+    tau: float | None = _network_option(
         None,
         _PROBABILITY,
-        optional=True,
-        group=_NETWORK,
         help="Probability below which a point or match counts as an outlier for the ``bansac`` stop.",
         details="None is the paper's choice: 0.1 with scores or priors (P-BANSAC), else 0.01.",
     )
-    restarts: int = option(
+    restarts: int = _restart_option(
         16,
         integer(1, 1_000_000),
-        group="restarts",
         help="Largest number of restarts.",
         details="""When a criterion ends a restart, the next one starts from the prior probabilities, because a network
         that has learnt a wrong model seldom finds another one. The refined model with the best score is returned.""",
         flag=True,
     )
-    restart_iterations: int | None = option(
+    restart_iterations: int | None = _restart_option(
         None,
         _COUNT,
-        optional=True,
-        group="restarts",
         help="Maximum number of minimal samples of a restart.",
         details="""With None the first two restarts have 300, the next two 600, and so on, or more if all restarts
         together would not have ``max_iterations``. A number holds for all restarts.""",
     )
-    agreement: int = option(
+    agreement: int = _restart_option(
         2,
         integer(1, 1_000_000),
-        group="restarts",
         help="Number of restarts with the same best model after which no further one starts.",
         details="""One restart less is needed if more than half of the points or matches are inliers of the model and
         the focal length is known. Twice this number is needed if the focal lengths of a fundamental matrix are
         implausible.""",
     )
-    scoring: str | Score = option(
+    scoring: str | Score = _score_option(
         "msac",
         choices=SCORES,
         instances=Score,
-        group="score",
         help="Score of a model.",
         details="""``"inliers"`` counts the inliers; ``"msac"`` gives every inlier ``1 - (residual / threshold)**2``;
         ``"magsac++"`` (Barath et al., 2020) marginalises over noise scales up to the one whose 99 % quantile is the
         threshold. It needs a threshold that is two to three times larger.""",
         flag=True,
     )
-    weighting: Weighting | None = option(
+    weighting: Weighting | None = _score_option(
         "default",
         choices=get_args(Weighting),
         optional=True,
-        group="score",
         help="Weights of the points or matches in the score, if the caller gives none.",
         details="""``"density"``: the weight of a match falls with the number of matches near it in both images;
         ``"scores"``: the weight is the squared score or prior, if these lie in [0, 1]; ``"density+scores"``: the
@@ -244,57 +222,52 @@ class Options:
         the network use are not weighted. ``"default"`` is the product for the fundamental matrix, ``"scores"`` for
         homographies, None for other problems.""",
     )
-    verification: Verification | None = option(
+    verification: Verification | None = _score_option(
         "sprt",
         choices=get_args(Verification),
         optional=True,
-        group="score",
         help="Sequential probability ratio test, which rejects bad models early.",
         details="With None the test of a model ends early only if it cannot reach the best score.",
     )
-    local_optimization: LocalOptimization | None = option(
+    local_optimization: LocalOptimization | None = _refinement_option(
         "default",
         choices=get_args(LocalOptimization),
         optional=True,
-        group="local optimisation and refinement",
         help="Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003).",
         details="""Least squares on random subsets of its inliers (``"inner"``), on inliers to a threshold that shrinks
         (``"iterative"``), or both; or Levenberg-Marquardt with the loss of MSAC (``"lm"``). ``"default"`` is
         ``"inner+iterative"``, ``"inner"`` for the essential matrix, ``"lm"`` for absolute poses, and None for a problem
         without a non-minimal solver.""",
     )
-    degeneracy: Degeneracy | None = option(
+    degeneracy: Degeneracy | None = _refinement_option(
         "default",
         choices=get_args(Degeneracy),
         optional=True,
-        group="local optimisation and refinement",
         help="Detection of degenerate samples.",
         details="""``"degensac"`` (fundamental matrix only) detects samples on a dominant plane and repairs their model
         (Chum et al., 2005). With local optimisation it tests the samples of optimised models, and keeps the better of
         the model and its repaired version. Without, it tests the samples of all iterations; degenerate samples do not
         change the probabilities. ``"default"`` is ``"degensac"`` if the problem supports it.""",
     )
-    refinement: str | Refiner | None = option(
+    refinement: str | Refiner | None = _refinement_option(
         "default",
         choices=REFINERS,
         instances=Refiner,
         optional=True,
-        group="local optimisation and refinement",
         help="Last step on the inliers of the best model.",
         details="""Linear least squares (``"least_squares"``), or Levenberg-Marquardt with robust losses (``"lm"``).
         ``"default"`` is ``"lm"`` if the problem has derivatives, else ``"least_squares"`` if it has a non-minimal
         solver, else None.""",
     )
-    seed: int | None = option(
+    seed: int | None = _run_option(
         0,
         _SEED,
         optional=True,
-        group="run",
         help="Seed of the random numbers: the same seed and input give the same result, bit for bit.",
         details="""With None every call of an estimator draws a new seed. ``Result.seed`` is the seed that was used.""",
         flag=True,
     )
-    trace: bool = option(False, boolean, group="run", help="Record every iteration of the run in ``Result.trace``.")
+    trace: bool = _run_option(False, boolean, help="Record every iteration of the run in ``Result.trace``.")
 
     def __post_init__(self) -> None:
         """Check every value, then the combinations of values."""
@@ -340,8 +313,8 @@ class Options:
         """Return the name of the local optimisation for a problem, or None."""
         if self.local_optimization != "default":
             return self.local_optimization
-        chosen = problem.default_local_optimization
-        return None if (problem.linearize if chosen == "lm" else problem.fit) is None else chosen
+        name = problem.default_local_optimization
+        return None if (problem.linearize if name == "lm" else problem.fit) is None else name
 
     def repairs_optimized(self, problem: Problem) -> bool:
         """Return whether only the samples of optimised models are tested for being degenerate, instead of all."""
@@ -367,17 +340,9 @@ class Options:
         return self.scoring if isinstance(self.scoring, Score) else SCORES[self.scoring]
 
     def stops(self, *, informed: bool) -> tuple[Stop, ...]:
-        """Return the stopping criteria in the order in which they are checked, with ``"default"`` resolved.
+        """Return the stopping criteria in the order of their checks, the built-in ones first.
 
-        Parameters
-        ----------
-        informed : bool
-            Whether there are scores or priors that are not all equal.
-
-        Returns
-        -------
-        tuple of Stop
-            The criteria of ``bansac.engine.stopping.STOPS`` first, then the user's criteria.
+        ``informed`` says whether there are scores or priors that are not all equal.
         """
         return self._stops[informed]
 
@@ -412,8 +377,9 @@ class Options:
         return names
 
     def _check_stopping(self) -> None:
-        for name in _names(self.stopping):
-            if not isinstance(name, Stop) and not _is_default(self.stopping):
+        is_default = isinstance(self.stopping, str) and self.stopping == "default"
+        for name in () if is_default else _names(self.stopping):
+            if not isinstance(name, Stop):
                 check_name("stopping", name, tuple(STOPS))
         for name in self.sampler_row.stopping:
             check_name(f"stopping of sampler {self.sampler_row.name!r}", name, tuple(STOPS))
@@ -492,7 +458,7 @@ Options.__doc__ = f"{_START}{describe(dataclasses.fields(Options))}\nExamples\n{
 
 def network_defaults() -> dict[str, Any]:
     """Return the defaults of the settings of the dynamic Bayesian network by name."""
-    return {field.name: field.default for field in dataclasses.fields(Options) if field.metadata["group"] == _NETWORK}
+    return {field.name: field.default for field in dataclasses.fields(Options) if field.metadata["group"] == "network"}
 
 
 def check_names(settings: Iterable[str], others: Sequence[str] = ()) -> None:
@@ -504,23 +470,20 @@ def check_names(settings: Iterable[str], others: Sequence[str] = ()) -> None:
             raise TypeError(f"unknown option {name!r}; the options are {', '.join(known)}{also}")
 
 
-def _is_default(value: Any) -> bool:
-    return isinstance(value, str) and value == "default"
-
-
 def _find_stops(names: Sequence[Any]) -> tuple[Stop, ...]:
-    given = dict.fromkeys(name if isinstance(name, Stop) else STOPS[name] for name in names)
-    built_in = [stop for stop in STOPS.values() if stop in given]
-    return (*built_in, *(stop for stop in given if stop not in built_in))
+    """Return the criteria of names and criteria, the built-in ones first and each of them once."""
+    stops = dict.fromkeys(name if isinstance(name, Stop) else STOPS[name] for name in names)
+    built_in = [stop for stop in STOPS.values() if stop in stops]
+    return (*built_in, *(stop for stop in stops if stop not in built_in))
 
 
 def _names(value: Any) -> tuple[Any, ...]:
+    """Return the names and criteria of the option ``stopping``."""
     if value is None:
         return ()
     if isinstance(value, str):
         return tuple(name.strip() for name in value.split("+"))
     try:
-        names = tuple(value)
+        return tuple(value)
     except TypeError:
         raise ValueError(f"stopping must be names joined by '+' or a sequence of names, got {value!r}") from None
-    return names

@@ -16,7 +16,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Floats
@@ -39,22 +38,11 @@ _MAX_STEPS = 30
 _CONVERGED = 0.01
 
 
-def inlier_probabilities(residuals: NDArray[np.float64], threshold: float, codimension: int = 1) -> NDArray[np.float64]:
-    """Return the probability of every point of being an inlier.
+def inlier_probabilities(residuals: Floats, threshold: float, codimension: int = 1) -> Floats:
+    """Return the probability of every point of being an inlier, which decreases with its distance from the model.
 
-    Parameters
-    ----------
-    residuals : (N,) ndarray
-        Distances from the model; inf for a point that cannot be an inlier.
-    threshold : float
-        Largest distance of an inlier in the search, which sets the scale of the noise.
-    codimension : int
-        Number of components of the error whose length is the residual.
-
-    Returns
-    -------
-    (N,) ndarray
-        The probabilities; they decrease with the residuals.
+    The distance is inf for a point that cannot be an inlier. ``threshold``, the largest distance of an inlier in the
+    search, sets the scale of the noise.
 
     Examples
     --------

@@ -29,7 +29,8 @@ from bansac.engine.trace import Recorder, Trace
 from bansac.engine.warm_start import normalize_model
 from bansac.maths.arrays import Floats, Ints, Words
 from bansac.maths.rng import seed_rng, shuffle
-from bansac.problems.problem import Problem, repair_scratch
+from bansac.problems.contract import repair_scratch
+from bansac.problems.problem import Problem
 
 __all__ = ["EngineResult", "run"]
 

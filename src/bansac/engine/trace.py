@@ -83,16 +83,10 @@ class Trace:
 
 
 class Recorder:
-    """A recorder of the rows of the trace, the beliefs at the paper's iterations, and the frames.
-
-    Parameters
-    ----------
-    order : (N,) ndarray of int64
-        The caller's index of every point.
-    """
+    """A recorder of the rows of the trace, the beliefs at the paper's iterations, and the frames."""
 
     def __init__(self, order: Ints) -> None:
-        self._order = order
+        self._order = order  # the caller's index of every point
         self._parts: list[Floats] = []
         self._lengths: list[int] = []  # iterations of each restart
         self._snapshots: dict[int, Floats] = {}
@@ -143,7 +137,7 @@ class Recorder:
         )
 
     def _add_frame(self, iterations: int, beliefs: Floats, inliers: Bools) -> None:
-        """Add a frame, and remove frames that are no longer due."""
+        """Add a frame, and remove frames between those at the present distance."""
         while iterations > _FRAMES * self._distance:
             self._distance *= 2
         self._frames = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bansac.geometry.two_views import (
     apply_homography,
     apply_transform,
+    choose_motion,
     corner_distance,
     cross_matrix,
     decompose_essential,
@@ -20,6 +21,7 @@ from bansac.geometry.two_views import (
 __all__ = [
     "apply_homography",
     "apply_transform",
+    "choose_motion",
     "corner_distance",
     "cross_matrix",
     "decompose_essential",

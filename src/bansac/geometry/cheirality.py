@@ -16,7 +16,7 @@ from bansac.compiled.jit import fast_kernel, inlined, inner_kernel
 from bansac.geometry.epipolar import second_epipole
 from bansac.maths.arrays import Floats
 
-__all__ = ["count_in_front", "score_in_front", "score_rays_in_front", "side"]
+__all__ = ["score_in_front", "score_rays_in_front", "side", "sides"]
 
 
 @inlined
@@ -78,21 +78,18 @@ def score_rays_in_front(data: Floats, model: Floats, scores: Floats, f1: float, 
     return max(first, first_behind, second, second_behind)
 
 
-@fast_kernel
-def count_in_front(
-    R: NDArray[np.float64], t: NDArray[np.float64], data: NDArray[np.float64], chosen: NDArray[np.bool_]
-) -> tuple[int, int]:
-    """Count the points with positive depths in both cameras for the translations t and -t.
+def sides(R: Floats, t: Floats, data: Floats) -> NDArray[np.int8]:
+    """Return 1 for matches (4, N) in front of both cameras, -1 for those behind both, which are in front for -t."""
+    out = np.empty(data.shape[1], np.int8)
+    _write_sides(R, t, data, out)
+    return out
 
-    Replacing t by -t changes the signs of both depths.
-    """
+
+@fast_kernel
+def _write_sides(R: Floats, t: Floats, data: Floats, out: NDArray[np.int8]) -> None:
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
-    positive, negative = 0, 0
-    for i in range(chosen.size):
+    for i in range(out.size):
         a0 = R[0, 0] * x1[i] + R[0, 1] * y1[i] + R[0, 2]
         a1 = R[1, 0] * x1[i] + R[1, 1] * y1[i] + R[1, 2]
         a2 = R[2, 0] * x1[i] + R[2, 1] * y1[i] + R[2, 2]
-        where = side(a0, a1, a2, x2[i], y2[i], t[0], t[1], t[2])
-        positive += 1 if chosen[i] and where == 1 else 0
-        negative += 1 if chosen[i] and where == -1 else 0
-    return positive, negative
+        out[i] = side(a0, a1, a2, x2[i], y2[i], t[0], t[1], t[2])

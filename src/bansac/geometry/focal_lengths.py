@@ -31,14 +31,8 @@ def focal_plausibility(model: Floats, transform: Floats, cameras: Floats) -> flo
     The principal points are assumed at the image centres. The factor is evidence and excludes no model: images may be
     cropped, and wrong matrices can have usual focal lengths. It is 1 if F does not determine the focal lengths.
 
-    Parameters
-    ----------
-    model : (9,) ndarray
-        F in the normalised frame, row by row; it is overwritten.
-    transform : (5,) ndarray
-        The transform from ``normalize``.
-    cameras : (6,) ndarray
-        Centre (x, y) and length of the diagonal of both images, in pixels.
+    ``model`` is F in the frame of ``normalize`` and is overwritten. ``cameras`` holds the centre (x, y) and the length
+    of the diagonal of both images, in pixels.
     """
     diagonal1, diagonal2 = cameras[2], cameras[5]
     unit = 0.5 * (diagonal1 + diagonal2)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["Shown", "plot_data"]
+__all__ = ["Shown", "plot_data", "plot_labels"]
 
 _Array = NDArray[np.float64]
 
@@ -58,6 +58,22 @@ def plot_data(
         _draw_motion(ax, shown, *sorted_arrays)
     else:
         _draw_matches(ax, shown, *sorted_arrays)
+    return ax.figure.figure  # the parent figure if the axes belong to a SubFigure
+
+
+def plot_labels(points: ArrayLike, labels: NDArray[np.int64], count: int, ax: Axes | None) -> Figure:
+    """Draw points (N, 2) coloured by the index of their model; the arguments of ``MultipleResult.plot``."""
+    data = as_points("points", points, 2)
+    if len(data) != len(labels):
+        raise ValueError(f"points must be the {len(labels)} points of the result, got {len(data)}")
+    if ax is None:
+        ax = place(new_figure(WIDTH, WIDTH), 0.0, 0.0, WIDTH, WIDTH)
+    for k in range(-1, count):
+        color, name = (FAINT_COLOR, "no model") if k < 0 else (f"C{k % 10}", f"model {k}")
+        x, y = data[labels == k].T
+        ax.scatter(x, y, s=14, linewidths=0, color=color, label=name)
+    ax.set_aspect("equal")
+    ax.legend()
     return ax.figure.figure  # the parent figure if the axes belong to a SubFigure
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from bansac.result import Trace
+    from bansac.engine.trace import Trace
 
 _Array = NDArray[np.float64]
 

@@ -95,9 +95,9 @@ def evidence(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
     return _REPROJECTION, model[7] * matches, identity
 
 
-UNKNOWN_FOCAL_POSE = Problem(
+UNKNOWN_FOCAL_POSE = dataclasses.replace(
+    absolute_pose.ABSOLUTE_POSE,
     name="absolute pose with an unknown focal length",
-    channels=5,
     sample_size=4,
     model_shape=(8,),
     solve=p4pf.solve,
@@ -106,22 +106,14 @@ UNKNOWN_FOCAL_POSE = Problem(
     tangent=tangent,
     project=project,
     parameters=7,
-    residual_size=2,
     max_models=p4pf.MAX_MODELS,
     scratch_size=p4pf.SCRATCH,
     solver_cost=2000.0,
-    precision="float32",
-    normalize=absolute_pose.normalize,
     denormalize=denormalize,
     normalize_model=normalize_model,
     evidence=evidence,
-    codimension=2,
     default_threshold=5e-3,
-    default_max_iterations=50_000,
-    default_local_optimization="lm",
-    default_weighting="scores",
     unit="data",
-    points=((0, 1), (2, 3, 4)),
 )
 
 # The significance test treats the matches as those of a fixed affine map, with the sample size of this problem.

@@ -13,7 +13,7 @@ from bansac.maths.normalization import normalize
 from bansac.problems.line import weighted_centroid
 from bansac.problems.problem import Problem
 
-__all__ = ["AFFINE", "denormalize", "linearize", "residuals"]
+__all__ = ["AFFINE"]
 
 # Three points with sides u and v are collinear if |u x v| <= _COLLINEAR (|u|^2 + |v|^2).
 _COLLINEAR = 1e-6
@@ -35,12 +35,10 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
         return 0
     if not abs(image) > _COLLINEAR * (px * px + py * py + qx * qx + qy * qy):
         return 0
-    _write(
-        models[0],
-        (px * vy - qx * uy) / area, (qx * ux - px * vx) / area,
-        (py * vy - qy * uy) / area, (qy * ux - py * vx) / area,
-        x[k], y[k], s[k], t[k],
-    )  # fmt: skip
+    model = models[0]
+    model[0], model[1] = (px * vy - qx * uy) / area, (qx * ux - px * vx) / area
+    model[3], model[4] = (py * vy - qy * uy) / area, (qy * ux - py * vx) / area
+    _translate(model, x[k], y[k], s[k], t[k])
     return 1
 
 
@@ -93,22 +91,17 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     determinant = xx * yy - xy * xy
     if not determinant > _FLAT * (xx + yy) * (xx + yy):
         return False
-    _write(
-        model,
-        (sx * yy - sy * xy) / determinant, (sy * xx - sx * xy) / determinant,
-        (tx * yy - ty * xy) / determinant, (ty * xx - tx * xy) / determinant,
-        mx, my, ms, mt,
-    )  # fmt: skip
+    model[0], model[1] = (sx * yy - sy * xy) / determinant, (sy * xx - sx * xy) / determinant
+    model[3], model[4] = (tx * yy - ty * xy) / determinant, (ty * xx - tx * xy) / determinant
+    _translate(model, mx, my, ms, mt)
     return True
 
 
 @inner_kernel
-def _write(
-    model: Floats, a: float, b: float, d: float, e: float, x: float, y: float, s: float, t: float
-) -> None:  # fmt: skip
-    """Write the map with the linear part (a, b; d, e) that maps (x, y) to (s, t)."""
-    model[0], model[1], model[2] = a, b, s - a * x - b * y
-    model[3], model[4], model[5] = d, e, t - d * x - e * y
+def _translate(model: Floats, x: float, y: float, s: float, t: float) -> None:
+    """Choose b so that the map sends (x, y) to (s, t)."""
+    model[2] = s - model[0] * x - model[1] * y
+    model[5] = t - model[3] * x - model[4] * y
 
 
 def denormalize(model: Floats, transform: Floats) -> None:

@@ -73,8 +73,8 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     The best radius for a given centre is the mean distance, so only the centre is iterated. The iteration ends at the
     first step that does not lower the cost.
     """
-    found, cx, cy = _taubin_centre(data, weights)
-    if not found:
+    exists, cx, cy = _taubin_centre(data, weights)
+    if not exists:
         return False
     cost, r, step_x, step_y = _geometric_step(data, weights, cx, cy)
     for _ in range(_GEOMETRIC_STEPS):

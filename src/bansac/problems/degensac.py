@@ -42,21 +42,7 @@ _fit_homography = inner_kernel(homography_dlt.fit)
 
 
 def is_degenerate(data: Floats, sample: Ints, model: Floats, squared_threshold: float, scratch: Floats) -> bool:
-    """Return whether five of the seven matches of a sample agree with a homography that is compatible with their F.
-
-    Parameters
-    ----------
-    data : (4, N) ndarray
-        Matches with rows x1, y1, x2, y2; both images are scaled by the same factor.
-    sample : (7,) ndarray of int
-        Indices of the matches from which F was computed.
-    model : (9,) ndarray
-        F, row by row.
-    squared_threshold : float
-        Largest squared Sampson distance of an inlier.
-    scratch : ndarray
-        At least 53 numbers.
-    """
+    """Return whether five of the seven matches of a sample agree with a homography that is compatible with their F."""
     H, candidate, work = scratch[:_CANDIDATE], scratch[_CANDIDATE:_WORK], scratch[_WORK:]
     return _find_plane(data, sample, model, _PLANE_FACTOR * squared_threshold, H, candidate, scratch[:0], work)
 
@@ -66,14 +52,7 @@ def repair_degenerate(
 ) -> bool:
     """Replace the F of a degenerate sample by one of unit norm with more inliers; return False if none is found.
 
-    Parameters
-    ----------
-    data, sample, model, squared_threshold
-        As for ``is_degenerate``.
-    rng : (4,) ndarray of uint64
-        State of the random generator.
-    scratch : ndarray
-        At least 2 N + 53 numbers; ``repair_scratch`` of the contract gives more.
+    It uses 2 N + 53 numbers of the scratch.
     """
     n = data.shape[1]
     weights, off_plane, rest = scratch[:n], scratch[n : 2 * n], scratch[2 * n :]
@@ -222,11 +201,11 @@ def search_epipole(
     The best F replaces ``model``. The indices of the matches off the plane, whose weight is 0, are written to
     ``off_plane``.
     """
-    n, found = off_plane.size, 0
+    n, count = off_plane.size, 0
     for k in range(weights.size):
         if weights[k] == 0.0:
-            off_plane[found] = k
-            found += 1
+            off_plane[count] = k
+            count += 1
     if n < 2:
         return False
     best, parallax = _count_inliers(data, model, squared_threshold, weights)

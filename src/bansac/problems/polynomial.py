@@ -7,7 +7,6 @@ the length of the model. The functions are therefore compiled once for all degre
 from __future__ import annotations
 
 import functools
-from typing import Any
 
 import numpy as np
 
@@ -176,39 +175,14 @@ def normalize_model(model: Floats, transform: Floats) -> None:
     denormalize(model, np.array([1.0 / y_scale, -y_scale * mean, 1.0 / x_scale, -x_scale * centre]))
 
 
-def polynomial(degree: int) -> Problem:
-    """Return the problem of fitting a polynomial of a given degree.
+def polynomial(degree: object) -> Problem:
+    """Return the problem of fitting a polynomial of a degree from 1 to 8, the same object for the same degree.
 
-    Parameters
-    ----------
-    degree : int
-        Degree of the polynomial, 1 to 8.
-
-    Returns
-    -------
-    Problem
-        The problem; calls with the same degree return the same object. The channels of the data are x and y. The model
-        is c_0, ..., c_degree.
-
-    Raises
-    ------
-    ValueError
-        If ``degree`` is not an integer from 1 to 8.
-
-    Examples
-    --------
-    >>> from bansac.problems.polynomial import polynomial
-    >>> parabola = polynomial(2)
-    >>> parabola.sample_size, parabola.model_shape
-    (3, (3,))
+    Other degrees raise a ValueError.
     """
-    _check_degree(degree)
-    return _problem(int(degree))
-
-
-def _check_degree(degree: Any) -> None:
     if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or not 1 <= degree <= MAX_DEGREE:
         raise ValueError(f"degree must be an integer from 1 to {MAX_DEGREE}, got {degree!r}")
+    return _problem(int(degree))
 
 
 @functools.cache

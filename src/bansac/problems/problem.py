@@ -1,182 +1,42 @@
-"""The contract between a problem and the loop: a few small functions with fixed signatures, listed in one table.
+"""``Problem``: a geometric model as a few small functions with fixed signatures (``bansac.problems.contract``).
 
 One compiled loop serves every problem. It calls the functions of a problem as Numba first-class functions, which are
 the fields of one struct. The loop is therefore compiled and cached only once. User models written in Python run nearly
 as fast as the built-in ones.
-
-To add an optional function, add one row to ``CONTRACT`` and one field to ``Problem``. Checks, messages, compilation and
-the struct follow from the table.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-import inspect
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
-from numba import boolean, config, errors, float32, float64, int64, uint64, void
+from numba import config, errors, float64, types
 
 from bansac.compiled.jit import compile_kernel, is_ours
-from bansac.maths.arrays import Floats, Ints, Words
-from bansac.problems.float64_problem import pack_float64
+from bansac.compiled.struct import FunctionStruct
+from bansac.maths.arrays import Floats
+from bansac.problems.contract import CONTRACT, DEGENERACY, IN_LOOP, MANIFOLD, REALS, Function, never_degenerate
+from bansac.problems.trial import try_functions
 
-__all__ = [
-    "CONTRACT",
-    "DEGENERACY",
-    "IN_LOOP",
-    "LOCAL_OPTIMIZATIONS",
-    "MANIFOLD",
-    "REALS",
-    "WEIGHTINGS",
-    "Function",
-    "Problem",
-    "repair_scratch",
-]
+__all__ = ["LOCAL_OPTIMIZATIONS", "WEIGHTINGS", "Problem"]
 
 
-def repair_scratch(n: int) -> int:
-    """Return the scratch length of ``is_degenerate`` and ``repair_degenerate`` for ``n`` points."""
-    return 4 * n + 128
-
-
-def never_fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
-    """Report that there is no fit."""
-    return False
-
-
-def always_valid(data: Floats, model: Floats, sample: Ints) -> bool:
-    """Accept every model."""
-    return True
-
-
-def never_degenerate(data: Floats, sample: Ints, model: Floats, squared_threshold: float, scratch: Floats) -> bool:
-    """Treat every sample as non-degenerate."""
-    return False
-
-
-def never_repaired(
-    data: Floats, sample: Ints, model: Floats, squared_threshold: float, rng: Words, scratch: Floats
-) -> bool:
-    """Repair no model."""
-    return False
-
-
-def span_everything(model: Floats, basis: Floats) -> None:
-    """Write the standard basis, so that every parameter of the model is free."""
-    for row in range(basis.shape[0]):
-        for i in range(basis.shape[1]):
-            basis[row, i] = 1.0 if i == row else 0.0
-
-
-def keep(model: Floats, scratch: Floats) -> bool:
-    """Leave the model unchanged."""
-    return True
-
+# A struct of the float64 residuals for kernels, of the same type for all problems.
+_FLOAT64 = FunctionStruct(__name__, "_Float64", ("residuals",))
 
 # Values of the options ``weighting`` and ``local_optimization``, also for the defaults of a problem.
 WEIGHTINGS = ("density", "scores", "density+scores")
 LOCAL_OPTIMIZATIONS = ("inner", "iterative", "inner+iterative", "lm")
 
-REALS = {"float64": float64, "float32": float32}
-_VECTOR, _MATRIX, _INDICES = float64[::1], float64[:, ::1], int64[::1]
-
-
-class Function(NamedTuple):
-    """One row of the contract: a function of a problem."""
-
-    name: str
-    parameters: tuple[str, ...]
-    # Maps the number type of the residuals to a Numba signature; None for a function called from Python, once per run.
-    signature: Callable[[Any], Any] | None = None
-    # Replaces an optional function that the problem does not define.
-    default: Callable[..., Any] | None = None
-    fast: bool = False  # compiled with FAST_MATH
-    in_loop: bool = True  # called by the loop through the struct; otherwise by the runner or a refiner
-
-    @property
-    def required(self) -> bool:
-        """Whether every problem must define the function."""
-        return self.in_loop and self.signature is not None and self.default is None
-
-    def __str__(self) -> str:
-        """Return the name and the parameters, for messages."""
-        return f"{self.name}({', '.join(self.parameters)})"
-
-
-_ROWS = (
-    Function("solve", ("data", "sample", "models", "scratch"), lambda real: int64(_MATRIX, _INDICES, _MATRIX, _VECTOR)),
-    Function(
-        "residuals",
-        ("data", "model", "start", "stop", "out"),
-        lambda real: void(real[:, ::1], real[::1], int64, int64, real[::1]),
-        fast=True,
-    ),
-    Function(
-        "fit",
-        ("data", "weights", "model", "scratch"),
-        lambda real: boolean(_MATRIX, _VECTOR, _VECTOR, _VECTOR),
-        never_fit,
-    ),
-    Function("is_valid", ("data", "model", "sample"), lambda real: boolean(_MATRIX, _VECTOR, _INDICES), always_valid),
-    Function(
-        "is_degenerate",
-        ("data", "sample", "model", "squared_threshold", "scratch"),
-        lambda real: boolean(_MATRIX, _INDICES, _VECTOR, float64, _VECTOR),
-        never_degenerate,
-    ),
-    Function(
-        "repair_degenerate",
-        ("data", "sample", "model", "squared_threshold", "rng", "scratch"),
-        lambda real: boolean(_MATRIX, _INDICES, _VECTOR, float64, uint64[::1], _VECTOR),
-        never_repaired,
-        in_loop=False,
-    ),
-    Function(
-        "score_in_front",
-        ("data", "model", "scores"),
-        lambda real: float64(_MATRIX, _VECTOR, _VECTOR),
-        in_loop=False,
-    ),
-    Function(
-        "linearize",
-        ("data", "model", "start", "stop", "residuals", "jacobian"),
-        lambda real: void(_MATRIX, _VECTOR, int64, int64, _MATRIX, _MATRIX),
-        fast=True,
-        in_loop=False,
-    ),
-    Function("tangent", ("model", "basis"), lambda real: void(_VECTOR, _MATRIX), span_everything, in_loop=False),
-    Function("project", ("model", "scratch"), lambda real: boolean(_VECTOR, _VECTOR), keep, in_loop=False),
-    Function("normalize", ("data", "transform")),
-    Function("denormalize", ("model", "transform")),
-    Function("normalize_model", ("model", "transform")),
-    Function("canonical", ("model",)),
-    Function("evidence", ("data", "model")),
-)
-CONTRACT = {row.name: row for row in _ROWS}
-IN_LOOP = tuple(row for row in _ROWS if row.signature is not None and row.in_loop)
-DEGENERACY = tuple(CONTRACT[name] for name in ("is_degenerate", "repair_degenerate"))
-MANIFOLD = tuple(CONTRACT[name] for name in ("linearize", "tangent", "project"))
-
 
 def _check_size(field: str, value: Any, smallest: int) -> None:
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < smallest:
         raise ValueError(f"{field} must be an integer >= {smallest}, got {value!r}")
-
-
-def _check_function(row: Function, function: Any) -> None:
-    python_function = getattr(function, "py_func", function)
-    if not inspect.isfunction(python_function):
-        raise TypeError(f"{row.name} must be a function {row}, got {function!r}")
-    found = inspect.signature(python_function)
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    if [p.kind in positional for p in found.parameters.values()] != [True] * len(row.parameters):
-        got = f"{python_function.__name__}{found.replace(return_annotation=found.empty)}"
-        raise TypeError(f"{row.name} must be a function {row}, got {got}")
 
 
 def _check_fields(problem: Any) -> None:
@@ -206,10 +66,10 @@ def _check_fields(problem: Any) -> None:
             names = " or ".join(map(repr, allowed))
             raise ValueError(f"{field} must be {names}, got {getattr(problem, field)!r}")
     _check_points(problem.points, problem.channels)
-    for row in _ROWS:
+    for row in CONTRACT.values():
         function = getattr(problem, row.name)
         if function is not None or row.required:
-            _check_function(row, function)
+            row.check(function)
     if problem.repair_degenerate is not None and problem.is_degenerate is None:
         raise ValueError("repair_degenerate needs is_degenerate, which is None")
     if problem.normalize is not None and problem.denormalize is None:
@@ -402,10 +262,10 @@ class Problem:
 
     def compile_in_loop(self, *, degeneracy: bool) -> dict[str, Any]:
         """Return the compiled functions that the loop calls, with or without the detection of degenerate samples."""
-        chosen = {row.name: getattr(self, row.name) or row.default for row in IN_LOOP}
+        functions = {row.name: getattr(self, row.name) or row.default for row in IN_LOOP}
         if not degeneracy:
-            chosen["is_degenerate"] = never_degenerate
-        return {row.name: self._compile(row, chosen[row.name], self.precision) for row in IN_LOOP}
+            functions["is_degenerate"] = never_degenerate
+        return {row.name: self._compile(row, functions[row.name], self.precision) for row in IN_LOOP}
 
     @functools.cached_property
     def degenerate(self) -> Any:
@@ -454,7 +314,7 @@ class Problem:
         """A struct for kernels with ``float64_residuals`` as the field ``residuals``."""
         signature = CONTRACT["residuals"].signature
         assert signature is not None
-        return pack_float64(self.float64_residuals, signature(float64))
+        return _FLOAT64.pack((self.float64_residuals,), [types.FunctionType(signature(float64))])
 
     def _compile(self, row: Function, function: Any, precision: str) -> Any:
         """Compile one of the functions; error messages name it."""
@@ -483,10 +343,8 @@ class Problem:
         ValueError
             If a function reads or writes outside an array or returns an invalid value.
         """
-        functions = (getattr(self, row.name) for row in _ROWS)
+        functions = (getattr(self, name) for name in CONTRACT)
         own = any(function is not None and not is_ours(function) for function in functions)
         if own and data.shape[1] >= self.sample_size and "_tried" not in self.__dict__:
-            from bansac.problems.trial import try_functions
-
             try_functions(self, data)
             self.__dict__["_tried"] = True

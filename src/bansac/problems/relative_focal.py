@@ -13,13 +13,12 @@ import dataclasses
 
 from bansac.compiled.jit import inlined, inner_kernel
 from bansac.geometry import cheirality
-from bansac.geometry.epipolar import is_oriented, linearize_sampson, sampson_residuals
+from bansac.geometry.epipolar import linearize_sampson
 from bansac.maths.arrays import Floats
 from bansac.maths.linalg import normalize_vector
 from bansac.maths.normalization import fix_sign
-from bansac.problems.essential import equalize
+from bansac.problems.essential import ESSENTIAL, equalize
 from bansac.problems.fundamental import FUNDAMENTAL
-from bansac.problems.problem import Problem
 from bansac.problems.rank_two import span_essential
 from bansac.solvers import fundamental_8pt, one_focal_6pt, shared_focal_6pt
 
@@ -118,14 +117,13 @@ def canonical(model: Floats) -> None:
     fix_sign(F)
 
 
-SHARED_FOCAL = Problem(
+SHARED_FOCAL = dataclasses.replace(
+    ESSENTIAL,
     name="relative pose with a shared focal length",
-    channels=4,
     sample_size=6,
     model_shape=(10,),
     solve=shared_focal_6pt.solve,
-    residuals=sampson_residuals,
-    is_valid=is_oriented,
+    fit=None,
     linearize=linearize,
     tangent=tangent_shared,
     project=project_shared,
@@ -134,14 +132,10 @@ SHARED_FOCAL = Problem(
     max_models=shared_focal_6pt.MAX_MODELS,
     scratch_size=max(shared_focal_6pt.SCRATCH, _E + 9),
     solver_cost=8000.0,
-    precision="float32",
     majority_agrees=False,
     canonical=canonical,
-    default_threshold=5e-4,
-    default_max_iterations=50_000,
     default_local_optimization="lm",
     unit="data",
-    points=((0, 1), (2, 3)),
 )
 
 ONE_FOCAL = dataclasses.replace(

@@ -7,14 +7,13 @@ for the affine map.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints
-from bansac.maths.normalization import normalize
-from bansac.problems.affine import denormalize, linearize, residuals
+from bansac.problems.affine import AFFINE
 from bansac.problems.line import weighted_centroid
-from bansac.problems.problem import Problem
 
 __all__ = ["SIMILARITY"]
 
@@ -81,26 +80,6 @@ def project(model: Floats, scratch: Floats) -> bool:
     return math.hypot(a, b) > 0.0
 
 
-SIMILARITY = Problem(
-    name="similarity",
-    channels=4,
-    sample_size=2,
-    model_shape=(2, 3),
-    solve=solve,
-    residuals=residuals,
-    fit=fit,
-    linearize=linearize,
-    tangent=tangent,
-    project=project,
-    parameters=4,
-    residual_size=2,
-    precision="float32",
-    normalize=normalize,
-    denormalize=denormalize,
-    codimension=2,
-    default_threshold=2.0,
-    default_max_iterations=50_000,
-    default_weighting="scores",
-    unit="pixels",
-    points=((0, 1), (2, 3)),
+SIMILARITY = dataclasses.replace(
+    AFFINE, name="similarity", sample_size=2, solve=solve, fit=fit, tangent=tangent, project=project, parameters=4
 )

@@ -12,14 +12,17 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import CellType, FunctionType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numba import float64, types
 
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.rng import seed_rng
-from bansac.problems.problem import CONTRACT, Problem, repair_scratch
+from bansac.problems.contract import CONTRACT, repair_scratch
+
+if TYPE_CHECKING:
+    from bansac.problems.problem import Problem
 
 __all__ = ["try_functions"]
 
@@ -42,9 +45,9 @@ def try_functions(problem: Problem, data: Floats) -> None:
     """
     rng = np.random.default_rng(0)
     n = min(data.shape[1], max(_DATA, problem.sample_size))
-    chosen = np.sort(rng.choice(data.shape[1], n, replace=False))
+    points = np.sort(rng.choice(data.shape[1], n, replace=False))
     with np.errstate(all="ignore"):
-        trial = _Trial(problem, data[:, chosen])
+        trial = _Trial(problem, data[:, points])
         for _ in range(_SAMPLES):
             trial.run(rng.choice(n, problem.sample_size, replace=False).astype(np.int64))
 
@@ -68,8 +71,8 @@ class _Trial:
         problem, data = self._problem, self._data
         scratch, model = _padded((problem.scratch_size,)), _padded((problem.model_size,))
         models = _padded((problem.max_models, problem.model_size))
-        _, found = self._call("solve", data=data, sample=sample, models=models, scratch=scratch)
-        count = 0 if found is None else int(found)
+        _, value = self._call("solve", data=data, sample=sample, models=models, scratch=scratch)
+        count = 0 if value is None else int(value)
         if not 0 <= count <= problem.max_models:
             self._refuse("solve", f"returns {count} for the number of models, but max_models is {problem.max_models}")
         for k in range(count):
@@ -134,7 +137,7 @@ class _Trial:
             return False, None
         arrays = {key: value for key, value in values.items() if isinstance(value, np.ndarray)}
         try:
-            found = _interpret(function, self._interpreted)(*(values[key] for key in CONTRACT[name].parameters))
+            value = _interpret(function, self._interpreted)(*(values[key] for key in CONTRACT[name].parameters))
         except Exception as error:
             if isinstance(error, IndexError) or (isinstance(error, ValueError) and "shape" in str(error)):
                 self._refuse(name, f"reads or writes outside an array: {error}{_place(error)}{_shapes(arrays)}", error)
@@ -143,9 +146,9 @@ class _Trial:
             if not _margins_untouched(array):
                 self._refuse(name, f"writes outside {key}{_shapes(arrays)}")
         signature = CONTRACT[name].signature
-        if found is None and signature is not None and signature(float64).return_type != types.none:
+        if value is None and signature is not None and signature(float64).return_type != types.none:
             self._refuse(name, f"returns None, not a value of type {signature(float64).return_type}")
-        return True, found
+        return True, value
 
     def _refuse(self, name: str, reason: str, cause: Exception | None = None) -> None:
         raise ValueError(f"problem {self._problem.name!r}: {name} {reason}") from cause

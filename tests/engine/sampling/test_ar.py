@@ -79,9 +79,3 @@ def test_data_that_fail_make_room_for_others():
     assert draws.sum() == 160
     assert draws.min() >= 2
     assert draws.max() <= 6
-
-
-def test_one_seed_one_course():
-    prior = np.full(30, 0.5)
-    assert np.array_equal(start(prior, 1)[1], start(prior, 1)[1])
-    assert not np.array_equal(start(prior, 1)[1], start(prior, 2)[1])

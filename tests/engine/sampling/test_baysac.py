@@ -66,12 +66,6 @@ def test_all_data_in_one_sample():
     assert sorted(draw([0.5, 0.1, 0.5, 0.9], 4)[0].tolist()) == [0, 1, 2, 3]
 
 
-def test_one_seed_one_course():
-    first, again, other = (draw([0.5] * 50, 4, 50, seed) for seed in (1, 1, 2))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 def test_failure_by_hand():
     # Q = .8 * .5 = .4: (.8 - .4) / .6 = 2/3 and (.5 - .4) / .6 = 1/6; the other datum is as before.
     assert fail([0.8, 0.9, 0.5], [0, 2]) == pytest.approx([2 / 3, 0.9, 1 / 6])

@@ -93,13 +93,6 @@ def test_a_sample_has_no_datum_twice():
     assert np.mean([len(set(lonely[0, sample])) == 3 for sample in samples.tolist()]) > 0.7
 
 
-def test_one_seed_one_course():
-    data = np.random.default_rng(0).uniform(size=(4, 60))
-    first, again, other = (draw(data, 0.5, 4, 100, seed) for seed in (1, 1, 2))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 def test_radius_is_a_share_of_the_middle_of_the_data():
     data = np.linspace(0, 1000, 1001)[None].repeat(4, axis=0)
     assert neighborhood_radius(data) == pytest.approx(36)

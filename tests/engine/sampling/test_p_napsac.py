@@ -186,16 +186,6 @@ def test_all_data_in_one_sample(m):
         assert sorted(sampler.draw()) == list(range(m))
 
 
-def test_one_seed_one_course():
-    data = clustered(np.random.default_rng(0), 4, 100)
-    courses = []
-    for seed in (1, 1, 2):
-        sampler = Sampler(data, np.arange(100), 4, seed=seed)
-        courses.append([sampler.draw() for _ in range(2200)])
-    assert courses[0] == courses[1]
-    assert courses[0] != courses[2]
-
-
 @given(st.integers(1, 20), st.integers(1, 40), st.integers(0, 2**32))
 def test_layers_list_the_data_of_each_cell_by_rank(channels, n, seed):
     rng = np.random.default_rng(seed)

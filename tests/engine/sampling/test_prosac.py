@@ -137,12 +137,5 @@ def test_all_data_in_one_sample():
     assert np.all(np.sort(samples, axis=1) == np.arange(4))
 
 
-def test_one_seed_one_course():
-    growth = grow(100, 4)
-    first, again, other = (draw(growth, Prosac(100), 4, 200, seed=seed) for seed in (1, 1, 2))
-    assert np.array_equal(first, again)
-    assert not np.array_equal(first, other)
-
-
 def map_to_sets(samples):
     return [frozenset(sample) for sample in samples.tolist()]

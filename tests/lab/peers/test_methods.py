@@ -9,26 +9,26 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-from bansac.estimate.presets import PRESETS
-from bansac.lab.evaluation.budgets import limit
 from bansac.lab.evaluation.hard import estimators as hard
-from bansac.lab.evaluation.hard.planes import make_plane_scene
-from bansac.lab.evaluation.hard.scenes import errors, make_scene
 from bansac.lab.evaluation.posebench.estimators import MODELS, task_of
 from bansac.lab.evaluation.posebench.estimators import OURS as POSEBENCH_OURS
 from bansac.lab.evaluation.posebench.estimators import PEERS as POSEBENCH_PEERS
-from bansac.lab.evaluation.posebench.protocol import judge as judge_instance
-from bansac.lab.evaluation.task import DEFAULTS, judge, make_task
+
+from bansac.estimate.presets import PRESETS
+from bansac.lab.measurements.budgets import limit
+from bansac.lab.measurements.planes import make_plane_scene
+from bansac.lab.measurements.posebench import judge as judge_instance
 from bansac.lab.peers import PEERS
 from bansac.lab.peers.library import Library, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import METHODS, PAPER_METHODS, PEER_METHODS, select_methods
 from bansac.lab.peers.poselib import POSELIB
+from bansac.lab.scenes import errors, make_scene
+from bansac.lab.task import DEFAULTS, judge, make_task
 from bansac.matches import Matches
 from bansac.synthetic import epipolar_matches, homography_matches
-from tests.lab.evaluation.posebench.scenes import make_instance
 from tests.lab.peers.toy import Toy
+from tests.lab.posebench_files import make_instance
 
 
 def make_pair(kind: str) -> Matches:

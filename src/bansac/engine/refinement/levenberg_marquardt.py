@@ -30,7 +30,8 @@ from bansac.compiled.struct import FunctionStruct
 from bansac.engine.state import BLOCK
 from bansac.maths.arrays import Floats
 from bansac.maths.linalg import copy, solve_positive_definite
-from bansac.problems.problem import MANIFOLD, Problem
+from bansac.problems.contract import MANIFOLD
+from bansac.problems.problem import Problem
 
 __all__ = ["Work", "find_work", "make_work", "minimize", "select_manifold"]
 

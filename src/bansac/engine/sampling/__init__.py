@@ -76,33 +76,13 @@ SAMPLERS = {
 
 
 class SamplerInput(NamedTuple):
-    """The input of a sampler at the start of a run.
+    """The input of a sampler at the start of a run."""
 
-    Parameters
-    ----------
-    data : (channels, N) ndarray
-        The data.
-    sample_size : int
-        Number of points in a minimal sample.
-    rng : (4,) ndarray of uint64
-        State of the random generator.
-    ranking : (N,) ndarray of int64
-        Indices of the points by decreasing quality; empty without scores.
-    prior : (N,) ndarray or None
-        Prior inlier probabilities.
-    radius : float or None
-        ``Options.neighborhood_radius`` in the unit of ``data``.
-    activation : str
-        ``Options.activation``.
-    weight_floor : float
-        ``Options.weight_floor``.
-    """
-
-    data: Floats
+    data: Floats  # channels x N
     sample_size: int
-    rng: Words
-    ranking: Ints
-    prior: Floats | None
-    radius: float | None
-    activation: str
-    weight_floor: float
+    rng: Words  # state of the random generator, four words
+    ranking: Ints  # indices of the points by decreasing quality; empty without scores
+    prior: Floats | None  # prior inlier probabilities of the points
+    radius: float | None  # Options.neighborhood_radius in the unit of the data
+    activation: str  # Options.activation
+    weight_floor: float  # Options.weight_floor

@@ -24,19 +24,7 @@ from bansac.engine.sampling.baysac import sample_most_probable
 from bansac.maths.arrays import Floats, Ints, Singles, Words
 from bansac.maths.rng import next_uint64
 
-__all__ = [
-    "PERTURBATION",
-    "VARIANCE",
-    "Memory",
-    "draw",
-    "learn_from_failure",
-    "posterior_probabilities",
-    "probabilities",
-    "renew_priority",
-    "start",
-    "start_priority",
-    "views",
-]
+__all__ = ["PERTURBATION", "VARIANCE", "draw", "learn_from_failure", "probabilities", "start"]
 
 # Variance of the Beta prior.
 VARIANCE = 0.01
@@ -53,26 +41,9 @@ _TO_UNIT = 2.0**-53
 
 
 def posterior_probabilities(prior: Floats, draws: Ints) -> Floats:
-    """Return the posterior means, without perturbation.
+    """Return the posterior means a / (a + b + n) of the points, where ``draws`` holds n; without perturbation.
 
-    Parameters
-    ----------
-    prior : (N,) ndarray
-        Prior inlier probabilities in [0, 1]. They are clipped off 0 and 1, as for BANSAC.
-    draws : (N,) ndarray of int
-        Number of unsuccessful samples that contained the point.
-
-    Returns
-    -------
-    (N,) ndarray
-        a / (a + b + n).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bansac.engine.sampling.ar import posterior_probabilities
-    >>> posterior_probabilities(np.array([0.5, 0.5]), np.array([0, 24]))
-    array([0.5 , 0.25])
+    Priors in [0, 1] are clipped off 0 and 1, as for BANSAC.
     """
     return np.asarray(plain(_posterior_mean)(prior, draws))
 

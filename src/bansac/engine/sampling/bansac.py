@@ -69,10 +69,10 @@ def sample_weighted(rng: Words, odds: Singles, largest_odds: float, code: int, f
             height = np.float64(bits & _LOW_BITS) * _TO_UNIT * heaviest
             ratio = np.float64(odds[candidate])
             if code == 1:  # 100 p > height without a division
-                chosen = height < floor or height * (1.0 + ratio) < 100.0 * ratio
+                below = height < floor or height * (1.0 + ratio) < 100.0 * ratio
             else:
-                chosen = height < _weight(ratio, code, floor)
-            if chosen and not contains(sample, drawn, candidate):
+                below = height < _weight(ratio, code, floor)
+            if below and not contains(sample, drawn, candidate):
                 accepted = candidate
                 break
         if accepted < 0:

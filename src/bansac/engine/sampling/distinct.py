@@ -14,10 +14,10 @@ __all__ = ["contains", "draw_distinct"]
 @inlined
 def contains(sample: Ints, size: int | np.int64, candidate: int | np.int64) -> bool:
     """Return whether ``candidate`` is among the first ``size`` indices of the sample."""
-    found = False
+    equal = False
     for i in range(size):
-        found |= sample[i] == candidate
-    return found
+        equal |= sample[i] == candidate
+    return equal
 
 
 @inner_kernel

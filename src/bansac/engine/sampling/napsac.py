@@ -13,7 +13,7 @@ import numpy as np
 
 from bansac.compiled.jit import inlined, inner_kernel, plain
 from bansac.engine.sampling import SamplerInput
-from bansac.engine.sampling.uniform import sample_uniform
+from bansac.engine.sampling.distinct import draw_distinct
 from bansac.maths.arrays import Floats, Ints, Singles, Words
 from bansac.maths.extent import GRID, near_box
 from bansac.maths.rng import next_index
@@ -29,26 +29,9 @@ _STRAY_SHARE = 0.05
 
 
 def neighborhood_radius(data: Floats) -> float:
-    """Return the default radius of a neighbourhood.
+    """Return the default radius: one fiftieth of the diagonal of the box of the middle 90 % of the points.
 
-    Parameters
-    ----------
-    data : (channels, N) ndarray
-        The data, N at least 1.
-
-    Returns
-    -------
-    float
-        One fiftieth of the diagonal of the box of the middle 90 % of the points in every channel, in the unit of
-        ``data``. It is 36 pixels for matches spread evenly over two images of 1000 x 1000 pixels.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bansac.engine.sampling.napsac import neighborhood_radius
-    >>> x = np.linspace(0.0, 1000.0, 101)
-    >>> neighborhood_radius(np.stack([x, x[::-1], x, x[::-1]]))
-    36.0
+    The box has all channels of ``data`` (channels x N) and their unit. N must be at least 1.
     """
     lowest, highest = near_box(data, GRID)[:, :, None]
     low, high = np.quantile(data.clip(lowest, highest), (_STRAY_SHARE, 1 - _STRAY_SHARE), axis=1)
@@ -61,46 +44,40 @@ def sample_napsac(
 ) -> None:
     """Draw a uniform centre as the first point of the sample, and the others uniformly from its neighbours.
 
-    Parameters
-    ----------
-    data : (channels, N) ndarray
-        The data.
-    centres : (N + 1,) ndarray of int
-        The indices of the possible centres; the last entry is their number. At first all points are possible centres.
-        A centre with too few distinct neighbours is removed. If none is left, samples are uniform.
-    neighbors : (N,) ndarray of int
-        Work space.
+    ``centres`` (N + 1) holds the indices of the possible centres; the last entry is their number. At first all points
+    are possible centres. A centre with too few distinct neighbours is removed. If none is left, samples are uniform.
+    ``neighbors`` (N) is work space.
     """
     n = data.shape[1]
     others = sample.size - 1
     while centres[n] > 0:
         place = next_index(rng, np.int64(centres[n]))
         centre = centres[place]
-        found = _find_neighbors(data, centre, squared_radius, neighbors)
-        if found >= others and _fill(rng, data, centre, neighbors, found, sample):
+        count = _find_neighbors(data, centre, squared_radius, neighbors)
+        if count >= others and _fill(rng, data, centre, neighbors, count, sample):
             return
         centres[n] -= 1
         centres[place] = centres[centres[n]]
-    sample_uniform(rng, n, sample)
+    draw_distinct(rng, n, sample, np.int64(0), sample.size)
 
 
 @inlined
-def _fill(rng: Words, data: Floats, centre: np.int64, neighbors: Ints, found: int, sample: Ints) -> bool:
+def _fill(rng: Words, data: Floats, centre: np.int64, neighbors: Ints, count: int, sample: Ints) -> bool:
     """Draw the sample from the centre and its neighbours without duplicates; return whether there are enough."""
     sample[0] = centre
-    chosen = 1
-    for i in range(found):  # the first steps of a shuffle
-        if chosen == sample.size:
+    drawn = 1
+    for i in range(count):  # the first steps of a shuffle
+        if drawn == sample.size:
             break
-        j = i + next_index(rng, found - i)
+        j = i + next_index(rng, count - i)
         new = True
-        for k in range(chosen):
+        for k in range(drawn):
             new = new and not _are_equal(data, sample[k], neighbors[j])
         if new:
-            sample[chosen] = neighbors[j]
-            chosen += 1
+            sample[drawn] = neighbors[j]
+            drawn += 1
         neighbors[j] = neighbors[i]
-    return chosen == sample.size
+    return drawn == sample.size
 
 
 @inlined
@@ -115,21 +92,21 @@ def _are_equal(data: Floats, first: np.int64, second: np.int64) -> bool:
 @inlined
 def _find_neighbors(data: Floats, centre: np.int64, squared_radius: float, neighbors: Ints) -> int:
     """Write the indices of all points within the radius of ``centre`` to ``neighbors``; return their number."""
-    row = data[0]
+    x = data[0]
     candidates = 0
-    for i in range(row.size):  # the first channel leaves few candidates
-        square = (row[i] - row[centre]) * (row[i] - row[centre])
+    for i in range(x.size):  # the first channel leaves few candidates
+        square = (x[i] - x[centre]) * (x[i] - x[centre])
         neighbors[candidates] = i
         candidates += 1 if square <= squared_radius else 0
-    found = 0
+    count = 0
     for k in range(candidates):
         i = neighbors[k]
         square = 0.0
         for c in range(data.shape[0]):
             square += (data[c, i] - data[c, centre]) * (data[c, i] - data[c, centre])
-        neighbors[found] = i
-        found += 1 if square <= squared_radius and i != centre else 0
-    return found
+        neighbors[count] = i
+        count += 1 if square <= squared_radius and i != centre else 0
+    return count
 
 
 class Memory(NamedTuple):

@@ -31,17 +31,7 @@ from bansac.maths.arrays import Floats, Ints, Singles, Words
 from bansac.maths.extent import GRID, near_box
 from bansac.maths.rng import next_index
 
-__all__ = [
-    "CELLS",
-    "LOCAL_DRAWS",
-    "Neighborhoods",
-    "build_layers",
-    "draw",
-    "make_neighborhoods",
-    "sample_progressive_napsac",
-    "start",
-    "views",
-]
+__all__ = ["build_layers", "draw", "make_neighborhoods", "sample_progressive_napsac", "start"]
 
 # Number of local samples per point, and T_N / N of the growth functions of the centre and of its neighbourhood.
 LOCAL_DRAWS = 20
@@ -75,20 +65,7 @@ class Neighborhoods(NamedTuple):
 
 
 def build_layers(data: Floats, ranking: Ints) -> tuple[Ints, Ints, Ints]:
-    """Sort the points into the cells of all layers.
-
-    Parameters
-    ----------
-    data : (channels, N) ndarray
-        The data, in any unit, because cells are shares of the bounding box.
-    ranking : (N,) ndarray of int64
-        Indices of the points by decreasing quality.
-
-    Returns
-    -------
-    members, starts, counts : (layers, N) ndarray of int64
-        See ``Neighborhoods``.
-    """
+    """Sort the points into the cells of all layers; return the members, starts and counts of ``Neighborhoods``."""
     n = ranking.size
     finest = _cell_coordinates(np.take(data, ranking, axis=1))
     members, starts, counts = (np.empty((len(CELLS), n), np.int64) for _ in range(3))
@@ -129,37 +106,10 @@ def _number_cells(coordinates: Ints, cells: int) -> Ints:
 
 
 def make_neighborhoods(data: Floats, ranking: Ints, sample_size: int) -> Neighborhoods:
-    """Return the neighbourhoods at the start of a run.
+    """Return the neighbourhoods at the start of a run; a ValueError for sample sizes that are not in [2, N].
 
     The growth function has T_N = 20 N, or the number of different sets of m - 1 neighbours if that is less. For
     example, with m = 2 each neighbour gives only one sample, and drawing it twenty times is useless.
-
-    Parameters
-    ----------
-    data : (channels, N) ndarray
-        The data, in any unit.
-    ranking : (N,) ndarray of int64
-        Indices of the points by decreasing quality.
-    sample_size : int
-        Number of points in a minimal sample, from 2 to N.
-
-    Returns
-    -------
-    Neighborhoods
-        Arrays for ``sample_progressive_napsac``.
-
-    Raises
-    ------
-    ValueError
-        If ``sample_size`` is out of range or ``ranking`` does not have length N.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bansac.engine.sampling.p_napsac import make_neighborhoods
-    >>> data = np.array([[0.0, 0.1, 0.9, 1.0], [0.0, 0.1, 0.9, 1.0]])
-    >>> make_neighborhoods(data, np.arange(4), 2).counts[-1]
-    array([2, 2, 2, 2])
     """
     n = data.shape[1]
     if ranking.shape != (n,):
@@ -236,15 +186,15 @@ def views(indices: Ints) -> Neighborhoods:
     """Return the neighbourhoods in ``indices``: three fields of layers x N, and three of N."""
     layers, n = len(CELLS), indices.size // _NUMBERS_A_POINT
     cells = indices[: 3 * layers * n].reshape(3, layers, n)
-    of_points = indices[3 * layers * n :].reshape(3, n)
-    return Neighborhoods(cells[0], cells[1], cells[2], of_points[0], of_points[1], of_points[2])
+    points = indices[3 * layers * n :].reshape(3, n)
+    return Neighborhoods(cells[0], cells[1], cells[2], points[0], points[1], points[2])
 
 
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
     """Return an empty array, and the neighbourhoods followed by the memory of PROSAC."""
     indices = np.empty(_NUMBERS_A_POINT * setup.data.shape[1], np.int64)
-    made = make_neighborhoods(setup.data, setup.ranking, setup.sample_size)
-    for view, array in zip(plain(views)(indices), made, strict=True):
+    neighborhoods = make_neighborhoods(setup.data, setup.ranking, setup.sample_size)
+    for view, array in zip(plain(views)(indices), neighborhoods, strict=True):
         view[...] = array
     return np.empty(0), np.concatenate([indices, prosac.start(setup)[1]])
 

@@ -4,27 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from bansac.compiled.jit import inner_kernel
-from bansac.engine.sampling.distinct import contains
+import numpy as np
+
+from bansac.engine.sampling.distinct import draw_distinct
 from bansac.maths.arrays import Floats, Ints, Singles, Words
-from bansac.maths.rng import next_index
 
-__all__ = ["draw", "sample_uniform"]
-
-
-@inner_kernel
-def sample_uniform(rng: Words, n: int, sample: Ints) -> None:
-    """Draw ``sample.size`` distinct indices below ``n``; all subsets are equally probable."""
-    drawn = 0
-    while drawn < sample.size:
-        candidate = next_index(rng, n)
-        if not contains(sample, drawn, candidate):
-            sample[drawn] = candidate
-            drawn += 1
+__all__ = ["draw"]
 
 
 def draw(
     rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample."""
-    sample_uniform(rng, data.shape[1], sample)
+    draw_distinct(rng, data.shape[1], sample, np.int64(0), sample.size)

@@ -53,10 +53,10 @@ def check_block_score(name: str, block_score: Callable[..., Any], precision: str
     for weight in (1.0, 0.25):
         weights = np.full(3, weight, precision)
         for squared in (0.0, 0.3, 1.0, 4.0, np.inf, np.nan):
-            found = float(function(np.full(3, squared, precision), weights, one))
-            if not 0 <= found <= (0 if np.isnan(squared) else 3 * weight):
+            score = float(function(np.full(3, squared, precision), weights, one))
+            if not 0 <= score <= (0 if np.isnan(squared) else 3 * weight):
                 raise ValueError(
                     f"score {name!r}: block_score must lie between 0 and the sum of the weights, and be 0 for NaN; for "
                     f"three squared residuals of {squared:g}, weights of {weight:g} and a squared threshold of 1 it is "
-                    f"{found:g}"
+                    f"{score:g}"
                 )

@@ -78,15 +78,7 @@ def _square(probabilities: Floats, squares: Floats) -> bool:
 def density_weights(data: Floats) -> Floats:
     """Return weights of points (2 x N) or matches (4 x N) that decrease with the density around them.
 
-    Parameters
-    ----------
-    data : (2 or 4, N) ndarray
-        Coordinates in one image or two.
-
-    Returns
-    -------
-    (N,) ndarray
-        1 over the geometric mean of the numbers of points around a point in each image.
+    A weight is 1 over the geometric mean of the numbers of points around a point in each image.
 
     Examples
     --------

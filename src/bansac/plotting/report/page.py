@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import os
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from bansac.matches.images import ImageLike, encode_jpeg, read_image, shrink
 from bansac.matches.storage import write_atomically
 from bansac.maths.validate import as_points, check_same_length
-from bansac.plotting.report.payload import data_url, numbers_of, panel
-from bansac.plotting.report.summary import html_table, summary_words
-
-if TYPE_CHECKING:
-    from bansac.result import Result, Trace
+from bansac.plotting.report.payload import encode, numbers_of, panel
+from bansac.plotting.report.summary import Run, html_table, summary_words
 
 __all__ = ["write_report"]
 
@@ -32,49 +29,44 @@ _BYTES = 1_200_000
 
 
 def write_report(
-    result: Result,
+    run: Run,
     path: str | os.PathLike[str],
-    x1: ArrayLike,
-    x2: ArrayLike | None = None,
-    *,
-    image1: ImageLike | None = None,
-    image2: ImageLike | None = None,
-    trace: Trace | None = None,
-    settings: Mapping[str, Any] | None = None,
-    title: str | None = None,
+    points: tuple[ArrayLike, ArrayLike | None],
+    images: tuple[ImageLike | None, ImageLike | None],
+    settings: Mapping[str, Any],
+    title: str | None,
 ) -> None:
-    """Write the page; the parameters are those of :meth:`bansac.Result.report`."""
+    """Write the page of a run; the other parameters are those of :meth:`bansac.Result.report`, in pairs."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot write {target}: there is no folder {target.parent}")
-    points = _check_points(result, x1, x2)
-    if image2 is not None and x2 is None:
+    sides = _check_points(run, *points)
+    if images[1] is not None and len(sides) == 1:
         raise ValueError("image2 must not be given without x2")
-    trace = result.trace if trace is None else trace
-    if trace is not None and trace.frames.size and trace.frame_inliers.shape[1] != len(result.inliers):
-        counts = f"{trace.frame_inliers.shape[1]} data points, the result has {len(result.inliers)}"
+    trace = run.trace
+    if trace is not None and trace.frames.size and trace.frame_inliers.shape[1] != len(run.inliers):
+        counts = f"{trace.frame_inliers.shape[1]} data points, the result has {len(run.inliers)}"
         raise ValueError(f"trace must belong to the result: it has {counts}")
-    images = [image1, image2][: len(points)]
     panels = []
-    for side, (x, image) in enumerate(zip(points, images, strict=True), start=1):
-        size, url = (None, None) if image is None else _embed(image, f"image{side}")
-        panels.append(panel(x, size, url, upwards=x2 is None))
-    heading = _heading(images, len(points[0])) if title is None else title
-    page = _fill(result, heading, numbers_of(result, points, panels, trace), settings)
+    for number, (x, image) in enumerate(zip(sides, images, strict=False), start=1):
+        size, url = (None, None) if image is None else _embed(image, f"image{number}")
+        panels.append(panel(x, size, url, upwards=len(sides) == 1))
+    heading = _heading(images[: len(sides)], len(sides[0])) if title is None else title
+    page = _fill(run, heading, numbers_of(run, sides, panels), settings)
     write_atomically(target, lambda file: file.write_text(page, encoding="utf-8"))
 
 
-def _check_points(result: Result, x1: ArrayLike, x2: ArrayLike | None) -> list[Any]:
+def _check_points(run: Run, x1: ArrayLike, x2: ArrayLike | None) -> list[NDArray[np.float64]]:
     points = [as_points("x1", x1, 2)]
     if x2 is not None:
         points.append(as_points("x2", x2, 2))
         check_same_length("x1", points[0], "x2", points[1])
-    if len(points[0]) != len(result.inliers):
-        raise ValueError(f"x1 must have the {len(result.inliers)} data points of the result, got {len(points[0])}")
+    if len(points[0]) != len(run.inliers):
+        raise ValueError(f"x1 must have the {len(run.inliers)} data points of the result, got {len(points[0])}")
     return points
 
 
-def _heading(images: list[ImageLike | None], count: int) -> str:
+def _heading(images: tuple[ImageLike | None, ...], count: int) -> str:
     """Return the file names of the images, or the number of points if there are none."""
     names = [Path(image).name for image in images if isinstance(image, str | os.PathLike)]
     return " and ".join(names) if names else f"{count} {'matches' if len(images) == 2 else 'points'}"
@@ -83,14 +75,15 @@ def _heading(images: list[ImageLike | None], count: int) -> str:
 def _embed(image: ImageLike, argument: str) -> tuple[tuple[int, int], str]:
     """Return the height and width of an image, and a data URL of it, reduced in size if necessary."""
     pixels = read_image(image, color=True, argument=argument)
-    return (pixels.shape[0], pixels.shape[1]), data_url(encode_jpeg(shrink(pixels, _SIDE)[0], _BYTES))
+    jpeg = encode_jpeg(shrink(pixels, _SIDE)[0], _BYTES)
+    return (pixels.shape[0], pixels.shape[1]), f"data:image/jpeg;base64,{encode(jpeg)}"
 
 
-def _fill(result: Result, title: str, data: str, settings: Mapping[str, Any] | None) -> str:
+def _fill(run: Run, title: str, data: str, settings: Mapping[str, Any]) -> str:
     """Fill the template; its security policy allows only this script and this style."""
     template, style = _read("report.html"), _read("report.css")
     script = "\n".join(map(_read, ("data.js", "picture.js", "controls.js")))
-    words = summary_words(result)
+    words = summary_words(run)
     return Template(template).substitute(
         title=escape(title),
         style_hash=_hash(style),
@@ -101,7 +94,7 @@ def _fill(result: Result, title: str, data: str, settings: Mapping[str, Any] | N
         verdict=words.pop("Verdict"),
         reason=escape(words.pop("Reason")),
         summary=html_table(words),
-        settings=html_table({"threshold": f"{result.threshold:g}", "seed": result.seed} | dict(settings or {})),
+        settings=html_table({"threshold": f"{run.threshold:g}", "seed": run.seed} | dict(settings)),
     )
 
 
@@ -111,4 +104,4 @@ def _read(name: str) -> str:
 
 def _hash(text: str) -> str:
     """Return the hash that the security policy of the page uses to allow its own style or script."""
-    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return "sha256-" + encode(hashlib.sha256(text.encode()).digest())

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.engine.trace import Trace
 from bansac.matches.storage import to_plain
 from bansac.plotting.layout import COLORS
+from bansac.plotting.report.summary import Run
 
-if TYPE_CHECKING:
-    from bansac.result import Result, Trace
-
-__all__ = ["data_url", "numbers_of", "panel"]
+__all__ = ["encode", "numbers_of", "panel"]
 
 # Counters that the page shows after each frame.
 _COUNTERS = ("inlier_ratio", "gamma", "best_inliers", "low_probability", "outliers", "required_iterations")
@@ -29,21 +28,22 @@ _MARGIN = 0.05
 _Array = NDArray[np.float64]
 
 
-def numbers_of(result: Result, points: list[_Array], panels: list[dict[str, Any]], trace: Trace | None) -> str:
-    """Return the data of the page as JSON that is safe in a script element."""
+def numbers_of(run: Run, points: list[_Array], panels: list[dict[str, Any]]) -> str:
+    """Return the data of the page as JSON, without characters that could close its script element or open another."""
     document = {
-        "points": [_encode(x, "<f8") for x in points],
+        "points": [_as_type(x, "<f8") for x in points],
         "panels": panels,
         "colors": COLORS,
-        "count": len(result.inliers),
-        "iterations": result.iterations,
-        "residuals": _encode(result.residuals, "<f4"),
-        "posterior": _encode(result.probabilities, "<f4"),
-        "beliefs": _encode(result.beliefs, "<f4"),
-        "inliers": _encode_bits(result.inliers),
-        "frames": None if trace is None or not len(trace) or not trace.frames.size else _frames(result, trace),
+        "count": len(run.inliers),
+        "iterations": run.iterations,
+        "residuals": _as_type(run.residuals, "<f4"),
+        "posterior": _as_type(run.probabilities, "<f4"),
+        "beliefs": _as_type(run.beliefs, "<f4"),
+        "inliers": _as_bits(run.inliers),
+        "frames": _frames(run.trace, run.beliefs) if run.trace and run.trace.frames.size else None,
     }
-    return _as_script_data(document)
+    text = json.dumps(to_plain(document), allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
 def panel(x: _Array, size: tuple[int, int] | None, url: str | None, *, upwards: bool) -> dict[str, Any]:
@@ -59,12 +59,7 @@ def panel(x: _Array, size: tuple[int, int] | None, url: str | None, *, upwards: 
     return {"image": url, "corner": corner, "extent": extent, "upwards": upwards and url is None}
 
 
-def data_url(jpeg: bytes) -> str:
-    """Return a JPEG as a data URL."""
-    return "data:image/jpeg;base64," + base64.b64encode(jpeg).decode()
-
-
-def _frames(result: Result, trace: Trace) -> dict[str, Any]:
+def _frames(trace: Trace, beliefs: _Array | None) -> dict[str, Any]:
     """Return the frames, the counters after each frame, and the curves of the whole run."""
     rows = trace.frames[1:] - 1  # the first frame precedes the first iteration
     counters = {name: [None, *to_plain(getattr(trace, name)[rows])] for name in _COUNTERS}
@@ -73,24 +68,23 @@ def _frames(result: Result, trace: Trace) -> dict[str, Any]:
     return {
         "at": trace.frames,
         "restart": [1, *trace.restart[rows].tolist()],
-        "beliefs": None if result.beliefs is None else _encode(trace.frame_beliefs, "u1"),
-        "inliers": _encode_bits(trace.frame_inliers.ravel()),
+        "beliefs": None if beliefs is None else _as_type(trace.frame_beliefs, "u1"),
+        "inliers": _as_bits(trace.frame_inliers.ravel()),
         "counters": counters,
         "course": {"at": course + 1, "outliers": trace.outliers[course], "improbable": trace.low_probability[course]},
         "ends": ends[:_COURSE],
     }
 
 
-def _encode(values: NDArray[Any] | None, kind: str) -> str | None:
-    return None if values is None else base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()
+def _as_type(values: NDArray[Any] | None, kind: str) -> str | None:
+    return None if values is None else encode(np.ascontiguousarray(values, dtype=kind).tobytes())
 
 
-def _encode_bits(mask: NDArray[np.bool_]) -> str:
+def _as_bits(mask: NDArray[np.bool_]) -> str:
     """Return a mask with eight values per byte, the first in the lowest bit, as base64."""
-    return base64.b64encode(np.packbits(mask, bitorder="little").tobytes()).decode()
+    return encode(np.packbits(mask, bitorder="little").tobytes())
 
 
-def _as_script_data(document: dict[str, Any]) -> str:
-    """Return JSON without characters that could close its script element or open another one."""
-    text = json.dumps(to_plain(document), allow_nan=False, separators=(",", ":"))
-    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+def encode(content: bytes) -> str:
+    """Return bytes as base64."""
+    return base64.b64encode(content).decode()

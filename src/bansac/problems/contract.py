@@ -1,0 +1,148 @@
+"""The functions of a problem: their parameters, their compiled types, and the defaults of the optional ones.
+
+To add an optional function, add one row to ``CONTRACT`` and one field to ``Problem``. Checks, messages, compilation and
+the struct follow from the table.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from numba import boolean, float32, float64, int64, uint64, void
+
+from bansac.maths.arrays import Floats, Ints, Words
+
+__all__ = ["CONTRACT", "DEGENERACY", "IN_LOOP", "MANIFOLD", "REALS", "Function", "never_degenerate", "repair_scratch"]
+
+
+def repair_scratch(n: int) -> int:
+    """Return the scratch length of ``is_degenerate`` and ``repair_degenerate`` for ``n`` points."""
+    return 4 * n + 128
+
+
+def never_fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
+    """Report that there is no fit."""
+    return False
+
+
+def always_valid(data: Floats, model: Floats, sample: Ints) -> bool:
+    """Accept every model."""
+    return True
+
+
+def never_degenerate(data: Floats, sample: Ints, model: Floats, squared_threshold: float, scratch: Floats) -> bool:
+    """Treat every sample as non-degenerate."""
+    return False
+
+
+def never_repaired(
+    data: Floats, sample: Ints, model: Floats, squared_threshold: float, rng: Words, scratch: Floats
+) -> bool:
+    """Repair no model."""
+    return False
+
+
+def span_everything(model: Floats, basis: Floats) -> None:
+    """Write the standard basis, so that every parameter of the model is free."""
+    for row in range(basis.shape[0]):
+        for i in range(basis.shape[1]):
+            basis[row, i] = 1.0 if i == row else 0.0
+
+
+def keep(model: Floats, scratch: Floats) -> bool:
+    """Leave the model unchanged."""
+    return True
+
+
+REALS = {"float64": float64, "float32": float32}
+_VECTOR, _MATRIX, _INDICES = float64[::1], float64[:, ::1], int64[::1]
+
+
+class Function(NamedTuple):
+    """One row of the contract: a function of a problem."""
+
+    name: str
+    parameters: tuple[str, ...]
+    # Maps the number type of the residuals to a Numba signature; None for a function called from Python, once per run.
+    signature: Callable[[Any], Any] | None = None
+    # Replaces an optional function that the problem does not define.
+    default: Callable[..., Any] | None = None
+    fast: bool = False  # compiled with FAST_MATH
+    in_loop: bool = True  # called by the loop through the struct; otherwise by the runner or a refiner
+
+    @property
+    def required(self) -> bool:
+        """Whether every problem must define the function."""
+        return self.in_loop and self.signature is not None and self.default is None
+
+    def __str__(self) -> str:
+        """Return the name and the parameters, for messages."""
+        return f"{self.name}({', '.join(self.parameters)})"
+
+    def check(self, function: Any) -> None:
+        """Raise a TypeError if an object is no function of these parameters."""
+        python_function = getattr(function, "py_func", function)
+        if not inspect.isfunction(python_function):
+            raise TypeError(f"{self.name} must be a function {self}, got {function!r}")
+        signature = inspect.signature(python_function)
+        positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+        if [p.kind in positional for p in signature.parameters.values()] != [True] * len(self.parameters):
+            got = f"{python_function.__name__}{signature.replace(return_annotation=signature.empty)}"
+            raise TypeError(f"{self.name} must be a function {self}, got {got}")
+
+
+_ROWS = (
+    Function("solve", ("data", "sample", "models", "scratch"), lambda real: int64(_MATRIX, _INDICES, _MATRIX, _VECTOR)),
+    Function(
+        "residuals",
+        ("data", "model", "start", "stop", "out"),
+        lambda real: void(real[:, ::1], real[::1], int64, int64, real[::1]),
+        fast=True,
+    ),
+    Function(
+        "fit",
+        ("data", "weights", "model", "scratch"),
+        lambda real: boolean(_MATRIX, _VECTOR, _VECTOR, _VECTOR),
+        never_fit,
+    ),
+    Function("is_valid", ("data", "model", "sample"), lambda real: boolean(_MATRIX, _VECTOR, _INDICES), always_valid),
+    Function(
+        "is_degenerate",
+        ("data", "sample", "model", "squared_threshold", "scratch"),
+        lambda real: boolean(_MATRIX, _INDICES, _VECTOR, float64, _VECTOR),
+        never_degenerate,
+    ),
+    Function(
+        "repair_degenerate",
+        ("data", "sample", "model", "squared_threshold", "rng", "scratch"),
+        lambda real: boolean(_MATRIX, _INDICES, _VECTOR, float64, uint64[::1], _VECTOR),
+        never_repaired,
+        in_loop=False,
+    ),
+    Function(
+        "score_in_front",
+        ("data", "model", "scores"),
+        lambda real: float64(_MATRIX, _VECTOR, _VECTOR),
+        in_loop=False,
+    ),
+    Function(
+        "linearize",
+        ("data", "model", "start", "stop", "residuals", "jacobian"),
+        lambda real: void(_MATRIX, _VECTOR, int64, int64, _MATRIX, _MATRIX),
+        fast=True,
+        in_loop=False,
+    ),
+    Function("tangent", ("model", "basis"), lambda real: void(_VECTOR, _MATRIX), span_everything, in_loop=False),
+    Function("project", ("model", "scratch"), lambda real: boolean(_VECTOR, _VECTOR), keep, in_loop=False),
+    Function("normalize", ("data", "transform")),
+    Function("denormalize", ("model", "transform")),
+    Function("normalize_model", ("model", "transform")),
+    Function("canonical", ("model",)),
+    Function("evidence", ("data", "model")),
+)
+CONTRACT = {row.name: row for row in _ROWS}
+IN_LOOP = tuple(row for row in _ROWS if row.signature is not None and row.in_loop)
+DEGENERACY = tuple(CONTRACT[name] for name in ("is_degenerate", "repair_degenerate"))
+MANIFOLD = tuple(CONTRACT[name] for name in ("linearize", "tangent", "project"))

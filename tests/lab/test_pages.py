@@ -1,0 +1,85 @@
+"""The tables and figures of the pages are those of the reports."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import render_tables  # noqa: F401
+
+from bansac.lab import pages
+
+ROOT = Path(__file__).parents[2]
+TEXTS = {path.stem: path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]}
+PAGES = {name: text for name, text in TEXTS.items() if pages.MARKED.search(text)}
+
+
+@pytest.fixture(autouse=True)
+def in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_as_its_reports_have_it(page: str) -> None:
+    assert pages.render(PAGES[page]) == PAGES[page], "run python -m bansac.lab.pages"
+    assert not re.search(r"^ *<!-- figure", PAGES[page], re.MULTILINE), "Markdown begins a paragraph there"
+
+
+def test_every_table_stands_on_one_page_and_every_figure_on_one() -> None:
+    text = "".join(PAGES.values())
+    tables = re.findall(r"<!-- table: (\S+) -->", text)
+    figures = re.findall(r"<!-- figure: (\S+) -->", text)
+    assert sorted([*tables, *set(figures)]) == sorted(pages.parts())
+    assert text.count("<!-- end -->") == len(tables) + len(figures)
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_table_says_when_it_was_measured(page: str) -> None:
+    for kind, name, text in pages.MARKED.findall(PAGES[page]):
+        measured = re.search(r"^Measured: .* on 20\d\d-\d\d-\d\d.*, stored in commits? .*\.$", text, re.MULTILINE)
+        if kind == "table":
+            assert measured or name == "options"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_figure_that_is_not_the_report_s_is_noticed(page: str) -> None:
+    text = PAGES[page]
+    table = next(pages.MARKED.finditer(text))
+    figures = table[3].partition("Measured:")[0]
+    last = max(match.end() for match in re.finditer(r"\d", figures))
+    at = table.start(3) + last - 1
+    other = "7" if text[at] != "7" else "8"
+    assert pages.render(text[:at] + other + text[at + 1 :]) == text
+
+
+def test_an_unknown_table_or_figure_is_named() -> None:
+    with pytest.raises(ValueError, match="unknown table 'waiting'; there are options, "):
+        pages.render("<!-- table: waiting -->\n\n| a |\n\n<!-- end -->")
+    with pytest.raises(ValueError, match="unknown figure 'a'; there are options, "):
+        pages.render("<!-- figure: a -->1<!-- end -->")
+
+
+def test_a_folder_without_reports_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(FileNotFoundError, match="is not in a checkout of the repository"):
+        pages.marked_pages()
+
+
+def test_accuracy_over_time_is_the_best_within_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("benchmarks", "docs"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert "Not measured yet.\n" in pages.render("<!-- table: homography-time --><!-- end -->")
+    points = [{"mAA@10": 0.25, "ms_mean": 0.75}, {"mAA@10": 0.5, "ms_mean": 7.0}, {"mAA@10": 0.125, "ms_mean": 1.5}]
+    curves = {"someone@2.5": points, "default": [{"mAA@10": 1.0, "ms_mean": 60.0}]}
+    report = {"date": "2026-11-23T10:00", "protocol": {"kind": "H"}, "mean": curves}
+    (tmp_path / "benchmarks" / "H_time.json").write_text(json.dumps(report), encoding="utf-8")
+    text = pages.render("<!-- table: homography-time --><!-- end -->")
+    _, _, head, _, *rows, _, chart, _, measured, _, _ = text.splitlines()
+    assert head == "| mAA@10 within | 0.5 ms | 1 ms | 2 ms | 5 ms | 10 ms | 20 ms | 50 ms | 100 ms |"
+    assert rows[0] == "| default | - | - | - | - | - | - | - | 1.00 |"
+    assert rows[1] == "| someone, threshold 2.5 | - | .250 | .250 | .250 | .500 | .500 | .500 | .500 |"
+    assert chart.endswith("(../benchmarks/H_time.png)")
+    assert measured.endswith("on 2026-11-23, stored in commit not recorded.")
