@@ -12,7 +12,7 @@ from scaling_tables import TABLES as SCALING
 from speed_tables import TABLES as SPEED
 
 from bansac.lab import pages
-from bansac.lab.evaluation.methods import METHODS
+from bansac.lab.peers.methods import METHODS
 from bansac.lab.reports import bench, lines, report_path, share
 from bansac.lab.tables import format_number
 
