@@ -40,7 +40,7 @@ from numpy.typing import NDArray
 
 import bansac
 from bansac.geometry import normalize_points, rotation_matrix
-from bansac.lab.evaluation.task import DEFAULTS, Kind, judge, make_task, usable_pairs
+from bansac.lab.task import DEFAULTS, Kind, judge, make_task, usable_pairs
 from bansac.lab.sets import PairSet
 from bansac.matches import Matches
 from bansac.synthetic import (

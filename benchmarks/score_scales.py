@@ -23,9 +23,10 @@ import pandas
 from numpy.typing import NDArray
 
 from bansac.cli.console import show_progress
-from bansac.lab.evaluation.method import Method
-from bansac.lab.evaluation.methods import P_BANSAC
-from bansac.lab.evaluation.task import DEFAULTS, Kind, Task
+from bansac.lab.peers.method import Method
+from bansac.lab.peers.methods import P_BANSAC
+from bansac.lab.peers.library import Task
+from bansac.lab.task import DEFAULTS, Kind
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements.folders import bench_rows
 from bansac.lab.provenance import circumstances

@@ -413,41 +413,6 @@ def _spread(figures: dict[str, float], key: str, digits: int, factor: float = 1.
     return f"{factor * figures[key]:.{digits}f} ± {factor * figures[f'{key}_spread']:.{digits}f}"
 
 
-def stored(name: str, table: str) -> str:
-    """Return a table as its report has it; the rows of a section begin with its title."""
-    document = bench(name)["tables"][table]
-    section, rows = "", []
-    for row in document["rows"]:
-        if "section" in row:
-            section = row["section"]
-            continue
-        label = ", ".join(filter(None, [section, *row["labels"]]))
-        rows.append([label, *(format_number(v) if isinstance(v, float) else str(v) for v in row["values"])])
-    return lines([", ".join(document["stub"]), *document["columns"]], rows)
-
-
-def repeated_planes() -> str:
-    """Return the counts of wrong poses on planes with a repeated pattern, over all shares of the plane."""
-    table = bench("planes")["tables"]["planes"]
-    titles = [f"{title}: {{}}" for title, span in table["groups"] for _ in range(span)]
-    columns = [title.format(column) for title, column in zip(titles, table["columns"], strict=True)]
-    start = table["rows"].index({"section": "all"}) + 1
-    rows = ([row["labels"][0], *map(str, row["values"])] for row in table["rows"][start:])
-    return lines(["method", *columns], rows)
-
-
-def posebench(problem: str) -> str:
-    """Return posebench's metrics, means over the sets."""
-    rows = [row for row in bench("posebench")["metrics"] if row["problem"] == problem]
-    columns = [name for name in rows[0] if name not in ("problem", "set", "instances", "method")]
-    methods = dict.fromkeys(row["method"] for row in rows)
-
-    def mean(method: str, column: str) -> str:
-        return format_number(statistics.mean(float(row[column]) for row in rows if row["method"] == method))
-
-    return lines(["method", *columns], ([method, *(mean(method, column) for column in columns)] for method in methods))
-
-
 def misleading_scenes() -> str:
     """Return the successes on scenes without a model, and those of right models on scenes with one."""
     report = bench("honesty_scenes")
@@ -466,9 +431,6 @@ def misleading_scenes() -> str:
 # Name of a table -> its text.
 TABLES: dict[str, Callable[[], str]] = {
     "best-thresholds": best_thresholds,
-    "posebench-relative": lambda: posebench("relative"),
-    "posebench-absolute": lambda: posebench("absolute"),
-    "posebench-homography": lambda: posebench("homography"),
     "absolute-poses": absolute_poses,
     "planes-of-pairs": planes_of_pairs,
     "number-of-models": number_of_models,
@@ -481,10 +443,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "distortion": distortion,
     "vertical-solvers": vertical_solvers,
     "known-vertical": known_vertical,
-    "repeated-planes": repeated_planes,
-    "few-inliers": lambda: stored("hard", "hard"),
-    "unrelated": lambda: stored("hard", "unrelated"),
-    "unknown-noise": lambda: stored("noise", "noise"),
     "waiting-times": waiting_times,
     "wheel": wheel,
     "calibration": calibration,
@@ -545,30 +503,8 @@ def colmap_inliers(method: str) -> str:
     return f"{colmap_figure('synthetic, 25 % right, focal lengths unknown', method, 'inlier_matches'):,.0f}"
 
 
-def few_inliers(problem: str) -> str:
-    """Return the shares of right models and the time beside PoseLib's, with few inliers."""
-    cells = [cell for cell in bench("hard")["cells"] if cell["problem"] == problem and cell["inlier_ratio"] > 0]
-
-    def of(method: str, key: str) -> list[float]:
-        return [cell[key] for cell in cells if cell["method"] == method]
-
-    right = {method: 100 * sum(of(method, "right")) / len(of(method, "right")) for method in ("default", "poselib")}
-    ratio = sum(of("default", "seconds")) / sum(of("poselib", "seconds"))
-    return f"{right['default']:.0f} %, PoseLib {right['poselib']:.0f} %, in {100 * ratio:.0f} % of its time"
-
-
-def unrelated_successes() -> str:
-    """Return the number of successes of the default on unrelated images."""
-    rows = bench("hard")["tables"]["unrelated"]["rows"]
-    found = [row["values"][-1].split(" of ") for row in rows if row.get("labels") == ["default"]]
-    return f"{sum(int(count) for count, _ in found)} of {sum(int(runs) for _, runs in found)}"
-
-
 # Name of a figure in the text -> the figure.
 FIGURES: dict[str, Callable[[], str]] = {
-    "hard-E": lambda: few_inliers("E"),
-    "hard-F": lambda: few_inliers("F"),
-    "hard-unrelated": unrelated_successes,
     "first-call": first_call,
     "colmap-fountain": lambda: colmap_centres("fountain-P11"),
     "colmap-herz": lambda: colmap_centres("Herz-Jesus-P8"),

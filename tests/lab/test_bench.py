@@ -8,17 +8,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bansac.lab.evaluation.method import Method
-from bansac.lab.evaluation.methods import METHODS
-from bansac.lab.evaluation.task import DEFAULTS, Protocol, Task, judge, make_task
 from bansac.lab.measurement import Row, Setup
 from bansac.lab.measurements.folders import Bench, bench_rows, build_report, summarise
+from bansac.lab.peers.library import Task
+from bansac.lab.peers.method import Method
+from bansac.lab.peers.methods import METHODS
 from bansac.lab.provenance import fingerprint
 from bansac.lab.runner import open_run
 from bansac.lab.sets import PairSet
 from bansac.lab.summary import frame_of
+from bansac.lab.task import DEFAULTS, Protocol, judge, make_task
 from tests.lab import toy
 from tests.lab.pair_sets import write_homography_set, write_pose_set
+from tests.lab.peers.toy import Toy
 
 
 @pytest.fixture
@@ -34,11 +36,11 @@ def planes(tmp_path: Path) -> Path:
 
 
 def spy(name: str, calls: list[tuple[str, Task]], answer: object = None, *, sort: bool = False) -> Method:
-    def call(task: Task) -> object:
+    def call(task: Task, settings: object) -> object:
         calls.append((name, task))
         return answer
 
-    return Method(name, call=call, sort=sort)
+    return Method(name, library=Toy(answer=call), sort=sort)
 
 
 def run(folder: Path, methods: list[Method], protocol: Protocol, *, workers: int = 1, **chosen: Any) -> list[Row]:
@@ -76,10 +78,9 @@ def test_methods_take_turns_with_the_same_matches(poses: Path) -> None:
     assert set(turns) == {("a", "b"), ("b", "a")}
     for first, second in zip(calls[4::2], calls[5::2], strict=True):
         (_, plain), (_, best_first) = sorted([first, second], key=lambda call: call[0])
-        assert np.all(np.diff(best_first.scores) <= 0)
-        order = np.argsort(-plain.scores, kind="stable")
-        np.testing.assert_array_equal(plain.x1[order], best_first.x1)
-        np.testing.assert_array_equal(plain.x2[order], best_first.x2)
+        for mine, sorted_ones in zip(plain.points, best_first.points, strict=True):
+            assert not np.array_equal(mine, sorted_ones)
+            np.testing.assert_array_equal(np.sort(mine, axis=0), np.sort(sorted_ones, axis=0))
         assert plain.seed == best_first.seed
     assert [record["repeat"] for record in records] == [0, 0, 1, 1] * 3
     assert [task.seed for _, task in calls[4:8]] == [0, 0, 1, 1]

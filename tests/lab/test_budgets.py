@@ -12,14 +12,16 @@ import numpy as np
 import pytest
 
 from bansac.estimate import presets
-from bansac.lab.evaluation.method import Method
-from bansac.lab.evaluation.methods import METHODS
-from bansac.lab.evaluation.task import DEFAULTS, Task
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements.budgets import Sweep, best_within, budget_table, limit, plot_curves, time_table
 from bansac.lab.measurements.folders import Bench, build_report
+from bansac.lab.peers.library import Task
+from bansac.lab.peers.method import Method
+from bansac.lab.peers.methods import METHODS
 from bansac.lab.runner import open_run
+from bansac.lab.task import DEFAULTS
 from tests.lab.pair_sets import write_homography_set, write_pose_set
+from tests.lab.peers.toy import Toy
 
 CURVES = {
     "a": [
@@ -52,10 +54,10 @@ def report_of(folder: Path, sweep: Sweep) -> dict[str, Any]:
 def test_every_method_runs_at_every_budget(tmp_path: Path) -> None:
     calls: list[int] = []
 
-    def call(task: Task) -> None:
-        calls.append(task.max_iterations)
+    def call(task: Task, settings: Any) -> None:
+        calls.append(settings["max_iterations"])
 
-    peer = Method("peer", {"max_iterations": 7, "confidence": 0.5}, call=call)
+    peer = Method("peer", {"max_iterations": 7, "confidence": 0.5}, Toy(answer=call))
     sweep = Sweep("F", (METHODS["uniform"], peer), (20, 500))
     folder = write_pose_set(tmp_path / "room", pairs=2)
     document = sweep.curves(report_of(folder, sweep))
@@ -98,7 +100,7 @@ def test_a_single_round_stays_one() -> None:
 
 def test_the_own_limits_of_a_peer_give_way_to_the_budget() -> None:
     limited = limit(METHODS["poselib-prosac-own"], 300, "E")
-    assert dict(limited.settings) == {"max_iterations": 300, "confidence": 0.9999}
+    assert (limited.settings["max_iterations"], limited.settings["confidence"]) == (300, 0.9999)
     assert limited.name != METHODS["poselib-prosac-own"].name
 
 

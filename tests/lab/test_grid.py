@@ -9,13 +9,15 @@ import h5py
 import numpy as np
 import pytest
 
+from bansac.estimate import two_views
 from bansac.lab import grid, pairs
-from bansac.lab.evaluation.method import Method
-from bansac.lab.evaluation.methods import BANSAC, P_BANSAC, RANSAC
-from bansac.lab.evaluation.task import DEFAULTS, Task
 from bansac.lab.grid import Grid
 from bansac.lab.measurement import Setup, Unit
 from bansac.lab.pairs import Configuration
+from bansac.lab.peers.library import Task
+from bansac.lab.peers.method import Method
+from bansac.lab.peers.methods import BANSAC, P_BANSAC, RANSAC
+from bansac.lab.task import DEFAULTS
 from tests.lab.pair_sets import write_homography_set, write_pose_set
 from tests.lab.sets.archives import write_ppm
 
@@ -145,13 +147,13 @@ class TestRows:
         self, sets: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         called: list[str] = []
-        run = pairs._run
+        estimate = Configuration.estimate
 
-        def spy(configuration: Configuration, *arguments: Any) -> Any:
+        def spy(configuration: Configuration, task: Task) -> Any:
             called.append(configuration.name)
-            return run(configuration, *arguments)
+            return estimate(configuration, task)
 
-        monkeypatch.setattr(pairs, "_run", spy)
+        monkeypatch.setattr(Configuration, "estimate", spy)
         configurations = ["plain", "order 2", "scored"]
         orders = []
         for key in [f"E/room/{pair}/{repeat}" for pair in ("0a-0b", "1a-1b") for repeat in range(4)] * 2:
@@ -189,10 +191,8 @@ class TestRows:
             calls.append(settings)
             return estimate(x1, x2, **settings)
 
-        import bansac
-
-        estimate = bansac.estimate_fundamental
-        monkeypatch.setattr(bansac, "estimate_fundamental", spy)
+        estimate = two_views.estimate_fundamental
+        monkeypatch.setattr(two_views, "estimate_fundamental", spy)
         scored = Method("ordered", {"sampler": "bansac"}, scored=True)
         of_f = Grid(("F",), (Configuration("a", BANSAC), Configuration("b", scored, {"tau": 0.2}, prior=0.5)))
         self.rows(Setup(data=sets, seed=4), "F/room/0a-0b/2", of_f)
@@ -205,12 +205,11 @@ class TestRows:
 
 
 def test_failures_count(sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import bansac
 
     nothing = np.random.default_rng(0).uniform(size=(2, 2))
-    failed = bansac.estimate_homography(nothing, nothing)
+    failed = two_views.estimate_homography(nothing, nothing)
     for name in ("homography", "essential"):
-        monkeypatch.setattr(bansac, f"estimate_{name}", lambda *arguments, **settings: failed)
+        monkeypatch.setattr(two_views, f"estimate_{name}", lambda *arguments, **settings: failed)
     setup = Setup(data=sets, repeats=1)
     rows = {unit.key[0]: GRID.run_unit(setup, unit)[0] for unit in GRID.units(setup) if unit.key[0] in "EH"}
     assert rows["H"]["corner_error"] == math.inf
@@ -221,9 +220,9 @@ def test_warm_up_calls_every_configuration_briefly(sets: Path, monkeypatch: pyte
     calls: list[tuple[str, str, int]] = []
 
     def spy(method: Method, task: Task, **settings: Any) -> None:
-        calls.append((task.kind, method.label, settings["max_iterations"]))
+        calls.append((task.problem, method.label, settings["max_iterations"]))
 
-    monkeypatch.setattr(Method, "run", spy)
+    monkeypatch.setattr(Method, "estimate", spy)
     GRID.warm_up(Setup(data=sets), GRID.units(Setup(data=sets)))
     assert [call[:2] for call in calls] == [
         (kind, m) for kind in "EFH" for m in ("RANSAC", "BANSAC", "P-BANSAC") for _ in range(2)
@@ -244,7 +243,7 @@ def test_warm_up_passes_over_a_damaged_pair_and_one_with_few_matches(
     with h5py.File(folder / "match_conf.h5", "a") as file:
         file["1a-1b"][20:] = 0.99
     used: list[int] = []
-    monkeypatch.setattr(Method, "run", lambda method, task, **settings: used.append(len(task.x1)))
+    monkeypatch.setattr(Method, "estimate", lambda method, task, **settings: used.append(len(task.x1)))
     setup = Setup(data=tmp_path, model="F")
     GRID.warm_up(setup, GRID.units(setup))
     assert used == [120] * 6

@@ -15,11 +15,11 @@ import bansac
 from bansac.batch.output_files import OutputFolder
 from bansac.batch.versions import PACKAGES, installed_versions, source_digest
 from bansac.lab import pairs
-from bansac.lab.evaluation.methods import RANSAC
 from bansac.lab.experiments import EXPERIMENTS, degenerate_sampling, find_experiment
 from bansac.lab.grid import Grid
 from bansac.lab.measurement import Setup
 from bansac.lab.pairs import Configuration
+from bansac.lab.peers.methods import RANSAC
 from bansac.lab.provenance import _BLOCK, data_fingerprint
 from bansac.lab.provenance import fingerprint as run_fingerprint
 from bansac.lab.runner import run_experiment

@@ -1,42 +1,23 @@
-"""Estimators solve easy scenes, and unknown or missing ones are named."""
+"""Unknown or missing methods are named; rows have what the methods answer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
-
 from bansac.lab.evaluation.hard import estimators
-from bansac.lab.evaluation.hard.estimators import PEERS, Answer, Estimator, choose, run_scene
-from bansac.lab.measurements.planes import make_plane_scene
-from bansac.lab.scenes import Scene, errors, is_right, make_scene
 
-
-@pytest.mark.parametrize("problem", ["H", "E", "F", "pose"])
-@pytest.mark.parametrize("estimator", PEERS, ids=lambda estimator: estimator.name)
-def test_every_library_solves_an_easy_scene(estimator: Estimator, problem: str) -> None:
-    if not estimator.installed:
-        pytest.skip(f"{estimator.package} is not installed")
-    scene = make_scene(problem, 200, 0.8, 0.2, 1)
-    answer, seconds = estimator.run(scene, 1)
-    assert answer.success
-    assert is_right(scene, answer.model, 2.0)
-    assert seconds > 0
-
-
-def test_poselib_solves_a_relative_pose() -> None:
-    if not estimators.POSELIB.installed:
-        pytest.skip("poselib is not installed")
-    scene = make_plane_scene("row", 0.95, 0.6, 1)
-    assert errors(scene, estimators.POSELIB.run(scene, 1)[0].model)["pose_error"] < 2
+from bansac.lab.peers.method import Method
+from bansac.lab.scene_methods import choose, run_scene
+from bansac.lab.scenes import make_scene
+from tests.lab.peers.toy import Toy
 
 
 def test_missing_library_is_left_out_with_a_note_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    ghost = Estimator("ghost", package="no_such_package")
+    ghost = Method("ghost", library=Toy(package="no_such_package"))
     monkeypatch.setattr(estimators, "PEERS", (ghost,))
-    chosen, notes = choose(None)
-    assert ghost not in chosen
+    methods, notes = choose(None)
+    assert ghost not in methods
     assert notes == ["ghost is left out: no_such_package is not installed"]
     with pytest.raises(ModuleNotFoundError, match="ghost needs the package no_such_package"):
         choose(["ghost"])
@@ -47,14 +28,16 @@ def test_unknown_names_are_refused() -> None:
         choose(["magic"])
 
 
-def test_rows_say_what_the_estimators_answer() -> None:
-    def call(scene: Scene, seed: int, settings: Mapping[str, Any]) -> Answer:
-        return Answer(None, False, {"threshold": settings["threshold"]})
-
-    scene = make_scene("H", 10, 1.0, 0.0, 0)
-    chosen = [Estimator(name, {"threshold": value}, call) for name, value in (("a", 1.0), ("b", 2.0))]
-    rows = run_scene(scene, chosen, "key", 0, lambda model: {"judged": model is None})
-    assert [(row["method"], row["threshold"], row["found"], row["judged"]) for row in rows] == [
-        ("a", 1.0, False, True),
-        ("b", 2.0, False, True),
+def test_rows_say_what_the_methods_answer() -> None:
+    thresholds: list[Any] = []
+    toy = Toy(answer=lambda task, settings: thresholds.append(settings["threshold"]))
+    methods = [Method("a", library=toy), Method("b", {"threshold": 3.0}, toy), estimators.OURS[0]]
+    rows = run_scene(make_scene("H", 10, 1.0, 0.0, 0), methods, "key", 0, lambda model: {"judged": model is None})
+    assert sorted(thresholds) == [2.0, 3.0]
+    assert [(row["method"], row["found"], row["success"], row["judged"]) for row in rows] == [
+        ("a", False, False, True),
+        ("b", False, False, True),
+        ("default", True, True, False),
     ]
+    assert [row.get("stop_reason") for row in rows[:2]] == [None, None]
+    assert rows[2]["iterations"] > 0

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bansac.lab.evaluation.task import squared_distances
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements import few_inliers, noise, planes
 from bansac.lab.summary import import_pandas
 from bansac.lab.tables import TableRow
+from bansac.lab.task import squared_distances
 
 
 def values(table: Any) -> dict[tuple[str, ...], tuple[Any, ...]]:

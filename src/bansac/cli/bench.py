@@ -28,14 +28,14 @@ from bansac.cli.console import command, print_json, report, show_progress
 from bansac.cli.measure import command_of
 from bansac.cli.output import check_new_file
 from bansac.lab.charts import import_figure
-from bansac.lab.evaluation.methods import METHODS, PRESET_METHODS, select_methods
-from bansac.lab.evaluation.task import DEFAULTS
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements import MEASUREMENTS, find_measurement
 from bansac.lab.measurements.budgets import Sweep, budget_table, plot_curves, time_table
 from bansac.lab.measurements.folders import Bench, build_report, measured_rows
+from bansac.lab.peers.methods import METHODS, PRESET_METHODS, select_methods
 from bansac.lab.render import to_markdown
 from bansac.lab.runner import open_run
+from bansac.lab.task import DEFAULTS
 from bansac.matches.storage import write_atomically, write_json
 from bansac.plotting import save_figure
 from bansac.problems.estimators import Kind

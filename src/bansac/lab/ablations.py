@@ -8,11 +8,11 @@ from typing import Any
 
 from bansac.batch.journal import Row
 from bansac.lab.charts import Chart, Series, plot_charts
-from bansac.lab.evaluation.method import Method
-from bansac.lab.evaluation.methods import BANSAC, PAPER_METHODS
 from bansac.lab.grid import Grid
 from bansac.lab.measurement import Measurement, Report, Setup
 from bansac.lab.pairs import Configuration
+from bansac.lab.peers.method import Method
+from bansac.lab.peers.methods import BANSAC, PAPER_METHODS
 from bansac.lab.summary import (
     AUC_10,
     EXTRA_POSE_METRICS,

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.evaluation.task import DEFAULTS, Protocol
 from bansac.lab.measurement import Measurement, Option, Setup, choose_sets
 from bansac.lab.options import EXCLUDE, MAX_RATIO, MODEL, NEEDED_DATA, PAIRS, RUNS, SEED, SETS
 from bansac.lab.pairs import UNIT_CODE, Configuration, check_size, pair_unit, run_pair, warm_up
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.tutorial import MAX_RATIO as MAX_RATIO_OF_PAPER
+from bansac.lab.task import DEFAULTS, Protocol
 from bansac.matches.pair_folder import evenly_spaced
 from bansac.problems.estimators import Kind
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 import functools
 import random
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.evaluation.method import Method
-from bansac.lab.evaluation.task import Protocol, Task, judge, make_task
+from bansac.lab.peers.library import Estimate, Library, Task
+from bansac.lab.peers.method import Method
 from bansac.lab.sets import PairSet
+from bansac.lab.task import Protocol, judge, make_task
 from bansac.matches import Matches
 from bansac.problems.estimators import Kind
 
@@ -36,10 +36,10 @@ class Configuration:
     prior: float | None = None  # P^0 of every match, even if the method has scores
     max_ratio: float | None = None  # matches with a lower SNN ratio are used; None for the protocol's ratio
 
-    def estimate(self, task: Task, **settings: Any) -> Any:
+    def estimate(self, task: Task, **settings: Any) -> Estimate:
         """Estimate the model of a task; ``settings`` override the configuration's."""
         priors = {} if self.prior is None else {"priors": np.full(len(task.x1), self.prior)}
-        return self.method.run(task, **{**self.settings, **priors, **settings})
+        return self.method.estimate(task, **{**self.settings, **priors, **settings})
 
 
 def pair_unit(kind: Kind, pair_set: PairSet, key: str, repeat: int) -> Unit:
@@ -79,14 +79,11 @@ def run_pair(configurations: Sequence[Configuration], protocol: Protocol, unit: 
         return []
     pair_set = open_set(folder)
     check_size(pair_set, key)
-    for configuration in configurations:
-        configuration.method.prepare()
-    answers = {}
+    estimates = {}
     for which in random.Random(unit.key).sample(range(len(tasks)), len(tasks)):
-        answers[which] = _run(configurations[which], tasks[which][1])
+        estimates[which] = configurations[which].estimate(tasks[which][1])
     rows: list[Row] = []  # compute the errors after all calls are timed, because they use much memory
     for which, (configuration, (pair, task)) in enumerate(zip(configurations, tasks, strict=True)):
-        answer, seconds = answers[which]
         row: Row = {
             "model": kind,
             "set": pair_set.name,
@@ -97,33 +94,25 @@ def run_pair(configurations: Sequence[Configuration], protocol: Protocol, unit: 
             "method": configuration.method.label,
             **configuration.columns,
             "matches": len(task.x1),
-            **judge(configuration.method.model(answer), task, pair),
-            **_counts(configuration.method, answer),
-            "seconds": seconds,
+            **judge(estimates[which].model, task, pair),
+            **_counts(estimates[which].result),
+            "seconds": estimates[which].seconds,
         }
         rows.append(row)
     return rows
 
 
-def _run(configuration: Configuration, task: Task) -> tuple[Any, float]:
-    """Return the return value of the method and its time in seconds."""
-    arranged = configuration.method.arrange(task)
-    started = time.perf_counter()
-    answer = configuration.estimate(arranged)
-    return answer, time.perf_counter() - started
-
-
-def _counts(method: Method, answer: Any) -> Row:
+def _counts(result: Any) -> Row:
     """Return the counts of this package's result; an empty row for another library."""
-    if method.call is not None:
+    if result is None:
         return {}
     return {
-        "iterations": int(answer.iterations),
-        "models_tested": int(answer.models_tested),
-        "stop_reason": answer.stop_reason,
-        "inliers": int(answer.num_inliers),
-        "success": bool(answer.success),
-        "threshold": float(answer.threshold),
+        "iterations": int(result.iterations),
+        "models_tested": int(result.models_tested),
+        "stop_reason": result.stop_reason,
+        "inliers": int(result.num_inliers),
+        "success": bool(result.success),
+        "threshold": float(result.threshold),
     }
 
 
@@ -151,14 +140,12 @@ def warm_up(
             continue
         if _enough(tasks, protocol):
             for configuration, (_, task) in zip(configurations, tasks, strict=True):
-                configuration.method.prepare()
                 for x2 in (task.x2, np.roll(task.x2, len(task.x2) // 2, axis=0)):
-                    arranged = configuration.method.arrange(dataclasses.replace(task, x2=x2))
-                    configuration.estimate(arranged, **settings)
+                    configuration.estimate(dataclasses.replace(task, points=(task.x1, x2)), **settings)
             return
 
 
-UNIT_CODE = (run_pair, judge, Method.run)
+UNIT_CODE = (run_pair, judge, Method.estimate, Library.estimate)
 """Functions whose modules the rows depend on, for :attr:`.Measurement.values`."""
 
 

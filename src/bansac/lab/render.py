@@ -8,8 +8,10 @@ LaTeX.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
+from bansac.lab.reports import lines as markdown_lines
 from bansac.lab.tables import (
     Better,
     Cell,
@@ -80,6 +82,19 @@ def to_document(table: Table) -> dict[str, Any]:
         "columns": list(table.columns),
         "rows": rows,
     }
+
+
+def stored_table(document: Mapping[str, Any], name: str) -> str:
+    """Return a table of a stored document in Markdown without marks; the rows of a section begin with its title."""
+    table = document["tables"][name]
+    section, rows = "", []
+    for row in table["rows"]:
+        if "section" in row:
+            section = row["section"]
+            continue
+        label = ", ".join(filter(None, [section, *row["labels"]]))
+        rows.append([label, *(format_number(v) if isinstance(v, float) else str(v) for v in row["values"])])
+    return markdown_lines([", ".join(table["stub"]), *table["columns"]], rows)
 
 
 def _plain(cell: Cell) -> Any:

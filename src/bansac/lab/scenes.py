@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.geometry import apply_transform, normalize_points, recover_pose
-from bansac.lab.evaluation.task import squared_distances
 from bansac.lab.metrics import FAILED_POSE, circle_rmse, corner_error, pose_error, rotation_error
+from bansac.lab.task import squared_distances
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points
 from bansac.synthetic.two_views import viewing_rays
 

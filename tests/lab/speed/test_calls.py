@@ -6,9 +6,10 @@ import sys
 
 import pytest
 
-from bansac.lab.evaluation.method import Method
 from bansac.lab.measurements.speed import calls
 from bansac.lab.measurements.speed.scenes import make_task
+from bansac.lab.peers.method import Method
+from tests.lab.peers.toy import Toy
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def grow(monkeypatch):
         return {name: made[-len(given) + k] for k, name in enumerate(given)}
 
     def method(name, factor, exponent=1.0):
-        return Method(name, call=lambda task: made.append(factor * len(task.x1) ** exponent))
+        return Method(name, library=Toy(answer=lambda task, _: made.append(factor * len(task.x1) ** exponent)))
 
     monkeypatch.setattr(calls, "least_seconds", least_seconds)
     return method

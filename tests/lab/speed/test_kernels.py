@@ -9,9 +9,9 @@ from bansac.compiled.jit import kernel
 from bansac.engine.loop import run_iterations
 from bansac.engine.state import pack_run
 from bansac.engine.trace import TRACE_COLUMNS
-from bansac.lab.evaluation.methods import METHODS
 from bansac.lab.measurements.speed import iterations, kernels
 from bansac.lab.measurements.speed.scenes import KINDS, PROBLEMS, inner_data, make_task, start_run
+from bansac.lab.peers.methods import METHODS
 
 
 @kernel
@@ -27,7 +27,7 @@ def sample_of(run):
 @pytest.mark.parametrize("kind", KINDS)
 def test_tasks_can_be_estimated_and_scores_say_something(kind):
     task = make_task(kind, 300, 0.6)
-    result = METHODS["default"].run(task)
+    result = METHODS["default"].estimate(task).result
     assert result.success
     assert result.num_inliers > 0.4 * 300
     assert task.scores[result.inliers].mean() > task.scores[~result.inliers].mean() + 0.2
@@ -77,5 +77,5 @@ def test_a_step_moves_the_model_a_little(kind):
 def test_nothing_ends_a_fixed_number_of_iterations(kind, settings):
     task = iterations._task(kind, 50)
     for sampler in ("uniform", "bansac"):
-        result = METHODS[sampler].run(task, **settings)
+        result = METHODS[sampler].estimate(task, **settings).result
         assert (result.iterations, result.stop_reason) == (50, "max_iterations")

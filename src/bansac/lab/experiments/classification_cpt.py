@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bansac.lab.ablations import ablation
-from bansac.lab.evaluation.methods import BANSAC, P_BANSAC
+from bansac.lab.peers.methods import BANSAC, P_BANSAC
 
 EXPERIMENT = ablation(
     "gamma",

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from bansac.batch.journal import Row
 from bansac.engine.dbn import PAPER_CPT, gamma_1
-from bansac.lab.evaluation.methods import BANSAC
 from bansac.lab.grid import Grid
 from bansac.lab.measurement import Report, Setup
 from bansac.lab.pairs import Configuration
+from bansac.lab.peers.methods import BANSAC
 from bansac.lab.summary import (
     ROTATION_5,
     ROTATION_10,

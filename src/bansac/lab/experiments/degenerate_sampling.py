@@ -28,7 +28,6 @@ import numpy as np
 
 from bansac.batch.journal import Row
 from bansac.lab.charts import Chart, Series, plot_charts
-from bansac.lab.evaluation.task import DEFAULTS
 from bansac.lab.experiments.degenerate_scenes import (
     ADAPTIVE,
     METHODS,
@@ -45,6 +44,7 @@ from bansac.lab.options import DATA, EXCLUDE, PAIRS, RUNS, SEED, SETS
 from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Cell, Measured, Section, Table, TableRow, with_arrow
+from bansac.lab.task import DEFAULTS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from bansac.lab.ablations import sweep
-from bansac.lab.evaluation.method import Method
 from bansac.lab.pairs import Configuration
+from bansac.lab.peers.method import Method
 
 
 def _configure(method: Method, ratio: float) -> Configuration:

@@ -22,15 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.evaluation.methods import BANSAC
-from bansac.lab.evaluation.task import DEFAULTS, Protocol, make_task, squared_distances
 from bansac.lab.grid import ABLATION_SET, check_max_ratio, protocol_of
 from bansac.lab.measurement import Measurement, Report, Setup, choose_sets
 from bansac.lab.options import DATA, EXCLUDE, MAX_RATIO, MODEL, PAIR, SEED, SETS
 from bansac.lab.pairs import UNIT_CODE
+from bansac.lab.peers.methods import BANSAC
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Section, Table, TableRow
+from bansac.lab.task import DEFAULTS, Protocol, make_task, squared_distances
 from bansac.matches import Matches, load_demo
 from bansac.plotting import plot_probability_evolution
 from bansac.problems.estimators import Kind
@@ -119,7 +119,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     protocol = _protocol(setup, model)
     pair = _load(protocol, folder, key)
     at = ITERATIONS[model]
-    result = BANSAC.run(make_task(pair, protocol, setup.seed), stopping=None, trace=True)
+    result = BANSAC.estimate(make_task(pair, protocol, setup.seed), stopping=None, trace=True).result
     matrix = np.full((3, 3), np.nan) if result.model is None else result.model
     common: Row = {
         "model": model,

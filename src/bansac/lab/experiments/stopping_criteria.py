@@ -10,9 +10,9 @@ import dataclasses
 import functools
 
 from bansac.lab.ablations import report_table
-from bansac.lab.evaluation.methods import BANSAC
 from bansac.lab.grid import Grid
 from bansac.lab.pairs import Configuration
+from bansac.lab.peers.methods import BANSAC
 from bansac.lab.summary import settings_table
 
 _CRITERIA = ("ransac", "sprt", "prosac", "bansac")

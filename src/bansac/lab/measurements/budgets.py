@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bansac.estimate.presets import Options, resolve_options
 from bansac.lab.charts import Chart, Series, plot_charts
-from bansac.lab.evaluation.method import Method
+from bansac.lab.peers.method import Method
 from bansac.lab.tables import Better, Table, TableRow, format_number
 from bansac.problems.estimators import Kind
 
@@ -95,7 +95,7 @@ class Sweep:
 def limit(method: Method, budget: int, kind: Kind) -> Method:
     """Return the method with a budget as its maximum number of iterations."""
     settings = {"max_iterations": budget}
-    if method.call is None and "preset" in method.settings:
+    if method.ours and "preset" in method.settings:
         options = _options(method, kind)
         assert options.max_iterations is not None  # set by resolve_options
         if options.restarts > 1:

@@ -17,18 +17,19 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
-from bansac.lab.evaluation.hard.estimators import (
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup
+from bansac.lab.options import FIRST_SEED, SCENES
+from bansac.lab.peers.method import Method
+from bansac.lab.render import stored_table
+from bansac.lab.scene_methods import (
     CODE,
     OURS,
+    PEER,
     PEERS,
-    POSELIB,
-    Estimator,
     choose,
     load_kernels,
     run_scene,
 )
-from bansac.lab.measurement import Measurement, Option, Report, Setup
-from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.scenes import Scene, errors, is_right, make_scene
 from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Better, Section, Table, TableRow, percent
@@ -42,7 +43,7 @@ TITLES = {"H": "Homography", "E": "Essential matrix", "F": "Fundamental matrix",
 SIZES = (500, 2000, 8000)
 RATIOS = (0.05, 0.1, 0.15, 0.2, 0.3)
 UNRELATED = 0.0
-METHODS = tuple(estimator.name for estimator in (*OURS, *PEERS))
+METHODS = tuple(method.name for method in (*OURS, *PEERS))
 NOISE, SEEDS = 0.5, 10
 _NEAR = 4 * NOISE
 
@@ -59,7 +60,7 @@ def units(setup: Setup) -> list[Unit]:
     ]
 
 
-def _estimators(setup: Setup) -> list[Estimator]:
+def _methods(setup: Setup) -> list[Method]:
     return choose(setup.get("methods"))[0]
 
 
@@ -70,7 +71,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     scene = make_scene(problem, n, ratio, NOISE, seed)
     cell: Row = {"problem": problem, "n": n, "inlier_ratio": ratio, "seed": seed}
     judge = functools.partial(_judge, scene)
-    return [cell | row for row in run_scene(scene, _estimators(setup), unit.key, seed, judge)]
+    return [cell | row for row in run_scene(scene, _methods(setup), unit.key, seed, judge)]
 
 
 def _judge(scene: Scene, model: Any) -> Row:
@@ -83,7 +84,7 @@ def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
     """Load or compile all kernels: of a search that ends early, and of the test of a model that fits by chance."""
     problems = dict.fromkeys(unit.payload[0] for unit in units)
     scenes = [make_scene(problem, 200, ratio, NOISE, 0) for problem in problems for ratio in (0.5, 0.2, UNRELATED)]
-    load_kernels(scenes, [estimator for estimator in _estimators(setup) if estimator in OURS])
+    load_kernels(scenes, [method for method in _methods(setup) if method.ours])
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
@@ -121,7 +122,7 @@ def _hard_table(frame: DataFrame) -> Table:
     lower: Better = "lower"
     for problem, methods in _by_method(frame):
         lines.append(Section(TITLES[problem]))
-        base = methods[POSELIB.name]["seconds"].sum() if POSELIB.name in methods else math.nan
+        base = methods[PEER.name]["seconds"].sum() if PEER.name in methods else math.nan
         for name, runs in methods.items():
             seconds = float(runs["seconds"].sum())
             shares = [float(runs["right"][runs["inlier_ratio"] == ratio].mean()) for ratio in RATIOS]
@@ -167,6 +168,25 @@ def _found_within(runs: DataFrame) -> tuple[list[float], list[float]]:
     return [float(times[k]) for k in shown], [(k + 1) / len(runs) for k in shown]
 
 
+def beside_poselib(document: Document, problem: str) -> str:
+    """Return the shares of right models and the time beside PoseLib's, with few inliers."""
+    cells = [cell for cell in document["cells"] if cell["problem"] == problem and cell["inlier_ratio"] > 0]
+
+    def of(method: str, key: str) -> list[float]:
+        return [cell[key] for cell in cells if cell["method"] == method]
+
+    right = {method: 100 * sum(of(method, "right")) / len(of(method, "right")) for method in ("default", "poselib")}
+    ratio = sum(of("default", "seconds")) / sum(of("poselib", "seconds"))
+    return f"{right['default']:.0f} %, PoseLib {right['poselib']:.0f} %, in {100 * ratio:.0f} % of its time"
+
+
+def unrelated_successes(document: Document) -> str:
+    """Return the number of successes of the default on unrelated images."""
+    rows = document["tables"]["unrelated"]["rows"]
+    found = [row["values"][-1].split(" of ") for row in rows if row.get("labels") == ["default"]]
+    return f"{sum(int(count) for count, _ in found)} of {sum(int(runs) for _, runs in found)}"
+
+
 HELP = """Count right models and false successes where inliers are few (5 to 30 %), and on unrelated images.
 
 The scenes are synthetic, without scores, with .5 px noise and 500, 2,000 and 8,000 matches: homographies (H),
@@ -192,6 +212,15 @@ MEASUREMENT = Measurement(
     units=units,
     run_unit=run_unit,
     report=report,
+    tables={
+        "few-inliers": functools.partial(stored_table, name="hard"),
+        "unrelated": functools.partial(stored_table, name="unrelated"),
+    },
+    figures={
+        "hard-E": functools.partial(beside_poselib, problem="E"),
+        "hard-F": functools.partial(beside_poselib, problem="F"),
+        "hard-unrelated": unrelated_successes,
+    },
     warm_up=warm_up,
     packages=tuple(peer.package for peer in PEERS),
     values=CODE,

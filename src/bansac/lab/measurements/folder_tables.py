@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
-from bansac.lab.evaluation.methods import METHODS
 from bansac.lab.measurement import Document
 from bansac.lab.measurements.budgets import ACCURACY, TIMES, best_within
+from bansac.lab.peers.methods import METHODS
 from bansac.lab.reports import bench, lines, share
 
 _OURS = (

@@ -12,16 +12,16 @@ import numpy as np
 
 from bansac.batch.journal import Row, Rows, Unit
 from bansac.estimate.presets import find_preset
-from bansac.lab.evaluation.method import Method
-from bansac.lab.evaluation.task import Protocol
 from bansac.lab.measurement import Measurement, Report, Setup, choose_sets
 from bansac.lab.metrics import auc, mean_average_accuracy
 from bansac.lab.options import EXCLUDE, NEEDED_DATA, SETS
 from bansac.lab.pairs import UNIT_CODE, Configuration, pair_unit, run_pair, warm_up
+from bansac.lab.peers.method import Method
 from bansac.lab.provenance import circumstances
 from bansac.lab.runner import Run, open_run
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.summary import frame_of
+from bansac.lab.task import Protocol
 from bansac.matches.pair_folder import evenly_spaced
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Bench:
             report=lambda setup, rows: Report(),
             sets=self.sets,
             warm_up=self.warm_up,
-            values=(UNIT_CODE, find_preset, self),
+            values=(UNIT_CODE, find_preset, self, [type(method.library) for method in self.methods]),
             packages=tuple(method.package for method in self.methods),
         )
 

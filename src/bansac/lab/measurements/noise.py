@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.evaluation.hard.estimators import CODE, PEERS, Estimator, load_kernels, run_scene
 from bansac.lab.measurement import Measurement, Option, Report, Setup
 from bansac.lab.options import FIRST_SEED, SCENES
+from bansac.lab.peers.method import Method
+from bansac.lab.render import stored_table
+from bansac.lab.scene_methods import CODE, OURS, PEERS, load_kernels, run_scene
 from bansac.lab.scenes import Scene, errors, make_scene
 from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Table, TableRow, percent
@@ -44,11 +46,11 @@ GRIDS: Mapping[str, tuple[float, ...]] = {
 FAILED: Mapping[str, float] = {"H": 800.0, "E": 180.0, "F": 180.0, "pose": 100.0, "circle": 1500.0, "line": 1500.0}
 """Largest error of every problem: pixels, degrees or per cent, see :func:`.scenes.errors`."""
 
-_DEFAULT = Estimator("default")
+_DEFAULT = OURS[0]
 
 
-def _estimators(problem: str) -> list[Estimator]:
-    return [_DEFAULT, *(Estimator(f"{pixels:g} px", {"threshold": pixels}) for pixels in GRIDS[problem])]
+def _methods(problem: str) -> list[Method]:
+    return [_DEFAULT, *(_DEFAULT.changed(f"{pixels:g} px", threshold=pixels) for pixels in GRIDS[problem])]
 
 
 def units(setup: Setup) -> list[Unit]:
@@ -70,7 +72,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     scene = make_scene(problem, n, ratio, noise, seed)
     cell: Row = {"problem": problem, "noise": noise, "n": n, "inlier_ratio": ratio, "seed": seed}
     judge = functools.partial(_judge, scene)
-    return [cell | row for row in run_scene(scene, _estimators(problem), unit.key, seed, judge)]
+    return [cell | row for row in run_scene(scene, _methods(problem), unit.key, seed, judge)]
 
 
 def _judge(scene: Scene, model: Any) -> Row:
@@ -81,7 +83,7 @@ def _judge(scene: Scene, model: Any) -> Row:
 def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
     """Load or compile the kernels of every problem."""
     for problem in dict.fromkeys(unit.payload[0] for unit in units):
-        load_kernels((make_scene(problem, 100, ratio, 1.0, 0) for ratio in (0.6, 0.0)), _estimators(problem)[:2])
+        load_kernels((make_scene(problem, 100, ratio, 1.0, 0) for ratio in (0.6, 0.0)), _methods(problem)[:2])
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
@@ -151,6 +153,7 @@ MEASUREMENT = Measurement(
     units=units,
     run_unit=run_unit,
     report=report,
+    tables={"unknown-noise": functools.partial(stored_table, name="noise")},
     warm_up=warm_up,
     packages=tuple(peer.package for peer in PEERS),
     values=CODE,

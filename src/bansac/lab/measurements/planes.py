@@ -22,13 +22,14 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, essential_from_pose
-from bansac.lab.evaluation.hard.estimators import CODE, PEERS, POSELIB, Estimator, load_kernels, run_scene
-from bansac.lab.evaluation.task import squared_distances
-from bansac.lab.measurement import Measurement, Report, Setup
+from bansac.lab.measurement import Document, Measurement, Report, Setup
 from bansac.lab.options import FIRST_SEED, SCENES
+from bansac.lab.reports import lines
+from bansac.lab.scene_methods import CODE, OURS, PEER, PEERS, load_kernels, run_scene
 from bansac.lab.scenes import Array, Scene, errors
 from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Section, Table, TableRow, percent
+from bansac.lab.task import squared_distances
 from bansac.synthetic import SceneMatches
 from bansac.synthetic.two_views import camera_pair, disturb, draw_plane, image_extent, rigid_scene, viewing_rays
 
@@ -43,11 +44,13 @@ WRONG = 5.0  # degrees
 _SIZE = (480, 640)
 _PERIOD = 0.25  # in baselines, of a plane at 8 baselines
 
-ESTIMATORS = tuple(
-    dataclasses.replace(estimator, name=f"{estimator.name}{name}", settings={**estimator.settings, **settings})
-    for estimator in (Estimator("default"), Estimator("accurate", {"preset": "accurate"}), POSELIB)
+_DEFAULT, _, _ACCURATE, _ = OURS
+
+METHODS = tuple(
+    method.changed(f"{method.name}{name}", **settings)
+    for method in (_DEFAULT, _ACCURATE, PEER)
     for name, settings in (("", {}), (" at 0.5 px", {"threshold": 0.5}), (" at 1 px", {"threshold": 1.0}))
-    if (estimator, name) != (POSELIB, "")  # its default is 1 px
+    if (method, name) != (PEER, "")  # its default is 1 px
 )
 
 
@@ -125,15 +128,11 @@ def _lattice(K: Array, normal: Array, distance: float, period: float, extent: Ar
 
 
 def make_plane_scene(pattern: str, inlier_ratio: float, plane_share: float, seed: int) -> Scene:
-    """Return a scene for :class:`.Estimator`."""
+    """Return a scene with a repeated pattern."""
     matches = repeated_plane_matches(pattern, MATCHES, inlier_ratio, plane_share, seed)
     assert matches.K1 is not None
     assert matches.inliers is not None
     return Scene("relative pose", (matches.x1, matches.x2, matches.K1), matches.inliers, matches)
-
-
-def _estimators() -> list[Estimator]:
-    return [estimator for estimator in ESTIMATORS if estimator.installed]
 
 
 def units(setup: Setup) -> list[Unit]:
@@ -148,13 +147,16 @@ def units(setup: Setup) -> list[Unit]:
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Run all estimators on a scene."""
+    """Run all methods on a scene."""
     pattern, share, ratio, repeat = unit.payload
     seed = setup.seed + repeat
     scene = make_plane_scene(pattern, ratio, share, seed)
     cell: Row = {"pattern": pattern, "plane_share": share, "inlier_ratio": ratio, "seed": seed}
     judge = functools.partial(_judge, scene)
-    return [cell | row for row in run_scene(scene, _estimators(), unit.key, seed, judge)]
+    return [
+        cell | row
+        for row in run_scene(scene, [method for method in METHODS if method.installed], unit.key, seed, judge)
+    ]
 
 
 def _judge(scene: Scene, model: Any) -> Row:
@@ -174,7 +176,7 @@ def _support(scene: Scene, pose: Any) -> int:
 def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
     """Load or compile all kernels."""
     scenes = (make_plane_scene("row", ratio, share, 0) for ratio, share in ((0.6, 1.0), (0.4, 0.6), (0.0, 0.0)))
-    load_kernels(scenes, [estimator for estimator in ESTIMATORS if estimator.package == "bansac"])
+    load_kernels(scenes, [method for method in METHODS if method.ours])
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
@@ -209,6 +211,16 @@ def _table(frame: DataFrame) -> Table:
     return Table(title, ("method",), _COUNTS * len(PATTERNS), tuple(lines), groups)
 
 
+def page_table(document: Document) -> str:
+    """Return the counts of wrong poses on planes with a repeated pattern, over all shares of the plane."""
+    table = document["tables"]["planes"]
+    titles = [f"{title}: {{}}" for title, span in table["groups"] for _ in range(span)]
+    columns = [title.format(column) for title, column in zip(titles, table["columns"], strict=True)]
+    start = table["rows"].index({"section": "all"}) + 1
+    rows = ([row["labels"][0], *map(str, row["values"])] for row in table["rows"][start:])
+    return lines(["method", *columns], rows)
+
+
 HELP = """Count wrong relative poses, and those claimed as right, on a dominant plane with a repeated pattern.
 
 60 to 95 % of the inliers are on the plane. Half of the outliers are its features matched one period apart.
@@ -222,6 +234,7 @@ MEASUREMENT = Measurement(
     units=units,
     run_unit=run_unit,
     report=report,
+    tables={"repeated-planes": page_table},
     warm_up=warm_up,
     packages=tuple(peer.package for peer in PEERS),
     values=CODE,

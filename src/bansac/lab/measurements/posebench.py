@@ -8,7 +8,11 @@
 - A failure counts 180 degrees and an infinite distance. Times are means and medians of one call on one thread.
 - All points of an instance are used, without scores. Each set has a threshold. All sets have the same weight in a mean.
 
-The parts of posebench on unknown focal lengths and on depth maps are left out.
+The methods have posebench's settings: 100 to 1000 iterations, success probability .9999, the threshold of the set.
+PoseLib and COLMAP are called as posebench calls them. It has no other libraries. This package has two methods: one with
+the same settings, and one with its default threshold and limits. OpenCV's USAC_MAGSAC has no minimum of iterations. It
+gets points without lens distortion for poses. The parts of posebench on unknown focal lengths and on depth maps are
+left out.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ import dataclasses
 import functools
 import math
 import random
-import time
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,13 +31,19 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import decompose_essential, decompose_homography
-from bansac.lab.evaluation.posebench.estimators import MODELS, OURS, PEERS, Array, Estimator, Pose
-from bansac.lab.measurement import Measurement, Option, Report, Setup, choose_sets
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, choose_sets
 from bansac.lab.metrics import FAILED_POSE, auc, rotation_error
 from bansac.lab.options import EXCLUDE, SETS
+from bansac.lab.peers.library import Array, Task
+from bansac.lab.peers.method import Method
+from bansac.lab.peers.opencv import OPENCV
+from bansac.lab.peers.poselib import POSELIB
+from bansac.lab.peers.pycolmap import PYCOLMAP
+from bansac.lab.reports import lines
+from bansac.lab.scene_methods import left_out
 from bansac.lab.sets.posebench import Instance, PosebenchFile, find_posebench_files
 from bansac.lab.summary import import_pandas
-from bansac.lab.tables import Section, Table, TableRow
+from bansac.lab.tables import Section, Table, TableRow, format_number
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -64,6 +74,31 @@ OTHER_THRESHOLDS = {"relative": 1.0, "absolute": 6.0, "homography": 1.0}
 LIMITS = {"relative": (5.0, 10.0, 20.0), "absolute": (0.1, 1.0, 5.0), "homography": (5.0, 10.0, 20.0)}
 """Limits of the AUC."""
 
+MODELS: Mapping[str, tuple[str, ...]] = {"relative": ("E", "F"), "absolute": ("PnP",), "homography": ("H",)}
+"""Models of every problem: relative pose (E), fundamental matrix (F), absolute pose (PnP), homography (H)."""
+
+_EARLIEST = {"min_iterations": 100}
+
+OURS = (
+    Method("bansac", {"preset": None, **_EARLIEST}, own_limits=False),
+    Method("bansac, its own settings", {"preset": None}),
+)
+PEERS = (
+    Method("poselib", _EARLIEST, POSELIB),
+    Method("COLMAP", _EARLIEST, PYCOLMAP),
+    Method("OpenCV", {"flag": "USAC_MAGSAC"}, OPENCV),
+)
+
+_PROBLEMS = {"E": "relative pose", "PnP": "pose"}
+
+
+def task_of(model: str, instance: Instance, threshold: float, seed: int) -> Task:
+    """Return the task of a model; a relative pose and an absolute pose have cameras."""
+    points = instance.points[::-1] if model == "PnP" else instance.points
+    cameras = instance.cameras if model in _PROBLEMS else ()
+    return Task(_PROBLEMS.get(model, model), points, cameras, None, threshold, 0.9999, 1000, seed)
+
+
 _TITLES = {"relative": "relative poses", "absolute": "absolute poses", "homography": "homographies"}
 
 
@@ -83,8 +118,8 @@ def units(setup: Setup) -> list[Unit]:
     ]
 
 
-def _estimators() -> list[Estimator]:
-    return [estimator for estimator in (*OURS, *PEERS) if estimator.installed]
+def _methods() -> list[Method]:
+    return [method for method in (*OURS, *PEERS) if method.installed]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
@@ -97,17 +132,14 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 def _estimate(file: PosebenchFile, instance: Instance, order: random.Random, seed: int) -> list[Row]:
     threshold = THRESHOLDS.get(file.name, OTHER_THRESHOLDS[file.problem])
-    estimators = _estimators()
+    methods = _methods()
     rows: list[Row] = []
     for model in MODELS[file.problem]:
-        found = {}
-        for estimator in order.sample(estimators, len(estimators)):
-            started = time.perf_counter()
-            answer = estimator.call(model, instance, threshold, seed)
-            found[estimator.name] = answer, time.perf_counter() - started
-        for estimator in estimators:
-            answer, seconds = found[estimator.name]
-            rows.append({"method": f"{model} ({estimator.name})", **judge(model, answer, instance), "seconds": seconds})
+        task = task_of(model, instance, threshold, seed)
+        estimates = {method.name: method.estimate(task) for method in order.sample(methods, len(methods))}
+        for name in (method.name for method in methods):
+            errors = judge(model, estimates[name].model, instance)
+            rows.append({"method": f"{model} ({name})", **errors, "seconds": estimates[name].seconds})
     return rows
 
 
@@ -120,7 +152,7 @@ def judge(model: str, answer: Any, instance: Instance) -> Row:
     """Return the errors of a model: ``rotation`` in degrees, and ``translation`` in degrees or ``centre`` (PnP)."""
     if model == "PnP":
         return _centre_errors(answer, instance)
-    motions = [(answer.R, answer.t)] if isinstance(answer, Pose) else _motions(model, answer, instance)
+    motions = [answer] if isinstance(answer, tuple) else _motions(model, answer, instance)
     errors = [(rotation_error(R, instance.R), _angle(t, instance.t)) for R, t in motions]
     rotation, translation = min(errors, key=sum, default=(FAILED_POSE, FAILED_POSE))
     return {"rotation": rotation, "translation": translation}
@@ -148,11 +180,12 @@ def _angle(t: Array, true: Array) -> float:
     return float(np.degrees(np.arctan2(np.linalg.norm(np.cross(t, true)), t @ true)))
 
 
-def _centre_errors(pose: Pose | None, instance: Instance) -> Row:
-    if pose is None or not all(np.isfinite(part).all() for part in pose):
+def _centre_errors(pose: tuple[Array, Array] | None, instance: Instance) -> Row:
+    if pose is None:
         return {"rotation": FAILED_POSE, "centre": math.inf}
-    centre = float(np.linalg.norm(instance.R.T @ instance.t - pose.R.T @ pose.t))
-    return {"rotation": rotation_error(pose.R, instance.R), "centre": centre}
+    R, t = pose
+    centre = float(np.linalg.norm(instance.R.T @ instance.t - R.T @ t))
+    return {"rotation": rotation_error(R, instance.R), "centre": centre}
 
 
 def metrics(problem: str, runs: DataFrame) -> dict[str, float]:
@@ -179,8 +212,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
         tables[str(problem)] = _table(str(problem), figures, counts)
         for (name, method), values in figures.items():
             records.append({"problem": str(problem), "set": name, "instances": counts[name], "method": method} | values)
-    missing = [estimator for estimator in PEERS if not estimator.installed]
-    notes = [f"{estimator.name} is left out: {estimator.package} is not installed" for estimator in missing]
+    notes = left_out(method for method in PEERS if not method.installed)
     return Report(tables=tables, records={"metrics": records}, notes=notes)
 
 
@@ -218,6 +250,18 @@ def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
                 _estimate(file, moved, random.Random(0), setup.seed)
 
 
+def page_table(document: Document, problem: str) -> str:
+    """Return posebench's metrics, means over the sets."""
+    rows = [row for row in document["metrics"] if row["problem"] == problem]
+    columns = [name for name in rows[0] if name not in ("problem", "set", "instances", "method")]
+    methods = dict.fromkeys(row["method"] for row in rows)
+
+    def mean(method: str, column: str) -> str:
+        return format_number(statistics.mean(float(row[column]) for row in rows if row["method"] == method))
+
+    return lines(["method", *columns], ([method, *(mean(method, column) for column in columns)] for method in methods))
+
+
 HELP = """Run the protocol of posebench (PoseLib/posebench on GitHub) on its files, beside other libraries.
 
 Relative poses, fundamental matrices, absolute poses and homographies at posebench's thresholds, with 100 to 1000
@@ -245,8 +289,9 @@ MEASUREMENT = Measurement(
     units=units,
     run_unit=run_unit,
     report=report,
+    tables={f"posebench-{problem}": functools.partial(page_table, problem=problem) for problem in LIMITS},
     sets=sets,
     warm_up=warm_up,
-    packages=tuple(estimator.package for estimator in PEERS),
-    values=(Estimator, Instance),
+    packages=tuple(method.package for method in PEERS),
+    values=([type(method.library) for method in (*OURS[:1], *PEERS)], task_of, Instance),
 )

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from bansac.lab.evaluation.method import Method
-from bansac.lab.evaluation.methods import METHODS
-from bansac.lab.evaluation.task import Task
 from bansac.lab.measurements.speed.memory import peak_in_process, peak_of_call
 from bansac.lab.measurements.speed.scenes import KINDS, make_task
 from bansac.lab.measurements.speed.timing import Call, least_seconds
+from bansac.lab.peers.library import Task
+from bansac.lab.peers.method import Method
+from bansac.lab.peers.methods import METHODS
 from bansac.problems.estimators import Kind
 
 __all__ = ["SIZES", "outlier_costs", "size_costs"]
@@ -98,13 +97,12 @@ def _chosen(methods: Mapping[str, str], peers: Sequence[str]) -> dict[str, Metho
 
 
 def _call(method: Method, tasks: Sequence[Task]) -> Call:
-    """Return a call that estimates all tasks, arranged for the method in advance."""
-    method.prepare()
-    arranged = [method.arrange(task) for task in tasks]
+    """Return a call that estimates all tasks, converted for the library in advance."""
+    calls = [method.call(task) for task in tasks]
 
     def call() -> None:
-        for task in arranged:
-            method.run(task)
+        for one in calls:
+            one()
 
     return call
 
@@ -146,7 +144,7 @@ def _bytes(kind: Kind, n: int, name: str) -> dict[str, float]:
 def main(kind: Kind, n: int, name: str) -> None:
     """Print the peak memory of a call in bytes, after a call on few matches that loads the kernels."""
     method = _METHODS[name](())["bansac"]
-    few, many = (functools.partial(method.run, _task(kind, count, name)) for count in (SIZES[1], n))
+    few, many = (method.call(_task(kind, count, name)) for count in (SIZES[1], n))
     few()
     found = peak_of_call(many)
     print("" if found is None else found)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from bansac.lab.evaluation.methods import METHODS
-from bansac.lab.evaluation.task import Task
 from bansac.lab.measurements.speed.kernels import INLIER_RATIO, POINTS
 from bansac.lab.measurements.speed.limits import iteration_limits
 from bansac.lab.measurements.speed.scenes import KINDS, make_task
 from bansac.lab.measurements.speed.timing import Call, least_seconds
+from bansac.lab.peers.library import Task
+from bansac.lab.peers.methods import METHODS
 from bansac.problems.estimators import Kind
 
 __all__ = ["ITERATIONS", "fixed_iterations", "iteration_costs"]
@@ -42,12 +41,10 @@ def fixed_iterations(seconds: float, peers: Sequence[str]) -> dict[str, dict[str
         task = _task(kind)
         calls: dict[str, Call] = {}
         for name, method in (("uniform", METHODS["uniform"]), ("bansac", METHODS["bansac"])):
-            calls[name] = functools.partial(method.run, task, **_FIXED)
-            calls[f"{name}-unverified"] = functools.partial(method.run, task, **_UNVERIFIED)
+            calls[name] = method.call(task, **_FIXED)
+            calls[f"{name}-unverified"] = method.call(task, **_UNVERIFIED)
         for name in peers:
-            peer = METHODS[_PEERS[name]]
-            peer.prepare()
-            calls[name] = functools.partial(peer.run, task)
+            calls[name] = METHODS[_PEERS[name]].call(task)
         times[kind] = {name: 1e3 * time for name, time in least_seconds(calls, seconds).items()}
     return times
 
@@ -66,7 +63,7 @@ def iteration_costs(
     for kind in KINDS:
         costs[kind] = {}
         for sampler in ("uniform", "bansac"):
-            result = METHODS[sampler].run(_task(kind), trace=True, **_UNVERIFIED)
+            result = METHODS[sampler].estimate(_task(kind), trace=True, **_UNVERIFIED).result
             counts = {
                 "models": result.models_tested / result.iterations,
                 "classified": float(np.mean(np.isfinite(result.trace.inlier_ratio))),
@@ -85,7 +82,7 @@ def iteration_costs(
 def _increase(kind: Kind, sampler: str, settings: Mapping[str, Any], seconds: float) -> float:
     """Return the additional time of one more iteration in ns."""
     calls: dict[str, Call] = {
-        str(iterations): functools.partial(METHODS[sampler].run, _task(kind, iterations), **settings)
+        str(iterations): METHODS[sampler].call(_task(kind, iterations), **settings)
         for iterations in (ITERATIONS, 3 * ITERATIONS)
     }
     short, long = least_seconds(calls, seconds).values()

@@ -94,6 +94,7 @@ def _draw_call(kind: Kind, sampler: str) -> Call:
 def _step_call(kind: Kind) -> Call:
     """Return a call of Levenberg-Marquardt steps on ``POINTS`` inliers, starting from the best model of a short run."""
     problem, task = PROBLEMS[kind], make_task(kind, POINTS, 1.0)
+    assert task.threshold is not None
     data, scale = inner_data(problem, task)
     run = start_run(problem, task, sampler="uniform")
     packed = pack_run(run)

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from bansac.lab.evaluation.methods import select_methods
-from bansac.lab.evaluation.task import DEFAULTS
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements.folders import Bench, build_report, measured_rows
+from bansac.lab.peers.methods import select_methods
 from bansac.lab.runner import open_run
 from bansac.lab.sets import find_sets
 from bansac.lab.summary import import_pandas
+from bansac.lab.task import DEFAULTS
 from bansac.problems.estimators import Kind
 
 __all__ = ["PairGroup", "find_pairs"]

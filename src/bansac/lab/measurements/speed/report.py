@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib.util
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from bansac.lab.measurements.speed.kernels import POINTS, draw_costs, point_cost
 from bansac.lab.measurements.speed.limits import measure_peaks
 from bansac.lab.measurements.speed.pairs import find_pairs
 from bansac.lab.measurements.speed.solvers import solver_costs
-from bansac.lab.measurements.speed.tables import tables_of
+from bansac.lab.measurements.speed.tables import TABLES, machines, page_table, tables_of
 
 __all__ = ["MEASUREMENT", "PEERS", "check_settings", "targets"]
 
@@ -161,5 +162,8 @@ MEASUREMENT = Measurement(
     units=units,
     run_unit=run_unit,
     report=report,
+    tables={f"speed-{name}": functools.partial(page_table, name=name) for name in TABLES}
+    | {"speed-targets-xeon": functools.partial(page_table, name="targets"), "speed-settings": machines},
+    reports={"speed-targets-xeon": ("speed_xeon",), "speed-settings": ("speed", "speed_xeon")},
     warm_up=no_warm_up,
 )

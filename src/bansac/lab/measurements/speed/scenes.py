@@ -10,7 +10,8 @@ from bansac.engine import runner
 from bansac.engine.sampling import SamplerInput
 from bansac.estimate.presets import PRESETS
 from bansac.geometry import normalize_points
-from bansac.lab.evaluation.task import DEFAULTS, Task
+from bansac.lab.peers.library import Task
+from bansac.lab.task import DEFAULTS
 from bansac.maths.arrays import Floats
 from bansac.maths.rng import seed_rng
 from bansac.problems.essential import ESSENTIAL_SYMMETRIC
@@ -53,7 +54,8 @@ def make_task(kind: Kind, n: int, inlier_ratio: float, *, noise: float = _NOISE,
         "size2": None if kind == "E" else matches.size2,
     }
     scores = np.random.default_rng(seed).uniform(0.0, 0.7, n) + np.where(matches.inliers, 0.3, 0.0)
-    return Task(kind, np.ascontiguousarray(x1), np.ascontiguousarray(x2), scores, **fields | changes)
+    points = np.ascontiguousarray(x1), np.ascontiguousarray(x2)
+    return Task(kind, points, scores=scores, **fields | changes)
 
 
 def inner_data(problem: Problem, task: Task) -> tuple[Floats, float]:
@@ -70,6 +72,8 @@ def start_run(problem: Problem, task: Task, **settings: Any) -> Any:
 
     ``settings`` override options of the preset.
     """
+    assert task.scores is not None
+    assert task.threshold is not None
     data, scale = inner_data(problem, task)
     options = PRESETS["paper"].options.replace(
         threshold=task.threshold, max_iterations=task.max_iterations, seed=task.seed, **settings

@@ -1,23 +1,20 @@
-"""Settings of a comparison, input of a method for one image pair, and errors of the estimated model."""
+"""Settings of a comparison, task of one image pair, and errors of the estimated model."""
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.geometry import normalize_points, recover_pose
 from bansac.lab.metrics import corner_error, rotation_error, translation_error, visible_area_error
+from bansac.lab.peers.library import Array, Task
 from bansac.lab.sets import PairSet
 from bansac.matches import Matches
 from bansac.problems.estimators import Kind
-
-Array = NDArray[np.float64]
 
 # Evaluate every fourth row and column of the visible area: the error of a homography varies slowly over an image.
 _PIXEL_STEP = 4
@@ -67,22 +64,6 @@ def usable_pairs(pair_set: PairSet, protocol: Protocol) -> Iterator[Matches]:
             yield chosen
 
 
-@dataclass(frozen=True)
-class Task:
-    """Input of a method: the matches of one pair, and the settings."""
-
-    kind: Kind
-    x1: Array  # (N, 2) float64, in pixels; for E in normalised units (K^-1 applied)
-    x2: Array
-    scores: Array  # (N,): 1 - SNN ratio
-    threshold: float  # largest residual of an inlier, in the unit of the points
-    confidence: float  # desired probability of having sampled the best model
-    max_iterations: int  # maximum number of minimal samples
-    seed: int
-    size1: tuple[int, int] | None = None  # height and width of the images in pixels, None if unknown or for E
-    size2: tuple[int, int] | None = None
-
-
 def make_task(pair: Matches, protocol: Protocol, seed: int) -> Task:
     """Return the task of a pair that has been filtered by the ratio test; for E the points are normalised."""
     if pair.scores is None:
@@ -90,9 +71,8 @@ def make_task(pair: Matches, protocol: Protocol, seed: int) -> Task:
     calibrated = protocol.kind == "E"
     x1, x2 = _normalised_points(pair) if calibrated else (pair.x1, pair.x2)
     return Task(
-        kind=protocol.kind,
-        x1=np.ascontiguousarray(x1, np.float64),
-        x2=np.ascontiguousarray(x2, np.float64),
+        protocol.kind,
+        (np.ascontiguousarray(x1, np.float64), np.ascontiguousarray(x2, np.float64)),
         scores=np.clip(pair.scores, 0.0, 1.0),
         threshold=protocol.threshold,
         confidence=protocol.confidence,
@@ -101,12 +81,6 @@ def make_task(pair: Matches, protocol: Protocol, seed: int) -> Task:
         size1=None if calibrated else pair.size1,
         size2=None if calibrated else pair.size2,
     )
-
-
-def best_first(task: Task) -> Task:
-    """Return the task with its matches sorted by descending score."""
-    order = np.argsort(-task.scores, kind="stable")
-    return dataclasses.replace(task, x1=task.x1[order], x2=task.x2[order], scores=task.scores[order])
 
 
 def judge(model: Array | None, task: Task, pair: Matches) -> dict[str, float]:
@@ -128,13 +102,13 @@ def judge(model: Array | None, task: Task, pair: Matches) -> dict[str, float]:
         If the pair has no ground truth or, for H, no size of image 1.
     """
     usable = model if model is not None and model.shape == (3, 3) and np.all(np.isfinite(model)) else None
-    if task.kind == "H":
+    if task.problem == "H":
         return _homography_errors(usable, pair)
     if pair.R is None or pair.t is None or pair.K1 is None or pair.K2 is None:
         raise ValueError(f"the pair {pair.key} has no pose to be judged by")
     R = t = None
     if usable is not None:
-        E = usable if task.kind == "E" else pair.K2.T @ usable @ pair.K1
+        E = usable if task.problem == "E" else pair.K2.T @ usable @ pair.K1
         R, t, _ = recover_pose(E, *_normalised_points(pair))
     return {"rotation_error": rotation_error(R, pair.R), "translation_error": translation_error(t, pair.t)}
 

@@ -1,21 +1,21 @@
-"""Methods by name: this package's in one table, those of other libraries in :mod:`.peers`.
+"""Methods of ``bansac bench`` by name: this package's in one table, those of other libraries in their modules.
 
 A method of this package is a set of options that differ from ``preset="paper"``. "Only the sampling and the stopping
 criterion vary between all methods" (the paper's Sec. 5). The table names the sampler. The stopping criterion is the
 sampler's default. The other presets are methods as well: they have their own thresholds and limits, and get the scores
-and the image sizes that a caller with real data has. A method of another library is a function of a :class:`.Task`.
+and the image sizes that a caller with real data has.
 """
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bansac.estimate.presets import PRESETS
-from bansac.lab.evaluation.method import Method
-from bansac.lab.evaluation.peers import find_peers
+from bansac.lab.peers import PEERS
+from bansac.lab.peers.method import Method
 from bansac.problems.estimators import Kind
 
 LOCAL_OPTIMIZATION: Mapping[str, Any] = {"local_optimization": "inner+iterative"}
@@ -42,10 +42,15 @@ PRESET_METHODS = (
 
 _WITH_LESS = (
     Method("default-unscored", {"preset": None}, sized=True),
-    Method("default-unsized", {"preset": None}, scored=True, kinds=("F",)),
+    Method("default-unsized", {"preset": None}, scored=True, problems=("F",)),
 )
 
-METHODS: dict[str, Method] = {method.name: method for method in (*PRESET_METHODS, *_WITH_LESS, *_OURS, *find_peers())}
+PEER_METHODS: tuple[Method, ...] = tuple(
+    method for peer in PEERS for method in importlib.import_module(f"bansac.lab.peers.{peer}").METHODS
+)
+"""The methods of all other libraries, including those that are not installed."""
+
+METHODS: dict[str, Method] = {method.name: method for method in (*PRESET_METHODS, *_WITH_LESS, *_OURS, *PEER_METHODS)}
 """All methods by name."""
 
 RANSAC, BANSAC, P_BANSAC = METHODS["uniform"], METHODS["bansac"], METHODS["p-bansac"]
@@ -65,11 +70,11 @@ def select_methods(names: Sequence[str], kind: Kind) -> list[Method]:
     methods = []
     for name in names:
         method = _find_method(name)
-        if kind not in method.kinds:
-            raise ValueError(f"methods: {name} estimates {', '.join(method.kinds)}, not {kind}")
+        if kind not in method.problems:
+            raise ValueError(f"methods: {name} estimates {', '.join(method.problems)}, not {kind}")
         if names.count(name) > 1:
             raise ValueError(f"methods: {name} is given twice")
-        if importlib.util.find_spec(method.package) is None:
+        if not method.installed:
             raise ModuleNotFoundError(f"method {name} needs the package {method.package}", name=method.package)
         methods.append(method)
     return methods
@@ -82,7 +87,7 @@ def _find_method(text: str) -> Method:
         raise ValueError(f"methods: unknown method {name!r}; the methods are {', '.join(METHODS)}")
     if not at:
         return METHODS[name]
-    if value == "auto" and METHODS[name].call is None:
+    if value == "auto" and METHODS[name].ours:
         return METHODS[name].changed(text, threshold=value)
     if value == "auto":
         raise ValueError(f"methods: {name} does not estimate its threshold, got {text!r}")
