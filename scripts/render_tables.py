@@ -13,8 +13,8 @@ from speed_tables import TABLES as SPEED
 
 from bansac.lab import pages
 from bansac.lab.peers.methods import METHODS
-from bansac.lab.tables import format_number
 from bansac.lab.reports import bench, lines, report_path, share
+from bansac.lab.tables import format_number
 
 # Names of the methods in the tables, in the order of their rows. A table has the methods of its report; those that are
 # not listed here come last, by their own names.

@@ -13,7 +13,9 @@ from typer.testing import CliRunner
 import bansac as library
 from bansac.batch.result_files import WRITERS
 from bansac.cli.app import app
+from bansac.cli.arguments import uses_scores
 from bansac.cli.estimate import MANY
+from bansac.engine.sampling import SAMPLERS
 from bansac.geometry import normalize_points
 from bansac.lab.metrics import corner_error, rotation_error, translation_error
 from bansac.problems.estimators import MODELS
@@ -60,8 +62,25 @@ def test_header_puts_columns_in_any_order_and_scores_are_the_prior(bansac: Any, 
     without = bansac.json("estimate", path, "--model", "F", "--no-scores")
     assert without["parameters"] == library.estimate_fundamental(plane.x1, plane.x2).model.tolist()
     uniform = bansac.json("estimate", path, "--model", "F", "--sampler", "uniform")
+    weighted = library.estimate_fundamental(plane.x1, plane.x2, sampler="uniform", scores=scores)
+    assert uniform["score"] == weighted.score
     assert uniform["configuration"] == "planar"
     assert sum(uniform["posterior"].values()) == 150
+
+
+@pytest.mark.parametrize("more", [{}, {"stopping": "prosac"}, {"weighting": "scores"}], ids=str)
+@pytest.mark.parametrize("sampler", SAMPLERS)
+@pytest.mark.parametrize("model", MODELS)
+def test_the_command_line_uses_scores_if_the_library_takes_them(model: str, sampler: str, more: dict[str, str]) -> None:
+    row, settings = MODELS[model], {"sampler": sampler, "threshold": 0.1, **more}
+    points = [np.random.default_rng(k).uniform(0, 1, (3, len(row.data[name]))) for k, name in enumerate(row.data)]
+    try:
+        row.load_function()(*points, *([2] if "degree" in row.arguments else []), scores=[0.5, 0.4, 0.6], **settings)
+        taken = True
+    except ValueError as error:
+        taken = "scores have no effect" not in str(error)
+    assert uses_scores(model, settings, no_scores=False) == taken
+    assert not uses_scores(model, settings, no_scores=True)
 
 
 @pytest.mark.parametrize("calibration", ["json", "npz", "txt", "two.txt", "in the file"])

@@ -37,6 +37,16 @@ def test_models_and_labels_are_the_librarys(bansac: Any, tmp_path: Path, two_lin
     assert text.count("line: a = ") == 2
 
 
+def test_ellipses_have_the_columns_of_a_single_one(bansac: Any, tmp_path: Path) -> None:
+    t = np.linspace(0, 6, 80)
+    points = np.vstack([np.column_stack([x + a * np.cos(t), np.sin(t)]) for x, a in ((0.0, 3.0), (9.0, 2.0))])
+    np.savetxt(tmp_path / "points.csv", points + np.random.default_rng(0).normal(0, 1e-3, points.shape), delimiter=",")
+    call = ("estimate", tmp_path / "points.csv", "--model", "ellipse", "--multiple", "--threshold", "0.01")
+    models = [found["parameters"] for found in bansac.json(*call)["models"]]
+    np.testing.assert_allclose(sorted(model[:4] for model in models), [[0, 0, 3, 1], [9, 0, 2, 1]], atol=0.01)
+    assert bansac(*call).output.count("ellipse: x = ") == 2
+
+
 def test_a_limit_and_its_errors(bansac: Any, two_lines: Any) -> None:
     file, _ = two_lines
     document = bansac.json("estimate", file, "--model", "line", "--multiple", "--max-models", "1")

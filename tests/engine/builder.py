@@ -101,4 +101,4 @@ def build_run(
     """
     options = BASE.replace(**settings)
     setup = make_setup(problem, data, options, prior=prior, quality=quality)
-    return runner._start(problem, options, setup, options.threshold, weights)[0]
+    return runner.start_state(problem, options, setup, options.threshold, weights)[0]

@@ -98,8 +98,8 @@ def test_plausibility_decides_between_two_lines(restarts):
     def height(model):
         return -model[2] / model[1]
 
-    plain = runner.run(LINE, data, options)
-    weighed = runner.run(LINE, data, options, plausibility=Plausibility(below, np.empty(0)))
+    plain = runner.run(runner.Run(LINE, data, options, 0.01))
+    weighed = runner.run(runner.Run(LINE, data, options, 0.01, plausibility=Plausibility(below, np.empty(0))))
     assert height(plain.model) == pytest.approx(0.1, abs=0.01)
     assert height(weighed.model) == pytest.approx(-0.2, abs=0.01)
     assert 60 < weighed.score <= 70 < plain.score

@@ -209,7 +209,8 @@ def test_every_round_has_the_same_start():
 
 
 def run(problem, data, **settings):
-    return runner.run(problem, data, BASE.replace(**{"max_iterations": 2000} | settings))
+    options = BASE.replace(**{"max_iterations": 2000} | settings)
+    return runner.run(runner.Run(problem, data, options, options.threshold))
 
 
 def test_easy_data_need_as_many_rounds_as_have_to_agree():
@@ -283,7 +284,7 @@ def test_beliefs_are_those_of_the_round_of_the_model(sampler, monkeypatch):
         options = BASE.replace(
             sampler=sampler, restarts=6, restart_iterations=60, agreement=6, stopping=None, seed=seed
         )
-        found = runner.run(FUNDAMENTAL, data, options, prior=np.full(200, 0.5))
+        found = runner.run(runner.Run(FUNDAMENTAL, data, options, options.threshold, prior=np.full(200, 0.5)))
         best = [beliefs for better, beliefs in learnt if better][-1]
         order = np.empty(200, np.int64)
         shuffle(seed_rng(seed), order)  # of the data in the run
@@ -305,5 +306,6 @@ def test_implausible_models_lose():
     data = np.ascontiguousarray(np.vstack([x1.T, x2.T]))
     options = BASE.replace(max_iterations=20_000, restarts=20, agreement=20)
     for shift in (10.0, 90.0):
-        found = runner.run(HOMOGRAPHY, data, options, plausibility=Plausibility(near_shift, np.array([shift])))
+        plausibility = Plausibility(near_shift, np.array([shift]))
+        found = runner.run(runner.Run(HOMOGRAPHY, data, options, options.threshold, plausibility=plausibility))
         assert found.model[2] / found.model[8] == pytest.approx(shift, abs=1e-3)

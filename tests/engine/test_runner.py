@@ -41,9 +41,8 @@ def outcome(problem, data, **settings):
     options = BASE.replace(**{"threshold": 0.5, "max_iterations": 120, "min_iterations": 60} | settings)
     row = options.sampler_row
     values = np.random.default_rng(0).uniform(0.1, 0.9, data.shape[1])
-    return runner.run(
-        problem, data, options, prior=values if row.prior else None, quality=values if row.order or row.prior else None
-    )
+    prior, quality = (values if row.prior else None), (values if row.order or row.prior else None)
+    return runner.run(runner.Run(problem, data, options, options.threshold, prior=prior, quality=quality))
 
 
 def assert_same_bits(first, second):
@@ -138,8 +137,8 @@ def follow(monkeypatch):
             found = search.run_iterations(packed, trace, first, end)
         return found
 
-    original_start = runner._start
-    monkeypatch.setattr(runner, "_start", start)
+    original_start = runner.start_state
+    monkeypatch.setattr(runner, "start_state", start)
     monkeypatch.setattr(local_optimization, "iterate", iterate)
     monkeypatch.setattr(local_optimization, "optimize", optimize)
     return states, events
@@ -220,7 +219,7 @@ def test_the_default_tau_stops_the_run(informed, tau):
 
     def iterations(value):
         options = BASE.replace(threshold=0.03, max_iterations=20_000, stopping="bansac", tau=value)
-        found = runner.run(LINE, data, options, prior=prior)
+        found = runner.run(runner.Run(LINE, data, options, options.threshold, prior=prior))
         assert found.stop_reason == "bansac"
         return found.iterations
 

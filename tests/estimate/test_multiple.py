@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import bansac
+from bansac.geometry import normalize_points
+from bansac.problems.estimators import MODELS
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
+from bansac.synthetic import epipolar_matches
 
 
 def crossing_lines(count, outliers, noise=0.004, seed=0):
@@ -153,3 +156,49 @@ def test_plot_colours_the_labels():
     assert result.plot(points, ax=figure.axes[0]) is figure
     with pytest.raises(ValueError, match=f"the {len(points)} points"):
         result.plot(points[1:])
+
+
+def two_models(name):
+    """Return data (N x channels) of two models without outliers, and the two models in their public form."""
+    rng = np.random.default_rng(0)
+    if name == "ellipse":
+        t = rng.uniform(0, 2 * np.pi, (2, 80))
+        models = np.array([[0.0, 0.0, 5.0, 2.0, 0.5], [20.0, 3.0, 4.0, 3.0, 1.0]])
+        (x, y, a, b, angle), c = models.T[:, :, None], np.cos
+        u, v = a * np.cos(t), b * np.sin(t)
+        s = np.sin(angle)
+        return np.column_stack([(x + c(angle) * u - s * v).ravel(), (y + s * u + c(angle) * v).ravel()]), models
+    scale = 1.0 if name == "rigid-3d" else 2.0
+    R = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+    models = np.array([np.column_stack([scale * R, [1.0, 2.0, 3.0]]), np.column_stack([scale * R.T, [9.0, 5.0, 1.0]])])
+    X = rng.uniform(-5, 5, (2, 80, 3))
+    Y = X @ models[:, :, :3].transpose(0, 2, 1) + models[:, None, :, 3]
+    return np.concatenate([X, Y], axis=2).reshape(-1, 6), models
+
+
+@pytest.mark.parametrize("name", ["ellipse", "rigid-3d", "similarity-3d"])
+def test_models_have_the_form_of_the_estimator(name):
+    data, truth = two_models(name)
+    data = data + np.random.default_rng(1).normal(0, 1e-4, data.shape)
+    row = MODELS[name]
+    split = np.split(data, np.cumsum([len(columns) for columns in row.data.values()])[:-1], axis=1)
+    (several,) = bansac.estimate_many(row.name, [tuple(split)], multiple=True, threshold=0.01, seed=None)
+    result = bansac.estimate_multiple(name, data, threshold=0.01)
+    for models in (result.models, several.models, [found.model for found in result.results]):
+        assert len(models) == 2
+        nearest = [min(models, key=lambda model, true=true: np.abs(model - true).sum()) for true in truth]
+        np.testing.assert_allclose(nearest, truth, atol=0.01)
+    assert bansac.estimate_multiple(row.load_problem(), data, threshold=0.01).models[0].shape == (
+        row.load_problem().model_shape
+    )
+
+
+def test_absolute_poses_and_essential_matrices_have_their_public_types():
+    scene = epipolar_matches(100, inlier_ratio=1.0, noise=0.0, seed=1)
+    x1, x2 = (normalize_points(scene.K, x) for x in (scene.x1, scene.x2))
+    (E,), _ = bansac.estimate_multiple("E", np.hstack([x1, x2]), threshold=1e-3)
+    assert E.shape == (3, 3)
+    X = np.random.default_rng(0).uniform([-2, -2, 4], [2, 2, 8], (100, 3))
+    (pose,), _ = bansac.estimate_multiple("absolute-pose", np.hstack([X[:, :2] / X[:, 2:], X - [0, 0, 6]]))
+    assert isinstance(pose, bansac.AbsolutePose)
+    np.testing.assert_allclose(pose.t, [0, 0, 6], atol=1e-6)

@@ -54,11 +54,11 @@ def test_normalisation_does_not_change_the_errors():
     np.testing.assert_allclose(reprojection_errors(data, model), expected, rtol=1e-9)
 
 
-def test_the_evidence_are_image_points_and_projections():
+def test_the_significance_form_has_image_points_and_projections():
     rng = np.random.default_rng(1)
     model, data = random_model(rng), rng.normal(size=(5, 30))
     model[6] = 5.0
-    problem, matches, identity = UNKNOWN_FOCAL_POSE.evidence(data, model)
+    problem, matches, identity = UNKNOWN_FOCAL_POSE.significance_form(data, model)
     assert problem.sample_size == UNKNOWN_FOCAL_POSE.sample_size
     np.testing.assert_allclose(matches[:2], data[:2], rtol=1e-12)
     np.testing.assert_allclose(problem.distances(matches, identity), reprojection_errors(data, model), rtol=1e-6)

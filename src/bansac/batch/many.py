@@ -25,7 +25,7 @@ from bansac.estimate.presets import resolve_options
 from bansac.estimate.two_views import as_matches
 from bansac.executors.threads import as_count, count_workers, in_order
 from bansac.maths.rng import derive_seed
-from bansac.problems.estimators import ESTIMATORS
+from bansac.problems.estimators import ESTIMATORS, MODELS
 from bansac.problems.problem import Problem
 from bansac.result import MultipleResult, Result
 
@@ -354,20 +354,20 @@ def _find(problem: Any, multiple: bool) -> tuple[Callable[..., Any], Problem, tu
         if row.cameras:
             raise ValueError(f"multiple: {name} has cameras, which estimate_multiple does not take")
         function = _all_of_points if len(row.data) == 1 else _all_of_matches
-        return functools.partial(function, row.load_problem()), row.load_problem(), ()
+        return functools.partial(function, row.model or name), row.load_problem(), ()
     raise ValueError(
         f"problem must be one of {', '.join(map(repr, _NAMED))}, the function of one of them, or a "
         f"bansac.Problem; got {problem!r}"
     )
 
 
-def _all_of_points(problem: Problem, points: ArrayLike, **settings: Any) -> MultipleResult:
-    return estimate_multiple(problem, points, **settings)
+def _all_of_points(model: str, points: ArrayLike, **settings: Any) -> MultipleResult:
+    return estimate_multiple(model, points, **settings)
 
 
-def _all_of_matches(problem: Problem, x1: ArrayLike, x2: ArrayLike, **settings: Any) -> MultipleResult:
-    half = problem.channels // 2
-    return estimate_multiple(problem, as_matches(x1, x2, channels=(half, half)).T, **settings)
+def _all_of_matches(model: str, x1: ArrayLike, x2: ArrayLike, **settings: Any) -> MultipleResult:
+    first, second = (len(columns) for columns in MODELS[model].data.values())
+    return estimate_multiple(model, as_matches(x1, x2, channels=(first, second)).T, **settings)
 
 
 def _estimate(

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 import bansac
 from bansac.batch.output_files import OutputFolder
 from bansac.cli.console import NO_MODEL, compiling_in_processes, notes, report
+from bansac.engine.sampling import SAMPLERS
 from bansac.estimate.presets import find_preset
 from bansac.geometry import essential_from_pose
 from bansac.matches import Matches
@@ -162,7 +163,9 @@ def settings_in_words(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     options = {**defaults, "max_iterations": most, "trace": None}
     options |= {name: value for name, value in settings.items() if name in defaults}
     words = {option: value for option, value in options.items() if value is not None}
-    return words | {"priors": "scores of the matches" if "scores" in settings else "none"}
+    sampler = SAMPLERS[options["sampler"]]
+    informed = "scores" in settings and (sampler.prior or sampler.order)
+    return words | {"priors": "scores of the matches" if informed else "none"}
 
 
 def _print_array(name: str, array: NDArray[np.float64]) -> None:

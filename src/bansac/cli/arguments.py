@@ -7,16 +7,17 @@ import functools
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, get_type_hints
+from typing import Annotated, Any, TypeVar, cast, get_type_hints
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
 
-from bansac.engine.sampling import SAMPLERS
-from bansac.estimate.presets import PRESETS, Options, find_preset
+from bansac.estimate.presets import PRESETS, Options, Settings, resolve_options
 from bansac.executors import EXECUTORS, Executor
 from bansac.executors.threads import EXECUTOR, count_workers
+from bansac.problems.estimators import MODELS
+from bansac.problems.polynomial import polynomial
 
 
 def parse_out(text: str) -> Path:
@@ -223,13 +224,21 @@ def given(**options: Any) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value is not None}
 
 
-def uses_scores(settings: Mapping[str, Any], no_scores: bool) -> bool:
-    """Return whether the sampler uses scores and --no-scores is not given."""
-    sampler = settings.get("sampler", find_preset(settings.get("preset")).options.sampler)
-    return not no_scores and sampler in SAMPLERS and (SAMPLERS[sampler].prior or SAMPLERS[sampler].order)
+def uses_scores(model: str, settings: Mapping[str, Any], no_scores: bool) -> bool:
+    """Return whether the estimation of a model uses scores, and --no-scores is not given."""
+    options = dict(settings)
+    preset, threshold = options.pop("preset", None), options.pop("threshold", None)
+    problem = polynomial(1) if MODELS[model].problem is None else MODELS[model].load_problem()
+    resolved = resolve_options(
+        problem, None, preset, 1.0 if threshold is None else threshold, cast(Settings, options),
+        epipolar_choice=MODELS[model].name == "relative_pose",
+    ).options  # fmt: skip
+    return not no_scores and resolved.uses_scores(problem)
 
 
-def with_scores(settings: Mapping[str, Any], scores: NDArray[np.float64] | None, no_scores: bool) -> dict[str, Any]:
+def with_scores(
+    model: str, settings: Mapping[str, Any], scores: NDArray[np.float64] | None, no_scores: bool
+) -> dict[str, Any]:
     """Return the settings, with the scores if there are scores and :func:`uses_scores` is true."""
-    found = {} if scores is None or not uses_scores(settings, no_scores) else {"scores": scores}
-    return {**settings, **found}
+    used = scores is not None and uses_scores(model, settings, no_scores)
+    return {**settings, "scores": scores} if used else dict(settings)

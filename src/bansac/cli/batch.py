@@ -26,7 +26,7 @@ _SHOWN = 10
 def make_job(model: Kind, cameras: Cameras | None, asked: Shared) -> Job:
     """Return the settings of a run from the options of a command."""
     shared = {name: value for name, value in asked.settings.items() if name != "seed"}
-    scores = uses_scores(asked.settings, asked.no_scores)
+    scores = uses_scores(model, asked.settings, asked.no_scores)
     return Job(model=model, cameras=cameras, scores=scores, seed=asked.settings.get("seed", 0), settings=shared)
 
 

@@ -33,12 +33,12 @@ from bansac.engine.sampling import SAMPLERS, SamplerInput
 from bansac.engine.scoring import SCORES
 from bansac.engine.state import pack_run
 from bansac.estimate.presets import resolve_options
-from bansac.estimate.solve import distances
+from bansac.estimate.solve import measure
 from bansac.estimate.two_views import as_matches
 from bansac.maths.rng import seed_rng
 from bansac.problems.estimators import ESTIMATORS, MODELS
 from bansac.result import Result
-from bansac.significance.verdict import find_verdict, is_significant
+from bansac.significance.verdict import MeasuredModel, find_verdict, is_significant
 
 __all__ = ["DEFAULTS", "OPTIONS", "Warmed", "build_pack", "run_in_processes", "split_call", "warm_cache"]
 
@@ -263,17 +263,16 @@ def _compile_around_search(name: str, options: dict[str, Any]) -> None:
     call = _data()[key]
     data = as_matches(call["x1"], call["x2"])
     threshold = first_threshold(problem, data)
-    residuals = distances(problem, data, model, 1.0)
-    inliers = residuals <= threshold
-    outcome = runner.EngineResult(model, 1.0, None, 1, 1, "agreement", None, restarts=1, threshold=threshold)
-    find_verdict(problem, data, threshold, 1.0, outcome, residuals, inliers, int(inliers.sum()), two_views=True)
-    is_significant(problem, data, 1.0, np.inf, model, threshold, True)
+    residuals, inliers, count = measure(problem, data, model, threshold)
+    outcome = runner.EngineResult(model, 1.0, None, 1, 1, "agreement", None, restarts=1, threshold=None, scale=1.0)
+    find_verdict(problem, data, MeasuredModel(model, threshold, residuals, inliers, count), outcome, two_views=True)
+    is_significant(problem, data, np.inf, model, threshold, True)
     estimate_threshold(problem.distances(data, model), problem, threshold_bounds(problem, threshold))
     inlier_probabilities(residuals, threshold, problem.codimension)
     chosen, rng, ranking = resolved.options, seed_rng(0), np.arange(len(inliers))
     radius, sample_size = chosen.neighborhood_radius, problem.sample_size
     sampler = SamplerInput(data, sample_size, rng, ranking, None, radius, chosen.activation, chosen.weight_floor)
-    state, plan = runner._start(problem, chosen, sampler, threshold)
+    state, plan = runner.start_state(problem, chosen, sampler, threshold)
     state.best_model[:] = model
     if plan.refine is not None:
         plan.refine(pack_run(state), problem)

@@ -154,7 +154,7 @@ def _estimate_one(asked: Options) -> None:
         raise ValueError("--max-models needs --multiple")
     source = _read(asked)
     folder = result_folder(asked.out, [DATA], (asked.file, asked.calib), overwrite=asked.overwrite)
-    settings = arguments.with_scores(asked.settings, source.scores, asked.no_scores)
+    settings = arguments.with_scores(asked.model, asked.settings, source.scores, asked.no_scores)
     answer: Answer | MultipleAnswer
     if asked.multiple:
         answer = _estimate_several(asked, source, settings)

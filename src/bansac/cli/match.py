@@ -122,7 +122,7 @@ def _match_two(asked: Options, image2: Path) -> None:
         check_page(asked.report, asked.overwrite)
     sizes = {"max_features": asked.features, "max_size": asked.max_size}
     matches = match_images(asked.image1, image2, ratio=asked.largest_ratio, mutual=not asked.one_way, **sizes)
-    settings = arguments.with_scores(asked.settings, matches.scores, asked.no_scores)
+    settings = arguments.with_scores(asked.model, asked.settings, matches.scores, asked.no_scores)
     trace = folder is not None or asked.report is not None
     answer = estimate_two_view(asked.model, matches, K1, K2, trace=trace, **settings)
 

@@ -1,17 +1,17 @@
-"""One run: shuffle and normalise the data, search for the best model, and return it in the caller's coordinates.
+"""One run: shuffle and normalise the data, search for the best model, and return it in the coordinates of the data.
 
 Two conversions take place here:
 
-* ``_inner_distance`` converts the threshold and the neighbourhood radius from the caller's unit to the frame of the
-  run. It divides by ``unit`` and multiplies by the scale of the normalisation.
-* ``_start`` converts the prior inlier probabilities P^0 of P-BANSAC to the first odds of the network. P^0 comes from
-  ``bansac.estimate.solve``; the sampler ``bansac.engine.sampling.bansac`` draws by the odds.
+* ``run`` converts the threshold and the neighbourhood radius from the unit of the data to the frame of the run: it
+  multiplies by the scale of the normalisation.
+* ``start_state`` converts the prior inlier probabilities P^0 of P-BANSAC to the first odds of the network. P^0 comes
+  from ``bansac.estimate.solve``; the sampler ``bansac.engine.sampling.bansac`` draws by the odds.
 """
 
 from __future__ import annotations
 
+import functools
 import time
-from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ from bansac.engine.plan import NO_FLOATS, NO_INTS, Plan, find_plan
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.search import Search, current_beliefs
 from bansac.engine.state import State, open_records
-from bansac.engine.threshold import AdaptiveThreshold
+from bansac.engine.threshold import AdaptiveThreshold, SignificanceTest
 from bansac.engine.trace import Recorder, Trace
 from bansac.engine.warm_start import normalize_model
 from bansac.maths.arrays import Floats, Ints, Words
@@ -32,11 +32,41 @@ from bansac.maths.rng import seed_rng, shuffle
 from bansac.problems.contract import repair_scratch
 from bansac.problems.problem import Problem
 
-__all__ = ["EngineResult", "run"]
+__all__ = ["EngineResult", "Run", "run", "start_state"]
+
+
+class Run(NamedTuple):
+    """The input of a run. Lengths are in the unit of the data, and not those of the options.
+
+    The data (channels x N) have at least one minimal sample; the options have a number of iterations and a seed.
+    ``prior`` (N) holds the prior inlier probabilities. ``quality`` (N) orders the points, larger is better.
+    ``weights`` (N) are the weights of the points in the score, at most 1 (``bansac.engine.scoring.weights``).
+    ``plausibility`` is a factor of the score, used to compare optimised models and restarts. ``is_significant`` says
+    whether chance explains the support of a model at a threshold. If it is given, the threshold is estimated, starting
+    from ``threshold``, except if ``is_estimated`` is False. ``initial_model`` (flat) competes with the search; it needs
+    ``is_significant``.
+    """
+
+    problem: Problem
+    data: Floats
+    options: Options
+    threshold: float
+    radius: float | None = None
+    prior: Floats | None = None
+    quality: Floats | None = None
+    weights: Floats | None = None
+    plausibility: Plausibility | None = None
+    is_significant: SignificanceTest | None = None
+    is_estimated: bool = True
+    initial_model: Floats | None = None
 
 
 class EngineResult(NamedTuple):
-    """The result of a run, in the caller's coordinates and order; ``model`` is flat, None if no model was found."""
+    """The result of a run, in the coordinates and in the order of the data.
+
+    ``model`` is flat, None if no model was found. ``threshold`` is the estimated one in the frame of the run, None if
+    it is the first one. ``scale`` is the length of one unit of the data in this frame.
+    """
 
     model: Floats | None
     score: float
@@ -46,88 +76,38 @@ class EngineResult(NamedTuple):
     stop_reason: str
     trace: Trace | None
     restarts: int
-    threshold: float
+    threshold: float | None
+    scale: float
 
 
-def run(
-    problem: Problem,
-    data: Floats,
-    options: Options,
-    *,
-    threshold: float | None = None,
-    unit: float = 1.0,
-    prior: Floats | None = None,
-    quality: Floats | None = None,
-    weights: Floats | None = None,
-    plausibility: Plausibility | None = None,
-    is_significant: Callable[[Floats, float, bool], bool] | None = None,
-    is_estimated: bool = True,
-    initial_model: Floats | None = None,
-) -> EngineResult:
-    """Search for the best model of ``data`` (channels x N, at least one minimal sample) and refine it.
-
-    ``options`` must have a number of iterations and a seed; ``threshold`` is by default theirs. A distance of 1 in
-    ``data`` is a distance of ``unit`` in the options. ``prior`` (N) holds the prior inlier probabilities. ``quality``
-    (N) orders the points; a larger value is better. ``weights`` (N) are the weights of the points in the score, at most
-    1 (``bansac.engine.scoring.weights``). ``plausibility`` is a factor of the score, used to compare optimised models
-    and restarts. ``is_significant`` says whether chance explains the support of a model at a threshold, both in the
-    caller's coordinates. If it is given, the threshold is estimated, starting from ``threshold``, except if
-    ``is_estimated`` is False. ``initial_model`` (flat) competes with the search; it needs ``is_significant``.
-    """
+def run(task: Run) -> EngineResult:
+    """Search for the best model of the data and refine it."""
+    problem, options = task.problem, task.options
     deadline = np.inf if options.max_seconds is None else time.perf_counter() + options.max_seconds
-    n = data.shape[1]
-    assert options.seed is not None
-    rng = seed_rng(options.seed)
-    order, shuffled = np.empty(n, np.int64), np.empty(data.shape)
-    _shuffle(rng, data, order, shuffled)
-    transform = np.zeros(1 + 2 * problem.channels)
-    transform[0] = 1.0
-    if problem.normalize is not None:
-        problem.normalize(shuffled, transform)
-    ranked = quality[order] if quality is not None and options.needs_order(informed=True) else None
-    threshold = options.threshold if threshold is None else threshold
-    assert threshold is not None
-    first = threshold / unit * transform[0]
-    state, plan = _start(
-        problem,
-        options,
-        SamplerInput(
-            data=shuffled,
-            sample_size=problem.sample_size,
-            rng=rng,
-            ranking=NO_INTS if ranked is None else _rank(ranked),
-            prior=None if prior is None else prior[order],
-            radius=_inner_distance(options.neighborhood_radius, unit, transform),
-            activation=options.activation,
-            weight_floor=options.weight_floor,
-        ),
-        first,
-        None if weights is None else weights[order],
-    )
+    order, transform, sampling = _prepare(task)
+    scale = transform[0]
+    weights = None if task.weights is None else task.weights[order]
+    state, plan = start_state(problem, options, sampling, task.threshold * scale, weights)
     recorder = Recorder(order) if options.trace else None
-    length = unit / transform[0]  # of one unit of the frame of the run, for the caller
-
-    def is_significant_there(model: Floats, threshold: float, fast: bool) -> bool:
-        assert is_significant is not None
-        return is_significant(_to_caller(problem, model.copy(), transform), threshold * length, fast)
-
-    test = None if is_significant is None else is_significant_there
+    test = None
+    if task.is_significant is not None:
+        test = functools.partial(_test_there, task.is_significant, problem, transform)
     search = Search(
         problem,
         options,
         state,
-        AdaptiveThreshold(problem, state, first, test, is_estimated=is_estimated),
+        AdaptiveThreshold(problem, state, task.threshold * scale, test, is_estimated=task.is_estimated),
         plan,
         deadline,
         recorder,
         transform,
-        plausibility,
-        None if initial_model is None else normalize_model(problem, initial_model, transform),
+        task.plausibility,
+        None if task.initial_model is None else normalize_model(problem, task.initial_model, transform),
     )
     restarts, stop_reason = search.run()
     best = restarts.best
-    model = None if best is None else _to_caller(problem, best.model, transform)
-    if model is not None and not np.isfinite(model).all():  # beyond the range of floats in the caller's unit
+    model = None if best is None else _to_data(problem, best.model, transform)
+    if model is not None and not np.isfinite(model).all():  # beyond the range of floats in the unit of the data
         best = model = None
     return EngineResult(
         model=model,
@@ -138,8 +118,40 @@ def run(
         stop_reason=stop_reason,
         trace=recorder.trace() if recorder is not None else None,
         restarts=restarts.count,
-        threshold=threshold if search.threshold.is_first else search.threshold.value * length,
+        threshold=None if search.threshold.is_first else search.threshold.value,
+        scale=scale,
     )
+
+
+def _prepare(task: Run) -> tuple[Ints, Floats, SamplerInput]:
+    """Shuffle and normalise the data; return the order, the transformation, and the input of the sampler."""
+    problem, options, n = task.problem, task.options, task.data.shape[1]
+    assert options.seed is not None
+    rng = seed_rng(options.seed)
+    order, shuffled = np.empty(n, np.int64), np.empty(task.data.shape)
+    _shuffle(rng, task.data, order, shuffled)
+    transform = np.zeros(1 + 2 * problem.channels)
+    transform[0] = 1.0
+    if problem.normalize is not None:
+        problem.normalize(shuffled, transform)
+    quality = task.quality if options.needs_order(informed=True) else None
+    return order, transform, SamplerInput(
+        data=shuffled,
+        sample_size=problem.sample_size,
+        rng=rng,
+        ranking=NO_INTS if quality is None else _rank(quality[order]),
+        prior=None if task.prior is None else task.prior[order],
+        radius=None if task.radius is None else task.radius * transform[0],
+        activation=options.activation,
+        weight_floor=options.weight_floor,
+    )  # fmt: skip
+
+
+def _test_there(
+    is_significant: SignificanceTest, problem: Problem, transform: Floats, model: Floats, threshold: float, fast: bool
+) -> bool:
+    """Test the significance of a model in the frame of the run."""
+    return is_significant(_to_data(problem, model.copy(), transform), threshold * (1.0 / transform[0]), fast)
 
 
 @kernel
@@ -156,8 +168,8 @@ def _rank(quality: Floats) -> Ints:
     return np.argsort(-quality, kind="stable")
 
 
-def _to_caller(problem: Problem, model: Floats, transform: Floats) -> Floats:
-    """Transform a model from the frame of the run to the caller's coordinates, in place."""
+def _to_data(problem: Problem, model: Floats, transform: Floats) -> Floats:
+    """Transform a model from the frame of the run to the coordinates of the data, in place."""
     if problem.denormalize is not None:
         problem.denormalize(model, transform)
     if problem.canonical is not None and np.isfinite(model).all():
@@ -165,12 +177,7 @@ def _to_caller(problem: Problem, model: Floats, transform: Floats) -> Floats:
     return model
 
 
-def _inner_distance(distance: float | None, unit: float, transform: Floats) -> float | None:
-    """Convert a distance of the options to the normalised frame of the run."""
-    return None if distance is None else distance / unit * transform[0]
-
-
-def _start(
+def start_state(
     problem: Problem, options: Options, setup: SamplerInput, threshold: float, weights: Floats | None = None
 ) -> tuple[State, Plan]:
     """Return the state before the first iteration, and the plan."""

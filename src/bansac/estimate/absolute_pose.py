@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import dataclasses
+import functools
 from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.compiled.clock import Stopwatch
-from bansac.estimate.cameras import CameraLike, lift, measure_in_image
-from bansac.estimate.initial_models import as_motion
-from bansac.estimate.presets import Options, Settings, Threshold, find_preset, resolve_options
-from bansac.estimate.solve import solve
+from bansac.estimate.cameras import CameraLike, lengths_of_errors, refine_in_image, unproject
+from bansac.estimate.model_forms import as_pose, form_of
+from bansac.estimate.presets import Options, Settings, Threshold, find_preset
+from bansac.estimate.solve import Arguments, Solution, make_request, solve
 from bansac.estimate.two_views import as_matches
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Floats
-from bansac.maths.quaternion import matrix_of, model_of
+from bansac.maths.quaternion import model_of
 from bansac.result import AbsolutePose, Result
 
 __all__ = ["estimate_absolute_pose", "reprojection_errors"]
@@ -94,58 +93,40 @@ def estimate_absolute_pose(
     """
     from bansac.problems.absolute_pose import ABSOLUTE_POSE
 
-    watch = Stopwatch()
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
     data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
     if isinstance(K, Camera) and not K.has_focal:
         from bansac.estimate.unknown_focal_pose import estimate_unknown_focal_pose
 
-        return estimate_unknown_focal_pose(
-            data,
-            K,
-            threshold,
-            _DEFAULT_PIXELS,
-            scores,
-            priors,
-            weights,
-            initial_model,
-            preset,
-            options,
-            settings,
-            watch,
-        )
-    unit, default = 1.0, None
-    camera = None  # with distortion, and a threshold in pixels
+        return estimate_unknown_focal_pose(data, K, arguments, _DEFAULT_PIXELS)
+    unit, default, conclude = 1.0, None, None
     if K is not None:
         pixels = data[:2].T.copy() if isinstance(K, Camera) else np.empty((0, 2))
-        lifted = lift("K", K, data[:2])
+        rays = unproject("K", K, data[:2])
         if not find_preset(preset).normalised_threshold:
-            unit, default = (lifted.fx + lifted.fy) / 2.0, _DEFAULT_PIXELS
-            camera = K if isinstance(K, Camera) and lifted.is_distorted else None
-    resolved = resolve_options(ABSOLUTE_POSE, options, preset, threshold, settings, default_threshold=default)
-    initial = None if initial_model is None else model_of(np.column_stack(as_motion(initial_model)))
-    result = solve(ABSOLUTE_POSE, data, resolved, scores, priors, weights, watch, unit, initial_model=initial)
-    if result.model is None:
-        return result
-    matrix = matrix_of(result.model)
-    R, t = matrix[:, :3].copy(), matrix[:, 3].copy()
-    if camera is not None:
-        result, R, t = _measure_in_image(result, R, t, camera, data[2:], pixels)
-        seconds, loading_seconds = watch.read()
-        result = dataclasses.replace(result, seconds=seconds, loading_seconds=loading_seconds)
-    return dataclasses.replace(result, model=AbsolutePose(R, t))
+            unit, default = (rays.fx + rays.fy) / 2.0, _DEFAULT_PIXELS
+            if isinstance(K, Camera) and rays.is_distorted:
+                conclude = functools.partial(_refine_in_image, K, pixels)
+    form = form_of(ABSOLUTE_POSE, "absolute_pose")
+    return solve(
+        make_request(ABSOLUTE_POSE, data, arguments, form=form, unit=unit, default_threshold=default, conclude=conclude)
+    )
 
 
-def _measure_in_image(
-    result: Result, R: Floats, t: Floats, camera: Camera, points: Floats, pixels: Floats
-) -> tuple[Result, Floats, Floats]:
-    """Refine a pose and measure it with reprojection errors in a distorted image; ``points`` are 3 x N."""
+def _refine_in_image(camera: Camera, pixels: Floats, solution: Solution) -> Solution:
+    """Refine a pose and measure it with reprojection errors in a distorted image."""
+    points = solution.request.data[2:]
 
     def errors(R: Floats, t: Floats) -> Floats:
         return reprojection_errors(R, t, camera, points, pixels)
 
-    depth = (R[2] @ points + t[2])[result.inliers]
+    assert solution.model is not None
+    R, t = as_pose(solution.model)
+    depth = (R[2] @ points + t[2])[solution.inliers]
     scale = float(np.median(depth)) if depth.size else 1.0
-    return measure_in_image(result, R, t, errors, scale)
+    residuals = lengths_of_errors(errors(R, t))
+    R, t, residuals = refine_in_image(R, t, residuals, solution.threshold, errors, scale)
+    return solution.moved(model_of(np.column_stack([R, t])), residuals, codimension=2, public=AbsolutePose(R, t))
 
 
 def reprojection_errors(R: Floats, t: Floats, camera: Camera, points: Floats, pixels: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""Points of cameras with lens distortion: lifted to rays for the engine, with errors in the pixels of the image.
+"""Points of cameras with lens distortion: unprojected to rays for the engine, with errors in the pixels of the image.
 
 The engine measures errors in normalised coordinates. For a camera with distortion, the size of a pixel there depends on
 the place. So the motion that the engine finds is refined with errors in the image, and residuals and inliers are
@@ -9,19 +9,26 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from dataclasses import replace
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.engine.posterior import inlier_probabilities
 from bansac.geometry import rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.maths.validate import as_camera, as_size
-from bansac.result import Result
 
-__all__ = ["WIDEST", "CameraLike", "Errors", "Lifted", "check_size", "lift", "measure_in_image", "tangent_sampson"]
+__all__ = [
+    "WIDEST",
+    "CameraLike",
+    "Errors",
+    "Unprojected",
+    "check_size",
+    "lengths_of_errors",
+    "refine_in_image",
+    "tangent_sampson",
+    "unproject",
+]
 
 _Array: TypeAlias = NDArray[np.float64]
 CameraLike: TypeAlias = ArrayLike | Camera
@@ -51,7 +58,7 @@ _FREE = 1e-7
 _FEW_OUTSIDE, _MOST_OUTSIDE = 0.05, 0.5
 
 
-class Lifted(NamedTuple):
+class Unprojected(NamedTuple):
     """What points have besides their rays: both focal lengths, and the derivatives (N or 1, 2, 2) of pixels by rays."""
 
     fx: float
@@ -60,7 +67,7 @@ class Lifted(NamedTuple):
     is_distorted: bool
 
 
-def lift(argument: str, camera: CameraLike, x: _Array, depth: int = 3) -> Lifted:
+def unproject(argument: str, camera: CameraLike, x: _Array, depth: int = 3) -> Unprojected:
     """Replace pixels (2 x N) by normalised coordinates, in place; warn if the camera seems to be that of other points.
 
     Of a camera with distortion, the focal lengths are the median of the local ones. A ValueError is raised if the
@@ -75,14 +82,14 @@ def lift(argument: str, camera: CameraLike, x: _Array, depth: int = 3) -> Lifted
     if x.size and (doubt := _doubt_camera(K, x)):
         warnings.warn(f"{argument} has {doubt}", stacklevel=depth)
     if isinstance(camera, Camera) and camera.is_distorted:
-        return _lift_distorted(argument, camera, x)
+        return _unproject_distorted(argument, camera, x)
     y = (x[1] - K[1, 2]) / K[1, 1]
     x[0] = (x[0] - K[0, 2] - K[0, 1] * y) / K[0, 0]
     x[1] = y
-    return Lifted(float(K[0, 0]), float(K[1, 1]), K[None, :2, :2], is_distorted=False)
+    return Unprojected(float(K[0, 0]), float(K[1, 1]), K[None, :2, :2], is_distorted=False)
 
 
-def _lift_distorted(argument: str, camera: Camera, x: _Array) -> Lifted:
+def _unproject_distorted(argument: str, camera: Camera, x: _Array) -> Unprojected:
     """Undistort points in place."""
     rays = camera.unproject(x.T)
     failed = np.isnan(rays[:, 0])
@@ -95,7 +102,7 @@ def _lift_distorted(argument: str, camera: Camera, x: _Array) -> Lifted:
     jacobian = camera.jacobian(rays)
     focal = float(np.median(np.sqrt(np.linalg.det(jacobian)))) if len(rays) else float(camera.K[0, 0])
     x[:] = rays.T
-    return Lifted(focal, focal, jacobian, is_distorted=True)
+    return Unprojected(focal, focal, jacobian, is_distorted=True)
 
 
 def _doubt_camera(K: _Array, x: _Array) -> str:
@@ -161,33 +168,21 @@ def tangent_sampson(E: _Array, rays: _Array, jacobian1: _Array, jacobian2: _Arra
         return np.asarray((x2 * a2 + y2 * b2 + c2) / np.sqrt(square))[:, None]
 
 
-def measure_in_image(
-    result: Result, R: _Array, t: _Array, errors: Errors, scale: float, *, refine: bool = True
-) -> tuple[Result, _Array, _Array]:
-    """Refine a motion with the errors of its inliers in the image, and measure residuals and inliers there.
+def refine_in_image(
+    R: _Array, t: _Array, residuals: _Array, threshold: float, errors: Errors, scale: float
+) -> tuple[_Array, _Array, _Array]:
+    """Refine a motion with the errors of its inliers in the image; return it with its new residuals.
 
-    ``scale`` is the length in the unit of t that changes the errors as much as a rotation by one radian. The motion is
-    not refined if its inliers do not determine it.
+    ``scale`` is the length in the unit of t that changes the errors as much as a rotation by one radian.
     """
-    threshold = result.threshold
-    residuals = _lengths(errors(R, t))
-    for _ in range(_STEPS if refine else 0):
+    for _ in range(_STEPS):
         step = _gauss_newton_step(errors, R, t, scale, residuals <= threshold)
         new_R, new_t = _move(R, t, scale, step)
-        new = _lengths(errors(new_R, new_t))
+        new = lengths_of_errors(errors(new_R, new_t))
         if not _cost(new, threshold) < _IMPROVED * _cost(residuals, threshold):
             break
         R, t, residuals = new_R, new_t, new
-    inliers = residuals <= threshold
-    count = int(np.count_nonzero(inliers))
-    measured = replace(
-        result,
-        residuals=residuals,
-        inliers=inliers,
-        probabilities=inlier_probabilities(residuals, threshold, errors(R, t).shape[1]) if result.success else None,
-        message=result.message.replace(f" {result.num_inliers} of ", f" {count} of ", 1),
-    )
-    return measured, R, t
+    return R, t, residuals
 
 
 def _cost(residuals: _Array, threshold: float) -> float:
@@ -195,7 +190,7 @@ def _cost(residuals: _Array, threshold: float) -> float:
     return float(truncated @ truncated)
 
 
-def _lengths(errors: _Array) -> _Array:
+def lengths_of_errors(errors: _Array) -> _Array:
     """Return the lengths of errors (N, components); inf for NaN."""
     square = np.sum(errors * errors, axis=1)
     return np.sqrt(np.where(square >= 0, square, np.inf))

@@ -26,8 +26,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.engine.refinement.lm import REACH, SCALE
 from bansac.estimate.absolute_pose import reprojection_errors
-from bansac.estimate.cameras import CameraLike, lift, tangent_sampson
-from bansac.estimate.two_views import _as_rays, as_matches
+from bansac.estimate.cameras import CameraLike, tangent_sampson, unproject
+from bansac.estimate.model_forms import RELATIVE_POSE, form_of
+from bansac.estimate.two_views import as_matches, as_rays
 from bansac.geometry import cross_matrix, essential_from_pose
 from bansac.geometry.camera import Camera
 from bansac.maths.validate import as_points
@@ -54,9 +55,6 @@ _UNDETERMINED: dict[tuple[str, str | None], str] = {
     ("essential", "pure_rotation"): "the camera turns without a translation",
     ("relative_pose", "pure_rotation"): "the camera turns without a translation",
 }
-
-# Shapes of models that the problem stores in another form.
-_SHAPES = {"rigid_3d": (3, 4), "similarity_3d": (3, 4), "ellipse": (5,)}
 
 
 class Covariance(NamedTuple):
@@ -193,10 +191,9 @@ def _find(problem: Any, result: Result) -> tuple[str, Problem]:
 
 def _check_model(name: str, row: Problem, model: Any) -> None:
     """Raise a ValueError if a model is not one of the estimator."""
-    expected = {"relative_pose": RelativePose, "absolute_pose": AbsolutePose}.get(name, np.ndarray)
-    shape = _SHAPES.get(name, row.model_shape)
-    if not isinstance(model, expected) or (expected is np.ndarray and model.shape != shape):
-        wanted = f"an array of shape {shape}" if expected is np.ndarray else f"of type {expected.__name__}"
+    form = RELATIVE_POSE if name == "relative_pose" else form_of(row, name)
+    if not isinstance(model, form.kind) or (form.shape and model.shape != form.shape):
+        wanted = f"an array of shape {form.shape}" if form.shape else f"of type {form.kind.__name__}"
         got = f"shape {model.shape}" if isinstance(model, np.ndarray) else type(model).__name__
         raise ValueError(f"the result is not of {name or row.name}: its model must be {wanted}, got {got}")
 
@@ -215,7 +212,7 @@ def _read_matches(row: Problem, x1: ArrayLike, x2: ArrayLike) -> tuple[_Array, f
 def _read_rays(
     row: Problem, x1: ArrayLike, x2: ArrayLike, K1: CameraLike | None = None, K2: CameraLike | None = None
 ) -> tuple[_Array, float]:
-    return _as_rays(x1, x2, K1, K2, None)[:2]
+    return as_rays(x1, x2, K1, K2, None)[:2]
 
 
 def _read_projections(
@@ -224,8 +221,8 @@ def _read_projections(
     data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
     if K is None:
         return data, 1.0
-    lifted = lift("K", K, data[:2])
-    return data, (lifted.fx + lifted.fy) / 2.0
+    rays = unproject("K", K, data[:2])
+    return data, (rays.fx + rays.fy) / 2.0
 
 
 _READERS: dict[str, Callable[..., tuple[_Array, float]]] = {
@@ -243,7 +240,7 @@ _READERS: dict[str, Callable[..., tuple[_Array, float]]] = {
 def _errors_of_rays(
     x1: ArrayLike, x2: ArrayLike, K1: CameraLike | None = None, K2: CameraLike | None = None
 ) -> _Errors | None:
-    rays, _, jacobians = _as_rays(x1, x2, K1, K2, None)
+    rays, _, jacobians = as_rays(x1, x2, K1, K2, None)
     if jacobians is None:
         return None
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Unpack
 
 from numpy.typing import ArrayLike
 
 from bansac.estimate.generic import estimate
-from bansac.estimate.initial_models import check_model
+from bansac.estimate.model_forms import form_of
 from bansac.estimate.presets import Options, Settings, Threshold
+from bansac.estimate.solve import Arguments
+from bansac.maths.validate import as_points
 from bansac.result import Result
 
 __all__ = ["fit_circle", "fit_ellipse", "fit_line", "fit_plane", "fit_polynomial"]
@@ -61,9 +62,8 @@ def fit_line(
     """
     from bansac.problems.line import LINE
 
-    return estimate(
-        "points", LINE, points, threshold, scores, priors, weights, initial_model, preset, options, settings
-    )
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    return estimate(LINE, as_points("points", points, 2), arguments)
 
 
 def fit_circle(
@@ -112,9 +112,8 @@ def fit_circle(
     """
     from bansac.problems.circle import CIRCLE
 
-    return estimate(
-        "points", CIRCLE, points, threshold, scores, priors, weights, initial_model, preset, options, settings
-    )
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    return estimate(CIRCLE, as_points("points", points, 2), arguments)
 
 
 def fit_ellipse(
@@ -163,14 +162,10 @@ def fit_ellipse(
     >>> bool(np.allclose(ellipse[:4], [3, 0, 2, 1]))
     True
     """
-    from bansac.problems.ellipse import ELLIPSE, centre_and_axes, conic_of
+    from bansac.problems.ellipse import ELLIPSE
 
-    if initial_model is not None:
-        initial_model = conic_of(check_model(initial_model, (5,)))
-    result = estimate(
-        "points", ELLIPSE, points, threshold, scores, priors, weights, initial_model, preset, options, settings
-    )
-    return result if result.model is None else dataclasses.replace(result, model=centre_and_axes(result.model))
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    return estimate(ELLIPSE, as_points("points", points, 2), arguments, form_of(ELLIPSE, "ellipse"))
 
 
 def fit_polynomial(
@@ -221,19 +216,9 @@ def fit_polynomial(
     """
     from bansac.problems.polynomial import polynomial
 
-    return estimate(
-        "points",
-        polynomial(degree),
-        points,
-        threshold,
-        scores,
-        priors,
-        weights,
-        initial_model,
-        preset,
-        options,
-        settings,
-    )
+    problem = polynomial(degree)
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    return estimate(problem, as_points("points", points, 2), arguments)
 
 
 def fit_plane(
@@ -282,6 +267,5 @@ def fit_plane(
     """
     from bansac.problems.plane import PLANE
 
-    return estimate(
-        "points", PLANE, points, threshold, scores, priors, weights, initial_model, preset, options, settings
-    )
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    return estimate(PLANE, as_points("points", points, 3), arguments)

@@ -7,10 +7,10 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.compiled.clock import Stopwatch
-from bansac.estimate.initial_models import as_model
-from bansac.estimate.presets import Options, Settings, Threshold, resolve_options
-from bansac.estimate.solve import solve
+from bansac.estimate.model_forms import ModelForm
+from bansac.estimate.presets import Options, Settings, Threshold
+from bansac.estimate.solve import Arguments, make_request, solve
+from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_points
 from bansac.problems.problem import Problem
 from bansac.result import Result
@@ -69,26 +69,13 @@ def ransac(
     """
     if not isinstance(problem, Problem):
         raise ValueError(f"problem must be a bansac.Problem, got {type(problem).__name__}")
-    return estimate("data", problem, data, threshold, scores, priors, weights, initial_model, preset, options, settings)
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    return estimate(problem, as_points("data", data, problem.channels), arguments)
 
 
-def estimate(
-    argument: str,
-    problem: Problem,
-    data: ArrayLike,
-    threshold: Threshold | None,
-    scores: ArrayLike | None,
-    priors: ArrayLike | None,
-    weights: ArrayLike | None,
-    initial_model: ArrayLike | None,
-    preset: str | None,
-    options: Options | None,
-    settings: Settings,
-) -> Result:
-    """Estimate a model; ``argument`` is the name of the data in error messages."""
-    watch = Stopwatch()
-    resolved = resolve_options(problem, options, preset, threshold, settings)
-    columns = np.ascontiguousarray(as_points(argument, data, problem.channels).T)
+def estimate(problem: Problem, points: Floats, arguments: Arguments, form: ModelForm | None = None) -> Result:
+    """Estimate a model from points (N x channels)."""
+    columns = np.ascontiguousarray(points.T)
+    request = make_request(problem, columns, arguments, form=form)
     problem.check_on(columns)
-    initial = as_model(problem, initial_model)
-    return solve(problem, columns, resolved, scores, priors, weights, watch, initial_model=initial)
+    return solve(request)

@@ -27,8 +27,9 @@ from numpy.typing import ArrayLike
 
 from bansac.compiled.clock import Stopwatch
 from bansac.engine.posterior import inlier_probabilities
-from bansac.estimate.presets import Options, Resolved, Settings, Threshold, resolve_options
-from bansac.estimate.solve import distances, solve_once
+from bansac.estimate.model_forms import ModelForm, form_of
+from bansac.estimate.presets import Options, Settings, Threshold
+from bansac.estimate.solve import Arguments, Request, make_request, measure, solve_once
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.validate import as_points, as_probabilities, as_scores, as_weights
 from bansac.problems.estimators import MODELS
@@ -64,14 +65,22 @@ class _Model(NamedTuple):
 class _Input(NamedTuple):
     """The checked arguments; ``deadline`` is a time on the clock ``time.perf_counter``."""
 
-    problem: Problem
-    data: Floats
-    resolved: Resolved
+    request: Request
     scores: Floats | None
     prior: Floats | None
     weights: Floats | None
     max_models: float
     deadline: float
+
+    @property
+    def problem(self) -> Problem:
+        """The problem."""
+        return self.request.problem
+
+    @property
+    def data(self) -> Floats:
+        """All points, channels x N."""
+        return self.request.data
 
 
 def estimate_multiple(
@@ -111,7 +120,8 @@ def estimate_multiple(
     Returns
     -------
     MultipleResult
-        The models, the one with most points first, and the label of each point.
+        The models, the one with most points first, and the label of each point. Models of a name have the form of
+        the estimator of that name (``"E"``: essential matrices), those of a ``Problem`` its ``model_shape``.
 
     Raises
     ------
@@ -129,17 +139,15 @@ def estimate_multiple(
     >>> len(lines), np.bincount(labels).tolist()
     (2, [50, 50])
     """
-    watch = Stopwatch()
-    problem = _find_problem(problem)
+    arguments = Arguments(threshold, scores, priors, weights, None, preset, options, settings)
+    problem, form = _find_problem(problem)
     check_max_models(max_models)
-    resolved = resolve_options(problem, options, preset, threshold, settings)
     columns = np.ascontiguousarray(as_points("data", data, problem.channels).T)
+    request = make_request(problem, columns, arguments)
     problem.check_on(columns)
-    n, seconds = columns.shape[1], resolved.options.max_seconds
+    n, seconds = columns.shape[1], request.options.max_seconds
     given = _Input(
-        problem,
-        columns,
-        resolved._replace(options=resolved.options.replace(trace=False)),
+        request.replace(resolved=request.resolved._replace(options=request.options.replace(trace=False))),
         scores=None if scores is None else as_scores("scores", scores, n),
         prior=None if priors is None else as_probabilities("priors", priors, n),
         weights=None if weights is None else as_weights("weights", weights, n),
@@ -147,7 +155,7 @@ def estimate_multiple(
         deadline=math.inf if seconds is None else time.perf_counter() + seconds,
     )
     models, last = _find_all(given)
-    return _result(given, models, last, watch)
+    return _result(given, models, last, form)
 
 
 def check_max_models(value: Any) -> None:
@@ -156,14 +164,16 @@ def check_max_models(value: Any) -> None:
         raise ValueError(f"max_models must be an integer >= 1 or None, got {value!r}")
 
 
-def _find_problem(problem: Any) -> Problem:
+def _find_problem(problem: Any) -> tuple[Problem, ModelForm]:
+    """Return the problem, and the form of its models: that of the estimator for a name, the problem's own otherwise."""
     if isinstance(problem, Problem):
-        return problem
+        return problem, form_of(problem)
     row = MODELS.get(str(problem))
     if row is None:
         got = repr(problem) if isinstance(problem, str) else type(problem).__name__
         raise ValueError(f"problem must be a bansac.Problem or one of {', '.join(map(repr, MODELS))}, got {got}")
-    return row.load_problem()
+    problem = row.load_problem()
+    return problem, form_of(problem, row.name)
 
 
 def _find_all(given: _Input) -> tuple[list[_Model], Result]:
@@ -223,19 +233,25 @@ def _drop_same(models: list[_Model]) -> list[_Model]:
 
 def _search(given: _Input, among: Bools, prior: Floats | None, most: int | None = None) -> Result:
     """Search for one model in some of the points, with at most ``most`` samples if that is fewer than the option."""
-    chosen, options = np.flatnonzero(among), given.resolved.options
+    indices, options = np.flatnonzero(among), given.request.options
     if given.deadline < math.inf:
         options = options.replace(max_seconds=max(given.deadline - time.perf_counter(), 1e-3))
     if most is not None and options.max_iterations is not None and most < options.max_iterations:
         options = options.replace(max_iterations=max(most, options.min_iterations))
-    resolved = given.resolved._replace(options=options)
     if prior is not None and (given.prior is not None or options.sampler_row.prior):
-        prior = np.clip(prior[chosen], _SMALLEST, 1.0)
+        prior = np.clip(prior[indices], _SMALLEST, 1.0)
     else:
         prior = None
-    scores, weights = (None if values is None else values[chosen] for values in (given.scores, given.weights))
-    data = np.ascontiguousarray(given.data[:, chosen])
-    return solve_once(given.problem, data, resolved, scores, prior, weights, Stopwatch(), 1.0, False, None)
+    scores, weights = (None if values is None else values[indices] for values in (given.scores, given.weights))
+    request = given.request.replace(
+        data=np.ascontiguousarray(given.data[:, indices]),
+        resolved=given.request.resolved._replace(options=options),
+        scores=scores,
+        priors=prior,
+        weights=weights,
+        watch=Stopwatch(),
+    )
+    return solve_once(request)
 
 
 def _neutral_prior(given: _Input) -> Floats | float:
@@ -248,7 +264,7 @@ def _neutral_prior(given: _Input) -> Floats | float:
 
 def _measure(given: _Input, result: Result) -> _Model:
     """Return a model with the residuals and the posterior odds of all points."""
-    residuals = distances(given.problem, given.data, result.model.flatten(), 1.0)
+    residuals = measure(given.problem, given.data, result.model.flatten(), result.threshold)[0]
     inlier = inlier_probabilities(residuals, result.threshold, given.problem.codimension)
     return _Model(result, residuals, inlier / np.maximum(1.0 - inlier, 1e-12))
 
@@ -268,7 +284,7 @@ def _out_of_time(given: _Input) -> bool:
     return time.perf_counter() > given.deadline
 
 
-def _result(given: _Input, models: list[_Model], last: Result, watch: Stopwatch) -> MultipleResult:
+def _result(given: _Input, models: list[_Model], last: Result, form: ModelForm) -> MultipleResult:
     shares = _shares(given, models)
     probabilities = np.vstack([shares, 1.0 - shares.sum(axis=0)]).T
     labels = np.argmax(probabilities, axis=1)
@@ -284,10 +300,12 @@ def _result(given: _Input, models: list[_Model], last: Result, watch: Stopwatch)
             f"{name} with {np.count_nonzero(labels == column)} of {n} points, {inliers.sum()} within its threshold"
         )
         of_all = {"inliers": inliers, "residuals": model.residuals, "probabilities": probabilities[:, column]}
+        of_all["model"] = form.to_public(model.result.model.flatten())
         results.append(replace(model.result, **of_all, beliefs=None, message=message, configuration=None))
     reason = "max_seconds" if _out_of_time(given) else "max_models" if len(models) >= given.max_models else "no_more"
-    seconds, loading_seconds = watch.read()
-    assert given.resolved.options.seed is not None
+    seconds, loading_seconds = given.request.watch.read()
+    seed = given.request.options.seed
+    assert seed is not None
     return MultipleResult(
         models=tuple(result.model for result in results),
         labels=labels,
@@ -296,7 +314,7 @@ def _result(given: _Input, models: list[_Model], last: Result, watch: Stopwatch)
         stop_reason=reason,
         success=bool(models),
         message=_message(name, labels, len(models), reason, last),
-        seed=given.resolved.options.seed,
+        seed=seed,
         seconds=seconds,
         loading_seconds=loading_seconds,
     )

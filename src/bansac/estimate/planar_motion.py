@@ -6,18 +6,13 @@ translation is often off by tens of degrees. The homography is well determined, 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
-from numpy.typing import NDArray
 
-from bansac.engine.posterior import inlier_probabilities
-from bansac.estimate.solve import distances
+from bansac.estimate.solve import Solution
 from bansac.geometry import decompose_homography, essential_from_pose
-from bansac.problems.problem import Problem
-from bansac.result import RelativePose, Result
+from bansac.maths.arrays import Floats
+from bansac.result import RelativePose
 from bansac.significance.configuration import matches_of_plane
-from bansac.significance.verdict import plane_motion_verdict
 from bansac.solvers.homography_dlt import homography_dlt
 
 __all__ = ["motion_of_plane", "prefer_motion_of_plane"]
@@ -30,7 +25,7 @@ _SUPPORT = 0.9
 _IN_FRONT = 0.95
 
 
-def motion_of_plane(rays: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]] | None:
+def motion_of_plane(rays: Floats) -> tuple[Floats, Floats] | None:
     """Return the motion of a camera from matches on a plane.
 
     A homography has four motions. At most two of them put the points in front of the cameras, and both agree with all
@@ -65,42 +60,16 @@ def motion_of_plane(rays: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDA
     return motion
 
 
-def prefer_motion_of_plane(problem: Problem, rays: NDArray[np.float64], result: Result, unit: float) -> Result:
-    """Replace the model of a result by the motion of the plane of its inliers, if that keeps 90 % of the inliers.
+def prefer_motion_of_plane(rays: Floats, solution: Solution) -> Solution:
+    """Replace a planar relative pose by the motion of the plane of its inliers, if that keeps 90 % of the inliers.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem of the essential matrix.
-    rays : (4, N) ndarray
-        The matches in normalised units.
-    result : Result
-        A relative pose whose configuration is "planar".
-    unit : float
-        Length of one normalised unit in the unit of the result's residuals.
-
-    Returns
-    -------
-    Result
-        ``result``, or a copy with the new model and its inliers, residuals, probabilities and message.
+    ``rays`` (4 x N) are the matches in normalised units.
     """
-    plane = matches_of_plane(rays, result.residuals / unit, result.threshold / unit)
+    unit = solution.request.unit
+    plane = matches_of_plane(rays, solution.residuals / unit, solution.threshold / unit)
     motion = motion_of_plane(np.compress(plane, rays, axis=1))
     if motion is None:
-        return result
-    residuals = distances(problem, rays, essential_from_pose(*motion).ravel(), unit)
-    inliers = residuals <= result.threshold
-    support = int(np.count_nonzero(inliers))
-    if support < _SUPPORT * result.num_inliers:
-        return result
-    verdict = plane_motion_verdict(support, inliers.size)
-    return replace(
-        result,
-        model=RelativePose(*motion),
-        inliers=inliers,
-        residuals=residuals,
-        probabilities=inlier_probabilities(residuals, result.threshold, problem.codimension),
-        success=verdict.success,
-        message=verdict.message,
-        configuration=verdict.configuration,
-    )
+        return solution
+    pose = RelativePose(*motion)
+    of_plane = solution.moved(essential_from_pose(*motion).ravel(), public=pose, is_of_plane=True)
+    return solution if of_plane.count < _SUPPORT * solution.count else of_plane

@@ -1,18 +1,24 @@
-"""The part that all estimators share: priors, weights and order of the points, the run, and its result.
+"""One way in and one way out: the public functions make a :class:`Request`, and :func:`solve` makes its ``Result``.
+
+The door is :func:`make_request`. It resolves the options and converts the initial model. ``_search`` converts the
+threshold to the unit of the data, in which engine and significance test work. ``finish`` measures the model in the
+caller's unit and builds the result, with the verdict of ``bansac.significance.verdict`` on its inliers.
 
 ``_prior_and_quality`` makes the prior inlier probabilities P^0 of P-BANSAC from ``priors`` or ``scores``.
 ``bansac.engine.runner`` converts P^0 to the first odds of the network, and the sampler
-``bansac.engine.sampling.bansac`` draws by the odds. ``bansac.significance.verdict`` decides ``success``.
+``bansac.engine.sampling.bansac`` draws by the odds.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bansac.compiled.clock import Stopwatch
 from bansac.compiled.jit import kernel
@@ -20,17 +26,18 @@ from bansac.engine.model_selection import Plausibility
 from bansac.engine.noise_scale import first_threshold
 from bansac.engine.options import Options
 from bansac.engine.posterior import inlier_probabilities
-from bansac.engine.runner import EngineResult, run
+from bansac.engine.runner import EngineResult, Run, run
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
-from bansac.estimate.presets import Resolved
+from bansac.estimate.model_forms import ModelForm, form_of
+from bansac.estimate.presets import Resolved, Settings, Threshold, resolve_options
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_weights, check_probabilities, scores_and_range
 from bansac.problems.problem import Problem
 from bansac.result import Result
-from bansac.significance.verdict import find_verdict, is_significant
+from bansac.significance.verdict import MeasuredModel, Verdict, find_verdict, is_significant, plane_motion_verdict
 
-__all__ = ["distances", "solve", "solve_once"]
+__all__ = ["Arguments", "Request", "Solution", "finish", "make_request", "measure", "solve", "solve_once"]
 
 # If a run with scores or priors fails, this number of samples is drawn without them. A success shows that they mislead.
 _WITHOUT_SCORES = 150
@@ -39,132 +46,248 @@ _WITHOUT_SCORES = 150
 _NOISE = 2.0
 
 
-def solve(
-    problem: Problem,
-    data: NDArray[np.float64],
-    resolved: Resolved,
-    scores: ArrayLike | None,
-    priors: ArrayLike | None,
-    weights: ArrayLike | None,
-    watch: Stopwatch,
-    unit: float = 1.0,
-    *,
-    two_views: bool = False,
-    plausibility: Plausibility | None = None,
-    initial_model: Floats | None = None,
-) -> Result:
-    """Estimate the model of checked data (channels x N).
+@dataclass(frozen=True, eq=False)
+class Arguments:
+    """The arguments that all public functions have; ``watch`` starts with the call."""
 
-    ``resolved`` comes from ``resolve_options``, which checks that the problem supports the options. The residual in the
-    caller's unit is the residual of the problem times ``unit``. If ``two_views``, the data are matches of two views,
-    and their configuration is determined. ``initial_model`` is flat.
+    threshold: Threshold | None
+    scores: ArrayLike | None
+    priors: ArrayLike | None
+    weights: ArrayLike | None
+    initial_model: Any
+    preset: str | None
+    options: Options | None
+    settings: Settings
+    watch: Stopwatch = field(default_factory=Stopwatch)
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """A checked call: what is estimated, from which data, and how.
+
+    A distance of 1 in ``data`` (channels x N) is ``unit`` in the caller's unit, that of thresholds and residuals.
+    ``initial_model`` is flat. If ``two_views``, the data are matches of two views, whose configuration is determined.
+    ``plausibility`` is a factor of the score of optimised models. ``conclude`` refines the solution of the engine or
+    gives it its public form. ``hint`` is appended to the message.
     """
-    options = resolved.options
-    result = solve_once(
-        problem, data, resolved, scores, priors, weights, watch, unit, two_views, plausibility, initial_model
-    )
-    informed = (scores is not None or priors is not None) and options.sampler_row.prior
-    if result.success or not informed or options.max_seconds is not None or options.needs_order(informed=False):
-        return result
-    few = min(_WITHOUT_SCORES, options.max_iterations or _WITHOUT_SCORES)
-    short = options.replace(max_iterations=few, min_iterations=0, trace=False)
-    blind = solve_once(
-        problem, data, resolved._replace(options=short), None, None, weights, watch, unit, two_views, plausibility
-    )
-    hint = (
-        f"; without scores and priors a model has {blind.num_inliers} inliers, "
-        "so these may be reversed: larger values mean better data"
-    )
-    message = result.message + hint if blind.success else result.message
-    return dataclasses.replace(result, message=message, seconds=blind.seconds, loading_seconds=blind.loading_seconds)
+
+    problem: Problem
+    data: Floats
+    resolved: Resolved
+    form: ModelForm
+    scores: ArrayLike | None
+    priors: ArrayLike | None
+    weights: ArrayLike | None
+    initial_model: Floats | None
+    watch: Stopwatch
+    unit: float = 1.0
+    two_views: bool = False
+    plausibility: Plausibility | None = None
+    conclude: Callable[[Solution], Solution] | None = None
+    hint: str = ""
+
+    @property
+    def options(self) -> Options:
+        """The complete options."""
+        return self.resolved.options
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with changes."""
+        return dataclasses.replace(self, **changes)
 
 
-def solve_once(
+def make_request(
     problem: Problem,
-    data: NDArray[np.float64],
-    resolved: Resolved,
-    scores: ArrayLike | None,
-    priors: ArrayLike | None,
-    weights: ArrayLike | None,
-    watch: Stopwatch,
-    unit: float,
-    two_views: bool,
-    plausibility: Plausibility | None,
-    initial_model: Floats | None = None,
-) -> Result:
-    """Run the engine once and make its result."""
-    n = data.shape[1]
-    options, auto = resolved
-    threshold = options.threshold
-    if threshold is None:
-        threshold = first_threshold(problem, data) * unit if n > 0 else np.nan
-    assert options.seed is not None
-    noise = _NOISE * threshold if auto else np.inf
-    prior, quality = _prior_and_quality(problem, scores, priors, n, options)
-    score_weights = _score_weights(data, weights, quality, options.weights(problem))
-    test = functools.partial(is_significant, problem, data, unit, noise)
-    with np.errstate(all="ignore"):  # near the limits of floats; a model that is not finite is none
-        if n < problem.sample_size:
-            outcome = _no_data(prior, n, options, threshold)
+    data: Floats,
+    arguments: Arguments,
+    *,
+    form: ModelForm | None = None,
+    default_threshold: float | None = None,
+    epipolar_choice: bool = False,
+    **more: Any,
+) -> Request:
+    """Return the request of a public function for checked data; ``more`` are fields of :class:`Request`.
+
+    ``form`` is by default that of the problem; the others are arguments of ``resolve_options``.
+    """
+    a = arguments
+    resolved = resolve_options(
+        problem, a.options, a.preset, a.threshold, a.settings,
+        default_threshold=default_threshold, epipolar_choice=epipolar_choice,
+    )  # fmt: skip
+    form = form_of(problem) if form is None else form
+    initial = None if a.initial_model is None else form.from_public(a.initial_model)
+    return Request(problem, data, resolved, form, a.scores, a.priors, a.weights, initial, a.watch, **more)
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """The model of a run and what is measured of it, in the caller's unit.
+
+    ``model`` is flat, None if no model was found. ``public`` is its public form, by default that of the request.
+    ``codimension`` is the number of components of the errors with the lengths ``residuals``. If ``is_of_plane``, the
+    model is the motion of the plane of inliers. ``undetermined`` is a remark on focal lengths that the data do not
+    determine.
+    """
+
+    request: Request
+    outcome: EngineResult
+    threshold: float
+    noise: float
+    model: Floats | None
+    residuals: Floats
+    inliers: Bools
+    count: int
+    codimension: int
+    public: Any = None
+    is_of_plane: bool = False
+    undetermined: str = ""
+
+    def moved(self, model: Floats, residuals: Floats | None = None, **changes: Any) -> Self:
+        """Return the solution with another flat model, measured again unless its residuals are given."""
+        if residuals is None:
+            residuals, inliers, count = _measure(self.request, model, self.threshold)
         else:
-            outcome = run(
-                problem,
-                data,
-                options,
-                threshold=threshold,
-                unit=unit,
-                prior=prior,
-                quality=quality,
-                weights=score_weights,
-                plausibility=plausibility,
-                is_significant=test if auto or initial_model is not None else None,
-                is_estimated=auto,
-                initial_model=initial_model,
+            inliers = residuals <= self.threshold
+            count = int(np.count_nonzero(inliers))
+        return dataclasses.replace(self, model=model, residuals=residuals, inliers=inliers, count=count, **changes)
+
+    def replace(self, **changes: Any) -> Self:
+        """Return a copy with changes."""
+        return dataclasses.replace(self, **changes)
+
+    @functools.cached_property
+    def verdict(self) -> Verdict:
+        """The verdict on the inliers of the model."""
+        request, unit = self.request, self.request.unit
+        measured = None
+        if self.model is not None:
+            measured = MeasuredModel(
+                self.model, self.threshold / unit, self.residuals / unit, self.inliers, self.count, self.noise / unit
             )
-        threshold = outcome.threshold
-        residuals, inliers, count = _measure(problem, data, outcome.model, threshold, unit)
-        verdict = find_verdict(
-            problem, data, threshold, unit, outcome, residuals, inliers, count, two_views=two_views, noise=noise
+        if self.is_of_plane and measured is not None:
+            return plane_motion_verdict(request.problem, request.data, measured)
+        return find_verdict(request.problem, request.data, measured, self.outcome, two_views=request.two_views)
+
+
+def solve(request: Request) -> Result:
+    """Return the result of a request.
+
+    If a run with scores or priors fails, a short one without them shows whether they mislead.
+    """
+    result, options = solve_once(request), request.options
+    informed = (request.scores is not None or request.priors is not None) and options.sampler_row.prior
+    hint = f"; {request.hint}" if request.hint else ""
+    if result.success or not informed or options.max_seconds is not None or options.needs_order(informed=False):
+        return dataclasses.replace(result, message=result.message + hint) if hint else result
+    few = min(_WITHOUT_SCORES, options.max_iterations or _WITHOUT_SCORES)
+    short = request.resolved._replace(options=options.replace(max_iterations=few, min_iterations=0, trace=False))
+    blind = solve_once(request.replace(resolved=short, scores=None, priors=None, initial_model=None, conclude=None))
+    if blind.success:
+        hint = (
+            f"; without scores and priors a model has {blind.num_inliers} inliers, "
+            f"so these may be reversed: larger values mean better data{hint}"
         )
-    posterior: Any = functools.partial(inlier_probabilities, residuals, threshold, problem.codimension)
-    seconds, loading_seconds = watch.read()
+    return dataclasses.replace(
+        result, message=result.message + hint, seconds=blind.seconds, loading_seconds=blind.loading_seconds
+    )
+
+
+def solve_once(request: Request) -> Result:
+    """Run the engine once and make its result."""
+    with np.errstate(all="ignore"):  # near the limits of floats; a model that is not finite is none
+        solution = _search(request)
+        if request.conclude is not None and solution.model is not None:
+            solution = request.conclude(solution)
+        return finish(solution)
+
+
+def finish(solution: Solution) -> Result:
+    """Return the result of a solution: its model in public form, with the verdict and the posterior of its inliers."""
+    request, outcome, verdict, n = solution.request, solution.outcome, solution.verdict, solution.residuals.size
+    start, public, configuration, remark = "", solution.public, verdict.configuration, verdict.remark
+    if solution.model is not None:
+        name = "relative pose" if solution.is_of_plane else request.problem.name
+        start = f"{name} with {solution.count} of {n} inliers"
+        public = request.form.to_public(solution.model) if public is None else public
+    if solution.undetermined and configuration in (("general", "ambiguous") if request.two_views else (None,)):
+        configuration, remark = "undetermined_focal", f"{remark}; {solution.undetermined}"
+    posterior: Any = functools.partial(
+        inlier_probabilities, solution.residuals, solution.threshold, solution.codimension
+    )
+    assert request.options.seed is not None
+    seconds, loading_seconds = request.watch.read()
     return Result(
-        model=None if outcome.model is None else outcome.model.reshape(problem.model_shape),
-        inliers=inliers,
-        residuals=residuals,
+        model=public,
+        inliers=solution.inliers,
+        residuals=solution.residuals,
         probabilities=posterior if verdict.success else None,
         beliefs=outcome.beliefs,
         score=outcome.score,
-        threshold=threshold,
+        threshold=solution.threshold,
         iterations=outcome.iterations,
         models_tested=outcome.models_tested,
         restarts=outcome.restarts,
         stop_reason=outcome.stop_reason,
         success=verdict.success,
-        message=verdict.message,
-        seed=options.seed,
+        message=f"{start}{verdict.doubt.in_words(request.unit)}{remark}",
+        seed=request.options.seed,
         seconds=seconds,
         loading_seconds=loading_seconds,
         trace=outcome.trace,
-        configuration=verdict.configuration,
+        configuration=configuration,
     )
 
 
-def distances(
-    problem: Problem, data: NDArray[np.float64], model: NDArray[np.float64], unit: float
-) -> NDArray[np.float64]:
-    """Return the residuals of the data (N) in the caller's unit; inf where a residual is undefined."""
-    return _measure(problem, data, model, 0.0, unit)[0]
-
-
-def _measure(
-    problem: Problem, data: NDArray[np.float64], model: NDArray[np.float64] | None, threshold: float, unit: float
-) -> tuple[NDArray[np.float64], NDArray[np.bool_], int]:
-    """Return the residuals in the caller's unit (inf where undefined), the mask of the inliers, and their number."""
+def _search(request: Request) -> Solution:
+    """Run the engine, with all lengths in the unit of the data, and measure its model."""
+    problem, data, (options, is_estimated), unit = request.problem, request.data, request.resolved, request.unit
     n = data.shape[1]
+    threshold = options.threshold
+    if threshold is None:
+        threshold = first_threshold(problem, data) * unit if n > 0 else np.nan
+    noise = _NOISE * threshold if is_estimated else np.inf
+    prior, quality = _prior_and_quality(request)
+    weights = _score_weights(request, quality)
+    test = functools.partial(is_significant, problem, data, noise / unit)
+    if n < problem.sample_size:
+        outcome = _no_data(prior, n, options)
+    else:
+        outcome = run(
+            Run(
+                problem,
+                data,
+                options,
+                threshold=threshold / unit,
+                radius=None if options.neighborhood_radius is None else options.neighborhood_radius / unit,
+                prior=prior,
+                quality=quality,
+                weights=weights,
+                plausibility=request.plausibility,
+                is_significant=test if is_estimated or request.initial_model is not None else None,
+                is_estimated=is_estimated,
+                initial_model=request.initial_model,
+            )
+        )
+    if outcome.threshold is not None:
+        threshold = outcome.threshold * (unit / outcome.scale)
+    residuals, inliers, count = _measure(request, outcome.model, threshold)
+    return Solution(request, outcome, threshold, noise, outcome.model, residuals, inliers, count, problem.codimension)
+
+
+def _measure(request: Request, model: Floats | None, threshold: float) -> tuple[Floats, Bools, int]:
+    """Return the residuals in the caller's unit (inf where undefined), the mask of the inliers, and their number."""
+    n = request.data.shape[1]
     if model is None:
         return np.full(n, np.inf), np.zeros(n, np.bool_), 0
-    residuals, inliers = np.empty(n), np.empty(n, np.bool_)
+    return measure(request.problem, request.data, model, threshold, request.unit)
+
+
+def measure(
+    problem: Problem, data: Floats, model: Floats, threshold: float, unit: float = 1.0
+) -> tuple[Floats, Bools, int]:
+    """Return the residuals of a flat model times ``unit``, inf where undefined, the inliers, and their number."""
+    residuals, inliers = np.empty(data.shape[1]), np.empty(data.shape[1], np.bool_)
     return residuals, inliers, _write_distances(problem.float64, data, model, threshold, unit, residuals, inliers)
 
 
@@ -183,19 +306,18 @@ def _write_distances(
     return count
 
 
-def _prior_and_quality(
-    problem: Problem, scores: ArrayLike | None, priors: ArrayLike | None, n: int, options: Options
-) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+def _prior_and_quality(request: Request) -> tuple[Floats | None, Floats | None]:
     """Return the prior inlier probabilities P^0, and the quality that orders the points; None if not given.
 
     For a sampler that starts from a prior, ``scores`` are the prior if no ``priors`` are given. The quality is
     ``scores``, or else ``priors`` if they are not all equal.
     """
+    scores, priors, options, n = request.scores, request.priors, request.options, request.data.shape[1]
     sampler = options.sampler_row
     if priors is not None and not sampler.prior:
         names = ", ".join(row.name for row in SAMPLERS.values() if row.prior)
         raise ValueError(f"priors need one of the samplers {names}; the sampler is {sampler.name!r}")
-    if scores is not None and not options.uses_scores(problem):
+    if scores is not None and not options.uses_scores(request.problem):
         raise ValueError(
             f"scores have no effect with sampler={sampler.name!r} without the stop 'prosac' or weighting='scores'"
         )
@@ -216,27 +338,23 @@ def _prior_and_quality(
     return prior, quality
 
 
-def _score_weights(
-    data: NDArray[np.float64],
-    weights: ArrayLike | None,
-    quality: NDArray[np.float64] | None,
-    weighting: tuple[str, ...],
-) -> NDArray[np.float64] | None:
+def _score_weights(request: Request, quality: Floats | None) -> Floats | None:
     """Return the weights of the points in the score: the caller's, or those of ``weighting``; None for no weights."""
-    if weights is not None:
-        factors = [as_weights("weights", weights, data.shape[1])]
+    data, weighting = request.data, request.options.weights(request.problem)
+    if request.weights is not None:
+        factors = [as_weights("weights", request.weights, data.shape[1])]
     else:
         density = density_weights(data[:4]) if "density" in weighting else None  # without verticals
         reliability = reliability_weights(quality) if "scores" in weighting and quality is not None else None
         factors = [factor for factor in (density, reliability) if factor is not None]
     if not factors:
         return None
-    found = factors[0].copy() if len(factors) == 1 else factors[0] * factors[1]
-    scale_weights(found)
-    return found
+    product = factors[0].copy() if len(factors) == 1 else factors[0] * factors[1]
+    scale_weights(product)
+    return product
 
 
-def _no_data(prior: NDArray[np.float64] | None, n: int, options: Options, threshold: float) -> EngineResult:
+def _no_data(prior: Floats | None, n: int, options: Options) -> EngineResult:
     start = np.full(n, 0.5) if prior is None else prior.copy()
     beliefs = start if options.sampler_row.prior else None
-    return EngineResult(None, 0.0, beliefs, 0, 0, "no_data", None, restarts=0, threshold=threshold)
+    return EngineResult(None, 0.0, beliefs, 0, 0, "no_data", None, restarts=0, threshold=None, scale=1.0)

@@ -6,10 +6,8 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from bansac.compiled.clock import Stopwatch
-from bansac.estimate.initial_models import as_model
-from bansac.estimate.presets import Options, Settings, Threshold, resolve_options
-from bansac.estimate.solve import solve
+from bansac.estimate.presets import Options, Settings, Threshold
+from bansac.estimate.solve import Arguments, make_request, solve
 from bansac.estimate.two_views import as_matches
 from bansac.result import Result
 
@@ -66,10 +64,8 @@ def estimate_affine(
     """
     from bansac.problems.affine import AFFINE
 
-    watch = Stopwatch()
-    resolved = resolve_options(AFFINE, options, preset, threshold, settings)
-    initial = as_model(AFFINE, initial_model)
-    return solve(AFFINE, as_matches(x1, x2), resolved, scores, priors, weights, watch, initial_model=initial)
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    return solve(make_request(AFFINE, as_matches(x1, x2), arguments))
 
 
 def estimate_similarity(
@@ -122,7 +118,5 @@ def estimate_similarity(
     """
     from bansac.problems.similarity import SIMILARITY
 
-    watch = Stopwatch()
-    resolved = resolve_options(SIMILARITY, options, preset, threshold, settings)
-    initial = as_model(SIMILARITY, initial_model)
-    return solve(SIMILARITY, as_matches(x1, x2), resolved, scores, priors, weights, watch, initial_model=initial)
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    return solve(make_request(SIMILARITY, as_matches(x1, x2), arguments))

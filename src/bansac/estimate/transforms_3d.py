@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from bansac.compiled.clock import Stopwatch
-from bansac.estimate.initial_models import as_model, check_model
-from bansac.estimate.presets import Options, Settings, Threshold, resolve_options
-from bansac.estimate.solve import solve
+from bansac.estimate.model_forms import form_of
+from bansac.estimate.presets import Options, Settings, Threshold
+from bansac.estimate.solve import Arguments, make_request, solve
 from bansac.estimate.two_views import as_matches
-from bansac.maths.quaternion import matrix_of, model_of
-from bansac.problems.problem import Problem
 from bansac.result import Result
 
 __all__ = ["estimate_affine_3d", "estimate_rigid_3d", "estimate_similarity_3d"]
@@ -68,7 +64,9 @@ def estimate_rigid_3d(
     """
     from bansac.problems.motion_3d import RIGID_3D
 
-    return _estimate(RIGID_3D, x1, x2, threshold, scores, priors, weights, initial_model, preset, options, settings)
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    data, form = as_matches(x1, x2, channels=(3, 3)), form_of(RIGID_3D, "rigid_3d")
+    return solve(make_request(RIGID_3D, data, arguments, form=form))
 
 
 def estimate_similarity_3d(
@@ -120,9 +118,9 @@ def estimate_similarity_3d(
     """
     from bansac.problems.motion_3d import SIMILARITY_3D
 
-    return _estimate(
-        SIMILARITY_3D, x1, x2, threshold, scores, priors, weights, initial_model, preset, options, settings
-    )
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    data, form = as_matches(x1, x2, channels=(3, 3)), form_of(SIMILARITY_3D, "similarity_3d")
+    return solve(make_request(SIMILARITY_3D, data, arguments, form=form))
 
 
 def estimate_affine_3d(
@@ -174,29 +172,5 @@ def estimate_affine_3d(
     """
     from bansac.problems.affine_3d import AFFINE_3D
 
-    watch = Stopwatch()
-    resolved = resolve_options(AFFINE_3D, options, preset, threshold, settings)
-    data, initial = as_matches(x1, x2, channels=(3, 3)), as_model(AFFINE_3D, initial_model)
-    return solve(AFFINE_3D, data, resolved, scores, priors, weights, watch, initial_model=initial)
-
-
-def _estimate(
-    problem: Problem,
-    x1: ArrayLike,
-    x2: ArrayLike,
-    threshold: Threshold | None,
-    scores: ArrayLike | None,
-    priors: ArrayLike | None,
-    weights: ArrayLike | None,
-    initial_model: ArrayLike | None,
-    preset: str | None,
-    options: Options | None,
-    settings: Settings,
-) -> Result:
-    """Estimate the motion of ``problem`` and convert the model to its matrix."""
-    watch = Stopwatch()
-    resolved = resolve_options(problem, options, preset, threshold, settings)
-    data = as_matches(x1, x2, channels=(3, 3))
-    initial = None if initial_model is None else model_of(check_model(initial_model, (3, 4)))
-    result = solve(problem, data, resolved, scores, priors, weights, watch, initial_model=initial)
-    return result if result.model is None else dataclasses.replace(result, model=matrix_of(result.model))
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    return solve(make_request(AFFINE_3D, as_matches(x1, x2, channels=(3, 3)), arguments))

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import warnings
-from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from bansac.compiled.clock import Stopwatch
 from bansac.compiled.jit import kernel
 from bansac.engine.model_selection import Plausibility
-from bansac.estimate.cameras import WIDEST, CameraLike, check_size, lift, measure_in_image, tangent_sampson
-from bansac.estimate.initial_models import as_model, as_motion
-from bansac.estimate.presets import Options, Resolved, Settings, Threshold, find_preset, resolve_options
-from bansac.estimate.solve import solve
+from bansac.estimate.cameras import (
+    WIDEST,
+    CameraLike,
+    check_size,
+    lengths_of_errors,
+    refine_in_image,
+    tangent_sampson,
+    unproject,
+)
+from bansac.estimate.model_forms import RELATIVE_POSE, ModelForm
+from bansac.estimate.presets import Options, Settings, Threshold, find_preset
+from bansac.estimate.solve import Arguments, Request, Solution, make_request, solve
 from bansac.geometry.camera import Camera
 from bansac.geometry.focal_lengths import focal_plausibility
 from bansac.maths.arrays import Floats, as_floats
 from bansac.maths.validate import LARGEST, as_points, as_size, check_finite, check_same_length
-from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
 
 __all__ = [
     "as_matches",
+    "as_rays",
     "estimate_essential",
     "estimate_fundamental",
     "estimate_homography",
@@ -106,12 +113,8 @@ def estimate_homography(
     """
     from bansac.problems.homography import HOMOGRAPHY
 
-    watch = Stopwatch()
-    resolved = resolve_options(HOMOGRAPHY, options, preset, threshold, settings)
-    return solve(
-        HOMOGRAPHY, as_matches(x1, x2), resolved, scores, priors, weights, watch,
-        two_views=True, initial_model=as_model(HOMOGRAPHY, initial_model),
-    )  # fmt: skip
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    return solve(make_request(HOMOGRAPHY, as_matches(x1, x2), arguments, two_views=True))
 
 
 def estimate_fundamental(
@@ -172,18 +175,14 @@ def estimate_fundamental(
     """
     from bansac.problems.fundamental import FUNDAMENTAL
 
-    watch = Stopwatch()
-    resolved = resolve_options(FUNDAMENTAL, options, preset, threshold, settings)
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
     data = as_matches(x1, x2)
     plausibility = _focal_plausibility(image_size1, image_size2, data)
-    return solve(
-        FUNDAMENTAL, data, resolved, scores, priors, weights, watch,
-        two_views=True, plausibility=plausibility, initial_model=as_model(FUNDAMENTAL, initial_model),
-    )  # fmt: skip
+    return solve(make_request(FUNDAMENTAL, data, arguments, two_views=True, plausibility=plausibility))
 
 
 def _focal_plausibility(
-    image_size1: tuple[int, int] | None, image_size2: tuple[int, int] | None, data: NDArray[np.float64]
+    image_size1: tuple[int, int] | None, image_size2: tuple[int, int] | None, data: Floats
 ) -> Plausibility | None:
     """Check the sizes against matches (4 x N) and return the plausibility of focal lengths; None without two sizes."""
     given = {"image_size1": (image_size1, data[:2]), "image_size2": (image_size2, data[2:])}
@@ -259,24 +258,25 @@ def estimate_essential(
     >>> result.success
     True
     """
-    watch = Stopwatch()
-    data, unit, jacobians = _as_rays(x1, x2, K1, K2, preset)
-    problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    result = solve(
-        problem, data, resolved, scores, priors, weights, watch, unit,
-        two_views=True, initial_model=as_model(problem, initial_model),
-    )  # fmt: skip
-    if result.model is None or jacobians is None or problem.residual_size > 1:
-        return _with_hint(result, data) if K1 is None else result
-    from bansac.geometry import essential_from_pose, recover_pose
-    from bansac.maths.normalization import fix_sign
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    rays, unit, jacobians = as_rays(x1, x2, K1, K2, preset)
+    request = _request_essential(rays, unit, arguments)
+    if K1 is None:
+        request = request.replace(hint=_pixels_hint(rays))
+    if jacobians is not None and request.problem.residual_size == 1:
+        request = request.replace(conclude=functools.partial(_essential_in_image, jacobians))
+    return solve(request)
 
-    R, t, _ = recover_pose(result.model, data[:2].T, data[2:].T, result.inliers)
-    result, R, t = _measure_in_image(result, R, t, data, jacobians)
-    E = essential_from_pose(R, t).ravel()
-    fix_sign(E)
-    seconds, loading_seconds = watch.read()
-    return replace(result, model=E.reshape(3, 3), seconds=seconds, loading_seconds=loading_seconds)
+
+def _essential_in_image(jacobians: tuple[Floats, Floats], solution: Solution) -> Solution:
+    """Refine and measure an essential matrix in distorted images."""
+    from bansac.geometry import recover_pose
+
+    assert solution.model is not None
+    rays = solution.request.data
+    R, t, _ = recover_pose(solution.model.reshape(3, 3), rays[:2].T, rays[2:].T, solution.inliers)
+    solution = _measure_in_image(solution, R, t, jacobians)
+    return solution.replace(public=None)  # the matrix
 
 
 def estimate_relative_pose(
@@ -342,45 +342,42 @@ def estimate_relative_pose(
     >>> R.shape, t.shape
     ((3, 3), (3,))
     """
-    from bansac.geometry import essential_from_pose, recover_pose
-
-    watch = Stopwatch()
+    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
     verticals = _as_verticals(gravity1, gravity2)
     if any(isinstance(K, Camera) and not K.has_focal for K in (K1, K2)):
         if verticals is not None:
             raise ValueError("gravity1 and gravity2 need known focal lengths")
         from bansac.estimate.unknown_focal import estimate_unknown_focal
 
-        data = as_matches(x1, x2)
-        return estimate_unknown_focal(
-            data, K1, K2, threshold, scores, priors, weights, initial_model, preset, options, settings, watch
-        )
-    rays, unit, jacobians = _as_rays(x1, x2, K1, K2, preset)
-    problem, resolved = _resolve_essential(options, preset, threshold, settings, unit)
-    motion = None if initial_model is None else as_motion(initial_model)
-    searched, data = problem, rays
+        return estimate_unknown_focal(as_matches(x1, x2), K1, K2, arguments)
+    rays, unit, jacobians = as_rays(x1, x2, K1, K2, preset)
+    request = _request_essential(rays, unit, arguments, RELATIVE_POSE)
+    problem = request.problem
     if verticals is not None:
         from bansac.problems.upright import upright
 
-        searched, data = upright(problem), np.vstack([rays, np.tile(verticals, rays.shape[1])])
-    result = solve(
-        searched, data, resolved, scores, priors, weights, watch, unit,
-        two_views=True, initial_model=None if motion is None else essential_from_pose(*motion).ravel(),
-    )  # fmt: skip
-    result = _with_hint(result, rays) if K1 is None else result
-    if result.model is None:
-        return result
-    R, t, _ = recover_pose(result.model, rays[:2].T, rays[2:].T, result.inliers)
-    result = replace(result, model=RelativePose(R, t))
-    if result.configuration == "planar" and find_preset(preset).motion_of_plane:
+        data = np.vstack([rays, np.tile(verticals, rays.shape[1])])
+        request = request.replace(problem=upright(problem), data=data)
+    images = jacobians if problem.residual_size == 1 else None
+    conclude = functools.partial(_as_pose, rays, images, find_preset(preset).motion_of_plane)
+    return solve(request.replace(conclude=conclude, hint=_pixels_hint(rays) if K1 is None else ""))
+
+
+def _as_pose(rays: Floats, jacobians: tuple[Floats, Floats] | None, of_plane: bool, solution: Solution) -> Solution:
+    """Return the motion of an essential matrix, or of the plane of its inliers, refined in distorted images."""
+    from bansac.geometry import recover_pose
+
+    assert solution.model is not None
+    R, t, _ = recover_pose(solution.model.reshape(3, 3), rays[:2].T, rays[2:].T, solution.inliers)
+    solution = solution.replace(public=RelativePose(R, t))
+    if of_plane and solution.verdict.configuration == "planar":
         from bansac.estimate.planar_motion import prefer_motion_of_plane
 
-        result = prefer_motion_of_plane(problem, rays, result, unit)
-    if jacobians is not None and problem.residual_size == 1:
-        result, R, t = _measure_in_image(result, result.model.R, result.model.t, rays, jacobians)
-        result = replace(result, model=RelativePose(R, t))
-    seconds, loading_seconds = watch.read()
-    return replace(result, seconds=seconds, loading_seconds=loading_seconds)
+        solution = prefer_motion_of_plane(rays, solution)
+    if jacobians is None:
+        return solution
+    R, t = solution.public
+    return _measure_in_image(solution, R, t, jacobians)
 
 
 def _as_verticals(gravity1: ArrayLike | None, gravity2: ArrayLike | None) -> Floats | None:
@@ -402,36 +399,40 @@ def _as_verticals(gravity1: ArrayLike | None, gravity2: ArrayLike | None) -> Flo
     return np.concatenate(units)[:, None]
 
 
-def _measure_in_image(
-    result: Result, R: Floats, t: Floats, rays: Floats, jacobians: tuple[Floats, Floats]
-) -> tuple[Result, Floats, Floats]:
+def _measure_in_image(solution: Solution, R: Floats, t: Floats, jacobians: tuple[Floats, Floats]) -> Solution:
     """Measure a motion with Sampson distances in distorted images; refine it if its inliers determine it."""
     from bansac.geometry import essential_from_pose
+    from bansac.maths.normalization import fix_sign
+
+    rays = solution.request.data[:4]
 
     def errors(R: Floats, t: Floats) -> Floats:
         return tangent_sampson(essential_from_pose(R, t), rays, *jacobians)
 
-    refine = result.configuration in ("general", "ambiguous")
-    result, R, t = measure_in_image(result, R, t, errors, 1.0, refine=refine)
-    return result, R, t / np.linalg.norm(t)
+    residuals = lengths_of_errors(errors(R, t))
+    if solution.verdict.configuration in ("general", "ambiguous"):
+        R, t, residuals = refine_in_image(R, t, residuals, solution.threshold, errors, 1.0)
+    t = t / np.linalg.norm(t)
+    E = essential_from_pose(R, t).ravel()
+    fix_sign(E)
+    return solution.moved(E, residuals, codimension=1, public=RelativePose(R, t))
 
 
-def _resolve_essential(
-    options: Options | None, preset: str | None, threshold: Threshold | None, settings: Settings, unit: float
-) -> tuple[Problem, Resolved]:
-    """Return the essential matrix problem with the chosen epipolar error, and the options."""
+def _request_essential(rays: Floats, unit: float, arguments: Arguments, form: ModelForm | None = None) -> Request:
+    """Return the request of the essential matrix with the chosen epipolar error."""
     from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 
-    resolved = resolve_options(
-        ESSENTIAL, options, preset, threshold, settings,
+    request = make_request(
+        ESSENTIAL, rays, arguments, form=form, unit=unit, two_views=True,
         default_threshold=None if unit == 1.0 else _DEFAULT_PIXELS, epipolar_choice=True,
     )  # fmt: skip
-    return (ESSENTIAL_SYMMETRIC if resolved.options.epipolar_error == "symmetric" else ESSENTIAL), resolved
+    is_symmetric = request.options.epipolar_error == "symmetric"
+    return request.replace(problem=ESSENTIAL_SYMMETRIC) if is_symmetric else request
 
 
 def as_matches(
     x1: ArrayLike, x2: ArrayLike, names: tuple[str, str] = ("x1", "x2"), channels: tuple[int, int] = (2, 2)
-) -> NDArray[np.float64]:
+) -> Floats:
     """Check matched points and return them as a ``sum(channels)`` x N array."""
     first = as_points(names[0], x1, channels[0], finite=False)
     second = as_points(names[1], x2, channels[1], finite=False)
@@ -455,9 +456,9 @@ def _lay_out(x1: Floats, x2: Floats, data: Floats) -> bool:
     return good
 
 
-def _as_rays(
+def as_rays(
     x1: ArrayLike, x2: ArrayLike, K1: CameraLike | None, K2: CameraLike | None, preset: str | None
-) -> tuple[NDArray[np.float64], float, tuple[Floats, Floats] | None]:
+) -> tuple[Floats, float, tuple[Floats, Floats] | None]:
     """Check matched points; return them in normalised units (4 x N) with the unit of the threshold.
 
     If a camera has distortion and the unit is pixels, the derivatives of the pixels by the rays are returned, too.
@@ -467,8 +468,8 @@ def _as_rays(
         if K2 is not None:
             raise ValueError("K1 must be given if K2 is")
         return data, 1.0, None
-    first = lift("K1", K1, data[:2], depth=4)
-    second = lift("K1" if K2 is None else "K2", K1 if K2 is None else K2, data[2:], depth=4)
+    first = unproject("K1", K1, data[:2], depth=4)
+    second = unproject("K1" if K2 is None else "K2", K1 if K2 is None else K2, data[2:], depth=4)
     if find_preset(preset).normalised_threshold:
         return data, 1.0, None
     focal = (first.fx + first.fy + second.fx + second.fy) / 4
@@ -477,15 +478,14 @@ def _as_rays(
     return data, focal, (first.jacobian, second.jacobian)
 
 
-def _with_hint(result: Result, data: NDArray[np.float64]) -> Result:
-    """Add a hint to the message if matches without camera matrices look like pixels.
+def _pixels_hint(data: Floats) -> str:
+    """Return a hint if matches without camera matrices look like pixels, else "".
 
     They do if the median absolute coordinate is outside a field of view of 140 degrees.
     """
     if not _is_wide(data) or np.median(np.abs(data)) < WIDEST:
-        return result
-    hint = "these look like pixels, and normalised coordinates are expected where no camera matrices are given"
-    return replace(result, message=f"{result.message}; {hint}")
+        return ""
+    return "these look like pixels, and normalised coordinates are expected where no camera matrices are given"
 
 
 @kernel

@@ -11,19 +11,15 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.compiled.clock import Stopwatch
 from bansac.engine.model_selection import Plausibility
-from bansac.engine.posterior import inlier_probabilities
-from bansac.estimate.cameras import CameraLike, lift
-from bansac.estimate.initial_models import as_motion, check_model
-from bansac.estimate.presets import Options, Settings, Threshold, resolve_options
-from bansac.estimate.solve import distances, solve
+from bansac.estimate.cameras import CameraLike, unproject
+from bansac.estimate.model_forms import as_motion, check_model, form_of
+from bansac.estimate.solve import Arguments, Solution, make_request, solve
 from bansac.geometry import cross_matrix, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.geometry.focal_lengths import (
@@ -37,7 +33,7 @@ from bansac.maths.validate import as_camera
 from bansac.problems.problem import Problem
 from bansac.result import RelativePose, Result
 
-__all__ = ["REACH", "UNDETERMINED", "View", "add_prior", "estimate_unknown_focal", "measure", "minimize", "noise_of"]
+__all__ = ["REACH", "UNDETERMINED", "View", "add_prior", "estimate_unknown_focal", "minimize", "noise_of"]
 
 _Array = NDArray[np.float64]
 _State = TypeVar("_State")
@@ -56,7 +52,7 @@ _SCALE, _TO_DEVIATION, _EXACT = 2.385, 1.4826, 1e-3
 # Errors of matches are neither independent nor only noise. The variance that weighs the prior is larger by this factor.
 _DEPENDENCE = 4.0
 
-_CAN_DETERMINE = ("general", "ambiguous")
+_UNDETERMINED_MESSAGE = "the matches do not determine the focal length (the optical axes meet, or the motion is small)"
 
 
 class View(NamedTuple):
@@ -100,36 +96,11 @@ class _Views(NamedTuple):
     directions: _Array  # one row for each unknown: 1 for the cameras that have it
 
 
-def estimate_unknown_focal(
-    data: _Array,
-    K1: CameraLike | None,
-    K2: CameraLike | None,
-    threshold: Threshold | None,
-    scores: ArrayLike | None,
-    priors: ArrayLike | None,
-    weights: ArrayLike | None,
-    initial_model: ArrayLike | None,
-    preset: str | None,
-    options: Options | None,
-    settings: Settings,
-    watch: Stopwatch,
-) -> Result:
+def estimate_unknown_focal(data: _Array, K1: CameraLike | None, K2: CameraLike | None, arguments: Arguments) -> Result:
     """Estimate the relative pose and the unknown focal lengths.
 
-    Parameters
-    ----------
-    data : (4, N) ndarray
-        The matches in pixels; overwritten.
-    K1, K2 : (3, 3) array_like or Camera
-        The cameras, at least one of them without a focal length. The same camera twice, or ``K2=None``, has one focal
-        length.
-    threshold, scores, priors, weights, initial_model, preset, options, settings, watch
-        As for :func:`bansac.estimate_relative_pose`.
-
-    Returns
-    -------
-    Result
-        ``model`` is a :class:`bansac.RelativePose` with ``K1`` and ``K2``.
+    ``data`` (4 x N) are the matches in pixels; they are overwritten. At least one camera has no focal length. The same
+    camera twice, or ``K2=None``, has one focal length.
     """
     if K1 is None:
         raise ValueError("K1 must be given if K2 is")
@@ -140,16 +111,19 @@ def estimate_unknown_focal(
         data = np.vstack([data[2:], data[:2]])
     views = _relative_to_principal_points(data, cameras)
     problem, plausibility = _select(views)
-    resolved = resolve_options(problem, options, preset, threshold, settings, default_threshold=_DEFAULT_PIXELS)
-    initial = None if initial_model is None else _initial_model(problem, views, initial_model, cameras, swapped)
-    result = solve(
-        problem, views.data, resolved, scores, priors, weights, watch, views.unit,
-        two_views=True, plausibility=plausibility,
-        initial_model=initial,
-    )  # fmt: skip
-    if result.model is None:
-        return result
-    return _recover(problem, views, result, cameras, swapped, watch)
+    from_public = functools.partial(_initial_model, problem, views, cameras, swapped)
+    request = make_request(
+        problem,
+        views.data,
+        arguments,
+        form=form_of(problem)._replace(from_public=from_public),
+        default_threshold=_DEFAULT_PIXELS,
+        unit=views.unit,
+        two_views=True,
+        plausibility=plausibility,
+        conclude=functools.partial(_recover, views, cameras, swapped),
+    )
+    return solve(request)
 
 
 def _relative_to_principal_points(data: _Array, cameras: list[View]) -> _Views:
@@ -158,8 +132,8 @@ def _relative_to_principal_points(data: _Array, cameras: list[View]) -> _Views:
     radii = [camera.half_diagonal(x) for camera, x in zip(cameras, (data[:2], data[2:]), strict=True)]
     unit = 0.5 * (radii[0] + radii[1])
     if first.is_known:
-        lifted = lift(first.name, first.camera, data[:2], depth=5)
-        unit = 0.5 * (lifted.fx + lifted.fy)
+        rays = unproject(first.name, first.camera, data[:2], depth=5)
+        unit = 0.5 * (rays.fx + rays.fy)
     for camera, x in zip(cameras, (data[:2], data[2:]), strict=True):
         if not camera.is_known:
             x -= camera.K[:2, 2:]
@@ -183,7 +157,7 @@ def _select(views: _Views) -> tuple[Problem, Plausibility]:
 
 
 def _initial_model(
-    problem: Problem, views: _Views, initial_model: ArrayLike, cameras: list[View], swapped: bool
+    problem: Problem, views: _Views, cameras: list[View], swapped: bool, initial_model: ArrayLike
 ) -> _Array:
     """Return the model of a relative pose of the caller, flat."""
     R, t = as_motion(initial_model)
@@ -201,44 +175,20 @@ def _initial_model(
     return model
 
 
-def _recover(
-    problem: Problem, views: _Views, result: Result, cameras: list[View], swapped: bool, watch: Stopwatch
-) -> Result:
-    """Return the result with the refined pose, its residuals, and whether the focal lengths are determined."""
-    model = np.array(result.model, dtype=np.float64).ravel()
+def _recover(views: _Views, cameras: list[View], swapped: bool, solution: Solution) -> Solution:
+    """Refine the pose and the focal lengths, and say whether the focal lengths are determined."""
+    assert solution.model is not None
+    problem, model = solution.request.problem, solution.model.copy()
     F, focals = model[:9].reshape(3, 3), _initial_focals(model, views)
     E = F / np.outer([1.0, 1.0, focals[1]], [1.0, 1.0, focals[0]])
-    R, t, _ = recover_pose(E, views.data[:2].T / focals[0], views.data[2:].T / focals[1], result.inliers)
-    R, t, focals, deviations = _refine(
-        problem, views, R, t, focals, result.residuals / views.unit, result.threshold / views.unit
-    )
+    R, t, _ = recover_pose(E, views.data[:2].T / focals[0], views.data[2:].T / focals[1], solution.inliers)
+    residuals, threshold = solution.residuals / views.unit, solution.threshold / views.unit
+    R, t, focals, deviations = _refine(problem, views, R, t, focals, residuals, threshold)
     model[:9] = _fundamental(R, t, focals).ravel()
-    result = measure(problem, views.data, model, views.unit, result, watch)
-    message, configuration = result.message, result.configuration
-    if configuration in _CAN_DETERMINE and not (deviations < UNDETERMINED).all():
-        configuration = "undetermined_focal"
-        message += "; the matches do not determine the focal length (the optical axes meet, or the motion is small)"
     K1, K2 = (camera.matrix(focal * views.unit) for camera, focal in zip(cameras, focals, strict=True))
     pose = RelativePose(R.T, -R.T @ t, K2, K1) if swapped else RelativePose(R, t, K1, K2)
-    return replace(result, model=pose, message=message, configuration=configuration)
-
-
-def measure(problem: Problem, data: _Array, model: _Array, unit: float, result: Result, watch: Stopwatch) -> Result:
-    """Return a result with the residuals, inliers and probabilities of a refined model (flat); it keeps its model."""
-    residuals = distances(problem, data, model, unit)
-    inliers = residuals <= result.threshold
-    before, count = result.num_inliers, int(np.count_nonzero(inliers))
-    posterior: Any = functools.partial(inlier_probabilities, residuals, result.threshold, problem.codimension)
-    seconds, loading_seconds = watch.read()
-    return replace(
-        result,
-        inliers=inliers,
-        residuals=residuals,
-        probabilities=posterior if result.success else None,
-        seconds=seconds,
-        loading_seconds=loading_seconds,
-        message=result.message.replace(f" {before} of ", f" {count} of ", 1),
-    )
+    undetermined = "" if (deviations < UNDETERMINED).all() else _UNDETERMINED_MESSAGE
+    return solution.moved(model, public=pose, undetermined=undetermined)
 
 
 def _initial_focals(model: _Array, views: _Views) -> _Array:

@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.compiled.clock import Stopwatch
 from bansac.engine.model_selection import Plausibility
-from bansac.estimate.initial_models import as_motion, check_model
-from bansac.estimate.presets import Options, Settings, Threshold, resolve_options
-from bansac.estimate.solve import solve
-from bansac.estimate.unknown_focal import REACH, UNDETERMINED, Noise, View, add_prior, measure, minimize, noise_of
+from bansac.estimate.model_forms import as_motion, as_pose, check_model, form_of
+from bansac.estimate.solve import Arguments, Solution, make_request, solve
+from bansac.estimate.unknown_focal import REACH, UNDETERMINED, Noise, View, add_prior, minimize, noise_of
 from bansac.geometry.camera import Camera
 from bansac.geometry.focal_lengths import USUAL_FOCAL, model_focal_plausibility
-from bansac.maths.quaternion import matrix_of, model_of
+from bansac.maths.quaternion import model_of
 from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
 from bansac.result import AbsolutePose, Result
 
@@ -30,63 +27,44 @@ __all__ = ["estimate_unknown_focal_pose"]
 
 _Array = NDArray[np.float64]
 
+_UNDETERMINED_MESSAGE = "the points do not determine the focal length (a plane parallel to the image, or few depths)"
 
-def estimate_unknown_focal_pose(
-    data: _Array,
-    K: Camera,
-    threshold: Threshold | None,
-    default_threshold: float,
-    scores: ArrayLike | None,
-    priors: ArrayLike | None,
-    weights: ArrayLike | None,
-    initial_model: ArrayLike | None,
-    preset: str | None,
-    options: Options | None,
-    settings: Settings,
-    watch: Stopwatch,
-) -> Result:
-    """Estimate the absolute pose and the focal length.
 
-    Parameters
-    ----------
-    data : (5, N) ndarray
-        The image points in pixels and the 3D points; overwritten.
-    K : Camera
-        The camera without a focal length.
-    default_threshold : float
-        Default of the threshold in pixels.
-    threshold, scores, priors, weights, initial_model, preset, options, settings, watch
-        As for :func:`bansac.estimate_absolute_pose`.
+def estimate_unknown_focal_pose(data: _Array, K: Camera, arguments: Arguments, default_threshold: float) -> Result:
+    """Estimate the absolute pose and the focal length of a camera without one.
 
-    Returns
-    -------
-    Result
-        ``model`` is a :class:`bansac.AbsolutePose` with ``K``.
+    ``data`` (5 x N) are the image points in pixels and the 3D points; they are overwritten. ``default_threshold`` is in
+    pixels.
     """
     view = View("K", K)
     unit = view.half_diagonal(data[:2])
     data[:2] = (data[:2] - view.K[:2, 2:]) / unit
-    problem = UNKNOWN_FOCAL_POSE
-    resolved = resolve_options(problem, options, preset, threshold, settings, default_threshold=default_threshold)
-    plausibility = Plausibility(model_focal_plausibility, np.array([2.0]))  # the diagonal
-    initial = None if initial_model is None else _initial_model(initial_model, unit)
-    result = solve(
-        problem, data, resolved, scores, priors, weights, watch, unit, plausibility=plausibility, initial_model=initial
+    form = form_of(UNKNOWN_FOCAL_POSE)._replace(from_public=functools.partial(_initial_model, unit))
+    request = make_request(
+        UNKNOWN_FOCAL_POSE,
+        data,
+        arguments,
+        form=form,
+        default_threshold=default_threshold,
+        unit=unit,
+        plausibility=Plausibility(model_focal_plausibility, np.array([2.0])),  # the diagonal
+        conclude=functools.partial(_conclude, view),
     )
-    if result.model is None:
-        return result
-    model, deviation = _refine(data, result.model, result.residuals / unit, result.threshold / unit)
-    result = measure(problem, data, model, unit, result, watch)
-    message, configuration = result.message, result.configuration
-    if configuration is None and not deviation < UNDETERMINED:
-        configuration = "undetermined_focal"
-        message += "; the points do not determine the focal length (a plane parallel to the image, or few depths)"
-    matrix = matrix_of(model[:7])
-    pose = AbsolutePose(matrix[:, :3].copy(), matrix[:, 3].copy(), view.matrix(model[7] * unit))
-    return replace(result, model=pose, message=message, configuration=configuration)
+    return solve(request)
 
 
-def _initial_model(initial_model: ArrayLike, unit: float) -> _Array:
+def _conclude(view: View, solution: Solution) -> Solution:
+    """Refine the pose and the focal length, and say whether the focal length is determined."""
+    assert solution.model is not None
+    unit = solution.request.unit
+    model, deviation = _refine(
+        solution.request.data, solution.model, solution.residuals / unit, solution.threshold / unit
+    )
+    pose = AbsolutePose(*as_pose(model[:7]), view.matrix(model[7] * unit))
+    return solution.moved(model, public=pose, undetermined="" if deviation < UNDETERMINED else _UNDETERMINED_MESSAGE)
+
+
+def _initial_model(unit: float, initial_model: ArrayLike) -> _Array:
     """Return the model of an absolute pose of the caller, flat."""
     pose, K = as_motion(initial_model), getattr(initial_model, "K", None)
     if K is None:

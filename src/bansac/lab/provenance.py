@@ -34,9 +34,8 @@ def fingerprint(measurement: Measurement, setup: Setup, data: Mapping[str, Any])
     (:data:`bansac.batch.versions.PACKAGES`) and of the module of ``run_unit``.
 
     The source of the command line, the tables and the figures is excluded, so that an edit there does not discard a
-    long run. Other source, such as ``presets``, ``estimate``, ``metrics`` and ``sets``, is covered only if
-    ``measurement.values`` includes it. If an edit there changes results without a new version of this package, use
-    another output folder.
+    long run. Other source, such as ``metrics`` and ``sets``, is covered only if ``measurement.values`` includes it. If
+    an edit there changes results without a new version of this package, use another output folder.
     """
     settings = setup.plain() | {"data": data.get("sha256")}
     code = [measurement.run_unit, measurement.values, source_digest()]

@@ -87,11 +87,11 @@ def normalize_model(model: Floats, transform: Floats) -> None:
     absolute_pose.normalize_model(model[:7], transform)
 
 
-def evidence(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
+def significance_form(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
     """Return the image points matched with the projections of their 3D points, and the identity map."""
     rays = data.copy()
     rays[:2] /= model[7]
-    _, matches, identity = absolute_pose.evidence(rays, model[:7])
+    _, matches, identity = absolute_pose.significance_form(rays, model[:7])
     return _REPROJECTION, model[7] * matches, identity
 
 
@@ -111,7 +111,7 @@ UNKNOWN_FOCAL_POSE = dataclasses.replace(
     solver_cost=2000.0,
     denormalize=denormalize,
     normalize_model=normalize_model,
-    evidence=evidence,
+    significance_form=significance_form,
     default_threshold=5e-3,
     unit="data",
 )

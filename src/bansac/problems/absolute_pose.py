@@ -105,7 +105,7 @@ def normalize_model(model: Floats, transform: Floats) -> None:
     denormalize(model, np.array([1.0, 1.0 / scale, *(-scale * transform[2:5])]))
 
 
-def evidence(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
+def significance_form(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
     """Return the image points matched with the projections of their 3D points, and the identity map.
 
     3D points have another unit than the threshold. Their projections show which of them coincide for the camera.
@@ -137,7 +137,7 @@ ABSOLUTE_POSE = Problem(
     normalize=normalize,
     denormalize=denormalize,
     normalize_model=normalize_model,
-    evidence=evidence,
+    significance_form=significance_form,
     codimension=2,
     default_threshold=4e-3,
     default_max_iterations=50_000,

@@ -130,7 +130,7 @@ def denormalize(model: Floats, transform: Floats) -> None:
     matrix[:, 3] = matrix[:, 3] / transform[0] + second - matrix[:, :3] @ first
 
 
-def evidence(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
+def significance_form(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
     """Return the transformed x1 matched with x2, and the identity map, since x1 may have another unit than x2."""
     matrix, moved = model.reshape(3, 4), data.copy()
     moved[:3] = matrix[:, :3] @ data[:3] + matrix[:, 3:]
@@ -151,7 +151,7 @@ AFFINE_3D = Problem(
     precision="float32",
     normalize=normalize,
     denormalize=denormalize,
-    evidence=evidence,
+    significance_form=significance_form,
     codimension=3,
     default_max_iterations=50_000,
     default_weighting="scores",
@@ -159,4 +159,4 @@ AFFINE_3D = Problem(
 )
 
 # Problem of the significance test.
-_MOVED = dataclasses.replace(AFFINE_3D, evidence=None)
+_MOVED = dataclasses.replace(AFFINE_3D, significance_form=None)

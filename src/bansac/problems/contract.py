@@ -140,7 +140,7 @@ _ROWS = (
     Function("denormalize", ("model", "transform")),
     Function("normalize_model", ("model", "transform")),
     Function("canonical", ("model",)),
-    Function("evidence", ("data", "model")),
+    Function("significance_form", ("data", "model")),
 )
 CONTRACT = {row.name: row for row in _ROWS}
 IN_LOOP = tuple(row for row in _ROWS if row.signature is not None and row.in_loop)

@@ -88,7 +88,7 @@ def denormalize(model: Floats, transform: Floats) -> None:
     model[4:] = model[4:] / transform[0] + second - matrix_of(model)[:, :3] @ first
 
 
-def evidence(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
+def significance_form(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
     """Return the transformed x1 matched with x2, and the identity motion, since x1 may have another unit than x2."""
     matrix, moved = matrix_of(model), data.copy()
     moved[:3] = matrix[:, :3] @ data[:3] + matrix[:, 3:]
@@ -126,7 +126,7 @@ SIMILARITY_3D = dataclasses.replace(
     tangent=None,
     project=None,
     parameters=None,
-    evidence=evidence,
+    significance_form=significance_form,
 )
 
 # Problem and model of the significance test of a similarity.

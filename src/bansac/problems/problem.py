@@ -165,9 +165,9 @@ class Problem:
         the inverse of ``denormalize``. A problem with its own ``normalize`` needs it for ``initial_model``.
     canonical : callable, optional
         ``canonical(model)``: fix the free scale and sign of a model in place.
-    evidence : callable, optional
-        ``evidence(data, model) -> (problem, data, model)``: return the problem, data and model for the significance
-        test, instead of the problem's own. It is for data with points in another unit than the threshold.
+    significance_form : callable, optional
+        ``significance_form(data, model) -> (problem, data, model)``: return the problem, data and model for the
+        significance test, instead of the problem's own. It is for data with points in another unit than the threshold.
     codimension : int
         Number of components of the error vector whose length is the residual: 1 for the distance from a line or a
         curve, 2 for the distance between two points of the plane.
@@ -237,7 +237,7 @@ class Problem:
     denormalize: Callable[..., Any] | None = None
     normalize_model: Callable[..., Any] | None = None
     canonical: Callable[..., Any] | None = None
-    evidence: Callable[..., Any] | None = None
+    significance_form: Callable[..., Any] | None = None
     codimension: int = 1
     default_threshold: float | None = None
     default_max_iterations: int = 3000

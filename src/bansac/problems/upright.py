@@ -25,7 +25,7 @@ __all__ = ["upright"]
 def upright(essential: Problem) -> Problem:
     """Return the problem with known verticals for ``ESSENTIAL`` or ``ESSENTIAL_SYMMETRIC``."""
 
-    def evidence(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
+    def significance_form(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
         """Return the matches without the verticals for the significance test."""
         return essential, np.ascontiguousarray(data[:4]), model
 
@@ -36,6 +36,6 @@ def upright(essential: Problem) -> Problem:
         max_models=essential_upright_3pt.MAX_MODELS,
         solve=essential_upright_3pt.solve,
         scratch_size=max(essential.scratch_size, essential_upright_3pt.SCRATCH),
-        evidence=evidence,
+        significance_form=significance_form,
         points=((4, 5, 6, 7, 8, 9), (0, 1), (2, 3)),
     )

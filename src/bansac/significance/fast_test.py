@@ -5,7 +5,7 @@ probability than the full test (``bansac.significance.verdict``). So a model tha
 test. If there are many points, an evenly spaced subset is tested, with the number of models of all points.
 
 The full test sorts the residuals and needs exact neighbours, and takes ten times as long for 800 matches. It also calls
-functions of the problem that are not compiled (``evidence``), so the two tests are separate functions.
+functions of the problem that are not compiled (``significance_form``), so the two tests are separate functions.
 """
 
 from __future__ import annotations

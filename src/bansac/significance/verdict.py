@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.engine.runner import EngineResult
-from bansac.maths.arrays import Floats, Ints
+from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.extent import GRID, near_box
 from bansac.problems.problem import Problem
 from bansac.significance.ambiguity import count_other_support
@@ -23,7 +22,7 @@ from bansac.significance.null_model import NullModel, add_neighbours, measure_fa
 from bansac.significance.support import count_off_line, count_off_plane, first_of_equals
 from bansac.significance.vertical import has_verticals, keep_verticals, of_three_matches
 
-__all__ = ["Verdict", "find_verdict", "is_significant", "plane_motion_verdict"]
+__all__ = ["Doubt", "MeasuredModel", "Verdict", "find_verdict", "is_significant", "plane_motion_verdict"]
 
 # Smaller residuals are raised to this share of the threshold, because they are due to rounding.
 _EXACT = 1e-3
@@ -42,6 +41,20 @@ _LIMITS = "max_iterations", "max_seconds", "restarts"
 _NOT_CONFIRMED = "; the restarts did not agree before the search ended, and preset='accurate' searches longer"
 
 
+class Doubt(NamedTuple):
+    """Why chance explains the support of a model; the text is "" if it does not.
+
+    ``lengths``, in the unit of the data, are those of the placeholders of the text.
+    """
+
+    text: str = ""
+    lengths: tuple[float, ...] = ()
+
+    def in_words(self, unit: float) -> str:
+        """Return the text; one unit of the data is ``unit`` there."""
+        return self.text.format(*(unit * length for length in self.lengths)) if self.lengths else self.text
+
+
 class Verdict(NamedTuple):
     """The verdict on the model of a ``Result``.
 
@@ -49,29 +62,38 @@ class Verdict(NamedTuple):
     ----------
     success : bool
         Whether the model has more support than chance explains and its inliers do not lie on a line.
-    message : str
-        The outcome in words.
     configuration : {"general", "ambiguous", "planar", "pure_rotation", "collinear"} or None
         Configuration of the inliers, see ``Result``.
+    doubt : Doubt
+        Why chance explains the support, or why there is no model.
+    remark : str
+        What else the message says.
     """
 
     success: bool
-    message: str
     configuration: str | None
+    doubt: Doubt
+    remark: str = ""
+
+
+class MeasuredModel(NamedTuple):
+    """A flat model with its residuals and inliers. All lengths are in the unit of the data.
+
+    ``noise`` is the largest threshold for which the displacements of matches may differ by their noise only.
+    Displacements that are random within a search window look like noise at a threshold that is large enough. So an
+    estimated threshold needs this limit.
+    """
+
+    model: Floats
+    threshold: float
+    residuals: Floats
+    inliers: Bools
+    num_inliers: int
+    noise: float = np.inf
 
 
 def find_verdict(
-    problem: Problem,
-    data: NDArray[np.float64],
-    threshold: float,
-    unit: float,
-    outcome: EngineResult,
-    residuals: NDArray[np.float64],
-    inliers: NDArray[np.bool_],
-    count: int,
-    *,
-    two_views: bool,
-    noise: float = np.inf,
+    problem: Problem, data: Floats, measured: MeasuredModel | None, outcome: EngineResult, *, two_views: bool
 ) -> Verdict:
     """Decide whether the model of a run is a success.
 
@@ -81,80 +103,59 @@ def find_verdict(
         The problem.
     data : (channels, N) ndarray
         The data.
-    threshold : float
-        Largest residual of an inlier, in the caller's unit.
-    unit : float
-        Length of one unit of ``data`` in the caller's unit. Threshold and residuals are divided by it.
+    measured : MeasuredModel or None
+        The model; None if there is none.
     outcome : EngineResult
         Result of the run.
-    residuals : (N,) ndarray
-        Residuals of its model, in the caller's unit.
-    inliers : (N,) ndarray of bool
-        Whether each residual is at most the threshold.
-    count : int
-        Number of inliers.
     two_views : bool
         Whether the data are matches of two views. If True, their configuration is determined.
-    noise : float
-        Largest threshold for which the displacements of matches may differ by their noise only, in the caller's unit.
-        Displacements that are random within a search window look like noise at a threshold that is large enough. So an
-        estimated threshold needs this limit.
 
     Returns
     -------
     Verdict
-        Success, message and configuration.
+        Success, configuration and message.
     """
-    n = residuals.size
-    if outcome.model is None:
-        return Verdict(False, _explain_no_model(problem, n, outcome), None)
-    doubt, configuration = _test_support(
-        problem, data, threshold, unit, outcome.model, residuals, inliers, count, noise
-    )
+    if measured is None:
+        return Verdict(False, None, Doubt(_explain_no_model(problem, data.shape[1], outcome)))
+    doubt, configuration = _test_support(problem, data, measured)
+    residuals, threshold, others = measured.residuals, measured.threshold, 0
     if two_views and configuration is None:
         data = np.ascontiguousarray(data[:4])  # without the verticals
-        configuration = find_configuration(problem, data, residuals / unit, threshold / unit, by_chance=doubt != "")
-    message = f"{problem.name} with {count} of {n} inliers{doubt}{configuration_message(problem, configuration)}"
-    others = count_other_support(data, residuals / unit, threshold / unit) if configuration == "general" else 0
+        configuration = find_configuration(problem, data, residuals, threshold, by_chance=doubt.text != "")
+    remark = configuration_message(problem, configuration)
+    if configuration == "general":
+        others = count_other_support(data, residuals, threshold)
     if others > 0:
         configuration = "ambiguous"
-        message += f"; off a plane of many inliers, {others} outliers support another {problem.name}"
-    success = doubt == "" and configuration != "collinear"
+        remark += f"; off a plane of many inliers, {others} outliers support another {problem.name}"
+    success = doubt.text == "" and configuration != "collinear"
     if success and outcome.restarts > 1 and outcome.stop_reason in _LIMITS:
-        message += _NOT_CONFIRMED
-    return Verdict(success, message, configuration)
+        remark += _NOT_CONFIRMED
+    return Verdict(success, configuration, doubt, remark)
 
 
 def is_significant(
-    problem: Problem,
-    data: NDArray[np.float64],
-    unit: float,
-    noise: float,
-    model: NDArray[np.float64],
-    threshold: float,
-    fast: bool = False,
+    problem: Problem, data: Floats, noise: float, model: Floats, threshold: float, fast: bool = False
 ) -> bool:
-    """Return whether a model has more support than chance explains; the parameters are those of ``find_verdict``.
+    """Return whether a model has more support than chance explains; ``noise`` is that of :class:`MeasuredModel`.
 
     If ``fast``, only the fast test is made, which some significant models fail.
     """
-    residuals = problem.distances(data, model) * unit
+    residuals = problem.distances(data, model)
     inliers = residuals <= threshold
     if fast:
-        if problem.evidence is not None:
-            problem, data, model = problem.evidence(data, model)
-        return is_significant_fast(problem, data, model, threshold / unit, inliers, noise / unit)
-    count = int(inliers.sum())
-    return _test_support(problem, data, threshold, unit, model, residuals, inliers, count, noise)[0] == ""
+        if problem.significance_form is not None:
+            problem, data, model = problem.significance_form(data, model)
+        return is_significant_fast(problem, data, model, threshold, inliers, noise)
+    measured = MeasuredModel(model, threshold, residuals, inliers, int(inliers.sum()), noise)
+    return _test_support(problem, data, measured)[0].text == ""
 
 
-def plane_motion_verdict(support: int, n: int) -> Verdict:
-    """Return the verdict on a relative pose that was computed from the homography of the inliers.
-
-    It replaces a pose that was already a success, so its support is not tested again.
-    """
-    message = f"relative pose with {support} of {n} inliers, from the homography of their plane"
-    return Verdict(True, message, "planar")
+def plane_motion_verdict(problem: Problem, data: Floats, measured: MeasuredModel) -> Verdict:
+    """Return the verdict on a relative pose that was computed from the homography of the inliers."""
+    doubt, configuration = _test_support(problem, data, measured)
+    success = doubt.text == "" and configuration is None
+    return Verdict(success, configuration or "planar", doubt, ", from the homography of their plane")
 
 
 def _explain_no_model(problem: Problem, n: int, outcome: EngineResult) -> str:
@@ -169,61 +170,40 @@ def _explain_no_model(problem: Problem, n: int, outcome: EngineResult) -> str:
     return f"no {problem.name} found: {reason}"
 
 
-def _test_support(
-    problem: Problem,
-    data: NDArray[np.float64],
-    threshold: float,
-    unit: float,
-    model: NDArray[np.float64],
-    residuals: NDArray[np.float64],
-    inliers: NDArray[np.bool_],
-    count: int,
-    noise: float,
-) -> tuple[str, str | None]:
+def _test_support(problem: Problem, data: Floats, measured: MeasuredModel) -> tuple[Doubt, str | None]:
     """Test whether chance explains the support, and whether enough inliers are off a line.
 
-    Returns a text that says why chance explains the support, "" if it does not, and "collinear" or None. With known
-    verticals, the model that keeps them is tested, too.
+    Returns the doubt, and "collinear" or None. With known verticals, the model that keeps them is tested, too.
     """
-    tested, matches = problem, data
-    if problem.evidence is not None:
-        tested, matches, model = problem.evidence(data, model)
-    found = _test(tested, matches, threshold, unit, model, residuals, inliers, count, noise)
-    if found[0] == "" or count <= problem.sample_size or not has_verticals(problem):
-        return found
-    model = keep_verticals(tested, data, model, threshold / unit)
-    residuals = tested.distances(matches, model) * unit
-    inliers = residuals <= threshold
-    count, tested = int(inliers.sum()), of_three_matches(tested)
-    kept = _test(tested, matches, threshold, unit, model, residuals, inliers, count, noise)
-    return kept if kept[0] == "" else found
+    tested, matches, model = problem, data, measured.model
+    if problem.significance_form is not None:
+        tested, matches, model = problem.significance_form(data, model)
+    first = _test(tested, matches, measured._replace(model=model))
+    if first[0].text == "" or measured.num_inliers <= problem.sample_size or not has_verticals(problem):
+        return first
+    model = keep_verticals(tested, data, model, measured.threshold)
+    residuals = tested.distances(matches, model)
+    inliers = residuals <= measured.threshold
+    upright = measured._replace(model=model, residuals=residuals, inliers=inliers, num_inliers=int(inliers.sum()))
+    second = _test(of_three_matches(tested), matches, upright)
+    return second if second[0].text == "" else first
 
 
-def _test(
-    problem: Problem,
-    data: NDArray[np.float64],
-    threshold: float,
-    unit: float,
-    model: NDArray[np.float64],
-    residuals: NDArray[np.float64],
-    inliers: NDArray[np.bool_],
-    count: int,
-    noise: float,
-) -> tuple[str, str | None]:
-    """Return the texts of ``_test_support`` for the model of the significance test."""
-    m = problem.sample_size
-    threshold, residuals, noise = threshold / unit, residuals / unit, noise / unit
+def _test(problem: Problem, data: Floats, measured: MeasuredModel) -> tuple[Doubt, str | None]:
+    """Return what ``_test_support`` does, for the model of the significance test."""
+    m, nothing = problem.sample_size, Doubt()
+    model, threshold, residuals, inliers, count, noise = measured
     if count <= m:
-        return _CHANCE, None
+        return Doubt(_CHANCE), None
     if is_significant_fast(problem, data, model, threshold, inliers, noise):
-        return "", None
-    doubt = _explain_large_threshold(problem, data, model, threshold, unit)
-    if doubt:
+        return nothing, None
+    doubt = _explain_large_threshold(problem, data, model, threshold)
+    if doubt.text:
         return doubt, None
     distinct = first_of_equals(problem, data, threshold)
     support = distinct[inliers[distinct]]
     if not _is_significant(problem, data, model, threshold, residuals, distinct, noise):
-        return _explain_shared_points(support.size, count) + _CHANCE, None
+        return Doubt(_explain_shared_points(support.size, count) + _CHANCE), None
     # The test is for problems with m > 2 whose data are matches or points in space. Two matches determine a similarity
     # and are always on a line; points of the plane on a line determine a line. At least m - 1 points must be off the
     # line. The test of find_configuration has a wider tolerance and requires more points off the line than chance
@@ -231,12 +211,12 @@ def _test(
     if m > 2 and (len(problem.points) > 1 or any(len(point) > 2 for point in problem.points)):
         for point in problem.points:
             if count_off_line(np.ascontiguousarray(data[list(point)][:, support]), threshold) < m - 1:
-                return "", "collinear"
+                return nothing, "collinear"
     if _is_map_of_space(problem):
         for point in problem.points:
             if count_off_plane(data[list(point)][:, support], threshold) < m - 1:
-                return " on a plane, which does not determine the map", None
-    return "", None
+                return Doubt(" on a plane, which does not determine the map"), None
+    return nothing, None
 
 
 def _is_map_of_space(problem: Problem) -> bool:
@@ -244,18 +224,19 @@ def _is_map_of_space(problem: Problem) -> bool:
     return problem.sample_size > 3 and problem.channels == 6 and len(problem.points) == 2
 
 
-def _explain_large_threshold(problem: Problem, data: Floats, model: Floats, threshold: float, unit: float) -> str:
-    """Return a text if a large threshold makes a random point or match an inlier, else ""."""
+def _explain_large_threshold(problem: Problem, data: Floats, model: Floats, threshold: float) -> Doubt:
+    """Return a doubt if a large threshold makes a random point or match an inlier."""
     extent = _smallest_extent(problem, data)
     if threshold <= _SMALL * extent:
-        return ""
+        return Doubt()
     null_model = measure_null_model(problem, data, model, threshold)
     chance = float(null_model.probability(np.array([threshold]))[0])
     if chance < _USELESS:
-        return ""
-    return (
-        f", but the threshold of {threshold * unit:.3g} is too large for data with an extent of {extent * unit:.3g}: "
-        f"a random data point is an inlier with probability {chance:.2f}"
+        return Doubt()
+    return Doubt(
+        ", but the threshold of {:.3g} is too large for data with an extent of {:.3g}: "
+        f"a random data point is an inlier with probability {chance:.2f}",
+        (threshold, extent),
     )
 
 
@@ -283,12 +264,12 @@ def _is_significant(
         if share != 1.0:
             before, kept = kept, first_of_equals(problem, data, within)
             null_model = null_model if np.array_equal(before, kept) else None
-        thinned, of_kept = np.take(data, kept, axis=1), residuals[kept]
-        support = np.flatnonzero(of_kept <= within)
+        thinned, residuals_kept = np.take(data, kept, axis=1), residuals[kept]
+        support = np.flatnonzero(residuals_kept <= within)
         if support.size <= problem.sample_size:
             continue
-        support = support[np.argsort(of_kept[support], kind="stable")]
-        exactness = np.maximum(of_kept[support], _EXACT * within)
+        support = support[np.argsort(residuals_kept[support], kind="stable")]
+        exactness = np.maximum(residuals_kept[support], _EXACT * within)
         null_model = null_model or measure_far(problem, thinned, model)
         if not _exceeds_chance(problem, null_model, support, exactness):
             continue
@@ -317,7 +298,7 @@ def _exceeds_chance(problem: Problem, null_model: NullModel, support: Ints, exac
     return log_nfa(first, following, follows, (n - n_following, n_following), m, models) < SIGNIFICANT
 
 
-def _smallest_extent(problem: Problem, data: NDArray[np.float64]) -> float:
+def _smallest_extent(problem: Problem, data: Floats) -> float:
     """Return the smallest extent of the data over the images, or over the channels if the data have no points.
 
     Far data do not count.

@@ -88,4 +88,4 @@ def start_run(problem: Problem, task: Task, **settings: Any) -> Any:
         activation=options.activation,
         weight_floor=options.weight_floor,
     )
-    return runner._start(problem, options, setup, task.threshold * scale)[0]
+    return runner.start_state(problem, options, setup, task.threshold * scale)[0]
