@@ -10,8 +10,8 @@ import h5py
 import pytest
 
 from bansac.cli import bench as bench_module
-from bansac.lab.evaluation.methods import PRESET_METHODS
-from tests.lab.evaluation.sets import write_homography_set, write_pose_set
+from bansac.lab.peers.methods import PRESET_METHODS
+from tests.lab.pair_sets import write_homography_set, write_pose_set
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bansac.lab.evaluation.hard import few_inliers, noise, planes
+from bansac.lab.measurements import few_inliers, noise, planes
 
 
 @pytest.fixture(autouse=True)
@@ -18,7 +18,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(noise, "NOISES", (0.5,))
     monkeypatch.setattr(planes, "SHARES", (0.6,))
     monkeypatch.setattr(planes, "RATIOS", (0.6,))
-    monkeypatch.setattr(planes, "ESTIMATORS", planes.ESTIMATORS[:1])
+    monkeypatch.setattr(planes, "METHODS", planes.METHODS[:1])
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,8 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.lab.evaluation.experiment import Setup
 from bansac.lab.experiments import EXPERIMENTS, find_experiment
+from bansac.lab.measurement import Setup
 from bansac.synthetic import planar_scene_matches
 from tests.lab.sets.test_labelled import write_labelled_set
 
@@ -32,7 +33,9 @@ def test_paper_settings_by_name(name: str, sets: Path, tmp_path: Path, monkeypat
         return call
 
     for function in FUNCTIONS:
-        monkeypatch.setattr(bansac, function, spy(getattr(bansac, function)), raising=False)
+        original = getattr(bansac, function)
+        for module in (bansac, sys.modules[original.__module__]):
+            monkeypatch.setattr(module, function, spy(original), raising=False)
     setup = Setup(data=sets if find_experiment(name).needs_data else None, pairs=1, repeats=1)
     if name == "degenerate-sampling":
         scene = planar_scene_matches(200, 0.6, 0.7, 0.2, seed=2)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from bansac.lab.evaluation.ablations import ablation
-from bansac.lab.evaluation.methods import BANSAC, P_BANSAC
+from bansac.lab.ablations import ablation
+from bansac.lab.peers.methods import BANSAC, P_BANSAC
 
 EXPERIMENT = ablation(
     "gamma",

@@ -24,23 +24,22 @@ def import_pooch() -> Any:
 
 
 def download(url: str, target: Path, *, progress: Progress = be_silent) -> None:
-    """Download a file over http or https.
+    """Download a file over http or https, completely or not at all.
 
-    ``target.part`` holds the bytes until the file is complete. If the download fails or the disk is too small, an
-    OSError names the URL.
+    If the download fails or the disk is too small, an OSError names the URL.
     """
-    part = target.with_name(f"{target.name}.part")
-    bar = _Bar(part.parent, progress)
+    pooch = import_pooch()
+    pooch.get_logger().setLevel("WARNING")
     with contextlib.ExitStack() as stack:
-        stack.callback(part.unlink, missing_ok=True)
 
         def close_later(response: Any, **_: object) -> None:  # if the download fails, pooch leaves the response open
             stack.callback(response.close)
 
         settings = {"headers": {"Accept-Encoding": "identity"}, "hooks": {"response": close_later}}
+        bar = _Bar(target.parent, progress)
+        downloader = pooch.HTTPDownloader(bar, chunk_size=_CHUNK, timeout=_TIMEOUT, **settings)
         try:
-            import_pooch().HTTPDownloader(bar, _CHUNK, timeout=_TIMEOUT, **settings)(url, str(part), None)
-            part.replace(target)
+            pooch.retrieve(url, None, target.name, target.parent, downloader=downloader)
         except OSError as error:  # the base class of the errors of requests as well
             raise OSError(f"cannot download {url}: {error}") from error
 

@@ -1,9 +1,8 @@
 """Download and check the archives of the "RANSAC in 2020" tutorial, the source of the paper's data (Sec. 5).
 
-The folder of an archive ``A.tar`` also contains:
+An interrupted download restarts. The folder of an archive ``A.tar`` also contains:
 
 ==============  ============================================================================
-``A.tar.part``  bytes of an unfinished download; an interrupted download restarts
 ``A.tar.json``  size and SHA-256 of the archive at its first use; number and size of its files
 ``A/``          the unpacked contents, either complete or absent
 ==============  ============================================================================
@@ -172,7 +171,7 @@ def _folder_of(dataset: Dataset, target: Path) -> Path:
 
 @contextlib.contextmanager
 def _alone_in(folder: Path) -> Iterator[None]:
-    """Create the folder and lock it, so that two processes do not write to the same part file.
+    """Create the folder and lock it, so that two processes do not download or unpack the same archive.
 
     The operating system releases the lock when the process ends. On Windows the folder is not locked.
     """

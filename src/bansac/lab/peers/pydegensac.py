@@ -1,0 +1,32 @@
+"""LO-RANSAC of pydegensac, for F with DEGENSAC."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.lab.peers.library import Library, Task
+from bansac.lab.peers.method import Method
+
+
+class PyDegensac(Library):
+    """``pydegensac``: H and F."""
+
+    package = "pydegensac"
+
+    def _call(self, task: Task, *, threshold: float, confidence: float, max_iterations: int) -> Callable[[], Any]:
+        import pydegensac
+
+        find = pydegensac.findHomography if task.problem == "H" else pydegensac.findFundamentalMatrix
+        return functools.partial(find, *task.points, threshold, confidence, max_iterations, seed=task.seed)
+
+    def _read(self, task: Task, answer: Any) -> tuple[Any, NDArray[np.bool_] | None]:
+        model, inliers = answer
+        return model, inliers
+
+
+METHODS = (Method("pydegensac", library=PyDegensac(), problems=("H", "F")),)

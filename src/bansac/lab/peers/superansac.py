@@ -1,0 +1,82 @@
+"""SupeRANSAC with its testers' settings: PROSAC, MAGSAC's score, its default local optimisation. It takes no seed."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.lab.peers.library import Library, Task, given
+from bansac.lab.peers.method import Method
+
+
+class SupeRANSAC(Library):
+    """``pysuperansac``. If ``exhaustive``, it runs ``max_iterations`` iterations, no fewer.
+
+    Without image sizes, the images end at the largest coordinates of the points.
+    """
+
+    package = "pysuperansac"
+
+    def _call(
+        self,
+        task: Task,
+        *,
+        sampler: str,
+        threshold: float,
+        scoring: str | None = None,
+        confidence: float | None = None,
+        max_iterations: int | None = None,
+        exhaustive: bool = False,
+    ) -> Callable[[], Any]:
+        import pysuperansac
+
+        config = pysuperansac.RANSACSettings()
+        config.sampler = getattr(pysuperansac.SamplerType, sampler)
+        if scoring is not None:
+            config.scoring = getattr(pysuperansac.ScoringType, scoring)
+        limits = given(max_iterations=max_iterations, min_iterations=max_iterations if exhaustive else None)
+        for name, value in (limits | given(inlier_threshold=threshold, confidence=confidence)).items():
+            setattr(config, name, value)
+        if task.problem == "pose":
+            X, x = task.points
+            K: Any = task.cameras[0]
+            box = [*_sizes(task)[2:], *np.ptp(X, axis=0)]
+            camera = pysuperansac.CameraType.SimplePinhole, [K[0, 0], K[0, 2], K[1, 2]]
+            points = np.ascontiguousarray(np.hstack([x, X]))
+            return functools.partial(pysuperansac.estimateAbsolutePose, points, *camera, box, [], config)
+        matches = np.ascontiguousarray(np.hstack(task.points))
+        names = {"H": "estimateHomography", "F": "estimateFundamentalMatrix", "E": "estimateEssentialMatrix"}
+        cameras = (task.cameras[0], task.cameras[-1]) if task.problem == "E" else ()
+        return functools.partial(
+            getattr(pysuperansac, names[task.problem]), matches, *cameras, _sizes(task), [], config
+        )
+
+    def _read(self, task: Task, answer: Any) -> tuple[Any, NDArray[np.bool_] | None]:
+        if task.problem == "pose":
+            return answer[:2], None
+        model, inliers, *_ = answer
+        return (model if len(inliers) else None), None
+
+
+def _sizes(task: Task) -> list[float]:
+    """Return width and height of both images."""
+    if task.size1 is None or task.size2 is None:
+        return [float(1 + points[:, axis].max()) for points in task.points for axis in (0, 1)]
+    return [float(side) for size in (task.size1, task.size2) for side in size[::-1]]
+
+
+SUPERANSAC = SupeRANSAC()
+
+METHODS = (
+    Method(
+        "superansac",
+        {"sampler": "PROSAC", "scoring": "MAGSAC", "max_iterations": 1000, "exhaustive": True},
+        SUPERANSAC,
+        sort=True,
+        problems=("H", "F"),
+    ),
+)

@@ -1,0 +1,102 @@
+"""Methods on a scene: this package's and those of other libraries, without scores; and one unit of work.
+
+The other libraries get the thresholds in ``THRESHOLDS``. PoseLib has its default limits (1000 to 100,000 samples,
+success probability .9999), OpenCV up to 10,000 samples at a confidence of .999. SupeRANSAC has its default limits (1000
+to 5000) with uniform sampling, since there are no scores.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from bansac.batch.journal import Row
+from bansac.engine.noise_scale import estimate_threshold
+from bansac.estimate.absolute_pose import estimate_absolute_pose
+from bansac.estimate.presets import resolve_options
+from bansac.estimate.solve import solve
+from bansac.estimate.two_views import estimate_homography
+from bansac.lab.peers.library import Library, Task
+from bansac.lab.peers.method import Method
+from bansac.lab.peers.opencv import OPENCV
+from bansac.lab.peers.poselib import POSELIB
+from bansac.lab.peers.superansac import SUPERANSAC
+from bansac.lab.scenes import Scene, make_scene
+
+THRESHOLDS: Mapping[str, float] = {"H": 2.0, "E": 1.0, "F": 1.0, "relative pose": 1.0, "pose": 4.0}
+"""Thresholds of other libraries in pixels."""
+
+OURS = (
+    Method("default", {"preset": None}),
+    Method("fast", {"preset": "fast"}),
+    Method("accurate", {"preset": "accurate"}),
+    Method("uniform", {"preset": None, "sampler": "uniform"}),
+)
+PEERS = (
+    Method("poselib", library=POSELIB),
+    Method("opencv-magsac", {"flag": "USAC_MAGSAC", "confidence": 0.999, "max_iterations": 10_000}, OPENCV),
+    Method("superansac", {"sampler": "Uniform"}, SUPERANSAC, sized=True),
+)
+PEER = PEERS[0]
+"""The other library of all tables."""
+
+CODE = (
+    *(make_scene, resolve_options, solve, estimate_threshold, estimate_homography, estimate_absolute_pose),
+    Library.estimate,
+    *(type(method.library) for method in (*OURS[:1], *PEERS)),
+)
+"""Functions and classes whose modules the rows depend on, for :attr:`.Measurement.values`."""
+
+
+def task_of(scene: Scene, seed: int) -> Task:
+    """Return the task of a scene: its points, and its camera matrix where the problem needs one."""
+    count = 1 if scene.problem in ("circle", "line") else 2
+    known = {} if count == 1 else {"size1": scene.truth.size1, "size2": scene.truth.size2}
+    threshold = THRESHOLDS.get(scene.problem)
+    return Task(scene.problem, scene.data[:count], scene.data[count:], threshold=threshold, seed=seed, **known)
+
+
+def choose(names: Sequence[str] | None) -> tuple[list[Method], list[str]]:
+    """Return the named methods, by default all that are installed, and notes on those that are not.
+
+    An unknown name raises a ValueError, a named one that is not installed a ModuleNotFoundError.
+    """
+    known = {method.name: method for method in (*OURS, *PEERS)}
+    for name in names or ():
+        if name not in known:
+            raise ValueError(f"methods: unknown method {name!r}; the methods are {', '.join(known)}")
+    methods = [known[name] for name in (known if names is None else dict.fromkeys(names))]
+    missing = [method for method in methods if not method.installed]
+    if missing and names is not None:
+        raise ModuleNotFoundError(
+            f"method {missing[0].name} needs the package {missing[0].package}", name=missing[0].package
+        )
+    return [method for method in methods if method.installed], left_out(missing)
+
+
+def left_out(methods: Iterable[Method]) -> list[str]:
+    """Return notes on methods that are not installed."""
+    return [f"{method.name} is left out: {method.package} is not installed" for method in methods]
+
+
+def run_scene(scene: Scene, methods: Sequence[Method], key: str, seed: int, judge: Callable[[Any], Row]) -> list[Row]:
+    """Run the methods on a scene, in an order that depends on the key; ``judge(model)`` returns columns of a row."""
+    task = task_of(scene, seed)
+    estimates = {method.name: method.estimate(task) for method in random.Random(key).sample(methods, len(methods))}
+    rows: list[Row] = []
+    for method in methods:
+        model, _, seconds, result = estimates[method.name]
+        row: Row = {"method": method.name, "found": model is not None, "success": estimates[method.name].success}
+        if result is not None:
+            names = "configuration", "stop_reason", "iterations", "threshold"
+            row |= {name: getattr(result, name) for name in names}
+        rows.append({**row, **judge(model), "seconds": seconds})
+    return rows
+
+
+def load_kernels(scenes: Iterable[Scene], methods: Sequence[Method]) -> None:
+    """Load or compile all kernels by one call of every method on every scene."""
+    for scene in scenes:
+        for method in methods:
+            method.estimate(task_of(scene, 0))

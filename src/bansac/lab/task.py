@@ -1,0 +1,141 @@
+"""Settings of a comparison, task of one image pair, and errors of the estimated model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from bansac.geometry import normalize_points, recover_pose
+from bansac.lab.metrics import corner_error, rotation_error, translation_error, visible_area_error
+from bansac.lab.peers.library import Array, Task
+from bansac.lab.sets import PairSet
+from bansac.matches import Matches
+from bansac.problems.estimators import Kind
+
+# Evaluate every fourth row and column of the visible area: the error of a homography varies slowly over an image.
+_PIXEL_STEP = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Protocol:
+    """Settings of a comparison.
+
+    The values are checked once here, so that an invalid one raises a single ValueError instead of one for each method.
+    """
+
+    kind: Kind
+    threshold: float  # pixels for H and F, normalised units for E
+    max_iterations: int
+    confidence: float = 0.999
+    max_ratio: float  # matches with an SNN ratio below this are used
+    min_matches: int = 26  # pairs with fewer matches are skipped
+    pairs: int = 43  # maximum number of pairs of a set, evenly spaced over its sorted keys; used by the bench only
+    repeats: int  # runs of every pair, with the seeds 0, 1, ...; used by the bench only
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        for name in ("threshold", "max_ratio"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be > 0, got {getattr(self, name)}")
+        if not 0 < self.confidence < 1:
+            raise ValueError(f"confidence must be in (0, 1), got {self.confidence}")
+        for name in ("max_iterations", "min_matches", "pairs", "repeats"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+
+
+DEFAULTS: dict[Kind, Protocol] = {
+    "H": Protocol(kind="H", threshold=1.0, max_iterations=1000, max_ratio=0.6, repeats=5),
+    "F": Protocol(kind="F", threshold=0.5, max_iterations=10000, max_ratio=0.85, repeats=2),
+    "E": Protocol(kind="E", threshold=1e-3, max_iterations=1000, max_ratio=0.85, repeats=2),
+}
+"""The paper's settings by model. The ratios and the numbers of pairs and repeats are defaults of the bench."""
+
+
+def usable_pairs(pair_set: PairSet, protocol: Protocol) -> Iterator[Matches]:
+    """Yield the pairs of a set with enough matches below the protocol's ratio, filtered to these matches."""
+    for pair in pair_set.pairs(protocol.pairs):
+        chosen = pair.filtered(protocol.max_ratio)
+        if len(chosen) >= protocol.min_matches:
+            yield chosen
+
+
+def make_task(pair: Matches, protocol: Protocol, seed: int) -> Task:
+    """Return the task of a pair that has been filtered by the ratio test; for E the points are normalised."""
+    if pair.scores is None:
+        raise ValueError(f"the pair {pair.key} has no scores")
+    calibrated = protocol.kind == "E"
+    x1, x2 = _normalised_points(pair) if calibrated else (pair.x1, pair.x2)
+    return Task(
+        protocol.kind,
+        (np.ascontiguousarray(x1, np.float64), np.ascontiguousarray(x2, np.float64)),
+        scores=np.clip(pair.scores, 0.0, 1.0),
+        threshold=protocol.threshold,
+        confidence=protocol.confidence,
+        max_iterations=protocol.max_iterations,
+        seed=seed,
+        size1=None if calibrated else pair.size1,
+        size2=None if calibrated else pair.size2,
+    )
+
+
+def judge(model: Array | None, task: Task, pair: Matches) -> dict[str, float]:
+    """Compute the errors of a 3 x 3 model, in the coordinates of the task, against the ground truth of the pair.
+
+    A model that is None, not finite or of another shape is a failure: its errors are 180 degrees or inf.
+
+    Returns
+    -------
+    dict
+        For F and E: ``rotation_error`` and ``translation_error`` in degrees. For H: ``corner_error`` and
+        ``visible_area_error`` in pixels. The corner error is the mean over the corners of image 1. The other one is the
+        tutorial's: the mean over the pixels of image 1 that are visible in image 2. It is NaN if the size of image 2 is
+        unknown.
+
+    Raises
+    ------
+    ValueError
+        If the pair has no ground truth or, for H, no size of image 1.
+    """
+    usable = model if model is not None and model.shape == (3, 3) and np.all(np.isfinite(model)) else None
+    if task.problem == "H":
+        return _homography_errors(usable, pair)
+    if pair.R is None or pair.t is None or pair.K1 is None or pair.K2 is None:
+        raise ValueError(f"the pair {pair.key} has no pose to be judged by")
+    R = t = None
+    if usable is not None:
+        E = usable if task.problem == "E" else pair.K2.T @ usable @ pair.K1
+        R, t, _ = recover_pose(E, *_normalised_points(pair))
+    return {"rotation_error": rotation_error(R, pair.R), "translation_error": translation_error(t, pair.t)}
+
+
+def squared_distances(model: Array, pair: Matches, kind: Literal["H", "F"]) -> Array:
+    """Return the squared distance of every match to H (transfer error) or F (Sampson distance), in squared pixels."""
+    from bansac.problems.fundamental import FUNDAMENTAL
+    from bansac.problems.homography import HOMOGRAPHY
+
+    problem = HOMOGRAPHY if kind == "H" else FUNDAMENTAL
+    data = np.ascontiguousarray(np.column_stack([pair.x1, pair.x2]).T)
+    squared = np.empty(len(pair.x1))
+    problem.float64_residuals(data, np.array(model, dtype=np.float64).ravel(), 0, len(squared), squared)  # writable
+    return squared
+
+
+def _homography_errors(H: Array | None, pair: Matches) -> dict[str, float]:
+    if pair.H is None or pair.size1 is None:
+        raise ValueError(f"the pair {pair.key} has no homography or no size of image 1 to be judged by")
+    visible_area = math.nan
+    if pair.size2 is not None:
+        visible_area = visible_area_error(H, pair.H, pair.size1, pair.size2, step=_PIXEL_STEP)
+    return {"corner_error": corner_error(H, pair.H, pair.size1), "visible_area_error": visible_area}
+
+
+def _normalised_points(pair: Matches) -> tuple[Array, Array]:
+    """Return the points in normalised coordinates (K^-1 applied)."""
+    if pair.K1 is None or pair.K2 is None:
+        raise ValueError(f"the pair {pair.key} has no camera matrices")
+    return normalize_points(pair.K1, pair.x1), normalize_points(pair.K2, pair.x2)

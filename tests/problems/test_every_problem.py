@@ -1,0 +1,240 @@
+"""Every problem: derivatives and codimension against finite differences, normalisation, weights of the fit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import config
+
+from bansac.engine.warm_start import normalize_model
+from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
+from bansac.problems.absolute_pose import ABSOLUTE_POSE
+from bansac.problems.affine import AFFINE
+from bansac.problems.affine_3d import AFFINE_3D
+from bansac.problems.circle import CIRCLE
+from bansac.problems.ellipse import ELLIPSE
+from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
+from bansac.problems.fundamental import FUNDAMENTAL
+from bansac.problems.homography import HOMOGRAPHY
+from bansac.problems.line import LINE
+from bansac.problems.motion_3d import RIGID_3D, SIMILARITY_3D
+from bansac.problems.plane import PLANE
+from bansac.problems.polynomial import polynomial
+from bansac.problems.relative_focal import ONE_FOCAL, SHARED_FOCAL
+from bansac.problems.similarity import SIMILARITY
+from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
+from tests.problems.in_loop import compile_fit
+from tests.reference import epipolar
+
+PROBLEMS = {
+    "homography": HOMOGRAPHY,
+    "affine map": AFFINE,
+    "similarity": SIMILARITY,
+    "fundamental": FUNDAMENTAL,
+    "essential": ESSENTIAL,
+    "symmetric": ESSENTIAL_SYMMETRIC,
+    "line": LINE,
+    "circle": CIRCLE,
+    "cubic": polynomial(3),
+    "absolute pose": ABSOLUTE_POSE,
+    "rigid motion": RIGID_3D,
+    "similarity of space": SIMILARITY_3D,
+    "affine map of space": AFFINE_3D,
+    "plane": PLANE,
+    "ellipse": ELLIPSE,
+    "shared focal length": SHARED_FOCAL,
+    "one focal length": ONE_FOCAL,
+    "absolute pose, f unknown": UNKNOWN_FOCAL_POSE,
+}
+FITS = {name: problem for name, problem in PROBLEMS.items() if problem.fit is not None}
+TRANSLATIONS = {problem.name: problem for problem in (TRANSLATION_2D, TRANSLATION_3D)}
+NORMALIZED = {name: problem for name, problem in (PROBLEMS | TRANSLATIONS).items() if problem.normalize is not None}
+EPIPOLAR = ("fundamental", "essential", "symmetric")
+STEP = 1e-6
+
+names = pytest.mark.parametrize("name", PROBLEMS)
+seeds = st.integers(0, 2**32)
+
+
+def random_model(name, rng):
+    """Return a model on the manifold, of the norm that ``project`` gives."""
+    if name == "fundamental":
+        U, V = (np.linalg.qr(rng.normal(size=(3, 3)))[0] for _ in range(2))
+        ratio = rng.choice([1.0, rng.uniform(0.01, 1.0)])
+        F = U[:, :2] @ np.diag([1.0, ratio]) @ V[:, :2].T
+        return (F / np.linalg.norm(F)).ravel()
+    if name in EPIPOLAR:
+        t = rng.normal(size=3)
+        return (epipolar.cross_matrix(t / np.linalg.norm(t)) @ epipolar.random_rotation(rng, 3.0)).ravel()
+    if "focal" in name:
+        scale = np.array([1.0, 1.0, rng.uniform(0.5, 3.0)])
+        E = random_model("essential", rng).reshape(3, 3)
+        return np.append(scale[:, None] * E * (scale if name == "shared focal length" else 1.0), scale[2])
+    if name == "homography":
+        H = np.eye(3) + 0.2 * rng.normal(size=(3, 3))
+        return (H / np.linalg.norm(H)).ravel()
+    if name == "line":
+        angle = rng.uniform(0, 7)
+        return np.array([np.cos(angle), np.sin(angle), rng.normal()])
+    if name == "ellipse":
+        scale, angle = rng.uniform(0.5, 2.0, 2)
+        model = np.array([1.0, 0.3 * angle, scale, *rng.normal(0, 0.1, 2), -rng.uniform(0.1, 0.5)])
+        return model / np.linalg.norm(model)
+    model = rng.normal(size=(PROBLEMS | TRANSLATIONS)[name].model_size)
+    if name == "similarity":
+        model[4], model[3] = model[0], -model[1]
+    if "absolute pose" in name:
+        model[6:] = 3.0  # the data are in front of the camera
+    if "absolute pose" in name or name == "rigid motion":
+        model[:4] /= np.linalg.norm(model[:4])
+    return model / np.linalg.norm(model[:3]) if name == "plane" else model
+
+
+def linearize(problem, data, model, start=0):
+    n = data.shape[1] - start
+    residuals = np.full((problem.residual_size, n), np.nan)
+    jacobian = np.full((problem.residual_size * problem.model_size, n), np.nan)
+    problem.manifold[0](data, model, start, data.shape[1], residuals, jacobian)
+    return residuals, jacobian.reshape(problem.residual_size, problem.model_size, n)
+
+
+def moved(problem, model, direction):
+    """Return the model moved along a direction, back on the manifold."""
+    there = model + direction
+    assert problem.manifold[2](there, np.empty(problem.scratch_size))
+    return there
+
+
+def tangent(problem, model):
+    p = problem.model_size if problem.parameters is None else problem.parameters
+    basis = np.full((p, problem.model_size), np.nan)
+    problem.manifold[1](model, basis)
+    return basis
+
+
+@names
+@settings(max_examples=15)
+@given(seed=seeds)
+def test_the_squares_of_the_residuals_are_those_of_the_loop(name, seed):
+    rng = np.random.default_rng(seed)
+    problem = PROBLEMS[name]
+    data, model = rng.uniform(-0.5, 0.5, (problem.channels, 20)), random_model(name, rng)
+    squared = np.empty(15)
+    problem.float64_residuals(data, model, 5, 20, squared)
+    residuals, _ = linearize(problem, data, model, start=5)
+    assert (residuals**2).sum(axis=0) == pytest.approx(squared, rel=1e-9, abs=1e-12)
+
+
+@names
+@settings(max_examples=15)
+@given(seed=seeds)
+def test_the_derivatives_along_the_tangents_are_differences_on_the_manifold(name, seed):
+    rng = np.random.default_rng(seed)
+    problem = PROBLEMS[name]
+    data, model = rng.uniform(-0.5, 0.5, (problem.channels, 20)), random_model(name, rng)
+    residuals, jacobian = linearize(problem, data, model)
+    for direction in tangent(problem, model):
+        ahead, _ = linearize(problem, data, moved(problem, model, STEP * direction))
+        behind, _ = linearize(problem, data, moved(problem, model, -STEP * direction))
+        derivatives = np.einsum("cmn,m->cn", jacobian, direction)
+        # Near an epipole, or where H takes points far away, the differences are inaccurate.
+        regular = np.abs(ahead + behind - 2 * residuals) < 1e-8 * (1 + np.abs(derivatives))
+        assert regular.mean() > 0.5
+        assert derivatives[regular] == pytest.approx((ahead - behind)[regular] / (2 * STEP), rel=1e-4, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["homography", *EPIPOLAR])
+@settings(max_examples=15)
+@given(seed=seeds)
+def test_the_tangents_are_independent_and_stay_on_the_manifold_to_first_order(name, seed):
+    rng = np.random.default_rng(seed)
+    problem, model = PROBLEMS[name], random_model(name, rng)
+    basis = tangent(problem, model)
+    assert len(basis) == {"homography": 8, "fundamental": 7}.get(name, 5)
+    assert np.linalg.svd(basis)[1].min() > 0.1
+    assert moved(problem, model, np.zeros(9)) == pytest.approx(model, abs=1e-12)
+    direction = rng.normal(size=len(basis)) @ basis
+    direction *= 1e-4 / np.linalg.norm(direction)
+    assert np.linalg.norm(moved(problem, model, direction) - model - direction) < 1e-6
+    singular_values = np.linalg.svd(moved(problem, model, 1e3 * direction).reshape(3, 3))[1]
+    if name in EPIPOLAR:
+        assert singular_values[2] < 1e-9
+    if name in ("essential", "symmetric"):
+        assert singular_values[:2] == pytest.approx([1, 1], abs=1e-9)
+    else:
+        assert np.linalg.norm(singular_values) == pytest.approx(1)
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="a kernel's division by 0 gives inf, Python raises an error")
+@names
+def test_a_model_that_is_lost_has_no_projection(name):
+    problem = PROBLEMS[name]
+    if problem.project is not None:
+        for lost in (np.zeros(problem.model_size), np.full(problem.model_size, np.nan)):
+            assert not problem.manifold[2](lost, np.empty(problem.scratch_size))
+
+
+def residuals_and_derivatives(problem, point, model):
+    """Return the components of the residual of a point, and their derivatives by its coordinates."""
+    moves = STEP * np.hstack([np.zeros((point.size, 1)), np.eye(point.size), -np.eye(point.size)])
+    values = linearize(problem, np.ascontiguousarray(point[:, None] + moves), model)[0]
+    ahead, behind = values[:, 1 : 1 + point.size], values[:, 1 + point.size :]
+    return values[:, 0], (ahead - behind) / (2 * STEP)
+
+
+@names
+def test_the_codimension_is_the_rank_of_the_derivatives_by_the_point(name):
+    problem = PROBLEMS[name]
+    rng, ranks = np.random.default_rng(0), []
+    for _ in range(10):
+        model = random_model(name, rng)
+        point = rng.uniform(-0.5, 0.5, problem.channels)
+        for _ in range(30):  # to the nearest point that satisfies the model, by Newton's method
+            residual, derivatives = residuals_and_derivatives(problem, point, model)
+            point = point - np.linalg.lstsq(derivatives, residual, rcond=1e-4)[0]
+        residual, derivatives = residuals_and_derivatives(problem, point, model)
+        if np.abs(residual).max() < 1e-9:
+            ranks.append(np.linalg.matrix_rank(derivatives, tol=1e-4 * np.linalg.norm(derivatives)))
+    assert len(ranks) >= 3  # a random circle may have a negative radius
+    assert set(ranks) == {problem.codimension}
+
+
+@pytest.mark.parametrize("name", NORMALIZED)
+@settings(max_examples=15)
+@given(seed=seeds)
+def test_normalisation_changes_residuals_by_the_scale_only(name, seed):
+    rng = np.random.default_rng(seed)
+    problem = NORMALIZED[name]
+    data = rng.uniform(-0.5, 0.5, (problem.channels, 20)) * rng.uniform(0.5, 20)
+    data += rng.normal(size=(problem.channels, 1))
+    model = random_model(name, rng)
+    normalized, transform = data.copy(), np.zeros(1 + 2 * problem.channels)
+    problem.normalize(normalized, transform)
+    expected = problem.distances(normalized, model)
+    found = model.copy()
+    problem.denormalize(found, transform)
+    assert problem.distances(data, found) * transform[0] == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    # An initial model of the caller takes the way back.
+    back = normalize_model(problem, found, transform)
+    assert back is not None
+    assert problem.distances(normalized, back) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_the_scale_of_the_weights_has_no_effect_on_the_fit(name):
+    rng = np.random.default_rng(1)
+    problem = FITS[name]
+    data, weights = rng.uniform(-0.5, 0.5, (problem.channels, 12)), rng.uniform(0.5, 1.0, 12)
+    if problem.channels == 2:  # an ellipse
+        angles = np.linspace(0.0, 6.0, 12)
+        data = 0.01 * data + [np.cos(angles), 0.5 * np.sin(angles)]
+    fit = compile_fit(problem.fit)
+    models = []
+    for scale in (1.0, 1e-3):  # the smaller weights have a sum below 1
+        model = np.full(problem.model_size, np.nan)
+        assert fit(data, scale * weights, model, np.empty(problem.scratch_size))
+        models.append(model)
+    first, second = models
+    assert second * np.sign(first @ second) == pytest.approx(first, rel=1e-6, abs=1e-9)
