@@ -66,10 +66,10 @@ def _check_fields(problem: Any) -> None:
             names = " or ".join(map(repr, allowed))
             raise ValueError(f"{field} must be {names}, got {getattr(problem, field)!r}")
     _check_points(problem.points, problem.channels)
-    for row in CONTRACT.values():
-        function = getattr(problem, row.name)
-        if function is not None or row.required:
-            row.check(function)
+    for role in CONTRACT.values():
+        function = getattr(problem, role.name)
+        if function is not None or role.required:
+            role.check(function)
     if problem.repair_degenerate is not None and problem.is_degenerate is None:
         raise ValueError("repair_degenerate needs is_degenerate, which is None")
     if problem.normalize is not None and problem.denormalize is None:
@@ -262,10 +262,10 @@ class Problem:
 
     def compile_in_loop(self, *, degeneracy: bool) -> dict[str, Any]:
         """Return the compiled functions that the loop calls, with or without the detection of degenerate samples."""
-        functions = {row.name: getattr(self, row.name) or row.default for row in IN_LOOP}
+        functions = {role.name: getattr(self, role.name) or role.default for role in IN_LOOP}
         if not degeneracy:
             functions["is_degenerate"] = never_degenerate
-        return {row.name: self._compile(row, functions[row.name], self.precision) for row in IN_LOOP}
+        return {role.name: self._compile(role, functions[role.name], self.precision) for role in IN_LOOP}
 
     @functools.cached_property
     def degenerate(self) -> Any:
@@ -281,7 +281,7 @@ class Problem:
         """Return ``degenerate`` and ``repair``, or functions that find no sample degenerate if not ``repairs``."""
         if repairs:
             return self.degenerate, self.repair
-        return tuple(self._compile(row, row.default, self.precision) for row in DEGENERACY)
+        return tuple(self._compile(role, role.default, self.precision) for role in DEGENERACY)
 
     @functools.cached_property
     def compiled_score_in_front(self) -> Any:
@@ -295,7 +295,7 @@ class Problem:
     @functools.cached_property
     def manifold(self) -> tuple[Any, ...]:
         """The compiled ``linearize``, ``tangent`` and ``project``; the problem must define ``linearize``."""
-        return tuple(self._compile(row, getattr(self, row.name) or row.default, "float64") for row in MANIFOLD)
+        return tuple(self._compile(role, getattr(self, role.name) or role.default, "float64") for role in MANIFOLD)
 
     @functools.cached_property
     def float64_residuals(self) -> Any:
@@ -316,21 +316,23 @@ class Problem:
         assert signature is not None
         return _FLOAT64.pack((self.float64_residuals,), [types.FunctionType(signature(float64))])
 
-    def _compile(self, row: Function, function: Any, precision: str) -> Any:
+    def _compile(self, role: Function, function: Any, precision: str) -> Any:
         """Compile one of the functions; error messages name it."""
         if config.DISABLE_JIT:
             return getattr(function, "py_func", function)
-        assert row.signature is not None
-        signature = row.signature(REALS[precision])
+        assert role.signature is not None
+        signature = role.signature(REALS[precision])
         try:
-            kernel = compile_kernel(function, signature, fast=row.fast, inner=row.in_loop and not row.fast, lean=True)
+            kernel = compile_kernel(
+                function, signature, fast=role.fast, inner=role.in_loop and not role.fast, lean=True
+            )
         except errors.NumbaError as error:
             plain = "Cannot determine Numba type of <class 'function'>" in str(error)
             hint = ": it calls a function that is not decorated with bansac.compiled.jit.kernel" if plain else ""
-            message = f"problem {self.name!r}: {row.name} does not compile for {signature}{hint}:\n{error}"
+            message = f"problem {self.name!r}: {role.name} does not compile for {signature}{hint}:\n{error}"
             raise TypeError(message) from error
         if kernel.nopython_signatures[0].return_type != signature.return_type:
-            raise TypeError(f"problem {self.name!r}: {row.name} always raises an error, where it returns {signature}")
+            raise TypeError(f"problem {self.name!r}: {role.name} always raises an error, where it returns {signature}")
         return kernel
 
     def check_on(self, data: Floats) -> None:

@@ -80,9 +80,9 @@ def _tangent(model: Floats, basis: Floats, f1: float) -> None:
     _divide(model, f1, f2, last)
     _span(last, basis)
     for r in range(5):
-        row = basis[r]
-        _divide(row, 1.0 / f1, 1.0 / f2, row)
-        row[9] = 0.0
+        direction = basis[r]
+        _divide(direction, 1.0 / f1, 1.0 / f2, direction)
+        direction[9] = 0.0
     for i in range(9):
         last[i] = 0.0
     for k in range(3):
