@@ -35,11 +35,13 @@ LOCAL_OPTIMIZATIONS = ("inner", "iterative", "inner+iterative", "lm")
 
 
 def _check_size(field: str, value: Any, smallest: int) -> None:
+    """Raise a ValueError if a value is no integer of at least ``smallest``."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < smallest:
         raise ValueError(f"{field} must be an integer >= {smallest}, got {value!r}")
 
 
 def _check_fields(problem: Any) -> None:
+    """Raise a ValueError or TypeError that names the first wrong field of a problem."""
     if not isinstance(problem.name, str) or not problem.name:
         raise ValueError(f"name must be a string that is not empty, got {problem.name!r}")
     for field in ("channels", "sample_size", "max_models", "residual_size", "codimension", "default_max_iterations"):
@@ -81,6 +83,7 @@ def _check_fields(problem: Any) -> None:
 
 
 def _check_points(points: Any, channels: int) -> None:
+    """Raise a ValueError if the points are not tuples that contain every channel once."""
     tuples = isinstance(points, tuple) and all(isinstance(point, tuple) for point in points)
     listed: list[Any] = [channel for point in points for channel in point] if tuples else [None]
     if listed and (None in listed or sorted(listed) != list(range(channels))):
@@ -289,6 +292,7 @@ class Problem:
         return self._compile_optional("score_in_front")
 
     def _compile_optional(self, name: str) -> Any:
+        """Return a compiled function; None if the problem does not define it."""
         function = getattr(self, name)
         return None if function is None else self._compile(CONTRACT[name], function, self.precision)
 

@@ -93,6 +93,7 @@ def _tangent(model: Floats, basis: Floats, f1: float) -> None:
 
 @inner_kernel
 def _project(model: Floats, scratch: Floats, f1: float) -> bool:
+    """Replace F by the nearest one of an essential matrix; False if the focal length is extreme."""
     f2, e = model[9], scratch[_E : _E + 9]
     if not SHORTEST < f2 < LONGEST:
         return False
