@@ -84,11 +84,6 @@ def test_points_on_a_plane_give_no_map():
     assert fit_all(np.ones((6, 5)), np.ones(5)) is None
 
 
-def test_defaults():
-    assert (AFFINE_3D.default_threshold, AFFINE_3D.default_max_iterations, AFFINE_3D.unit) == (None, 50_000, "data")
-    assert (TRANSLATION_2D.default_threshold, TRANSLATION_3D.default_threshold) == (2.0, None)
-
-
 def test_known_residuals():
     out, data = np.empty(2), np.array([[0.0, 1], [0, 1], [0, 1], [1, 2], [2, 3], [2, 4]])
     AFFINE_3D.float64_residuals(data, np.array([2.0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 4, 0]), 0, 2, out)
