@@ -226,6 +226,8 @@ def test_bad_cameras_raise_and_are_named(camera, found):
         bansac.estimate_essential(GOOD, GOOD, camera)
     with pytest.raises(ValueError, match=rf"K2.*{found}"):
         bansac.estimate_relative_pose(GOOD, GOOD, K, camera)
+    with pytest.raises(ValueError, match=rf"K.*{found}"):
+        bansac.estimate_absolute_pose(SPACE, GOOD, camera)
     with pytest.raises(ValueError, match="K1 must be given"):
         bansac.estimate_essential(GOOD, GOOD, K2=K)
 

@@ -25,6 +25,7 @@ from bansac.geometry import (
     recover_pose,
     rotation_matrix,
 )
+from tests.reference import epipolar as reference
 
 seeds = st.integers(0, 2**32 - 1)
 
@@ -78,20 +79,50 @@ def test_rotation_turns_about_its_axis_by_its_length(seed):
 
 
 @given(seeds)
-def test_essential_matrix_of_a_pose_gives_the_pose_back(seed):
+def test_decomposition_gives_back_the_motion(seed):
     rng = np.random.default_rng(seed)
-    R, t = rotation_matrix(rng.uniform(-0.3, 0.3, 3) + 0.01), rng.normal(size=3)
-    t /= np.linalg.norm(t)
-    E = essential_from_pose(R, t)
-    X = np.column_stack([rng.uniform(-1, 1, (20, 2)), rng.uniform(4, 8, 20)])
-    Y = X @ R.T + t
-    assert np.abs(np.einsum("ni,ij,nj->n", Y, E, X)).max() < 1e-12
-    R1, R2, _ = decompose_essential(E)
+    _, R, t = reference.random_scene(rng, 1)
+    E = reference.cross_matrix(t) @ R
+    R1, R2, direction = decompose_essential(rng.choice([-2.0, 0.5]) * E)
     assert min(np.abs(R1 - R).max(), np.abs(R2 - R).max()) < 1e-9
-    found_R, found_t, in_front = recover_pose(E, X[:, :2] / X[:, 2:], Y[:, :2] / Y[:, 2:])
-    assert in_front == 20
-    np.testing.assert_allclose(found_R, R, atol=1e-9)
-    np.testing.assert_allclose(found_t, t, atol=1e-9)
+    assert abs(direction @ t) == pytest.approx(1)
+    for rotation in (R1, R2):
+        assert np.linalg.det(rotation) == pytest.approx(1)
+        assert reference.distance_up_to_scale(reference.cross_matrix(direction) @ rotation, E) < 1e-9
+
+
+@given(seeds)
+def test_pose_with_all_points_in_front_is_chosen(seed):
+    rng = np.random.default_rng(seed)
+    data, R, t = reference.random_scene(rng, 30)
+    inliers = np.ones(30, np.bool_)
+    inliers[:12] = False
+    data[:, :12] = rng.uniform(-1, 1, (4, 12))
+    E = essential_from_pose(R, t)
+    assert pytest.approx(reference.cross_matrix(t) @ R) == E
+    found_R, found_t, in_front = recover_pose(E, data[:2].T, data[2:].T, inliers)
+    assert in_front == 18
+    assert found_R == pytest.approx(R, abs=1e-9)
+    assert found_t == pytest.approx(t, abs=1e-9)
+
+
+@pytest.mark.parametrize("bad", [np.eye(2), np.full((3, 3), np.nan)])
+def test_decomposition_refuses_what_is_no_matrix(bad):
+    with pytest.raises(ValueError, match="E must be a finite 3 x 3 matrix"):
+        decompose_essential(bad)
+
+
+@pytest.mark.parametrize(
+    ("x1", "x2", "inliers", "message"),
+    [
+        (np.zeros((4, 3)), np.zeros((4, 2)), None, r"x1 must have shape \(N, 2\), got \(4, 3\)"),
+        (np.zeros((4, 2)), np.zeros((5, 2)), None, r"x2 must have the shape of x1, \(4, 2\), got \(5, 2\)"),
+        (np.zeros((4, 2)), np.zeros((4, 2)), [True], r"inliers must have shape \(4,\), got \(1,\)"),
+    ],
+)
+def test_pose_names_the_bad_argument(x1, x2, inliers, message):
+    with pytest.raises(ValueError, match=message):
+        recover_pose(np.diag([1.0, 1.0, 0.0]), x1, x2, inliers)
 
 
 def test_geometry_and_data_sets_load_without_numba():

@@ -124,12 +124,6 @@ def test_points_on_a_line_determine_a_similarity_only():
     assert not bansac.estimate_affine(x, 2 * x).success
 
 
-@both
-def test_the_defaults_are_those_of_a_homography(name):
-    problem = PROBLEMS[name][0]
-    assert (problem.default_threshold, problem.default_max_iterations, problem.unit) == (2.0, 50_000, "pixels")
-
-
 def test_known_residuals():
     out = np.empty(2)
     data = np.array([[0.0, 1], [0, 1], [3, 2], [4, 3]])

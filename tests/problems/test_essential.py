@@ -58,11 +58,3 @@ def test_fit_declines_fewer_than_eight_matches_and_leaves_the_model():
     weights, model = np.where(np.arange(20) < 7, 1.0, 0.0), np.full(9, 7.0)
     assert not fit(data, weights, model, np.empty(ESSENTIAL.scratch_size))
     assert (model == 7).all()
-
-
-def test_defaults():
-    assert (ESSENTIAL.default_threshold, ESSENTIAL.default_max_iterations, ESSENTIAL.unit) == (
-        5e-4,
-        50_000,
-        "normalised",
-    )

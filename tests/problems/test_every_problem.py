@@ -238,3 +238,21 @@ def test_the_scale_of_the_weights_has_no_effect_on_the_fit(name):
         models.append(model)
     first, second = models
     assert second * np.sign(first @ second) == pytest.approx(first, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("problem", "threshold", "max_iterations", "unit"),
+    [
+        (HOMOGRAPHY, 2.0, 50_000, "pixels"),
+        (AFFINE, 2.0, 50_000, "pixels"),
+        (SIMILARITY, 2.0, 50_000, "pixels"),
+        (TRANSLATION_2D, 2.0, 3000, "pixels"),
+        (TRANSLATION_3D, None, 3000, "data"),
+        (FUNDAMENTAL, 0.5, 50_000, "pixels"),
+        (ESSENTIAL, 5e-4, 50_000, "normalised"),
+        (AFFINE_3D, None, 50_000, "data"),
+    ],
+)
+def test_defaults(problem, threshold, max_iterations, unit):
+    found = (problem.default_threshold, problem.default_max_iterations, problem.unit)
+    assert found == (threshold, max_iterations, unit)

@@ -25,24 +25,6 @@ def solve_seven(data):
     return models[:count].reshape(count, 3, 3)
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-9), (np.float32, 1e-3)])
-@given(seed=seeds)
-def test_residuals_are_squared_sampson_distances(dtype, tolerance, seed):
-    rng = np.random.default_rng(seed)
-    data, F = rng.uniform(-1, 1, (4, 37)), rng.normal(size=(3, 3))
-    out = np.empty(30, dtype)
-    residuals(data.astype(dtype), F.ravel().astype(dtype), 5, 35, out)
-    expected = reference.sampson(data, F)[5:35]
-    assert np.sqrt(out) == pytest.approx(np.sqrt(expected), rel=tolerance, abs=tolerance)
-
-
-def test_a_point_on_both_epipoles_is_no_inlier():
-    F = np.array([[0, -1.0, 0], [1, 0, 0], [0, 0, 0]])  # pure forward motion, epipoles at the origin
-    out = np.empty(1)
-    residuals(np.zeros((4, 1)), F.ravel(), 0, 1, out)
-    assert not out[0] <= 1e300
-
-
 @given(seeds)
 def test_the_oriented_constraint_agrees_with_its_definition(seed):
     rng = np.random.default_rng(seed)
@@ -80,15 +62,3 @@ def test_normalised_coordinates_and_back_at_map_coordinates():
     E = K.T @ model.reshape(3, 3) @ K
     assert reference.distance_up_to_scale(E, reference.cross_matrix(t) @ R) < 1e-3
     assert reference.sampson(pixels, model.reshape(3, 3)).max() < 1e-6
-
-
-def test_normalise_survives_coincident_points():
-    data, transform = np.full((4, 10), 3.0), np.empty(9)
-    FUNDAMENTAL.normalize(data, transform)
-    assert transform[0] == 1
-    assert (data == 0).all()
-
-
-def test_defaults():
-    found = (FUNDAMENTAL.default_threshold, FUNDAMENTAL.default_max_iterations, FUNDAMENTAL.unit)
-    assert found == (0.5, 50_000, "pixels")

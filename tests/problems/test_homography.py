@@ -85,7 +85,3 @@ def test_normalised_and_back_gives_the_same_homography(offset):
     # Distances change by the factor transform[0].
     distances = np.sqrt(reference.transfer_error(moved.reshape(3, 3), x1 + offset, x2 - offset))
     np.testing.assert_allclose(np.sqrt(normalised_errors), transform[0] * distances, rtol=1e-3, atol=1e-6)
-
-
-def test_defaults():
-    assert (HOMOGRAPHY.default_threshold, HOMOGRAPHY.default_max_iterations, HOMOGRAPHY.unit) == (2.0, 50_000, "pixels")

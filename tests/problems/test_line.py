@@ -121,10 +121,3 @@ def test_normalised_and_back_gives_the_same_line(offset):
     distances = reference.line_distances(models[0], points + offset)
     np.testing.assert_allclose(distances, reference.line_distances(wanted, points), atol=1e-7)
     np.testing.assert_allclose(np.sqrt(normalised), distances * transform[0], atol=1e-7)
-
-
-def test_points_that_all_coincide_keep_their_scale():
-    data, transform = np.full((2, 4), 3.0), np.empty(5)
-    line.normalize(data, transform)
-    assert (data == 0.0).all()
-    assert transform[0] == 1.0

@@ -87,6 +87,8 @@ def check_name(argument: str, value: Any, names: Collection[str], *, optional: b
 
 
 def _one_of(names: Collection[str], instances: Any, optional: bool) -> Check:
+    """Return a check for one of the names, or an instance of the types."""
+
     def check(name: str, value: Any) -> Any:
         if not isinstance(value, instances):
             check_name(name, value, names, optional=optional)

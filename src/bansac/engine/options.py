@@ -287,6 +287,7 @@ class Options:
         self._check_network()
 
     def _check_iterations(self) -> None:
+        """Raise a ValueError if the smallest number of iterations exceeds a largest one."""
         if self.max_iterations is not None and self.min_iterations > self.max_iterations:
             raise ValueError(
                 f"min_iterations must be at most max_iterations ({self.max_iterations}), got {self.min_iterations}"
@@ -377,6 +378,7 @@ class Options:
         return names
 
     def _check_stopping(self) -> None:
+        """Raise a ValueError for unknown criteria, too many, or those that the other options exclude."""
         is_default = isinstance(self.stopping, str) and self.stopping == "default"
         for name in () if is_default else _names(self.stopping):
             if not isinstance(name, Stop):

@@ -130,19 +130,18 @@ class Camera:
         if matrix[0, 1] != 0:
             raise ValueError(f"K must have no skew, got {matrix[0, 1]:g}")
         pinhole = (matrix[0, 0], matrix[1, 1], matrix[0, 2], matrix[1, 2])
-        given = np.zeros(0) if distortion is None else as_floats("distortion", distortion).ravel()
-        if given.size not in ((0, 4) if fisheye else (0, 4, 5, 8, 12, 14)) or not np.isfinite(given).all():
+        k = np.zeros(0) if distortion is None else as_floats("distortion", distortion).ravel()
+        if k.size not in ((0, 4) if fisheye else (0, 4, 5, 8, 12, 14)) or not np.isfinite(k).all():
             sizes = "4" if fisheye else "4, 5, 8, 12 or 14"
-            raise ValueError(f"distortion must be {sizes} finite numbers, got {given.tolist()}")
-        if given[8:].any():
-            raise ValueError(
-                f"distortion must have no thin prism or tilt: undistort the points first, got {given[8:].tolist()}"
-            )
+            raise ValueError(f"distortion must be {sizes} finite numbers, got {k.tolist()}")
+        if k[8:].any():
+            message = "distortion must have no thin prism or tilt: undistort the points first"
+            raise ValueError(f"{message}, got {k[8:].tolist()}")
         if fisheye:
-            return cls(_FISHEYE, (*pinhole, *np.resize(given, 4)))
-        size = 8 if given[4:].any() else 4 if given.any() else 0
+            return cls(_FISHEYE, (*pinhole, *np.resize(k, 4)))
+        size = 8 if k[4:].any() else 4 if k.any() else 0
         name = {0: "PINHOLE", 4: "OPENCV", 8: "FULL_OPENCV"}[size]
-        return cls(name, (*pinhole, *np.pad(given, (0, 8))[:size]))
+        return cls(name, (*pinhole, *np.pad(k, (0, 8))[:size]))
 
     @classmethod
     def from_pycolmap(cls, camera: Any) -> Self:
@@ -278,8 +277,8 @@ class Camera:
     @property
     def _coefficients(self) -> _Array:
         """The distortion coefficients, padded with zeros to eight."""
-        given = self.params[_MODELS[self.model][0] + 2 :]
-        return np.pad(np.array(given), (0, 8 - len(given)))
+        coefficients = np.array(self.params[_MODELS[self.model][0] + 2 :])
+        return np.pad(coefficients, (0, 8 - coefficients.size))
 
     def _distort(self, x: _Array, y: _Array) -> tuple[_Array, ...]:
         """Return distorted coordinates x' and y', and the derivatives dx'/dx, dx'/dy = dy'/dx, dy'/dy."""

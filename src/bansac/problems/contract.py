@@ -46,9 +46,9 @@ def never_repaired(
 
 def span_everything(model: Floats, basis: Floats) -> None:
     """Write the standard basis, so that every parameter of the model is free."""
-    for row in range(basis.shape[0]):
+    for k in range(basis.shape[0]):
         for i in range(basis.shape[1]):
-            basis[row, i] = 1.0 if i == row else 0.0
+            basis[k, i] = 1.0 if i == k else 0.0
 
 
 def keep(model: Floats, scratch: Floats) -> bool:
@@ -61,7 +61,7 @@ _VECTOR, _MATRIX, _INDICES = float64[::1], float64[:, ::1], int64[::1]
 
 
 class Function(NamedTuple):
-    """One row of the contract: a function of a problem."""
+    """The role of a function of a problem."""
 
     name: str
     parameters: tuple[str, ...]
@@ -93,7 +93,7 @@ class Function(NamedTuple):
             raise TypeError(f"{self.name} must be a function {self}, got {got}")
 
 
-_ROWS = (
+_ROLES = (
     Function("solve", ("data", "sample", "models", "scratch"), lambda real: int64(_MATRIX, _INDICES, _MATRIX, _VECTOR)),
     Function(
         "residuals",
@@ -142,7 +142,7 @@ _ROWS = (
     Function("canonical", ("model",)),
     Function("significance_form", ("data", "model")),
 )
-CONTRACT = {row.name: row for row in _ROWS}
-IN_LOOP = tuple(row for row in _ROWS if row.signature is not None and row.in_loop)
+CONTRACT = {role.name: role for role in _ROLES}
+IN_LOOP = tuple(role for role in _ROLES if role.signature is not None and role.in_loop)
 DEGENERACY = tuple(CONTRACT[name] for name in ("is_degenerate", "repair_degenerate"))
 MANIFOLD = tuple(CONTRACT[name] for name in ("linearize", "tangent", "project"))

@@ -46,10 +46,10 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
 @inner_kernel
 def _add(x: float, y: float, weight: float, normal: Floats) -> None:
     """Add the equation of one point to the lower triangle of the normal matrix."""
-    row = (x * x, x * y, y * y, x, y, 1.0)
+    monomials = (x * x, x * y, y * y, x, y, 1.0)
     for i in range(6):
         for j in range(i + 1):
-            normal[6 * i + j] += weight * row[i] * row[j]
+            normal[6 * i + j] += weight * monomials[i] * monomials[j]
 
 
 @inner_kernel

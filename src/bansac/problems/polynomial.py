@@ -187,6 +187,7 @@ def polynomial(degree: object) -> Problem:
 
 @functools.cache
 def _problem(degree: int) -> Problem:
+    """Return the problem of a valid degree."""
     return Problem(
         name=f"polynomial of degree {degree}",
         channels=2,

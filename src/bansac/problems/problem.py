@@ -35,11 +35,13 @@ LOCAL_OPTIMIZATIONS = ("inner", "iterative", "inner+iterative", "lm")
 
 
 def _check_size(field: str, value: Any, smallest: int) -> None:
+    """Raise a ValueError if a value is no integer of at least ``smallest``."""
     if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < smallest:
         raise ValueError(f"{field} must be an integer >= {smallest}, got {value!r}")
 
 
 def _check_fields(problem: Any) -> None:
+    """Raise a ValueError or TypeError that names the first wrong field of a problem."""
     if not isinstance(problem.name, str) or not problem.name:
         raise ValueError(f"name must be a string that is not empty, got {problem.name!r}")
     for field in ("channels", "sample_size", "max_models", "residual_size", "codimension", "default_max_iterations"):
@@ -66,10 +68,10 @@ def _check_fields(problem: Any) -> None:
             names = " or ".join(map(repr, allowed))
             raise ValueError(f"{field} must be {names}, got {getattr(problem, field)!r}")
     _check_points(problem.points, problem.channels)
-    for row in CONTRACT.values():
-        function = getattr(problem, row.name)
-        if function is not None or row.required:
-            row.check(function)
+    for role in CONTRACT.values():
+        function = getattr(problem, role.name)
+        if function is not None or role.required:
+            role.check(function)
     if problem.repair_degenerate is not None and problem.is_degenerate is None:
         raise ValueError("repair_degenerate needs is_degenerate, which is None")
     if problem.normalize is not None and problem.denormalize is None:
@@ -81,6 +83,7 @@ def _check_fields(problem: Any) -> None:
 
 
 def _check_points(points: Any, channels: int) -> None:
+    """Raise a ValueError if the points are not tuples that contain every channel once."""
     tuples = isinstance(points, tuple) and all(isinstance(point, tuple) for point in points)
     listed: list[Any] = [channel for point in points for channel in point] if tuples else [None]
     if listed and (None in listed or sorted(listed) != list(range(channels))):
@@ -262,10 +265,10 @@ class Problem:
 
     def compile_in_loop(self, *, degeneracy: bool) -> dict[str, Any]:
         """Return the compiled functions that the loop calls, with or without the detection of degenerate samples."""
-        functions = {row.name: getattr(self, row.name) or row.default for row in IN_LOOP}
+        functions = {role.name: getattr(self, role.name) or role.default for role in IN_LOOP}
         if not degeneracy:
             functions["is_degenerate"] = never_degenerate
-        return {row.name: self._compile(row, functions[row.name], self.precision) for row in IN_LOOP}
+        return {role.name: self._compile(role, functions[role.name], self.precision) for role in IN_LOOP}
 
     @functools.cached_property
     def degenerate(self) -> Any:
@@ -281,7 +284,7 @@ class Problem:
         """Return ``degenerate`` and ``repair``, or functions that find no sample degenerate if not ``repairs``."""
         if repairs:
             return self.degenerate, self.repair
-        return tuple(self._compile(row, row.default, self.precision) for row in DEGENERACY)
+        return tuple(self._compile(role, role.default, self.precision) for role in DEGENERACY)
 
     @functools.cached_property
     def compiled_score_in_front(self) -> Any:
@@ -289,13 +292,14 @@ class Problem:
         return self._compile_optional("score_in_front")
 
     def _compile_optional(self, name: str) -> Any:
+        """Return a compiled function; None if the problem does not define it."""
         function = getattr(self, name)
         return None if function is None else self._compile(CONTRACT[name], function, self.precision)
 
     @functools.cached_property
     def manifold(self) -> tuple[Any, ...]:
         """The compiled ``linearize``, ``tangent`` and ``project``; the problem must define ``linearize``."""
-        return tuple(self._compile(row, getattr(self, row.name) or row.default, "float64") for row in MANIFOLD)
+        return tuple(self._compile(role, getattr(self, role.name) or role.default, "float64") for role in MANIFOLD)
 
     @functools.cached_property
     def float64_residuals(self) -> Any:
@@ -316,21 +320,23 @@ class Problem:
         assert signature is not None
         return _FLOAT64.pack((self.float64_residuals,), [types.FunctionType(signature(float64))])
 
-    def _compile(self, row: Function, function: Any, precision: str) -> Any:
+    def _compile(self, role: Function, function: Any, precision: str) -> Any:
         """Compile one of the functions; error messages name it."""
         if config.DISABLE_JIT:
             return getattr(function, "py_func", function)
-        assert row.signature is not None
-        signature = row.signature(REALS[precision])
+        assert role.signature is not None
+        signature = role.signature(REALS[precision])
         try:
-            kernel = compile_kernel(function, signature, fast=row.fast, inner=row.in_loop and not row.fast, lean=True)
+            kernel = compile_kernel(
+                function, signature, fast=role.fast, inner=role.in_loop and not role.fast, lean=True
+            )
         except errors.NumbaError as error:
             plain = "Cannot determine Numba type of <class 'function'>" in str(error)
             hint = ": it calls a function that is not decorated with bansac.compiled.jit.kernel" if plain else ""
-            message = f"problem {self.name!r}: {row.name} does not compile for {signature}{hint}:\n{error}"
+            message = f"problem {self.name!r}: {role.name} does not compile for {signature}{hint}:\n{error}"
             raise TypeError(message) from error
         if kernel.nopython_signatures[0].return_type != signature.return_type:
-            raise TypeError(f"problem {self.name!r}: {row.name} always raises an error, where it returns {signature}")
+            raise TypeError(f"problem {self.name!r}: {role.name} always raises an error, where it returns {signature}")
         return kernel
 
     def check_on(self, data: Floats) -> None:

@@ -80,9 +80,9 @@ def _tangent(model: Floats, basis: Floats, f1: float) -> None:
     _divide(model, f1, f2, last)
     _span(last, basis)
     for r in range(5):
-        row = basis[r]
-        _divide(row, 1.0 / f1, 1.0 / f2, row)
-        row[9] = 0.0
+        direction = basis[r]
+        _divide(direction, 1.0 / f1, 1.0 / f2, direction)
+        direction[9] = 0.0
     for i in range(9):
         last[i] = 0.0
     for k in range(3):
@@ -93,6 +93,7 @@ def _tangent(model: Floats, basis: Floats, f1: float) -> None:
 
 @inner_kernel
 def _project(model: Floats, scratch: Floats, f1: float) -> bool:
+    """Replace F by the nearest one of an essential matrix; False if the focal length is extreme."""
     f2, e = model[9], scratch[_E : _E + 9]
     if not SHORTEST < f2 < LONGEST:
         return False

@@ -94,6 +94,7 @@ class _Trial:
         self._call("canonical", model=model)
 
     def _try_residuals(self, model: Floats) -> None:
+        """Call ``residuals`` on all points and on the last third."""
         n = self._points.shape[1]
         rounded = _padded(model.shape, self._problem.precision)
         rounded[:] = model
@@ -105,6 +106,7 @@ class _Trial:
                 self._refuse("residuals", f"leaves out[{first}] unwritten for start={start}, stop={stop}")
 
     def _try_manifold(self, start: Floats, scratch: Floats) -> None:
+        """Call the functions of the refinement, and check that they fill their arrays."""
         problem, n = self._problem, self._data.shape[1]
         model = _padded(start.shape)
         model[:] = start
@@ -124,6 +126,7 @@ class _Trial:
                 self._refuse(name, f"leaves row {row} of {key} unwritten (shape: {array.shape})")
 
     def _try_repair(self, sample: Ints, model: Floats) -> None:
+        """Call the functions for degenerate samples."""
         scratch = _padded((repair_scratch(self._data.shape[1]),))
         threshold = 1e-2
         arguments = {"data": self._data, "sample": sample, "model": model, "squared_threshold": threshold}
@@ -151,6 +154,7 @@ class _Trial:
         return True, value
 
     def _refuse(self, name: str, reason: str, cause: Exception | None = None) -> None:
+        """Raise the ValueError for a function."""
         raise ValueError(f"problem {self._problem.name!r}: {name} {reason}") from cause
 
 
@@ -161,6 +165,7 @@ def _padded(shape: tuple[int, ...], dtype: str = "float64") -> Reals:
 
 
 def _margins_untouched(array: Reals) -> bool:
+    """Return whether nothing was written outside an array of ``_padded``."""
     buffer = array.base
     if buffer is None:  # not made by _padded
         return True
@@ -190,4 +195,5 @@ def _place(error: Exception) -> str:
 
 
 def _shapes(arrays: dict[str, Reals]) -> str:
+    """Return the shapes of the arguments, for messages."""
     return " (shapes: " + ", ".join(f"{name} {array.shape}" for name, array in arrays.items()) + ")"

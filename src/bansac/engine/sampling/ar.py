@@ -77,6 +77,7 @@ def _posterior_mean(prior: Any, draws: Any) -> Any:
 
 @inlined
 def _perturbation(rng: Words) -> float:
+    """Return a uniform random number in [-PERTURBATION, PERTURBATION]."""
     return PERTURBATION * (2.0 * (np.float64(next_uint64(rng) >> _U11) * _TO_UNIT) - 1.0)
 
 

@@ -44,6 +44,7 @@ def activation(code: int, p: float) -> float:
 
 @inner_kernel
 def _weight(odds: np.float32 | float, code: int, floor: float) -> float:
+    """Return the sampling weight of a point, at least the floor."""
     ratio = np.float64(odds)
     weight = activation(code, ratio / (1.0 + ratio))
     return weight if weight > floor else floor

@@ -20,15 +20,15 @@ _EXACT = 1e-13
 
 
 @inlined
-def _test_exponent(epsilon: float, row: Floats) -> float:
+def _test_exponent(epsilon: float, test: Floats) -> float:
     """Return the root h > 0 of eps (delta_i / eps_i)^h + (1 - eps) ((1 - delta_i) / (1 - eps_i))^h = 1.
 
-    ``A_i^-h`` is the probability that test i (``row``) rejects a model with inlier ratio ``epsilon`` (Chum and Matas,
+    ``A_i^-h`` is the probability that test i (``test``) rejects a model with inlier ratio ``epsilon`` (Chum and Matas,
     2008, eq. 17). If the test expects more inliers than the model has, there is no positive root. Then a good model is
     always rejected, and the exponent is 0.
     """
-    log_inlier = math.log(row[1] / row[0])
-    log_outlier = math.log((1 - row[1]) / (1 - row[0]))
+    log_inlier = math.log(test[1] / test[0])
+    log_outlier = math.log((1 - test[1]) / (1 - test[0]))
     if epsilon * log_inlier + (1 - epsilon) * log_outlier >= 0:
         return 0.0
     h, excess, slope = 0.5, -1.0, 0.0
@@ -73,10 +73,10 @@ def sprt_iterations(
     log_eta = 0.0
     passes = 1.0
     for i in range(history.shape[0]):
-        row = history[i]
-        passes = 1 - math.exp(-row[2] * _test_exponent(epsilon, row))
-        log_eta += row[3] * math.log1p(-good * passes)
-        tested += row[3]
+        test = history[i]
+        passes = 1 - math.exp(-test[2] * _test_exponent(epsilon, test))
+        log_eta += test[3] * math.log1p(-good * passes)
+        tested += test[3]
     log_eta += (iterations - tested) * math.log1p(-good)
     remaining = math.log1p(-confidence) - log_eta
     if remaining >= 0:
