@@ -118,7 +118,7 @@ def bench(session: nox.Session) -> None:
     environment = prepare(session)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        session.run("python", "-m", "tests.lab.evaluation.sets", str(work / "sets"), env=environment)
+        session.run("python", "-m", "tests.lab.pair_sets", str(work / "sets"), env=environment)
         for model, sets in (("E", "poses"), ("H", "homographies")):
             report = work / f"{model}.json"
             arguments = [str(work / "sets" / sets), "--model", model, "--methods", METHODS, "--out", str(report)]

@@ -32,12 +32,12 @@ from bansac.cli.arguments import given
 from bansac.cli.console import show_progress
 from bansac.engine.scoring.weights import density_weights, reliability_weights
 from bansac.estimate.presets import Options
-from bansac.lab.evaluation.bench import bench_rows
-from bansac.lab.evaluation.experiment import Row, Setup
 from bansac.lab.evaluation.method import Method
-from bansac.lab.evaluation.provenance import circumstances
-from bansac.lab.evaluation.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary
 from bansac.lab.evaluation.task import DEFAULTS, Kind, Protocol, Task
+from bansac.lab.measurement import Row, Setup
+from bansac.lab.measurements.folders import bench_rows
+from bansac.lab.provenance import circumstances
+from bansac.lab.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary
 from bansac.problems.estimators import MODELS
 from bansac.problems.problem import Problem
 

@@ -27,7 +27,7 @@ import numpy as np
 
 import bansac
 from bansac.geometry import normalize_points, rotation_matrix
-from bansac.lab.evaluation.provenance import circumstances
+from bansac.lab.provenance import circumstances
 
 WIDTH, HEIGHT, FOCAL = 1280, 960, 1000.0
 K = np.array([[FOCAL, 0, WIDTH / 2], [0, FOCAL, HEIGHT / 2], [0, 0, 1]])

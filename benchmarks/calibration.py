@@ -32,8 +32,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bansac
-from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.evaluation.task import DEFAULTS, Kind, squared_distances, usable_pairs
+from bansac.lab.provenance import circumstances
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.labelled import LabelledSet
 from bansac.matches import Matches

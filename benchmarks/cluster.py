@@ -32,8 +32,8 @@ from bansac.batch.result_files import WRITERS
 from bansac.batch.sources import ImagePair, Pair, Source, find_sources
 from bansac.executors import ItemFailure
 from bansac.executors.cluster import CHUNK_SECONDS, ClusterExecutor
-from bansac.lab.evaluation.experiment import Row
-from bansac.lab.evaluation.provenance import circumstances
+from bansac.lab.measurement import Row
+from bansac.lab.provenance import circumstances
 from bansac.lab.sets import find_sets
 from bansac.matches import Matches, load_demo
 from bansac.matches.image_matching import Features, detect_features, match_features

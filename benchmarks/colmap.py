@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from bansac.colmap import VerificationOptions, verify_database
 from bansac.colmap.database import import_pycolmap
-from bansac.lab.evaluation.provenance import circumstances
+from bansac.lab.provenance import circumstances
 from bansac.lab.sets import PairSet
 from bansac.matches import Matches
 from bansac.matches.hdf5 import Reader

@@ -30,9 +30,9 @@ import numpy as np
 import bansac
 from bansac.geometry import apply_transform, recover_pose
 from bansac.lab.evaluation.methods import METHODS
-from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.evaluation.task import DEFAULTS, judge, make_task, usable_pairs
 from bansac.lab.metrics import rotation_error, translation_error
+from bansac.lab.provenance import circumstances
 from bansac.lab.sets import PairSet
 from bansac.matches import Matches
 from bansac.synthetic import SceneMatches, epipolar_matches, planar_scene_matches, rotation_matches

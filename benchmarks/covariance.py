@@ -21,7 +21,7 @@ from scipy.stats import chi2
 
 import bansac
 from bansac.geometry import apply_homography, rotation_matrix
-from bansac.lab.evaluation.provenance import circumstances
+from bansac.lab.provenance import circumstances
 from bansac.problems.estimators import ESTIMATORS
 from bansac.synthetic import epipolar_matches, homography_matches
 

@@ -28,8 +28,8 @@ import numpy as np
 import bansac
 from bansac import Camera
 from bansac.geometry import rotation_matrix
-from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.metrics import auc, pose_error
+from bansac.lab.provenance import circumstances
 from bansac.lab.sets import find_sets
 
 WIDTH, HEIGHT = 1600, 1200

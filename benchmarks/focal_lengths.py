@@ -40,9 +40,9 @@ import numpy as np
 import bansac
 from bansac.compiled.jit import kernel
 from bansac.geometry import recover_pose, rotation_matrix
-from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.metrics.averages import auc
 from bansac.lab.metrics.errors import pose_error
+from bansac.lab.provenance import circumstances
 from bansac.solvers import p4pf, shared_focal_6pt
 from bansac.solvers.shared_focal_6pt import MAX_MODELS, SCRATCH
 from bansac.synthetic import epipolar_matches

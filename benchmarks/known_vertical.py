@@ -22,8 +22,8 @@ import numpy as np
 import bansac
 from bansac.compiled.jit import kernel
 from bansac.geometry import essential_from_pose, normalize_points, rotation_matrix
-from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.metrics import auc, pose_error
+from bansac.lab.provenance import circumstances
 from bansac.solvers import essential_upright_3pt
 from bansac.synthetic import epipolar_matches
 

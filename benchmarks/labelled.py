@@ -28,8 +28,8 @@ from numpy.typing import NDArray
 
 from bansac.lab.evaluation.method import Method
 from bansac.lab.evaluation.methods import METHODS
-from bansac.lab.evaluation.provenance import circumstances
 from bansac.lab.evaluation.task import DEFAULTS, make_task, squared_distances
+from bansac.lab.provenance import circumstances
 from bansac.lab.sets.labelled import CheckPointSet, LabelledSet
 from bansac.matches import Matches
 

@@ -32,9 +32,9 @@ from numba import njit
 
 import bansac
 from bansac.lab.evaluation.methods import select_methods
-from bansac.lab.evaluation.provenance import circumstances
-from bansac.lab.evaluation.speed.memory import status_bytes
 from bansac.lab.evaluation.task import DEFAULTS, Kind, Task, best_first, make_task, usable_pairs
+from bansac.lab.measurements.speed.memory import status_bytes
+from bansac.lab.provenance import circumstances
 from bansac.lab.sets import find_sets
 
 EXCLUDED = ("middlebury_dino",)

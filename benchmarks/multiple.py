@@ -27,7 +27,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 import bansac
-from bansac.lab.evaluation.provenance import circumstances
+from bansac.lab.provenance import circumstances
 from bansac.problems.estimators import MODELS
 
 COUNTS = 1, 2, 3, 4, 6, 8

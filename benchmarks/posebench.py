@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from bansac.geometry.camera import Camera
-from bansac.lab.evaluation.hard.scenes import make_scene
+from bansac.lab.scenes import make_scene
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.posebench import Instance, write_instances
 from bansac.lab.sets.tutorial import MAX_RATIO

@@ -23,13 +23,13 @@ import pandas
 from numpy.typing import NDArray
 
 from bansac.cli.console import show_progress
-from bansac.lab.evaluation.bench import bench_rows
-from bansac.lab.evaluation.experiment import Setup
 from bansac.lab.evaluation.method import Method
 from bansac.lab.evaluation.methods import P_BANSAC
-from bansac.lab.evaluation.provenance import circumstances
-from bansac.lab.evaluation.summary import AUC_10, Summary
 from bansac.lab.evaluation.task import DEFAULTS, Kind, Task
+from bansac.lab.measurement import Setup
+from bansac.lab.measurements.folders import bench_rows
+from bansac.lab.provenance import circumstances
+from bansac.lab.summary import AUC_10, Summary
 
 SEEDS = 5
 WITHIN = 0.03

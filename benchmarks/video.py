@@ -30,7 +30,7 @@ import numpy as np
 
 import bansac
 from bansac.geometry import apply_homography, rotation_matrix
-from bansac.lab.evaluation.provenance import circumstances
+from bansac.lab.provenance import circumstances
 
 WIDTH, HEIGHT, FOCAL = 1280, 720, 1000.0
 K = np.array([[FOCAL, 0, WIDTH / 2], [0, FOCAL, HEIGHT / 2], [0, 0, 1]])

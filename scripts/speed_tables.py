@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import functools
 
-from bansac.lab.evaluation.render import to_markdown
-from bansac.lab.evaluation.speed.tables import TABLES as SPEED
+from bansac.lab.measurements.speed.tables import TABLES as SPEED
+from bansac.lab.render import to_markdown
 from bansac.lab.reports import bench, lines, report_path
 
 

@@ -27,7 +27,7 @@ import report
 
 from bansac.colmap import verify_database
 from bansac.colmap.database import import_pycolmap
-from bansac.lab.evaluation.provenance import circumstances
+from bansac.lab.provenance import circumstances
 
 IMAGES = 20
 

@@ -38,7 +38,7 @@ from colmap_kills import geometries, write_database
 
 import bansac
 from bansac.cli.compile_ahead import _data, call_estimator
-from bansac.lab.evaluation.provenance import circumstances
+from bansac.lab.provenance import circumstances
 from bansac.synthetic import homography_matches
 
 EXPERIMENT = "experiments run synthetic"

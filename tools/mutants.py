@@ -298,7 +298,7 @@ def main() -> None:
             document["counts"] = Counter(each["status"] for each in document["mutants"])
             report.write(arguments.json, document)
             print(*(mutant[key] for key in ("status", "file", "line", "before", "after")), flush=True)
-    from bansac.lab.evaluation.provenance import circumstances
+    from bansac.lab.provenance import circumstances
 
     report.write(arguments.json, document | circumstances())
 

@@ -19,7 +19,7 @@ from bansac.geometry import normalize_points
 from bansac.matches import HlocPairs
 from bansac.matches.match_files import read_matches
 from bansac.synthetic import homography_matches
-from tests.lab.evaluation.sets import write_homography_set, write_pose_set
+from tests.lab.pair_sets import write_homography_set, write_pose_set
 from tests.processes import kill_in_progress
 
 

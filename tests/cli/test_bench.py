@@ -11,7 +11,7 @@ import pytest
 
 from bansac.cli import bench as bench_module
 from bansac.lab.evaluation.methods import PRESET_METHODS
-from tests.lab.evaluation.sets import write_homography_set, write_pose_set
+from tests.lab.pair_sets import write_homography_set, write_pose_set
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from rich.console import Console
 
 import bansac as library
 from bansac.cli import data as data_module
-from tests.lab.evaluation.sets import write_homography_set, write_pose_set
+from tests.lab.pair_sets import write_homography_set, write_pose_set
 from tests.lab.sets.archives import ArchiveServer, homography_archive, pose_archive, serve
 from tests.lab.sets.test_labelled import write_labelled_set
 from tests.processes import interruptible

@@ -21,7 +21,7 @@ from bansac.lab.metrics import corner_error, rotation_error, translation_error
 from bansac.problems.estimators import MODELS
 from bansac.problems.line import LINE
 from bansac.synthetic import circle_points, line_points
-from tests.lab.evaluation.sets import write_pose_set
+from tests.lab.pair_sets import write_pose_set
 
 
 def test_homography_of_a_csv_is_the_librarys(bansac: Any, matches_csv: Path, plane: Any) -> None:

@@ -18,7 +18,7 @@ import h5py
 import pytest
 
 from bansac.lab.experiments import EXPERIMENTS
-from tests.lab.evaluation.sets import write_homography_set, write_pose_set
+from tests.lab.pair_sets import write_homography_set, write_pose_set
 from tests.processes import interruptible
 
 

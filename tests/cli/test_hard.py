@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from bansac.lab.evaluation.hard import few_inliers, noise, planes
+from bansac.lab.measurements import few_inliers, noise, planes
 
 
 @pytest.fixture(autouse=True)

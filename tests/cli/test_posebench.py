@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tests.lab.evaluation.posebench.scenes import write_folder
+from tests.lab.posebench_files import write_folder
 
 
 def test_report_of_every_problem(bansac: Any, tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from bansac.batch import run as batch
 from bansac.matches import load_demo
 from bansac.synthetic import homography_matches
 from tests.clusters import worker_processes
-from tests.lab.evaluation import toy
-from tests.lab.evaluation.sets import write_homography_set
+from tests.lab import toy
+from tests.lab.pair_sets import write_homography_set
 
 pytestmark = pytest.mark.slow
 

@@ -14,14 +14,14 @@ import pytest
 
 from bansac.executors import EXECUTORS, ItemFailure, find_executor
 from bansac.executors.processes import ATTEMPTS
-from bansac.lab.evaluation.experiment import Experiment, Setup
-from tests.lab.evaluation import toy
+from bansac.lab.measurement import Measurement, Setup
+from tests.lab import toy
 
 pytestmark = pytest.mark.slow
 
 
-def run(experiment: Experiment, workers: int = 2, executor: str = "processes", **extra: Any) -> dict[str, Any]:
-    setup = Setup(extra=extra)
+def run(experiment: Measurement, workers: int = 2, executor: str = "processes", **extra: Any) -> dict[str, Any]:
+    setup = Setup(**extra)
     work = functools.partial(experiment.run_unit, setup)
     return {unit.key: a for unit, a in find_executor(executor).run(work, experiment.units(setup), workers)}
 

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bansac.lab.evaluation.experiment import Setup
 from bansac.lab.experiments import EXPERIMENTS, find_experiment
+from bansac.lab.measurement import Setup
 from bansac.lab.reports import load
 from bansac.lab.reproduction import claims, runs
 from bansac.lab.reproduction.claim import CLAIMS, above, first, verdict

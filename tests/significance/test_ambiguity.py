@@ -7,7 +7,7 @@ import pytest
 
 import bansac
 from bansac.geometry import essential_from_pose
-from bansac.lab.evaluation.hard.planes import repeated_plane_matches
+from bansac.lab.measurements.planes import repeated_plane_matches
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.significance.ambiguity import count_other_support
 from bansac.synthetic import epipolar_matches, planar_scene_matches

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-Row = dict[str, str | int | float | bool | None]
-"""One estimation: its configuration, set, pair, repeat, errors, iterations, seconds and so on, by column."""
+Row = dict[str, Any]
+"""One estimation, by column: configuration, set, pair, repeat, errors, iterations, seconds, all plain values."""
 
 
 @dataclass(frozen=True)

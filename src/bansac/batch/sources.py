@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -89,16 +89,7 @@ def hloc_sources(pairs: HlocPairs) -> list[Source]:
     """Return the pairs of hloc files."""
     files = pairs.features.absolute(), pairs.matches.absolute()
     stamp = " ".join(map(_stamp, files))
-    return [Source(key, stamp, functools.partial(_read_hloc, *files, stamp, key)) for key in pairs.keys]
-
-
-def _read_hloc(features: Path, matches: Path, stamp: str, key: str) -> Pair:
-    return Pair(_open_hloc(features, matches, stamp).pair(key))
-
-
-@functools.lru_cache(maxsize=8)
-def _open_hloc(features: Path, matches: Path, stamp: str) -> HlocPairs:
-    return HlocPairs(features, matches)
+    return [Source(key, stamp, functools.partial(_read_key, HlocPairs, files, stamp, key)) for key in pairs.keys]
 
 
 def read_list(path: Path) -> list[str]:
@@ -129,19 +120,22 @@ def _read_file(file: Path, group: str | None) -> Pair:
 
 def _set_source(pair_set: PairFolder, key: str) -> Source:
     stamp = _stamp(pair_set.folder / "matches.h5")
-    read = functools.partial(_read_set, pair_set.folder.absolute(), stamp, key)
+    read = functools.partial(_read_key, PairFolder, (pair_set.folder.absolute(),), stamp, key)
     return Source(f"{pair_set.name}/{key}", stamp, read)
 
 
-def _read_set(folder: Path, stamp: str, key: str) -> Pair:
-    matches = _open_set(folder, stamp).pair(key)
-    return Pair(replace(matches, scores=None if matches.scores is None else np.clip(matches.scores, 0.0, 1.0)))
+_Set = Callable[..., HlocPairs | PairFolder]
+
+
+def _read_key(kind: _Set, paths: tuple[Path, ...], stamp: str, key: str) -> Pair:
+    pairs = _open(kind, paths, stamp)
+    return Pair(pairs.scored_pair(key) if isinstance(pairs, PairFolder) else pairs.pair(key))
 
 
 @functools.lru_cache(maxsize=8)
-def _open_set(folder: Path, stamp: str) -> PairFolder:
+def _open(kind: _Set, paths: tuple[Path, ...], stamp: str) -> HlocPairs | PairFolder:
     """Open a set once per process; a source that is sent to a worker contains only its path."""
-    return PairFolder(folder)
+    return kind(*paths)
 
 
 def _stamp(file: Path) -> str:

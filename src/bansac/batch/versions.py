@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-import hashlib
 import platform
 from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
 
 import bansac
+from bansac.executors import digest_files
+
+__all__ = ["PACKAGES", "digest_files", "installed_versions", "source_digest"]
 
 PACKAGES = ("estimate", "significance", "engine", "problems", "geometry", "solvers", "maths", "compiled")
 """Packages whose source affects the estimates."""
@@ -19,15 +21,7 @@ PACKAGES = ("estimate", "significance", "engine", "problems", "geometry", "solve
 def source_digest() -> str:
     """Return a digest of the source of the packages in ``PACKAGES``."""
     package = Path(bansac.__file__).parent
-    return digest_files(module for name in PACKAGES for module in sorted((package / name).rglob("*.py")))
-
-
-def digest_files(files: Iterable[Path]) -> str:
-    """Return the SHA-256 digest of the concatenated content of files."""
-    digest = hashlib.sha256()
-    for file in files:
-        digest.update(file.read_bytes())
-    return digest.hexdigest()
+    return digest_files(module for name in PACKAGES for module in (package / name).rglob("*.py"))
 
 
 # Reads the files of all installed packages.

@@ -11,6 +11,7 @@ import typer
 from rich.box import SIMPLE
 from rich.table import Table
 from typer.core import TyperGroup
+from typer.main import get_group
 
 from bansac.cli.arguments import (
     ExecutorOption,
@@ -24,17 +25,17 @@ from bansac.cli.arguments import (
     split_names,
 )
 from bansac.cli.console import command, print_json, report, show_progress
-from bansac.cli.hard import hard, noise, planes, posebench
+from bansac.cli.measure import command_of
 from bansac.cli.output import check_new_file
-from bansac.cli.speed import speed
-from bansac.lab.evaluation.bench import Bench, build_report, measured_rows
-from bansac.lab.evaluation.budgets import Sweep, budget_table, plot_curves, time_table
-from bansac.lab.evaluation.charts import import_figure
-from bansac.lab.evaluation.experiment import Setup
+from bansac.lab.charts import import_figure
 from bansac.lab.evaluation.methods import METHODS, PRESET_METHODS, select_methods
-from bansac.lab.evaluation.render import to_markdown
-from bansac.lab.evaluation.runner import open_run
 from bansac.lab.evaluation.task import DEFAULTS
+from bansac.lab.measurement import Setup
+from bansac.lab.measurements import MEASUREMENTS, find_measurement
+from bansac.lab.measurements.budgets import Sweep, budget_table, plot_curves, time_table
+from bansac.lab.measurements.folders import Bench, build_report, measured_rows
+from bansac.lab.render import to_markdown
+from bansac.lab.runner import open_run
 from bansac.matches.storage import write_atomically, write_json
 from bansac.plotting import save_figure
 from bansac.problems.estimators import Kind
@@ -43,19 +44,32 @@ DEFAULT_METHODS = "bansac,p-bansac,uniform"
 OUR_PRESETS = ",".join(method.name for method in PRESET_METHODS)
 
 
-class _FoldersByDefault(TyperGroup):
-    """Interprets ``bansac bench DIR`` as ``bansac bench folders DIR``.
+class _Measurements(TyperGroup):
+    """Interprets ``bansac bench DIR`` as ``bansac bench folders DIR``, and imports a measurement when it is called.
 
     Write a folder with the name of a command as a path, for example ``./speed``.
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the command ``folders`` if the first argument is no command."""
-        return super().parse_args(ctx, args if args[:1] and args[0] in self.commands else ["folders", *args])
+        known = args[:1] and args[0] in {*self.list_commands(ctx), "-h", "--help"}
+        return super().parse_args(ctx, args if known else ["folders", *args])
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the names of all commands."""
+        return [*self.commands, *MEASUREMENTS]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, made from the options of its measurement."""
+        if cmd_name not in MEASUREMENTS:
+            return super().get_command(ctx, cmd_name)
+        holder = typer.Typer(rich_markup_mode=None, callback=lambda: None)
+        holder.command(cmd_name)(command(command_of(find_measurement(cmd_name))))
+        return get_group(holder).commands[cmd_name]
 
 
 app = typer.Typer(
-    cls=_FoldersByDefault,
+    cls=_Measurements,
     help="Compare estimators on folders of image pairs or on hard synthetic pairs; or measure speed alone.",
 )
 
@@ -222,7 +236,3 @@ def _cells(figures: dict[str, float]) -> dict[str, str]:
         headings.setdefault(measure, []).append(limit)
         cells.setdefault(measure, []).append(f"{value:.2f}" if measure == "ms" else f"{value:.3f}".lstrip("0"))
     return {f"{measure} {'/'.join(headings[measure])}": "/".join(cells[measure]) for measure in cells}
-
-
-for _function in (speed, hard, noise, planes, posebench):
-    app.command()(command(_function))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import gc
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, ParamSpec
 
@@ -55,6 +55,19 @@ def _fail(message: str, code: int) -> NoReturn:
 def print_json(document: dict[str, Any]) -> None:
     """Print one JSON document to standard output."""
     typer.echo(to_json(document))
+
+
+def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: Container[str]) -> None:
+    """Print a table; the columns ``left`` are aligned to the left."""
+    from rich.box import SIMPLE
+    from rich.table import Table
+
+    table = Table(box=SIMPLE)
+    for heading in headings:
+        table.add_column(heading, justify="left" if heading in left else "right", no_wrap=heading == headings[0])
+    for row in rows:
+        table.add_row(*row)
+    report.print(table)
 
 
 @contextmanager

@@ -10,13 +10,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 import typer
 from numpy.typing import NDArray
-from rich.box import SIMPLE
 from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
-from rich.table import Table
 
 from bansac.cli.arguments import JsonFlag, parse_out
-from bansac.cli.console import command, notes, print_json, report
+from bansac.cli.console import command, notes, print_json, report, show_table
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.fetch import BASE_URL, fetch
 from bansac.lab.sets.labelled import LabelledSet
@@ -93,10 +91,10 @@ def info(
 
 
 def _summary(folder: Path) -> dict[str, Any]:
-    found = survey(folder)
-    sets = [_describe(pair_set, folder) for pair_set in found.pair_sets]
-    sets += [_describe_labelled(labelled_set, folder) for labelled_set in found.labelled_sets]
-    skipped = [{"folder": str(path.relative_to(folder)), "why": why} for path, why in found.skipped.items()]
+    contents = survey(folder)
+    sets = [_describe(pair_set, folder) for pair_set in contents.pair_sets]
+    sets += [_describe_labelled(labelled_set, folder) for labelled_set in contents.labelled_sets]
+    skipped = [{"folder": str(path.relative_to(folder)), "why": why} for path, why in contents.skipped.items()]
     return {"folder": str(folder), "sets": sets, "skipped": skipped}
 
 
@@ -118,8 +116,8 @@ def _describe_labelled(labelled_set: LabelledSet, root: Path) -> dict[str, Any]:
     return _heading(labelled_set, LABELLED, root) | {"matches": matches, "inliers": _spread(shares)}
 
 
-def _heading(found: PairFolder, kind: str, root: Path) -> dict[str, Any]:
-    return {"name": found.name, "folder": str(found.folder.relative_to(root)), "kind": kind, "pairs": len(found)}
+def _heading(pairs: PairFolder, kind: str, root: Path) -> dict[str, Any]:
+    return {"name": pairs.name, "folder": str(pairs.folder.relative_to(root)), "kind": kind, "pairs": len(pairs)}
 
 
 def _spread(values: NDArray[Any]) -> dict[str, Any]:
@@ -134,38 +132,21 @@ def _first_image(key: str) -> str:
 
 def _show(summary: dict[str, Any]) -> None:
     labelled = [row for row in summary["sets"] if row["kind"] == LABELLED]
-    others = [row for row in summary["sets"] if row["kind"] != LABELLED]
-    if others:
-        table = _table("set", "kind", "pairs", "scenes", *_SPREAD, "sizes")
-        for row in others:
-            table.add_row(*_first_cells(row), str(row["scenes"]), *_spread_cells(row), row["sizes"] or "unknown")
-        report.print(table)
+    if others := [row for row in summary["sets"] if row["kind"] != LABELLED]:
+        rows = [[*_cells(row, str(row["scenes"])), row["sizes"] or "unknown"] for row in others]
+        show_table(["set", "kind", "pairs", "scenes", *_SPREAD, "sizes"], rows, left=("set", "kind", "sizes"))
         report.print(f"min, median, max: matches of SNN ratio below {MAX_RATIO:g}, {_SAMPLE}")
     if labelled:
-        table = _table("set", "kind", "pairs", *_SPREAD, "inliers")
-        for row in labelled:
-            shares = " ".join(f"{row['inliers'][name]:.2f}" for name in _SPREAD)
-            table.add_row(*_first_cells(row), *_spread_cells(row), shares)
-        report.print(table)
+        rows = [[*_cells(row), " ".join(f"{row['inliers'][name]:.2f}" for name in _SPREAD)] for row in labelled]
+        show_table(["set", "kind", "pairs", *_SPREAD, "inliers"], rows, left=("set", "kind"))
         report.print(f"min, median, max: all matches; inliers: the same of the share of true ones; {_SAMPLE}")
     for folder in summary["skipped"]:
         report.print(f"skipped: {folder['folder']} {folder['why']}", markup=False)
 
 
-def _table(*headings: str) -> Table:
-    table = Table(box=SIMPLE)
-    for heading in headings:
-        left = heading in ("set", "kind", "sizes")
-        table.add_column(heading, justify="left" if left else "right", no_wrap=heading == "set")
-    return table
-
-
-def _first_cells(row: dict[str, Any]) -> tuple[str, str, str]:
-    return escape(row["name"]), row["kind"], str(row["pairs"])
-
-
-def _spread_cells(row: dict[str, Any]) -> list[str]:
-    return [f"{row['matches'][name]:.0f}" for name in _SPREAD]
+def _cells(row: dict[str, Any], *more: str) -> list[str]:
+    spread = [f"{row['matches'][name]:.0f}" for name in _SPREAD]
+    return [escape(row["name"]), row["kind"], str(row["pairs"]), *more, *spread]
 
 
 @contextmanager

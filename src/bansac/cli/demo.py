@@ -7,13 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import typer
-from rich.box import SIMPLE
-from rich.table import Table
 
 from bansac.batch.output_files import OutputFolder
 from bansac.cli.answer import Answer, estimate_two_view, figure_names, write_figures
 from bansac.cli.arguments import JsonFlag, OutOption, OverwriteFlag, SeedOption
-from bansac.cli.console import notes, print_json, report
+from bansac.cli.console import notes, print_json, report, show_table
 from bansac.cli.output import result_folder
 from bansac.geometry import corner_distance
 from bansac.matches import Matches
@@ -96,18 +94,13 @@ def _compare(pair: Matches, answers: dict[str, list[Answer]]) -> dict[str, Any]:
     assert pair.size1 is not None
     threshold = answers["p-bansac"][0].result.threshold
     methods = {}
-    for name, of_method in answers.items():
-        models = [answer.model for answer in of_method]
+    for name, runs in answers.items():
+        models = [answer.model for answer in runs]
         errors = [np.inf if H is None else corner_distance(H, pair.H, pair.size1) for H in models]
-        figures = {
-            "right": sum(error < RIGHT for error in errors),
-            "corner_error": float(np.median(errors)),
-            **{
-                field: float(np.median([getattr(answer.result, field) for answer in of_method]))
-                for field in ("num_inliers", "iterations", "seconds")
-            },
-        }
-        methods[name] = figures
+        fields = ("num_inliers", "iterations", "seconds")
+        medians = {field: float(np.median([getattr(a.result, field) for a in runs])) for field in fields}
+        right = sum(error < RIGHT for error in errors)
+        methods[name] = {"right": right, "corner_error": float(np.median(errors)), **medians}
     return {
         "num_matches": len(pair),
         "num_true_inliers": int(plane_inliers(pair.H, pair.x1, pair.x2, threshold).sum()),
@@ -122,20 +115,19 @@ def _show(comparison: dict[str, Any], best: Answer, loading: float) -> None:
         f"homography of two images, {comparison['num_matches']} matches, {comparison['num_true_inliers']} of them "
         f"true (within {comparison['threshold']:g} px of the exact homography); {RUNS} runs of each method"
     )
-    table = Table(box=SIMPLE)
-    table.add_column("sampler")
-    for column in (f"right (< {RIGHT:g} px)", "corner error", "inliers", "iterations", "time"):
-        table.add_column(column, justify="right")
-    for name, figures in comparison["methods"].items():
-        table.add_row(
+    headings = ["sampler", f"right (< {RIGHT:g} px)", "corner error", "inliers", "iterations", "time"]
+    rows = [
+        [
             name,
             f"{figures['right']} of {RUNS}",
             f"{figures['corner_error']:.2f} px",
             f"{figures['num_inliers']:.0f}",
             f"{figures['iterations']:.0f}",
             f"{1e3 * figures['seconds']:.2f} ms",
-        )
-    report.print(table)
+        ]
+        for name, figures in comparison["methods"].items()
+    ]
+    show_table(headings, rows, left=("sampler",))
     report.print(f"medians of the runs, without the {loading:.2f} s to load or compile the kernels\n")
     report.print("p-bansac: ", end="")
     best.show()

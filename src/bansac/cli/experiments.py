@@ -14,19 +14,15 @@ from bansac.cli.arguments import (
     SchedulerOption,
     WorkersOption,
     choose_executor,
-    given,
     parse_out,
-    split_names,
 )
 from bansac.cli.console import command, notes, report, show_progress
-from bansac.lab.evaluation.experiment import Setup
-from bansac.lab.evaluation.provenance import plain_settings
-from bansac.lab.evaluation.render import to_markdown
-from bansac.lab.evaluation.runner import run_experiment
+from bansac.cli.measure import INCOMPLETE, with_options
 from bansac.lab.experiments import EXPERIMENTS, find_experiment
-from bansac.problems.estimators import Kind
-
-INCOMPLETE = 1
+from bansac.lab.measurement import Setup
+from bansac.lab.options import EXPERIMENT_OPTIONS
+from bansac.lab.render import to_markdown
+from bansac.lab.runner import run_experiment
 
 app = typer.Typer(no_args_is_help=True, help="Run the experiments of the paper.")
 
@@ -45,13 +41,9 @@ def list_command() -> None:
         report.print(f"{'':{width}}  default: {experiment.defaults}{needs}", markup=False)
 
 
-@app.command()
-@command
 def run(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The experiment; `bansac experiments list` has them.")],
-    data: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="A set of pairs in h5 files, or a folder with sets.")
-    ] = None,
+    options: dict[str, Any],
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", parser=parse_out, help="Write the results here. Default: bansac-experiments/NAME."),
@@ -59,25 +51,6 @@ def run(
     workers: WorkersOption = 1,
     executor: ExecutorOption = None,
     scheduler: SchedulerOption = None,
-    pairs: Annotated[
-        int | None, typer.Option(help="Maximum number of pairs of a set, evenly spaced. Default: the paper's.")
-    ] = None,
-    repeats: Annotated[
-        int | None, typer.Option(help="Runs of every pair, or trials on synthetic points. Default: the paper's.")
-    ] = None,
-    model: Annotated[Kind | None, typer.Option(help="Only this model.")] = None,
-    seed: Annotated[int, typer.Option(help="Seed of repeat 0; repeat r has this seed + r.")] = 0,
-    sets: Annotated[str, typer.Option(help="Run these sets only, joined by commas.")] = "",
-    exclude: Annotated[str, typer.Option(help="Leave these sets out, joined by commas.")] = "",
-    max_ratio: Annotated[
-        float | None, typer.Option(help="Image pairs: use matches of a lower SNN ratio. Default: .85.")
-    ] = None,
-    pair: Annotated[str | None, typer.Option(help="probability-evolution: the pair.")] = None,
-    curve: Annotated[str | None, typer.Option(help="synthetic, curve-example: the curve that is fitted.")] = None,
-    noise: Annotated[float | None, typer.Option(help="synthetic: noise of the inliers. Default: .02.")] = None,
-    noise_is_variance: Annotated[
-        bool, typer.Option("--noise-is-variance", help="synthetic: the noise is a variance, as printed.")
-    ] = False,
 ) -> None:
     """Run an experiment: runs.csv, tables (Markdown and LaTeX), figures (PNG and SVG) and run.json.
 
@@ -85,18 +58,14 @@ def run(
     same errors for any number of workers. Options that an experiment does not use are rejected. Exit code 1: units
     failed, because their data are damaged or their workers died repeatedly. run.json has the reasons.
     """
-    variance = True if noise_is_variance else None
-    extra = given(max_ratio=max_ratio, pair=pair, curve=curve, noise=noise, noise_is_variance=variance)
     experiment = find_experiment(name)
-    if scheduler is not None and data is not None:
-        data = data.absolute()  # workers may have other working directories
-    chosen = given(data=data, model=model, pairs=pairs, repeats=repeats)
-    setup = Setup(seed=seed, sets=split_names(sets), exclude=split_names(exclude), extra=extra, **chosen)
-    experiment.check(setup)
+    if scheduler is not None and "data" in options:
+        options["data"] = options["data"].absolute()  # workers may have other working directories
+    setup = experiment.resolve(Setup(**options))
     where = choose_executor(executor, workers, scheduler)
     folder = OutputFolder(out if out is not None else Path("bansac-experiments") / name)
-    settings = json.loads(json.dumps(plain_settings(setup)))
-    _refuse_another(folder.path, {"experiment": name, "seed": seed, "settings": settings})
+    settings = json.loads(json.dumps(setup.plain()))
+    _refuse_another(folder.path, {"experiment": name, "seed": setup.seed, "settings": settings})
     outcome = run_experiment(experiment, setup, folder, workers=workers, executor=where, progress=show_progress)
     for table in outcome.report.tables.values():
         report.print(to_markdown(table) + "\n", markup=False)
@@ -117,3 +86,6 @@ def _refuse_another(folder: Path, wanted: dict[str, Any]) -> None:
         return
     if other:
         raise ValueError(f"--out: {folder} has the results of another run ({other[0]}); name another folder")
+
+
+app.command()(command(with_options(run, EXPERIMENT_OPTIONS)))

@@ -115,13 +115,7 @@ def _naming_errors(
 
 
 class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
-    """Open COLMAP database, used in a ``with`` statement.
-
-    Parameters
-    ----------
-    path : str or path
-        Path of the database, in a context of :func:`only_run`.
-    """
+    """Open COLMAP database, used in a ``with`` statement within a context of :func:`only_run`."""
 
     @_naming_errors
     def __init__(self, path: str | os.PathLike[str]) -> None:

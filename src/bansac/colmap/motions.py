@@ -21,17 +21,9 @@ _Array = NDArray[np.float64]
 def find_motions(x1: _Array, x2: _Array, options: VerificationOptions, estimation: Options) -> list[NDArray[np.bool_]]:
     """Return the mask of the matches of each motion, the motion with most matches first.
 
-    A match belongs to the motion with the smallest residual, if that is at most ``max_error``.
-
-    Parameters
-    ----------
-    x1, x2 : (N, 2) ndarray
-        Matches in pixels.
-    options : VerificationOptions
-        The thresholds. Motions with fewer matches than ``min_num_inliers``, or with a smaller fraction than
-        ``min_inlier_ratio`` of the matches that earlier motions do not have, are dropped.
-    estimation : Options
-        Options of the search for a motion.
+    A match belongs to the motion with the smallest residual, if that is at most ``max_error``. Motions with fewer
+    matches than ``min_num_inliers``, or with a smaller fraction than ``min_inlier_ratio`` of the matches that earlier
+    motions do not have, are dropped.
     """
     found = estimate_multiple("F", np.hstack([x1, x2]), options=estimation).results
     if not found:

@@ -105,15 +105,7 @@ class PairGeometry:
 
 @dataclass(frozen=True)
 class PairFailure:
-    """Reason why a pair has no geometry.
-
-    Parameters
-    ----------
-    image_id1, image_id2 : int
-        Ids of the images in the database.
-    reason : str
-        Description of the error.
-    """
+    """Reason why a pair has no geometry."""
 
     image_id1: int
     image_id2: int
@@ -157,20 +149,7 @@ def _attempt(pair: PairMatches, options: VerificationOptions) -> PairGeometry | 
 
 
 def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry:
-    """Compute the geometry of a pair.
-
-    Parameters
-    ----------
-    pair : PairMatches
-        The pair.
-    options : VerificationOptions
-        The settings.
-
-    Returns
-    -------
-    PairGeometry
-        Geometry of the pair.
-    """
+    """Compute the geometry of a pair."""
     nothing = PairGeometry(pair.image_id1, pair.image_id2, "degenerate", np.empty((0, 2), np.uint32))
     if options.filter_stationary_matches:
         pair = _subset(pair, np.hypot(*(pair.x2 - pair.x1).T) > options.stationary_matches_max_error)

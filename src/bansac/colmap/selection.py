@@ -22,17 +22,7 @@ _Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """Model of a pair and its support.
-
-    Parameters
-    ----------
-    model : (3, 3) ndarray or None
-        The model; None if it was not estimated or is not significant.
-    inliers : (N,) ndarray of bool
-        Its inliers.
-    on_plane : bool
-        Whether the number of inliers off a homography is explained by chance.
-    """
+    """Model of a pair, if it was estimated and is significant, and its inliers (N)."""
 
     model: _Array | None
     inliers: NDArray[np.bool_]
@@ -50,21 +40,8 @@ NO_SUPPORT = Support(None, np.zeros(0, np.bool_))
 def select(E: Support, F: Support, H: Support, options: VerificationOptions) -> tuple[str, Support, bool]:
     """Return the configuration of a pair, the support with the pair's inliers, and whether the focal lengths are right.
 
-    Parameters
-    ----------
-    E, F, H : Support
-        Supports of the three models; :data:`NO_SUPPORT` for a model that was not estimated.
-    options : VerificationOptions
-        The thresholds.
-
-    Returns
-    -------
-    configuration : {"degenerate", "calibrated", "uncalibrated", "planar_or_panoramic"}
-        The configuration.
-    support : Support
-        The largest support of the models that describe the pair.
-    calibrated : bool
-        Whether E has about as many inliers as F, so that the prior focal lengths are correct.
+    The focal lengths are right if E has about as many inliers as F. The support is the largest of the models that
+    describe the pair; models that were not estimated have :data:`NO_SUPPORT`.
     """
     E, F, H = (support if support.count >= options.min_num_inliers else NO_SUPPORT for support in (E, F, H))
     calibrated = E.count > options.min_E_F_inlier_ratio * F.count
@@ -85,14 +62,8 @@ def select(E: Support, F: Support, H: Support, options: VerificationOptions) -> 
 def find_rotation(rays1: _Array, rays2: _Array, max_error: float) -> tuple[_Array, int]:
     """Return the rotation that maps the first rays to the second, and the number of rays that follow it.
 
-    The rotation is the least-squares fit (Kabsch, 1976) to all rays, followed by a fit to the rays that follow it.
-
-    Parameters
-    ----------
-    rays1, rays2 : (N, 2) ndarray
-        Matches in normalised units.
-    max_error : float
-        Largest error of a ray that follows the rotation, in normalised units.
+    The rotation is the least-squares fit (Kabsch, 1976) to all rays, followed by a fit to the rays that follow it
+    within ``max_error``, in normalised units.
     """
     first = np.column_stack([rays1, np.ones(len(rays1))])
     follows = np.ones(len(rays1), np.bool_)

@@ -20,17 +20,7 @@ _Size = tuple[int, int]
 
 
 def is_watermark(x1: _Array, x2: _Array, size1: _Size, size2: _Size, options: VerificationOptions) -> bool:
-    """Return whether the inliers of a pair are a watermark.
-
-    Parameters
-    ----------
-    x1, x2 : (N, 2) ndarray
-        The inliers of a pair, in pixels.
-    size1, size2 : (int, int)
-        Height and width of the images.
-    options : VerificationOptions
-        The thresholds.
-    """
+    """Return whether the inliers of a pair, in pixels of images with sizes (height, width), are a watermark."""
     border = _in_border(x1, size1, options) & _in_border(x2, size2, options)
     needed = options.watermark_min_inlier_ratio * len(x1)
     if len(x1) == 0 or np.count_nonzero(border) < needed:

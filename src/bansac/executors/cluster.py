@@ -12,7 +12,6 @@ ends the run. Workers share no memory with the caller. The files that items name
 from __future__ import annotations
 
 import functools
-import hashlib
 import itertools
 import platform
 import queue
@@ -24,7 +23,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from bansac.executors import Item, ItemFailure, Value, Work, attempt_in_worker
+from bansac.executors import Item, ItemFailure, Value, Work, attempt_in_worker, digest_files
 
 CHUNK_SECONDS = 2.0
 """Target time of a chunk in seconds."""
@@ -40,26 +39,9 @@ _CONNECTING = 20.0  # timeout of the connection to the scheduler in seconds
 
 
 class ClusterExecutor:
-    """Executor on a cluster.
+    """Executor on the cluster of a scheduler such as ``tcp://host:8786``, in chunks of about ``chunk_seconds``.
 
-    Parameters
-    ----------
-    scheduler : str
-        Address of the scheduler, such as ``tcp://host:8786``.
-    chunk_seconds : float, optional
-        Target time of a chunk in seconds.
-
-    Raises
-    ------
-    ImportError
-        If ``distributed`` is not installed.
-    OSError
-        If the scheduler does not answer.
-
-    Examples
-    --------
-    >>> executor = ClusterExecutor("tcp://10.0.0.1:8786")  # doctest: +SKIP
-    >>> dict(executor.run(math.factorial, range(10), workers=1))  # doctest: +SKIP
+    If the scheduler does not answer, an OSError is raised.
     """
 
     alone = False
@@ -186,15 +168,11 @@ def _do_chunk(
 @functools.cache
 def _code() -> dict[str, str]:
     """Return a digest of the package source, and the versions on which values depend."""
-    digest = hashlib.sha256()
-    root = Path(__file__).parents[1]
-    for module in sorted(root.rglob("*.py")):
-        digest.update(module.relative_to(root).as_posix().encode() + module.read_bytes())
     return {
         "Python": platform.python_version(),
         "NumPy": metadata.version("numpy"),
         "Numba": metadata.version("numba"),
-        "source of bansac": digest.hexdigest()[:12],
+        "source of bansac": digest_files(Path(__file__).parents[1].rglob("*.py"))[:12],
     }
 
 

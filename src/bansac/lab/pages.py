@@ -23,7 +23,8 @@ from pathlib import Path
 from bansac.engine.option_fields import type_in_words
 from bansac.engine.options import Options
 from bansac.lab import guards
-from bansac.lab.reports import FOLDER, lines, root, sources, used
+from bansac.lab.measurements import MEASUREMENTS, find_measurement, folder_tables
+from bansac.lab.reports import FOLDER, bench, lines, root, sources, used
 from bansac.lab.reproduction import claims, tables
 
 MARKED = re.compile(r"<!-- (table|figure): (\S+) -->(.*?)<!-- end -->", re.DOTALL)
@@ -47,7 +48,13 @@ def options() -> str:
 @functools.cache
 def parts() -> Mapping[str, Callable[[], str]]:
     """Return the functions of all tables and figures by name."""
-    return {"options": options, **claims.TABLES, **tables.TABLES, **guards.PARTS}
+    measured = {
+        name: functools.partial(measurement.render, name, bench)
+        for measurement in map(find_measurement, MEASUREMENTS)
+        for name in (*measurement.tables, *measurement.figures)
+    }
+    others = {**folder_tables.PARTS, **claims.TABLES, **tables.TABLES, **guards.PARTS}
+    return {"options": options, **measured, **others}
 
 
 def marked_pages() -> list[Path]:

@@ -90,10 +90,8 @@ class Reader(AbstractContextManager["Reader"]):
     def __init__(self, path: Path) -> None:
         h5py = import_h5py()
         self._path = path
-        try:
+        with self._errors():
             self._file = h5py.File(path, "r")
-        except OSError as error:
-            raise OSError(f"cannot read {path}: {error}") from error
 
     def __exit__(self, *exception: object) -> None:
         """Close the file."""
@@ -101,26 +99,25 @@ class Reader(AbstractContextManager["Reader"]):
 
     def keys(self, group: str = "/") -> list[str]:
         """Return the sorted keys of a group; empty for an array."""
-        try:
-            found = self._file[group]
-            return sorted(found.keys()) if hasattr(found, "keys") else []
-        except Exception as error:
-            raise OSError(f"cannot read {self._path}: {error}") from error
+        with self._errors():
+            entries = self._file[group]
+            return sorted(entries.keys()) if hasattr(entries, "keys") else []
+        return []
 
     def groups_with(self, name: str) -> list[str]:
         """Return the full names of the groups, at any depth, that contain an entry ``name``."""
-        found: list[str] = []
+        paths: list[str] = []
+        with self._errors():
+            self._file.visit(paths.append)
+        return [path.rpartition("/")[0] for path in paths if path.endswith(f"/{name}")]
 
-        def visit(path: str, _: object) -> None:
-            group, _, last = path.rpartition("/")
-            if last == name and group:
-                found.append(group)
-
+    @contextlib.contextmanager
+    def _errors(self) -> Iterator[None]:
+        """Turn errors of damaged files, which are of many types, into OSErrors that name the file."""
         try:
-            self._file.visititems(visit)
+            yield
         except Exception as error:
             raise OSError(f"cannot read {self._path}: {error}") from error
-        return found
 
     def array(self, key: str, shape: tuple[int, ...]) -> _Array:
         """Return finite float64 numbers of a shape; -1 stands for any length, and axes of length 1 are ignored."""

@@ -25,17 +25,7 @@ _BLOCK = 1024  # descriptors of image 1 compared at a time; bounds the memory to
 
 @dataclass(frozen=True, eq=False)
 class Features:
-    """Features of an image.
-
-    Parameters
-    ----------
-    points : (N, 2) ndarray of float64
-        Their points in pixels; pixel centres have integer coordinates.
-    descriptors : (N, 128) ndarray of float32
-        RootSIFT descriptors of unit length.
-    size : (int, int)
-        Height and width of the image in pixels.
-    """
+    """Features of an image: points (N, 2) in pixels, and RootSIFT descriptors (N, 128) of unit length."""
 
     points: NDArray[np.float64]
     descriptors: NDArray[np.float32]
@@ -117,37 +107,9 @@ def check_matching(ratio: float, max_features: int, max_size: int) -> None:
 def detect_features(
     image: ImageLike, *, max_features: int = 8000, max_size: int = MAX_SIZE, name: str = "image"
 ) -> Features:
-    """Detect the strongest features of an image.
+    """Detect the strongest features of an image, the strongest first.
 
-    Parameters
-    ----------
-    image : path or (H, W[, 3 or 4]) array_like
-        An image, as for :func:`match_images`.
-    max_features, max_size : int, optional
-        Largest number of features, and largest side in pixels above which the image is scaled down.
-    name : str, optional
-        Name of the image in error messages.
-
-    Returns
-    -------
-    Features
-        The features, the strongest first.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be read as an image.
-    ValueError
-        If the image has fewer than two features.
-    ImportError
-        If OpenCV is not installed.
-
-    Examples
-    --------
-    >>> from bansac.matches import load_demo
-    >>> features = detect_features(load_demo().image1, max_features=100)
-    >>> features.points.shape, features.descriptors.shape
-    ((100, 2), (100, 128))
+    The arguments and errors are those of :func:`match_images`; ``name`` stands for the image in error messages.
     """
     grey = read_image(image, argument=name)
     small, scale = shrink(grey, max_size)
@@ -161,30 +123,9 @@ def detect_features(
 def match_features(
     features1: Features, features2: Features, *, ratio: float = 0.95, mutual: bool = True
 ) -> tuple[Matches, NDArray[np.int64]]:
-    """Match the features of two images.
+    """Match the features of two images as :func:`match_images` does.
 
-    Parameters
-    ----------
-    features1, features2 : Features
-        Features from :func:`detect_features`.
-    ratio, mutual
-        As for :func:`match_images`.
-
-    Returns
-    -------
-    matches : Matches
-        Matches in the order of the features of image 1.
-    indices : (N, 2) ndarray of int64
-        Indices of the features of each match in image 1 and in image 2.
-
-    Examples
-    --------
-    >>> from bansac.matches import load_demo
-    >>> demo = load_demo()
-    >>> features = [detect_features(image, max_features=500) for image in (demo.image1, demo.image2)]
-    >>> matches, indices = match_features(*features, ratio=0.8)
-    >>> len(matches) == len(indices)
-    True
+    Return the matches, in the order of the features of image 1, and the indices (N, 2) of their features.
     """
     nearest, ratios = _nearest_neighbours(features1.descriptors, features2.descriptors)
     keep = ratios <= ratio

@@ -25,38 +25,12 @@ ImageLike: TypeAlias = str | os.PathLike[str] | ArrayLike
 
 
 def read_image(image: ImageLike, *, color: bool = False, argument: str = "image") -> NDArray[np.uint8]:
-    """Return an image as 8-bit pixels.
+    """Return an image as grey pixels (H, W), or as RGB pixels (H, W, 3) if ``color``.
 
-    Parameters
-    ----------
-    image : path or (H, W[, 3 or 4]) array_like
-        A file, or pixels: grey, RGB or RGBA; integers from 0 to 255 or floats from 0 to 1.
-    color : bool, optional
-        Whether to return RGB instead of grey.
-    argument : str, optional
-        Name of an array in error messages.
-
-    Returns
-    -------
-    (H, W) or (H, W, 3) ndarray of uint8
-        Grey pixels, or RGB pixels if ``color``. 16-bit files are scaled by the bits of their largest value: 10 and 12
-        bits of 16 give the full range, too. The EXIF orientation is not applied, as in COLMAP: coordinates refer to the
-        stored pixels.
-
-    Raises
-    ------
-    OSError
-        If the file is missing or not an image.
-    ValueError
-        If the array does not have the shape or range of an image.
-    ImportError
-        If the image is a file and neither OpenCV nor Pillow is installed.
-
-    Examples
-    --------
-    >>> read_image([[0.0, 0.5], [1.0, 1.0]])
-    array([[  0, 128],
-           [255, 255]], dtype=uint8)
+    An array holds integers from 0 to 255 or floats from 0 to 1; ``argument`` is its name in error messages. 16-bit
+    files are scaled by the bits of their largest value: 10 and 12 bits of 16 give the full range, too. The EXIF
+    orientation is not applied, as in COLMAP: coordinates refer to the stored pixels. A file that is no image is an
+    OSError, an array of another shape or range a ValueError.
     """
     pixels = _read_file(Path(image)) if isinstance(image, str | os.PathLike) else _as_bytes(argument, image)
     if color:
@@ -140,22 +114,10 @@ def _grey(rgb: NDArray[np.uint8]) -> NDArray[np.uint8]:
 
 
 def shrink(pixels: NDArray[np.uint8], max_size: int) -> tuple[NDArray[np.uint8], NDArray[np.float64]]:
-    """Scale an image down so that its longer side has at most ``max_size`` pixels.
+    """Scale an image down so that its longer side has at most ``max_size`` pixels; each is a mean of pixels.
 
-    Parameters
-    ----------
-    pixels : (H, W[, 3]) ndarray of uint8
-        An image; returned unchanged if it is small enough.
-    max_size : int
-        Largest length of a side in pixels.
-
-    Returns
-    -------
-    pixels : (h, w[, 3]) ndarray of uint8
-        The scaled image; each pixel is the mean of the pixels that it covers.
-    scale : (2,) ndarray
-        ``(w / W, h / H)``. A point x of the scaled image is ``(x + 0.5) / scale - 0.5`` in the original image; pixel
-        centres have integer coordinates.
+    Return it with the scale (w / W, h / H). A point x of the scaled image is ``(x + 0.5) / scale - 0.5`` in the
+    original image; pixel centres have integer coordinates.
     """
     height, width = pixels.shape[:2]
     share = max_size / max(height, width)
@@ -167,20 +129,7 @@ def shrink(pixels: NDArray[np.uint8], max_size: int) -> tuple[NDArray[np.uint8],
 
 
 def encode_jpeg(pixels: NDArray[np.uint8], max_bytes: int) -> bytes:
-    """Return a JPEG of at most ``max_bytes``, in the best quality that fits, or else of a smaller image.
-
-    Parameters
-    ----------
-    pixels : (H, W, 3) ndarray of uint8
-        RGB pixels.
-    max_bytes : int
-        Largest size, at least some hundred bytes.
-
-    Returns
-    -------
-    bytes
-        Content of a JPEG file.
-    """
+    """Return RGB pixels as JPEG of at most ``max_bytes``, in the best quality that fits, or else of a smaller image."""
     cv2 = import_opencv("writing images")
     for quality in _QUALITIES:
         jpeg = cv2.imencode(".jpg", pixels[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])[1].tobytes()

@@ -62,19 +62,18 @@ def read_matches(path: Path, pair: str | None = None) -> Matches:
     clipped to [0, 1].
     """
     if pair is not None and (path.is_dir() or path.suffix.lower() not in HDF5):
-        found = PairFolder(path).pair(pair)
-        return replace(found, scores=None if found.scores is None else np.clip(found.scores, 0.0, 1.0))
+        return PairFolder(path).scored_pair(pair)
     if _is_table(path):
         table, scores = _read_columns(path, _MATCH_COLUMNS)
         return Matches(table[:, :2], table[:, 2:], scores=scores)
     arrays = _Arrays(path, _MATCH_ARRAYS, group=pair)
-    if not arrays.found and pair is None and path.suffix.lower() in HDF5 and (groups := find_groups(path)):
+    if not arrays.arrays and pair is None and path.suffix.lower() in HDF5 and (groups := find_groups(path)):
         raise ValueError(
             f"{path}: has {len(groups)} pairs, the first is {groups[0]!r}: --pair chooses one, --out *.npz, *.h5 or "
             "*.parquet estimates all"
         )
     K1, K2 = _cameras(arrays) if arrays.has_any(*_CAMERAS) else (None, None)
-    keypoints = next((names for names in _KEYPOINTS if arrays.found.keys() >= set(names)), None)
+    keypoints = next((names for names in _KEYPOINTS if arrays.arrays.keys() >= set(names)), None)
     if keypoints is not None:
         matches = _indexed(arrays, *keypoints)
     elif arrays.has_any("matches"):
@@ -102,12 +101,12 @@ def read_data(path: Path, columns: Mapping[str, tuple[str, ...]]) -> tuple[dict[
         ends = np.cumsum([len(names) for names in columns.values()])
         return dict(zip(columns, np.split(table, ends[:-1], axis=1), strict=True)), scores
     arrays = _Arrays(path, (*columns, "scores"))
-    found: dict[str, Array] = {}
+    data: dict[str, Array] = {}
     n = None
     for name, names in columns.items():
-        found[name] = arrays.get(name, (n, len(names)))
-        n = len(found[name])
-    return found, _scores(arrays, n or 0)
+        data[name] = arrays.get(name, (n, len(names)))
+        n = len(data[name])
+    return data, _scores(arrays, n or 0)
 
 
 def read_own_camera(path: Path) -> Array | None:
@@ -148,9 +147,7 @@ def read_calibration(path: Path) -> tuple[CameraLike, CameraLike]:
     if path.suffix == ".npz":
         return _distorted_cameras(_Arrays(path, (*_CAMERAS, *_DISTORTIONS.values())))
     rows = [row.fields for row in read_rows(path)]
-    if len(rows) in (1, 2) and all(
-        len(row) > 4 for row in rows
-    ):  # of COLMAP: identifier, model, width, height, parameters
+    if len(rows) in (1, 2) and min(map(len, rows)) > 4:  # of COLMAP: identifier, model, width, height, parameters
         keys = ("model", "width", "height", "params")
         cameras = [_named_model(path, dict(zip(keys, (*row[1:4], row[4:]), strict=True))) for row in rows]
         return cameras[0], cameras[-1]
@@ -167,12 +164,12 @@ def _named_model(path: Path, camera: Any) -> Camera:
     if not isinstance(camera, dict) or "params" not in camera:
         raise ValueError(f"{path}: a camera must have model and params, got {camera!r:.80}")
     try:
-        found = Camera.from_poselib(camera | {"params": [float(value) for value in camera["params"]]})
+        known = Camera.from_poselib(camera | {"params": [float(value) for value in camera["params"]]})
     except (ValueError, TypeError, OverflowError, KeyError) as error:
         raise ValueError(f"{path}: {error}") from None
-    if not found.has_focal:
+    if not known.has_focal:
         raise ValueError(f"{path}: the focal length must be known")
-    return found
+    return known
 
 
 def _distorted_cameras(arrays: _Arrays) -> tuple[CameraLike, CameraLike]:
@@ -216,9 +213,9 @@ def _camera(arrays: _Arrays, name: str) -> Array:
 def _indexed(arrays: _Arrays, name1: str, name2: str) -> Matches:
     """Return matches given by the indices of keypoints."""
     keypoints = {name: arrays.get(name, (None, 2)) for name in (name1, name2)}
-    if "matches" not in arrays.found:
+    if "matches" not in arrays.arrays:
         raise ValueError(f"{arrays.path}: has no array 'matches'; it has {arrays.names}")
-    pairs = as_indices(f"{arrays.path}: matches", arrays.found["matches"], keypoints)
+    pairs = as_indices(f"{arrays.path}: matches", arrays.arrays["matches"], keypoints)
     return Matches.from_indices(keypoints[name1], keypoints[name2], pairs, _scores(arrays, len(pairs)))
 
 
@@ -239,7 +236,7 @@ def _read_columns(path: Path, columns: tuple[str, ...]) -> tuple[Array, Array | 
         return read_table(path, columns)
     arrays = _Arrays(path, (), {"the array": read_array(path)})
     width = len(columns)
-    scored = np.ndim(arrays.found["the array"]) == 2 and np.shape(arrays.found["the array"])[1] == width + 1
+    scored = np.shape(arrays.arrays["the array"])[1:] == (width + 1,)
     table = arrays.get("the array", (None, width + scored))
     return table[:, :width], table[:, width] if scored else None
 
@@ -259,23 +256,22 @@ class _Arrays:
         self,
         path: Path,
         wanted: tuple[str, ...],
-        found: dict[str, Any] | None = None,
+        arrays: dict[str, Any] | None = None,
         group: str | None = None,
     ) -> None:
         self.path = path
-        self.found, names = read_arrays(path, wanted, group) if found is None else (found, sorted(found))
+        self.arrays, names = read_arrays(path, wanted, group) if arrays is None else (arrays, sorted(arrays))
         self.names = ", ".join(names) or "nothing"
 
     def has_any(self, *names: str) -> bool:
-        return any(name in self.found for name in names)
+        return any(name in self.arrays for name in names)
 
     def get(self, name: str, shape: tuple[int | None, ...]) -> Array:
         """Return an array as finite float64 numbers of the given shape, where None is any length."""
-        if name not in self.found:
+        if name not in self.arrays:
             raise ValueError(f"{self.path}: has no array {name!r}; it has {self.names}")
-        array = as_floats(f"{self.path}: {name}", self.found[name])
-        fits = array.ndim == len(shape) and all(want in (None, n) for want, n in zip(shape, array.shape, strict=True))
-        if not fits:
+        array = as_floats(f"{self.path}: {name}", self.arrays[name])
+        if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
             wanted = ", ".join("N" if length is None else str(length) for length in shape)
             raise ValueError(f"{self.path}: {name} must have the shape ({wanted}), got {array.shape}")
         if not np.all(np.isfinite(array)):

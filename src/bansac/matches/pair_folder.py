@@ -13,6 +13,7 @@ This is the layout of the "RANSAC in 2020" tutorial without its ground truth, wh
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -35,28 +36,10 @@ _SPLITS = ("train", "val", "test")  # folder names of the tutorial that need the
 
 
 class PairFolder:
-    """Image pairs in the HDF5 files of a folder, which are read on demand.
+    """Image pairs in the HDF5 files of a folder, which are read on demand; ``keys`` are their sorted names.
 
-    Parameters
-    ----------
-    folder : str or path
-        The folder.
-
-    Attributes
-    ----------
-    folder : Path
-        The folder.
-    name : str
-        Name of the folder, preceded by the parent's name if it is a split such as ``val``.
-    keys : tuple of str
-        Names of the pairs, sorted.
-
-    Raises
-    ------
-    OSError
-        If ``matches.h5`` is missing or damaged, or holds no pairs.
-    ImportError
-        If h5py is not installed.
+    The name of the folder is preceded by the parent's name if it is a split such as ``val``. An OSError is raised if
+    ``matches.h5`` is missing or damaged, or holds no pairs.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -95,6 +78,11 @@ class PairFolder:
             size1=self._stored_size(key, 1),
             size2=self._stored_size(key, 2),
         )
+
+    def scored_pair(self, key: str) -> Matches:
+        """Read one pair, with its scores clipped to [0, 1]."""
+        matches = self.pair(key)
+        return matches if matches.scores is None else replace(matches, scores=np.clip(matches.scores, 0.0, 1.0))
 
     def _check(self, key: str) -> None:
         if key not in self._known:
@@ -138,13 +126,7 @@ def folders_with(root: str | os.PathLike[str], name: str) -> list[Path]:
 
 
 def evenly_spaced(keys: tuple[str, ...], limit: int | None) -> list[str]:
-    """Return at most ``limit`` of the keys, evenly spaced, including the first and the last.
-
-    Examples
-    --------
-    >>> evenly_spaced(("a", "b", "c", "d", "e"), 3)
-    ['a', 'c', 'e']
-    """
+    """Return at most ``limit`` of the keys, evenly spaced, including the first and the last."""
     if limit is None or limit >= len(keys):
         return list(keys)
     if limit < 1:

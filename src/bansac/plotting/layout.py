@@ -28,28 +28,9 @@ COLORS = ["#d7191c", "#f46d43", "#fdae61", "#fee090", "#abd9e9", "#57b5f0", "#16
 
 
 def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> Path:
-    """Write a figure to a file.
+    """Write a figure to a file and return its path; the suffix selects the format (png, pdf, svg, jpg, ...).
 
-    Parameters
-    ----------
-    figure : Figure
-        The figure.
-    path : str or path
-        Output file. The suffix selects the format (png, pdf, svg, jpg, ...).
-    dpi : int, optional
-        Pixels per inch.
-
-    Returns
-    -------
-    Path
-        The output file.
-
-    Raises
-    ------
-    OSError
-        If the folder does not exist or is not writable.
-    ValueError
-        If the suffix is not a known format.
+    An unknown suffix is a ValueError, a folder that is missing or not writable an OSError.
     """
     path = Path(path)
     formats = figure.canvas.get_supported_filetypes()

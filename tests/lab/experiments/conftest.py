@@ -1,5 +1,5 @@
 from __future__ import annotations
 
-from tests.lab.evaluation.conftest import sets
+from tests.lab.conftest import sets
 
 __all__ = ["sets"]

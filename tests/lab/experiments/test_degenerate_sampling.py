@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from bansac.lab.evaluation.experiment import Setup
 from bansac.lab.experiments import degenerate_sampling as experiment
 from bansac.lab.experiments import degenerate_scenes as scenes
 from bansac.lab.experiments import find_experiment
 from bansac.lab.experiments.degenerate_scenes import METHODS, sampling_bias
+from bansac.lab.measurement import Setup
 from bansac.synthetic import planar_scene_matches
 from tests.lab.sets.test_labelled import write_labelled_set
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.lab.evaluation.experiment import Setup
 from bansac.lab.experiments import EXPERIMENTS, find_experiment
+from bansac.lab.measurement import Setup
 from bansac.synthetic import planar_scene_matches
 from tests.lab.sets.test_labelled import write_labelled_set
 

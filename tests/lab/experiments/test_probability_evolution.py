@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.lab.evaluation.experiment import Setup
 from bansac.lab.experiments import find_experiment
 from bansac.lab.experiments import probability_evolution as experiment
 from bansac.lab.experiments.probability_evolution import rank_probability
+from bansac.lab.measurement import Setup
 from bansac.lab.sets import PairSet
 from bansac.matches import load_demo
-from tests.lab.evaluation.sets import write_pose_set
+from tests.lab.pair_sets import write_pose_set
 
 pytest.importorskip("matplotlib", reason="figures need Matplotlib")
 
@@ -64,7 +64,7 @@ def test_of_data_it_takes_one_pair_for_each_kind(sets, monkeypatch):
 def test_of_poses_e_can_be_asked_for_and_a_pair_be_named(sets, monkeypatch):
     monkeypatch.setitem(experiment.ITERATIONS, "E", (0, 10, 100))
     key = PairSet(sets / "EF" / "yard").keys[-1]
-    (unit,), rows, _ = run(Setup(data=sets, model="E", sets=("yard",), extra={"pair": key}))
+    (unit,), rows, _ = run(Setup(data=sets, model="E", sets=("yard",), pair=key))
     assert unit.key == f"E/yard/{key}"
     true = np.array([row["true"] for row in rows])
     last = np.array([row["p100"] for row in rows])
@@ -82,11 +82,11 @@ def test_sacre_coeur_goes_before_other_sets(tmp_path):
     ("setup", "message"),
     [
         ({"model": "F"}, "model 'F' needs data"),
-        ({"extra": {"pair": "a-b"}}, "pair needs data"),
-        ({"extra": {"max_ratio": 0.001}}, "the pair demo has 0 matches of an SNN ratio below 0.001, at least 26"),
-        ({"extra": {"max_ratio": 0.17}}, r"the pair demo has \d+ matches of an SNN ratio below 0.17, at least 26"),
-        ({"extra": {"max_ratio": -1.0}}, r"max_ratio must be in \(0, 1\], got -1.0"),
-        ({"extra": {"max_ratio": 1.5}}, r"max_ratio must be in \(0, 1\], got 1.5"),
+        ({"pair": "a-b"}, "pair needs data"),
+        ({"max_ratio": 0.001}, "the pair demo has 0 matches of an SNN ratio below 0.001, at least 26"),
+        ({"max_ratio": 0.17}, r"the pair demo has \d+ matches of an SNN ratio below 0.17, at least 26"),
+        ({"max_ratio": -1.0}, r"max_ratio must be in \(0, 1\], got -1.0"),
+        ({"max_ratio": 1.5}, r"max_ratio must be in \(0, 1\], got 1.5"),
     ],
 )
 def test_settings_that_fit_no_pair_are_errors(setup, message):
@@ -96,14 +96,14 @@ def test_settings_that_fit_no_pair_are_errors(setup, message):
 
 def test_a_pair_that_is_not_there_is_an_error(sets):
     with pytest.raises(ValueError, match="has a pair 'x-y' for model H"):
-        experiment.units(Setup(data=sets, model="H", extra={"pair": "x-y"}))
+        experiment.units(Setup(data=sets, model="H", pair="x-y"))
     with pytest.raises(ValueError, match="truth that it needs for model H"):
         experiment.units(Setup(data=sets / "EF", model="H"))
     key = PairSet(sets / "EF" / "yard").keys[0]
     with pytest.raises(ValueError, match=f"the pair {key} has [0-9]+ matches of an SNN ratio below 0.25, at least 26"):
-        experiment.units(Setup(data=sets, model="F", extra={"pair": key, "max_ratio": 0.25}))
+        experiment.units(Setup(data=sets, model="F", pair=key, max_ratio=0.25))
     with pytest.raises(ValueError, match="no pair has 26 matches"):
-        experiment.units(Setup(data=sets, model="F", extra={"max_ratio": 0.001}))
+        experiment.units(Setup(data=sets, model="F", max_ratio=0.001))
 
 
 @pytest.mark.parametrize(

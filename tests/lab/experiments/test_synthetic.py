@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bansac
-from bansac.lab.evaluation.experiment import Setup
-from bansac.lab.evaluation.tables import Measured
 from bansac.lab.experiments import find_experiment
 from bansac.lab.experiments import synthetic as experiment
 from bansac.lab.experiments import synthetic_trials as trials
 from bansac.lab.experiments.synthetic import ratio_of_means
 from bansac.lab.experiments.synthetic_trials import METHODS
+from bansac.lab.measurement import Setup
 from bansac.lab.metrics import circle_rmse, curve_rmse
+from bansac.lab.tables import Measured
 
 DIAGONAL = 2 * math.sqrt(2)
 
@@ -153,7 +153,7 @@ def test_probability_of_missed_inliers_is_the_mean_over_all_that_are_missed():
 
 
 def test_the_own_stop_fires_where_the_noise_is_far_below_the_threshold():
-    setup = Setup(repeats=3, extra={"noise": 0.002})
+    setup = Setup(repeats=3, noise=0.002)
     units = [unit for unit in trials.units(setup) if unit.payload[1] == 0.5]
     rows = [row for unit in units for row in trials.run_unit(setup, unit)]
     assert {row["stop_reason"] for row in rows if row["method"] == trials.OWN_STOP} == {"bansac"}
@@ -173,12 +173,12 @@ def test_a_trial_without_a_model_is_counted_and_noted():
     [({}, 0.02), ({"noise": 0.1}, 0.1), ({"noise_is_variance": True}, math.sqrt(0.02))],
 )
 def test_noise_is_a_deviation_unless_it_is_said_to_be_a_variance(extra, deviation):
-    report = experiment.report(Setup(extra=extra), _rows_of_one_trial(extra))
+    report = experiment.report(Setup(**extra), _rows_of_one_trial(extra))
     assert f"standard deviation of {deviation:.3g}" in report.notes[0]
 
 
 def _rows_of_one_trial(extra):
-    setup = Setup(repeats=1, extra=extra)
+    setup = Setup(repeats=1, **extra)
     return trials.run_unit(setup, trials.units(setup)[-1])
 
 
@@ -192,7 +192,7 @@ def _rows_of_one_trial(extra):
 )
 def test_bad_options_are_named(extra, message):
     with pytest.raises(ValueError, match=message):
-        trials.units(Setup(extra=extra))
+        trials.units(Setup(**extra))
 
 
 def test_it_is_registered():

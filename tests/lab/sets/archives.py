@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.lab.evaluation.sets import write_homography_set, write_pose_set
+from tests.lab.pair_sets import write_homography_set, write_pose_set
 
 
 class ArchiveServer:

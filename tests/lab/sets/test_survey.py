@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bansac.lab.sets.survey import survey
-from tests.lab.evaluation.sets import write_homography_set, write_pose_set
+from tests.lab.pair_sets import write_homography_set, write_pose_set
 from tests.lab.sets.test_labelled import write_labelled_set
 
 

@@ -1,15 +1,15 @@
 """The paper's experiments, one module each, by their names on the command line.
 
-A module defines the settings, the tables and the figures of an experiment, and its ``EXPERIMENT``. Common code is in
-:mod:`bansac.lab.evaluation`. To add an experiment, add a module here and an entry to ``EXPERIMENTS``. The package may
-import :mod:`bansac.lab.evaluation` and the packages below it.
+A module defines the settings, the tables and the figures of an experiment, and its ``EXPERIMENT``. To add an
+experiment, add a module here and a row to ``EXPERIMENTS``. The package imports
+the modules of :mod:`bansac.lab`, its peers, metrics and sets, and no measurement.
 """
 
 from __future__ import annotations
 
 import importlib
 
-from bansac.lab.evaluation.experiment import Experiment
+from bansac.lab.measurement import Measurement
 
 __all__ = ["EXPERIMENTS", "find_experiment"]
 
@@ -34,7 +34,7 @@ EXPERIMENTS: dict[str, str] = {
 """Name of each experiment -> its module, which has an ``EXPERIMENT``."""
 
 
-def find_experiment(name: str) -> Experiment:
+def find_experiment(name: str) -> Measurement:
     """Return an experiment by its name, a key of ``EXPERIMENTS``; an unknown name raises a ValueError.
 
     Examples
@@ -44,5 +44,5 @@ def find_experiment(name: str) -> Experiment:
     """
     if name not in EXPERIMENTS:
         raise ValueError(f"unknown experiment {name!r}; the experiments are {', '.join(EXPERIMENTS)}")
-    experiment: Experiment = importlib.import_module(EXPERIMENTS[name]).EXPERIMENT
+    experiment: Measurement = importlib.import_module(EXPERIMENTS[name]).EXPERIMENT
     return experiment

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bansac.lab.evaluation.ablations import ablation
+from bansac.lab.ablations import ablation
 from bansac.lab.evaluation.methods import BANSAC, P_BANSAC
 
 EXPERIMENT = ablation(

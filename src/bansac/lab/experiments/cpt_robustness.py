@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from bansac.batch.journal import Row
 from bansac.engine.dbn import PAPER_CPT, gamma_1
-from bansac.lab.evaluation.experiment import Report, Setup
-from bansac.lab.evaluation.grid import Grid
 from bansac.lab.evaluation.methods import BANSAC
-from bansac.lab.evaluation.pairs import Configuration
-from bansac.lab.evaluation.summary import (
+from bansac.lab.grid import Grid
+from bansac.lab.measurement import Report, Setup
+from bansac.lab.pairs import Configuration
+from bansac.lab.summary import (
     ROTATION_5,
     ROTATION_10,
     TRANSLATION_5,

@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.evaluation.experiment import Experiment, Report, Setup
-from bansac.lab.evaluation.summary import import_pandas
-from bansac.lab.evaluation.tables import Table, TableRow, percent
 from bansac.lab.experiments.synthetic_trials import CURVES, NOISE, POINTS, SHARED, curve_of
+from bansac.lab.measurement import Measurement, Report, Setup
 from bansac.lab.metrics import curve_rmse
+from bansac.lab.options import CURVE, SEED
+from bansac.lab.summary import import_pandas
+from bansac.lab.tables import Table, TableRow, percent
 from bansac.plotting import plot_point_evolution
 from bansac.synthetic import polynomial_points
 
@@ -105,15 +106,14 @@ def _curve_points(coefficients: _Array) -> _Array:
     return np.column_stack([x, np.polynomial.polynomial.polyval(x, coefficients)])
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = Measurement(
     name="curve-example",
     title="One run of BANSAC on a curve, its points coloured by probability",
     reference="fig:curve_fitting_example",
-    needs_data=False,
     defaults="a parabola, 50 % inliers, iterations 0, 2, 4, 9, 11, 14",
     units=units,
     run_unit=run_unit,
     report=report,
-    options=("curve",),
+    options=(CURVE, SEED),
     values=(curve_rmse, POINTS, NOISE, SHARED),
 )

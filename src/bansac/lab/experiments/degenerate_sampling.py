@@ -27,11 +27,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bansac.batch.journal import Row
-from bansac.lab.evaluation.charts import Chart, Series, plot_charts
-from bansac.lab.evaluation.experiment import Experiment, Report, Setup
-from bansac.lab.evaluation.pairs import UNIT_CODE
-from bansac.lab.evaluation.summary import import_pandas
-from bansac.lab.evaluation.tables import Cell, Measured, Section, Table, TableRow, with_arrow
+from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.evaluation.task import DEFAULTS
 from bansac.lab.experiments.degenerate_scenes import (
     ADAPTIVE,
@@ -44,6 +40,11 @@ from bansac.lab.experiments.degenerate_scenes import (
     sets,
     units,
 )
+from bansac.lab.measurement import Measurement, Report, Setup
+from bansac.lab.options import DATA, EXCLUDE, PAIRS, RUNS, SEED, SETS
+from bansac.lab.pairs import UNIT_CODE
+from bansac.lab.summary import import_pandas
+from bansac.lab.tables import Cell, Measured, Section, Table, TableRow, with_arrow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -227,16 +228,15 @@ def _section_title(set_name: str) -> str:
     return f"{set_name}, with the share of the true matches that lie on the dominant plane"
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = Measurement(
     name="degenerate-sampling",
     title="Scenes with a dominant plane: does BANSAC's sampling drift towards it, and does it come back?",
     reference='the section "Degenerative configurations"',
-    needs_data=False,
     defaults=f"{SCENES} synthetic scenes for each share of the plane; of data, labelled sets, {REPEATS} repeats",
     units=units,
     run_unit=run_unit,
     report=report,
     sets=sets,
-    settings=("pairs", "repeats"),
+    options=(DATA, SETS, EXCLUDE, PAIRS, RUNS, SEED),
     values=(UNIT_CODE, DEFAULTS),
 )

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.evaluation.experiment import Setup, choose_sets
-from bansac.lab.evaluation.tables import percent
 from bansac.lab.evaluation.task import DEFAULTS, judge, make_task, squared_distances
+from bansac.lab.measurement import Setup, choose_sets
 from bansac.lab.sets.labelled import LabelledSet, find_labelled_sets
+from bansac.lab.tables import percent
 from bansac.matches import Matches
 from bansac.matches.pair_folder import evenly_spaced
 from bansac.synthetic import planar_scene_matches

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from bansac.lab.evaluation.ablations import sweep
+from bansac.lab.ablations import sweep
 from bansac.lab.evaluation.method import Method
-from bansac.lab.evaluation.pairs import Configuration
+from bansac.lab.pairs import Configuration
 
 
 def _configure(method: Method, iterations: int) -> Configuration:

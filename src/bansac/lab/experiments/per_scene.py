@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 
-from bansac.lab.evaluation.ablations import report_table
-from bansac.lab.evaluation.grid import Grid
+from bansac.lab.ablations import report_table
 from bansac.lab.evaluation.methods import PAPER_METHODS
-from bansac.lab.evaluation.pairs import Configuration
-from bansac.lab.evaluation.summary import MODEL_TITLES, ROTATION_10, TIME, TRANSLATION_10, Summary
-from bansac.lab.evaluation.tables import Section, Table, TableRow
+from bansac.lab.grid import Grid
+from bansac.lab.pairs import Configuration
+from bansac.lab.summary import MODEL_TITLES, ROTATION_10, TIME, TRANSLATION_10, Summary
+from bansac.lab.tables import Section, Table, TableRow
 
 _METRICS = (ROTATION_10, TRANSLATION_10, TIME)
 

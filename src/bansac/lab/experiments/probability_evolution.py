@@ -22,14 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.evaluation.experiment import Experiment, Report, Setup, choose_sets
-from bansac.lab.evaluation.grid import ABLATION_SET, MAX_RATIO_OPTION, check_max_ratio, protocol_of
 from bansac.lab.evaluation.methods import BANSAC
-from bansac.lab.evaluation.pairs import UNIT_CODE
-from bansac.lab.evaluation.summary import import_pandas
-from bansac.lab.evaluation.tables import Section, Table, TableRow
 from bansac.lab.evaluation.task import DEFAULTS, Protocol, make_task, squared_distances
+from bansac.lab.grid import ABLATION_SET, check_max_ratio, protocol_of
+from bansac.lab.measurement import Measurement, Report, Setup, choose_sets
+from bansac.lab.options import DATA, EXCLUDE, MAX_RATIO, MODEL, PAIR, SEED, SETS
+from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.sets import PairSet, find_sets
+from bansac.lab.summary import import_pandas
+from bansac.lab.tables import Section, Table, TableRow
 from bansac.matches import Matches, load_demo
 from bansac.plotting import plot_probability_evolution
 from bansac.problems.estimators import Kind
@@ -54,7 +55,7 @@ def units(setup: Setup) -> list[Unit]:
     """Choose one pair for each kind of model."""
     check_max_ratio(setup)
     if setup.data is None:
-        if "pair" in setup.extra:
+        if setup.get("pair") is not None:
             raise ValueError("pair needs data to choose from: without data the pair inside the package is taken")
         if setup.model not in (None, "H"):
             raise ValueError(f"model: the pair inside the package is of a plane, H; model {setup.model!r} needs data")
@@ -62,7 +63,7 @@ def units(setup: Setup) -> list[Unit]:
         return [Unit(f"H/{DEMO}/{DEMO}", ("H", None, DEMO), timed=False)]
     chosen = []
     for model, of_model in _sets_by_model(setup).items():
-        pair_set, key = _choose_pair(of_model, model, _protocol(setup, model), setup.extra.get("pair"))
+        pair_set, key = _choose_pair(of_model, model, _protocol(setup, model), setup.get("pair"))
         chosen.append(Unit(f"{model}/{pair_set.name}/{key}", (model, str(pair_set.folder), key), timed=False))
     return chosen
 
@@ -75,7 +76,7 @@ def sets(setup: Setup) -> list[PairSet]:
 def _sets_by_model(setup: Setup) -> dict[Kind, list[PairSet]]:
     """Return the sets to choose from, by the model to estimate."""
     assert setup.data is not None
-    wanted = setup.extra.get("pair")
+    wanted = setup.get("pair")
     with_pose: Kind = "E" if setup.model == "E" else "F"
     groups: dict[Kind, list[PairSet]] = {}
     for pair_set in choose_sets(find_sets(setup.data), setup.sets, setup.exclude):
@@ -236,17 +237,15 @@ def rank_probability(values: _Array, positive: NDArray[np.bool_]) -> float | Non
     return float(ranks.mean() / (2 * below.size))
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = Measurement(
     name="probability-evolution",
     title="Matches of an image pair coloured by their probability over a run of BANSAC",
     reference="fig:teaser, fig:prob_update_fundamental",
-    needs_data=False,
     defaults="the pair inside the package (H); with data, a pair of homographies (H) and one of poses (F)",
     units=units,
     run_unit=run_unit,
     report=report,
     sets=sets,
-    models=("H", "F", "E"),
-    options=("pair", MAX_RATIO_OPTION),
+    options=(DATA, SETS, EXCLUDE, dataclasses.replace(MODEL, choices=("H", "F", "E")), PAIR, MAX_RATIO, SEED),
     values=(UNIT_CODE, DEFAULTS, protocol_of, BANSAC),
 )

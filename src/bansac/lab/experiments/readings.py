@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from bansac.batch.journal import Row
-from bansac.lab.evaluation.experiment import Report, Setup
-from bansac.lab.evaluation.grid import Grid
-from bansac.lab.evaluation.intervals import Leads, lead_table
 from bansac.lab.evaluation.methods import BANSAC, P_BANSAC, PAPER_METHODS
-from bansac.lab.evaluation.pairs import Configuration
-from bansac.lab.evaluation.summary import AUC_10, ITERATIONS, MODELS_TESTED, Summary, metric_table
+from bansac.lab.grid import Grid
+from bansac.lab.intervals import Leads, lead_table
+from bansac.lab.measurement import Report, Setup
+from bansac.lab.pairs import Configuration
+from bansac.lab.summary import AUC_10, ITERATIONS, MODELS_TESTED, Summary, metric_table
 
 _MIN_UPDATES = 20
 

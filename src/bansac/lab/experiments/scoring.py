@@ -6,7 +6,7 @@ for a run that scores more models, and local optimisation adds many.
 
 from __future__ import annotations
 
-from bansac.lab.evaluation.ablations import ablation
+from bansac.lab.ablations import ablation
 from bansac.lab.evaluation.methods import BANSAC, METHODS, RANSAC
 
 EXPERIMENT = ablation(

@@ -9,11 +9,11 @@ from __future__ import annotations
 import dataclasses
 import functools
 
-from bansac.lab.evaluation.ablations import report_table
-from bansac.lab.evaluation.grid import Grid
+from bansac.lab.ablations import report_table
 from bansac.lab.evaluation.methods import BANSAC
-from bansac.lab.evaluation.pairs import Configuration
-from bansac.lab.evaluation.summary import settings_table
+from bansac.lab.grid import Grid
+from bansac.lab.pairs import Configuration
+from bansac.lab.summary import settings_table
 
 _CRITERIA = ("ransac", "sprt", "prosac", "bansac")
 _COMBINATIONS = ("ransac", "sprt", "prosac", "bansac", "ransac+bansac", "sprt+bansac", "prosac+bansac")

@@ -27,10 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.batch.journal import Row
-from bansac.lab.evaluation.charts import Chart, Series, plot_charts
-from bansac.lab.evaluation.experiment import Experiment, Report, Setup
-from bansac.lab.evaluation.summary import import_pandas
-from bansac.lab.evaluation.tables import Better, Cell, Measured, Section, Table, TableRow, percent, with_arrow
+from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.experiments.synthetic_trials import (
     METHODS,
     OWN_STOP,
@@ -43,7 +40,11 @@ from bansac.lab.experiments.synthetic_trials import (
     units,
     warm_up,
 )
+from bansac.lab.measurement import Measurement, Report, Setup
 from bansac.lab.metrics import FAILED_CURVE, circle_rmse, curve_rmse
+from bansac.lab.options import CURVE, NOISE, NOISE_IS_VARIANCE, RUNS, SEED
+from bansac.lab.summary import import_pandas
+from bansac.lab.tables import Better, Cell, Measured, Section, Table, TableRow, percent, with_arrow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -218,17 +219,15 @@ def _notes(setup: Setup, runs: _Runs) -> list[str]:
     return notes
 
 
-EXPERIMENT = Experiment(
+EXPERIMENT = Measurement(
     name="synthetic",
     title="Curve and circle fitting: RANSAC, BaySAC and BANSAC at inlier rates of 15 to 50 %",
     reference="fig:results_synthetic_data",
-    needs_data=False,
     defaults=f"{TRIALS} trials for each inlier rate; the curve is a parabola, .02 the noise's standard deviation",
     units=units,
     run_unit=run_unit,
     report=report,
-    settings=("repeats",),
-    options=("curve", "noise", "noise_is_variance"),
+    options=(RUNS, CURVE, NOISE, NOISE_IS_VARIANCE, SEED),
     warm_up=warm_up,
     values=(circle_rmse, curve_rmse),
 )

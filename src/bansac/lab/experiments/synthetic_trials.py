@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.evaluation.experiment import Setup
-from bansac.lab.evaluation.tables import percent
+from bansac.lab.measurement import Setup
 from bansac.lab.metrics import circle_rmse, curve_rmse
+from bansac.lab.tables import percent
 from bansac.synthetic import CurvePoints, circle_points, polynomial_points
 
 _Array = NDArray[np.float64]
@@ -126,7 +126,7 @@ def _counters(
 
 def curve_of(setup: Setup) -> str:
     """Return the name of the curve, a key of ``CURVES``."""
-    name = str(setup.extra.get("curve", "parabola"))
+    name = str(setup.get("curve", "parabola"))
     if name not in CURVES:
         raise ValueError(f"curve must be one of {', '.join(CURVES)}; got {name!r}")
     return name
@@ -134,11 +134,11 @@ def curve_of(setup: Setup) -> str:
 
 def noise_of(setup: Setup) -> float:
     """Return the standard deviation of the noise."""
-    noise = setup.extra.get("noise", NOISE)
+    noise = setup.get("noise", NOISE)
     try:
         value = float(noise)
     except (TypeError, ValueError):
         value = math.nan
     if not 0 <= value < math.inf:
         raise ValueError(f"noise must be a finite number of at least 0, got {noise!r}")
-    return math.sqrt(value) if setup.extra.get("noise_is_variance") else value
+    return math.sqrt(value) if setup.get("noise_is_variance") else value

@@ -25,7 +25,7 @@ from bansac.estimate.presets import resolve_options
 from bansac.estimate.solve import solve
 from bansac.estimate.two_views import estimate_homography
 from bansac.geometry import essential_from_pose
-from bansac.lab.evaluation.hard.scenes import Scene, make_scene
+from bansac.lab.scenes import Scene, make_scene
 
 THRESHOLDS: Mapping[str, float] = {"H": 2.0, "E": 1.0, "F": 1.0, "relative pose": 1.0, "pose": 4.0}
 """Thresholds of other libraries in pixels."""
@@ -183,7 +183,7 @@ PEERS = (
 POSELIB = PEERS[0]
 
 CODE = (make_scene, resolve_options, solve, estimate_threshold, estimate_homography, estimate_absolute_pose)
-"""Functions whose modules the rows depend on, for :attr:`.Experiment.values`."""
+"""Functions whose modules the rows depend on, for :attr:`.Measurement.values`."""
 
 
 def choose(names: Sequence[str] | None) -> tuple[list[Estimator], list[str]]:
@@ -203,14 +203,6 @@ def choose(names: Sequence[str] | None) -> tuple[list[Estimator], list[str]]:
         )
     notes = [f"{estimator.name} is left out: {estimator.package} is not installed" for estimator in missing]
     return [estimator for estimator in chosen if estimator not in missing], notes
-
-
-def choose_problems(names: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
-    """Return the named problems, by default all known ones; an unknown name raises a ValueError."""
-    for name in names or ():
-        if name not in known:
-            raise ValueError(f"problems: unknown problem {name!r}; they are {', '.join(known)}")
-    return tuple(dict.fromkeys(known if names is None else names))
 
 
 def run_scene(

@@ -1,0 +1,142 @@
+"""Commands made from the options of measurements."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, get_args, get_origin
+
+import typer
+
+from bansac.cli.arguments import JsonFlag, OverwriteFlag, parse_out, split_names
+from bansac.cli.console import notes, print_json, report, show_progress
+from bansac.cli.output import check_new_file
+from bansac.lab.charts import import_figure
+from bansac.lab.measurement import Measurement, Option, Setup
+from bansac.lab.render import to_markdown
+from bansac.lab.runner import RunSummary, merge, run_measurement
+from bansac.matches.storage import write_atomically, write_json
+from bansac.plotting import save_figure
+
+INCOMPLETE = 1
+
+FileOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        parser=parse_out,
+        help="Write the report here and its figures beside it; an interrupted run goes on from the journal beside it.",
+    ),
+]
+UpdateFlag = Annotated[bool, typer.Option("--update", help="Keep what else the report in --out has.")]
+
+
+def parameter_of(option: Option) -> inspect.Parameter:
+    """Return the parameter of a command for an option; an option that is not given has the value None or False."""
+    kind, default, metavar = option.type, option.default, option.metavar
+    extra: dict[str, Any] = {}
+    if get_origin(kind) is tuple:
+        extra = {"parser": _parser(get_args(kind)[0])}
+        if default:
+            extra["show_default"] = ",".join(map(str, default))
+        kind, default, metavar = str, None, metavar or "TEXT"
+    if option.argument:
+        declared: Any = typer.Argument(metavar=metavar, help=option.help)
+    else:
+        flag = option.flag or f"--{option.name.replace('_', '-')}"
+        declared = typer.Option(flag, metavar=metavar, help=option.help, **extra)
+    needed = option.required or option.argument
+    annotation: Any = Annotated[kind if needed or kind is bool else kind | None, declared]
+    if needed:
+        default = inspect.Parameter.empty
+    return inspect.Parameter(option.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _parser(item: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
+    def parse(text: str) -> tuple[Any, ...]:
+        try:
+            return tuple(item(name) for name in split_names(text))
+        except ValueError:
+            raise typer.BadParameter(f"they must be of type {item.__name__}, joined by commas, got {text!r}.") from None
+
+    return parse
+
+
+def with_options(function: Callable[..., None], options: Iterable[Option]) -> Callable[..., None]:
+    """Replace the parameter ``options`` of a command by one for each option; it receives the given values by name."""
+    signature = inspect.signature(function, eval_str=True)
+    made = [parameter_of(option) for option in options]
+
+    @functools.wraps(function)
+    def run(**arguments: Any) -> None:
+        values = {parameter.name: arguments.pop(parameter.name) for parameter in made}
+        function(**arguments, options={name: v for name, v in values.items() if v is not None and v is not False})
+
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in signature.parameters.items():
+        parameters += made if name == "options" else [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run
+
+
+def command_of(measurement: Measurement) -> Callable[..., None]:
+    """Return the command of a measurement: its options, then --out, --overwrite and --json."""
+
+    def run(
+        options: dict[str, Any],
+        out: FileOption = None,
+        overwrite: OverwriteFlag = False,
+        update: UpdateFlag = False,
+        json: JsonFlag = False,
+    ) -> None:
+        _run(measurement, Setup(**options), out, overwrite=overwrite or update, update=update, as_json=json)
+
+    made = with_options(run, measurement.options)
+    if not measurement.updates:
+        signature = made.__signature__  # type: ignore[attr-defined]
+        kept = [p for name, p in signature.parameters.items() if name != "update"]
+        made.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+    made.__doc__ = measurement.help or measurement.title
+    return made
+
+
+def _run(
+    measurement: Measurement, setup: Setup, out: Path | None, *, overwrite: bool, update: bool, as_json: bool
+) -> None:
+    """Run a measurement; print its tables or its document; write the document, and figures beside it."""
+    if out is not None:
+        check_new_file(out, overwrite)
+        import_figure()
+    journal = None if out is None else out.with_suffix(".sqlite")
+    outcome = run_measurement(measurement, setup, journal, progress=show_progress)
+    document = outcome.document
+    if out is not None:
+        if update and out.exists():
+            document = merge(json.loads(out.read_text(encoding="utf-8")), document)
+        write_json(out, document)
+        for name, figure in outcome.report.figures.items():
+            place = out if name == measurement.name else out.with_stem(f"{out.stem}_{name}")
+            for suffix in (".png", ".svg"):
+                write_atomically(place.with_suffix(suffix), functools.partial(save_figure, figure))
+    if journal is not None and not outcome.failed:
+        journal.unlink()  # the next run starts from the beginning
+    if as_json:
+        print_json(document)
+    else:
+        _show(measurement, outcome, document)
+    for failure in outcome.report.failures:
+        notes.print(f"bansac: {failure}", markup=False)
+    if outcome.failed:
+        notes.print(f"bansac: {len(outcome.failed)} units have failed; the same command tries them again")
+    if outcome.failed or outcome.report.failures:
+        raise typer.Exit(INCOMPLETE)
+
+
+def _show(measurement: Measurement, outcome: RunSummary, document: Mapping[str, Any]) -> None:
+    tables = [to_markdown(table) + "\n" for table in outcome.report.tables.values()]
+    own = [make for name, make in measurement.tables.items() if name not in measurement.reports]
+    for text in (*(tables or [make(document) for make in own]), *outcome.report.notes):
+        report.print(text, markup=False)

@@ -1,0 +1,286 @@
+"""Contract of the laboratory: a measurement, its options, and the report over its rows.
+
+A measurement is one module with one :class:`Measurement`: the experiments of the paper in
+:mod:`bansac.lab.experiments`, all others in :mod:`bansac.lab.measurements`. It consists of independent units of work.
+:attr:`Measurement.run_unit` computes the rows of a unit from its payload and the options alone, in any process. The
+runner may therefore distribute the units over workers, repeat a unit, and resume an interrupted run.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bansac.batch.journal import Row, Unit
+from bansac.lab.tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from bansac.lab.sets import PairSet
+    from bansac.lab.sets.labelled import LabelledSet
+    from bansac.lab.sets.posebench import PosebenchFile
+
+Set = TypeVar("Set", "PairSet", "LabelledSet", "PosebenchFile")
+
+Document = Mapping[str, Any]
+"""Report as it is stored in JSON."""
+
+_COMMON: Mapping[str, Any] = {
+    "data": None,  # a set of pairs, or a folder with sets at any depth
+    "model": None,  # run this model only
+    "pairs": None,  # maximum number of pairs of a set
+    "repeats": None,  # runs of every pair, trials or scenes
+    "seed": 0,  # seed of repeat 0; repeat r has seed + r
+    "sets": (),  # names of the sets to use; empty for all
+    "exclude": (),  # names of the sets to skip
+}
+
+
+@dataclass(frozen=True)
+class Option:
+    """Option of a measurement, for the command line and for Python.
+
+    Parameters
+    ----------
+    name : str
+        Attribute of the :class:`Setup`.
+    type : type
+        int, float, str, bool (a flag), Path, a Literal; or ``tuple[str, ...]``, ``tuple[int, ...]`` or
+        ``tuple[float, ...]``, whose values are joined by commas on the command line.
+    default : object
+        Value if the option is not given.
+    help : str
+        Text of the command line.
+    choices : tuple of str
+        Allowed values; empty if all are. A tuple may have several of them.
+    least : float, optional
+        Smallest allowed value.
+    required : bool
+        The option must be given.
+    argument : bool
+        The option is a positional argument.
+    flag : str, optional
+        Name on the command line if it is not ``--name``.
+    metavar : str, optional
+        Placeholder of the value in the help.
+    """
+
+    name: str
+    type: Any
+    default: Any = None
+    help: str = ""
+    choices: tuple[str, ...] = ()
+    least: float | None = None
+    required: bool = False
+    argument: bool = False
+    flag: str | None = None
+    metavar: str | None = None
+
+    def check(self, value: Any) -> None:
+        """Raise a ValueError if a value is not allowed; None is."""
+        if self.least is not None and value is not None and value < self.least:
+            raise ValueError(f"{self.name} must be at least {self.least:g}, got {value}")
+        for chosen in value if isinstance(value, tuple) else (value,):
+            if self.choices and chosen is not None and chosen not in self.choices:
+                what = self.name.removesuffix("s")
+                raise ValueError(f"{self.name}: unknown {what} {chosen!r}; they are {', '.join(self.choices)}")
+
+
+class Setup(SimpleNamespace):
+    """Values of the options as attributes. ``data``, ``model``, ``pairs``, ``repeats``, ``seed``, ... always exist."""
+
+    def __init__(self, **options: Any) -> None:
+        """Check the values that all measurements share."""
+        super().__init__(**{**_COMMON, **options})
+        for name in ("pairs", "repeats"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise ValueError(f"{name} must be at least 1, got {value}")
+        if not 0 <= self.seed < 2**63:
+            raise ValueError(f"seed must be in [0, 2^63), got {self.seed}")
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the value of an option, or ``default`` if it is not set."""
+        value = getattr(self, name, None)
+        return default if value is None else value
+
+    def plain(self) -> dict[str, Any]:
+        """Return plain values by name; options that not all measurements have are in ``extra`` if they are set."""
+        values = {name: str(value) if isinstance(value, Path) else value for name, value in vars(self).items()}
+        extra = {k: v for k, v in values.items() if k not in _COMMON and v is not None and v is not False}
+        return {name: values[name] for name in _COMMON} | {"extra": extra}
+
+
+@dataclass(kw_only=True)
+class Report:
+    """Report over all rows; see :func:`bansac.lab.runner.run_measurement` for the document."""
+
+    tables: dict[str, Table] = field(default_factory=dict)
+    figures: dict[str, Figure] = field(default_factory=dict)  # files by name
+    records: dict[str, Any] = field(
+        default_factory=dict
+    )  # entries of the document: plain values, such as lists of rows
+    notes: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)  # targets that are missed: the command ends with code 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement:
+    """Measurement. Its functions must be picklable if it is to run in worker processes.
+
+    Parameters
+    ----------
+    name : str
+        Name on the command line.
+    title : str
+        Subject, in one line.
+    units : callable
+        ``units(setup)`` returns all units in the order of the rows. It raises if options or data are invalid.
+    run_unit : callable
+        ``run_unit(setup, unit)`` returns the rows of a unit: dicts of plain values. ``seconds`` in a row is a measured
+        time. If an OSError or a ValueError is raised, the unit has failed and the run continues with the others.
+    report : callable
+        ``report(setup, rows)`` returns a :class:`Report`. ``rows`` can be iterated several times and lacks the rows of
+        failed units.
+    options : tuple of Option
+        Options that the measurement takes. Any other one raises a ValueError.
+    help : str
+        Text of the command, usually the docstring of the module.
+    tables, figures : mapping
+        Marked tables and figures of the documentation's pages by name. Each is a function of stored documents that
+        returns Markdown. Without tables in its report, the command prints those of its own document.
+    reports : mapping
+        Names of the files (``benchmarks/NAME.json``) of a marked table or figure whose documents the function takes; by
+        default the one with the name of the measurement.
+    packages : tuple of str
+        Packages whose versions the document lists.
+    updates : bool
+        The command has ``--update``, which keeps what this run does not measure again.
+    reference : str
+        Label of the table or figure in the paper.
+    defaults : str
+        Description of a run with default options, in one line.
+    sets : callable, optional
+        ``sets(setup)`` returns the sets of ``setup.data`` that the rows depend on; None if there is no such data.
+    warm_up : callable, optional
+        ``warm_up(setup, units)`` loads or compiles all kernels of the units before the workers start. If None, the
+        runner executes the first unit that does not fail and drops its rows. See :func:`no_warm_up`.
+    values : object
+        Further dependencies of the rows: settings, and functions (which stand for the source of their modules), in
+        dataclasses and containers. The options, the data, the module of ``run_unit`` and the estimators' source are
+        included already. It is part of the fingerprint, see :func:`bansac.lab.provenance.fingerprint`.
+    """
+
+    name: str
+    title: str
+    units: Callable[[Setup], Iterable[Unit]]
+    run_unit: Callable[[Setup, Unit], list[Row]]
+    report: Callable[[Setup, Iterable[Row]], Report]
+    options: tuple[Option, ...] = ()
+    help: str = ""
+    tables: Mapping[str, Callable[..., str]] = field(default_factory=dict)
+    figures: Mapping[str, Callable[..., str]] = field(default_factory=dict)
+    reports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    packages: tuple[str, ...] = ()
+    updates: bool = False
+    reference: str = ""
+    defaults: str = ""
+    sets: Callable[[Setup], Sequence[PairSet | LabelledSet | PosebenchFile]] | None = None
+    warm_up: Callable[[Setup, Sequence[Unit]], None] | None = None
+    values: Any = ()
+
+    @property
+    def needs_data(self) -> bool:
+        """Whether ``data`` must be given."""
+        return any(option.required for option in self.options if option.name == "data")
+
+    def render(self, name: str, read: Callable[[str], Document]) -> str:
+        """Return a marked table or figure of the pages; ``read(report)`` returns a stored document."""
+        make = self.tables.get(name) or self.figures[name]
+        return make(*map(read, self.reports.get(name, (self.name.replace("-", "_"),))))
+
+    def resolve(self, setup: Setup) -> Setup:
+        """Return the setup with the defaults of all options.
+
+        A ValueError is raised if required data is missing, a value is not allowed, or an option is not one of this
+        measurement.
+        """
+        known = {option.name: option for option in self.options}
+        takes = ", ".join(_flag(name) for name in (*(name for name in known if name != "seed"), "seed"))
+        for name, value in vars(setup).items():
+            if value != _COMMON.get(name) and value is not False and name not in {**known, "seed": None}:
+                raise ValueError(f"{_flag(name)}: {self.name} takes no such option; it takes {takes}")
+        if self.needs_data and setup.data is None:
+            raise ValueError(
+                f"--data must name a folder with sets of pairs: {self.name} runs on image pairs "
+                "(`bansac data fetch` gets the paper's)"
+            )
+        for name in ("pairs", "sets", "exclude"):
+            if setup.data is None and name in known and setup.get(name, ()) not in ((), known[name].default):
+                raise ValueError(f"{_flag(name)} chooses among image pairs: it needs --data")
+        if "model" in known and setup.model is not None and setup.model not in known["model"].choices:
+            raise ValueError(f"--model: {self.name} runs on {', '.join(known['model'].choices)}, got {setup.model!r}")
+        values = {option.name: setup.get(option.name, option.default) for option in self.options}
+        for name, option in known.items():
+            option.check(values[name])
+        return Setup(**{**vars(setup), **values})
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def no_warm_up(setup: Setup, units: Sequence[Unit]) -> None:
+    """Do nothing, as the ``warm_up`` of measurements without times."""
+
+
+def each(*axes: Iterable[Any]) -> list[Unit]:
+    """Return a unit for each combination of values; the last axis changes fastest.
+
+    Examples
+    --------
+    >>> [unit.key for unit in each(("H", "F"), (1, 2))]
+    ['H/1', 'H/2', 'F/1', 'F/2']
+    """
+    return [Unit("/".join(map(str, values)), values) for values in itertools.product(*axes)]
+
+
+def nested(rows: Iterable[Row], *columns: str) -> dict[str, Any]:
+    """Return the rows as nested dicts, one level for each column, the other columns innermost.
+
+    Examples
+    --------
+    >>> nested([{"model": "line", "noise": 1, "share": 0.5}], "model", "noise")
+    {'line': {'1': {'share': 0.5}}}
+    """
+    document: dict[str, Any] = {}
+    for row in rows:
+        place = document
+        for column in columns:
+            place = place.setdefault(str(row[column]), {})
+        place.update({name: value for name, value in row.items() if name not in columns})
+    return document
+
+
+def choose_sets(found: Sequence[Set], wanted: Sequence[str], unwanted: Sequence[str]) -> list[Set]:
+    """Return the sets selected by ``--sets`` (empty for all) and ``--exclude``, in the given order.
+
+    An unknown name, an empty selection or two selected sets of the same name raise a ValueError.
+    """
+    names = [pair_set.name for pair_set in found]
+    for option, listed in (("--sets", wanted), ("--exclude", unwanted)):
+        for name in listed:
+            if name not in names:
+                raise ValueError(f"{option}: there is no set {name!r}; there are {', '.join(names)}")
+    chosen = [s for s in found if (not wanted or s.name in wanted) and s.name not in unwanted]
+    if not chosen:
+        raise ValueError(f"--exclude leaves none of the sets {', '.join(names)}")
+    repeated = {pair_set.name for pair_set in chosen if [s.name for s in chosen].count(pair_set.name) > 1}
+    if repeated:
+        raise ValueError(f"several sets below the folder are called {', '.join(sorted(repeated))}")
+    return chosen

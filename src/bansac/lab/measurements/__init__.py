@@ -1,0 +1,36 @@
+"""Measurements by name, one module each: ``bansac bench NAME`` runs one.
+
+A module has a docstring with the protocol, a ``MEASUREMENT`` (:class:`bansac.lab.measurement.Measurement`), and the
+functions of its units, of its report and of its tables on the pages. To add one, add a module and a row here.
+The package imports the modules of :mod:`bansac.lab`, its peers, metrics and sets, and no experiment.
+"""
+
+from __future__ import annotations
+
+import importlib
+
+from bansac.lab.measurement import Measurement
+
+__all__ = ["MEASUREMENTS", "find_measurement"]
+
+MEASUREMENTS: dict[str, str] = {
+    "speed": "speed.report",
+    "hard": "few_inliers",
+    "noise": "noise",
+    "planes": "planes",
+    "posebench": "posebench",
+    "confidence": "confidence",
+}
+"""Name of each measurement -> its module in this package."""
+
+
+def find_measurement(name: str) -> Measurement:
+    """Return a measurement by its name, a key of ``MEASUREMENTS``.
+
+    Examples
+    --------
+    >>> find_measurement("planes").title
+    'Relative poses with a repeated pattern on a dominant plane'
+    """
+    measurement: Measurement = importlib.import_module(f"{__name__}.{MEASUREMENTS[name]}").MEASUREMENT
+    return measurement

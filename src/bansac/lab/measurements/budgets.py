@@ -1,0 +1,174 @@
+"""Accuracy over time: one curve for each method, one point for each budget.
+
+A budget is a maximum number of minimal samples. A method may stop earlier by its own criterion, so that the points of
+a curve converge at large budgets. Some presets divide their samples among restarts. Their number of restarts stays
+constant up to the preset's own number of samples. Beyond it the number grows in proportion to the budget.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bansac.estimate.presets import Options, resolve_options
+from bansac.lab.charts import Chart, Series, plot_charts
+from bansac.lab.evaluation.method import Method
+from bansac.lab.tables import Better, Table, TableRow, format_number
+from bansac.problems.estimators import Kind
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Points = Sequence[Mapping[str, float]]
+"""One curve. Each point has ``max_iterations`` and the values of :func:`bansac.lab.measurements.folders.summarise`."""
+
+ACCURACY: Mapping[Kind, str] = {"E": "AUC@10", "F": "AUC@10", "H": "mAA@10"}
+"""Accuracy measure of the curves by model."""
+
+TIMES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+"""Columns of the table, in milliseconds."""
+
+_NAMES: Mapping[Kind, str] = {"E": "Essential matrix", "F": "Fundamental matrix", "H": "Homography"}
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Methods and budgets of a set of curves.
+
+    Parameters
+    ----------
+    kind : {"E", "F", "H"}
+        Model to estimate.
+    methods : tuple of Method
+        Methods, one curve each.
+    budgets : tuple of int
+        Maximum numbers of minimal samples, at least 1, without repetition.
+    """
+
+    kind: Kind
+    methods: tuple[Method, ...]
+    budgets: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Check the budgets."""
+        if not self.budgets:
+            raise ValueError("budgets must hold at least one number of iterations")
+        for budget in self.budgets:
+            if budget < 1:
+                raise ValueError(f"budgets must be at least 1, got {budget}")
+            if self.budgets.count(budget) > 1:
+                raise ValueError(f"budgets: {budget} is given twice")
+
+    def limited_methods(self) -> tuple[Method, ...]:
+        """Return every method at every budget. :meth:`curves` takes the report of a bench with these methods."""
+        return tuple(limit(method, budget, self.kind) for method in self.methods for budget in self.budgets)
+
+    def curves(self, report: Mapping[str, Any]) -> dict[str, Any]:
+        """Replace the values in a report of :func:`bansac.lab.measurements.folders.build_report` by curves.
+
+        A curve is a list of points in the order of the budgets. The new report has the ``settings`` of each method
+        besides the protocol and the ``budgets``. ``sets`` gives ``pairs`` and ``curves`` for each set, and ``mean``
+        gives the curves averaged over the sets, both by method. It has no ``spread``.
+        """
+        protocol = {name: value for name, value in report["protocol"].items() if name != "max_iterations"}
+        settings = {method.name: dict(method.settings) for method in self.methods}
+        sets = {
+            name: {"pairs": entry["pairs"], "curves": self._by_method(entry["methods"])}
+            for name, entry in report["sets"].items()
+        }
+        mean = self._by_method(report["mean"])
+        changes = {"protocol": protocol, "settings": settings, "budgets": list(self.budgets)}
+        kept = {name: value for name, value in report.items() if name != "spread"}
+        return {**kept, **changes, "sets": sets, "mean": mean}
+
+    def _by_method(self, figures: Mapping[str, Mapping[str, float]]) -> dict[str, list[dict[str, float]]]:
+        return {
+            method.name: [
+                {"max_iterations": budget, **figures[_limited_name(method, budget)]} for budget in self.budgets
+            ]
+            for method in self.methods
+        }
+
+
+def limit(method: Method, budget: int, kind: Kind) -> Method:
+    """Return the method with a budget as its maximum number of iterations."""
+    settings = {"max_iterations": budget}
+    if method.call is None and "preset" in method.settings:
+        options = _options(method, kind)
+        assert options.max_iterations is not None  # set by resolve_options
+        if options.restarts > 1:
+            in_proportion = math.ceil(options.restarts * budget / options.max_iterations)
+            settings["restarts"] = max(options.restarts, in_proportion)
+        if options.min_iterations > budget:
+            settings["min_iterations"] = budget
+    return method.changed(_limited_name(method, budget), **settings)
+
+
+def best_within(points: Points, milliseconds: float, accuracy: str) -> float:
+    """Return the best accuracy among the points of a curve within a mean time; NaN if there is no such point."""
+    return max((point[accuracy] for point in points if point["ms_mean"] <= milliseconds), default=math.nan)
+
+
+def time_table(curves: Mapping[str, Points], kind: Kind) -> Table:
+    """Tabulate the best accuracy of each method within given mean times, without interpolation.
+
+    Examples
+    --------
+    >>> curves = {"fast": [{"ms_mean": 0.4, "AUC@10": 0.7}, {"ms_mean": 1.5, "AUC@10": 0.8}]}
+    >>> time_table(curves, "F").rows[0].values[:3]
+    (0.7, 0.7, 0.8)
+    """
+    accuracy = ACCURACY[kind]
+    rows = tuple(
+        TableRow((name,), tuple(best_within(points, time, accuracy) for time in TIMES))
+        for name, points in curves.items()
+    )
+    columns = tuple(f"{time:g} ms" for time in TIMES)
+    better: Better = "higher"
+    title = f"{_NAMES[kind]}: {accuracy} within a mean time of"
+    return Table(title, ("method",), columns, rows, better=(better,) * len(columns))
+
+
+def budget_table(curves: Mapping[str, Points], kind: Kind) -> Table:
+    """Tabulate the accuracy and the mean time of each method at each budget; the budgets are the same for all curves.
+
+    Examples
+    --------
+    >>> curves = {"fast": [{"max_iterations": 100, "ms_mean": 0.4, "mAA@10": 0.7}]}
+    >>> budget_table(curves, "H").rows[0].values
+    ('0.700 (0.400 ms)',)
+    """
+    rows = tuple(TableRow((name,), tuple(_point(point, kind) for point in points)) for name, points in curves.items())
+    columns = tuple(str(point["max_iterations"]) for point in next(iter(curves.values())))
+    title = f"{_NAMES[kind]}: {ACCURACY[kind]} (mean time) at a maximum number of iterations of"
+    return Table(title, ("method",), columns, rows)
+
+
+def _point(point: Mapping[str, float], kind: Kind) -> str:
+    return f"{format_number(point[ACCURACY[kind]])} ({format_number(point['ms_mean'])} ms)"
+
+
+def plot_curves(curves: Mapping[str, Points], kind: Kind) -> Figure:
+    """Plot accuracy over mean time, one line for each method, its points sorted by time."""
+    series = []
+    for name, points in curves.items():
+        in_order = sorted(points, key=lambda point: point["ms_mean"])
+        times = [point["ms_mean"] for point in in_order]
+        series.append(Series(name, times, [point[ACCURACY[kind]] for point in in_order]))
+    return plot_charts([[Chart(series, _NAMES[kind], "mean time of a call [ms]", ACCURACY[kind], xscale="log")]])
+
+
+def _limited_name(method: Method, budget: int) -> str:
+    return f"{method.name} [{budget}]"
+
+
+def _options(method: Method, kind: Kind) -> Options:
+    """Return the resolved options of a method's preset."""
+    from bansac.problems.essential import ESSENTIAL
+    from bansac.problems.fundamental import FUNDAMENTAL
+    from bansac.problems.homography import HOMOGRAPHY
+
+    problem = {"E": ESSENTIAL, "F": FUNDAMENTAL, "H": HOMOGRAPHY}[kind]
+    return resolve_options(problem, None, method.settings["preset"], None, {}, epipolar_choice=kind == "E").options

@@ -1,0 +1,226 @@
+"""Measure how often a run finds the best model, against the confidence that was asked for.
+
+The problems are lines and homographies of 200 points or matches, half of them with an inlier ratio of .3, half of .5. A
+second model has nine tenths as many inliers. If a criterion stops a run too early, the run often returns the second
+model. A run has found the best model if its mask contains at least 90 % of the true inliers. The data:
+
+- two models: the noise is a thousandth of the threshold, so that every all-inlier sample is good.
+- one model: the same without the second model, at a confidence of .5 only.
+- noise: two models; the noise is .3 thresholds.
+
+The plain settings are ``preset="paper"`` (one restart, no local optimisation) with SPRT for the criterion ``"sprt"``
+only, and at most 5000 iterations. Scores are normally distributed with a standard deviation of .2 about .5 for inliers
+and .4 for the others, and clipped to [0, 1]; "p-bansac" is BANSAC with them. BANSAC's criterion has no confidence and
+one cell.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import bansac
+from bansac.batch.journal import Row, Unit
+from bansac.lab.charts import import_figure
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested, no_warm_up
+from bansac.lab.reports import lines, share
+from bansac.synthetic import homography_matches, line_points
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+N, MAX_ITERATIONS = 200, 5000
+RATIOS, SECOND, RECALL = (0.3, 0.5), 0.9, 0.9
+CONFIDENCES = (0.5, 0.9, 0.95, 0.99, 0.999)
+LITTLE, LARGE = 0.001, 0.3  # noise in thresholds
+THRESHOLDS = {"line": 0.01, "homography": 1.0}
+
+SCORED = ("prosac", "p-napsac", "baysac", "ar", "p-bansac")
+SAMPLERS = ("uniform", "napsac", "prosac", "p-napsac", "baysac", "ar", "bansac", "p-bansac")
+STOPS = {
+    "ransac": SAMPLERS,
+    "sprt": ("uniform", "bansac", "p-bansac"),
+    "prosac": ("prosac", "p-napsac", "p-bansac"),
+    "bansac": ("bansac", "p-bansac"),
+}
+
+
+def plain(sampler: str, stop: str, **settings: Any) -> dict[str, Any]:
+    """Return the options of a sampler and a criterion."""
+    name, verification = sampler.replace("p-bansac", "bansac"), "sprt" if stop == "sprt" else None
+    options = {"preset": "paper", "sampler": name, "stopping": stop, "verification": verification}
+    return {**options, "max_iterations": MAX_ITERATIONS, **settings}
+
+
+Method = tuple[bool, dict[str, Any]]  # whether it has scores, and its options
+METHODS: dict[str, Method] = {
+    f"{sampler}, {stop}": (sampler in SCORED, plain(sampler, stop))
+    for stop, samplers in STOPS.items()
+    for sampler in samplers
+}
+METHODS |= {"default": (False, {}), "default, scores": (True, {})}
+NOISY: dict[str, Method] = {
+    "uniform, ransac": METHODS["uniform, ransac"],
+    "uniform, ransac, local optimisation": (False, plain("uniform", "ransac", local_optimization="default")),
+}
+
+
+def make_data(model: str, ratio: float, noise: float, seed: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return points or matches as rows, and the mask of inliers."""
+    if model == "line":
+        points = line_points(N, ratio, noise * THRESHOLDS[model], seed)
+        return points.points, points.inliers
+    matches = homography_matches(N, ratio, noise * THRESHOLDS[model], seed)
+    assert matches.inliers is not None
+    return np.column_stack([matches.x1, matches.x2]), matches.inliers
+
+
+def make_problem(model: str, ratio: float, noise: float, second: float, seed: int) -> tuple[Any, ...]:
+    """Return data, inliers and scores; the second model has ``second`` times the inliers of the first."""
+    rows, inliers = make_data(model, ratio, noise, seed)
+    rng = np.random.default_rng([seed, 1])
+    other = rng.permutation(np.flatnonzero(~inliers))[: round(second * ratio * N)]
+    rows[other] = make_data(model, 1.0, noise, seed + 10**6)[0][other]
+    scores = np.clip(rng.normal(np.where(inliers, 0.5, 0.4), 0.2), 0, 1)
+    return ((rows,) if model == "line" else (rows[:, :2], rows[:, 2:])), inliers, scores
+
+
+@functools.cache
+def problems(model: str, noise: float, second: float, runs: int) -> list[tuple[Any, ...]]:
+    """Return the problems of all cells with this model and these data; the ratios alternate."""
+    return [make_problem(model, RATIOS[seed % len(RATIOS)], noise, second, seed) for seed in range(runs)]
+
+
+# Name of the data -> noise, size of the second model, methods and confidences.
+DATA: Mapping[str, tuple[float, float, Mapping[str, Method], tuple[float, ...]]] = {
+    "two models": (LITTLE, SECOND, METHODS, CONFIDENCES),
+    "noise": (LARGE, SECOND, NOISY, CONFIDENCES),
+    "one model": (LITTLE, 0.0, METHODS, CONFIDENCES[:1]),
+}
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Return one unit for each cell: data, model, method and confidence."""
+    return [
+        unit
+        for data, (_, _, methods, confidences) in DATA.items()
+        for model in THRESHOLDS
+        for name in methods
+        for unit in each([data], [model], [name], confidences[-1:] if name.endswith(", bansac") else confidences)
+    ]
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Count the runs that find the best model, by ratio, and those that end at the maximum number of iterations."""
+    data, model, name, confidence = unit.payload
+    noise, second, methods, _ = DATA[data]
+    scored, options = methods[name]
+    runs = setup.runs
+    started = time.process_time()
+    estimate: Callable[..., bansac.Result] = bansac.fit_line if model == "line" else bansac.estimate_homography
+    found = np.zeros(len(RATIOS), int)
+    iterations = limited = 0
+    for seed, (points, inliers, scores) in enumerate(problems(model, noise, second, runs)):
+        given = {**options, "scores": scores} if scored else options
+        result = estimate(*points, threshold=THRESHOLDS[model], confidence=confidence, seed=seed, **given)
+        found[seed % len(RATIOS)] += np.mean(result.inliers[inliers]) >= RECALL
+        iterations += result.iterations
+        limited += result.stop_reason == "max_iterations"
+    figures = {
+        "runs": runs,
+        "found": int(found.sum()),
+        "found_by_ratio": {str(ratio): int(count) for ratio, count in zip(RATIOS, found, strict=True)},
+        "max_iterations": limited,
+        "iterations_mean": iterations / runs,
+        "interval": interval(int(found.sum()), runs),
+    }
+    cell = {"data": data, "model": model, "method": name, "confidence": confidence}
+    return [{**cell, **figures, "processor_seconds": time.process_time() - started}]
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Return the cells by data, model, method and confidence, and the figure."""
+    cells = list(rows)
+    seconds = sum(cell.pop("processor_seconds") for cell in cells)
+    data = nested(cells, "data", "model", "method", "confidence")
+    records = {"runs": setup.runs, "processor_seconds": round(seconds, 2), "data": data}
+    figures = {"confidence": draw(data["two models"])} if "two models" in data else {}
+    return Report(records=records, figures=figures)
+
+
+def interval(found: int, runs: int) -> tuple[float, float]:
+    """Return Wilson's 95 % interval of a share."""
+    z, share = 1.96, found / runs
+    centre, half = share + z**2 / (2 * runs), z * np.sqrt(share * (1 - share) / runs + z**2 / (4 * runs**2))
+    return float((centre - half) / (1 + z**2 / runs)), float((centre + half) / (1 + z**2 / runs))
+
+
+def draw(found: Mapping[str, Any]) -> Figure:
+    """Draw the share of missed models over the share that was asked for, by model and criterion."""
+    figure = import_figure()(figsize=(11, 5.6), layout="constrained")
+    shown: dict[str, Any] = {}
+    panels = figure.subplots(2, 4, sharex=True, sharey=True)
+    for row, (model, methods) in zip(panels, found.items(), strict=True):
+        for ax, stop in zip(row, (*STOPS,), strict=True):
+            ax.plot([1e-3, 0.5], [1e-3, 0.5], color="#8a8a8a", linewidth=1, linestyle="--")
+            extra = [name for name in methods if name.startswith("default")] if stop == "bansac" else []
+            for name in [*(name for name in methods if name.endswith(f", {stop}")), *extra]:
+                label = name.removesuffix(f", {stop}")
+                points = [methods[name].get(str(c), methods[name]["0.999"]) for c in CONFIDENCES]
+                missed = np.array([1 - point["found"] / point["runs"] for point in points])
+                high, low = 1 - np.array([point["interval"] for point in points]).T
+                bars = np.abs([missed - low, high - missed])
+                color = f"C{SAMPLERS.index(label) if label in SAMPLERS else 8 + extra.index(name)}"
+                style = {"label": label, "color": color, "marker": "o", "ms": 3, "lw": 1, "capsize": 2}
+                shown[label] = ax.errorbar(1 - np.array(CONFIDENCES), np.maximum(missed, 2e-4), bars, **style)
+            ax.set(xscale="log", yscale="log", ylim=(1.5e-4, 1), title=f"{model}: {stop}{', default' * bool(extra)}")
+    figure.legend(shown.values(), shown.keys(), loc="outside right upper", frameon=False)
+    figure.supxlabel("1 - confidence")
+    figure.supylabel("share of missed models")
+    return figure
+
+
+def table(document: Document) -> str:
+    """Return the table of the shares of runs that find the best model; bold if below the confidence."""
+    data = document["data"]
+
+    def one(asked: str, found: Mapping[str, Any]) -> str:
+        text = share(found["found"] / found["runs"])
+        return f"**{text}**" if found["interval"][1] < float(asked) else text
+
+    def cell(kind: str, model: str, method: str) -> str:
+        return "/".join(one(*item) for item in data[kind][model].get(method, {}).items()) or "-"
+
+    models = list(data["two models"])
+    names = dict.fromkeys(name for found in data.values() for name in found[models[0]])
+    asked = "/".join(key.removeprefix("0") for key in data["two models"][models[0]]["default"])
+    groups = {"two models": f" {asked}", "noise": ", noise"}
+    columns = [(kind, model, f"{model}{suffix}") for kind, suffix in groups.items() for model in models]
+    rows = [[name, *(cell(kind, model, name) for kind, model, _ in columns)] for name in names]
+    return lines(["method", *(title for *_, title in columns)], rows)
+
+
+def lowest_of_one_model(document: Document) -> str:
+    """Return the smallest share of runs that find a single model at a confidence of .5."""
+    cells = [cell for model in document["data"]["one model"].values() for by in model.values() for cell in by.values()]
+    return share(min(cell["found"] / cell["runs"] for cell in cells))
+
+
+MEASUREMENT = Measurement(
+    name="confidence",
+    title="How often a run finds the best model",
+    help=__doc__,
+    options=(Option("runs", int, 2000, "Problems of every cell.", least=1),),
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    tables={"confidence": table},
+    figures={"confidence-one-model": lowest_of_one_model},
+    warm_up=no_warm_up,
+    values=(homography_matches, line_points),
+)

@@ -1,0 +1,198 @@
+"""Few inliers and unrelated images: shares of right models and of false successes, and times.
+
+Scenes of :mod:`.scenes` with .5 px noise, without scores. :func:`.scenes.is_right` defines a right model; its inliers
+are within four standard deviations of the noise. A false success is a model that is not right but is claimed as a
+success. On unrelated images, which have no inliers, every success is false. Other libraries have no such flag: each
+model that they return counts as a success.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bansac.batch.journal import Row, Unit
+from bansac.lab.charts import Chart, Series, plot_charts
+from bansac.lab.evaluation.hard.estimators import (
+    CODE,
+    OURS,
+    PEERS,
+    POSELIB,
+    Estimator,
+    choose,
+    load_kernels,
+    run_scene,
+)
+from bansac.lab.measurement import Measurement, Option, Report, Setup
+from bansac.lab.options import FIRST_SEED, SCENES
+from bansac.lab.scenes import Scene, errors, is_right, make_scene
+from bansac.lab.summary import import_pandas
+from bansac.lab.tables import Better, Section, Table, TableRow, percent
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame
+
+PROBLEMS = ("H", "E", "F", "pose")
+TITLES = {"H": "Homography", "E": "Essential matrix", "F": "Fundamental matrix", "pose": "Absolute pose"}
+SIZES = (500, 2000, 8000)
+RATIOS = (0.05, 0.1, 0.15, 0.2, 0.3)
+UNRELATED = 0.0
+METHODS = tuple(estimator.name for estimator in (*OURS, *PEERS))
+NOISE, SEEDS = 0.5, 10
+_NEAR = 4 * NOISE
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Return one unit for each scene; the seed changes fastest."""
+    seeds = range(setup.repeats or SEEDS)
+    return [
+        Unit(f"{problem}/{percent(ratio)}/{n}/{seed}", (problem, n, ratio, seed))
+        for problem in dict.fromkeys(setup.get("problems", PROBLEMS))
+        for ratio in (*RATIOS, UNRELATED)
+        for n in SIZES
+        for seed in seeds
+    ]
+
+
+def _estimators(setup: Setup) -> list[Estimator]:
+    return choose(setup.get("methods"))[0]
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Run all methods on a scene."""
+    problem, n, ratio, repeat = unit.payload
+    seed = setup.seed + repeat
+    scene = make_scene(problem, n, ratio, NOISE, seed)
+    cell: Row = {"problem": problem, "n": n, "inlier_ratio": ratio, "seed": seed}
+    judge = functools.partial(_judge, scene)
+    return [cell | row for row in run_scene(scene, _estimators(setup), unit.key, seed, judge)]
+
+
+def _judge(scene: Scene, model: Any) -> Row:
+    if not scene.inliers.any():
+        return {"right": False}
+    return {**errors(scene, model), "right": model is not None and is_right(scene, model, _NEAR)}
+
+
+def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
+    """Load or compile all kernels: of a search that ends early, and of the test of a model that fits by chance."""
+    problems = dict.fromkeys(unit.payload[0] for unit in units)
+    scenes = [make_scene(problem, 200, ratio, NOISE, 0) for problem in problems for ratio in (0.5, 0.2, UNRELATED)]
+    load_kernels(scenes, [estimator for estimator in _estimators(setup) if estimator in OURS])
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Report the shares of right models and of false successes, and times; cells are a record."""
+    frame = import_pandas().DataFrame(list(rows))
+    frame["false"] = frame["success"].astype(bool) & ~frame["right"].astype(bool)
+    related, unrelated = frame[frame["inlier_ratio"] > 0], frame[frame["inlier_ratio"] == 0]
+    return Report(
+        tables={"hard": _hard_table(related), "unrelated": _unrelated_table(unrelated)},
+        figures={"hard": _figure(related)},
+        records={"cells": _cells(frame)},
+        notes=choose(setup.get("methods"))[1],
+    )
+
+
+def _cells(frame: DataFrame) -> list[Row]:
+    """Return the means of every cell and method."""
+    keys = ["problem", "inlier_ratio", "n", "method"]
+    columns = {"right": "mean", "success": "mean", "false": "mean", "seconds": "sum"}
+    groups = frame.astype({"right": float, "success": float, "false": float}).groupby(keys, sort=False)
+    cells = groups.agg(columns).join(groups["seconds"].median().rename("seconds_median")).reset_index()
+    rows: list[Row] = cells.to_dict("records")
+    return rows
+
+
+def _by_method(frame: DataFrame) -> Iterable[tuple[str, dict[str, DataFrame]]]:
+    """Yield every problem with the rows of its methods."""
+    for problem, of_problem in frame.groupby("problem", sort=False):
+        yield str(problem), {str(name): rows for name, rows in of_problem.groupby("method", sort=False)}
+
+
+def _hard_table(frame: DataFrame) -> Table:
+    lines: list[TableRow | Section] = []
+    higher: Better = "higher"
+    lower: Better = "lower"
+    for problem, methods in _by_method(frame):
+        lines.append(Section(TITLES[problem]))
+        base = methods[POSELIB.name]["seconds"].sum() if POSELIB.name in methods else math.nan
+        for name, runs in methods.items():
+            seconds = float(runs["seconds"].sum())
+            shares = [float(runs["right"][runs["inlier_ratio"] == ratio].mean()) for ratio in RATIOS]
+            values = (float(runs["right"].mean()), *shares, float(runs["false"].mean()), seconds, seconds / base)
+            lines.append(TableRow((name,), values))
+    runs_of = len(frame) // max(frame.groupby(["problem", "method"]).ngroups, 1)
+    return Table(
+        f"Few inliers, no scores: right models, overall and by inlier ratio, false successes, time ({runs_of} scenes)",
+        ("method",),
+        ("right", *(f"{percent(ratio)} %" for ratio in RATIOS), "false", "time [s]", "over PoseLib"),
+        tuple(lines),
+        better=(*[higher] * (1 + len(RATIOS)), lower, lower, None),
+    )
+
+
+def _unrelated_table(frame: DataFrame) -> Table:
+    lines: list[TableRow | Section] = []
+    for problem, methods in _by_method(frame):
+        lines.append(Section(TITLES[problem]))
+        for name, runs in methods.items():
+            medians = [1e3 * float(runs["seconds"][runs["n"] == n].median()) for n in SIZES]
+            lines.append(TableRow((name,), (*medians, f"{int(runs['success'].sum())} of {len(runs)}")))
+    columns = (*(f"{n} matches [ms]" for n in SIZES), "successes")
+    return Table("Unrelated images: median time of a pair, and successes", ("method",), columns, tuple(lines))
+
+
+def _figure(frame: DataFrame) -> Figure:
+    """Draw the share of right models over the inlier ratio, and the share that is found within a time."""
+    over_ratio, over_time = [], []
+    for problem, methods in _by_method(frame):
+        by_ratio = {name: runs.groupby("inlier_ratio")["right"].mean() for name, runs in methods.items()}
+        series = [Series(name, 100 * means.index.to_numpy(), means.to_numpy(float)) for name, means in by_ratio.items()]
+        over_ratio.append(Chart(series, TITLES[problem], "inlier ratio (%)", "share of right models"))
+        series = [Series(name, *_found_within(runs)) for name, runs in methods.items()]
+        over_time.append(Chart(series, "", "time of a call [ms]", "right models found by then", xscale="log"))
+    return plot_charts([over_ratio, over_time])
+
+
+def _found_within(runs: DataFrame) -> tuple[list[float], list[float]]:
+    """Return times in milliseconds and the shares of all runs that gave a right model within them."""
+    times = np.sort(1e3 * runs["seconds"][runs["right"].astype(bool)].to_numpy(float))
+    shown = sorted({round(k) for k in np.linspace(0, len(times) - 1, 12)} & set(range(len(times))))
+    return [float(times[k]) for k in shown], [(k + 1) / len(runs) for k in shown]
+
+
+HELP = """Count right models and false successes where inliers are few (5 to 30 %), and on unrelated images.
+
+The scenes are synthetic, without scores, with .5 px noise and 500, 2,000 and 8,000 matches: homographies (H),
+essential (E) and fundamental (F) matrices, absolute poses (pose). One thread. Times hold within one run only.
+"""
+
+MEASUREMENT = Measurement(
+    name="hard",
+    title="Few inliers and unrelated images",
+    help=HELP,
+    options=(
+        SCENES,
+        Option("problems", tuple[str, ...], None, "Only these problems, joined by commas.", choices=PROBLEMS),
+        Option(
+            "methods",
+            tuple[str, ...],
+            None,
+            f"Joined by commas, of: {', '.join(METHODS)}. Default: all that are installed.",
+            choices=METHODS,
+        ),
+        FIRST_SEED,
+    ),
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    warm_up=warm_up,
+    packages=tuple(peer.package for peer in PEERS),
+    values=CODE,
+)

@@ -1,0 +1,157 @@
+"""Unknown noise: the default, which estimates the threshold, beside the best fixed threshold of a grid.
+
+A cell is a problem with a level of noise, a number of points and an inlier ratio. All methods see the same scenes,
+without scores. The error of a method in a cell is the median over the scenes, a failure counting as the largest error
+of the problem (``FAILED``). It is divided by the smallest median of the fixed thresholds. The time is the mean, divided
+by that of the same fixed threshold.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bansac.batch.journal import Row, Unit
+from bansac.lab.evaluation.hard.estimators import CODE, PEERS, Estimator, load_kernels, run_scene
+from bansac.lab.measurement import Measurement, Option, Report, Setup
+from bansac.lab.options import FIRST_SEED, SCENES
+from bansac.lab.scenes import Scene, errors, make_scene
+from bansac.lab.summary import import_pandas
+from bansac.lab.tables import Table, TableRow, percent
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+NOISES = (0.25, 0.5, 1.0, 2.0, 4.0)
+SIZES = (100, 500, 2000, 8000)
+RATIOS = (0.4, 0.6)
+SEEDS = 10
+_TWO_VIEWS = (0.5, 1.0, 2.0, 4.0, 8.0)
+_WIDE = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
+GRIDS: Mapping[str, tuple[float, ...]] = {
+    "H": _TWO_VIEWS,
+    "E": _TWO_VIEWS,
+    "F": _TWO_VIEWS,
+    "pose": _WIDE,
+    "circle": _WIDE,
+    "line": _WIDE,
+}
+"""Fixed thresholds of every problem, in pixels."""
+FAILED: Mapping[str, float] = {"H": 800.0, "E": 180.0, "F": 180.0, "pose": 100.0, "circle": 1500.0, "line": 1500.0}
+"""Largest error of every problem: pixels, degrees or per cent, see :func:`.scenes.errors`."""
+
+_DEFAULT = Estimator("default")
+
+
+def _estimators(problem: str) -> list[Estimator]:
+    return [_DEFAULT, *(Estimator(f"{pixels:g} px", {"threshold": pixels}) for pixels in GRIDS[problem])]
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Return one unit for each scene."""
+    return [
+        Unit(f"{problem}/{noise:g}/{n}/{percent(ratio)}/{seed}", (problem, noise, n, ratio, seed))
+        for problem in dict.fromkeys(setup.get("problems", GRIDS))
+        for noise in NOISES
+        for n in SIZES
+        for ratio in RATIOS
+        for seed in range(setup.repeats or SEEDS)
+    ]
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Run all thresholds on a scene."""
+    problem, noise, n, ratio, repeat = unit.payload
+    seed = setup.seed + repeat
+    scene = make_scene(problem, n, ratio, noise, seed)
+    cell: Row = {"problem": problem, "noise": noise, "n": n, "inlier_ratio": ratio, "seed": seed}
+    judge = functools.partial(_judge, scene)
+    return [cell | row for row in run_scene(scene, _estimators(problem), unit.key, seed, judge)]
+
+
+def _judge(scene: Scene, model: Any) -> Row:
+    error = next(iter(errors(scene, model).values()))
+    return {"error": min(error, FAILED[scene.problem]) if math.isfinite(error) else FAILED[scene.problem]}
+
+
+def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
+    """Load or compile the kernels of every problem."""
+    for problem in dict.fromkeys(unit.payload[0] for unit in units):
+        load_kernels((make_scene(problem, 100, ratio, 1.0, 0) for ratio in (0.6, 0.0)), _estimators(problem)[:2])
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Report the geometric mean and the worst of the ratios; cells are a record."""
+    cells = compare_cells(import_pandas().DataFrame(list(rows)))
+    return Report(tables={"noise": _table(cells)}, records={"cells": cells.to_dict("records")})
+
+
+def compare_cells(frame: DataFrame) -> DataFrame:
+    """Return the figures of every cell.
+
+    The columns are problem, noise, n, inlier_ratio, error, best_error, best (the threshold), error_ratio and
+    time_ratio.
+    """
+    cells = []
+    keys = ["problem", "noise", "n", "inlier_ratio"]
+    for values, of_cell in frame.groupby(keys, sort=False):
+        methods = of_cell.groupby("method", sort=False)
+        error, seconds = methods["error"].median(), methods["seconds"].mean()
+        best = error.drop(_DEFAULT.name).idxmin()
+        cells.append(
+            {
+                **dict(zip(keys, values, strict=True)),
+                "error": float(error[_DEFAULT.name]),
+                "best_error": float(error[best]),
+                "best": best,
+                "error_ratio": float(error[_DEFAULT.name] / error[best]),
+                "time_ratio": float(seconds[_DEFAULT.name] / seconds[best]),
+            }
+        )
+    return import_pandas().DataFrame(cells)
+
+
+def _table(cells: DataFrame) -> Table:
+    lines = []
+    for problem, found in [*cells.groupby("problem", sort=False), ("all", cells)]:
+        ratios = [found[column].to_numpy(float) for column in ("error_ratio", "time_ratio")]
+        values = [(_geometric_mean(values), float(values.max())) for values in ratios]
+        lines.append(TableRow((str(problem),), (*values[0], *values[1])))
+    return Table(
+        "The threshold is not given: error and time over those of the best fixed threshold of every cell",
+        ("problem",),
+        ("error, geometric mean", "worst", "time, geometric mean", "worst"),
+        tuple(lines),
+    )
+
+
+def _geometric_mean(values: Any) -> float:
+    return float(np.exp(np.mean(np.log(values))))
+
+
+HELP = """Compare the default, which estimates the threshold, with the best fixed one where the noise is unknown.
+
+Noise of .25 to 4 px, 100 to 8,000 points, 40 and 60 % inliers: H, E, F, absolute poses (pose), circles (circle) and
+lines (line). Error and time are those of the default over those of the best fixed threshold of the cell.
+"""
+
+MEASUREMENT = Measurement(
+    name="noise",
+    title="The default threshold under unknown noise",
+    help=HELP,
+    options=(
+        SCENES,
+        Option("problems", tuple[str, ...], None, "Only these problems, joined by commas.", choices=tuple(GRIDS)),
+        FIRST_SEED,
+    ),
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    warm_up=warm_up,
+    packages=tuple(peer.package for peer in PEERS),
+    values=CODE,
+)

@@ -1,0 +1,228 @@
+"""Relative poses where most inliers lie on one plane with a repeated pattern.
+
+The plane is 8 to 20 baselines away. Its features are nodes of a lattice with a period of 20 px. Half of the outliers
+are further nodes, matched with a neighbouring node, one period away in the plane: to the left or right ("row"), or in
+one of four directions ("grid"). In each direction they agree with one homography. The other outliers are unrelated
+points. The inliers off the plane are at .5 to .8 or 1.25 to 2 times its depth. The noise is .5 px.
+
+A pose is wrong if the rotation or the direction of the translation is off by more than 5 degrees. It is claimed if the
+result is a success with the configuration "general". PoseLib has no such verdicts: each of its poses is a claim. A
+wrong pose is misled if it has more support (matches within three standard deviations) than the true one: no search
+avoids it by its score alone.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bansac.batch.journal import Row, Unit
+from bansac.geometry import apply_transform, essential_from_pose
+from bansac.lab.evaluation.hard.estimators import CODE, PEERS, POSELIB, Estimator, load_kernels, run_scene
+from bansac.lab.evaluation.task import squared_distances
+from bansac.lab.measurement import Measurement, Report, Setup
+from bansac.lab.options import FIRST_SEED, SCENES
+from bansac.lab.scenes import Array, Scene, errors
+from bansac.lab.summary import import_pandas
+from bansac.lab.tables import Section, Table, TableRow, percent
+from bansac.synthetic import SceneMatches
+from bansac.synthetic.two_views import camera_pair, disturb, draw_plane, image_extent, rigid_scene, viewing_rays
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+PATTERNS = {"row": "repeated in a row", "grid": "repeated in a grid"}
+SHARES = (0.6, 0.8, 0.9, 0.95)
+RATIOS = (0.4, 0.6)
+MATCHES, NOISE, SEEDS = 400, 0.5, 10
+WRONG = 5.0  # degrees
+_SIZE = (480, 640)
+_PERIOD = 0.25  # in baselines, of a plane at 8 baselines
+
+ESTIMATORS = tuple(
+    dataclasses.replace(estimator, name=f"{estimator.name}{name}", settings={**estimator.settings, **settings})
+    for estimator in (Estimator("default"), Estimator("accurate", {"preset": "accurate"}), POSELIB)
+    for name, settings in (("", {}), (" at 0.5 px", {"threshold": 0.5}), (" at 1 px", {"threshold": 1.0}))
+    if (estimator, name) != (POSELIB, "")  # its default is 1 px
+)
+
+
+def repeated_plane_matches(
+    pattern: str, n: int = MATCHES, inlier_ratio: float = 0.5, plane_share: float = 0.8, seed: int = 0
+) -> SceneMatches:
+    """Return matches of a scene with a repeated pattern on a plane.
+
+    Parameters
+    ----------
+    pattern : {"row", "grid"}
+        Directions in which the pattern repeats.
+    n : int
+        Number of matches.
+    inlier_ratio : float
+        Fraction of inliers. Half of the others are off by one period.
+    plane_share : float
+        Fraction of the inliers on the plane.
+    seed : int
+        Seed of the random numbers.
+
+    Returns
+    -------
+    SceneMatches
+        Matches in random order, with the ground truth of :func:`bansac.synthetic.planar_scene_matches`.
+
+    Examples
+    --------
+    >>> scene = repeated_plane_matches("row", 100, 0.6, 0.9)
+    >>> int(scene.inliers.sum()), int(scene.on_plane.sum())
+    (60, 54)
+    """
+    rng = np.random.default_rng(seed)
+    extent = image_extent(_SIZE)
+    cameras = camera_pair(_SIZE, extent, rng)
+    K, R, t = cameras[:3]
+    normal, distance = draw_plane(rng, 40)
+    scale = rng.uniform(1, 2.5)
+    distance *= scale
+    true = round(inlier_ratio * n)
+    on, shifted = round(plane_share * true), (n - true) // 2
+
+    x1 = rng.uniform(0, 1, (n, 2)) * extent
+    rays = viewing_rays(K, x1)
+    depth = distance / (rays @ normal)
+    factor = rng.uniform(1.25, 2, n)
+    points = rays * (depth * np.where(rng.random(n) < 0.5, factor, 1 / factor))[:, None]
+    nodes, steps = _lattice(K, normal, distance, _PERIOD * scale, extent)
+    points[: on + shifted] = nodes[rng.choice(len(nodes), on + shifted, replace=len(nodes) < on + shifted)]
+    matched = points.copy()
+    directions = steps[: 2 if pattern == "row" else 4]
+    matched[on : on + shifted] += directions[rng.integers(0, len(directions), shifted)]
+
+    kind = np.repeat([0, 1, 2, 3], [on, shifted, true - on, n - true - shifted])
+    order = rng.permutation(n)
+    points, matched, kind = points[order], matched[order], kind[order]
+    x1, x2 = apply_transform(K, points), apply_transform(K, matched @ R.T + t)
+    disturb(x1, x2, kind < 3, NOISE, extent, rng)
+    scene = rigid_scene(x1, x2, cameras, points, np.isin(kind, (0, 2)), _SIZE)
+    H = K @ (R + np.outer(t, normal) / distance) @ np.linalg.inv(K)
+    return dataclasses.replace(scene, on_plane=kind == 0, H=H / H[2, 2])
+
+
+def _lattice(K: Array, normal: Array, distance: float, period: float, extent: Array) -> tuple[Array, Array]:
+    """Return the nodes of a lattice of the plane that image 1 sees, and the steps to its four neighbours."""
+    across = np.cross([0.0, 1.0, 0.0], normal)
+    across /= np.linalg.norm(across)
+    down = np.cross(normal, across)
+    steps = period * np.arange(-40, 41)
+    a, b = (grid.ravel()[:, None] for grid in np.meshgrid(steps, steps))
+    nodes = distance * normal + a * across + b * down
+    nodes = nodes[nodes[:, 2] > 1]
+    x = apply_transform(K, nodes)
+    return nodes[((x >= 0) & (x <= extent)).all(axis=1)], period * np.array([across, -across, down, -down])
+
+
+def make_plane_scene(pattern: str, inlier_ratio: float, plane_share: float, seed: int) -> Scene:
+    """Return a scene for :class:`.Estimator`."""
+    matches = repeated_plane_matches(pattern, MATCHES, inlier_ratio, plane_share, seed)
+    assert matches.K1 is not None
+    assert matches.inliers is not None
+    return Scene("relative pose", (matches.x1, matches.x2, matches.K1), matches.inliers, matches)
+
+
+def _estimators() -> list[Estimator]:
+    return [estimator for estimator in ESTIMATORS if estimator.installed]
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Return one unit for each scene."""
+    return [
+        Unit(f"{pattern}/{percent(share)}/{percent(ratio)}/{seed}", (pattern, share, ratio, seed))
+        for pattern in PATTERNS
+        for share in SHARES
+        for ratio in RATIOS
+        for seed in range(setup.repeats or SEEDS)
+    ]
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Run all estimators on a scene."""
+    pattern, share, ratio, repeat = unit.payload
+    seed = setup.seed + repeat
+    scene = make_plane_scene(pattern, ratio, share, seed)
+    cell: Row = {"pattern": pattern, "plane_share": share, "inlier_ratio": ratio, "seed": seed}
+    judge = functools.partial(_judge, scene)
+    return [cell | row for row in run_scene(scene, _estimators(), unit.key, seed, judge)]
+
+
+def _judge(scene: Scene, model: Any) -> Row:
+    return {**errors(scene, model), "support": _support(scene, model), "true_support": _support(scene, scene.truth)}
+
+
+def _support(scene: Scene, pose: Any) -> int:
+    """Return the number of matches within three standard deviations of a pose."""
+    if pose is None:
+        return 0
+    R, t = (pose.R, pose.t) if hasattr(pose, "R") else pose
+    inverse = np.linalg.inv(scene.truth.K1)
+    squared = squared_distances(inverse.T @ essential_from_pose(R, t) @ inverse, scene.truth, "F")
+    return int(np.count_nonzero(squared <= (3 * NOISE) ** 2))
+
+
+def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
+    """Load or compile all kernels."""
+    scenes = (make_plane_scene("row", ratio, share, 0) for ratio, share in ((0.6, 1.0), (0.4, 0.6), (0.0, 0.0)))
+    load_kernels(scenes, [estimator for estimator in ESTIMATORS if estimator.package == "bansac"])
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Report the wrong poses and those claimed as general successes; cells are a record."""
+    frame = import_pandas().DataFrame(list(rows))
+    general = frame["configuration"].fillna("general") == "general"
+    frame["wrong"] = frame["pose_error"] > WRONG
+    frame["misled"] = frame["wrong"] & (frame["support"] > frame["true_support"])
+    frame["claimed"] = frame["wrong"] & frame["success"].astype(bool) & general
+    groups = frame.groupby(["pattern", "plane_share", "inlier_ratio", "method"], sort=False)
+    counts = {count: (count, "sum") for count in _COUNTS}
+    cells = groups.agg(runs=("wrong", "size"), seconds=("seconds", "mean"), **counts).reset_index()
+    return Report(tables={"planes": _table(frame)}, records={"cells": cells.to_dict("records")})
+
+
+_COUNTS = ("wrong", "claimed", "misled")
+
+
+def _table(frame: DataFrame) -> Table:
+    lines: list[TableRow | Section] = []
+    by_share = [(f"{percent(share)} % of the inliers on the plane", frame["plane_share"] == share) for share in SHARES]
+    for title, chosen in [*by_share, ("all", frame["plane_share"] > 0)]:
+        lines.append(Section(title))
+        for method, runs in frame[chosen].groupby("method", sort=False):
+            counts = [int(runs[count][runs["pattern"] == pattern].sum()) for pattern in PATTERNS for count in _COUNTS]
+            lines.append(TableRow((str(method),), tuple(counts)))
+    runs = len(frame) // (frame["method"].nunique() * len(SHARES) * len(PATTERNS))
+    title = (
+        f"Relative poses on a dominant plane with a repeated pattern: wrong ones ({runs} scenes a share and pattern)"
+    )
+    groups = tuple((title, len(_COUNTS)) for title in PATTERNS.values())
+    return Table(title, ("method",), _COUNTS * len(PATTERNS), tuple(lines), groups)
+
+
+HELP = """Count wrong relative poses, and those claimed as right, on a dominant plane with a repeated pattern.
+
+60 to 95 % of the inliers are on the plane. Half of the outliers are its features matched one period apart.
+"""
+
+MEASUREMENT = Measurement(
+    name="planes",
+    title="Relative poses with a repeated pattern on a dominant plane",
+    help=HELP,
+    options=(SCENES, FIRST_SEED),
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    warm_up=warm_up,
+    packages=tuple(peer.package for peer in PEERS),
+    values=CODE,
+)

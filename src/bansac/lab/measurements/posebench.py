@@ -1,0 +1,252 @@
+"""Errors, averages and tables of posebench, as in its repository on 2026-02-19.
+
+- Relative pose and homography: the larger of the angles of the rotation error and of the translation error in degrees,
+  AUC up to 5, 10 and 20 degrees. The sign of the translation counts. A matrix has several motions: F four with the true
+  cameras, H up to four. The one with the least sum of both angles counts.
+- Absolute pose: distance of the camera centres in the unit of the scene, AUC up to .1, 1 and 5; medians of this
+  distance and of the rotation error in degrees.
+- A failure counts 180 degrees and an infinite distance. Times are means and medians of one call on one thread.
+- All points of an instance are used, without scores. Each set has a threshold. All sets have the same weight in a mean.
+
+The parts of posebench on unknown focal lengths and on depth maps are left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import functools
+import math
+import random
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bansac.batch.journal import Row, Unit
+from bansac.geometry import decompose_essential, decompose_homography
+from bansac.lab.evaluation.posebench.estimators import MODELS, OURS, PEERS, Array, Estimator, Pose
+from bansac.lab.measurement import Measurement, Option, Report, Setup, choose_sets
+from bansac.lab.metrics import FAILED_POSE, auc, rotation_error
+from bansac.lab.options import EXCLUDE, SETS
+from bansac.lab.sets.posebench import Instance, PosebenchFile, find_posebench_files
+from bansac.lab.summary import import_pandas
+from bansac.lab.tables import Section, Table, TableRow
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+THRESHOLDS: Mapping[str, float] = {
+    "scannet1500_sift": 1.5,
+    "scannet1500_spsg": 1.5,
+    "scannet1500_roma": 2.5,
+    "scannet1500_dkm": 2.5,
+    "scannet1500_aspanformer": 2.5,
+    "imc_british_museum": 0.75,
+    "imc_london_bridge": 0.75,
+    "imc_piazza_san_marco": 0.75,
+    "imc_florence_cathedral_side": 0.75,
+    "imc_milan_cathedral": 0.75,
+    "imc_sagrada_familia": 0.75,
+    "imc_lincoln_memorial_statue": 0.75,
+    "imc_mount_rushmore": 0.75,
+    "imc_st_pauls_cathedral": 0.75,
+    "eth3d_130_dusmanu": 12.0,
+    "7scenes_heads": 5.0,
+    "7scenes_stairs": 5.0,
+}
+"""posebench's thresholds of sets in pixels; the others have those of ``OTHER_THRESHOLDS``."""
+
+OTHER_THRESHOLDS = {"relative": 1.0, "absolute": 6.0, "homography": 1.0}
+
+LIMITS = {"relative": (5.0, 10.0, 20.0), "absolute": (0.1, 1.0, 5.0), "homography": (5.0, 10.0, 20.0)}
+"""Limits of the AUC."""
+
+_TITLES = {"relative": "relative poses", "absolute": "absolute poses", "homography": "homographies"}
+
+
+def sets(setup: Setup) -> list[PosebenchFile]:
+    """Return the files that the setup selects."""
+    assert setup.data is not None  # a required argument
+    return choose_sets(find_posebench_files(setup.data), setup.sets, setup.exclude)
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Return one unit for each instance, or for every ``subsample``-th one as posebench counts them."""
+    step = setup.get("subsample", 1)
+    return [
+        Unit(f"{file.problem}/{file.name}/{key}", (str(file.files()[0]), key))
+        for file in sets(setup)
+        for key in file.keys()[::step]
+    ]
+
+
+def _estimators() -> list[Estimator]:
+    return [estimator for estimator in (*OURS, *PEERS) if estimator.installed]
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Run all methods on an instance, in an order that depends on the unit."""
+    path, key = unit.payload
+    file = _open(path)
+    found = _estimate(file, file.read(key), random.Random(unit.key), setup.seed)
+    return [{"problem": file.problem, "set": file.name, "instance": key, **row} for row in found]
+
+
+def _estimate(file: PosebenchFile, instance: Instance, order: random.Random, seed: int) -> list[Row]:
+    threshold = THRESHOLDS.get(file.name, OTHER_THRESHOLDS[file.problem])
+    estimators = _estimators()
+    rows: list[Row] = []
+    for model in MODELS[file.problem]:
+        found = {}
+        for estimator in order.sample(estimators, len(estimators)):
+            started = time.perf_counter()
+            answer = estimator.call(model, instance, threshold, seed)
+            found[estimator.name] = answer, time.perf_counter() - started
+        for estimator in estimators:
+            answer, seconds = found[estimator.name]
+            rows.append({"method": f"{model} ({estimator.name})", **judge(model, answer, instance), "seconds": seconds})
+    return rows
+
+
+@functools.lru_cache(maxsize=1)
+def _open(path: str) -> PosebenchFile:
+    return PosebenchFile(path)
+
+
+def judge(model: str, answer: Any, instance: Instance) -> Row:
+    """Return the errors of a model: ``rotation`` in degrees, and ``translation`` in degrees or ``centre`` (PnP)."""
+    if model == "PnP":
+        return _centre_errors(answer, instance)
+    motions = [(answer.R, answer.t)] if isinstance(answer, Pose) else _motions(model, answer, instance)
+    errors = [(rotation_error(R, instance.R), _angle(t, instance.t)) for R, t in motions]
+    rotation, translation = min(errors, key=sum, default=(FAILED_POSE, FAILED_POSE))
+    return {"rotation": rotation, "translation": translation}
+
+
+def _motions(model: str, matrix: Array | None, instance: Instance) -> list[tuple[Array, Array]]:
+    """Return the motions that agree with a matrix in pixels; none if it is missing or not finite."""
+    if matrix is None or matrix.shape != (3, 3) or not np.isfinite(matrix).all():
+        return []
+    K1, K2 = (camera.K for camera in instance.cameras)
+    if model == "F":
+        R1, R2, t = decompose_essential(K2.T @ matrix @ K1)
+        return [(R, sign * t) for R in (R1, R2) for sign in (1, -1)]
+    H = np.linalg.inv(K2) @ matrix @ K1
+    try:
+        return [(R, t) for R, t, _ in decompose_homography(H * np.sign(np.linalg.det(H)))]
+    except ValueError:  # a matrix of rank 2 has no motions
+        return []
+
+
+def _angle(t: Array, true: Array) -> float:
+    """Return the angle between two directions in degrees; 180 if one is zero or not finite."""
+    if not np.isfinite(t).all() or not t.any():
+        return FAILED_POSE
+    return float(np.degrees(np.arctan2(np.linalg.norm(np.cross(t, true)), t @ true)))
+
+
+def _centre_errors(pose: Pose | None, instance: Instance) -> Row:
+    if pose is None or not all(np.isfinite(part).all() for part in pose):
+        return {"rotation": FAILED_POSE, "centre": math.inf}
+    centre = float(np.linalg.norm(instance.R.T @ instance.t - pose.R.T @ pose.t))
+    return {"rotation": rotation_error(pose.R, instance.R), "centre": centre}
+
+
+def metrics(problem: str, runs: DataFrame) -> dict[str, float]:
+    """Return posebench's metrics of the runs of one method on one set."""
+    absolute = problem == "absolute"
+    errors = runs["centre"] if absolute else np.maximum(runs["rotation"], runs["translation"])
+    found = {f"AUC {limit:g}": auc(errors, limit) for limit in LIMITS[problem]}
+    if absolute:
+        found |= {"median rotation [°]": float(runs["rotation"].median()), "median position": float(errors.median())}
+    seconds = runs["seconds"]
+    return found | {"mean [ms]": float(1e3 * seconds.mean()), "median [ms]": float(1e3 * seconds.median())}
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Report the metrics of every set and their means over the sets; one table for each problem."""
+    frame = import_pandas().DataFrame(list(rows))
+    tables, records = {}, []
+    for problem, of_problem in frame.groupby("problem", sort=False):
+        figures = {
+            (str(name), str(method)): metrics(str(problem), runs)
+            for (name, method), runs in of_problem.groupby(["set", "method"], sort=False)
+        }
+        counts = {str(name): runs["instance"].nunique() for name, runs in of_problem.groupby("set", sort=False)}
+        tables[str(problem)] = _table(str(problem), figures, counts)
+        for (name, method), values in figures.items():
+            records.append({"problem": str(problem), "set": name, "instances": counts[name], "method": method} | values)
+    missing = [estimator for estimator in PEERS if not estimator.installed]
+    notes = [f"{estimator.name} is left out: {estimator.package} is not installed" for estimator in missing]
+    return Report(tables=tables, records={"metrics": records}, notes=notes)
+
+
+def _table(problem: str, figures: Mapping[tuple[str, str], Mapping[str, float]], counts: Mapping[str, int]) -> Table:
+    methods = list(dict.fromkeys(method for _, method in figures))
+    columns = list(next(iter(figures.values())))
+    lines: list[Section | TableRow] = []
+    for name, count in counts.items():
+        lines.append(Section(f"{name} ({count} instances)"))
+        lines += _lines(methods, [[figures[name, method]] for method in methods])
+    if len(counts) > 1:
+        lines.append(Section(f"mean over {len(counts)} sets"))
+        lines += _lines(methods, [[figures[name, method] for name in counts] for method in methods])
+    better = tuple("higher" if column.startswith("AUC") else "lower" for column in columns)
+    title = f"posebench: {_TITLES[problem]}"
+    return Table(title, ("method",), tuple(columns), tuple(lines), better=better)  # type: ignore[arg-type]
+
+
+def _lines(methods: Sequence[str], of_methods: Sequence[Sequence[Mapping[str, float]]]) -> list[TableRow]:
+    return [
+        TableRow((method,), tuple(float(np.mean([entry[column] for entry in entries])) for column in entries[0]))
+        for method, entries in zip(methods, of_methods, strict=True)
+    ]
+
+
+def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
+    """Load or compile the kernels by runs on the first instance of each set, with right and with wrong matches."""
+    for path, key in {unit.payload[0]: unit.payload for unit in reversed(units)}.values():
+        file = _open(path)
+        with contextlib.suppress(OSError, ValueError):  # the unit itself will report the error
+            instance = file.read(key)
+            first, second = instance.points
+            for shift in (0, len(second) // 2):
+                moved = dataclasses.replace(instance, points=(first, np.roll(second, shift, axis=0)))
+                _estimate(file, moved, random.Random(0), setup.seed)
+
+
+HELP = """Run the protocol of posebench (PoseLib/posebench on GitHub) on its files, beside other libraries.
+
+Relative poses, fundamental matrices, absolute poses and homographies at posebench's thresholds, with 100 to 1000
+iterations and a success probability of .9999. "bansac, its own settings" estimates the threshold and has its
+default limits. One thread.
+"""
+
+MEASUREMENT = Measurement(
+    name="posebench",
+    title="Protocol of posebench",
+    help=HELP,
+    options=(
+        Option(
+            "data",
+            Path,
+            help="The folder with posebench's relative, absolute and homography.",
+            argument=True,
+            metavar="DIR",
+        ),
+        SETS,
+        EXCLUDE,
+        Option("subsample", int, None, "Run every N-th instance of a set. Default: 1.", least=1),
+        Option("seed", int, 0, "Seed of every call."),
+    ),
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    sets=sets,
+    warm_up=warm_up,
+    packages=tuple(estimator.package for estimator in PEERS),
+    values=(Estimator, Instance),
+)

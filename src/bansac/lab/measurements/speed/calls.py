@@ -1,0 +1,156 @@
+"""Times of whole calls from Python, for 30 to one million matches and several inlier ratios, with other libraries."""
+
+from __future__ import annotations
+
+import functools
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from bansac.lab.evaluation.method import Method
+from bansac.lab.evaluation.methods import METHODS
+from bansac.lab.evaluation.task import Task
+from bansac.lab.measurements.speed.memory import peak_in_process, peak_of_call
+from bansac.lab.measurements.speed.scenes import KINDS, make_task
+from bansac.lab.measurements.speed.timing import Call, least_seconds
+from bansac.problems.estimators import Kind
+
+__all__ = ["SIZES", "outlier_costs", "size_costs"]
+
+SIZES = (30, 100, 500, 1_000, 10_000, 100_000, 1_000_000)
+
+# Inlier ratios; number of matches and of seeds of each mean.
+_RATIOS = (0.9, 0.7, 0.5, 0.3, 0.2, 0.1)
+_MATCHES = 2000
+_SEEDS = 3
+
+# Maximum expected time in seconds. A method that would exceed it at a size is skipped from there on.
+_LONGEST = 4.0
+
+# With at least this number of matches, arrays of the size of the data dominate the memory, not fixed arrays and Python.
+_MANY = 10_000
+
+_EASY = 0.8
+_TEN = 10
+_TEN_PEERS = {"opencv": "opencv"}
+_DEFAULT_PEERS = {"opencv": "opencv-magsac", "poselib": "poselib-prosac"}
+
+
+def size_costs(seconds: float, peers: Sequence[str], max_points: int) -> dict[str, Any]:
+    """Measure the cost of a call over the number of matches with 80 % inliers.
+
+    ``ten`` has ten samples of uniform sampling with ``preset="paper"`` (``bansac``) and with OpenCV. It shows the cost
+    of a call besides the search. ``default`` has the default options with scores, USAC_MAGSAC, and PoseLib with PROSAC.
+
+    Returns
+    -------
+    dict
+        For each problem and each of ``ten`` and ``default``: ``ms``, the times by method and number of matches N;
+        ``slope``, the slope of log time over log N of ``bansac`` between its last two sizes of at least 10,000; and
+        ``bytes``, the memory of a call of ``bansac`` at the largest N, beyond its input, per match.
+    """
+    costs: dict[str, Any] = {}
+    for kind in KINDS:
+        sizes = [n for n in SIZES if n <= max_points]
+        costs[kind] = {
+            name: _over_sizes([_task(kind, n, name) for n in sizes], methods(peers), seconds)
+            | {"bytes": _bytes(kind, sizes[-1], name)}
+            for name, methods in _METHODS.items()
+        }
+    return costs
+
+
+def outlier_costs(seconds: float, peers: Sequence[str]) -> dict[str, Any]:
+    """Measure the mean time of a call on 2000 matches in ms, over three seeds, by problem, method and inlier ratio."""
+    costs: dict[str, Any] = {}
+    methods = _default_methods(peers)
+    for kind in KINDS:
+        costs[kind] = {name: {} for name in methods}
+        for ratio in _RATIOS:
+            tasks = [make_task(kind, _MATCHES, ratio, seed=seed) for seed in range(_SEEDS)]
+            calls = {name: _call(method, tasks) for name, method in methods.items()}
+            for name, time in least_seconds(calls, seconds).items():
+                costs[kind][name][f"{ratio:g}"] = 1e3 * time / _SEEDS
+    return costs
+
+
+def _ten_methods(peers: Sequence[str]) -> dict[str, Method]:
+    return {"bansac": METHODS["uniform"].changed("ten", stopping=None)} | _chosen(_TEN_PEERS, peers)
+
+
+def _default_methods(peers: Sequence[str]) -> dict[str, Method]:
+    return {"bansac": METHODS["default"]} | _chosen(_DEFAULT_PEERS, peers)
+
+
+_METHODS = {"ten": _ten_methods, "default": _default_methods}
+
+
+def _task(kind: Kind, n: int, name: str) -> Task:
+    """Return the task of ``n`` matches for a key of ``_METHODS``."""
+    task = make_task(kind, n, _EASY)
+    return replace(task, max_iterations=_TEN) if name == "ten" else task
+
+
+def _chosen(methods: Mapping[str, str], peers: Sequence[str]) -> dict[str, Method]:
+    return {method: METHODS[method] for peer, method in methods.items() if peer in peers}
+
+
+def _call(method: Method, tasks: Sequence[Task]) -> Call:
+    """Return a call that estimates all tasks, arranged for the method in advance."""
+    method.prepare()
+    arranged = [method.arrange(task) for task in tasks]
+
+    def call() -> None:
+        for task in arranged:
+            method.run(task)
+
+    return call
+
+
+def _over_sizes(tasks: Sequence[Task], methods: Mapping[str, Method], seconds: float) -> dict[str, Any]:
+    times: dict[str, dict[int, float]] = {name: {} for name in methods}
+    for task in tasks:
+        n = len(task.x1)
+        short = (name for name in methods if _expected(times[name], n) < _LONGEST)
+        calls = {name: _call(methods[name], [task]) for name in short}
+        for name, time in least_seconds(calls, seconds).items():
+            times[name][n] = time
+    milliseconds = {name: {str(n): 1e3 * time for n, time in found.items()} for name, found in times.items()}
+    return {"ms": milliseconds, "slope": _slope(times["bansac"])}
+
+
+def _expected(times: Mapping[int, float], n: int) -> float:
+    """Extrapolate the time linearly from the last size to ``n`` matches; 0 without measurements."""
+    if not times:
+        return 0.0
+    last = max(times)
+    return times[last] * n / last
+
+
+def _slope(times: Mapping[int, float]) -> float | None:
+    """Return the slope of log time over log N between the last two large sizes; None if there are fewer than two."""
+    sizes = [n for n in times if n >= _MANY][-2:]
+    if len(sizes) < 2:
+        return None
+    return math.log(times[sizes[1]] / times[sizes[0]]) / math.log(sizes[1] / sizes[0])
+
+
+def _bytes(kind: Kind, n: int, name: str) -> dict[str, float]:
+    """Return the bytes of a call per match; empty for few matches or if the system does not report memory."""
+    found = peak_in_process(__name__, kind, str(n), name) if n >= _MANY else None
+    return {} if found is None else {str(n): found / n}
+
+
+def main(kind: Kind, n: int, name: str) -> None:
+    """Print the peak memory of a call in bytes, after a call on few matches that loads the kernels."""
+    method = _METHODS[name](())["bansac"]
+    few, many = (functools.partial(method.run, _task(kind, count, name)) for count in (SIZES[1], n))
+    few()
+    found = peak_of_call(many)
+    print("" if found is None else found)
+
+
+if __name__ == "__main__":
+    main(cast(Kind, sys.argv[1]), int(sys.argv[2]), sys.argv[3])

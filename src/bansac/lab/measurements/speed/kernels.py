@@ -1,0 +1,164 @@
+"""Times of the parts of an iteration, each in a compiled loop that calls it like the loop of a run.
+
+These kernels read the fields of the run before the loop. Unlike the loop of a run, they have reference counts.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+
+from bansac.compiled.jit import kernel
+from bansac.engine.dbn import summarize
+from bansac.engine.loop import run_iterations
+from bansac.engine.refinement.levenberg_marquardt import make_work, minimize, select_manifold
+from bansac.engine.sampling import SAMPLERS
+from bansac.engine.state import BLOCK, Run, pack_run
+from bansac.engine.trace import TRACE_COLUMNS
+from bansac.engine.verification import evaluate
+from bansac.lab.measurements.speed.scenes import KINDS, PROBLEMS, inner_data, make_task, start_run
+from bansac.lab.measurements.speed.timing import Call, least_seconds
+from bansac.maths.arrays import Bools, Floats, Reals
+from bansac.maths.linalg import copy
+from bansac.problems.estimators import Kind
+
+__all__ = ["draw_costs", "point_costs", "solve_call"]
+
+# Number of points and inlier ratio of the runs.
+POINTS = 2000
+INLIER_RATIO = 0.4
+
+_SAMPLES = 200
+_PASSES = 8  # over all points
+_DRAWS = 500
+# Iterations before the draws are measured, so that the network has updated its probabilities.
+_LEARNING = 200
+
+
+def solve_call(run: Any) -> tuple[Call, int]:
+    """Return a call that solves minimal samples of a run's data, and the number of samples."""
+    size = run.sizes.sample_size
+    rng = np.random.default_rng(0)
+    samples = np.array([rng.choice(run.data.shape[1], size, replace=False) for _ in range(_SAMPLES)])
+    return functools.partial(_solve, pack_run(run), samples), _SAMPLES
+
+
+def point_costs(seconds: float) -> dict[str, Any]:
+    """Measure the time for one point in ns, by problem.
+
+    ``residual`` is the squared residual. ``evaluate`` adds the classification, the inlier count and the checks of every
+    block. ``msac`` is the same with the MSAC score, the default. ``lm_step`` is one Levenberg-Marquardt step with the
+    Cauchy loss.
+    ``update`` is the network's update, which is the same for all problems.
+    """
+    costs: dict[str, Any] = {}
+    for kind in KINDS:
+        problem, task = PROBLEMS[kind], make_task(kind, POINTS, INLIER_RATIO)
+        counting, summing = (start_run(problem, task, sampler="uniform", scoring=name) for name in ("inliers", "msac"))
+        models = np.random.default_rng(0).normal(size=(_PASSES, 9))
+        calls: dict[str, Call] = {
+            "residual": functools.partial(_residuals, pack_run(counting), models.astype(problem.precision)),
+            "evaluate": functools.partial(_evaluate, pack_run(counting), models),
+            "msac": functools.partial(_evaluate, pack_run(summing), models),
+            "lm_step": _step_call(kind),
+        }
+        costs[kind] = {name: 1e9 * time / (_PASSES * POINTS) for name, time in least_seconds(calls, seconds).items()}
+    run = start_run(PROBLEMS["H"], make_task("H", POINTS, INLIER_RATIO), sampler="bansac")
+    masks = np.random.default_rng(0).random((_PASSES, POINTS)) < INLIER_RATIO
+    update = functools.partial(_update, pack_run(run), masks)
+    costs["update"] = 1e9 * least_seconds({"update": update}, seconds)["update"] / (_PASSES * POINTS)
+    return costs
+
+
+def draw_costs(seconds: float) -> dict[str, dict[str, float]]:
+    """Measure the time in ns of a draw and of the sampler's update after a failure, by problem and sampler.
+
+    BANSAC draws with the probabilities of its network after 200 iterations.
+    """
+    costs: dict[str, dict[str, float]] = {}
+    for kind in KINDS:
+        calls = {name: _draw_call(kind, name) for name in SAMPLERS}
+        costs[kind] = {name: 1e9 * time / _DRAWS for name, time in least_seconds(calls, seconds).items()}
+    return costs
+
+
+def _draw_call(kind: Kind, sampler: str) -> Call:
+    run = start_run(PROBLEMS[kind], make_task(kind, POINTS, INLIER_RATIO), sampler=sampler, verification=None)
+    packed = pack_run(run)
+    run_iterations(packed, np.empty((0, len(TRACE_COLUMNS))), 0, _LEARNING)
+    return functools.partial(_draw, packed, _DRAWS)
+
+
+def _step_call(kind: Kind) -> Call:
+    """Return a call of Levenberg-Marquardt steps on ``POINTS`` inliers, starting from the best model of a short run."""
+    problem, task = PROBLEMS[kind], make_task(kind, POINTS, 1.0)
+    data, scale = inner_data(problem, task)
+    run = start_run(problem, task, sampler="uniform")
+    packed = pack_run(run)
+    run_iterations(packed, np.empty((0, len(TRACE_COLUMNS))), 0, _LEARNING)
+    manifold, work, scratch = select_manifold(problem), make_work(problem), np.empty(problem.scratch_size)
+    squared_scale = (0.5 * task.threshold * scale) ** 2
+    return functools.partial(
+        _step, manifold, work, data, squared_scale, run.best_model, np.empty(problem.model_size), scratch
+    )
+
+
+@kernel
+def _solve(run: Run, samples: Any) -> int:
+    kernels, data, models, scratch, count = run.kernels, run.data, run.models, run.scratch, 0
+    for row in range(samples.shape[0]):
+        count += kernels.solve(data, samples[row], models, scratch)
+    return count
+
+
+@kernel
+def _residuals(run: Run, models: Reals) -> float:
+    kernels, points, residuals, n = run.kernels, run.points, run.residuals, run.points.shape[1]
+    total = 0.0
+    for row in range(models.shape[0]):
+        for start in range(0, n, BLOCK):
+            stop = start + BLOCK if start + BLOCK < n else n
+            kernels.residuals(points, models[row], start, stop, residuals[: stop - start])
+        total += residuals[0]
+    return total
+
+
+@kernel
+def _evaluate(run: Run, models: Floats) -> float:
+    is_inlier, limit, first, total = run.is_inlier[0], run.settings.squared_threshold, run.candidate.first_block, 0.0
+    for row in range(models.shape[0]):
+        score, _ = evaluate(run, models[row], is_inlier, limit, -1.0, np.inf, first)
+        total += score
+    return total
+
+
+@kernel
+def _update(run: Run, masks: Bools) -> np.int64:
+    kernels, odds, bits, belief, work = run.kernels, run.odds, run.odds_bits, run.belief, run.belief_work
+    cpt, tau, total = run.cpt, run.settings.tau, np.int64(0)
+    for row in range(masks.shape[0]):
+        kernels.update(odds, belief, masks[row], 0.75, cpt, 2, work)
+        _, low = summarize(odds, bits, tau)
+        total += low
+    return total
+
+
+@kernel
+def _draw(run: Run, draws: int) -> None:
+    kernels, rng, data, odds, ranking, progress = run.kernels, run.rng, run.data, run.odds, run.ranking, run.progress
+    numbers, indices, sample = run.sampler_numbers, run.sampler_indices, run.sample
+    for _ in range(draws):
+        kernels.draw(rng, data, odds, ranking, progress, numbers, indices, sample)
+        kernels.learn_from_failure(rng, numbers, indices, sample)
+        progress.iterations += 1
+
+
+@kernel
+def _step(
+    manifold: Any, work: Any, data: Floats, squared_scale: float, start: Floats, model: Floats, scratch: Floats
+) -> None:
+    for _ in range(_PASSES):
+        copy(start, model)
+        minimize(manifold, work, data, squared_scale, True, 0, model, scratch)

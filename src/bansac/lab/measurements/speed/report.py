@@ -1,0 +1,165 @@
+"""Report of all measurements of one run, compared with targets."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bansac.batch.journal import Row, Unit
+from bansac.batch.versions import installed_versions
+from bansac.lab.measurement import Measurement, Option, Report, Setup, no_warm_up
+from bansac.lab.measurements.speed.calls import SIZES, outlier_costs, size_costs
+from bansac.lab.measurements.speed.iterations import fixed_iterations, iteration_costs
+from bansac.lab.measurements.speed.kernels import POINTS, draw_costs, point_costs
+from bansac.lab.measurements.speed.limits import measure_peaks
+from bansac.lab.measurements.speed.pairs import find_pairs
+from bansac.lab.measurements.speed.solvers import solver_costs
+from bansac.lab.measurements.speed.tables import tables_of
+
+__all__ = ["MEASUREMENT", "PEERS", "check_settings", "targets"]
+
+PEERS = {"opencv": "cv2", "poselib": "poselib"}
+"""Name of each library for comparison -> its module."""
+
+
+def check_settings(peers: Sequence[str] | None, seconds: float, max_points: int) -> tuple[str, ...]:
+    """Check the settings and return the libraries to compare, by default the installed ones.
+
+    Raises
+    ------
+    ValueError
+        If a library is unknown, ``seconds`` is not positive and finite, or ``max_points`` is below the smallest size.
+    ModuleNotFoundError
+        If a requested library is not installed.
+    """
+    if not 0 < seconds < float("inf"):
+        raise ValueError(f"seconds must be > 0, got {seconds}")
+    if max_points < SIZES[0]:
+        raise ValueError(f"max_points must be at least {SIZES[0]}, got {max_points}")
+    installed = tuple(name for name, module in PEERS.items() if importlib.util.find_spec(module) is not None)
+    if peers is None:
+        return installed
+    for name in peers:
+        if name not in PEERS:
+            raise ValueError(f"peers: unknown library {name!r}; they are {', '.join(PEERS)}")
+        if name not in installed:
+            raise ModuleNotFoundError(f"peer {name} needs the package {PEERS[name]}", name=PEERS[name])
+    return tuple(dict.fromkeys(peers))
+
+
+# Parts that one unit measures together, because the last one compares itself with the others.
+_TOGETHER = ("peaks", "solvers", "iterations")
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Return one unit for each part of the report; settings and data are checked."""
+    peers = check_settings(setup.peers, setup.seconds, setup.max_points)
+    parts = ["iterations", "points", "draws", "fixed", "sizes", "outliers"]
+    if setup.data is not None and find_pairs(setup.data, peers, setup.pairs):
+        parts.append("pairs")
+    return [Unit(part, (part, peers)) for part in parts]
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Measure a part; each row has the value of one entry of the report."""
+    part, peers = unit.payload
+    seconds = setup.seconds
+    if part == "iterations":
+        peaks, solvers = measure_peaks(seconds, POINTS), solver_costs(seconds, peers)
+        values = (peaks, solvers, iteration_costs(seconds, solvers, peaks))
+        return [{"part": name, "value": value} for name, value in zip(_TOGETHER, values, strict=True)]
+    parts: dict[str, Callable[[], Any]] = {
+        "points": lambda: point_costs(seconds),
+        "draws": lambda: draw_costs(seconds),
+        "fixed": lambda: fixed_iterations(3 * seconds, peers),
+        "sizes": lambda: size_costs(seconds, peers, setup.max_points),
+        "outliers": lambda: outlier_costs(seconds, peers),
+        "pairs": lambda: {k: group.times() for k, group in find_pairs(setup.data, peers, setup.pairs).items()},
+    }
+    return [{"part": part, "value": parts[part]()}]
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Return the measured parts, the targets and the tables."""
+    peers = check_settings(setup.peers, setup.seconds, setup.max_points)
+    parts = {str(row["part"]): row["value"] for row in rows}
+    records = {name: parts[name] for name in _PARTS if name in parts}
+    records["targets"] = list(targets(records))
+    settings = {"peers": list(peers), "seconds": setup.seconds, "max_points": setup.max_points}
+    settings["pairs"] = None if setup.data is None else setup.pairs
+    versions = installed_versions(PEERS[name] for name in peers)
+    return Report(tables=tables_of(records), records={"versions": versions, "settings": settings, **records})
+
+
+_PARTS = ("peaks", "solvers", "points", "draws", "fixed", "iterations", "sizes", "outliers", "pairs")
+
+# Targets of time ratios on real pairs: this package's method, another library's, and the maximum ratio by group.
+_PAIR_RATIOS = (
+    ("bansac", "opencv", {"E": 0.3, "F": 0.5, "H": 0.9, "H exact": 0.9}),
+    ("default", "poselib-prosac", {"F": 0.12, "E": 0.35}),
+    ("default", "opencv-magsac", {"H": 0.6, "H exact": 0.6}),
+)
+
+
+def targets(found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield the targets: description (``what``), measured ``value``, and maximum value (``target``).
+
+    Targets without a measurement, for lack of a library or of data, are omitted.
+    """
+    for kind, target in {"H": 0.8, "F": 0.7, "E": 0.3}.items():
+        times = found["fixed"][kind]
+        if "opencv" in times:
+            yield _target(f"{kind}, 1000 iterations, uniform over OpenCV", times["uniform"] / times["opencv"], target)
+        yield _target(f"{kind}, 1000 iterations, BANSAC over uniform", times["bansac"] / times["uniform"], 1.4)
+    for kind, sizes in found["sizes"].items():
+        ten, default = sizes["ten"]["ms"]["bansac"], sizes["default"]
+        yield _target(f"{kind}, ms of ten iterations on 30 points", ten["30"], 0.05)
+        if default["bytes"]:
+            largest = max(default["bytes"], key=int)
+            yield _target(f"{kind}, bytes a point at {int(largest):,} points", default["bytes"][largest], 60)
+    for ours, other, limits in _PAIR_RATIOS:
+        for group, target in limits.items():
+            methods = found.get("pairs", {}).get(group, {})
+            for figure in ("mean", "median") if other in methods else ():
+                ratio = methods[ours][f"ms_{figure}"] / methods[other][f"ms_{figure}"]
+                yield _target(f"{group}, real pairs, {figure}, {ours} over {other}", ratio, target)
+
+
+def _target(what: str, value: float, target: float) -> dict[str, Any]:
+    return {"what": what, "value": value, "target": target, "met": value <= target}
+
+
+HELP = """Measure the time of solvers, iterations and calls on one thread, compared with other libraries.
+
+This takes about three minutes. Use an idle machine, and compare ratios within one run, not times of two runs.
+"""
+
+MEASUREMENT = Measurement(
+    name="speed",
+    title="Times of solvers, iterations and calls on one thread",
+    help=HELP,
+    options=(
+        Option(
+            "peers",
+            tuple[str, ...],
+            None,
+            f"Libraries beside ours, joined by commas, of: {', '.join(PEERS)}. Default: the installed.",
+        ),
+        Option("seconds", float, 0.7, "How long the calls of each comparison take turns."),
+        Option("max_points", int, 1_000_000, "Largest number of matches of a call."),
+        Option(
+            "data",
+            Path,
+            None,
+            "Measure on real pairs, too: a folder with the tutorial's sets in EF and in H.",
+            metavar="DIR",
+        ),
+        Option("pairs", int, 20, "Maximum number of pairs of a set of --data.", least=1),
+    ),
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    warm_up=no_warm_up,
+)

@@ -1,0 +1,114 @@
+"""Provenance of the rows of a run: the fingerprint of their dependencies, and the circumstances for the report."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import functools
+import hashlib
+import json
+import os
+import platform
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from bansac.batch.versions import digest_files, installed_versions, source_digest
+from bansac.lab.measurement import Measurement, Setup
+from bansac.lab.sets import PairSet
+from bansac.lab.sets.labelled import LabelledSet
+from bansac.lab.sets.posebench import PosebenchFile
+
+# The digest of a file covers at most three blocks, the first, the middle and the last: a file may have gigabytes.
+_BLOCK = 1 << 20
+
+
+def fingerprint(measurement: Measurement, setup: Setup, data: Mapping[str, Any]) -> str:
+    """Compute a digest of everything that the rows of a run depend on.
+
+    The digest covers the settings, the content of the data (not its path), and ``measurement.values``. It covers the
+    versions of Python, NumPy, Numba and this package. It also covers the source of the estimators
+    (:data:`bansac.batch.versions.PACKAGES`) and of the module of ``run_unit``.
+
+    The source of the command line, the tables and the figures is excluded, so that an edit there does not discard a
+    long run. Other source, such as ``metrics`` and ``sets``, is covered only if ``measurement.values`` includes it. If
+    an edit there changes results without a new version of this package, use
+    another output folder.
+    """
+    settings = setup.plain() | {"data": data.get("sha256")}
+    code = [measurement.run_unit, measurement.values, source_digest()]
+    parts = [measurement.name, settings, *code, installed_versions(measurement.packages)]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=_by_value).encode()).hexdigest()
+
+
+def _by_value(value: Any) -> Any:
+    """Convert a value for JSON; a function becomes its name and the digest of its module's source."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    if isinstance(value, functools.partial):
+        return [value.func, value.args, value.keywords]
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if callable(value):
+        file = getattr(sys.modules[value.__module__], "__file__", None)
+        return [value.__module__, value.__qualname__, digest_files([Path(file)]) if file is not None else None]
+    raise TypeError(f"the fingerprint needs plain values and functions, got {value!r}")
+
+
+def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet | PosebenchFile]) -> dict[str, Any]:
+    """Identify the data of a run independently of its location.
+
+    Returns
+    -------
+    dict
+        Name of the ``folder``, number of ``files``, their total ``bytes`` and a ``sha256``; empty without data. The
+        digest covers the names of the sets and the names, sizes and contents of the files with their pairs. For a
+        file larger than 3 MiB it covers the first, the middle and the last MiB.
+    """
+    if folder is None:
+        return {}
+    digest = hashlib.sha256()
+    files = total = 0
+    for chosen in sets:
+        for path in chosen.files():
+            size = path.stat().st_size
+            name = os.path.relpath(path, chosen.folder.resolve()).replace(os.sep, "/")
+            digest.update(f"{chosen.name}/{name}:{size}\n".encode())
+            for block in _blocks(path, size):
+                digest.update(block)
+            files += 1
+            total += size
+    return {"folder": folder.resolve().name, "files": files, "bytes": total, "sha256": digest.hexdigest()}
+
+
+def _blocks(path: Path, size: int) -> Iterator[bytes]:
+    with path.open("rb") as file:
+        if size <= 3 * _BLOCK:
+            yield file.read()
+            return
+        for start in (0, (size - _BLOCK) // 2, size - _BLOCK):
+            file.seek(start)
+            yield file.read(_BLOCK)
+
+
+def circumstances(packages: Iterable[str] = ()) -> dict[str, Any]:
+    """Return ``date``, ``versions`` (see :func:`installed_versions`) and ``machine`` for a report."""
+    date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+    return {"date": date, "versions": installed_versions(packages), "machine": machine()}
+
+
+def machine() -> dict[str, Any]:
+    """Return ``platform``, ``processor`` and ``cores``."""
+    return {"platform": platform.platform(), "processor": _processor(), "cores": os.cpu_count()}
+
+
+def _processor() -> str:
+    """Return the processor's model name; on Linux platform.processor() does not provide it."""
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            return next(line.split(":", 1)[1].strip() for line in file if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor()

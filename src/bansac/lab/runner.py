@@ -1,0 +1,246 @@
+"""Execution of the units of a measurement, with a journal of the finished units.
+
+The serial executor measures errors and times in one pass. Parallel units disturb each other's times. Their times are
+therefore dropped, and the units of repeat 0 run again serially to measure the times alone. Errors depend neither on the
+executor nor on interruptions of earlier runs.
+
+The output folder of an experiment contains
+
+- ``runs.csv`` with all rows,
+- tables as ``.json``, ``.md`` and ``.tex``, figures as ``.png`` and ``.svg``, and further records as ``.csv``,
+- ``run.json`` with settings, versions and notes, and
+- ``journal.sqlite``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import time
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bansac.batch.journal import Journal, Row, Rows, Unit
+from bansac.batch.output_files import OutputFolder
+from bansac.batch.versions import source_digest
+from bansac.executors import Executor, ItemFailure, Progress, Work, attempt, find_executor, silent
+from bansac.lab.measurement import Measurement, Report, Setup
+from bansac.lab.provenance import circumstances, data_fingerprint, fingerprint
+from bansac.lab.render import to_document, to_latex, to_markdown
+from bansac.lab.summary import import_pandas
+
+# Maximum number of failed units whose reasons are in the notes.
+_NOTED_FAILURES = 10
+
+
+@dataclass(frozen=True)
+class RunSummary:
+    """Report of a run, content of ``run.json``, and failed units with their reasons."""
+
+    report: Report
+    document: dict[str, Any]
+    failed: dict[str, str]
+
+
+@dataclass(frozen=True)
+class Run:
+    """Units of an experiment, identification of its data, and journal; see :func:`open_run`."""
+
+    measurement: Measurement
+    setup: Setup
+    units: list[Unit]
+    data: dict[str, Any]
+    journal: Journal
+
+    def execute(
+        self, *, workers: int = 1, executor: str | Executor | None = None, progress: Progress = silent
+    ) -> tuple[Rows, dict[str, str]]:
+        """Run the units that the journal lacks.
+
+        Parameters
+        ----------
+        workers : int, optional
+            Number of workers.
+        executor : str or Executor, optional
+            Executor or its name, a key of :data:`bansac.executors.EXECUTORS`. The default is "serial" for one worker
+            and "processes" for several.
+        progress : callable, optional
+            Function that returns a context manager to show the progress, see :data:`bansac.executors.Progress`.
+
+        Returns
+        -------
+        rows : Rows
+            Rows of all finished units, including those of earlier runs.
+        failed : dict of str to str
+            Key and reason of each failed unit. A unit has also failed if its times could not be measured.
+        """
+        if workers < 1:
+            raise ValueError(f"workers must be at least 1, got {workers}")
+        chosen = executor or ("serial" if workers == 1 else "processes")
+        if isinstance(chosen, str):
+            chosen = find_executor(chosen)
+        if chosen.alone and workers > 1:
+            raise ValueError(f"workers: the executor {executor} runs one unit at a time, got {workers} workers")
+        work = functools.partial(self.measurement.run_unit, self.setup)
+        pending = [unit for unit in self.units if unit not in self.journal]
+        if pending:
+            self._warm_up(work, pending)
+        shown = progress("units", len(self.units), len(self.units) - len(pending))
+        keep = functools.partial(self.journal.add, alone=chosen.alone)
+        failed = _collect(chosen.run(work, pending, workers), keep, shown)
+        untimed = [unit for unit in self.units if self.journal.lacks_times(unit)]
+        if untimed:  # they ran in parallel, so measure their times serially
+            if not pending:
+                self._warm_up(work, untimed)
+            answers = find_executor("serial").run(work, untimed, 1)
+            reasons = _collect(answers, self.journal.add_times, progress("times", len(untimed), 0))
+            failed |= {key: f"when its times were taken: {reason}" for key, reason in reasons.items()}
+        in_order = {unit.key: failed[unit.key] for unit in self.units if unit.key in failed}
+        return Rows(self.journal, self.units), in_order
+
+    def _warm_up(self, work: Work[Unit, list[Row]], units: Sequence[Unit]) -> None:
+        """Load or compile the kernels, so that the times exclude it and workers find the kernels in Numba's cache."""
+        if self.measurement.warm_up is not None:
+            self.measurement.warm_up(self.setup, units)
+        else:
+            next((unit for unit in units if not isinstance(attempt(work, unit), ItemFailure)), None)
+
+
+def _collect(
+    answers: Generator[tuple[Unit, list[Row] | ItemFailure], None, None],
+    keep: Callable[[Unit, list[Row]], None],
+    shown: AbstractContextManager[Callable[[], None]],
+) -> dict[str, str]:
+    """Store the rows of the units as they arrive; return the failed units with their reasons."""
+    failed = {}
+    with shown as advance, contextlib.closing(answers):
+        for unit, answer in answers:
+            if isinstance(answer, ItemFailure):
+                failed[unit.key] = answer.reason
+            else:
+                keep(unit, answer)
+            advance()
+    return failed
+
+
+def run_measurement(
+    measurement: Measurement, setup: Setup, journal: Path | None, *, progress: Progress = silent
+) -> RunSummary:
+    """Run a measurement on one unit after the other in this process.
+
+    If no unit is finished, a ValueError gives the reasons.
+    """
+    started = time.perf_counter()
+    with open_run(measurement, setup, journal) as run:
+        rows, failed = run.execute(progress=progress)
+        if len(failed) == len(run.units):
+            raise ValueError("; ".join(failure_notes(failed)))
+        report = measurement.report(run.setup, rows)
+    report.notes += failure_notes(failed)
+    document = {
+        "experiment": measurement.name,
+        **circumstances(measurement.packages),
+        "settings": setup.plain(),
+        "seconds": time.perf_counter() - started,
+        "tables": {name: to_document(table) for name, table in report.tables.items()},
+        **report.records,
+        "failed": failed,
+        "notes": report.notes,
+    }
+    return RunSummary(report, document, failed)
+
+
+def merge(earlier: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a document with the values of both; a new value replaces an earlier one, dicts are merged."""
+    both = {k: merge(earlier[k], v) for k, v in new.items() if isinstance(v, dict) and isinstance(earlier.get(k), dict)}
+    return {**earlier, **new, **both}
+
+
+@contextlib.contextmanager
+def open_run(measurement: Measurement, setup: Setup, journal: Path | None) -> Iterator[Run]:
+    """Prepare a run: check the options, list the units, and open the journal; the journal is closed at the end.
+
+    If ``journal`` is None, the journal is in memory. Finished units of an earlier run with the same fingerprint are
+    reused. Invalid options raise a ValueError. Unreadable data or an unusable journal raises an OSError.
+    """
+    setup = measurement.resolve(setup)
+    import_pandas()  # fail before the work, not after it
+    units = list(measurement.units(setup))
+    if len({unit.key for unit in units}) < len(units):
+        raise ValueError(f"{measurement.name}: the keys of the units must all be different")
+    sets = measurement.sets(setup) if setup.data is not None and measurement.sets is not None else []
+    data = data_fingerprint(setup.data, sets)
+    with Journal(journal, fingerprint(measurement, setup, data)) as opened:
+        yield Run(measurement, setup, units, data, opened)
+
+
+def run_experiment(
+    experiment: Measurement,
+    setup: Setup,
+    folder: OutputFolder,
+    *,
+    workers: int = 1,
+    executor: str | Executor | None = None,
+    progress: Progress = silent,
+) -> RunSummary:
+    """Run an experiment with :meth:`Run.execute` and write its results into a folder.
+
+    If there are no rows, a ValueError is raised.
+    """
+    started = time.perf_counter()
+    with open_run(experiment, setup, folder.path / "journal.sqlite") as run:
+        resumed = len(run.journal)
+        rows, failed = run.execute(workers=workers, executor=executor, progress=progress)
+        if not any(True for _ in rows):
+            raise ValueError(f"{experiment.name}: no unit gave a row; {_first_reason(failed)}")
+        folder.write_rows("runs.csv", rows)
+        report = experiment.report(run.setup, rows)
+        report.notes += failure_notes(failed)
+        _write_report(folder, report)
+    document = {
+        "experiment": experiment.name,
+        "title": experiment.title,
+        "reference": experiment.reference,
+        "defaults": experiment.defaults,
+        "settings": setup.plain(),
+        "seed": setup.seed,
+        "workers": workers,
+        "units": len(run.units),
+        "resumed": resumed,
+        "failed": failed,
+        "seconds": time.perf_counter() - started,
+        **circumstances(),
+        "data": run.data,
+        "source": source_digest(),
+        "notes": report.notes,
+    }
+    folder.write_json("run.json", document)
+    return RunSummary(report, document, failed)
+
+
+def _write_report(folder: OutputFolder, report: Report) -> None:
+    for name, table in report.tables.items():
+        folder.write_json(f"{name}.json", to_document(table))
+        folder.write_text(f"{name}.md", to_markdown(table) + "\n")
+        folder.write_text(f"{name}.tex", to_latex(table))
+    for name, figure in report.figures.items():
+        folder.write_figure(f"{name}.png", figure)
+        folder.write_figure(f"{name}.svg", figure)
+    for name, rows in report.records.items():
+        folder.write_rows(f"{name}.csv", rows)
+
+
+def failure_notes(failed: dict[str, str]) -> list[str]:
+    """Return notes on failed units: the reasons of the first ones, and the number of the others."""
+    notes = [f"unit {key} failed: {reason}" for key, reason in list(failed.items())[:_NOTED_FAILURES]]
+    more = len(failed) - len(notes)
+    return [*notes, f"{more} more units failed; the JSON document has them all"] if more else notes
+
+
+def _first_reason(failed: dict[str, str]) -> str:
+    for key, reason in failed.items():
+        return f"unit {key}: {reason}"
+    return "the data hold too little for it"

@@ -1,0 +1,81 @@
+"""The measured loops do the work of a run."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from bansac.compiled.jit import kernel
+from bansac.engine.loop import run_iterations
+from bansac.engine.state import pack_run
+from bansac.engine.trace import TRACE_COLUMNS
+from bansac.lab.evaluation.methods import METHODS
+from bansac.lab.measurements.speed import iterations, kernels
+from bansac.lab.measurements.speed.scenes import KINDS, PROBLEMS, inner_data, make_task, start_run
+
+
+@kernel
+def masks_of(run):
+    return run.is_inlier
+
+
+@kernel
+def sample_of(run):
+    return run.sample
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tasks_can_be_estimated_and_scores_say_something(kind):
+    task = make_task(kind, 300, 0.6)
+    result = METHODS["default"].run(task)
+    assert result.success
+    assert result.num_inliers > 0.4 * 300
+    assert task.scores[result.inliers].mean() > task.scores[~result.inliers].mean() + 0.2
+
+
+def test_an_evaluation_is_that_of_the_run():
+    task, problem = make_task("H", 300, 0.6), PROBLEMS["H"]
+    run = start_run(problem, task, sampler="uniform")
+    packed = pack_run(run)
+    run_iterations(packed, np.empty((0, len(TRACE_COLUMNS))), 0, 200)
+    model = run.best_model[None].copy()
+    data, scale = inner_data(problem, task)
+    residuals = np.empty(300)
+    problem.float64_residuals(data, model[0], 0, 300, residuals)
+    inside = residuals <= (scale * task.threshold) ** 2
+    assert 100 < inside.sum() < 200
+    assert kernels._evaluate(packed, np.repeat(model, 3, axis=0)) == 3 * inside.sum()
+    np.testing.assert_array_equal(masks_of(packed)[0], inside)
+    first_of_last_block = kernels._residuals(packed, model.astype(run.points.dtype))
+    assert first_of_last_block == pytest.approx(residuals[256], rel=1e-3)
+
+
+def test_updates_and_draws_change_the_run():
+    run = start_run(PROBLEMS["H"], make_task("H", 300, 0.6), sampler="bansac")
+    votes = np.zeros((5, 300), bool)
+    votes[:, ::2] = True
+    assert kernels._update(pack_run(run), votes) == 150  # low after the last update only
+    assert (run.odds[::2] > 10).all()
+    assert (run.odds[1::2] < 0.1).all()
+    packed = pack_run(run)
+    kernels._draw(packed, 7)
+    assert run.progress["iterations"] == 7
+    assert len(set(sample_of(packed))) == 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_step_moves_the_model_a_little(kind):
+    step = kernels._step_call(kind)
+    step()
+    _, work, *_, model, _ = step.args
+    assert 0 < np.abs(work.candidate - model).max() < 0.1, "what the next step would start from"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("settings", [iterations._FIXED, iterations._UNVERIFIED])
+def test_nothing_ends_a_fixed_number_of_iterations(kind, settings):
+    task = iterations._task(kind, 50)
+    for sampler in ("uniform", "bansac"):
+        result = METHODS[sampler].run(task, **settings)
+        assert (result.iterations, result.stop_reason) == (50, "max_iterations")

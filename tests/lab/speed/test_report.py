@@ -1,0 +1,54 @@
+"""The targets that a report is held against, and the settings of a measurement."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from bansac.lab.measurements.speed import report
+
+FIXED = {"uniform": 1.0, "bansac": 1.5, "opencv": 2.0}
+SIZES = {"ten": {"ms": {"bansac": {"30": 0.04}}}, "default": {"bytes": {"10000": 90.0, "1000000": 50.0}}}
+
+
+def test_targets_follow_from_the_measurements():
+    pairs = {"H exact": {"bansac": {"ms_mean": 3.0, "ms_median": 1.0}, "opencv": {"ms_mean": 2.0, "ms_median": 2.0}}}
+    found = {"fixed": dict.fromkeys("HFE", FIXED), "sizes": {"H": SIZES}, "pairs": pairs}
+    rows = {row["what"]: (row["value"], row["target"], row["met"]) for row in report.targets(found)}
+    assert rows["H, 1000 iterations, uniform over OpenCV"] == (0.5, 0.8, True)
+    assert rows["E, 1000 iterations, uniform over OpenCV"] == (0.5, 0.3, False)
+    assert rows["F, 1000 iterations, BANSAC over uniform"] == (1.5, 1.4, False)
+    assert rows["H, ms of ten iterations on 30 points"] == (0.04, 0.05, True)
+    assert rows["H, bytes a point at 1,000,000 points"] == (50.0, 60, True)
+    assert rows["H exact, real pairs, mean, bansac over opencv"] == (1.5, 0.9, False)
+    assert rows["H exact, real pairs, median, bansac over opencv"] == (0.5, 0.9, True)
+    assert len(rows) == 6 + 2 + 2
+
+
+def test_what_is_not_measured_has_no_target():
+    without = {name: time for name, time in FIXED.items() if name != "opencv"}
+    sizes = SIZES | {"default": {"bytes": {}}}
+    rows = list(report.targets({"fixed": dict.fromkeys("HFE", without), "sizes": {"H": sizes}}))
+    assert [row["target"] for row in rows] == [1.4, 1.4, 1.4, 0.05]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"seconds": 0.0}, "seconds must be > 0, got 0.0"),
+        ({"seconds": float("inf")}, "seconds must be > 0, got inf"),
+        ({"max_points": 29}, "max_points must be at least 30, got 29"),
+        ({"peers": ["colmap"]}, "peers: unknown library 'colmap'; they are opencv, poselib"),
+    ],
+)
+def test_bad_settings_are_named(settings, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        report.check_settings(**({"peers": None, "seconds": 1.0, "max_points": 100} | settings))
+
+
+def test_a_peer_that_is_not_installed_is_named(monkeypatch):
+    monkeypatch.setitem(report.PEERS, "poselib", "no_such_module")
+    assert "poselib" not in report.check_settings(None, 1.0, 100)
+    with pytest.raises(ModuleNotFoundError, match="peer poselib needs the package no_such_module"):
+        report.check_settings(["poselib"], 1.0, 100)

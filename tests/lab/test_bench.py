@@ -1,0 +1,242 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bansac.lab.evaluation.method import Method
+from bansac.lab.evaluation.methods import METHODS
+from bansac.lab.evaluation.task import DEFAULTS, Protocol, Task, judge, make_task
+from bansac.lab.measurement import Row, Setup
+from bansac.lab.measurements.folders import Bench, bench_rows, build_report, summarise
+from bansac.lab.provenance import fingerprint
+from bansac.lab.runner import open_run
+from bansac.lab.sets import PairSet
+from bansac.lab.summary import frame_of
+from tests.lab import toy
+from tests.lab.pair_sets import write_homography_set, write_pose_set
+
+
+@pytest.fixture
+def poses(tmp_path: Path) -> Path:
+    write_pose_set(tmp_path / "poses" / "room")
+    write_pose_set(tmp_path / "poses" / "yard", pairs=2)
+    return tmp_path / "poses"
+
+
+@pytest.fixture
+def planes(tmp_path: Path) -> Path:
+    return write_homography_set(tmp_path / "planes" / "wall")
+
+
+def spy(name: str, calls: list[tuple[str, Task]], answer: object = None, *, sort: bool = False) -> Method:
+    def call(task: Task) -> object:
+        calls.append((name, task))
+        return answer
+
+    return Method(name, call=call, sort=sort)
+
+
+def run(folder: Path, methods: list[Method], protocol: Protocol, *, workers: int = 1, **chosen: Any) -> list[Row]:
+    """Return the rows, a list for each method and call."""
+    return bench_rows(methods, protocol, Setup(data=folder, **chosen), workers=workers)
+
+
+@pytest.mark.parametrize("kind", ["F", "E"])
+def test_bansac_recovers_the_poses(poses: Path, kind: str) -> None:
+    protocol = DEFAULTS[kind]
+    methods = [METHODS["p-bansac"], METHODS["uniform"]]
+    report = build_report(run(poses, methods, protocol), methods, protocol, seconds=1.0)
+    assert set(report["sets"]) == {"room", "yard"}
+    assert report["sets"]["yard"]["pairs"] == 2
+    assert report["mean"]["p-bansac"]["AUC@10"] > 0.8
+    assert report["mean"]["uniform"]["ms_mean"] > 0
+    assert report["versions"]["bansac"]
+    json.dumps(report, allow_nan=False)
+
+
+def test_bansac_recovers_the_homographies(planes: Path) -> None:
+    records = run(planes, [METHODS["bansac"]], DEFAULTS["H"])
+    assert len(records) == 3 * DEFAULTS["H"].repeats
+    assert summarise(frame_of(records))["mAA@5"] > 0.95
+
+
+def test_methods_take_turns_with_the_same_matches(poses: Path) -> None:
+    calls: list[tuple[str, Task]] = []
+    records = run(poses / "room", [spy("a", calls), spy("b", calls, sort=True)], DEFAULTS["F"])
+    names = [name for name, _ in calls]
+    # The first four are the warm-up; then each turn (pair by pair, two repeats) has both, in another order.
+    assert names[:4] == ["a", "a", "b", "b"]
+    turns = list(zip(names[4::2], names[5::2], strict=True))
+    assert len(turns) == 3 * 2
+    assert set(turns) == {("a", "b"), ("b", "a")}
+    for first, second in zip(calls[4::2], calls[5::2], strict=True):
+        (_, plain), (_, best_first) = sorted([first, second], key=lambda call: call[0])
+        assert np.all(np.diff(best_first.scores) <= 0)
+        order = np.argsort(-plain.scores, kind="stable")
+        np.testing.assert_array_equal(plain.x1[order], best_first.x1)
+        np.testing.assert_array_equal(plain.x2[order], best_first.x2)
+        assert plain.seed == best_first.seed
+    assert [record["repeat"] for record in records] == [0, 0, 1, 1] * 3
+    assert [task.seed for _, task in calls[4:8]] == [0, 0, 1, 1]
+
+
+def test_failures_count_as_180_degrees_and_infinity(poses: Path, planes: Path) -> None:
+    nan = np.full((3, 3), np.nan)
+    for answer in (None, nan):
+        records = run(poses / "room", [spy("fails", [], answer)], DEFAULTS["E"])
+        assert all(record["rotation_error"] == record["translation_error"] == 180.0 for record in records)
+        assert summarise(frame_of(records))["AUC@20"] == 0
+        records = run(planes, [spy("fails", [], answer)], DEFAULTS["H"])
+        assert all(record["corner_error"] == np.inf for record in records)
+        figures = summarise(frame_of(records))
+        assert figures["mAA@10"] == 0
+        assert figures["mAA_visible@10"] == 0
+
+
+@pytest.mark.parametrize("kind", ["F", "E"])
+def test_truth_has_no_error(poses: Path, kind: str) -> None:
+    pair = next(PairSet(poses / "room").pairs()).filtered(0.56)
+    task = make_task(pair, DEFAULTS[kind], seed=0)
+    truth = pair.F if kind == "F" else pair.E
+    assert truth is not None
+    assert max(judge(truth, task, pair).values()) < 1e-4
+    assert max(judge(-truth, task, pair).values()) < 1e-4
+
+
+def test_ratio_and_smallest_number_of_matches(poses: Path) -> None:
+    calls: list[tuple[str, Task]] = []
+    protocol = dataclasses.replace(DEFAULTS["F"], max_ratio=0.3)
+    kept = len(next(PairSet(poses / "room").pairs()).filtered(0.3).x1)
+    run(poses / "room", [spy("a", calls)], dataclasses.replace(protocol, min_matches=1))
+    assert len(calls[0][1].x1) == kept
+    with pytest.raises(ValueError, match="room has no pair with 119 matches"):
+        run(poses / "room", [spy("a", calls)], dataclasses.replace(protocol, min_matches=119))
+
+
+def test_number_of_pairs_is_limited(poses: Path) -> None:
+    protocol = dataclasses.replace(DEFAULTS["F"], pairs=2, repeats=1)
+    assert len(Bench((), protocol).units(Setup(data=poses))) == 4
+    assert len(run(poses, [spy("a", [])], protocol)) == 4
+
+
+def test_truth_of_another_kind_is_refused(poses: Path, planes: Path) -> None:
+    with pytest.raises(ValueError, match="room has poses"):
+        run(poses, [spy("a", [])], DEFAULTS["H"])
+    with pytest.raises(ValueError, match="wall has homographies"):
+        run(planes, [spy("a", [])], DEFAULTS["E"])
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"threshold": 0.0}, {"max_ratio": -1.0}, {"confidence": 1.0}, {"repeats": 0}, {"pairs": 0}, {"max_iterations": 0}],
+)
+def test_protocol_refuses_nonsense(change: dict[str, float]) -> None:
+    with pytest.raises(ValueError, match=next(iter(change))):
+        dataclasses.replace(DEFAULTS["H"], **change)
+
+
+class TestJournal:
+    def run(self, folder: Path, path: Path, *, stop_after: int | None = None, methods: Any = None) -> list[str]:
+        """Run with a journal; return the calls that were made, warm-up included."""
+        calls: list[tuple[str, Task]] = []
+
+        setup = Setup(data=folder, sets=("room",))
+        bench = Bench(tuple(methods or [spy("a", calls, np.eye(3))]), DEFAULTS["F"])
+        with open_run(bench.experiment(), setup, path) as opened:
+            opened.execute(progress=toy.stop_after(stop_after or 0))
+        return [name for name, _ in calls]
+
+    def test_interrupted_run_goes_on(self, poses: Path, tmp_path: Path) -> None:
+        path = tmp_path / "journal.sqlite"
+        with pytest.raises(KeyboardInterrupt):
+            self.run(poses, path, stop_after=4)
+        assert len(self.run(poses, path)) == 2 + 2
+
+    def test_other_settings_start_anew(self, poses: Path, tmp_path: Path) -> None:
+        path = tmp_path / "journal.sqlite"
+        with pytest.raises(KeyboardInterrupt):
+            self.run(poses, path, stop_after=4)
+        calls: list[tuple[str, Task]] = []
+        self.run(poses, path, methods=[spy("another", calls, np.eye(3))])
+        assert len(calls) == 2 + 6
+
+    def test_rows_survive_the_disk(self, poses: Path, tmp_path: Path) -> None:
+        bench = Bench((spy("fails", [], None),), DEFAULTS["F"])
+        kept = []
+        for _ in range(2):
+            with open_run(bench.experiment(), Setup(data=poses), tmp_path / "journal.sqlite") as opened:
+                kept.append(list(opened.execute()[0]))
+        assert kept[0] == kept[1]
+        assert len(kept[0]) == (3 + 2) * 2
+
+
+def test_fingerprint_tells_settings_apart(poses: Path) -> None:
+    def mark(protocol: Protocol = DEFAULTS["F"], method: str = "bansac", data: str = "0", **changes: Any) -> str:
+        bench = Bench((METHODS[method],), protocol)
+        return fingerprint(bench.experiment(), Setup(data=poses, **changes), {"sha256": data})
+
+    others = [
+        mark(protocol=dataclasses.replace(DEFAULTS["F"], threshold=0.7)),
+        mark(method="uniform"),
+        mark(sets=("room",)),
+        mark(data="1"),
+    ]
+    assert mark() == mark()
+    assert len({mark(), *others}) == 5
+
+
+def row(method: str, pair: str, errors: tuple[float, float], seconds: float | None) -> Row:
+    return {
+        "model": "F",
+        "set": "s",
+        "pair": pair,
+        "repeat": 0,
+        "configuration": method,
+        "rotation_error": errors[0],
+        "translation_error": errors[1],
+        "seconds": seconds,
+    }
+
+
+def test_summary_of_known_errors() -> None:
+    summary = summarise(frame_of([row("m", "p", (0.5, 2.0), 0.001), row("m", "q", (180.0, 180.0), 0.003)]))
+    assert summary["ms_mean"] == pytest.approx(2)
+    assert summary["mAA_R@5"] == pytest.approx(0.5)
+    assert summary["mAA_t@5"] == pytest.approx(0.5 * 75 / 100, abs=0.01)
+    assert 0.35 < summary["AUC@10"] < 0.5
+
+
+def test_spread_is_that_of_the_means_between_repeats() -> None:
+    # The first repeat has all poses right, the second one of two sets, the third none.
+    errors = {("a", 0): 0.5, ("b", 0): 0.5, ("a", 1): 0.5, ("b", 1): 180.0, ("a", 2): 180.0, ("b", 2): 180.0}
+    rows = [
+        row("m", "p", (error, error), 0.001 if repeat == 0 else None) | {"set": name, "repeat": repeat}
+        for (name, repeat), error in errors.items()
+    ]
+    methods, protocol = [Method("m")], DEFAULTS["F"]
+    report = build_report(rows, methods, protocol, seconds=1.0)
+    assert report["spread"]["m"]["mAA_R@5"] == pytest.approx(np.std([1.0, 0.5, 0.0], ddof=1))
+    assert set(report["spread"]["m"]) == {name for name in report["mean"]["m"] if not name.startswith("ms")}
+    assert build_report(rows[:2], methods, protocol, seconds=1.0)["spread"] == {"m": {}}
+
+
+def test_calls_that_were_not_timed_do_not_count_for_the_time() -> None:
+    summary = summarise(frame_of([row("m", "p", (0.5, 2.0), 0.001), row("m", "q", (180.0, 180.0), None)]))
+    assert summary["ms_mean"] == pytest.approx(1)
+    assert summary["mAA_R@5"] == pytest.approx(0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("workers", [1, 2])
+def test_errors_do_not_depend_on_the_number_of_workers(poses: Path, workers: int) -> None:
+    methods = [METHODS["p-bansac"], METHODS["uniform"]]
+    rows = run(poses, methods, DEFAULTS["E"], workers=workers)
+    assert [row["rotation_error"] for row in rows] == [
+        row["rotation_error"] for row in run(poses, methods, DEFAULTS["E"])
+    ]
+    assert {row["repeat"] for row in rows if row["seconds"] is not None} == ({0} if workers == 2 else {0, 1})

@@ -1,0 +1,123 @@
+"""posebench's errors and averages, and the methods on synthetic instances."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bansac.geometry import essential_from_pose
+from bansac.lab.evaluation.posebench.estimators import MODELS, OURS, PEERS, Estimator, Pose
+from bansac.lab.measurement import Setup
+from bansac.lab.measurements import posebench as protocol
+from bansac.lab.measurements.posebench import THRESHOLDS, judge, metrics, report
+from bansac.lab.summary import import_pandas
+from bansac.lab.tables import Section, TableRow
+from tests.lab.posebench_files import make_instance, turned
+
+PROBLEM_OF = {model: problem for problem, models in MODELS.items() for model in models}
+
+
+@pytest.mark.parametrize("model", PROBLEM_OF)
+@pytest.mark.parametrize("estimator", [*OURS, *PEERS], ids=lambda estimator: estimator.name)
+def test_every_library_solves_an_easy_instance(estimator: Estimator, model: str) -> None:
+    if not estimator.installed:
+        pytest.skip(f"{estimator.package} is not installed")
+    instance = make_instance(PROBLEM_OF[model], 2)
+    errors = judge(model, estimator.call(model, instance, 1.0, 0), instance)
+    assert errors["rotation"] < 0.5
+    assert errors.get("translation", 0.0) < 2
+    assert errors.get("centre", 0.0) < 0.1
+
+
+@pytest.mark.parametrize("model", PROBLEM_OF)
+@pytest.mark.parametrize("estimator", [*OURS, *PEERS], ids=lambda estimator: estimator.name)
+def test_too_few_points_are_failures_of_every_library(estimator: Estimator, model: str) -> None:
+    if not estimator.installed:
+        pytest.skip(f"{estimator.package} is not installed")
+    instance = make_instance(PROBLEM_OF[model], 2)
+    few = dataclasses.replace(instance, points=(instance.points[0][:2], instance.points[1][:2]))
+    errors = judge(model, estimator.call(model, few, 1.0, 0), few)
+    assert errors["rotation"] == 180
+    assert max(errors.values()) == errors.get("centre", 180) >= 180
+
+
+def test_the_sign_of_a_translation_counts() -> None:
+    instance = make_instance("relative", 0)
+    R = turned(3) @ instance.R
+    assert judge("E", Pose(R, instance.t), instance) == pytest.approx({"rotation": 3, "translation": 0}, abs=1e-5)
+    assert judge("E", Pose(R, -instance.t), instance)["translation"] == pytest.approx(180)
+
+
+def test_the_best_motion_of_a_matrix_counts() -> None:
+    instance = make_instance("homography", 0)
+    K1, K2 = (camera.K for camera in instance.cameras)
+    F = np.linalg.inv(K2).T @ essential_from_pose(turned(3) @ instance.R, -instance.t) @ np.linalg.inv(K1)
+    assert judge("F", F, instance) == pytest.approx({"rotation": 3, "translation": 0}, abs=1e-4)
+    H = K2 @ (instance.R + np.outer(instance.t, [0, 0.1, 0.2])) @ np.linalg.inv(K1)
+    for scale in (1, -2):
+        assert judge("H", scale * H, instance) == pytest.approx({"rotation": 0, "translation": 0}, abs=1e-4)
+
+
+@pytest.mark.parametrize("answer", [None, np.full((3, 3), math.nan), np.diag([1.0, 1.0, 0.0])])
+def test_failures_count_180_degrees(answer: Any) -> None:
+    instance = make_instance("homography", 0)
+    assert judge("H", answer, instance) == {"rotation": 180.0, "translation": 180.0}
+
+
+def test_centres_of_absolute_poses() -> None:
+    instance = make_instance("absolute", 0)
+    moved = dataclasses.replace(instance, t=instance.t + instance.R @ [0, 3, 4])
+    assert judge("PnP", Pose(instance.R, instance.t), moved) == pytest.approx({"rotation": 0, "centre": 5}, abs=1e-5)
+    assert judge("PnP", None, moved) == {"rotation": 180.0, "centre": math.inf}
+
+
+def row(name: str, method: str, rotation: float, translation: float) -> dict[str, Any]:
+    of_set = {"problem": "relative", "set": name, "method": method, "instance": "a"}
+    return {**of_set, "rotation": rotation, "translation": translation, "seconds": 0.002}
+
+
+def test_metrics() -> None:
+    # The larger errors are 2 and 180: recall rises to 1/2 at 2 degrees.
+    runs = import_pandas().DataFrame([row("s", "E", 1, 2), row("s", "E", 180, 0)])
+    assert metrics("relative", runs) == pytest.approx(
+        {"AUC 5": 0.4, "AUC 10": 0.45, "AUC 20": 0.475, "mean [ms]": 2, "median [ms]": 2}
+    )
+    runs = import_pandas().DataFrame({"rotation": [1.0, 180.0], "centre": [0.05, math.inf], "seconds": [1.0, 3.0]})
+    found = metrics("absolute", runs)
+    assert found["AUC 0.1"] == pytest.approx(0.375)
+    assert (found["median rotation [°]"], found["median position"]) == (90.5, math.inf)
+
+
+def test_sets_have_equal_weights() -> None:
+    rows = [row("a", "E (x)", 0, 0), row("b", "E (x)", 180, 0), row("b", "E (x)", 180, 0)]
+    found = report(Setup(), rows)
+    table = found.tables["relative"]
+    assert [line.title for line in table.rows if isinstance(line, Section)][-1] == "mean over 2 sets"
+    last = table.rows[-1]
+    assert isinstance(last, TableRow)
+    assert (last.labels, last.values[0]) == (("E (x)",), 0.5)
+    assert [(record["set"], record["AUC 5"]) for record in found.records["metrics"]] == [("a", 1.0), ("b", 0.0)]
+
+
+def test_thresholds_are_those_of_the_set(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bansac.batch.journal import Unit
+    from bansac.lab.sets.posebench import write_instances
+
+    def call(model: str, instance: Any, threshold: float, seed: int) -> Any:
+        seen.append((model, threshold, seed))
+
+    seen: list[Any] = []
+    monkeypatch.setattr(protocol, "OURS", (Estimator("spy", call),))
+    monkeypatch.setattr(protocol, "PEERS", ())
+    (tmp_path / "relative").mkdir()
+    for name in ("scannet1500_roma", "another"):
+        path = tmp_path / "relative" / f"{name}.h5"
+        write_instances(path, [("0", make_instance("relative", 0))])
+        rows = protocol.run_unit(Setup(seed=7), Unit("0", (str(path), "0")))
+        assert [line["method"] for line in rows] == ["E (spy)", "F (spy)"]
+    threshold = THRESHOLDS["scannet1500_roma"]
+    assert seen == [("E", threshold, 7), ("F", threshold, 7), ("E", 1.0, 7), ("F", 1.0, 7)]

@@ -1,0 +1,239 @@
+from __future__ import annotations
+
+import csv
+import functools
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bansac
+from bansac.batch.output_files import OutputFolder
+from bansac.batch.versions import PACKAGES, installed_versions, source_digest
+from bansac.lab import pairs
+from bansac.lab.evaluation.methods import RANSAC
+from bansac.lab.experiments import EXPERIMENTS, degenerate_sampling, find_experiment
+from bansac.lab.grid import Grid
+from bansac.lab.measurement import Setup
+from bansac.lab.pairs import Configuration
+from bansac.lab.provenance import _BLOCK, data_fingerprint
+from bansac.lab.provenance import fingerprint as run_fingerprint
+from bansac.lab.runner import run_experiment
+from tests.lab import toy
+from tests.lab.pair_sets import write_homography_set, write_pose_set
+from tests.lab.sets.archives import write_ppm
+from tests.lab.sets.test_labelled import write_labelled_set
+
+GRID = Grid(("E", "F", "H"), (Configuration("plain", RANSAC),))
+
+
+def fingerprint(root: Path, **changes: Any) -> dict[str, Any]:
+    """Return that of the sets that a grid takes."""
+    return data_fingerprint(root, GRID.sets(Setup(data=root, **changes)))
+
+
+def test_rows_of_different_columns(tmp_path: Path) -> None:
+    rows: list[Any] = [{"a": 1, "b": None}, {"a": 0.1, "c": "x, y"}, {"b": True, "c": float("inf")}]
+    OutputFolder(tmp_path).write_rows("rows.csv", rows)
+    assert (tmp_path / "rows.csv").read_bytes() == b'a,b,c\n1,,\n0.1,,"x, y"\n,True,inf\n'
+
+
+class TestFingerprint:
+    """Sets are written with real pairs; what is changed afterwards are bytes at the end of a file."""
+
+    def write(self, root: Path, *names: str) -> Path:
+        for name in names or ("room",):
+            write_pose_set(root / name, pairs=1)
+        return root
+
+    def append(self, path: Path, content: bytes = b"x") -> None:
+        path.write_bytes(path.read_bytes() + content)
+
+    def digest(self, root: Path, **changes: Any) -> str:
+        return str(fingerprint(root, **changes)["sha256"])
+
+    def test_it_is_of_the_content_not_of_the_place(self, tmp_path: Path) -> None:
+        here = self.write(tmp_path / "here")
+        shutil.copytree(here, tmp_path / "there")
+        found = fingerprint(here)
+        assert found["files"] == 5
+        assert found["bytes"] == sum(path.stat().st_size for path in (here / "room").iterdir())
+        assert found["folder"] == "here"
+        assert self.digest(here) == self.digest(tmp_path / "there")
+
+    def test_content_and_names_count_but_no_file_that_is_not_read(self, tmp_path: Path) -> None:
+        root = self.write(tmp_path / "sets")
+        digests = [self.digest(root)]
+        for name in ("matches.h5", "match_conf.h5", "K1_K2.h5", "R.h5", "T.h5"):
+            self.append(root / "room" / name)
+            digests.append(self.digest(root))
+        (root / "room").rename(root / "yard")
+        digests.append(self.digest(root))
+        assert len(set(digests)) == len(digests)
+        (root / "yard" / "mutual.h5").write_bytes(b"x")
+        assert self.digest(root) == digests[-1]
+
+    def test_sets_that_are_not_used_do_not_count(self, tmp_path: Path) -> None:
+        both = self.write(tmp_path, "room", "yard")
+        alone = self.digest(both / "room")
+        assert self.digest(both, exclude=("yard",)) == alone == self.digest(both, sets=("room",))
+        assert self.digest(both) != alone
+
+    def test_splits_count_by_the_name_that_they_are_chosen_by(self, tmp_path: Path) -> None:
+        root = self.write(tmp_path, "x/val", "y/val")
+        before = fingerprint(root, sets=("x-val",))
+        assert before["files"] == 5
+        self.append(root / "y" / "val" / "matches.h5")
+        assert fingerprint(root, sets=("x-val",)) == before
+        self.append(root / "x" / "val" / "matches.h5")
+        assert self.digest(root, sets=("x-val",)) != before["sha256"]
+
+    def test_sets_of_other_models_do_not_count(self, tmp_path: Path) -> None:
+        self.write(tmp_path)
+        wall = write_homography_set(tmp_path / "wall", pairs=1)
+        only_f = Grid(("E", "F"), (Configuration("plain", RANSAC),))
+        chosen = only_f.sets(Setup(data=tmp_path))
+        assert [pair_set.name for pair_set in chosen] == ["room"]
+        assert [pair_set.name for pair_set in GRID.sets(Setup(data=tmp_path, model="H"))] == ["wall"]
+        before = self.digest(tmp_path, model="H")
+        self.append(wall / "size.h5")
+        assert self.digest(tmp_path, model="H") != before
+
+    def test_images_count_where_they_tell_sizes(self, tmp_path: Path) -> None:
+        wall = write_homography_set(tmp_path / "EVD" / "val", pairs=1)
+        image1, image2 = (tmp_path / "EVD" / "imgs" / f"0{letter}.ppm" for letter in "ab")
+        write_ppm(image1, (48, 64))
+        before = self.digest(tmp_path)
+        write_ppm(image1, (24, 32))
+        assert self.digest(tmp_path) == before, "the file of sizes goes before"
+        for name in ("size.h5", "size2.h5"):
+            (wall / name).unlink()
+        digests = [before, self.digest(tmp_path)]
+        write_ppm(image1, (48, 64))
+        digests.append(self.digest(tmp_path))
+        write_ppm(image2, (48, 64))
+        digests.append(self.digest(tmp_path))
+        assert len(set(digests)) == 4
+
+    def test_labelled_sets(self, tmp_path: Path) -> None:
+        x = np.ones((8, 2))
+        write_labelled_set(tmp_path / "rooms" / "val", {"a-b": (x, x, np.ones(8), np.eye(3))})
+        chosen = degenerate_sampling.sets(Setup(data=tmp_path, sets=("rooms-val",)))
+        before = data_fingerprint(tmp_path, chosen)
+        assert before["files"] == 3
+        self.append(tmp_path / "rooms" / "val" / "labels.h5")
+        assert data_fingerprint(tmp_path, chosen)["sha256"] != before["sha256"]
+
+    def test_large_files_are_sampled(self, tmp_path: Path) -> None:
+        root = self.write(tmp_path)
+        path = root / "room" / "T.h5"
+        content = path.read_bytes() + bytes(4 * _BLOCK)
+        path.write_bytes(content)
+        plain = self.digest(root)
+        for place in (-4 * _BLOCK, len(content) // 2, len(content) - 1):
+            changed = bytearray(content)
+            changed[place] = 1
+            path.write_bytes(changed)
+            assert self.digest(root) != plain
+        path.write_bytes(content + b"\0")
+        assert self.digest(root) != plain
+
+    def test_no_data(self) -> None:
+        assert data_fingerprint(None, []) == {}
+
+
+def test_changed_split_is_not_taken_from_the_journal_of_the_old_one(tmp_path: Path) -> None:
+    data, out = tmp_path / "data", tmp_path / "out"
+    experiment = find_experiment("markov-order")
+    setup = Setup(data=data, pairs=1, repeats=1, model="F", sets=("x-val",))
+    matches = []
+    for number in (120, 100):
+        shutil.rmtree(data, ignore_errors=True)
+        write_pose_set(data / "x" / "val", pairs=1, matches=number)
+        run_experiment(experiment, setup, OutputFolder(out))
+        with (out / "runs.csv").open(encoding="utf-8") as file:
+            matches.append({row["matches"] for row in csv.DictReader(file)})
+        pairs.open_set.cache_clear()
+        pairs._read_pair.cache_clear()
+    assert matches == [{"120"}, {"100"}]
+
+
+class TestRunFingerprint:
+    """What makes a journal stale, and what does not."""
+
+    @pytest.fixture
+    def package(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+        """Return a copy of the package's source that can be edited."""
+        copy = tmp_path / "bansac"
+        shutil.copytree(Path(bansac.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+        monkeypatch.setattr(bansac, "__file__", str(copy / "__init__.py"))
+        return copy
+
+    def digest(self, **changes: Any) -> str:
+        source_digest.cache_clear()
+        return run_fingerprint(toy.make_toy(**changes), Setup(), {})
+
+    @pytest.mark.parametrize("package_name", PACKAGES)
+    def test_source_of_the_estimators(self, package: Path, package_name: str) -> None:
+        before = self.digest()
+        module = sorted((package / package_name).rglob("*.py"))[-1]
+        module.write_text(module.read_text() + "\n# edited\n")
+        assert self.digest() != before
+
+    @pytest.mark.parametrize(
+        "module", ["cli/bench.py", "lab/tables.py", "lab/sets/fetch.py", "lab/experiments/synthetic.py"]
+    )
+    def test_other_source_does_not_count(self, package: Path, module: str) -> None:
+        before = self.digest()
+        (package / module).write_text("# edited\n")
+        assert self.digest() == before
+
+    def test_module_of_the_unit_and_of_functions_among_the_values(self, tmp_path: Path) -> None:
+        def work(text: str) -> Any:
+            """Return a function of a module that has this source."""
+            path = tmp_path / "some_work.py"
+            path.write_text(text)
+            spec = importlib.util.spec_from_file_location("some_work", path)
+            assert spec is not None
+            assert spec.loader is not None
+            sys.modules["some_work"] = module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+            return module.work
+
+        digests = []
+        for text in ("def work(): return 1", "def work(): return 2"):
+            function = work(text)
+            digests.append(self.digest(run_unit=function))
+            digests.append(self.digest(values=[functools.partial(function, 1)]))
+            digests.append(self.digest(values=[functools.partial(function, 2)]))
+        assert len(set(digests)) == 6
+
+    def test_values(self) -> None:
+        values = [
+            (),
+            {"a": 1},
+            {"a": 2},
+            Configuration("plain", RANSAC),
+            Configuration("plain", RANSAC, {"order": 2}),
+            Configuration("plain", RANSAC, {"cpt": np.zeros((2, 2))}),
+            Configuration("plain", RANSAC, {"cpt": np.ones((2, 2))}),
+        ]
+        assert len({self.digest(values=value) for value in values}) == len(values)
+        assert [self.digest(values=value) for value in values] == [self.digest(values=value) for value in values]
+        with pytest.raises(TypeError, match="plain values and functions"):
+            self.digest(values=object())
+
+    def test_every_experiment_has_one_of_its_own(self) -> None:
+        source_digest.cache_clear()
+        digests = {run_fingerprint(find_experiment(name), Setup(), {}) for name in EXPERIMENTS}
+        assert len(digests) == len(EXPERIMENTS)
+
+
+def test_versions_name_the_peers() -> None:
+    pytest.importorskip("cv2")
+    versions = installed_versions(["bansac", "cv2", "no_such_package"])
+    assert {"bansac", "numpy", "numba", "python", "cv2"} == versions.keys()

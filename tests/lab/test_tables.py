@@ -1,0 +1,137 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from bansac.lab.render import escape_latex, to_latex, to_markdown
+from bansac.lab.tables import Measured, Section, Table, TableRow, format_number
+
+
+def row_marks(*values: object, better: str | None = "higher") -> list[str | None]:
+    row = TableRow(("x",), values, better=better)
+    return Table("t", ("s",), tuple("abcdef"[: len(values)]), (row,)).marks()[0]
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0810, "0.0810"),
+        (0.6104, "0.610"),
+        (0.99951, "1.00"),
+        (9.8, "9.80"),
+        (9.999, "10.0"),
+        (25.54, "25.5"),
+        (1234.6, "1235"),
+        (0.0, "0.000"),
+        (-0.5, "-0.500"),
+        (12, "12"),
+        (math.inf, "∞"),
+    ],
+)
+def test_numbers_have_significant_digits(value: float, text: str) -> None:
+    assert format_number(value) == text
+
+
+class TestMarks:
+    def test_best_and_second(self) -> None:
+        assert row_marks(0.568, 0.158, 0.610, 0.603) == [None, None, "best", "second"]
+        assert row_marks(25.5, 40.1, 15.6, 15.2, better="lower") == [None, None, "second", "best"]
+
+    def test_values_that_look_alike_rank_alike(self) -> None:
+        assert row_marks(0.8661, 0.259, 0.8659, 0.848) == ["best", None, "best", None]
+        assert row_marks(0.608, 0.5931, 0.5929, 0.26) == ["best", "second", "second", None]
+
+    def test_all_alike_or_alone_is_no_contest(self) -> None:
+        assert row_marks(1.0, 1.0, 1.0) == [None] * 3
+        assert row_marks(1.0, None, math.nan) == [None] * 3
+
+    def test_two_have_no_second(self) -> None:
+        assert row_marks(0.5, 0.6) == [None, "best"]
+        assert row_marks(0.5, None, 0.6) == [None, None, "best"]
+
+    def test_missing_and_infinite_values(self) -> None:
+        assert row_marks(None, 0.1, math.nan, 0.2, 0.3) == [None, None, None, "second", "best"]
+        assert row_marks(math.inf, 3.0, 2.0, better="lower") == [None, "second", "best"]
+
+    def test_measured_values_and_texts(self) -> None:
+        assert row_marks(Measured(3.0, 9.0), Measured(1.0, 0.1), 2.0, "n/a") == ["best", None, "second", None]
+
+    def test_groups_of_columns_compete_apart(self) -> None:
+        row = TableRow(("x",), (1.0, 2.0, 3.0, 6.0, 5.0, 4.0), better="higher")
+        table = Table("t", ("s",), tuple("abcabc"), (row,), groups=(("first", 3), ("second", 3)))
+        assert table.marks() == [[None, "second", "best", "best", "second", None]]
+
+    def test_columns_compete_between_sections(self) -> None:
+        rows = [TableRow((str(i),), (float(i), float(i))) for i in range(6)]
+        table = Table("t", ("s",), ("up", "down"), (*rows[:3], Section("next"), *rows[3:]), better=("higher", "lower"))
+        first = [[None, "best"], ["second", "second"], ["best", None]]
+        assert table.marks() == [*first, [], *first]
+
+    def test_rows_without_direction_are_not_marked(self) -> None:
+        assert row_marks(1.0, 2.0, 3.0, better=None) == [None] * 3
+
+
+@pytest.fixture
+def table() -> Table:
+    return Table(
+        "Six methods & more",
+        ("Metrics",),
+        ("RANSAC", "BANSAC", "P-BANSAC") * 2,
+        (
+            Section("E, 100 %"),
+            TableRow(("mAA (5°)",), (0.568, 0.610, 0.603, 0.569, 0.611, 0.604), better="higher"),
+            Section("F"),
+            TableRow(("scene_1|x",), (14.4, None, 9.8, 15.4, "n/a", Measured(8.87, 0.1234)), better="lower"),
+        ),
+        groups=(("Without LO", 3), ("With LO", 3)),
+    )
+
+
+def test_markdown(table: Table) -> None:
+    lines = to_markdown(table).splitlines()
+    assert lines[:2] == ["Six methods & more", ""]
+    cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+    assert cells[0] == ["", "Without LO", "", "", "With LO", "", ""]
+    assert cells[1][0].startswith(":--")
+    assert cells[2] == ["**Metrics**", *["**RANSAC**", "**BANSAC**", "**P-BANSAC**"] * 2]
+    assert cells[3] == ["*E, 100 %*", *[""] * 6]
+    assert cells[4][:4] == ["mAA (5°) ↑", "0.568", "**0.610**", "<ins>0.603</ins>"]
+    assert cells[6][0] == r"scene_1\|x ↓"
+    assert cells[6][2:] == ["-", "**9.80**", "15.4", "n/a", "**8.87 ± 0.12**"]
+    assert len({len(line) for line in lines[2:]}) == 1, "the source lines up"
+
+
+def test_latex(table: Table) -> None:
+    text = to_latex(table)
+    assert r"\caption{Six methods \& more}" in text
+    assert r" & \multicolumn{3}{c}{Without LO} & \multicolumn{3}{c}{With LO} \\" in text
+    assert r"\cmidrule(lr){2-4} \cmidrule(lr){5-7}" in text
+    assert r"    \multicolumn{7}{c}{\textit{E, 100 \%}} \\" in text
+    assert r"mAA (5$^\circ$) $\uparrow$ & 0.568 & \textbf{0.610} & \underline{0.603} & 0.569" in text
+    assert r"scene\_1$|$x $\downarrow$ & 14.4 & - & \textbf{9.80} & 15.4 & n/a & \textbf{8.87 $\pm$ 0.12} \\" in text
+    assert text.count(r"\midrule") == 2
+    assert text.count("{") == text.count("}")
+    assert text.startswith(r"\begin{table}[t]")
+
+
+def test_wide_tables_span_the_page() -> None:
+    table = Table("t", ("s",), tuple("abcdefgh"), (TableRow(("x",), tuple(range(8))),))
+    assert to_latex(table).startswith(r"\begin{table*}[t]")
+
+
+def test_latex_escapes_its_own_characters() -> None:
+    assert escape_latex(r"a_b & 5% $ # {x} ~ ^ \ <") == (
+        r"a\_b \& 5\% \$ \# \{x\} \textasciitilde{} \textasciicircum{} \textbackslash{} $<$"
+    )
+    assert escape_latex("γ₁(ε) ρ₂ τ ✓ ± ≤") == (r"$\gamma$$_1$($\epsilon$) $\rho$$_2$ $\tau$ $\checkmark$ $\pm$ $\leq$")
+
+
+def test_lengths_have_to_fit() -> None:
+    row = TableRow(("x",), (1.0, 2.0))
+    with pytest.raises(ValueError, match="1 labels and 3 values"):
+        Table("t", ("s",), ("a", "b", "c"), (row,))
+    with pytest.raises(ValueError, match="groups must span 2"):
+        Table("t", ("s",), ("a", "b"), (row,), groups=(("g", 3),))
+    with pytest.raises(ValueError, match="better must have 2"):
+        Table("t", ("s",), ("a", "b"), (row,), better=("higher",))
