@@ -278,7 +278,7 @@ def test_the_problem_fills_in_what_is_left_open():
 )
 def test_the_threshold_is_estimated_unless_it_is_given(given, estimated):
     arguments = {"options": None, "preset": None, "threshold": None, **given}
-    assert presets.resolve_options(HOMOGRAPHY, settings={}, **arguments).auto is estimated
+    assert presets.resolve_options(HOMOGRAPHY, settings={}, **arguments).is_estimated is estimated
 
 
 # The preset "paper" does not follow the defaults.

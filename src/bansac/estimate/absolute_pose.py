@@ -61,11 +61,9 @@ def estimate_absolute_pose(
         divided by the mean of the two focal lengths; of a camera with distortion, by the median of the local ones, and
         the pose is then refined with the error in the distorted image, which also gives residuals and inliers. With
         ``preset="paper"`` it is in normalised units.
-    scores, priors, weights, initial_model, preset, options
-        As in :func:`bansac.estimate_homography`.
-    **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 50,000 by default; the local optimisation is
-        ``"lm"`` or none.
+    scores, priors, weights, initial_model, preset, options, **settings
+        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default; the
+        local optimisation is ``"lm"`` or none.
 
     Returns
     -------

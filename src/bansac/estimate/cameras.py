@@ -201,14 +201,14 @@ def _move(R: _Array, t: _Array, scale: float, step: _Array) -> tuple[_Array, _Ar
     return (rotation_matrix(step[:3]) @ R if step[:3].any() else R), t + scale * step[3:]
 
 
-def _gauss_newton_step(errors: Errors, R: _Array, t: _Array, scale: float, chosen: NDArray[np.bool_]) -> _Array:
-    """Return the step of six parameters that minimises the squared errors of the chosen points, to first order."""
+def _gauss_newton_step(errors: Errors, R: _Array, t: _Array, scale: float, members: NDArray[np.bool_]) -> _Array:
+    """Return the step of six parameters that minimises the squared errors of the members, to first order."""
     columns = []
     with np.errstate(invalid="ignore"):
         for step in _DELTA * np.eye(6):
             forward, back = errors(*_move(R, t, scale, step)), errors(*_move(R, t, scale, -step))
-            columns.append((forward - back)[chosen].ravel() / (2 * _DELTA))
-    jacobian, now = np.column_stack(columns), errors(R, t)[chosen].ravel()
+            columns.append((forward - back)[members].ravel() / (2 * _DELTA))
+    jacobian, now = np.column_stack(columns), errors(R, t)[members].ravel()
     if not (np.isfinite(jacobian).all() and np.isfinite(now).all()):
         return np.zeros(6)
     return np.asarray(np.linalg.lstsq(jacobian, -now, rcond=_FREE)[0])

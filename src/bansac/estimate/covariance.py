@@ -159,11 +159,10 @@ def covariance(
     except TypeError as error:
         names = ", ".join(inspect.signature(read).parameters)
         raise TypeError(f"the data of {name or row.name} are {names}: {error}") from None
-    points, unit = read(*data, **cameras)
+    points, unit, errors = read(*data, **cameras)
     if points.shape[1] != result.inliers.size:
         raise ValueError(f"the result is of {result.inliers.size} points, and the data are {points.shape[1]}")
     chart = _CHARTS.get(name, _same_numbers)(row, result.model, points)
-    errors = _IMAGE_ERRORS[name](*data, **cameras) if name in _IMAGE_ERRORS else None
     if errors is not None:
         numbers = np.concatenate([np.ravel(part) for part in result.model])
         if _are_equal(np.linalg.norm(errors(numbers), axis=1), result):
@@ -198,71 +197,65 @@ def _check_model(name: str, row: Problem, model: Any) -> None:
         raise ValueError(f"the result is not of {name or row.name}: its model must be {wanted}, got {got}")
 
 
-# --- The data of a call, channels x N, with the unit of the threshold ---
+# --- The data of a call ---
 
 
-def _read_points(row: Problem, points: ArrayLike, degree: int | None = None) -> tuple[_Array, float]:
-    return np.ascontiguousarray(as_points("points", points, row.channels).T), 1.0
+class _Data(NamedTuple):
+    """Points (channels x N), the unit of their threshold, and the errors in distorted images.
+
+    The errors (N, components) are those of the numbers of a model; None without distortion.
+    """
+
+    points: _Array
+    unit: float = 1.0
+    errors: _Errors | None = None
 
 
-def _read_matches(row: Problem, x1: ArrayLike, x2: ArrayLike) -> tuple[_Array, float]:
-    return as_matches(x1, x2, channels=(row.channels // 2, row.channels // 2)), 1.0
+def _read_points(row: Problem, points: ArrayLike, degree: int | None = None) -> _Data:
+    return _Data(np.ascontiguousarray(as_points("points", points, row.channels).T))
+
+
+def _read_matches(row: Problem, x1: ArrayLike, x2: ArrayLike) -> _Data:
+    return _Data(as_matches(x1, x2, channels=(row.channels // 2, row.channels // 2)))
 
 
 def _read_rays(
     row: Problem, x1: ArrayLike, x2: ArrayLike, K1: CameraLike | None = None, K2: CameraLike | None = None
-) -> tuple[_Array, float]:
-    return as_rays(x1, x2, K1, K2, None)[:2]
-
-
-def _read_projections(
-    row: Problem, points3D: ArrayLike, points2D: ArrayLike, K: CameraLike | None = None
-) -> tuple[_Array, float]:
-    data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
-    if K is None:
-        return data, 1.0
-    rays = unproject("K", K, data[:2])
-    return data, (rays.fx + rays.fy) / 2.0
-
-
-_READERS: dict[str, Callable[..., tuple[_Array, float]]] = {
-    **dict.fromkeys(("homography", "fundamental", "affine", "similarity"), _read_matches),
-    **dict.fromkeys(("rigid_3d", "similarity_3d", "affine_3d"), _read_matches),
-    "essential": _read_rays,
-    "relative_pose": _read_rays,
-    "absolute_pose": _read_projections,
-}
-
-
-# --- The errors (N, components) in distorted images, of the numbers of the model; None without distortion ---
-
-
-def _errors_of_rays(
-    x1: ArrayLike, x2: ArrayLike, K1: CameraLike | None = None, K2: CameraLike | None = None
-) -> _Errors | None:
-    rays, _, jacobians = as_rays(x1, x2, K1, K2, None)
+) -> _Data:
+    rays, unit, jacobians = as_rays(x1, x2, K1, K2, None)
     if jacobians is None:
-        return None
+        return _Data(rays, unit)
 
     def errors(numbers: _Array) -> _Array:
         is_pose = numbers.size == 12
         E = essential_from_pose(numbers[:9].reshape(3, 3), numbers[9:]) if is_pose else numbers.reshape(3, 3)
         return tangent_sampson(E, rays, *jacobians)
 
-    return errors
+    return _Data(rays, unit, errors)
 
 
-def _errors_of_projections(points3D: ArrayLike, points2D: ArrayLike, K: CameraLike | None = None) -> _Errors | None:
-    if not isinstance(K, Camera) or not K.is_distorted:
-        return None
+def _read_projections(row: Problem, points3D: ArrayLike, points2D: ArrayLike, K: CameraLike | None = None) -> _Data:
     data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
-    return lambda numbers: reprojection_errors(numbers[:9].reshape(3, 3), numbers[9:], K, data[2:], data[:2].T)
+    if K is None:
+        return _Data(data)
+    pixels = data[:2].T.copy()
+    rays = unproject("K", K, data[:2])
+    errors = None
+    if isinstance(K, Camera) and K.is_distorted:
+        errors = functools.partial(_reprojection_errors, K, data[2:], pixels)
+    return _Data(data, (rays.fx + rays.fy) / 2.0, errors)
 
 
-_IMAGE_ERRORS: dict[str, Callable[..., _Errors | None]] = {
-    "essential": _errors_of_rays,
-    "relative_pose": _errors_of_rays,
-    "absolute_pose": _errors_of_projections,
+def _reprojection_errors(camera: Camera, points: _Array, pixels: _Array, numbers: _Array) -> _Array:
+    return reprojection_errors(numbers[:9].reshape(3, 3), numbers[9:], camera, points, pixels)
+
+
+_READERS: dict[str, Callable[..., _Data]] = {
+    **dict.fromkeys(("homography", "fundamental", "affine", "similarity"), _read_matches),
+    **dict.fromkeys(("rigid_3d", "similarity_3d", "affine_3d"), _read_matches),
+    "essential": _read_rays,
+    "relative_pose": _read_rays,
+    "absolute_pose": _read_projections,
 }
 
 
@@ -360,9 +353,9 @@ def _threshold(row: Problem, chart: _Chart, result: Result, unit: float) -> floa
     ``preset="paper"`` they are in normalised units.
     """
     for other, width in ((row, 1.0), (ESSENTIAL_SYMMETRIC, 2.0)) if row is ESSENTIAL else ((row, 1.0),):
-        found = other.distances(chart.data, chart.model)
+        residuals = other.distances(chart.data, chart.model)
         for scale in (unit, 1.0):
-            if _are_equal(scale * found, result):
+            if _are_equal(scale * residuals, result):
                 return result.threshold / (scale * width)
     raise ValueError("the data are not those of the result: its inliers have other residuals")
 

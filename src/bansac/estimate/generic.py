@@ -42,10 +42,8 @@ def ransac(
     threshold : float or "auto", optional
         Largest residual of an inlier, a distance. By default it is estimated, starting from the default of the problem,
         or from a share of the extent of the data.
-    scores, priors, weights, initial_model, preset, options
-        As in :func:`bansac.estimate_homography`.
-    **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 3000 by default.
+    scores, priors, weights, initial_model, preset, options, **settings
+        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
     -------

@@ -62,7 +62,7 @@ class _Model(NamedTuple):
     odds: Floats
 
 
-class _Input(NamedTuple):
+class _Task(NamedTuple):
     """The checked arguments; ``deadline`` is a time on the clock ``time.perf_counter``."""
 
     request: Request
@@ -146,7 +146,7 @@ def estimate_multiple(
     request = make_request(problem, columns, arguments)
     problem.check_on(columns)
     n, seconds = columns.shape[1], request.options.max_seconds
-    given = _Input(
+    task = _Task(
         request.replace(resolved=request.resolved._replace(options=request.options.replace(trace=False))),
         scores=None if scores is None else as_scores("scores", scores, n),
         prior=None if priors is None else as_probabilities("priors", priors, n),
@@ -154,8 +154,8 @@ def estimate_multiple(
         max_models=math.inf if max_models is None else max_models,
         deadline=math.inf if seconds is None else time.perf_counter() + seconds,
     )
-    models, last = _find_all(given)
-    return _result(given, models, last, form)
+    models, last = _find_all(task)
+    return _result(task, models, last, form)
 
 
 def check_max_models(value: Any) -> None:
@@ -176,48 +176,48 @@ def _find_problem(problem: Any) -> tuple[Problem, ModelForm]:
     return problem, form_of(problem, row.name)
 
 
-def _find_all(given: _Input) -> tuple[list[_Model], Result]:
+def _find_all(task: _Task) -> tuple[list[_Model], Result]:
     """Return the models, and the result of the last search for a new one."""
     models: list[_Model] = []
     for _ in range(_ROUNDS):
-        last = _add_models(given, models)
-        free = _free(given, models)
-        models = _drop_same(_estimate_again(given, models))
-        freed = _free(given, models) & ~free
-        ended = len(models) >= given.max_models or _out_of_time(given)
-        if ended or np.count_nonzero(freed) <= given.problem.sample_size:
+        last = _add_models(task, models)
+        free = _free(task, models)
+        models = _drop_same(_estimate_again(task, models))
+        freed = _free(task, models) & ~free
+        ended = len(models) >= task.max_models or _out_of_time(task)
+        if ended or np.count_nonzero(freed) <= task.problem.sample_size:
             break
     return models, last
 
 
-def _add_models(given: _Input, models: list[_Model]) -> Result:
+def _add_models(task: _Task, models: list[_Model]) -> Result:
     """Append models found in the points that no model explains; return the result of the last search."""
-    aside, failures = np.zeros(given.data.shape[1], np.bool_), 0
+    aside, failures = np.zeros(task.data.shape[1], np.bool_), 0
     while True:
-        free = _free(given, models) & ~aside
-        explained = _shares(given, models).sum(axis=0)
-        prior = (1.0 - explained) * _neutral_prior(given) if models else given.prior
-        result = _search(given, free, prior, most=_FEW_SAMPLES if failures else None)
+        free = _free(task, models) & ~aside
+        explained = _shares(task, models).sum(axis=0)
+        prior = (1.0 - explained) * _neutral_prior(task) if models else task.prior
+        result = _search(task, free, prior, most=_FEW_SAMPLES if failures else None)
         if result.success:
-            models.append(_measure(given, result))
+            models.append(_measure(task, result))
             aside[:], failures = False, 0
         else:
             aside[np.flatnonzero(free)[result.inliers]] = True
             failures += 1
-        nothing_left = failures > _SET_ASIDE or result.num_inliers <= given.problem.sample_size
-        if nothing_left or len(models) >= given.max_models or _out_of_time(given):
+        nothing_left = failures > _SET_ASIDE or result.num_inliers <= task.problem.sample_size
+        if nothing_left or len(models) >= task.max_models or _out_of_time(task):
             return result
 
 
-def _estimate_again(given: _Input, models: list[_Model]) -> list[_Model]:
+def _estimate_again(task: _Task, models: list[_Model]) -> list[_Model]:
     """Estimate each model from the points that the others do not explain; keep those that are significant."""
-    if len(models) < 2 or _out_of_time(given):
+    if len(models) < 2 or _out_of_time(task):
         return models
-    shares, kept = _shares(given, models), []
+    shares, kept = _shares(task, models), []
     for share in shares:
-        result = _search(given, shares.sum(axis=0) - share < _EXPLAINED, share)
+        result = _search(task, shares.sum(axis=0) - share < _EXPLAINED, share)
         if result.success:
-            kept.append(_measure(given, result))
+            kept.append(_measure(task, result))
     return kept
 
 
@@ -231,21 +231,21 @@ def _drop_same(models: list[_Model]) -> list[_Model]:
     return kept
 
 
-def _search(given: _Input, among: Bools, prior: Floats | None, most: int | None = None) -> Result:
+def _search(task: _Task, among: Bools, prior: Floats | None, most: int | None = None) -> Result:
     """Search for one model in some of the points, with at most ``most`` samples if that is fewer than the option."""
-    indices, options = np.flatnonzero(among), given.request.options
-    if given.deadline < math.inf:
-        options = options.replace(max_seconds=max(given.deadline - time.perf_counter(), 1e-3))
+    indices, options = np.flatnonzero(among), task.request.options
+    if task.deadline < math.inf:
+        options = options.replace(max_seconds=max(task.deadline - time.perf_counter(), 1e-3))
     if most is not None and options.max_iterations is not None and most < options.max_iterations:
         options = options.replace(max_iterations=max(most, options.min_iterations))
-    if prior is not None and (given.prior is not None or options.sampler_row.prior):
+    if prior is not None and (task.prior is not None or options.sampler_row.prior):
         prior = np.clip(prior[indices], _SMALLEST, 1.0)
     else:
         prior = None
-    scores, weights = (None if values is None else values[indices] for values in (given.scores, given.weights))
-    request = given.request.replace(
-        data=np.ascontiguousarray(given.data[:, indices]),
-        resolved=given.request.resolved._replace(options=options),
+    scores, weights = (None if values is None else values[indices] for values in (task.scores, task.weights))
+    request = task.request.replace(
+        data=np.ascontiguousarray(task.data[:, indices]),
+        resolved=task.request.resolved._replace(options=options),
         scores=scores,
         priors=prior,
         weights=weights,
@@ -254,45 +254,45 @@ def _search(given: _Input, among: Bools, prior: Floats | None, most: int | None 
     return solve_once(request)
 
 
-def _neutral_prior(given: _Input) -> Floats | float:
+def _neutral_prior(task: _Task) -> Floats | float:
     """Return the prior inlier probabilities of points that no model explains."""
-    if given.prior is not None:
-        return given.prior
-    in_range = given.scores is not None and given.scores.min() >= 0.0 and given.scores.max() <= 1.0
-    return given.scores if in_range and given.scores is not None else _NEUTRAL
+    if task.prior is not None:
+        return task.prior
+    in_range = task.scores is not None and task.scores.min() >= 0.0 and task.scores.max() <= 1.0
+    return task.scores if in_range and task.scores is not None else _NEUTRAL
 
 
-def _measure(given: _Input, result: Result) -> _Model:
+def _measure(task: _Task, result: Result) -> _Model:
     """Return a model with the residuals and the posterior odds of all points."""
-    residuals = measure(given.problem, given.data, result.model.flatten(), result.threshold)[0]
-    inlier = inlier_probabilities(residuals, result.threshold, given.problem.codimension)
+    residuals = measure(task.problem, task.data, result.model.flatten(), result.threshold)[0]
+    inlier = inlier_probabilities(residuals, result.threshold, task.problem.codimension)
     return _Model(result, residuals, inlier / np.maximum(1.0 - inlier, 1e-12))
 
 
-def _shares(given: _Input, models: list[_Model]) -> Floats:
+def _shares(task: _Task, models: list[_Model]) -> Floats:
     """Return the probability (models x N) that a point belongs to a model."""
-    odds = np.array([model.odds for model in models]).reshape(len(models), given.data.shape[1])
+    odds = np.array([model.odds for model in models]).reshape(len(models), task.data.shape[1])
     return np.asarray(odds / (1.0 + odds.sum(axis=0)))
 
 
-def _free(given: _Input, models: list[_Model]) -> Bools:
+def _free(task: _Task, models: list[_Model]) -> Bools:
     """Return which points no model explains."""
-    return np.asarray(_shares(given, models).sum(axis=0) < _EXPLAINED)
+    return np.asarray(_shares(task, models).sum(axis=0) < _EXPLAINED)
 
 
-def _out_of_time(given: _Input) -> bool:
-    return time.perf_counter() > given.deadline
+def _out_of_time(task: _Task) -> bool:
+    return time.perf_counter() > task.deadline
 
 
-def _result(given: _Input, models: list[_Model], last: Result, form: ModelForm) -> MultipleResult:
-    shares = _shares(given, models)
+def _result(task: _Task, models: list[_Model], last: Result, form: ModelForm) -> MultipleResult:
+    shares = _shares(task, models)
     probabilities = np.vstack([shares, 1.0 - shares.sum(axis=0)]).T
     labels = np.argmax(probabilities, axis=1)
     labels[labels == len(models)] = -1
     order = np.argsort([-np.count_nonzero(labels == k) for k in range(len(models))], kind="stable")
     labels = np.append(np.argsort(order), -1)[labels]
     probabilities = probabilities[:, [*order, len(models)]]
-    name, n = given.problem.name, labels.size
+    name, n = task.problem.name, labels.size
     results = []
     for column, model in enumerate(models[k] for k in order):
         inliers = model.residuals <= model.result.threshold
@@ -302,9 +302,9 @@ def _result(given: _Input, models: list[_Model], last: Result, form: ModelForm) 
         of_all = {"inliers": inliers, "residuals": model.residuals, "probabilities": probabilities[:, column]}
         of_all["model"] = form.to_public(model.result.model.flatten())
         results.append(replace(model.result, **of_all, beliefs=None, message=message, configuration=None))
-    reason = "max_seconds" if _out_of_time(given) else "max_models" if len(models) >= given.max_models else "no_more"
-    seconds, loading_seconds = given.request.watch.read()
-    seed = given.request.options.seed
+    reason = "max_seconds" if _out_of_time(task) else "max_models" if len(models) >= task.max_models else "no_more"
+    seconds, loading_seconds = task.request.watch.read()
+    seed = task.request.options.seed
     assert seed is not None
     return MultipleResult(
         models=tuple(result.model for result in results),

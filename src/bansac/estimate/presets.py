@@ -69,20 +69,10 @@ class Settings(TypedDict, total=False):
 class Preset:
     """A named set of options.
 
-    Parameters
-    ----------
-    options : Options
-        The options.
-    thresholds : mapping of str to float
-        Thresholds by the name of the problem; they replace the problems' defaults.
-    max_iterations : mapping of str to int
-        Largest numbers of samples by the name of the problem; they replace the problems' defaults.
-    normalised_threshold : bool
-        Whether thresholds of calibrated problems are in normalised units even if camera matrices are given.
-    estimates_threshold : bool
-        Whether the threshold is estimated if none is given.
-    motion_of_plane : bool
-        Whether the relative pose of a plane is computed from its homography.
+    ``thresholds`` and ``max_iterations``, by the name of a problem, replace the defaults of problems. If
+    ``normalised_threshold``, thresholds of calibrated problems are in normalised units even if camera matrices are
+    given. If ``estimates_threshold``, the threshold is estimated if none is given. If ``motion_of_plane``, the relative
+    pose of a plane is computed from its homography.
     """
 
     options: Options
@@ -94,19 +84,14 @@ class Preset:
 
 
 class Resolved(NamedTuple):
-    """The complete options of one call.
+    """The complete options of one call, and whether the threshold is estimated from the data.
 
-    Parameters
-    ----------
-    options : Options
-        The options, with a number of iterations and a seed, and with a threshold except for an estimate that starts
-        from the extent of the data.
-    auto : bool
-        Whether the threshold is estimated from the data. The estimation starts from the threshold of ``options``.
+    ``options`` have a number of iterations, a seed, and a threshold, from which an estimate starts. Only an estimate
+    that starts from the extent of the data has none.
     """
 
     options: Options
-    auto: bool
+    is_estimated: bool
 
 
 _FAST = Options(restarts=1, max_iterations=600, stopping="default")
@@ -164,13 +149,7 @@ _SEED_BITS = 32
 
 
 def find_preset(name: Any) -> Preset:
-    """Return a preset by its name; None is the preset of the default options.
-
-    Raises
-    ------
-    ValueError
-        If there is no preset of this name.
-    """
+    """Return a preset by its name; None is the preset of the default options."""
     if name is None:
         return _DEFAULT
     if not isinstance(name, str) or name not in PRESETS:
@@ -190,47 +169,21 @@ def resolve_options(
 ) -> Resolved:
     """Merge the options or a preset with single settings and the defaults of the problem.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    options : Options, optional
-        Options that replace those of the preset.
-    preset : str, optional
-        A key of ``PRESETS``.
-    threshold : float or "auto", optional
-        A number overrides the threshold of the options. None estimates the threshold if neither the options nor the
-        preset has one. ``"auto"`` always estimates it, and starts from the threshold of the options or the preset.
-    settings : Settings
-        Single options, which override ``options``.
-    default_threshold : float, optional
-        Replaces the default of the problem, from which an estimate starts.
-    epipolar_choice : bool
-        Whether the caller has a problem for every ``epipolar_error``. If not, the value of a preset is ignored, like
-        its least squares for a problem without ``fit``.
-
-    Returns
-    -------
-    Resolved
-        The options, and whether the threshold is estimated.
-
-    Raises
-    ------
-    ValueError
-        If a value is not allowed or has no effect, the problem has no function for it, or the threshold is missing, the
-        preset does not estimate it and the problem has no default.
-    TypeError
-        If an option does not exist.
+    ``settings`` override ``options``, which replace those of ``preset``. A number as ``threshold`` overrides the
+    threshold of the options; ``"auto"`` estimates it, starting from that one; None estimates it if there is none. An
+    estimate starts from ``default_threshold`` instead of the default of the problem. ``epipolar_choice`` says that the
+    caller has a problem for every ``epipolar_error``. If not, the value of a preset is ignored, like its least squares
+    for a problem without ``fit``.
     """
     # The types are part of the key, since 1 == True. The seed is not: calls that differ only in it share the result.
     items = tuple([(name, value, type(value)) for name, value in settings.items() if name != "seed"])
-    given = (problem, options, preset, threshold, items, default_threshold, epipolar_choice)
+    arguments = (problem, options, preset, threshold, items, default_threshold, epipolar_choice)
     try:
-        resolved = _merge(*given)
+        resolved = _merge(*arguments)
     except TypeError as error:
         if "unhashable" not in str(error):
             raise
-        resolved = _merge.__wrapped__(*given)
+        resolved = _merge.__wrapped__(*arguments)
     if "seed" in settings:
         resolved = resolved.with_seed(settings["seed"])
     if resolved.seed is None:
@@ -240,9 +193,9 @@ def resolve_options(
 
 def _estimates(problem: Problem, options: Options | None, preset: str | None, threshold: Threshold | None) -> bool:
     """Return whether the threshold is estimated because none is given."""
-    chosen = find_preset(preset)
-    given = threshold is not None or (options is not None and options.threshold is not None)
-    return not given and chosen.estimates_threshold and problem.name not in chosen.thresholds
+    values = find_preset(preset)
+    is_given = threshold is not None or (options is not None and options.threshold is not None)
+    return not is_given and values.estimates_threshold and problem.name not in values.thresholds
 
 
 @functools.lru_cache(maxsize=256, typed=True)
@@ -256,8 +209,8 @@ def _merge(
     epipolar_choice: bool,
 ) -> Options:
     """Merge and check all options except the seed; calls with the same settings share the result."""
-    chosen = find_preset(preset)
-    base = chosen.options
+    values = find_preset(preset)
+    base = values.options
     changes = {name: value for name, value, _ in items}
     check_names(changes, _OTHER_ARGUMENTS)
     if options is not None:
@@ -269,15 +222,15 @@ def _merge(
         if base.refinement == "least_squares" and problem.fit is None:
             unused["refinement"] = None
         changes = {**unused, **_without_network(base, changes), **changes}
-    start = base.threshold or chosen.thresholds.get(problem.name, default_threshold or problem.default_threshold)
+    start = base.threshold or values.thresholds.get(problem.name, default_threshold or problem.default_threshold)
     if isinstance(threshold, str) and threshold != "auto":
         raise ValueError(f"threshold must be a number > 0 or 'auto', got {threshold!r}")
     changes["threshold"] = start if threshold is None or isinstance(threshold, str) else threshold
     resolved = base.replace(**changes)
     if resolved.max_iterations is None:
-        most = chosen.max_iterations.get(problem.name, problem.default_max_iterations)
+        most = values.max_iterations.get(problem.name, problem.default_max_iterations)
         resolved = resolved.replace(max_iterations=max(most, resolved.min_iterations))
-    if resolved.threshold is None and not chosen.estimates_threshold and threshold is None:
+    if resolved.threshold is None and not values.estimates_threshold and threshold is None:
         raise ValueError(f"threshold must be given: {problem.name} has no default in preset {preset!r}")
     if resolved.epipolar_error is not None and not epipolar_choice:
         raise ValueError(

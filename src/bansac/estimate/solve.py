@@ -145,8 +145,9 @@ class Solution:
 
     def moved(self, model: Floats, residuals: Floats | None = None, **changes: Any) -> Self:
         """Return the solution with another flat model, measured again unless its residuals are given."""
+        request = self.request
         if residuals is None:
-            residuals, inliers, count = _measure(self.request, model, self.threshold)
+            residuals, inliers, count = measure(request.problem, request.data, model, self.threshold, request.unit)
         else:
             inliers = residuals <= self.threshold
             count = int(np.count_nonzero(inliers))
@@ -271,23 +272,18 @@ def _search(request: Request) -> Solution:
         )
     if outcome.threshold is not None:
         threshold = outcome.threshold * (unit / outcome.scale)
-    residuals, inliers, count = _measure(request, outcome.model, threshold)
+    residuals, inliers, count = measure(problem, data, outcome.model, threshold, unit)
     return Solution(request, outcome, threshold, noise, outcome.model, residuals, inliers, count, problem.codimension)
 
 
-def _measure(request: Request, model: Floats | None, threshold: float) -> tuple[Floats, Bools, int]:
-    """Return the residuals in the caller's unit (inf where undefined), the mask of the inliers, and their number."""
-    n = request.data.shape[1]
-    if model is None:
-        return np.full(n, np.inf), np.zeros(n, np.bool_), 0
-    return measure(request.problem, request.data, model, threshold, request.unit)
-
-
 def measure(
-    problem: Problem, data: Floats, model: Floats, threshold: float, unit: float = 1.0
+    problem: Problem, data: Floats, model: Floats | None, threshold: float, unit: float = 1.0
 ) -> tuple[Floats, Bools, int]:
     """Return the residuals of a flat model times ``unit``, inf where undefined, the inliers, and their number."""
-    residuals, inliers = np.empty(data.shape[1]), np.empty(data.shape[1], np.bool_)
+    n = data.shape[1]
+    if model is None:
+        return np.full(n, np.inf), np.zeros(n, np.bool_), 0
+    residuals, inliers = np.empty(n), np.empty(n, np.bool_)
     return residuals, inliers, _write_distances(problem.float64, data, model, threshold, unit, residuals, inliers)
 
 

@@ -36,10 +36,8 @@ def estimate_affine(
     threshold : float or "auto", optional
         Largest transfer error ``|x2 - A x1 - b|`` of an inlier, in pixels. By default it is estimated, as in
         :func:`bansac.estimate_homography`, starting from 2.
-    scores, priors, weights, initial_model, preset, options
-        As in :func:`bansac.estimate_homography`.
-    **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 50,000 by default.
+    scores, priors, weights, initial_model, preset, options, **settings
+        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
@@ -90,10 +88,8 @@ def estimate_similarity(
     threshold : float or "auto", optional
         Largest transfer error ``|x2 - s R x1 - t|`` of an inlier, in pixels. By default it is estimated, as in
         :func:`bansac.estimate_homography`, starting from 2.
-    scores, priors, weights, initial_model, preset, options
-        As in :func:`bansac.estimate_homography`.
-    **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 50,000 by default.
+    scores, priors, weights, initial_model, preset, options, **settings
+        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
 
     Returns
     -------

@@ -147,10 +147,8 @@ def estimate_fundamental(
         agreeing restarts.
         A single size has no effect and a warning. If height and width seem swapped, or most points lie outside of the
         image, a ValueError is raised.
-    scores, priors, weights, initial_model, preset, options
-        As in :func:`bansac.estimate_homography`.
-    **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 50,000 by default.
+    scores, priors, weights, initial_model, preset, options, **settings
+        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
@@ -185,12 +183,12 @@ def _focal_plausibility(
     image_size1: tuple[int, int] | None, image_size2: tuple[int, int] | None, data: Floats
 ) -> Plausibility | None:
     """Check the sizes against matches (4 x N) and return the plausibility of focal lengths; None without two sizes."""
-    given = {"image_size1": (image_size1, data[:2]), "image_size2": (image_size2, data[2:])}
-    sizes = {name: as_size(name, size) for name, (size, _) in given.items() if size is not None}
+    arguments = {"image_size1": (image_size1, data[:2]), "image_size2": (image_size2, data[2:])}
+    sizes = {name: as_size(name, size) for name, (size, _) in arguments.items() if size is not None}
     for name, size in sizes.items():
-        check_size(name, size, given[name][1])
+        check_size(name, size, arguments[name][1])
     if len(sizes) == 1:
-        (missing,) = given.keys() - sizes.keys()
+        (missing,) = arguments.keys() - sizes.keys()
         warnings.warn(f"{missing} is missing: one size of two has no effect", stacklevel=3)
     if len(sizes) < 2:
         return None
@@ -231,10 +229,8 @@ def estimate_essential(
         distance is the Sampson distance, or the symmetric epipolar distance with
         ``epipolar_error="symmetric"``. With ``preset="paper"`` the distance is symmetric and the threshold is in
         normalised units, 1e-3 by default.
-    scores, priors, weights, initial_model, preset, options
-        As in :func:`bansac.estimate_homography`.
-    **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` is 50,000 by default.
+    scores, priors, weights, initial_model, preset, options, **settings
+        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
 
     Returns
     -------

@@ -161,12 +161,12 @@ def _initial_model(
 ) -> _Array:
     """Return the model of a relative pose of the caller, flat."""
     R, t = as_motion(initial_model)
-    given = [K for name in ("K1", "K2") if (K := getattr(initial_model, name, None)) is not None]
-    if len(given) < 2:
+    matrices = [K for name in ("K1", "K2") if (K := getattr(initial_model, name, None)) is not None]
+    if len(matrices) < 2:
         raise ValueError(
             "initial_model must be a bansac.RelativePose with K1 and K2, because focal lengths are unknown"
         )
-    focals = np.array([check_model(K, (3, 3))[0, 0] / views.unit for K in given])
+    focals = np.array([check_model(K, (3, 3))[0, 0] / views.unit for K in matrices])
     if swapped:
         R, t, focals = R.T, -R.T @ t, focals[::-1].copy()
     focals[[camera.is_known for camera in cameras]] = 1.0
@@ -236,10 +236,10 @@ def minimize(
     for _ in range(_STEPS):
         step = np.linalg.lstsq(normal + damping * np.diag(np.diag(normal)), -gradient, rcond=1e-12)[0]
         moved = move(state, np.asarray(step, np.float64))
-        found, next_normal, next_gradient = equations(moved)
-        if found < cost:
-            converged = cost - found <= _CONVERGED * cost
-            state, cost, normal, gradient, damping = moved, found, next_normal, next_gradient, 0.1 * damping
+        new_cost, next_normal, next_gradient = equations(moved)
+        if new_cost < cost:
+            converged = cost - new_cost <= _CONVERGED * cost
+            state, cost, normal, gradient, damping = moved, new_cost, next_normal, next_gradient, 0.1 * damping
             if converged:
                 break
         else:

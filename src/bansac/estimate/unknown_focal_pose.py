@@ -83,12 +83,12 @@ def _refine(data: _Array, model: _Array, residuals: _Array, threshold: float) ->
     problem.normalize(near, transform)
     problem.normalize_model(start, transform)
     noise = noise_of(residuals, threshold)
-    found, normal = minimize(start, functools.partial(_normal_equations, near, noise), _move)
+    refined, normal = minimize(start, functools.partial(_normal_equations, near, noise), _move)
     normal[6, 6] -= noise.penalty
     by_pose = np.linalg.lstsq(normal[:6, :6], normal[:6, 6], rcond=1e-15)[0]
     information = float(normal[6, 6] - normal[6, :6] @ by_pose)
-    problem.denormalize(found, transform)
-    return found, math.sqrt(noise.variance / information) if information > 0.0 else math.inf
+    problem.denormalize(refined, transform)
+    return refined, math.sqrt(noise.variance / information) if information > 0.0 else math.inf
 
 
 def _tangents(model: _Array) -> _Array:

@@ -53,14 +53,7 @@ _residuals = inner_kernel(sampson_residuals)
 def count_other_support(data: Floats, residuals: Floats, threshold: float) -> int:
     """Return the number of outliers that support another epipole for a plane of the inliers; 0 if few do.
 
-    Parameters
-    ----------
-    data : (4, N) ndarray
-        The matches, with rows x1, y1, x2, y2.
-    residuals : (N,) ndarray
-        The residuals of an epipolar geometry, in the unit of ``data``.
-    threshold : float
-        Largest residual of an inlier, in the unit of ``data``.
+    ``residuals`` and ``threshold`` are those of an epipolar geometry, in the unit of the matches ``data`` (4 x N).
     """
     rng, left, distances = fixed_rng(), np.empty(residuals.size, np.bool_), np.empty(residuals.size)
     inliers = 0
@@ -84,15 +77,15 @@ def count_other_support(data: Floats, residuals: Floats, threshold: float) -> in
 
 
 @allocating_kernel
-def _find_plane(data: Floats, chosen: Bools, threshold: float, rng: Words, models: Floats) -> int:
+def _find_plane(data: Floats, members: Bools, threshold: float, rng: Words, models: Floats) -> int:
     """Write the homography that most of the chosen matches follow to ``models[1]``; return their number."""
-    searched, size = take_some(data, chosen)
+    searched, size = take_some(data, members)
     step = max(searched.shape[1], 1) / max(size, 1)
     on, scratch = np.empty(searched.shape[1]), np.empty(homography_dlt.SCRATCH)
-    found = search_plane(searched, threshold, _SAMPLES, rng, models, np.empty(4, np.int64), on)
-    if found > 0:
-        found = refit_plane(searched, squared_tolerance(threshold), _MAX_FITS, models[1], models[0], on, scratch)
-    return int(found / step)
+    support = search_plane(searched, threshold, _SAMPLES, rng, models, np.empty(4, np.int64), on)
+    if support > 0:
+        support = refit_plane(searched, squared_tolerance(threshold), _MAX_FITS, models[1], models[0], on, scratch)
+    return int(support / step)
 
 
 @allocating_kernel
@@ -103,12 +96,12 @@ def _search_outliers(
 
     ``distances`` are those of all matches from the plane, whose homography is ``models[1]``.
     """
-    chosen = np.empty(residuals.size, np.bool_)
+    members = np.empty(residuals.size, np.bool_)
     by_noise, reach = 0.0, REACH * threshold
     for k in range(residuals.size):
-        chosen[k] = distances[k] > TOLERANCE * threshold and residuals[k] > _OUTLIER * threshold
-        by_noise += rate_by_noise(threshold / distances[k]) if chosen[k] and distances[k] <= reach else 0.0
-    searched, size = take_some(data, chosen)
+        members[k] = distances[k] > TOLERANCE * threshold and residuals[k] > _OUTLIER * threshold
+        by_noise += rate_by_noise(threshold / distances[k]) if members[k] and distances[k] <= reach else 0.0
+    searched, size = take_some(data, members)
     n, F = searched.shape[1], models[0]
     F[:] = 0.0
     if not search_epipole(searched, np.zeros(n), np.empty(n), models[1], F, np.empty(9), threshold * threshold, rng):
@@ -117,7 +110,7 @@ def _search_outliers(
     _residuals(data, F, 0, squared.size, squared)
     counts[2] = size
     for k in range(residuals.size):
-        if chosen[k]:
+        if members[k]:
             r = np.sqrt(squared[k])
             counts[0] += 1 if r <= threshold else 0
             counts[1] += 1 if NEAR * threshold < r <= FAR * threshold else 0

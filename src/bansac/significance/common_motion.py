@@ -26,24 +26,24 @@ def fit_motion(data: Floats) -> Floats:
     """Return the affine motion (A | b), flat, of matches (4 x N, N at least 1) with rows x1, y1, x2, y2."""
     n = data.shape[1]
     size = min(n, _FITTED)
-    chosen, weights, ordered, motion = np.empty((4, size)), np.empty(size), np.empty(size), np.empty(6)
+    sample, weights, ordered, motion = np.empty((4, size)), np.empty(size), np.empty(size), np.empty(6)
     for c in range(4):
         for k in range(size):
-            chosen[c, k] = data[c, k * n // size]
+            sample[c, k] = data[c, k * n // size]
     motion[0], motion[1], motion[3], motion[4] = 1.0, 0.0, 0.0, 1.0
     for c in range(2):
         for k in range(size):
-            weights[k] = chosen[2 + c, k] - chosen[c, k]
+            weights[k] = sample[2 + c, k] - sample[c, k]
         motion[3 * c + 2] = _median(weights, ordered)
     for _ in range(_FITS):
         for k in range(size):
-            dx = motion[0] * chosen[0, k] + motion[1] * chosen[1, k] + motion[2] - chosen[2, k]
-            dy = motion[3] * chosen[0, k] + motion[4] * chosen[1, k] + motion[5] - chosen[3, k]
+            dx = motion[0] * sample[0, k] + motion[1] * sample[1, k] + motion[2] - sample[2, k]
+            dy = motion[3] * sample[0, k] + motion[4] * sample[1, k] + motion[5] - sample[3, k]
             weights[k] = dx * dx + dy * dy
         limit = _median(weights, ordered)
         for k in range(size):
             weights[k] = 1.0 if weights[k] <= limit else 0.0
-        if not _fit_affine(chosen, weights, motion, ordered):
+        if not _fit_affine(sample, weights, motion, ordered):
             break  # the half is on a line
     return motion
 

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.compiled.jit import allocating_kernel, inlined, inner_kernel, kernel
 from bansac.maths.arrays import Bools, Floats, Ints, Words
@@ -72,32 +71,17 @@ _solve_homography = inner_kernel(homography_4pt.solve)
 
 def find_configuration(
     problem: Problem,
-    data: NDArray[np.float64],
-    residuals: NDArray[np.float64],
+    data: Floats,
+    residuals: Floats,
     threshold: float,
     *,
     by_chance: bool = False,
 ) -> str | None:
-    """Return the configuration of the matches that support a model of two views.
+    """Return the configuration of the matches (4 x N) that support a model: "general", "planar" and so on, or None.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem of H, F or E. Planes are not degenerate for a problem of codimension 2 (H). Rotations can be told
-        from planes only in normalised units (E).
-    data : (4, N) ndarray
-        The matches, with rows x1, y1, x2, y2.
-    residuals : (N,) ndarray
-        The residuals of the matches, in the unit of ``data``.
-    threshold : float
-        Largest residual of an inlier, in the unit of ``data``.
-    by_chance : bool
-        Whether chance explains the support of the model. If True, only lines are detected.
-
-    Returns
-    -------
-    {"general", "planar", "pure_rotation", "collinear"} or None
-        The configuration. For a homography it is "planar" or "collinear"; with ``by_chance`` it is "collinear" or None.
+    Planes are not degenerate for a problem of codimension 2 (H). Rotations can be told from planes only in normalised
+    units (E). ``residuals`` and ``threshold`` are in the unit of ``data``. If chance explains the support of the model,
+    ``by_chance``, only lines are detected: the configuration is "collinear" or None.
     """
     threshold = _raise_to_noise(residuals, threshold)
     if _on_line(data, residuals, threshold, problem.codimension):
@@ -130,19 +114,8 @@ def configuration_message(problem: Problem, configuration: str | None) -> str:
     return ""
 
 
-def matches_of_plane(data: NDArray[np.float64], residuals: NDArray[np.float64], threshold: float) -> NDArray[np.bool_]:
-    """Mark the matches of the plane that most inliers of an epipolar geometry lie on.
-
-    Parameters
-    ----------
-    data, residuals, threshold
-        As for :func:`find_configuration`.
-
-    Returns
-    -------
-    (N,) ndarray of bool
-        Whether each match follows the homography of the plane; all False if few inliers follow one.
-    """
+def matches_of_plane(data: Floats, residuals: Floats, threshold: float) -> Bools:
+    """Mark the matches (4 x N) of the plane of most inliers of an epipolar geometry; none if few lie on one."""
     plane = np.empty(residuals.size)
     _on_plane(data, residuals, _raise_to_noise(residuals, threshold), 1, plane)
     return np.asarray(plane == 1.0)
@@ -190,10 +163,10 @@ def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int
     """Return whether the inliers lie on a line in one of the images, except those that chance explains."""
     counts = np.empty((2, 3), np.int64)
     n = _examine_lines(data, residuals, threshold, fixed_rng(), counts)
-    few, found = (1.0 - _FEWEST) * n, n == 0
-    for image in range(0 if found else 2):
-        found |= counts[image, 0] <= few and is_chance(counts[image], _FREE_OF_LINE, codimension, 0.0)
-    return found
+    few, is_on_line = (1.0 - _FEWEST) * n, n == 0
+    for image in range(0 if is_on_line else 2):
+        is_on_line |= counts[image, 0] <= few and is_chance(counts[image], _FREE_OF_LINE, codimension, 0.0)
+    return is_on_line
 
 
 @kernel
@@ -296,10 +269,10 @@ def _mark_plane_of_support(
     counts[0], counts[1], counts[2] = support, 0, residuals.size
     on, scratch = np.empty(n), np.empty(homography_dlt.SCRATCH)
     models, sample = np.empty((2, 9)), np.empty(4, np.int64)
-    found = search_plane(searched, threshold, _SAMPLES, rng, models, sample, on)
-    if found >= _FEWEST_AT_FIRST * n and found > 0:
-        found = refit_plane(searched, squared_tolerance(threshold), _MAX_FITS, models[1], models[0], on, scratch)
-    if found < _FEWEST * n or found == 0:
+    on_plane = search_plane(searched, threshold, _SAMPLES, rng, models, sample, on)
+    if on_plane >= _FEWEST_AT_FIRST * n and on_plane > 0:
+        on_plane = refit_plane(searched, squared_tolerance(threshold), _MAX_FITS, models[1], models[0], on, scratch)
+    if on_plane < _FEWEST * n or on_plane == 0:
         return 0.0
     refit_plane(data, squared_tolerance(threshold), 1, models[1], models[0], follows, scratch)
     counts[0], counts[2], by_noise = 0, 0, 0.0
@@ -317,15 +290,15 @@ def _mark_plane_of_support(
 
 
 @allocating_kernel
-def take_some(data: Floats, chosen: Bools) -> tuple[Floats, int]:
-    """Return the chosen matches, or some of them if they are many, and their number."""
+def take_some(data: Floats, members: Bools) -> tuple[Floats, int]:
+    """Return the members, or some of them if they are many, and their number."""
     size = 0
-    for k in range(chosen.size):
-        size += 1 if chosen[k] else 0
+    for k in range(members.size):
+        size += 1 if members[k] else 0
     step = 1 + size // SEARCHED
     taken, seen = np.empty((4, (size + step - 1) // step)), 0
-    for k in range(chosen.size):
-        if chosen[k]:
+    for k in range(members.size):
+        if members[k]:
             if seen % step == 0:
                 for c in range(4):
                     taken[c, seen // step] = data[c, k]

@@ -34,31 +34,15 @@ _log_factorials = np.zeros(1)
 def log_nfa(
     first: Floats, following: Floats, follows: Bools, n: tuple[int, int], sample_size: int, max_models: int
 ) -> float:
-    """Return the log of the smallest number of false alarms over all support sizes k.
+    """Return the log of the smallest number of false alarms over all support sizes k; inf if no k exceeds a sample.
 
     A point that follows a neighbour agrees with the model more often than the first of its neighbours. So both kinds
     are counted apart: C(n, k) alpha^k is the product over the kinds. It is at most 1 for points that follow.
 
-    Parameters
-    ----------
-    first : (K,) ndarray
-        ``first[k - 1]`` is the probability that a point that follows no neighbour has at most the k-th smallest
-        residual of the support.
-    following : (K,) ndarray
-        The same for points that follow a neighbour.
-    follows : (K,) ndarray of bool
-        Whether the point of the support with the k-th smallest residual follows a neighbour.
-    n : (int, int)
-        Number of points that follow no neighbour, and of those that do; K of all are in the support.
-    sample_size : int
-        Number of points in a minimal sample.
-    max_models : int
-        Largest number of models of a sample.
-
-    Returns
-    -------
-    float
-        Below ``SIGNIFICANT`` if the model is significant; inf if the support is not larger than a sample.
+    ``first[k - 1]`` is the probability that a point that follows no neighbour has at most the k-th smallest residual of
+    the support, ``following[k - 1]`` the same for a point that follows one. ``follows[k - 1]`` says whether the point
+    with the k-th smallest residual follows one. ``n`` are the numbers of points that follow none, and that do. A sample
+    of ``sample_size`` points has at most ``max_models`` models. The model is significant below ``SIGNIFICANT``.
     """
     m, total = sample_size, n[0] + n[1]
     if follows.size <= m:

@@ -47,20 +47,13 @@ _MOVED, _MOVED_IN_PLANE = 6.0, 4.0
 
 @dataclass(frozen=True)
 class NullModel:
-    """Residuals of the model on rearranged data.
+    """Sorted residuals of the model on rearranged data.
 
-    Parameters
-    ----------
-    far : (M,) ndarray
-        Sorted residuals of points or matches rearranged with any other one.
-    near : (K,) ndarray
-        Sorted residuals of points or matches rearranged with a neighbour.
-    moved : (L,) ndarray
-        Sorted residuals of matches with the displacements of others; empty if the points have no displacement.
-    follows : (N,) ndarray of bool
-        Whether an earlier point or match is a neighbour. There are K of these; none before :func:`add_neighbours`.
-    resolution : float
-        Lower bound of the probability: the probability that two random points share a coordinate of a grid.
+    ``far`` are those of points or matches rearranged with any other one, ``near`` with a neighbour. ``moved`` are those
+    of matches with the displacements of others; there are none if the points have no displacement. ``follows`` (N) says
+    whether an earlier point or match is a neighbour, as many times as there are ``near``; none is before
+    :func:`add_neighbours`. ``resolution`` is the probability that two random points share a coordinate of a grid, the
+    smallest probability.
     """
 
     far: Floats
@@ -76,8 +69,8 @@ class NullModel:
 
     def probability_first(self, distance: Floats) -> Floats:
         """Return alpha(t) of a point or match that does not follow a neighbour."""
-        found = np.maximum(_share_within(self.far, distance, 1.0), self.resolution)
-        return found if self.moved.size == 0 else np.maximum(found, _share_within(self.moved, distance, 1.0))
+        share = np.maximum(_share_within(self.far, distance, 1.0), self.resolution)
+        return share if self.moved.size == 0 else np.maximum(share, _share_within(self.moved, distance, 1.0))
 
     def probability_next(self, distance: Floats) -> Floats:
         """Return alpha(t) of a point or match that follows a neighbour."""

@@ -47,9 +47,9 @@ def _keep_first_of_cells(x: Floats, width: float, kept: Ints, table: Ints) -> in
     a cell of at least one grid. The grids are processed one after the other. ``table`` is a hash table; its length is a
     power of two and at least twice the number of points.
     """
-    d, found, last = x.shape[0], kept.size, table.size - 1
+    d, count, last = x.shape[0], kept.size, table.size - 1
     for grid in range(1 << d):
-        candidates, found = found, 0
+        candidates, count = count, 0
         for k in range(table.size):
             table[k] = -1
         for k in range(candidates):
@@ -67,9 +67,9 @@ def _keep_first_of_cells(x: Floats, width: float, kept: Ints, table: Ints) -> in
                 place = (place + 1) & last
             if table[place] < 0:
                 table[place] = i
-                kept[found] = i
-                found += 1
-    return found
+                kept[count] = i
+                count += 1
+    return count
 
 
 @inlined

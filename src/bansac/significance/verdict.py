@@ -56,18 +56,10 @@ class Doubt(NamedTuple):
 
 
 class Verdict(NamedTuple):
-    """The verdict on the model of a ``Result``.
+    """The verdict on the model of a ``Result``; :func:`find_verdict` decides ``success``.
 
-    Parameters
-    ----------
-    success : bool
-        Whether the model has more support than chance explains and its inliers do not lie on a line.
-    configuration : {"general", "ambiguous", "planar", "pure_rotation", "collinear"} or None
-        Configuration of the inliers, see ``Result``.
-    doubt : Doubt
-        Why chance explains the support, or why there is no model.
-    remark : str
-        What else the message says.
+    ``configuration`` is that of the ``Result``. ``doubt`` also says why there is no model. ``remark`` is what else the
+    message says.
     """
 
     success: bool
@@ -95,25 +87,9 @@ class MeasuredModel(NamedTuple):
 def find_verdict(
     problem: Problem, data: Floats, measured: MeasuredModel | None, outcome: EngineResult, *, two_views: bool
 ) -> Verdict:
-    """Decide whether the model of a run is a success.
+    """Decide whether the model of a run is a success, and why; there is no model if ``measured`` is None.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    data : (channels, N) ndarray
-        The data.
-    measured : MeasuredModel or None
-        The model; None if there is none.
-    outcome : EngineResult
-        Result of the run.
-    two_views : bool
-        Whether the data are matches of two views. If True, their configuration is determined.
-
-    Returns
-    -------
-    Verdict
-        Success, configuration and message.
+    If ``two_views``, the data are matches of two views, and their configuration is determined, too.
     """
     if measured is None:
         return Verdict(False, None, Doubt(_explain_no_model(problem, data.shape[1], outcome)))

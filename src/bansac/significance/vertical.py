@@ -38,41 +38,28 @@ def of_three_matches(essential: Problem) -> Problem:
 
 
 def keep_verticals(essential: Problem, data: Floats, model: Floats, threshold: float) -> Floats:
-    """Return the essential matrix (9) that keeps the verticals and has the inliers of a model.
+    """Return the essential matrix (9) that keeps the verticals and has the inliers of ``model``.
 
-    Parameters
-    ----------
-    essential : Problem
-        The essential matrix with the residuals of the model.
-    data : (10, N) ndarray
-        Matches with the unit verticals of both cameras.
-    model : (9,) ndarray
-        An essential matrix.
-    threshold : float
-        Largest residual of an inlier, in the unit of the data.
-
-    Returns
-    -------
-    (9,) ndarray
-        The matrix E = F2^T [t]x R F1, where F1 and F2 turn the verticals to the second axis, and R turns about it.
+    It is E = F2^T [t]x R F1, where F1 and F2 turn the verticals to the second axis, and R turns about it. ``data``
+    (10 x N) are matches with the unit verticals of both cameras.
     """
     matches = np.ascontiguousarray(data[:4])
     frame1, frame2 = (_upright_frame(data[rows, 0]) for rows in (slice(4, 7), slice(7, 10)))
     *rotations, t = decompose_essential(model.reshape(3, 3))
     R = max((frame2 @ R @ frame1.T for R in rotations), key=lambda R: float(R[1, 1]))
     angle, t = math.atan2(R[0, 2] - R[2, 0], R[0, 0] + R[2, 2]), frame2 @ t
-    reach, found = threshold, model
+    reach, estimate = threshold, model
     for _ in range(2):
-        near = np.ascontiguousarray(matches[:, essential.distances(matches, found) <= reach])
+        near = np.ascontiguousarray(matches[:, essential.distances(matches, estimate) <= reach])
         for _ in range(_STEPS if near.shape[1] >= 3 else 0):
-            found, directions = _parametrise(angle, t, frame1, frame2)
-            step = _step(essential, near, found, directions, threshold)
+            estimate, directions = _parametrise(angle, t, frame1, frame2)
+            step = _step(essential, near, estimate, directions, threshold)
             angle, t = angle + step[0], t + step[1:] @ _tangents(t)
             t /= np.linalg.norm(t)
             if np.abs(step).max() < _SMALLEST:
                 break
-        found, reach = _parametrise(angle, t, frame1, frame2)[0], _REACH * threshold
-    return found
+        estimate, reach = _parametrise(angle, t, frame1, frame2)[0], _REACH * threshold
+    return estimate
 
 
 def _upright_frame(vertical: Floats) -> Floats:
@@ -90,8 +77,8 @@ def _parametrise(angle: float, t: Floats, frame1: Floats, frame2: Floats) -> tup
     c, s = math.cos(angle), math.sin(angle)
     turn, turned = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]]), np.array([[-s, 0, c], [0, 0, 0], [-c, 0, -s]])
     parts = [(t, turn), (t, turned), *((along, turn) for along in _tangents(t))]
-    found = np.array([(frame2.T @ cross_matrix(first) @ second @ frame1).ravel() for first, second in parts])
-    return found[0], found[1:]
+    estimate = np.array([(frame2.T @ cross_matrix(first) @ second @ frame1).ravel() for first, second in parts])
+    return estimate[0], estimate[1:]
 
 
 def _step(essential: Problem, data: Floats, model: Floats, directions: Floats, threshold: float) -> Floats:
