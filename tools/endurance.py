@@ -29,6 +29,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,9 +38,9 @@ import report
 from colmap_kills import geometries, write_database
 
 import bansac
-from bansac.cli.compile_ahead import _data, call_estimator
+from bansac.cli.compile_ahead import call_estimator
 from bansac.lab.provenance import circumstances
-from bansac.synthetic import homography_matches
+from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points
 
 EXPERIMENT = "experiments run synthetic"
 
@@ -75,19 +76,27 @@ def rss() -> float:
     return round(pages * resource.getpagesize() / 1e6, 1)
 
 
+def small_estimators() -> list[Callable[..., bansac.Result]]:
+    """Return five estimators of 60 matches or points, as functions of the options."""
+    plane, scene = homography_matches(60, 0.8, 0.5, seed=0), epipolar_matches(60, 0.8, 0.5, seed=0)
+    line, circle = line_points(60, 0.8, 0.01, seed=0).points, circle_points(60, 0.8, 0.01, seed=0).points
+    return [
+        partial(bansac.estimate_homography, plane.x1, plane.x2),
+        partial(bansac.estimate_fundamental, scene.x1, scene.x2),
+        partial(bansac.estimate_essential, scene.x1, scene.x2, scene.K, scene.K),
+        partial(bansac.fit_line, line, threshold=0.05),
+        partial(bansac.fit_circle, circle, threshold=0.05),
+    ]
+
+
 def many_calls(calls: int) -> dict[str, Any]:
     """Call five estimators in turn; return the memory before and after, and whether it is stable."""
-    data = _data()
-    rows = [("estimate_homography", "plane of space"), ("estimate_fundamental", "scene")]
-    rows += [("estimate_essential", "normalised scene"), ("fit_line", "line"), ("fit_circle", "circle")]
-    settings: dict[str, Any] = {"max_iterations": 20, "restarts": 1}
-    memory = []
+    estimators, memory = small_estimators(), []
     started = time.monotonic()
     for call in range(-1000, calls):
         if call >= 0 and call % max(1, calls // 10) == 0:
             memory.append(rss())
-        function, key = rows[call % len(rows)]
-        getattr(bansac, function)(**data[key], **settings, seed=max(call, 0))
+        estimators[call % len(estimators)](max_iterations=20, restarts=1, seed=max(call, 0))
     memory.append(rss())
     found = {"calls": calls, "seconds": round(time.monotonic() - started, 1), "resident MB": memory}
     return found | {"passed": memory[-1] - memory[0] < 10}
@@ -280,13 +289,10 @@ def fill_disk(task: Task, root: Path, sizes: int) -> dict[str, Any]:
 
 def interrupt(count: int, rng: random.Random) -> dict[str, Any]:
     """Send Ctrl-C into endless estimations; return the seconds until they end."""
-    data, seconds = _data(), []
-    rows = [("estimate_homography", "plane of space"), ("estimate_fundamental", "scene"), ("fit_line", "line")]
-    rows.append(("estimate_essential", "normalised scene"))
-    for function, key in rows:  # loads the kernels; Ctrl-C waits while one is loaded
-        getattr(bansac, function)(**data[key], stopping=None, restarts=1, max_iterations=100)
+    estimators, seconds = small_estimators(), []
+    for estimate in estimators:  # loads the kernels; Ctrl-C waits while one is loaded
+        estimate(stopping=None, restarts=1, max_iterations=100)
     for k in range(count):
-        function, key = rows[k % len(rows)]
         sent: list[float] = []
 
         def send(delay: float, sent: list[float] = sent) -> None:
@@ -297,7 +303,7 @@ def interrupt(count: int, rng: random.Random) -> dict[str, Any]:
         thread = threading.Thread(target=send, args=(rng.uniform(0.05, 0.5),))
         try:
             thread.start()
-            getattr(bansac, function)(**data[key], stopping=None, restarts=1, max_iterations=2**31 - 1)
+            estimators[k % len(estimators)](stopping=None, restarts=1, max_iterations=2**31 - 1)
         except KeyboardInterrupt:
             seconds.append(time.monotonic() - sent[0])
         thread.join()
