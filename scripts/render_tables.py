@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from ablation_tables import TABLES as ABLATION
@@ -12,117 +12,9 @@ from scaling_tables import TABLES as SCALING
 from speed_tables import TABLES as SPEED
 
 from bansac.lab import pages
-from bansac.lab.peers.methods import METHODS
-from bansac.lab.reports import bench, lines, report_path, share
+from bansac.lab.measurements.folder_tables import label
+from bansac.lab.reports import bench, lines, share
 from bansac.lab.tables import format_number
-
-# Names of the methods in the tables, in the order of their rows. A table has the methods of its report; those that are
-# not listed here come last, by their own names.
-LABELS = {
-    "default": "default",
-    "fast": "fast",
-    "accurate": "accurate",
-    "default-unscored": "default, without scores",
-    "default-unsized": "default, without image sizes",
-    "bansac": "bansac",
-    "p-bansac": "p-bansac",
-    "uniform": "uniform",
-    "prosac": "prosac",
-    "p-napsac": "p-napsac",
-    "napsac": "napsac",
-    "bansac-lo": "bansac-lo",
-    "p-bansac-lo": "p-bansac-lo",
-    "uniform-lo": "uniform-lo",
-    "prosac-lo": "prosac-lo",
-    "opencv": "OpenCV UsacParams, uniform, no LO",
-    "poselib": "PoseLib",
-    "poselib-prosac": "PoseLib, progressive sampling",
-    "poselib-own": "PoseLib, its own limits",
-    "poselib-prosac-own": "PoseLib, progressive sampling, its own limits",
-    "opencv-prosac-lo": "OpenCV UsacParams, PROSAC, LO",
-    "opencv-accurate": "OpenCV USAC_ACCURATE",
-    "opencv-magsac": "OpenCV USAC_MAGSAC",
-    "pycolmap": "pycolmap",
-    "pydegensac": "pydegensac",
-    "superansac": "SupeRANSAC",
-}
-
-# Other libraries' method -> ours whose times are compared with it.
-RATIOS = {
-    "poselib-prosac": ("default", "fast", "accurate"),
-    "poselib-prosac-own": ("accurate",),
-    "poselib-prosac-own@5e-4": ("accurate",),
-    "opencv-magsac": ("default",),
-    "opencv": ("bansac", "p-bansac"),
-}
-
-# Column -> keys of its figures in the report.
-POSE_COLUMNS = {
-    "mAA R 5/10": ("mAA_R@5", "mAA_R@10"),
-    "mAA t 5/10": ("mAA_t@5", "mAA_t@10"),
-    "AUC 5/10/20": ("AUC@5", "AUC@10", "AUC@20"),
-    "ms mean/median": ("ms_mean", "ms_median"),
-}
-HOMOGRAPHY_COLUMNS = {"mAA 5/10 px": ("mAA@5", "mAA@10"), "ms mean/median": ("ms_mean", "ms_median")}
-
-
-def figure(key: str, value: float, spread: float | None) -> str:
-    """Return one figure of a report: milliseconds, or an accuracy with its spread if that is known."""
-    if key.startswith("ms"):
-        return f"{value:.2f}"
-    return share(value) if spread is None else f"{share(value)} ± {share(spread)}"
-
-
-def comparison(name: str, columns: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the table of one benchmark: a row a method, means over the sets."""
-    document = bench(name)
-    mean, spread = document["mean"], document.get("spread", {})
-
-    def cell(method: str, keys: tuple[str, ...]) -> str:
-        return "/".join(figure(key, mean[method][key], spread.get(method, {}).get(key)) for key in keys)
-
-    rows = (
-        [
-            label(method.partition("@")[0]),
-            threshold_of(method, document["protocol"]),
-            *(cell(method, keys) for keys in columns.values()),
-        ]
-        for method in in_order(mean)
-    )
-    return lines(["method", "threshold", *columns], rows) + "".join(f"\n{line}\n" for line in time_ratios(mean))
-
-
-def threshold_of(method: str, protocol: Mapping[str, Any]) -> str:
-    """Return the threshold of a method: the protocol's, which is that of most methods, its own, or an estimated one."""
-    name, _, own = method.partition("@")
-    if "preset" in METHODS[name].settings:
-        return "estimated"
-    unit = "" if protocol["kind"] == "E" else " px"
-    return f"{own}{unit}" if own else f"common, {protocol['threshold']:g}{unit}"
-
-
-def time_ratios(mean: Mapping[str, Mapping[str, float]]) -> list[str]:
-    """Return sentences with the mean times of our methods over those of other libraries."""
-    sentences = []
-    for peer, methods in RATIOS.items():
-        ours = [method for method in methods if method in mean]
-        if peer in mean and ours:
-            parts = ", ".join(f"{label(m)} {share(mean[m]['ms_mean'] / mean[peer]['ms_mean'])}" for m in ours)
-            sentences.append(f"Mean times over that of {label(peer)}: {parts}.")
-    return sentences
-
-
-def in_order(methods: Iterable[str]) -> list[str]:
-    """Return the methods in the order of ``LABELS``; one at another threshold, NAME@THRESHOLD, is with its name."""
-    places = {name: place for place, name in enumerate(LABELS)}
-    return sorted(methods, key=lambda method: places.get(method.partition("@")[0], len(places)))
-
-
-def label(method: str) -> str:
-    """Return the name of a method in the tables."""
-    name, _, threshold = method.partition("@")
-    return LABELS.get(name, name) + (f", threshold {threshold}" if threshold else "")
-
 
 THRESHOLD_GROUPS = {"E": "E", "F": "F", "exact_warp": "H, warped photographs", "H": "H, small sets"}
 
@@ -139,20 +31,6 @@ def best_thresholds() -> str:
             cells = (f"{share(points[key]['accuracy'])}, {points[key]['ms_mean']:.1f} ms" for key in (common, best))
             rows.append([title, name, f"{common} px", next(cells), f"{best} px", next(cells)])
     return lines(["data", "method", "common threshold", "accuracy, time", "best threshold", "accuracy, time"], rows)
-
-
-def over_time(name: str) -> str:
-    """Return accuracy within given times, and the chart, of a report of ``bansac bench --budgets``."""
-    if not report_path(name).exists():
-        return "Not measured yet.\n"
-    from bansac.lab.measurements.budgets import ACCURACY, TIMES, best_within
-
-    document = bench(name)
-    curves, accuracy = document["mean"], ACCURACY[document["protocol"]["kind"]]
-    best = {method: [best_within(points, time, accuracy) for time in TIMES] for method, points in curves.items()}
-    rows = ([label(method), *(share(v) if v == v else "-" for v in best[method])] for method in in_order(curves))
-    table = lines([f"{accuracy} within", *(f"{time:g} ms" for time in TIMES)], rows)
-    return f"{table}\n![{accuracy} over the mean time of a call](../benchmarks/{name}.png)\n"
 
 
 CURVES = {
@@ -182,18 +60,6 @@ def thresholds(group: str) -> str:
         f"{table}\nThe mean time of auto is {ratio:.1f} times that of the default at {found['default_pixels']:g} px. "
         f"Auto finds {middle:.2f} px in the median, {low:.2f} to {high:.2f} px in 90 % of the runs.\n"
     )
-
-
-def presets() -> str:
-    """Return accuracy and time of the presets, and of the paper's P-BANSAC, which is ``preset="paper"`` with scores."""
-    reports = {"F": ("F", "AUC@10"), "E": ("E", "AUC@10"), "H": ("H_exact", "mAA@10")}
-
-    def cells(method: str) -> list[str]:
-        means = [(bench(name)["mean"].get(method), key) for name, key in reports.values()]
-        return ["-" if mean is None else f"{share(mean[key])}, {mean['ms_mean']:.2f} ms" for mean, key in means]
-
-    methods = {"none": "default", '`"fast"`': "fast", '`"accurate"`': "accurate", '`"paper"`': "p-bansac"}
-    return lines(["`preset`", *reports], ([name, *cells(method)] for name, method in methods.items()))
 
 
 def waiting_times() -> str:
@@ -547,41 +413,6 @@ def _spread(figures: dict[str, float], key: str, digits: int, factor: float = 1.
     return f"{factor * figures[key]:.{digits}f} ± {factor * figures[f'{key}_spread']:.{digits}f}"
 
 
-def stored(name: str, table: str) -> str:
-    """Return a table as its report has it; the rows of a section begin with its title."""
-    document = bench(name)["tables"][table]
-    section, rows = "", []
-    for row in document["rows"]:
-        if "section" in row:
-            section = row["section"]
-            continue
-        label = ", ".join(filter(None, [section, *row["labels"]]))
-        rows.append([label, *(format_number(v) if isinstance(v, float) else str(v) for v in row["values"])])
-    return lines([", ".join(document["stub"]), *document["columns"]], rows)
-
-
-def repeated_planes() -> str:
-    """Return the counts of wrong poses on planes with a repeated pattern, over all shares of the plane."""
-    table = bench("planes")["tables"]["planes"]
-    titles = [f"{title}: {{}}" for title, span in table["groups"] for _ in range(span)]
-    columns = [title.format(column) for title, column in zip(titles, table["columns"], strict=True)]
-    start = table["rows"].index({"section": "all"}) + 1
-    rows = ([row["labels"][0], *map(str, row["values"])] for row in table["rows"][start:])
-    return lines(["method", *columns], rows)
-
-
-def posebench(problem: str) -> str:
-    """Return posebench's metrics, means over the sets."""
-    rows = [row for row in bench("posebench")["metrics"] if row["problem"] == problem]
-    columns = [name for name in rows[0] if name not in ("problem", "set", "instances", "method")]
-    methods = dict.fromkeys(row["method"] for row in rows)
-
-    def mean(method: str, column: str) -> str:
-        return format_number(statistics.mean(float(row[column]) for row in rows if row["method"] == method))
-
-    return lines(["method", *columns], ([method, *(mean(method, column) for column in columns)] for method in methods))
-
-
 def misleading_scenes() -> str:
     """Return the successes on scenes without a model, and those of right models on scenes with one."""
     report = bench("honesty_scenes")
@@ -599,17 +430,7 @@ def misleading_scenes() -> str:
 
 # Name of a table -> its text.
 TABLES: dict[str, Callable[[], str]] = {
-    "essential": lambda: comparison("E", POSE_COLUMNS),
-    "fundamental": lambda: comparison("F", POSE_COLUMNS),
-    "homography-exact": lambda: comparison("H_exact", HOMOGRAPHY_COLUMNS),
-    "homography-small": lambda: comparison("H_small", HOMOGRAPHY_COLUMNS),
-    "essential-time": lambda: over_time("E_time"),
-    "fundamental-time": lambda: over_time("F_time"),
-    "homography-time": lambda: over_time("H_time"),
     "best-thresholds": best_thresholds,
-    "posebench-relative": lambda: posebench("relative"),
-    "posebench-absolute": lambda: posebench("absolute"),
-    "posebench-homography": lambda: posebench("homography"),
     "absolute-poses": absolute_poses,
     "planes-of-pairs": planes_of_pairs,
     "number-of-models": number_of_models,
@@ -622,10 +443,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "distortion": distortion,
     "vertical-solvers": vertical_solvers,
     "known-vertical": known_vertical,
-    "repeated-planes": repeated_planes,
-    "few-inliers": lambda: stored("hard", "hard"),
-    "unrelated": lambda: stored("hard", "unrelated"),
-    "unknown-noise": lambda: stored("noise", "noise"),
     "waiting-times": waiting_times,
     "wheel": wheel,
     "calibration": calibration,
@@ -638,7 +455,6 @@ TABLES: dict[str, Callable[[], str]] = {
     "thresholds-E": lambda: thresholds("E"),
     "thresholds-exact_warp": lambda: thresholds("exact_warp"),
     "thresholds-H": lambda: thresholds("H"),
-    "presets": presets,
     "colmap": colmap,
     **ABLATION,
     "misleading-scenes": misleading_scenes,
@@ -687,30 +503,8 @@ def colmap_inliers(method: str) -> str:
     return f"{colmap_figure('synthetic, 25 % right, focal lengths unknown', method, 'inlier_matches'):,.0f}"
 
 
-def few_inliers(problem: str) -> str:
-    """Return the shares of right models and the time beside PoseLib's, with few inliers."""
-    cells = [cell for cell in bench("hard")["cells"] if cell["problem"] == problem and cell["inlier_ratio"] > 0]
-
-    def of(method: str, key: str) -> list[float]:
-        return [cell[key] for cell in cells if cell["method"] == method]
-
-    right = {method: 100 * sum(of(method, "right")) / len(of(method, "right")) for method in ("default", "poselib")}
-    ratio = sum(of("default", "seconds")) / sum(of("poselib", "seconds"))
-    return f"{right['default']:.0f} %, PoseLib {right['poselib']:.0f} %, in {100 * ratio:.0f} % of its time"
-
-
-def unrelated_successes() -> str:
-    """Return the number of successes of the default on unrelated images."""
-    rows = bench("hard")["tables"]["unrelated"]["rows"]
-    found = [row["values"][-1].split(" of ") for row in rows if row.get("labels") == ["default"]]
-    return f"{sum(int(count) for count, _ in found)} of {sum(int(runs) for _, runs in found)}"
-
-
 # Name of a figure in the text -> the figure.
 FIGURES: dict[str, Callable[[], str]] = {
-    "hard-E": lambda: few_inliers("E"),
-    "hard-F": lambda: few_inliers("F"),
-    "hard-unrelated": unrelated_successes,
     "first-call": first_call,
     "colmap-fountain": lambda: colmap_centres("fountain-P11"),
     "colmap-herz": lambda: colmap_centres("Herz-Jesus-P8"),

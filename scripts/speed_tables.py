@@ -2,29 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-
-from bansac.lab.measurements.speed.tables import TABLES as SPEED
-from bansac.lab.render import to_markdown
 from bansac.lab.reports import bench, lines, report_path
-
-
-def speed(name: str, report: str = "speed") -> str:
-    """Return a table of a report of ``bansac bench speed``."""
-    document = bench(report)
-    if name == "pairs" and name not in document:
-        return "Not measured yet.\n"
-    return to_markdown(SPEED[name](document)) + "\n"
-
-
-def machines() -> str:
-    """Return when and with what the reports were measured."""
-    rows = []
-    for document in (bench("speed"), bench("speed_xeon")):
-        versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
-        minutes = f"{document['seconds'] / 60:.1f}"
-        rows.append([document["date"][:10], document["machine"]["processor"], versions, minutes])
-    return lines(["date", "processor", "versions", "minutes"], rows)
 
 
 def many() -> str:
@@ -47,9 +25,4 @@ def many() -> str:
     return lines(head, rows) + f"\n{settings} Peak memory of a process: {peaks}.\n"
 
 
-TABLES = {
-    **{f"speed-{name}": functools.partial(speed, name) for name in SPEED},
-    "speed-targets-xeon": functools.partial(speed, "targets", "speed_xeon"),
-    "speed-settings": machines,
-    "many-pairs": many,
-}
+TABLES = {"many-pairs": many}

@@ -48,7 +48,7 @@ def report_of(folder: Path, sweep: Sweep) -> dict[str, Any]:
     with open_run(bench.experiment(), Setup(data=folder), None) as run:
         rows, failed = run.execute()
         assert failed == {}
-        return build_report(rows, bench.methods, bench.protocol, seconds=1.0)
+        return build_report(rows, bench.methods, bench.protocol)
 
 
 def test_every_method_runs_at_every_budget(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import h5py
 import numpy as np
 import pytest
 
+from bansac.estimate import two_views
 from bansac.lab import grid, pairs
 from bansac.lab.grid import Grid
 from bansac.lab.measurement import Setup, Unit

@@ -8,8 +8,10 @@ LaTeX.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
+from bansac.lab.reports import lines
 from bansac.lab.tables import (
     Better,
     Cell,
@@ -86,6 +88,19 @@ def _plain(cell: Cell) -> Any:
     if isinstance(cell, Measured):
         return {"value": _plain(cell.value), "error": _plain(cell.error)}
     return float(f"{cell:.6g}") if isinstance(cell, float) else cell
+
+
+def stored_table(name: str, document: Mapping[str, Any]) -> str:
+    """Return a table of a stored report in Markdown; the rows of a section begin with its title."""
+    table = document["tables"][name]
+    section, rows = "", []
+    for row in table["rows"]:
+        if "section" in row:
+            section = row["section"]
+            continue
+        label = ", ".join(filter(None, [section, *row["labels"]]))
+        rows.append([label, *(format_number(v) if isinstance(v, float) else str(v) for v in row["values"])])
+    return lines([", ".join(table["stub"]), *table["columns"]], rows)
 
 
 def to_latex(table: Table) -> str:

@@ -101,6 +101,13 @@ class Run:
         in_order = {unit.key: failed[unit.key] for unit in self.units if unit.key in failed}
         return Rows(self.journal, self.units), in_order
 
+    def complete_rows(self, **settings: Any) -> Rows:
+        """Return the rows of :meth:`execute`; if units have failed, an OSError names the first one."""
+        rows, failed = self.execute(**settings)
+        for key, reason in failed.items():
+            raise OSError(f"{len(failed)} of {len(self.units)} units have failed, the first is {key}: {reason}")
+        return rows
+
     def _warm_up(self, work: Work[Unit, list[Row]], units: Sequence[Unit]) -> None:
         """Load or compile the kernels, so that the times exclude it and workers find the kernels in Numba's cache."""
         if self.measurement.warm_up is not None:
@@ -126,16 +133,14 @@ def _collect(
     return failed
 
 
-def run_measurement(
-    measurement: Measurement, setup: Setup, journal: Path | None, *, progress: Progress = silent
-) -> RunSummary:
-    """Run a measurement on one unit after the other in this process.
+def run_measurement(measurement: Measurement, setup: Setup, journal: Path | None, **settings: Any) -> RunSummary:
+    """Run a measurement; ``settings`` are those of :meth:`Run.execute`.
 
     If no unit is finished, a ValueError gives the reasons.
     """
     started = time.perf_counter()
     with open_run(measurement, setup, journal) as run:
-        rows, failed = run.execute(progress=progress)
+        rows, failed = (run.complete_rows(**settings), {}) if measurement.complete else run.execute(**settings)
         if len(failed) == len(run.units):
             raise ValueError("; ".join(failure_notes(failed)))
         report = measurement.report(run.setup, rows)

@@ -80,14 +80,6 @@ def left_out(methods: Iterable[Method]) -> list[str]:
     return [f"{method.name} is left out: {method.package} is not installed" for method in methods]
 
 
-def choose_problems(names: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
-    """Return the named problems, by default all known ones; an unknown name raises a ValueError."""
-    for name in names or ():
-        if name not in known:
-            raise ValueError(f"problems: unknown problem {name!r}; they are {', '.join(known)}")
-    return tuple(dict.fromkeys(known if names is None else names))
-
-
 def run_scene(scene: Scene, methods: Sequence[Method], key: str, seed: int, judge: Callable[[Any], Row]) -> list[Row]:
     """Run the methods on a scene, in an order that depends on the key; ``judge(model)`` returns columns of a row."""
     task = task_of(scene, seed)

@@ -8,18 +8,19 @@ model that they return counts as a success.
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
-from bansac.lab.measurement import Measurement, Option, Report, Setup
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.peers.method import Method
+from bansac.lab.render import stored_table
 from bansac.lab.scene_methods import (
     CODE,
     OURS,
@@ -69,7 +70,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     seed = setup.seed + repeat
     scene = make_scene(problem, n, ratio, NOISE, seed)
     cell: Row = {"problem": problem, "n": n, "inlier_ratio": ratio, "seed": seed}
-    judge = functools.partial(_judge, scene)
+    judge = partial(_judge, scene)
     return [cell | row for row in run_scene(scene, _methods(setup), unit.key, seed, judge)]
 
 
@@ -167,6 +168,25 @@ def _found_within(runs: DataFrame) -> tuple[list[float], list[float]]:
     return [float(times[k]) for k in shown], [(k + 1) / len(runs) for k in shown]
 
 
+def right_and_time(problem: str, document: Document) -> str:
+    """Return the shares of right models and the time beside PoseLib's, with few inliers."""
+    cells = [cell for cell in document["cells"] if cell["problem"] == problem and cell["inlier_ratio"] > 0]
+
+    def of(method: str, key: str) -> list[float]:
+        return [cell[key] for cell in cells if cell["method"] == method]
+
+    right = {method: 100 * sum(of(method, "right")) / len(of(method, "right")) for method in ("default", "poselib")}
+    ratio = sum(of("default", "seconds")) / sum(of("poselib", "seconds"))
+    return f"{right['default']:.0f} %, PoseLib {right['poselib']:.0f} %, in {100 * ratio:.0f} % of its time"
+
+
+def unrelated_successes(document: Document) -> str:
+    """Return the number of successes of the default on unrelated images."""
+    rows = document["tables"]["unrelated"]["rows"]
+    found = [row["values"][-1].split(" of ") for row in rows if row.get("labels") == ["default"]]
+    return f"{sum(int(count) for count, _ in found)} of {sum(int(runs) for _, runs in found)}"
+
+
 HELP = """Count right models and false successes where inliers are few (5 to 30 %), and on unrelated images.
 
 The scenes are synthetic, without scores, with .5 px noise and 500, 2,000 and 8,000 matches: homographies (H),
@@ -192,6 +212,12 @@ MEASUREMENT = Measurement(
     units=units,
     run_unit=run_unit,
     report=report,
+    tables={"few-inliers": partial(stored_table, "hard"), "unrelated": partial(stored_table, "unrelated")},
+    figures={
+        "hard-E": partial(right_and_time, "E"),
+        "hard-F": partial(right_and_time, "F"),
+        "hard-unrelated": unrelated_successes,
+    },
     warm_up=warm_up,
     packages=tuple(peer.package for peer in PEERS),
     values=CODE,

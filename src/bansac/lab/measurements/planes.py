@@ -14,16 +14,17 @@ avoids it by its score alone.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, essential_from_pose
-from bansac.lab.measurement import Measurement, Report, Setup
+from bansac.lab.measurement import Document, Measurement, Report, Setup
 from bansac.lab.options import FIRST_SEED, SCENES
+from bansac.lab.reports import lines
 from bansac.lab.scene_methods import CODE, OURS, PEER, PEERS, load_kernels, run_scene
 from bansac.lab.scenes import Array, Scene, errors
 from bansac.lab.summary import import_pandas
@@ -151,7 +152,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     seed = setup.seed + repeat
     scene = make_plane_scene(pattern, ratio, share, seed)
     cell: Row = {"pattern": pattern, "plane_share": share, "inlier_ratio": ratio, "seed": seed}
-    judge = functools.partial(_judge, scene)
+    judge = partial(_judge, scene)
     return [
         cell | row
         for row in run_scene(scene, [method for method in METHODS if method.installed], unit.key, seed, judge)
@@ -210,6 +211,16 @@ def _table(frame: DataFrame) -> Table:
     return Table(title, ("method",), _COUNTS * len(PATTERNS), tuple(lines), groups)
 
 
+def repeated_planes(document: Document) -> str:
+    """Return the counts of wrong poses on planes with a repeated pattern, over all shares of the plane."""
+    table = document["tables"]["planes"]
+    titles = [f"{title}: {{}}" for title, span in table["groups"] for _ in range(span)]
+    columns = [title.format(column) for title, column in zip(titles, table["columns"], strict=True)]
+    start = table["rows"].index({"section": "all"}) + 1
+    rows = ([row["labels"][0], *map(str, row["values"])] for row in table["rows"][start:])
+    return lines(["method", *columns], rows)
+
+
 HELP = """Count wrong relative poses, and those claimed as right, on a dominant plane with a repeated pattern.
 
 60 to 95 % of the inliers are on the plane. Half of the outliers are its features matched one period apart.
@@ -223,6 +234,7 @@ MEASUREMENT = Measurement(
     units=units,
     run_unit=run_unit,
     report=report,
+    tables={"repeated-planes": repeated_planes},
     warm_up=warm_up,
     packages=tuple(peer.package for peer in PEERS),
     values=CODE,

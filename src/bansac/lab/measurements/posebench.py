@@ -22,7 +22,9 @@ import dataclasses
 import functools
 import math
 import random
+import statistics
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +32,7 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import decompose_essential, decompose_homography
-from bansac.lab.measurement import Measurement, Option, Report, Setup, choose_sets
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, choose_sets
 from bansac.lab.metrics import FAILED_POSE, auc, rotation_error
 from bansac.lab.options import EXCLUDE, SETS
 from bansac.lab.peers.library import Array, Task
@@ -38,10 +40,11 @@ from bansac.lab.peers.method import Method
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.peers.pycolmap import PYCOLMAP
+from bansac.lab.reports import lines
 from bansac.lab.scene_methods import left_out
 from bansac.lab.sets.posebench import Instance, PosebenchFile, find_posebench_files
 from bansac.lab.summary import import_pandas
-from bansac.lab.tables import Section, Table, TableRow
+from bansac.lab.tables import Section, Table, TableRow, format_number
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -248,6 +251,18 @@ def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
                 _estimate(file, moved, random.Random(0), setup.seed)
 
 
+def means_of(problem: str, document: Document) -> str:
+    """Return posebench's metrics, means over the sets."""
+    rows = [row for row in document["metrics"] if row["problem"] == problem]
+    columns = [name for name in rows[0] if name not in ("problem", "set", "instances", "method")]
+    methods = dict.fromkeys(row["method"] for row in rows)
+
+    def mean(method: str, column: str) -> str:
+        return format_number(statistics.mean(float(row[column]) for row in rows if row["method"] == method))
+
+    return lines(["method", *columns], ([method, *(mean(method, column) for column in columns)] for method in methods))
+
+
 HELP = """Run the protocol of posebench (PoseLib/posebench on GitHub) on its files, beside other libraries.
 
 Relative poses, fundamental matrices, absolute poses and homographies at posebench's thresholds, with 100 to 1000
@@ -276,6 +291,7 @@ MEASUREMENT = Measurement(
     run_unit=run_unit,
     report=report,
     sets=sets,
+    tables={f"posebench-{problem}": partial(means_of, problem) for problem in LIMITS},
     warm_up=warm_up,
     packages=tuple(method.package for method in PEERS),
     values=([type(method.library) for method in (*OURS[:1], *PEERS)], task_of, Instance),
