@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bansac.lab.evaluation.posebench import protocol
 
 from bansac.geometry import essential_from_pose
 from bansac.lab.measurement import Setup
+from bansac.lab.measurements import posebench as protocol
 from bansac.lab.measurements.posebench import THRESHOLDS, judge, metrics, report
 from bansac.lab.peers.library import Task
 from bansac.lab.peers.method import Method

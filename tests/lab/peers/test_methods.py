@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from bansac.lab.evaluation.hard import estimators as hard
-from bansac.lab.evaluation.posebench.estimators import MODELS, task_of
-from bansac.lab.evaluation.posebench.estimators import OURS as POSEBENCH_OURS
-from bansac.lab.evaluation.posebench.estimators import PEERS as POSEBENCH_PEERS
 
 from bansac.estimate.presets import PRESETS
+from bansac.lab import scene_methods as hard
 from bansac.lab.measurements.budgets import limit
 from bansac.lab.measurements.planes import make_plane_scene
+from bansac.lab.measurements.posebench import MODELS, task_of
+from bansac.lab.measurements.posebench import OURS as POSEBENCH_OURS
+from bansac.lab.measurements.posebench import PEERS as POSEBENCH_PEERS
 from bansac.lab.measurements.posebench import judge as judge_instance
 from bansac.lab.peers import PEERS
 from bansac.lab.peers.library import Library, Task
