@@ -32,13 +32,13 @@ from bansac.cli.arguments import given
 from bansac.cli.console import show_progress
 from bansac.engine.scoring.weights import density_weights, reliability_weights
 from bansac.estimate.presets import Options
-from bansac.lab.peers.method import Method
-from bansac.lab.peers.library import Task
-from bansac.lab.task import DEFAULTS, Kind, Protocol
 from bansac.lab.measurement import Row, Setup
 from bansac.lab.measurements.folders import bench_rows
+from bansac.lab.peers.library import Task
+from bansac.lab.peers.method import Method
 from bansac.lab.provenance import circumstances
 from bansac.lab.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary
+from bansac.lab.task import DEFAULTS, Kind, Protocol
 from bansac.problems.estimators import MODELS
 from bansac.problems.problem import Problem
 

@@ -32,10 +32,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bansac
-from bansac.lab.task import DEFAULTS, Kind, squared_distances, usable_pairs
 from bansac.lab.provenance import circumstances
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.labelled import LabelledSet
+from bansac.lab.task import DEFAULTS, Kind, squared_distances, usable_pairs
 from bansac.matches import Matches
 from bansac.synthetic import FAMILIES, awkward_scene
 

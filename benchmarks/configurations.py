@@ -29,11 +29,11 @@ import numpy as np
 
 import bansac
 from bansac.geometry import apply_transform, recover_pose
-from bansac.lab.peers.methods import METHODS
-from bansac.lab.task import DEFAULTS, judge, make_task, usable_pairs
 from bansac.lab.metrics import rotation_error, translation_error
+from bansac.lab.peers.methods import METHODS
 from bansac.lab.provenance import circumstances
 from bansac.lab.sets import PairSet
+from bansac.lab.task import DEFAULTS, judge, make_task, usable_pairs
 from bansac.matches import Matches
 from bansac.synthetic import SceneMatches, epipolar_matches, planar_scene_matches, rotation_matches
 

@@ -40,8 +40,8 @@ from numpy.typing import NDArray
 
 import bansac
 from bansac.geometry import normalize_points, rotation_matrix
-from bansac.lab.task import DEFAULTS, Kind, judge, make_task, usable_pairs
 from bansac.lab.sets import PairSet
+from bansac.lab.task import DEFAULTS, Kind, judge, make_task, usable_pairs
 from bansac.matches import Matches
 from bansac.synthetic import (
     FAMILIES,

@@ -26,11 +26,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.lab.task import DEFAULTS, make_task, squared_distances
-from bansac.lab.provenance import circumstances
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import METHODS
+from bansac.lab.provenance import circumstances
 from bansac.lab.sets.labelled import CheckPointSet, LabelledSet
+from bansac.lab.task import DEFAULTS, make_task, squared_distances
 from bansac.matches import Matches
 
 Array = NDArray[np.float64]

@@ -31,12 +31,12 @@ from typing import Any
 from numba import njit
 
 import bansac
-from bansac.lab.peers.methods import select_methods
-from bansac.lab.peers.library import Task
-from bansac.lab.task import DEFAULTS, Kind, best_first, make_task, usable_pairs
 from bansac.lab.measurements.speed.memory import status_bytes
+from bansac.lab.peers.library import Task
+from bansac.lab.peers.methods import select_methods
 from bansac.lab.provenance import circumstances
 from bansac.lab.sets import find_sets
+from bansac.lab.task import DEFAULTS, Kind, best_first, make_task, usable_pairs
 
 EXCLUDED = ("middlebury_dino",)
 PROBLEMS = {"F": "fundamental", "E": "essential"}

@@ -23,14 +23,14 @@ import pandas
 from numpy.typing import NDArray
 
 from bansac.cli.console import show_progress
-from bansac.lab.peers.method import Method
-from bansac.lab.peers.methods import P_BANSAC
-from bansac.lab.peers.library import Task
-from bansac.lab.task import DEFAULTS, Kind
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements.folders import bench_rows
+from bansac.lab.peers.library import Task
+from bansac.lab.peers.method import Method
+from bansac.lab.peers.methods import P_BANSAC
 from bansac.lab.provenance import circumstances
 from bansac.lab.summary import AUC_10, Summary
+from bansac.lab.task import DEFAULTS, Kind
 
 SEEDS = 5
 WITHIN = 0.03

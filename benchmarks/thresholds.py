@@ -20,14 +20,14 @@ from typing import Any
 import numpy as np
 
 from bansac import Options
-from bansac.lab.task import DEFAULTS, Protocol
 from bansac.lab.measurement import Row, Setup
 from bansac.lab.measurements.folders import Bench
 from bansac.lab.pairs import Configuration, open_set, run_pair
-from bansac.lab.provenance import circumstances
-from bansac.lab.summary import AUC_10, CORNERS_10, TIME, Summary
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import METHODS
+from bansac.lab.provenance import circumstances
+from bansac.lab.summary import AUC_10, CORNERS_10, TIME, Summary
+from bansac.lab.task import DEFAULTS, Protocol
 
 PIXELS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 

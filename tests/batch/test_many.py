@@ -50,6 +50,7 @@ def assert_same(first: Any, second: Any) -> None:
 def test_results_are_those_of_single_calls_whatever_the_workers(planes: list[Matches], workers: int) -> None:
     results = bansac.estimate_many("homography", planes, workers=workers, seed=5)
     assert len(results) == len(planes)
+    assert bansac.estimate_many("homography", [], workers=workers) == []
     for index, (pair, result) in enumerate(zip(planes, results, strict=True)):
         seed = derive_seed(5, index)
         assert_same(result, bansac.estimate_homography(pair.x1, pair.x2, seed=seed))
@@ -378,11 +379,6 @@ def test_threads_end_when_the_caller_leaves(planes: list[Matches]) -> None:
     wait_until(lambda: working() == 0)
 
 
-def test_no_pairs_no_results() -> None:
-    assert bansac.estimate_many("homography", []) == []
-    assert bansac.estimate_many("homography", [], workers=3) == []
-
-
 @pytest.mark.parametrize(
     ("problem", "settings", "error", "message"),
     [
@@ -406,11 +402,8 @@ def test_no_pairs_no_results() -> None:
 def test_bad_arguments_are_named_at_once(problem: Any, settings: Any, error: Any, message: str) -> None:
     with pytest.raises(error, match=message):
         bansac.iter_estimates(problem, iter(()), **settings)
-
-
-def test_pairs_must_be_iterable(planes: list[Matches]) -> None:
     with pytest.raises(TypeError, match="pairs must be an iterable of pairs, got Matches"):
-        bansac.estimate_many("homography", Matches(planes[0].x1, planes[0].x2))
+        bansac.estimate_many("homography", plane())
 
 
 def test_a_library_that_exits_in_a_worker_is_no_failure(planes: list[Matches]) -> None:

@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from bansac.batch.journal import Journal
 from bansac.cli import console
 from bansac.cli.app import app
 from bansac.synthetic import epipolar_matches, homography_matches
@@ -44,6 +46,28 @@ def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def bansac() -> Command:
     return Command()
+
+
+@pytest.fixture
+def interrupt(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Any]:
+    """Return a context in which the journal takes some units, then Ctrl-C comes."""
+    add = Journal.add
+
+    @contextlib.contextmanager
+    def interrupted(after: int) -> Iterator[None]:
+        left = [None] * after
+
+        def stop(*arguments: Any, **named: Any) -> None:
+            if not left:
+                raise KeyboardInterrupt
+            left.pop()
+            add(*arguments, **named)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Journal, "add", stop)
+            yield
+
+    return interrupted
 
 
 @pytest.fixture

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import bansac as library
-from bansac.batch import run as batch
 from bansac.batch.sources import find_sources
 from bansac.cli.console import INTERRUPTED
 from bansac.geometry import normalize_points
 from bansac.matches import HlocPairs
 from bansac.matches.match_files import read_matches
 from bansac.synthetic import homography_matches
+from tests.arrays import read_arrays
 from tests.lab.pair_sets import write_homography_set, write_pose_set
 from tests.processes import kill_in_progress
 
@@ -41,11 +41,6 @@ def folder(tmp_path: Path) -> Path:
 NAMES = ["0.npz", "1.npz", "2.npz", "deep/0.csv", "deep/1.csv", "deep/2.csv", "noise.csv", "torn.npz"]
 
 
-def load(path: Path) -> dict[str, Any]:
-    with np.load(path) as archive:
-        return dict(archive)
-
-
 def run(bansac: Any, file: Path, out: Path, *arguments: str, model: str = "H") -> Any:
     return bansac.json("estimate", file, "--model", model, "--out", out, *arguments)
 
@@ -55,7 +50,7 @@ def test_every_pair_has_the_answer_that_it_has_alone(bansac: Any, folder: Path) 
     summary = run(bansac, folder, out, "--workers", "2", "--seed", "4")
     assert (summary["pairs"], summary["new"], summary["successes"]) == (8, 8, 6)
     assert list(summary["failed"]) == ["torn.npz"]
-    found = load(out)
+    found = read_arrays(out)
     assert found["name"].tolist() == NAMES
     assert found["success"].tolist() == [True] * 6 + [False, False]
     for k, name in enumerate(NAMES[:-1]):
@@ -85,7 +80,7 @@ def test_a_list_of_files(bansac: Any, folder: Path, tmp_path: Path) -> None:
     names = folder / "names.txt"
     names.write_text("# the good ones\n2.npz\n\ndeep/1.csv\nnowhere.csv\n")
     summary = run(bansac, names, tmp_path / "r.npz")
-    assert load(tmp_path / "r.npz")["name"].tolist() == ["2.npz", "deep/1.csv", "nowhere.csv"]
+    assert read_arrays(tmp_path / "r.npz")["name"].tolist() == ["2.npz", "deep/1.csv", "nowhere.csv"]
     assert "No such file" in summary["failed"]["nowhere.csv"]
     assert run(bansac, folder / "1.npz", tmp_path / "one.npz")["successes"] == 1
 
@@ -94,11 +89,11 @@ def test_groups_of_one_file(bansac: Any, folder: Path, tmp_path: Path) -> None:
     groups = tmp_path / "groups.h5"
     with h5py.File(groups, "w") as file:
         for k in range(2):
-            for name, array in load(folder / f"{k}.npz").items():
+            for name, array in read_arrays(folder / f"{k}.npz").items():
                 file[f"room/{k}/{name}"] = array
         file["notes/remark"] = np.zeros(3)
     assert run(bansac, groups, tmp_path / "r.npz")["successes"] == 2
-    found = load(tmp_path / "r.npz")
+    found = read_arrays(tmp_path / "r.npz")
     assert found["name"].tolist() == ["room/0", "room/1"]
     alone = bansac.json("estimate", groups, "--pair", "room/1", "--model", "H")
     np.testing.assert_array_equal(found["model"][1], alone["parameters"])
@@ -119,14 +114,13 @@ def test_sets_of_pairs_with_poses_and_with_homographies(bansac: Any, tmp_path: P
     write_pose_set(tmp_path / "data" / "room")
     summary = run(bansac, tmp_path / "data", tmp_path / "e.npz", "--threshold", "1", model="E")
     assert (summary["pairs"], summary["successes"], summary["failed"]) == (3, 3, {})
-    found = load(tmp_path / "e.npz")
+    found = read_arrays(tmp_path / "e.npz")
     assert found["name"].tolist() == [f"room/{k}a-{k}b" for k in range(3)]
     np.testing.assert_allclose(np.linalg.svd(found["model"])[1], [[1, 1, 0]] * 3, atol=1e-9)
     np.testing.assert_allclose(found["R"] @ found["R"].transpose(0, 2, 1), [np.eye(3)] * 3, atol=1e-9)
     assert found["t"].shape == (3, 3)
-    alone = bansac.json(
-        *("estimate", tmp_path / "data" / "room", "--pair", "1a-1b", "--model", "E", "--threshold", "1")
-    )
+    command = ("estimate", tmp_path / "data" / "room", "--pair", "1a-1b", "--model", "E", "--threshold", "1")
+    alone = bansac.json(*command)
     np.testing.assert_array_equal(found["R"][1], alone["R"])
     write_homography_set(tmp_path / "walls" / "wall")
     assert run(bansac, tmp_path / "walls", tmp_path / "h.npz")["successes"] == 3
@@ -146,16 +140,16 @@ def test_camera_matrices_for_all(bansac: Any, tmp_path: Path, scene: Any) -> Non
     (tmp_path / "K.json").write_text(json.dumps({"K": scene.K.tolist(), "distortion": [-0.1, 0.02, 0, 0]}))
     assert run(bansac, folder, tmp_path / "r.npz", *calibrated, "--overwrite", model="E")["successes"] == 1
     alone = library.estimate_relative_pose(x1, x2, lens, lens, threshold=1.0)
-    np.testing.assert_array_equal(load(tmp_path / "r.npz")["R"][0], alone.model.R)
+    np.testing.assert_array_equal(read_arrays(tmp_path / "r.npz")["R"][0], alone.model.R)
 
 
 def test_a_second_run_does_what_is_missing(bansac: Any, folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "r.npz"
     first = run(bansac, folder, out)
-    before = load(out)
+    before = read_arrays(out)
     again = run(bansac, folder, out)
     assert again == first | {"new": 1}  # the one that failed
-    for name, values in load(out).items():
+    for name, values in read_arrays(out).items():
         np.testing.assert_array_equal(values, before[name])
     shutil.copy(folder / "0.npz", folder / "added.npz")
     shutil.copy(folder / "1.npz", folder / "torn.npz")
@@ -164,31 +158,21 @@ def test_a_second_run_does_what_is_missing(bansac: Any, folder: Path, tmp_path: 
     summary = run(bansac, folder, out)
     assert (summary["pairs"], summary["new"], summary["successes"], summary["failed"]) == (9, 3, 8, {})
     assert "nothing to do: all 9 pairs are done" in bansac("estimate", folder, "--model", "H", "--out", out).stderr
-    assert load(out)["num_data"].tolist() == [80, 81, 90, 80, 80, 81, 82, 60, 81]
+    assert read_arrays(out)["num_data"].tolist() == [80, 81, 90, 80, 80, 81, 82, 60, 81]
     assert run(bansac, folder, out, "--threshold", "2", "--overwrite")["new"] == 9
     assert run(bansac, folder, out)["new"] == 0
 
 
-def test_an_interrupted_run_goes_on(bansac: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_goes_on(bansac: Any, folder: Path, tmp_path: Path, interrupt: Any) -> None:
     whole, out = tmp_path / "whole.npz", tmp_path / "r.npz"
     run(bansac, folder, whole, "--workers", "1")
-    add, added = batch.Journal.add, 0
-
-    def interrupt(journal: Any, *arguments: Any, **named: Any) -> None:
-        nonlocal added
-        added += 1
-        if added == 4:
-            raise KeyboardInterrupt
-        add(journal, *arguments, **named)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(batch.Journal, "add", interrupt)
+    with interrupt(3):
         stopped = bansac("estimate", folder, "--model", "H", "--out", out, code=INTERRUPTED)
     assert "finished work is kept" in stopped.stderr
     assert not out.exists()
     assert run(bansac, folder, out)["new"] == 5
-    expected = load(whole)
-    for name, values in load(out).items():
+    expected = read_arrays(whole)
+    for name, values in read_arrays(out).items():
         if name != "seconds":
             np.testing.assert_array_equal(values, expected[name])
 
@@ -202,7 +186,7 @@ def test_a_killed_run_goes_on(bansac: Any, folder: Path, tmp_path: Path) -> None
     kill_in_progress(command, journal)
     summary = run(bansac, folder, out)
     assert (summary["pairs"], summary["successes"]) == (205, 203)
-    assert len(load(out)["name"]) == 205
+    assert len(read_arrays(out)["name"]) == 205
 
 
 @pytest.mark.slow
@@ -210,7 +194,7 @@ def test_parquet_has_the_same(bansac: Any, folder: Path, tmp_path: Path) -> None
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     run(bansac, folder, tmp_path / "r.npz")
     run(bansac, folder, tmp_path / "r.parquet")
-    found, table = load(tmp_path / "r.npz"), parquet.read_table(tmp_path / "r.parquet").to_pydict()
+    found, table = read_arrays(tmp_path / "r.npz"), parquet.read_table(tmp_path / "r.parquet").to_pydict()
     for name in ("name", "success", "message", "num_data", "num_inliers", "iterations", "stop_reason", "seed"):
         assert table[name] == found[name].tolist()
     for k, (model, inliers) in enumerate(zip(table["model"], table["inliers"], strict=True)):
@@ -231,27 +215,24 @@ def test_parquet_without_pyarrow_says_what_to_install(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["{folder}", "--model", "H"], "--out must name a file *.npz, *.parquet or *.h5"),
-        (["{folder}", "--model", "H", "--out", "{folder}/out"], "--out must name a file *.npz, *.parquet or *.h5"),
-        (["{folder}", "--model", "line", "--out", "{folder}/r.npz"], "--model line takes one file"),
-        (
-            ["{folder}", "--model", "H", "--degree", "2", "--out", "{folder}/r.npz"],
-            "--degree does not go with --model H",
-        ),
-        (["{folder}", "--model", "H", "--workers", "0", "--out", "{folder}/r.npz"], "workers must be an integer >= 1"),
-        (["{folder}", "--model", "H", "--threshold", "-1", "--out", "{folder}/r.npz"], "threshold"),
-        (["{folder}", "--model", "H", "--sampler", "magic", "--out", "{folder}/r.npz"], "sampler"),
-        (["{folder}/0.npz", "--model", "H", "--workers", "2"], "--workers is for many pairs"),
-        (["{folder}/none", "--model", "H", "--out", "{folder}/r.npz"], "none: there is no such file or folder"),
-        (["{folder}/empty", "--model", "H", "--out", "{folder}/r.npz"], "empty: holds no pairs"),
-        (["{folder}", "--model", "H", "--out", "{folder}/taken.npz"], "taken.npz': is a folder"),
-        (["{folder}", "--model", "H", "--out", "{folder}/0.npz/r.npz"], "--out: cannot write"),
+        ("{folder} --model H", "--out must name a file *.npz, *.parquet or *.h5"),
+        ("{folder} --model H --out {folder}/out", "--out must name a file *.npz, *.parquet or *.h5"),
+        ("{folder} --model line --out {folder}/r.npz", "--model line takes one file"),
+        ("{folder} --model H --degree 2 --out {folder}/r.npz", "--degree does not go with --model H"),
+        ("{folder} --model H --workers 0 --out {folder}/r.npz", "workers must be an integer >= 1"),
+        ("{folder} --model H --threshold -1 --out {folder}/r.npz", "threshold"),
+        ("{folder} --model H --sampler magic --out {folder}/r.npz", "sampler"),
+        ("{folder}/0.npz --model H --workers 2", "--workers is for many pairs"),
+        ("{folder}/none --model H --out {folder}/r.npz", "none: there is no such file or folder"),
+        ("{folder}/empty --model H --out {folder}/r.npz", "empty: holds no pairs"),
+        ("{folder} --model H --out {folder}/taken.npz", "taken.npz': is a folder"),
+        ("{folder} --model H --out {folder}/0.npz/r.npz", "--out: cannot write"),
     ],
 )
-def test_bad_argument_is_named(bansac: Any, folder: Path, arguments: list[str], message: str) -> None:
+def test_bad_argument_is_named(bansac: Any, folder: Path, arguments: str, message: str) -> None:
     (folder / "empty").mkdir()
     (folder / "taken.npz").mkdir()
-    assert message in bansac.refused("estimate", *(argument.format(folder=folder) for argument in arguments))
+    assert message in bansac.refused("estimate", *(argument.format(folder=folder) for argument in arguments.split()))
 
 
 def test_matches_of_hloc(bansac: Any, tmp_path: Path) -> None:
@@ -271,7 +252,7 @@ def test_matches_of_hloc(bansac: Any, tmp_path: Path) -> None:
     assert len(verified.pair("a/1.jpg 3.jpg")) == 0
     np.testing.assert_array_equal(verified.pair("a/1.jpg 2.jpg").x1, plane.x1[alone.inliers])
     assert run(bansac, matches, tmp_path / "all.npz", "--features", str(features))["pairs"] == 2
-    assert load(tmp_path / "all.npz")["name"].tolist() == ["a/1.jpg 2.jpg", "a/1.jpg 3.jpg"]
+    assert read_arrays(tmp_path / "all.npz")["name"].tolist() == ["a/1.jpg 2.jpg", "a/1.jpg 3.jpg"]
     refused = bansac.refused("estimate", matches, "--model", "H", "--features", features, "--out", matches)
     assert "matches.h5 is read, and the results would replace it" in refused
 
@@ -283,7 +264,7 @@ def test_only_a_file_of_the_same_run_is_replaced_unless_that_is_asked_for(
     np.savez(out, precious=np.arange(5))
     refused = bansac.refused("estimate", folder, "--model", "H", "--out", out)
     assert "mine.npz is there already, and was not written by a run with these settings" in refused
-    assert load(out)["precious"].sum() == 10
+    assert read_arrays(out)["precious"].sum() == 10
     assert not out.with_suffix(".sqlite").exists()
     assert run(bansac, folder, out, "--overwrite")["new"] == 8
     assert run(bansac, folder, out)["new"] == 1  # the broken one is tried again
@@ -296,7 +277,7 @@ def test_only_a_file_of_the_same_run_is_replaced_unless_that_is_asked_for(
     assert "--overwrite" in bansac.refused("estimate", folder, "--model", "H", "--seed", "5", "--out", out)
     assert out.read_bytes() == before
     assert run(bansac, folder, out, "--seed", "5", "--overwrite")["new"] == 8
-    assert set(load(out)["seed"][:-1]) == {5}
+    assert set(read_arrays(out)["seed"][:-1]) == {5}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have only names in Unicode")
@@ -309,7 +290,7 @@ def test_a_name_that_is_not_utf8_is_written_with_its_bytes(bansac: Any, folder: 
         summary = run(bansac, odd, tmp_path / f"r.{suffix}")
         assert (summary["pairs"], summary["successes"]) == (2, 1)
         assert list(summary["failed"]) == ["torn\\udcfe.npz"]
-    assert load(tmp_path / "r.npz")["name"].tolist() == ["a\\udcff.npz", "torn\\udcfe.npz"]
+    assert read_arrays(tmp_path / "r.npz")["name"].tolist() == ["a\\udcff.npz", "torn\\udcfe.npz"]
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")

@@ -12,10 +12,10 @@ import pytest
 
 import bansac as library
 from bansac.batch import features
-from bansac.batch import run as batch
 from bansac.cli.console import INTERRUPTED
 from bansac.matches import load_demo
 from bansac.matches.image_matching import match_images
+from tests.arrays import read_arrays
 from tests.processes import kill_in_progress
 
 cv2 = pytest.importorskip("cv2", reason="matching images needs OpenCV")
@@ -41,18 +41,13 @@ def run(bansac: Any, images: Path, out: Path, *arguments: Any, pairs: str = "exh
     return bansac.json("match", images, "--pairs", pairs, *SMALL, "--out", out, *arguments, code=code)
 
 
-def load(path: Path) -> dict[str, Any]:
-    with np.load(path) as archive:
-        return dict(archive)
-
-
 def test_every_pair_has_the_answer_of_two_images(bansac: Any, images: Path, tmp_path: Path) -> None:
     summary = run(bansac, images, tmp_path / "r.npz", "--summary", tmp_path / "s.html", "--workers", "2")
     assert (summary["pairs"], summary["images"], summary["new"], summary["successes"]) == (10, 5, 10, 3)
     assert set(summary["failed_images"]) == {"bad/grey.png", "bad/torn.jpg"}
     assert len(summary["failed"]) == 7
     assert "bad/torn.jpg: cannot read" in summary["failed"]["bad/torn.jpg img 1.jpg"]
-    found = load(tmp_path / "r.npz")
+    found = read_arrays(tmp_path / "r.npz")
     k = found["name"].tolist().index("img 1.jpg img 2.jpg")
     assert (found["image1"][k], found["image2"][k]) == ("img 1.jpg", "img 2.jpg")
     assert found["configuration"][k] == "planar"
@@ -63,7 +58,7 @@ def test_every_pair_has_the_answer_of_two_images(bansac: Any, images: Path, tmp_
     np.testing.assert_array_equal(found["inliers"][part], alone.inliers)
     np.testing.assert_array_equal(found["probabilities"][part], alone.probabilities.astype(np.float32))
     for number, points in (("1", matches.x1), ("2", matches.x2)):
-        stored = load(tmp_path / "bansac-features" / found[f"features{number}"][k])
+        stored = read_arrays(tmp_path / "bansac-features" / found[f"features{number}"][k])
         np.testing.assert_array_equal(stored["points"][found[f"index{number}"][part]], points)
     page = (tmp_path / "s.html").read_text(encoding="utf-8")
     assert page.count("<tr") == 11
@@ -78,7 +73,7 @@ def test_the_same_images_have_their_features_once(bansac: Any, images: Path, tmp
     again = run(bansac, images, tmp_path / "other.npz")
     assert {path.name: path.stat().st_mtime_ns for path in store.iterdir()} == stamps
     assert again["pairs"] == 10
-    name = load(tmp_path / "r.npz")["features1"].tolist()[-1]
+    name = read_arrays(tmp_path / "r.npz")["features1"].tolist()[-1]
     (store / name).write_bytes(b"torn")
     features._load.cache_clear()  # those of this process
     torn = run(bansac, images, tmp_path / "more.npz", "--seed", "1", code=1)
@@ -86,24 +81,16 @@ def test_the_same_images_have_their_features_once(bansac: Any, images: Path, tmp
 
 
 @pytest.mark.slow
-def test_an_interrupted_run_goes_on(bansac: Any, images: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_goes_on(bansac: Any, images: Path, tmp_path: Path, interrupt: Any) -> None:
     out = tmp_path / "r.npz"
-    add, added = batch.Journal.add, []
-
-    def interrupt(journal: Any, *arguments: Any, **named: Any) -> None:
-        if len(added) == 1:
-            raise KeyboardInterrupt
-        added.append(add(journal, *arguments, **named))
-
-    with monkeypatch.context() as patch:
-        patch.setattr(batch.Journal, "add", interrupt)
+    with interrupt(1):
         stopped = bansac("match", images, *SMALL, "--out", out, code=INTERRUPTED)
     assert "finished work is kept" in stopped.stderr
     assert not out.exists()
     assert run(bansac, images, out)["new"] == 2 + 7  # what has failed is tried again
-    whole = load(out)
+    whole = read_arrays(out)
     run(bansac, images, tmp_path / "deep" / "whole.npz", "--workers", "1")
-    for name, values in load(tmp_path / "deep" / "whole.npz").items():
+    for name, values in read_arrays(tmp_path / "deep" / "whole.npz").items():
         if name != "seconds":
             np.testing.assert_array_equal(values, whole[name])
 
@@ -122,7 +109,7 @@ def test_hdf5_and_parquet_have_the_same(bansac: Any, images: Path, tmp_path: Pat
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     for suffix in ("npz", "h5", "parquet"):
         run(bansac, images, tmp_path / f"r.{suffix}", pairs="sequential:2")
-    found, table = load(tmp_path / "r.npz"), parquet.read_table(tmp_path / "r.parquet").to_pydict()
+    found, table = read_arrays(tmp_path / "r.npz"), parquet.read_table(tmp_path / "r.parquet").to_pydict()
     with h5py.File(tmp_path / "r.h5") as file:
         assert set(file) == set(found)
         for name, values in found.items():
@@ -194,4 +181,4 @@ def test_a_name_that_is_not_utf8_is_written_with_its_bytes(bansac: Any, images: 
     assert (summary["pairs"], summary["successes"]) == (3, 1)
     assert list(summary["failed_images"]) == ["torn\\udcfe.jpg"]
     assert "torn\\udcfe.jpg as an image" in summary["failed_images"]["torn\\udcfe.jpg"]
-    assert load(tmp_path / "r.npz")["name"][0] == "a\\udcff.jpg b\\udcff.jpg"
+    assert read_arrays(tmp_path / "r.npz")["name"][0] == "a\\udcff.jpg b\\udcff.jpg"

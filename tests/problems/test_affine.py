@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bansac
-from bansac.maths.normalization import normalize
 from bansac.problems import affine, similarity
 from bansac.problems.affine import AFFINE
 from bansac.problems.similarity import SIMILARITY
@@ -138,48 +137,8 @@ def test_known_residuals():
     np.testing.assert_allclose(out, [25.0, 0.0])
 
 
-@settings(max_examples=20)
-@given(seed=seeds)
-def test_derivatives_are_those_of_finite_differences(seed):
-    rng = np.random.default_rng(seed)
-    data, model = rng.normal(size=(4, 7)), rng.normal(size=6)
-    found, jacobian, moved, unused = np.empty((2, 7)), np.empty((12, 7)), np.empty((2, 7)), np.empty((12, 7))
-    AFFINE.manifold[0](data, model, 0, 7, found, jacobian)
-    out = np.empty(7)
-    AFFINE.float64_residuals(data, model, 0, 7, out)
-    np.testing.assert_allclose((found**2).sum(axis=0), out, rtol=1e-12)
-    for j in range(6):
-        step = model.copy()
-        step[j] += 1e-6
-        AFFINE.manifold[0](data, step, 0, 7, moved, unused)
-        for k in range(2):
-            np.testing.assert_allclose((moved[k] - found[k]) / 1e-6, jacobian[6 * k + j], atol=1e-8)
-
-
-def test_similarities_move_along_similarities():
-    model = draw_model(SIMILARITY.name, np.random.default_rng(1)).ravel()
-    basis = np.empty((4, 6))
-    similarity.tangent(model, basis)
-    np.testing.assert_allclose(basis @ basis.T, np.eye(4), atol=1e-15)
-    moved = model + 0.3 * basis.sum(axis=0)
-    kept = moved.copy()
-    assert similarity.project(kept, np.empty(0))
-    np.testing.assert_allclose(kept, moved, atol=1e-15)
+def test_a_similarity_of_scale_0_has_no_projection():
     assert not similarity.project(np.array([1.0, 0, 0, 0, -1, 0]), np.empty(0))
-
-
-@both
-def test_normalisation_is_undone(name):
-    rng = np.random.default_rng(2)
-    model, data = make(name, rng, 20)
-    data[:2] = 50 * data[:2] + 1000
-    data[2:] = model[:, :2] @ data[:2] + model[:, 2:]
-    data[2:, 15:] += 300.0  # outliers, so that the centroids do not correspond
-    transform, found = np.empty(9), np.empty(6)
-    normalize(data, transform)
-    assert KERNELS[name][1](data, np.where(np.arange(20) < 15, 1.0, 0.0), found, np.empty(0))
-    affine.denormalize(found, transform)
-    np.testing.assert_allclose(found.reshape(2, 3), model, atol=1e-7)
 
 
 @both
@@ -206,14 +165,8 @@ def test_the_map_is_found_among_outliers(name, preset, offset):
 
 
 @both
-def test_noise_and_bad_input(name):
-    x1, x2 = np.random.default_rng(4).uniform(0, 500, (2, 80, 2))
-    assert not ESTIMATORS[name](x1, x2).success
-    assert not ESTIMATORS[name](np.empty((0, 2)), np.empty((0, 2))).success
-    with pytest.raises(ValueError, match="x1 and x2 must have equal lengths"):
-        ESTIMATORS[name](x1, x2[:10])
-    with pytest.raises(ValueError, match="x2 must have shape"):
-        ESTIMATORS[name](x1, x2[:, :1])
+def test_noise_is_no_success(name):
+    assert not ESTIMATORS[name](*np.random.default_rng(4).uniform(0, 500, (2, 80, 2))).success
 
 
 @both

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from bansac.compiled.jit import kernel, plain
 from bansac.problems import circle
-from bansac.problems.circle import CIRCLE
-from bansac.problems.contract import IN_LOOP
 from tests.problems.in_loop import compile_fit, compile_residuals, compile_solve
 from tests.problems.points import columns, fit_points, squared_distances
 from tests.reference import curves as reference
@@ -140,10 +138,3 @@ def test_normalised_and_back_gives_the_same_circle(offset):
     np.testing.assert_allclose(models[0] - [offset, offset, 0.0], solve_points(points[[4, 7, 20]]), atol=1e-7)
     distances = reference.circle_distances(models[0], points + offset)
     np.testing.assert_allclose(np.sqrt(normalised), distances * transform[0], atol=1e-8)
-
-
-def test_problem_compiles():
-    out = np.empty(1)
-    CIRCLE.float64_residuals(np.ones((2, 1)), np.array([1.0, 0.0, 3.0]), 0, 1, out)
-    assert out[0] == pytest.approx(4.0)
-    assert set(CIRCLE.compile_in_loop(degeneracy=True)) == {row.name for row in IN_LOOP}

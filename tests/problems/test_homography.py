@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bansac.problems.contract import IN_LOOP
 from bansac.problems.homography import HOMOGRAPHY
 from tests.problems.in_loop import compile_residuals, compile_solve
 from tests.reference import homography as reference
@@ -86,14 +85,6 @@ def test_normalised_and_back_gives_the_same_homography(offset):
     # Distances change by the factor transform[0].
     distances = np.sqrt(reference.transfer_error(moved.reshape(3, 3), x1 + offset, x2 - offset))
     np.testing.assert_allclose(np.sqrt(normalised_errors), transform[0] * distances, rtol=1e-3, atol=1e-6)
-
-
-def test_problem_compiles():
-    assert HOMOGRAPHY.model_size == 9
-    assert set(HOMOGRAPHY.compile_in_loop(degeneracy=True)) == {row.name for row in IN_LOOP}
-    out = np.empty(1)
-    HOMOGRAPHY.float64_residuals(np.ones((4, 1)), np.eye(3).ravel(), 0, 1, out)
-    assert out[0] == 0.0
 
 
 def test_defaults():

@@ -8,8 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bansac.problems import line
-from bansac.problems.contract import IN_LOOP
-from bansac.problems.line import LINE
 from tests.problems.in_loop import compile_fit, compile_residuals, compile_solve
 from tests.problems.points import columns, fit_points, squared_distances
 from tests.reference import curves as reference
@@ -130,10 +128,3 @@ def test_points_that_all_coincide_keep_their_scale():
     line.normalize(data, transform)
     assert (data == 0.0).all()
     assert transform[0] == 1.0
-
-
-def test_problem_compiles():
-    out = np.empty(1)
-    LINE.float64_residuals(np.ones((2, 1)), np.array([0.6, 0.8, 0.6]), 0, 1, out)
-    assert out[0] == pytest.approx(4.0)
-    assert set(LINE.compile_in_loop(degeneracy=True)) == {row.name for row in IN_LOOP}

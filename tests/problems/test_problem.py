@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import inspect
 import os
+import pickle
 import re
 import runpy
 import subprocess
@@ -20,6 +22,9 @@ from bansac.engine.kernels import select_kernels
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
 from bansac.problems.contract import CONTRACT, always_valid, keep, never_fit, span_everything
+from bansac.problems.fundamental import FUNDAMENTAL
+from bansac.problems.homography import HOMOGRAPHY
+from bansac.problems.line import LINE
 from bansac.problems.problem import Problem
 
 
@@ -103,6 +108,22 @@ def test_one_call_serves_problems_of_different_functions():
         run(pack(Problem(**(FIELDS | {"solve": function}))), data, data, model, np.zeros(2))
         found.append(model[0])
     assert found == [5.0, 10.0]
+
+
+@kernel
+def call_exact(exact, data, model, out):
+    exact.residuals(data, model, 1, 1 + out.size, out)
+
+
+@pytest.mark.parametrize("problem", [HOMOGRAPHY, FUNDAMENTAL, LINE], ids=lambda problem: problem.name)
+def test_a_kernel_gets_the_exact_residuals_of_any_problem_and_of_its_copies(problem):
+    used, rng = dataclasses.replace(problem), np.random.default_rng(0)
+    data, model = rng.normal(size=(problem.channels, 9)), rng.normal(size=problem.model_size)
+    found, expected = np.empty(6), np.empty(6)
+    used.float64_residuals(data, model, 1, 7, expected)
+    for other in (used, copy.deepcopy(used), pickle.loads(pickle.dumps(used))):
+        call_exact(other.float64, data, model, found)
+        assert np.array_equal(found, expected)
 
 
 def test_exact_residuals_are_those_of_float64():

@@ -20,9 +20,9 @@ app = typer.Typer(no_args_is_help=True, help="Show, compile or delete the compil
 @command
 def info(json: JsonFlag = False) -> None:
     """Show where compiled kernels come from: the binary wheel, or folders of this machine."""
-    found, wheel = inspect_cache(), inspect_pack()
+    cache, wheel = inspect_cache(), inspect_pack()
     if json:
-        print_json(_as_dict(found) | {"wheel": asdict(wheel)})
+        print_json(_as_dict(cache) | {"wheel": asdict(wheel)})
         return
     if wheel.reason:
         report.print(f"the kernels of the wheel {wheel.reason}", markup=False)
@@ -30,8 +30,8 @@ def info(json: JsonFlag = False) -> None:
         report.print(f"{wheel.kernels} kernels in the wheel, {wheel.size / 1e6:.1f} MB; they are loaded first")
     else:
         report.print("no kernels in the wheel; they are compiled on first use")
-    report.print(f"{found.files} files, {found.size / 1e6:.1f} MB, in")
-    for folder in found.folders:
+    report.print(f"{cache.files} files, {cache.size / 1e6:.1f} MB, in")
+    for folder in cache.folders:
         report.print(f"  {folder}", markup=False)
 
 
@@ -64,9 +64,9 @@ def warm(
             report.print(f"{done.name}: {done.compiled} compiled, {done.loaded} loaded, {done.seconds:.1f} s")
             progress.advance(bar)
     report.print(f"{compiled} kernels compiled, {loaded} loaded")
-    found = inspect_cache()
-    report.print(f"{found.files} files, {found.size / 1e6:.1f} MB")
+    cache = inspect_cache()
+    report.print(f"{cache.files} files, {cache.size / 1e6:.1f} MB")
 
 
-def _as_dict(found: CacheInfo) -> dict[str, object]:
-    return {"folders": [str(folder) for folder in found.folders], "files": found.files, "bytes": found.size}
+def _as_dict(cache: CacheInfo) -> dict[str, object]:
+    return {"folders": [str(folder) for folder in cache.folders], "files": cache.files, "bytes": cache.size}

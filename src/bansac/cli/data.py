@@ -110,8 +110,8 @@ def _describe(pair_set: PairSet, root: Path) -> dict[str, Any]:
 def _describe_labelled(labelled_set: LabelledSet, root: Path) -> dict[str, Any]:
     pairs = [labelled_set.pair(key) for key in evenly_spaced(labelled_set.keys, SAMPLED_PAIRS)]
     labels = [pair.inliers for pair in pairs if pair.inliers is not None]
-    counts = np.array([len(of_pair) for of_pair in labels])
-    shares = np.array([of_pair.sum() / max(len(of_pair), 1) for of_pair in labels])
+    counts = np.array([len(mask) for mask in labels])
+    shares = np.array([mask.sum() / max(len(mask), 1) for mask in labels])
     matches = {"pairs": len(counts), **_spread(counts)}
     return _heading(labelled_set, LABELLED, root) | {"matches": matches, "inliers": _spread(shares)}
 

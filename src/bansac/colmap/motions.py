@@ -25,12 +25,12 @@ def find_motions(x1: _Array, x2: _Array, options: VerificationOptions, estimatio
     matches than ``min_num_inliers``, or with a smaller fraction than ``min_inlier_ratio`` of the matches that earlier
     motions do not have, are dropped.
     """
-    found = estimate_multiple("F", np.hstack([x1, x2]), options=estimation).results
-    if not found:
+    results = estimate_multiple("F", np.hstack([x1, x2]), options=estimation).results
+    if not results:
         return []
-    residuals = np.array([result.residuals for result in found])
-    nearest = np.where(residuals.min(axis=0) <= options.max_error, residuals.argmin(axis=0), len(found))
-    masks = [nearest == k for k in range(len(found))]
+    residuals = np.array([result.residuals for result in results])
+    nearest = np.where(residuals.min(axis=0) <= options.max_error, residuals.argmin(axis=0), len(results))
+    masks = [nearest == k for k in range(len(results))]
     motions, left = [], len(x1)
     for mask in sorted(masks, key=np.count_nonzero, reverse=True):
         count = int(np.count_nonzero(mask))

@@ -180,10 +180,10 @@ def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry
     )
 
 
-def _subset(pair: PairMatches, chosen: NDArray[np.bool_]) -> PairMatches:
+def _subset(pair: PairMatches, mask: NDArray[np.bool_]) -> PairMatches:
     """Return a pair with some of its matches."""
     values = {name: getattr(pair, name) for name in ("matches", "x1", "x2", "rays1", "rays2")}
-    return replace(pair, **{name: value[chosen] for name, value in values.items() if value is not None})
+    return replace(pair, **{name: value[mask] for name, value in values.items() if value is not None})
 
 
 def _is_watermark(pair: PairMatches, inliers: NDArray[np.bool_], options: VerificationOptions) -> bool:

@@ -131,12 +131,12 @@ def verify_database(
         batches = _read_batches(database, missing, size)
         answers = executor.run(partial(verify_batch, options=settings), batches, threads)
         with closing(answers):
-            for batch, found in answers:
-                if isinstance(found, ItemFailure):
-                    found = [PairFailure(pair.image_id1, pair.image_id2, found.reason) for pair in batch]
-                database.write(item for item in found if isinstance(item, PairGeometry))
-                _count(summary, found, database)
-                done += len(found)
+            for batch, answer in answers:
+                if isinstance(answer, ItemFailure):
+                    answer = [PairFailure(pair.image_id1, pair.image_id2, answer.reason) for pair in batch]
+                database.write(item for item in answer if isinstance(item, PairGeometry))
+                _count(summary, answer, database)
+                done += len(answer)
                 if progress is not None:
                     progress(done, len(numbers))
     summary.seconds = time.perf_counter() - started
@@ -155,8 +155,8 @@ def verify_batch(batch: Batch, options: VerificationOptions) -> list[PairGeometr
     return [*verify_pairs(readable, options), *unreadable]
 
 
-def _count(summary: VerificationSummary, found: Sequence[PairGeometry | PairFailure], database: MatchDatabase) -> None:
-    for item in found:
+def _count(summary: VerificationSummary, answer: Sequence[PairGeometry | PairFailure], database: MatchDatabase) -> None:
+    for item in answer:
         if isinstance(item, PairFailure):
             names = summary.failures.setdefault(item.reason, [])
             names.append(database.pair_name(item.image_id1, item.image_id2))

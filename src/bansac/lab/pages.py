@@ -23,7 +23,7 @@ from pathlib import Path
 from bansac.engine.option_fields import type_in_words
 from bansac.engine.options import Options
 from bansac.lab import guards
-from bansac.lab.measurements import MEASUREMENTS, find_measurement
+from bansac.lab.measurements import MEASUREMENTS, find_measurement, folder_tables
 from bansac.lab.reports import FOLDER, bench, lines, root, sources, used
 from bansac.lab.reproduction import claims, tables
 
@@ -53,7 +53,8 @@ def parts() -> Mapping[str, Callable[[], str]]:
         for measurement in map(find_measurement, MEASUREMENTS)
         for name in (*measurement.tables, *measurement.figures)
     }
-    return {"options": options, **measured, **claims.TABLES, **tables.TABLES, **guards.PARTS}
+    others = {**folder_tables.PARTS, **claims.TABLES, **tables.TABLES, **guards.PARTS}
+    return {"options": options, **measured, **others}
 
 
 def marked_pages() -> list[Path]:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from bansac.lab.reports import lines
+from bansac.lab.reports import lines as markdown_lines
 from bansac.lab.tables import (
     Better,
     Cell,
@@ -84,14 +84,8 @@ def to_document(table: Table) -> dict[str, Any]:
     }
 
 
-def _plain(cell: Cell) -> Any:
-    if isinstance(cell, Measured):
-        return {"value": _plain(cell.value), "error": _plain(cell.error)}
-    return float(f"{cell:.6g}") if isinstance(cell, float) else cell
-
-
-def stored_table(name: str, document: Mapping[str, Any]) -> str:
-    """Return a table of a stored report in Markdown; the rows of a section begin with its title."""
+def stored_table(document: Mapping[str, Any], name: str) -> str:
+    """Return a table of a stored document in Markdown without marks; the rows of a section begin with its title."""
     table = document["tables"][name]
     section, rows = "", []
     for row in table["rows"]:
@@ -100,7 +94,13 @@ def stored_table(name: str, document: Mapping[str, Any]) -> str:
             continue
         label = ", ".join(filter(None, [section, *row["labels"]]))
         rows.append([label, *(format_number(v) if isinstance(v, float) else str(v) for v in row["values"])])
-    return lines([", ".join(table["stub"]), *table["columns"]], rows)
+    return markdown_lines([", ".join(table["stub"]), *table["columns"]], rows)
+
+
+def _plain(cell: Cell) -> Any:
+    if isinstance(cell, Measured):
+        return {"value": _plain(cell.value), "error": _plain(cell.error)}
+    return float(f"{cell:.6g}") if isinstance(cell, float) else cell
 
 
 def to_latex(table: Table) -> str:

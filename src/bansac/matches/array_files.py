@@ -51,6 +51,6 @@ def _read_hdf5(path: Path, names: Sequence[str], group: str) -> tuple[dict[str, 
         arrays = file[group]
         if not isinstance(arrays, h5py.Group):
             raise ValueError(f"{group!r} is no group")
-        found = sorted(arrays.keys())
-        wanted = {name: arrays[name] for name in names if name in found}
-        return {name: read_dataset(item) for name, item in wanted.items() if isinstance(item, h5py.Dataset)}, found
+        stored = sorted(arrays.keys())
+        wanted = {name: arrays[name] for name in names if name in stored}
+        return {name: read_dataset(item) for name, item in wanted.items() if isinstance(item, h5py.Dataset)}, stored

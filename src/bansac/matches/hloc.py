@@ -119,15 +119,15 @@ class HlocPairs:
             If a file is damaged, or its arrays have a wrong shape.
         """
         first, second, _ = self._names(key)
-        chosen, scores = self._read(key)
+        matches0, scores = self._read(key)
         with Reader(self.features) as file:
             keypoints1, keypoints2 = (file.array(f"{name}/keypoints", (-1, 2)) for name in (first, second))
-        if len(keypoints1) != len(chosen):
+        if len(keypoints1) != len(matches0):
             raise OSError(
-                f"{self.matches}: the pair {key!r} has {len(chosen)} matches0 for {len(keypoints1)} keypoints"
+                f"{self.matches}: the pair {key!r} has {len(matches0)} matches0 for {len(keypoints1)} keypoints"
             )
-        matched = np.flatnonzero(chosen >= 0)
-        partners = chosen[matched]
+        matched = np.flatnonzero(matches0 >= 0)
+        partners = matches0[matched]
         if partners.size and partners.max() >= len(keypoints2):
             raise OSError(
                 f"{self.matches}: matches0 of the pair {key!r} must be indices of {len(keypoints2)} keypoints, "
@@ -161,14 +161,14 @@ class HlocPairs:
     def _write(self, path: Path, verdicts: Iterable[tuple[str, NDArray[np.bool_]]]) -> None:
         with create_hdf5(path) as file:
             for key, inliers in verdicts:
-                chosen, scores = self._read(key)
-                matched = np.flatnonzero(chosen >= 0)
+                matches0, scores = self._read(key)
+                matched = np.flatnonzero(matches0 >= 0)
                 if len(inliers) not in (0, len(matched)):
                     raise ValueError(f"the pair {key!r} has {len(matched)} matches, and its mask {len(inliers)}")
-                kept = np.zeros(len(chosen), np.bool_)
+                kept = np.zeros(len(matches0), np.bool_)
                 kept[matched[: len(inliers)]] = inliers
                 group = file.create_group(self._names(key)[2])
-                group["matches0"] = np.where(kept, chosen, -1).astype(np.int32)
+                group["matches0"] = np.where(kept, matches0, -1).astype(np.int32)
                 if scores is not None:
                     group["matching_scores0"] = np.where(kept, scores, 0.0).astype(np.float16)
 
@@ -182,13 +182,13 @@ class HlocPairs:
         """Return ``matches0`` of a pair and its scores; the scores are None if the file has none."""
         group = self._names(key)[2]
         with Reader(self.matches) as file:
-            numbers = file.array(f"{group}/matches0", (-1,))
-            if (np.abs(numbers) > _LARGEST).any() or (numbers != np.round(numbers)).any():
+            values = file.array(f"{group}/matches0", (-1,))
+            if (np.abs(values) > _LARGEST).any() or (values != np.round(values)).any():
                 raise OSError(f"{self.matches}: matches0 of the pair {key!r} must be indices")
-            chosen = numbers.astype(np.int64)
+            matches0 = values.astype(np.int64)
             if "matching_scores0" not in file.keys(group):
-                return chosen, None
-            return chosen, file.array(f"{group}/matching_scores0", (len(chosen),))
+                return matches0, None
+            return matches0, file.array(f"{group}/matching_scores0", (len(matches0),))
 
     def _find_images(self) -> dict[str, str]:
         """Return the names of the images by their form in the names of pairs."""

@@ -131,5 +131,5 @@ def evenly_spaced(keys: tuple[str, ...], limit: int | None) -> list[str]:
         return list(keys)
     if limit < 1:
         raise ValueError(f"limit must be at least 1, got {limit}")
-    chosen = np.unique(np.linspace(0, len(keys) - 1, limit).astype(int))
-    return [keys[i] for i in chosen]
+    places = np.unique(np.linspace(0, len(keys) - 1, limit).astype(int))
+    return [keys[i] for i in places]

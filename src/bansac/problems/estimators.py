@@ -28,39 +28,17 @@ _PROJECTIONS: Columns = {"points3D": ("X", "Y", "Z"), "points2D": ("x", "y")}
 
 
 class Estimator(NamedTuple):
-    """A public estimator.
+    """A public estimator."""
 
-    Parameters
-    ----------
-    function : str
-        Name of the function in ``bansac``.
-    module : str
-        Module of the function.
-    problem : str or None
-        The problem as ``module:name``; None if it depends on an argument.
-    data : mapping
-        Columns of each data array, by the name of the argument.
-    arguments : tuple of str
-        Names of further arguments: camera matrices, image sizes, degree.
-    warm : str or None
-        Key of the data in ``bansac.cli.compile_ahead``; None if another row compiles the same kernels.
-    model : str or None
-        Name for ``--model``; None if the command line does not offer the estimator.
-    coefficients : tuple of str
-        Names of the coefficients of a vector model; empty if they are c0, c1 and so on.
-    equation : str
-        Meaning of the coefficients.
-    """
-
-    function: str
+    function: str  # its name in ``bansac``
     module: str
-    problem: str | None
-    data: Columns
-    arguments: tuple[str, ...] = ()
-    warm: str | None = None
-    model: str | None = None
-    coefficients: tuple[str, ...] = ()
-    equation: str = ""
+    problem: str | None  # ``module:name``; None if the problem depends on an argument
+    data: Columns  # columns of each data array, by the name of the argument
+    arguments: tuple[str, ...] = ()  # further arguments: camera matrices, image sizes, degree
+    warm: str | None = None  # key of its data in ``bansac.cli.compile_ahead``; None if another row compiles the same
+    model: str | None = None  # name for ``--model``; None if the command line does not offer the estimator
+    coefficients: tuple[str, ...] = ()  # names of the coefficients of a vector model; by default c0, c1 and so on
+    equation: str = ""  # meaning of the coefficients
 
     @property
     def name(self) -> str:
@@ -84,140 +62,71 @@ class Estimator(NamedTuple):
         return getattr(importlib.import_module(module), name)  # type: ignore[no-any-return]
 
 
+# fmt: off
 ESTIMATORS = (
     Estimator(
-        "estimate_homography",
-        "bansac.estimate.two_views",
-        "bansac.problems.homography:HOMOGRAPHY",
-        MATCHES,
-        warm="plane of space",
-        model="H",
+        "estimate_homography", "bansac.estimate.two_views", "bansac.problems.homography:HOMOGRAPHY", MATCHES,
+        warm="plane of space", model="H"
     ),
     Estimator(
-        "estimate_fundamental",
-        "bansac.estimate.two_views",
-        "bansac.problems.fundamental:FUNDAMENTAL",
-        MATCHES,
-        ("image_size1", "image_size2"),
-        warm="scene",
-        model="F",
+        "estimate_fundamental", "bansac.estimate.two_views", "bansac.problems.fundamental:FUNDAMENTAL", MATCHES,
+        ("image_size1", "image_size2"), warm="scene", model="F"
     ),
     Estimator(
-        "estimate_essential",
-        "bansac.estimate.two_views",
-        "bansac.problems.essential:ESSENTIAL",
-        MATCHES,
-        ("K1", "K2"),
-        warm="normalised scene",
+        "estimate_essential", "bansac.estimate.two_views", "bansac.problems.essential:ESSENTIAL", MATCHES,
+        ("K1", "K2"), warm="normalised scene"
     ),
     Estimator(
-        "estimate_relative_pose",
-        "bansac.estimate.two_views",
-        "bansac.problems.essential:ESSENTIAL",
-        MATCHES,
-        ("K1", "K2"),
-        model="E",
+        "estimate_relative_pose", "bansac.estimate.two_views", "bansac.problems.essential:ESSENTIAL", MATCHES,
+        ("K1", "K2"), model="E"
     ),
     Estimator(
-        "estimate_absolute_pose",
-        "bansac.estimate.absolute_pose",
-        "bansac.problems.absolute_pose:ABSOLUTE_POSE",
-        _PROJECTIONS,
-        ("K",),
-        warm="projections",
-        model="absolute-pose",
+        "estimate_absolute_pose", "bansac.estimate.absolute_pose", "bansac.problems.absolute_pose:ABSOLUTE_POSE",
+        _PROJECTIONS, ("K",), warm="projections", model="absolute-pose"
     ),
     Estimator(
-        "estimate_affine",
-        "bansac.estimate.transforms",
-        "bansac.problems.affine:AFFINE",
-        MATCHES,
-        warm="plane of space",
-        model="affine",
+        "estimate_affine", "bansac.estimate.transforms", "bansac.problems.affine:AFFINE", MATCHES,
+        warm="plane of space", model="affine"
     ),
     Estimator(
-        "estimate_similarity",
-        "bansac.estimate.transforms",
-        "bansac.problems.similarity:SIMILARITY",
-        MATCHES,
-        warm="plane of space",
-        model="similarity",
+        "estimate_similarity", "bansac.estimate.transforms", "bansac.problems.similarity:SIMILARITY", MATCHES,
+        warm="plane of space", model="similarity"
     ),
     Estimator(
-        "estimate_rigid_3d",
-        "bansac.estimate.transforms_3d",
-        "bansac.problems.motion_3d:RIGID_3D",
-        _MATCHES_3D,
-        warm="motion of space",
-        model="rigid-3d",
+        "estimate_rigid_3d", "bansac.estimate.transforms_3d", "bansac.problems.motion_3d:RIGID_3D", _MATCHES_3D,
+        warm="motion of space", model="rigid-3d"
     ),
     Estimator(
-        "estimate_similarity_3d",
-        "bansac.estimate.transforms_3d",
-        "bansac.problems.motion_3d:SIMILARITY_3D",
-        _MATCHES_3D,
-        warm="motion of space",
-        model="similarity-3d",
+        "estimate_similarity_3d", "bansac.estimate.transforms_3d", "bansac.problems.motion_3d:SIMILARITY_3D",
+        _MATCHES_3D, warm="motion of space", model="similarity-3d"
     ),
     Estimator(
-        "estimate_affine_3d",
-        "bansac.estimate.transforms_3d",
-        "bansac.problems.affine_3d:AFFINE_3D",
-        _MATCHES_3D,
-        warm="motion of space",
-        model="affine-3d",
+        "estimate_affine_3d", "bansac.estimate.transforms_3d", "bansac.problems.affine_3d:AFFINE_3D", _MATCHES_3D,
+        warm="motion of space", model="affine-3d"
     ),
     Estimator(
-        "fit_line",
-        "bansac.estimate.curves",
-        "bansac.problems.line:LINE",
-        _POINTS,
-        warm="line",
-        model="line",
-        coefficients=("a", "b", "c"),
-        equation="a x + b y + c = 0",
+        "fit_line", "bansac.estimate.curves", "bansac.problems.line:LINE", _POINTS, warm="line", model="line",
+        coefficients=("a", "b", "c"), equation="a x + b y + c = 0"
     ),
     Estimator(
-        "fit_circle",
-        "bansac.estimate.curves",
-        "bansac.problems.circle:CIRCLE",
-        _POINTS,
-        warm="circle",
-        model="circle",
-        coefficients=("x", "y", "r"),
-        equation="centre (x, y), radius r",
+        "fit_circle", "bansac.estimate.curves", "bansac.problems.circle:CIRCLE", _POINTS, warm="circle",
+        model="circle", coefficients=("x", "y", "r"), equation="centre (x, y), radius r"
     ),
     Estimator(
-        "fit_ellipse",
-        "bansac.estimate.curves",
-        "bansac.problems.ellipse:ELLIPSE",
-        _POINTS,
-        warm="ellipse",
-        model="ellipse",
-        coefficients=("x", "y", "a", "b", "angle"),
-        equation="centre (x, y), semi-axes a >= b, angle of the longer one in radians",
+        "fit_ellipse", "bansac.estimate.curves", "bansac.problems.ellipse:ELLIPSE", _POINTS, warm="ellipse",
+        model="ellipse", coefficients=("x", "y", "a", "b", "angle"),
+        equation="centre (x, y), semi-axes a >= b, angle of the longer one in radians"
     ),
     Estimator(
-        "fit_plane",
-        "bansac.estimate.curves",
-        "bansac.problems.plane:PLANE",
-        _POINTS_3D,
-        warm="points of a plane",
-        model="plane",
-        coefficients=("a", "b", "c", "d"),
-        equation="a x + b y + c z + d = 0",
+        "fit_plane", "bansac.estimate.curves", "bansac.problems.plane:PLANE", _POINTS_3D, warm="points of a plane",
+        model="plane", coefficients=("a", "b", "c", "d"), equation="a x + b y + c z + d = 0"
     ),
     Estimator(
-        "fit_polynomial",
-        "bansac.estimate.curves",
-        None,
-        _POINTS,
-        ("degree",),
-        warm="polynomial",
-        model="polynomial",
-        equation="y = c0 + c1 x + c2 x^2 + ...",
+        "fit_polynomial", "bansac.estimate.curves", None, _POINTS, ("degree",), warm="polynomial",
+        model="polynomial", equation="y = c0 + c1 x + c2 x^2 + ..."
     ),
 )
+# fmt: on
 
 MODELS = {row.model: row for row in ESTIMATORS if row.model is not None}
 """The rows by their names for ``--model``."""

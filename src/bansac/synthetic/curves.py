@@ -69,7 +69,7 @@ def circle_points(n: int = 200, inlier_ratio: float = 0.5, noise: float = 0.01, 
     Parameters
     ----------
     n, inlier_ratio, seed : optional
-        As in :func:`line_points`.
+        As in :func:`line_points`, with the same errors.
     noise : float, optional
         Standard deviation of the distance from the centre.
 
@@ -77,11 +77,6 @@ def circle_points(n: int = 200, inlier_ratio: float = 0.5, noise: float = 0.01, 
     -------
     CurvePoints
         Points in random order. The model is (x, y, radius).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -106,7 +101,7 @@ def polynomial_points(
     Parameters
     ----------
     n, inlier_ratio, seed : optional
-        As in :func:`line_points`.
+        As in :func:`line_points`, with the same errors.
     degree : int, optional
         Degree of the polynomial, >= 0.
     noise : float, optional
@@ -116,11 +111,6 @@ def polynomial_points(
     -------
     CurvePoints
         Points in random order. The model is the degree + 1 coefficients, the constant first.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------

@@ -19,10 +19,9 @@ from bansac.synthetic.mask import draw_inliers
 from bansac.synthetic.two_views import (
     SceneMatches,
     camera_pair,
-    disturb,
     draw_plane,
     image_extent,
-    rigid_scene,
+    observe,
     viewing_rays,
 )
 
@@ -188,11 +187,9 @@ def _base(
         homographies.append(K @ (R + baseline * np.outer(translation, normal) / distance) @ np.linalg.inv(K))
     points = rays * depth[:, None] / baseline
     x2 = apply_transform(K, points @ R.T + translation)
-    undisturbed = x2.copy()
-    disturb(x1, x2, inliers, noise, extent, rng)
+    scene = observe(x1, points, cameras, inliers, noise, _SIZE, rng)
     if true_matches:
-        x2[~inliers] = undisturbed[~inliers]
-    scene = rigid_scene(x1, x2, cameras, points, inliers, _SIZE)
+        scene.x2[~inliers] = x2[~inliers]
     if kind == "H":
         H = homographies[0]
         scene = replace(scene, H=H / H[2, 2], inliers=inliers & (which == 0))
@@ -293,8 +290,8 @@ def _duplicates(request: _Request, *, times: int) -> AwkwardScene:
     """Return a scene in which every match occurs ``times`` times."""
     few = -(-request.n // times)
     scene = _base(request._replace(n=few))
-    chosen = request.rng.permutation(np.tile(np.arange(few), times)[: request.n])
-    return replace(scene, matches=scene.matches.select(chosen))
+    copies = request.rng.permutation(np.tile(np.arange(few), times)[: request.n])
+    return replace(scene, matches=scene.matches.select(copies))
 
 
 def _quantised(request: _Request, *, step: float) -> AwkwardScene:

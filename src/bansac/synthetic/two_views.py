@@ -112,7 +112,7 @@ def epipolar_matches(
     Parameters
     ----------
     n, inlier_ratio, seed, size : optional
-        As in :func:`homography_matches`.
+        As in :func:`homography_matches`, with the same errors.
     noise : float, optional
         Standard deviation of each coordinate of the points of both images, in pixels.
 
@@ -121,11 +121,6 @@ def epipolar_matches(
     SceneMatches
         Matches in random order. ``K``, ``R``, ``t`` (of unit length), ``E``, ``F``, ``points`` and ``inliers`` are the
         ground truth.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -137,15 +132,11 @@ def epipolar_matches(
     rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
     extent = image_extent(size)
     cameras = camera_pair(size, extent, rng)
-    K, R, t = cameras[:3]
 
-    # Draw depths and points of image 1. Points may lie outside image 2, because nothing depends on its frame.
+    # Points may lie outside image 2, because nothing depends on its frame.
     x1 = rng.uniform(0, 1, (n, 2)) * extent
-    depth = rng.uniform(4, 12, n)
-    points = viewing_rays(K, x1) * depth[:, None]
-    x2 = apply_transform(K, points @ R.T + t)
-    disturb(x1, x2, inliers, noise, extent, rng)
-    return rigid_scene(x1, x2, cameras, points, inliers, size)
+    points = viewing_rays(cameras[0], x1) * rng.uniform(4, 12, n)[:, None]
+    return observe(x1, points, cameras, inliers, noise, size, rng)
 
 
 def planar_scene_matches(
@@ -165,7 +156,7 @@ def planar_scene_matches(
     Parameters
     ----------
     n, inlier_ratio, noise, seed, size : optional
-        As in :func:`epipolar_matches`.
+        As in :func:`epipolar_matches`, with the same errors.
     plane_share : float, optional
         Fraction of the inliers on the plane, in [0, 1]; their number is rounded.
 
@@ -174,11 +165,6 @@ def planar_scene_matches(
     SceneMatches
         Matches in random order. The ground truth is that of :func:`epipolar_matches`, ``on_plane``, and the homography
         ``H`` of the plane (with H[2, 2] = 1).
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -205,9 +191,7 @@ def planar_scene_matches(
     factor = rng.uniform(1.25, 2, n)
     factor = np.where(rng.random(n) < 0.5, factor, 1 / factor)
     points = rays * np.where(on_plane, depth, depth * factor)[:, None]
-    x2 = apply_transform(K, points @ R.T + t)
-    disturb(x1, x2, inliers, noise, extent, rng)
-    scene = rigid_scene(x1, x2, cameras, points, inliers, size)
+    scene = observe(x1, points, cameras, inliers, noise, size, rng)
     return replace(scene, on_plane=on_plane, H=H / H[2, 2])
 
 
@@ -225,18 +209,13 @@ def rotation_matches(
     Parameters
     ----------
     n, inlier_ratio, noise, seed, size : optional
-        As in :func:`epipolar_matches`.
+        As in :func:`epipolar_matches`, with the same errors.
 
     Returns
     -------
     SceneMatches
         Matches in random order. ``K1``, ``K2``, ``R``, ``H = K R K^-1`` (with H[2, 2] = 1) and ``inliers`` are the
         ground truth.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
 
     Examples
     --------
@@ -297,6 +276,22 @@ def draw_plane(rng: np.random.Generator, max_tilt: float) -> tuple[_Array, float
     tilt, heading = np.radians(rng.uniform(0, max_tilt)), rng.uniform(0, 2 * np.pi)
     normal = np.array([np.sin(tilt) * np.cos(heading), np.sin(tilt) * np.sin(heading), np.cos(tilt)])
     return normal, float(8 * normal[2])
+
+
+def observe(
+    x1: _Array,
+    points: _Array,
+    cameras: Cameras,
+    inliers: NDArray[np.bool_],
+    noise: float,
+    size: tuple[int, int],
+    rng: np.random.Generator,
+) -> SceneMatches:
+    """Return the matches of scene points that camera 1 sees at ``x1``, with noise; outliers have no scene point."""
+    K, R, t = cameras[:3]
+    x2 = apply_transform(K, points @ R.T + t)
+    disturb(x1, x2, inliers, noise, image_extent(size), rng)
+    return rigid_scene(x1, x2, cameras, points, inliers, size)
 
 
 def rigid_scene(

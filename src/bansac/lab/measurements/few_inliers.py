@@ -8,9 +8,9 @@ model that they return counts as a success.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -70,7 +70,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     seed = setup.seed + repeat
     scene = make_scene(problem, n, ratio, NOISE, seed)
     cell: Row = {"problem": problem, "n": n, "inlier_ratio": ratio, "seed": seed}
-    judge = partial(_judge, scene)
+    judge = functools.partial(_judge, scene)
     return [cell | row for row in run_scene(scene, _methods(setup), unit.key, seed, judge)]
 
 
@@ -168,7 +168,7 @@ def _found_within(runs: DataFrame) -> tuple[list[float], list[float]]:
     return [float(times[k]) for k in shown], [(k + 1) / len(runs) for k in shown]
 
 
-def right_and_time(problem: str, document: Document) -> str:
+def beside_poselib(document: Document, problem: str) -> str:
     """Return the shares of right models and the time beside PoseLib's, with few inliers."""
     cells = [cell for cell in document["cells"] if cell["problem"] == problem and cell["inlier_ratio"] > 0]
 
@@ -212,10 +212,13 @@ MEASUREMENT = Measurement(
     units=units,
     run_unit=run_unit,
     report=report,
-    tables={"few-inliers": partial(stored_table, "hard"), "unrelated": partial(stored_table, "unrelated")},
+    tables={
+        "few-inliers": functools.partial(stored_table, name="hard"),
+        "unrelated": functools.partial(stored_table, name="unrelated"),
+    },
     figures={
-        "hard-E": partial(right_and_time, "E"),
-        "hard-F": partial(right_and_time, "F"),
+        "hard-E": functools.partial(beside_poselib, problem="E"),
+        "hard-F": functools.partial(beside_poselib, problem="F"),
         "hard-unrelated": unrelated_successes,
     },
     warm_up=warm_up,

@@ -1,34 +1,24 @@
-"""Tables of ``docs/results.md`` and ``docs/choosing.md`` from reports of ``bansac bench DIR``."""
+"""Tables of the pages from the reports of ``bansac bench DIR``: accuracy and time, and accuracy within a time."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import Any
 
 from bansac.lab.measurement import Document
 from bansac.lab.measurements.budgets import ACCURACY, TIMES, best_within
 from bansac.lab.peers.methods import METHODS
-from bansac.lab.reports import lines, share
+from bansac.lab.reports import bench, lines, share
 
-# Names of the methods in the tables, in the order of their rows. A table has the methods of its report; those that are
-# not listed here come last, by their own names.
-LABELS = {
-    "default": "default",
-    "fast": "fast",
-    "accurate": "accurate",
+_OURS = (
+    "default fast accurate default-unscored default-unsized bansac p-bansac uniform prosac p-napsac napsac bansac-lo "
+    "p-bansac-lo uniform-lo prosac-lo"
+)
+
+LABELS = dict(zip(_OURS.split(), _OURS.split(), strict=True)) | {
     "default-unscored": "default, without scores",
     "default-unsized": "default, without image sizes",
-    "bansac": "bansac",
-    "p-bansac": "p-bansac",
-    "uniform": "uniform",
-    "prosac": "prosac",
-    "p-napsac": "p-napsac",
-    "napsac": "napsac",
-    "bansac-lo": "bansac-lo",
-    "p-bansac-lo": "p-bansac-lo",
-    "uniform-lo": "uniform-lo",
-    "prosac-lo": "prosac-lo",
     "opencv": "OpenCV UsacParams, uniform, no LO",
     "poselib": "PoseLib",
     "poselib-prosac": "PoseLib, progressive sampling",
@@ -41,6 +31,7 @@ LABELS = {
     "pydegensac": "pydegensac",
     "superansac": "SupeRANSAC",
 }
+"""Names of the methods in the tables, in the order of their rows. Other methods come last, by their own names."""
 
 # Other libraries' method -> ours whose times are compared with it.
 RATIOS = {
@@ -61,33 +52,39 @@ POSE_COLUMNS = {
 HOMOGRAPHY_COLUMNS = {"mAA 5/10 px": ("mAA@5", "mAA@10"), "ms mean/median": ("ms_mean", "ms_median")}
 
 
-def figure(key: str, value: float, spread: float | None) -> str:
-    """Return one figure of a report: milliseconds, or an accuracy with its spread if that is known."""
-    if key.startswith("ms"):
-        return f"{value:.2f}"
-    return share(value) if spread is None else f"{share(value)} ± {share(spread)}"
+def label(method: str) -> str:
+    """Return the name of a method in the tables, for ``NAME@THRESHOLD`` with its threshold."""
+    name, _, threshold = method.partition("@")
+    return LABELS.get(name, name) + (f", threshold {threshold}" if threshold else "")
 
 
-def comparison(columns: Mapping[str, tuple[str, ...]], document: Document) -> str:
-    """Return the table of one benchmark: a row a method, means over the sets."""
+def in_order(methods: Iterable[str]) -> list[str]:
+    """Return the methods in the order of ``LABELS``, at any threshold."""
+    places = {name: place for place, name in enumerate(LABELS)}
+    return sorted(methods, key=lambda method: places.get(method.partition("@")[0], len(places)))
+
+
+def comparison(document: Document, columns: Mapping[str, tuple[str, ...]]) -> str:
+    """Return the table of one benchmark: a row for each method, means over the sets."""
     mean, spread = document["mean"], document.get("spread", {})
 
-    def cell(method: str, keys: tuple[str, ...]) -> str:
-        return "/".join(figure(key, mean[method][key], spread.get(method, {}).get(key)) for key in keys)
+    def figure(method: str, key: str) -> str:
+        value, error = mean[method][key], spread.get(method, {}).get(key)
+        if key.startswith("ms"):
+            return f"{value:.2f}"
+        return share(value) if error is None else f"{share(value)} ± {share(error)}"
 
-    rows = (
-        [
-            label(method.partition("@")[0]),
-            threshold_of(method, document["protocol"]),
-            *(cell(method, keys) for keys in columns.values()),
-        ]
-        for method in in_order(mean)
-    )
-    return lines(["method", "threshold", *columns], rows) + "".join(f"\n{line}\n" for line in time_ratios(mean))
+    def cells(method: str) -> Iterable[str]:
+        yield label(method.partition("@")[0])
+        yield _threshold(method, document["protocol"])
+        yield from ("/".join(figure(method, key) for key in keys) for keys in columns.values())
+
+    table = lines(["method", "threshold", *columns], map(cells, in_order(mean)))
+    return table + "".join(f"\n{line}\n" for line in _time_ratios(mean))
 
 
-def threshold_of(method: str, protocol: Mapping[str, Any]) -> str:
-    """Return the threshold of a method: the protocol's, which is that of most methods, its own, or an estimated one."""
+def _threshold(method: str, protocol: Mapping[str, Any]) -> str:
+    """Return the threshold of a method: its own, an estimated one, or that of the protocol."""
     name, _, own = method.partition("@")
     if "preset" in METHODS[name].settings:
         return "estimated"
@@ -95,31 +92,18 @@ def threshold_of(method: str, protocol: Mapping[str, Any]) -> str:
     return f"{own}{unit}" if own else f"common, {protocol['threshold']:g}{unit}"
 
 
-def time_ratios(mean: Mapping[str, Mapping[str, float]]) -> list[str]:
+def _time_ratios(mean: Mapping[str, Mapping[str, float]]) -> Iterable[str]:
     """Return sentences with the mean times of our methods over those of other libraries."""
-    sentences = []
     for peer, methods in RATIOS.items():
         ours = [method for method in methods if method in mean]
         if peer in mean and ours:
             parts = ", ".join(f"{label(m)} {share(mean[m]['ms_mean'] / mean[peer]['ms_mean'])}" for m in ours)
-            sentences.append(f"Mean times over that of {label(peer)}: {parts}.")
-    return sentences
+            yield f"Mean times over that of {label(peer)}: {parts}."
 
 
-def in_order(methods: Iterable[str]) -> list[str]:
-    """Return the methods in the order of ``LABELS``; one at another threshold, NAME@THRESHOLD, is with its name."""
-    places = {name: place for place, name in enumerate(LABELS)}
-    return sorted(methods, key=lambda method: places.get(method.partition("@")[0], len(places)))
-
-
-def label(method: str) -> str:
-    """Return the name of a method in the tables."""
-    name, _, threshold = method.partition("@")
-    return LABELS.get(name, name) + (f", threshold {threshold}" if threshold else "")
-
-
-def over_time(name: str, document: Document) -> str:
+def over_time(name: str) -> str:
     """Return accuracy within given times, and the chart, of a report of ``bansac bench --budgets``."""
+    document = bench(name)
     curves, accuracy = document["mean"], ACCURACY[document["protocol"]["kind"]]
     best = {method: [best_within(points, time, accuracy) for time in TIMES] for method, points in curves.items()}
     rows = ([label(method), *(share(v) if v == v else "-" for v in best[method])] for method in in_order(curves))
@@ -127,35 +111,25 @@ def over_time(name: str, document: Document) -> str:
     return f"{table}\n![{accuracy} over the mean time of a call](../benchmarks/{name}.png)\n"
 
 
-def presets(*documents: Document) -> str:
+def presets() -> str:
     """Return accuracy and time of the presets, and of the paper's P-BANSAC, which is ``preset="paper"`` with scores."""
-    models = [document["protocol"]["kind"] for document in documents]
+    reports = {"F": ("F", "AUC@10"), "E": ("E", "AUC@10"), "H": ("H_exact", "mAA@10")}
 
     def cells(method: str) -> list[str]:
-        means = [(document["mean"].get(method), ACCURACY[document["protocol"]["kind"]]) for document in documents]
+        means = [(bench(name)["mean"].get(method), key) for name, key in reports.values()]
         return ["-" if mean is None else f"{share(mean[key])}, {mean['ms_mean']:.2f} ms" for mean, key in means]
 
     methods = {"none": "default", '`"fast"`': "fast", '`"accurate"`': "accurate", '`"paper"`': "p-bansac"}
-    return lines(["`preset`", *models], ([name, *cells(method)] for name, method in methods.items()))
+    return lines(["`preset`", *reports], ([name, *cells(method)] for name, method in methods.items()))
 
 
-TABLES: Mapping[str, Callable[..., str]] = {
-    "essential": functools.partial(comparison, POSE_COLUMNS),
-    "fundamental": functools.partial(comparison, POSE_COLUMNS),
-    "homography-exact": functools.partial(comparison, HOMOGRAPHY_COLUMNS),
-    "homography-small": functools.partial(comparison, HOMOGRAPHY_COLUMNS),
-    "essential-time": functools.partial(over_time, "E_time"),
-    "fundamental-time": functools.partial(over_time, "F_time"),
-    "homography-time": functools.partial(over_time, "H_time"),
+PARTS: dict[str, Callable[[], str]] = {
+    "essential": lambda: comparison(bench("E"), POSE_COLUMNS),
+    "fundamental": lambda: comparison(bench("F"), POSE_COLUMNS),
+    "homography-exact": lambda: comparison(bench("H_exact"), HOMOGRAPHY_COLUMNS),
+    "homography-small": lambda: comparison(bench("H_small"), HOMOGRAPHY_COLUMNS),
+    "essential-time": partial(over_time, "E_time"),
+    "fundamental-time": partial(over_time, "F_time"),
+    "homography-time": partial(over_time, "H_time"),
     "presets": presets,
-}
-REPORTS = {
-    "essential": ("E",),
-    "fundamental": ("F",),
-    "homography-exact": ("H_exact",),
-    "homography-small": ("H_small",),
-    "essential-time": ("E_time",),
-    "fundamental-time": ("F_time",),
-    "homography-time": ("H_time",),
-    "presets": ("F", "E", "H_exact"),
 }

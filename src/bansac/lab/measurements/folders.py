@@ -13,7 +13,6 @@ import numpy as np
 from bansac.batch.journal import Row, Unit
 from bansac.lab.measurement import Measurement, Option, Report, Setup, choose_sets
 from bansac.lab.measurements.budgets import Sweep
-from bansac.lab.measurements.folder_tables import REPORTS, TABLES
 from bansac.lab.metrics import auc, mean_average_accuracy
 from bansac.lab.options import EXCLUDE, NEEDED_DATA, SETS
 from bansac.lab.pairs import UNIT_CODE, Configuration, pair_unit, run_pair, warm_up
@@ -263,6 +262,4 @@ MEASUREMENT = Measurement(
         Option("confidence", float, None, "Default: 0.999."),
         Option("max_iterations", int, None, "Default: 1000 for H and E, 10000 for F."),
     ),
-    tables=TABLES,
-    reports=REPORTS,
 )

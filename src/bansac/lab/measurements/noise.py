@@ -8,9 +8,9 @@ by that of the same fixed threshold.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,7 +71,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     seed = setup.seed + repeat
     scene = make_scene(problem, n, ratio, noise, seed)
     cell: Row = {"problem": problem, "noise": noise, "n": n, "inlier_ratio": ratio, "seed": seed}
-    judge = partial(_judge, scene)
+    judge = functools.partial(_judge, scene)
     return [cell | row for row in run_scene(scene, _methods(problem), unit.key, seed, judge)]
 
 
@@ -153,7 +153,7 @@ MEASUREMENT = Measurement(
     units=units,
     run_unit=run_unit,
     report=report,
-    tables={"unknown-noise": partial(stored_table, "noise")},
+    tables={"unknown-noise": functools.partial(stored_table, name="noise")},
     warm_up=warm_up,
     packages=tuple(peer.package for peer in PEERS),
     values=CODE,

@@ -14,8 +14,8 @@ avoids it by its score alone.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Iterable, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -152,7 +152,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     seed = setup.seed + repeat
     scene = make_plane_scene(pattern, ratio, share, seed)
     cell: Row = {"pattern": pattern, "plane_share": share, "inlier_ratio": ratio, "seed": seed}
-    judge = partial(_judge, scene)
+    judge = functools.partial(_judge, scene)
     return [
         cell | row
         for row in run_scene(scene, [method for method in METHODS if method.installed], unit.key, seed, judge)
@@ -211,7 +211,7 @@ def _table(frame: DataFrame) -> Table:
     return Table(title, ("method",), _COUNTS * len(PATTERNS), tuple(lines), groups)
 
 
-def repeated_planes(document: Document) -> str:
+def page_table(document: Document) -> str:
     """Return the counts of wrong poses on planes with a repeated pattern, over all shares of the plane."""
     table = document["tables"]["planes"]
     titles = [f"{title}: {{}}" for title, span in table["groups"] for _ in range(span)]
@@ -234,7 +234,7 @@ MEASUREMENT = Measurement(
     units=units,
     run_unit=run_unit,
     report=report,
-    tables={"repeated-planes": repeated_planes},
+    tables={"repeated-planes": page_table},
     warm_up=warm_up,
     packages=tuple(peer.package for peer in PEERS),
     values=CODE,

@@ -24,7 +24,6 @@ import math
 import random
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -251,7 +250,7 @@ def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
                 _estimate(file, moved, random.Random(0), setup.seed)
 
 
-def means_of(problem: str, document: Document) -> str:
+def page_table(document: Document, problem: str) -> str:
     """Return posebench's metrics, means over the sets."""
     rows = [row for row in document["metrics"] if row["problem"] == problem]
     columns = [name for name in rows[0] if name not in ("problem", "set", "instances", "method")]
@@ -290,8 +289,8 @@ MEASUREMENT = Measurement(
     units=units,
     run_unit=run_unit,
     report=report,
+    tables={f"posebench-{problem}": functools.partial(page_table, problem=problem) for problem in LIMITS},
     sets=sets,
-    tables={f"posebench-{problem}": partial(means_of, problem) for problem in LIMITS},
     warm_up=warm_up,
     packages=tuple(method.package for method in PEERS),
     values=([type(method.library) for method in (*OURS[:1], *PEERS)], task_of, Instance),

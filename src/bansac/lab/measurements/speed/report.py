@@ -10,16 +10,14 @@ from typing import Any
 
 from bansac.batch.journal import Row, Unit
 from bansac.batch.versions import installed_versions
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, no_warm_up
+from bansac.lab.measurement import Measurement, Option, Report, Setup, no_warm_up
 from bansac.lab.measurements.speed.calls import SIZES, outlier_costs, size_costs
 from bansac.lab.measurements.speed.iterations import fixed_iterations, iteration_costs
 from bansac.lab.measurements.speed.kernels import POINTS, draw_costs, point_costs
 from bansac.lab.measurements.speed.limits import measure_peaks
 from bansac.lab.measurements.speed.pairs import find_pairs
 from bansac.lab.measurements.speed.solvers import solver_costs
-from bansac.lab.measurements.speed.tables import TABLES, tables_of
-from bansac.lab.render import to_markdown
-from bansac.lab.reports import lines
+from bansac.lab.measurements.speed.tables import TABLES, machines, page_table, tables_of
 
 __all__ = ["MEASUREMENT", "PEERS", "check_settings", "targets"]
 
@@ -134,23 +132,6 @@ def _target(what: str, value: float, target: float) -> dict[str, Any]:
     return {"what": what, "value": value, "target": target, "met": value <= target}
 
 
-def table(name: str, document: Document) -> str:
-    """Return a table of a stored report."""
-    if name == "pairs" and name not in document:
-        return "Not measured yet.\n"
-    return to_markdown(TABLES[name](document)) + "\n"
-
-
-def machines(*documents: Document) -> str:
-    """Return when and with what the reports were measured."""
-    rows = []
-    for document in documents:
-        versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
-        minutes = f"{document['seconds'] / 60:.1f}"
-        rows.append([document["date"][:10], document["machine"]["processor"], versions, minutes])
-    return lines(["date", "processor", "versions", "minutes"], rows)
-
-
 HELP = """Measure the time of solvers, iterations and calls on one thread, compared with other libraries.
 
 This takes about three minutes. Use an idle machine, and compare ratios within one run, not times of two runs.
@@ -181,11 +162,8 @@ MEASUREMENT = Measurement(
     units=units,
     run_unit=run_unit,
     report=report,
-    tables={
-        **{f"speed-{name}": functools.partial(table, name) for name in TABLES},
-        "speed-targets-xeon": functools.partial(table, "targets"),
-        "speed-settings": machines,
-    },
+    tables={f"speed-{name}": functools.partial(page_table, name=name) for name in TABLES}
+    | {"speed-targets-xeon": functools.partial(page_table, name="targets"), "speed-settings": machines},
     reports={"speed-targets-xeon": ("speed_xeon",), "speed-settings": ("speed", "speed_xeon")},
     warm_up=no_warm_up,
 )

@@ -7,9 +7,11 @@ from typing import Any
 
 from bansac.lab.measurements.speed.iterations import ITERATIONS
 from bansac.lab.measurements.speed.kernels import INLIER_RATIO, POINTS
+from bansac.lab.render import to_markdown
+from bansac.lab.reports import lines
 from bansac.lab.tables import Section, Table, TableRow
 
-__all__ = ["TABLES", "tables_of"]
+__all__ = ["TABLES", "machines", "page_table", "tables_of"]
 
 Document = Mapping[str, Any]
 
@@ -168,6 +170,23 @@ TABLES: dict[str, Callable[[Document], Table]] = {
 def tables_of(document: Document) -> dict[str, Table]:
     """Return all tables of a report; the table of real pairs is optional."""
     return {name: table(document) for name, table in TABLES.items() if name != "pairs" or "pairs" in document}
+
+
+def page_table(document: Document, name: str) -> str:
+    """Return a table of a stored document in Markdown."""
+    if name == "pairs" and name not in document:
+        return "Not measured yet.\n"
+    return to_markdown(TABLES[name](document)) + "\n"
+
+
+def machines(*documents: Document) -> str:
+    """Return when and with what the reports were measured."""
+    rows = []
+    for document in documents:
+        versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
+        minutes = f"{document['seconds'] / 60:.1f}"
+        rows.append([document["date"][:10], document["machine"]["processor"], versions, minutes])
+    return lines(["date", "processor", "versions", "minutes"], rows)
 
 
 def _ratio(time: float, other: float | None) -> float | None:

@@ -1,4 +1,4 @@
-"""What Levenberg-Marquardt needs of a problem, against finite differences."""
+"""Every problem: derivatives and codimension against finite differences, normalisation, weights of the fit."""
 
 from __future__ import annotations
 
@@ -8,8 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import config
 
+from bansac.engine.warm_start import normalize_model
 from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
 from bansac.problems.absolute_pose import ABSOLUTE_POSE
+from bansac.problems.affine import AFFINE
 from bansac.problems.affine_3d import AFFINE_3D
 from bansac.problems.circle import CIRCLE
 from bansac.problems.ellipse import ELLIPSE
@@ -21,10 +23,15 @@ from bansac.problems.motion_3d import RIGID_3D, SIMILARITY_3D
 from bansac.problems.plane import PLANE
 from bansac.problems.polynomial import polynomial
 from bansac.problems.relative_focal import ONE_FOCAL, SHARED_FOCAL
+from bansac.problems.similarity import SIMILARITY
+from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
+from tests.problems.in_loop import compile_fit
 from tests.reference import epipolar
 
 PROBLEMS = {
     "homography": HOMOGRAPHY,
+    "affine map": AFFINE,
+    "similarity": SIMILARITY,
     "fundamental": FUNDAMENTAL,
     "essential": ESSENTIAL,
     "symmetric": ESSENTIAL_SYMMETRIC,
@@ -41,6 +48,9 @@ PROBLEMS = {
     "one focal length": ONE_FOCAL,
     "absolute pose, f unknown": UNKNOWN_FOCAL_POSE,
 }
+FITS = {name: problem for name, problem in PROBLEMS.items() if problem.fit is not None}
+TRANSLATIONS = {problem.name: problem for problem in (TRANSLATION_2D, TRANSLATION_3D)}
+NORMALIZED = {name: problem for name, problem in (PROBLEMS | TRANSLATIONS).items() if problem.normalize is not None}
 EPIPOLAR = ("fundamental", "essential", "symmetric")
 STEP = 1e-6
 
@@ -72,7 +82,9 @@ def random_model(name, rng):
         scale, angle = rng.uniform(0.5, 2.0, 2)
         model = np.array([1.0, 0.3 * angle, scale, *rng.normal(0, 0.1, 2), -rng.uniform(0.1, 0.5)])
         return model / np.linalg.norm(model)
-    model = rng.normal(size=PROBLEMS[name].model_size)
+    model = rng.normal(size=(PROBLEMS | TRANSLATIONS)[name].model_size)
+    if name == "similarity":
+        model[4], model[3] = model[0], -model[1]
     if "absolute pose" in name:
         model[6:] = 3.0  # the data are in front of the camera
     if "absolute pose" in name or name == "rigid motion":
@@ -162,3 +174,67 @@ def test_a_model_that_is_lost_has_no_projection(name):
     if problem.project is not None:
         for lost in (np.zeros(problem.model_size), np.full(problem.model_size, np.nan)):
             assert not problem.manifold[2](lost, np.empty(problem.scratch_size))
+
+
+def residuals_and_derivatives(problem, point, model):
+    """Return the components of the residual of a point, and their derivatives by its coordinates."""
+    moves = STEP * np.hstack([np.zeros((point.size, 1)), np.eye(point.size), -np.eye(point.size)])
+    values = linearize(problem, np.ascontiguousarray(point[:, None] + moves), model)[0]
+    ahead, behind = values[:, 1 : 1 + point.size], values[:, 1 + point.size :]
+    return values[:, 0], (ahead - behind) / (2 * STEP)
+
+
+@names
+def test_the_codimension_is_the_rank_of_the_derivatives_by_the_point(name):
+    problem = PROBLEMS[name]
+    rng, ranks = np.random.default_rng(0), []
+    for _ in range(10):
+        model = random_model(name, rng)
+        point = rng.uniform(-0.5, 0.5, problem.channels)
+        for _ in range(30):  # to the nearest point that satisfies the model, by Newton's method
+            residual, derivatives = residuals_and_derivatives(problem, point, model)
+            point = point - np.linalg.lstsq(derivatives, residual, rcond=1e-4)[0]
+        residual, derivatives = residuals_and_derivatives(problem, point, model)
+        if np.abs(residual).max() < 1e-9:
+            ranks.append(np.linalg.matrix_rank(derivatives, tol=1e-4 * np.linalg.norm(derivatives)))
+    assert len(ranks) >= 3  # a random circle may have a negative radius
+    assert set(ranks) == {problem.codimension}
+
+
+@pytest.mark.parametrize("name", NORMALIZED)
+@settings(max_examples=15)
+@given(seed=seeds)
+def test_normalisation_changes_residuals_by_the_scale_only(name, seed):
+    rng = np.random.default_rng(seed)
+    problem = NORMALIZED[name]
+    data = rng.uniform(-0.5, 0.5, (problem.channels, 20)) * rng.uniform(0.5, 20)
+    data += rng.normal(size=(problem.channels, 1))
+    model = random_model(name, rng)
+    normalized, transform = data.copy(), np.zeros(1 + 2 * problem.channels)
+    problem.normalize(normalized, transform)
+    expected = problem.distances(normalized, model)
+    found = model.copy()
+    problem.denormalize(found, transform)
+    assert problem.distances(data, found) * transform[0] == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    # An initial model of the caller takes the way back.
+    back = normalize_model(problem, found, transform)
+    assert back is not None
+    assert problem.distances(normalized, back) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_the_scale_of_the_weights_has_no_effect_on_the_fit(name):
+    rng = np.random.default_rng(1)
+    problem = FITS[name]
+    data, weights = rng.uniform(-0.5, 0.5, (problem.channels, 12)), rng.uniform(0.5, 1.0, 12)
+    if problem.channels == 2:  # an ellipse
+        angles = np.linspace(0.0, 6.0, 12)
+        data = 0.01 * data + [np.cos(angles), 0.5 * np.sin(angles)]
+    fit = compile_fit(problem.fit)
+    models = []
+    for scale in (1.0, 1e-3):  # the smaller weights have a sum below 1
+        model = np.full(problem.model_size, np.nan)
+        assert fit(data, scale * weights, model, np.empty(problem.scratch_size))
+        models.append(model)
+    first, second = models
+    assert second * np.sign(first @ second) == pytest.approx(first, rel=1e-6, abs=1e-9)
