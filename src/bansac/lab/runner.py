@@ -60,22 +60,11 @@ class Run:
     ) -> tuple[Rows, dict[str, str]]:
         """Run the units that the journal lacks.
 
-        Parameters
-        ----------
-        workers : int, optional
-            Number of workers.
-        executor : str or Executor, optional
-            Executor or its name, a key of :data:`bansac.executors.EXECUTORS`. The default is "serial" for one worker
-            and "processes" for several.
-        progress : callable, optional
-            Function that returns a context manager to show the progress, see :data:`bansac.executors.Progress`.
+        ``executor`` is an executor or its name, a key of :data:`bansac.executors.EXECUTORS`; the default is "serial"
+        for one worker and "processes" for several. ``progress`` is described at :data:`bansac.executors.Progress`.
 
-        Returns
-        -------
-        rows : Rows
-            Rows of all finished units, including those of earlier runs.
-        failed : dict of str to str
-            Key and reason of each failed unit. A unit has also failed if its times could not be measured.
+        The result has the rows of all finished units, including those of earlier runs, and key and reason of each
+        failed unit. A unit has also failed if its times could not be measured.
         """
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")

@@ -37,17 +37,7 @@ _NAMES: Mapping[Kind, str] = {"E": "Essential matrix", "F": "Fundamental matrix"
 
 @dataclass(frozen=True)
 class Sweep:
-    """Methods and budgets of a set of curves.
-
-    Parameters
-    ----------
-    kind : {"E", "F", "H"}
-        Model to estimate.
-    methods : tuple of Method
-        Methods, one curve each.
-    budgets : tuple of int
-        Maximum numbers of minimal samples, at least 1, without repetition.
-    """
+    """Methods, one curve each, and budgets: distinct maximum numbers of minimal samples, at least 1."""
 
     kind: Kind
     methods: tuple[Method, ...]
