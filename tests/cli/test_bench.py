@@ -9,7 +9,7 @@ from typing import Any
 import h5py
 import pytest
 
-from bansac.cli import bench as bench_module
+from bansac.cli import measure as bench_module
 from bansac.lab.peers.methods import PRESET_METHODS
 from tests.lab.pair_sets import write_homography_set, write_pose_set
 
@@ -156,8 +156,8 @@ def test_damaged_pair_is_an_error(bansac: Any, sets: Path) -> None:
         (["--model", "E", "--methods", "nobody"], "unknown method 'nobody'"),
         (["--model", "E", "--against", "nobody"], "unknown method 'nobody'"),
         (["--model", "E", "--budgets", ""], "budgets must hold at least one number"),
-        (["--model", "E", "--budgets", "100,many"], "--budgets must be whole numbers joined by commas, got 'many'"),
-        (["--model", "E", "--budgets", "1.5"], "--budgets must be whole numbers joined by commas, got '1.5'"),
+        (["--model", "E", "--budgets", "100,many"], "must be whole numbers joined by commas, got 'many'"),
+        (["--model", "E", "--budgets", "1.5"], "must be whole numbers joined by commas, got '1.5'"),
         (["--model", "E", "--budgets", "10,-1"], "budgets must be at least 1, got -1"),
         (["--model", "E", "--budgets", "10,10"], "budgets: 10 is given twice"),
         (["--model", "E", "--budgets", "10", "--max-iterations", "10"], "--max-iterations: --budgets gives"),

@@ -52,12 +52,11 @@ def run(folder: Path, methods: list[Method], protocol: Protocol, *, workers: int
 def test_bansac_recovers_the_poses(poses: Path, kind: str) -> None:
     protocol = DEFAULTS[kind]
     methods = [METHODS["p-bansac"], METHODS["uniform"]]
-    report = build_report(run(poses, methods, protocol), methods, protocol, seconds=1.0)
+    report = build_report(run(poses, methods, protocol), methods, protocol)
     assert set(report["sets"]) == {"room", "yard"}
     assert report["sets"]["yard"]["pairs"] == 2
     assert report["mean"]["p-bansac"]["AUC@10"] > 0.8
     assert report["mean"]["uniform"]["ms_mean"] > 0
-    assert report["versions"]["bansac"]
     json.dumps(report, allow_nan=False)
 
 
@@ -148,7 +147,7 @@ class TestJournal:
 
         setup = Setup(data=folder, sets=("room",))
         bench = Bench(tuple(methods or [spy("a", calls, np.eye(3))]), DEFAULTS["F"])
-        with open_run(bench.experiment(), setup, path) as opened:
+        with open_run(bench.measurement(), setup, path) as opened:
             opened.execute(progress=toy.stop_after(stop_after or 0))
         return [name for name, _ in calls]
 
@@ -170,7 +169,7 @@ class TestJournal:
         bench = Bench((spy("fails", [], None),), DEFAULTS["F"])
         kept = []
         for _ in range(2):
-            with open_run(bench.experiment(), Setup(data=poses), tmp_path / "journal.sqlite") as opened:
+            with open_run(bench.measurement(), Setup(data=poses), tmp_path / "journal.sqlite") as opened:
                 kept.append(list(opened.execute()[0]))
         assert kept[0] == kept[1]
         assert len(kept[0]) == (3 + 2) * 2
@@ -179,7 +178,7 @@ class TestJournal:
 def test_fingerprint_tells_settings_apart(poses: Path) -> None:
     def mark(protocol: Protocol = DEFAULTS["F"], method: str = "bansac", data: str = "0", **changes: Any) -> str:
         bench = Bench((METHODS[method],), protocol)
-        return fingerprint(bench.experiment(), Setup(data=poses, **changes), {"sha256": data})
+        return fingerprint(bench.measurement(), Setup(data=poses, **changes), {"sha256": data})
 
     others = [
         mark(protocol=dataclasses.replace(DEFAULTS["F"], threshold=0.7)),
@@ -220,10 +219,10 @@ def test_spread_is_that_of_the_means_between_repeats() -> None:
         for (name, repeat), error in errors.items()
     ]
     methods, protocol = [Method("m")], DEFAULTS["F"]
-    report = build_report(rows, methods, protocol, seconds=1.0)
+    report = build_report(rows, methods, protocol)
     assert report["spread"]["m"]["mAA_R@5"] == pytest.approx(np.std([1.0, 0.5, 0.0], ddof=1))
     assert set(report["spread"]["m"]) == {name for name in report["mean"]["m"] if not name.startswith("ms")}
-    assert build_report(rows[:2], methods, protocol, seconds=1.0)["spread"] == {"m": {}}
+    assert build_report(rows[:2], methods, protocol)["spread"] == {"m": {}}
 
 
 def test_calls_that_were_not_timed_do_not_count_for_the_time() -> None:

@@ -14,11 +14,11 @@ import pytest
 from bansac.estimate import presets
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements.budgets import Sweep, best_within, budget_table, limit, plot_curves, time_table
-from bansac.lab.measurements.folders import Bench, build_report
+from bansac.lab.measurements.folders import Bench
 from bansac.lab.peers.library import Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import METHODS
-from bansac.lab.runner import open_run
+from bansac.lab.runner import open_run, run_measurement
 from bansac.lab.task import DEFAULTS
 from tests.lab.pair_sets import write_homography_set, write_pose_set
 from tests.lab.peers.toy import Toy
@@ -43,14 +43,6 @@ def restarts(monkeypatch: pytest.MonkeyPatch) -> Method:
     return Method("four", {"preset": "four"})
 
 
-def report_of(folder: Path, sweep: Sweep) -> dict[str, Any]:
-    bench = Bench(sweep.limited_methods(), dataclasses.replace(DEFAULTS[sweep.kind], repeats=1))
-    with open_run(bench.experiment(), Setup(data=folder), None) as run:
-        rows, failed = run.execute()
-        assert failed == {}
-        return build_report(rows, bench.methods, bench.protocol, seconds=1.0)
-
-
 def test_every_method_runs_at_every_budget(tmp_path: Path) -> None:
     calls: list[int] = []
 
@@ -60,7 +52,8 @@ def test_every_method_runs_at_every_budget(tmp_path: Path) -> None:
     peer = Method("peer", {"max_iterations": 7, "confidence": 0.5}, Toy(answer=call))
     sweep = Sweep("F", (METHODS["uniform"], peer), (20, 500))
     folder = write_pose_set(tmp_path / "room", pairs=2)
-    document = sweep.curves(report_of(folder, sweep))
+    bench = Bench(sweep.limited_methods(), dataclasses.replace(DEFAULTS["F"], repeats=1), sweep)
+    document = run_measurement(bench.measurement(), Setup(data=folder), None).report.records
     assert sorted(calls) == [20] * 4 + [500] * 4  # the warm-up, twice, and two pairs
     assert list(document["mean"]) == ["uniform", "peer"]
     for curves in (document["mean"], document["sets"]["room"]["curves"]):
@@ -79,7 +72,7 @@ def test_every_method_runs_at_every_budget(tmp_path: Path) -> None:
 def test_iterations_stay_within_the_budget(tmp_path: Path) -> None:
     sweep = Sweep("H", (METHODS["default"], METHODS["uniform"]), (3, 40))
     bench = Bench(sweep.limited_methods(), dataclasses.replace(DEFAULTS["H"], repeats=1))
-    with open_run(bench.experiment(), Setup(data=write_homography_set(tmp_path / "wall")), None) as run:
+    with open_run(bench.measurement(), Setup(data=write_homography_set(tmp_path / "wall")), None) as run:
         for row in run.execute()[0]:
             name, _, budget = str(row["configuration"]).partition(" ")
             assert name in ("default", "uniform")

@@ -11,10 +11,18 @@ from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
-from bansac.cli.arguments import JsonFlag, OverwriteFlag, parse_out, split_names
+from bansac.cli.arguments import (
+    ExecutorOption,
+    JsonFlag,
+    OverwriteFlag,
+    SchedulerOption,
+    WorkersOption,
+    choose_executor,
+    parse_out,
+    split_names,
+)
 from bansac.cli.console import notes, print_json, report, show_progress
 from bansac.cli.output import check_new_file
-from bansac.lab.charts import import_figure
 from bansac.lab.measurement import Measurement, Option, Setup
 from bansac.lab.render import to_markdown
 from bansac.lab.runner import RunSummary, merge, run_measurement
@@ -57,10 +65,14 @@ def parameter_of(option: Option) -> inspect.Parameter:
 
 def _parser(item: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
     def parse(text: str) -> tuple[Any, ...]:
-        try:
-            return tuple(item(name) for name in split_names(text))
-        except ValueError:
-            raise typer.BadParameter(f"they must be of type {item.__name__}, joined by commas, got {text!r}.") from None
+        values = []
+        for name in split_names(text):
+            try:
+                values.append(item(name))
+            except ValueError:
+                what = "whole numbers" if item is int else "numbers"
+                raise typer.BadParameter(f"must be {what} joined by commas, got {name!r}") from None
+        return tuple(values)
 
     return parse
 
@@ -83,50 +95,69 @@ def with_options(function: Callable[..., None], options: Iterable[Option]) -> Ca
 
 
 def command_of(measurement: Measurement) -> Callable[..., None]:
-    """Return the command of a measurement: its options, then --out, --overwrite and --json."""
+    """Return the command of a measurement: its options, then those of all measurements."""
 
     def run(
         options: dict[str, Any],
         out: FileOption = None,
         overwrite: OverwriteFlag = False,
         update: UpdateFlag = False,
+        workers: WorkersOption = 1,
+        executor: ExecutorOption = None,
+        scheduler: SchedulerOption = None,
         json: JsonFlag = False,
     ) -> None:
-        _run(measurement, Setup(**options), out, overwrite=overwrite or update, update=update, as_json=json)
+        if scheduler is not None:
+            options["data"] = options["data"].absolute()  # workers may have other working directories
+        setup, bound = Setup(**options), measurement
+        if measurement.bind is not None:
+            bound, setup = measurement.bind(setup)
+        where = choose_executor(executor, workers, scheduler)
+        if out is not None:
+            check_new_file(out, overwrite or update)
+            if out.suffix in (".md", ".png", ".svg"):
+                raise ValueError(f"--out: the report must not be a {out.suffix} file, which may be written beside it")
+        journal = None if out is None else out.with_suffix(".sqlite")
+        outcome = run_measurement(bound, setup, journal, progress=show_progress, workers=workers, executor=where)
+        document = outcome.document
+        if out is not None:
+            document = _write(bound, outcome, out, update=update)
+        if journal is not None and not outcome.failed:
+            journal.unlink()  # the next run starts from the beginning
+        if json:
+            print_json(document)
+        else:
+            _show(measurement, outcome, document)
+        _end(outcome)
 
     made = with_options(run, measurement.options)
-    if not measurement.updates:
-        signature = made.__signature__  # type: ignore[attr-defined]
-        kept = [p for name, p in signature.parameters.items() if name != "update"]
-        made.__signature__ = signature.replace(parameters=kept)  # type: ignore[attr-defined]
+    absent = [] if measurement.updates else ["update"]
+    absent += [] if measurement.parallel else ["workers", "executor", "scheduler"]
+    signature = made.__signature__  # type: ignore[attr-defined]
+    made.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[parameter for name, parameter in signature.parameters.items() if name not in absent]
+    )
     made.__doc__ = measurement.help or measurement.title
     return made
 
 
-def _run(
-    measurement: Measurement, setup: Setup, out: Path | None, *, overwrite: bool, update: bool, as_json: bool
-) -> None:
-    """Run a measurement; print its tables or its document; write the document, and figures beside it."""
-    if out is not None:
-        check_new_file(out, overwrite)
-        import_figure()
-    journal = None if out is None else out.with_suffix(".sqlite")
-    outcome = run_measurement(measurement, setup, journal, progress=show_progress)
+def _write(measurement: Measurement, outcome: RunSummary, out: Path, *, update: bool) -> dict[str, Any]:
+    """Write and return the document; write figures and texts beside it."""
     document = outcome.document
-    if out is not None:
-        if update and out.exists():
-            document = merge(json.loads(out.read_text(encoding="utf-8")), document)
-        write_json(out, document)
-        for name, figure in outcome.report.figures.items():
-            place = out if name == measurement.name else out.with_stem(f"{out.stem}_{name}")
-            for suffix in (".png", ".svg"):
-                write_atomically(place.with_suffix(suffix), functools.partial(save_figure, figure))
-    if journal is not None and not outcome.failed:
-        journal.unlink()  # the next run starts from the beginning
-    if as_json:
-        print_json(document)
-    else:
-        _show(measurement, outcome, document)
+    if update and out.exists():
+        document = merge(json.loads(out.read_text(encoding="utf-8")), document)
+    write_json(out, document)
+    for name, figure in outcome.report.figures.items():
+        place = out if name == measurement.name else out.with_stem(f"{out.stem}_{name}")
+        for suffix in (".png", ".svg"):
+            write_atomically(place.with_suffix(suffix), functools.partial(save_figure, figure))
+    for suffix, text in outcome.report.texts.items():
+        write_atomically(out.with_suffix(suffix), functools.partial(Path.write_text, data=text, encoding="utf-8"))
+    return document
+
+
+def _end(outcome: RunSummary) -> None:
+    """Print failures; leave with exit code 1 if there are any."""
     for failure in outcome.report.failures:
         notes.print(f"bansac: {failure}", markup=False)
     if outcome.failed:

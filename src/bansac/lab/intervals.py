@@ -29,23 +29,9 @@ _LEVEL = 95.0
 
 
 class Bootstrap:
-    """Means over the sets of a metric, for all configurations and draws.
+    """Means over the sets of a metric that is a mean over runs, for all configurations and draws.
 
-    Parameters
-    ----------
-    summary : Summary
-        The runs.
-    metric : Metric
-        A metric that is a mean over runs (``Metric.of_runs``).
-    model : str
-        The model, "E", "F" or "H".
-    names : sequence of str
-        The configurations.
-
-    Attributes
-    ----------
-    means : mapping of str to ndarray
-        Name of a configuration -> its mean in each draw; the first entry is that of the runs themselves.
+    ``means`` maps the name of a configuration to its mean in each draw. The first entry is that of the runs themselves.
     """
 
     def __init__(self, summary: Summary, metric: Metric, model: str, names: Sequence[str]) -> None:

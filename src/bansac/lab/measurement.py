@@ -125,6 +125,7 @@ class Report:
     records: dict[str, Any] = field(
         default_factory=dict
     )  # entries of the document: plain values, such as lists of rows
+    texts: dict[str, str] = field(default_factory=dict)  # further files beside the document, by suffix
     notes: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)  # targets that are missed: the command ends with code 1
 
@@ -161,6 +162,13 @@ class Measurement:
         Packages whose versions the document lists.
     updates : bool
         The command has ``--update``, which keeps what this run does not measure again.
+    parallel : bool
+        The command has options for workers, executors and clusters. Without it, the units run one after the other.
+    complete : bool
+        A failed unit is an error.
+    bind : callable, optional
+        ``bind(setup)`` returns the measurement that the options describe, with its own setup, for measurements whose
+        functions depend on them. Then units, run_unit and report are not given.
     reference : str
         Label of the table or figure in the paper.
     defaults : str
@@ -178,9 +186,9 @@ class Measurement:
 
     name: str
     title: str
-    units: Callable[[Setup], Iterable[Unit]]
-    run_unit: Callable[[Setup, Unit], list[Row]]
-    report: Callable[[Setup, Iterable[Row]], Report]
+    units: Callable[[Setup], Iterable[Unit]] = lambda setup: ()
+    run_unit: Callable[[Setup, Unit], list[Row]] = lambda setup, unit: []
+    report: Callable[[Setup, Iterable[Row]], Report] = lambda setup, rows: Report()
     options: tuple[Option, ...] = ()
     help: str = ""
     tables: Mapping[str, Callable[..., str]] = field(default_factory=dict)
@@ -188,6 +196,9 @@ class Measurement:
     reports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     packages: tuple[str, ...] = ()
     updates: bool = False
+    parallel: bool = False
+    complete: bool = False
+    bind: Callable[[Setup], tuple[Measurement, Setup]] | None = None
     reference: str = ""
     defaults: str = ""
     sets: Callable[[Setup], Sequence[PairSet | LabelledSet | PosebenchFile]] | None = None

@@ -49,29 +49,11 @@ def pair_unit(kind: Kind, pair_set: PairSet, key: str, repeat: int) -> Unit:
 
 
 def run_pair(configurations: Sequence[Configuration], protocol: Protocol, unit: Unit, *, seed: int = 0) -> list[Row]:
-    """Run all configurations on a pair; only the estimation is timed.
+    """Run all configurations on a pair of :func:`pair_unit`; only the estimation is timed.
 
-    Parameters
-    ----------
-    configurations : sequence of Configuration
-        Configurations to run.
-    protocol : Protocol
-        Settings that they share.
-    unit : Unit
-        Unit from :func:`pair_unit`.
-    seed : int, optional
-        Seed of repeat 0; repeat r has ``seed + r``.
-
-    Returns
-    -------
-    list of Row
-        One row for each configuration, in the given order. If the pair has too few matches for one of them, the list is
-        empty, so that all configurations see the same pairs.
-
-    Raises
-    ------
-    OSError
-        If the pair cannot be read, or an image size for the error of a homography is unknown.
+    Repeat r has the seed ``seed + r``. There is one row for each configuration, in the given order. If the pair has too
+    few matches for one of them, the list is empty, so that all configurations see the same pairs. An OSError is raised
+    if the pair cannot be read, or an image size for the error of a homography is unknown.
     """
     kind, folder, key, repeat = unit.payload
     tasks = _tasks(configurations, protocol, unit, seed)

@@ -60,22 +60,11 @@ class Run:
     ) -> tuple[Rows, dict[str, str]]:
         """Run the units that the journal lacks.
 
-        Parameters
-        ----------
-        workers : int, optional
-            Number of workers.
-        executor : str or Executor, optional
-            Executor or its name, a key of :data:`bansac.executors.EXECUTORS`. The default is "serial" for one worker
-            and "processes" for several.
-        progress : callable, optional
-            Function that returns a context manager to show the progress, see :data:`bansac.executors.Progress`.
+        ``executor`` is an executor or its name, a key of :data:`bansac.executors.EXECUTORS`; the default is "serial"
+        for one worker and "processes" for several. ``progress`` is described at :data:`bansac.executors.Progress`.
 
-        Returns
-        -------
-        rows : Rows
-            Rows of all finished units, including those of earlier runs.
-        failed : dict of str to str
-            Key and reason of each failed unit. A unit has also failed if its times could not be measured.
+        The result has the rows of all finished units, including those of earlier runs, and key and reason of each
+        failed unit. A unit has also failed if its times could not be measured.
         """
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
@@ -100,6 +89,13 @@ class Run:
             failed |= {key: f"when its times were taken: {reason}" for key, reason in reasons.items()}
         in_order = {unit.key: failed[unit.key] for unit in self.units if unit.key in failed}
         return Rows(self.journal, self.units), in_order
+
+    def complete_rows(self, **settings: Any) -> Rows:
+        """Return the rows of :meth:`execute`; if units have failed, an OSError names the first one."""
+        rows, failed = self.execute(**settings)
+        for key, reason in failed.items():
+            raise OSError(f"{len(failed)} of {len(self.units)} units have failed, the first is {key}: {reason}")
+        return rows
 
     def _warm_up(self, work: Work[Unit, list[Row]], units: Sequence[Unit]) -> None:
         """Load or compile the kernels, so that the times exclude it and workers find the kernels in Numba's cache."""
@@ -126,16 +122,14 @@ def _collect(
     return failed
 
 
-def run_measurement(
-    measurement: Measurement, setup: Setup, journal: Path | None, *, progress: Progress = silent
-) -> RunSummary:
-    """Run a measurement on one unit after the other in this process.
+def run_measurement(measurement: Measurement, setup: Setup, journal: Path | None, **settings: Any) -> RunSummary:
+    """Run a measurement; ``settings`` are those of :meth:`Run.execute`.
 
     If no unit is finished, a ValueError gives the reasons.
     """
     started = time.perf_counter()
     with open_run(measurement, setup, journal) as run:
-        rows, failed = run.execute(progress=progress)
+        rows, failed = (run.complete_rows(**settings), {}) if measurement.complete else run.execute(**settings)
         if len(failed) == len(run.units):
             raise ValueError("; ".join(failure_notes(failed)))
         report = measurement.report(run.setup, rows)

@@ -29,24 +29,12 @@ _HALF = 500.0  # half the side of the square of circles and lines
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A scene of one problem.
+    """A scene of one problem."""
 
-    Parameters
-    ----------
-    problem : str
-        A key of ``PROBLEMS``, or "relative pose".
-    data : tuple of ndarray
-        Positional arguments of this package's estimator: points, and camera matrices where it takes them.
-    inliers : (N,) ndarray of bool
-        True mask.
-    truth : object
-        :class:`bansac.Matches` with ground truth, for curves the true model.
-    """
-
-    problem: str
-    data: tuple[Array, ...]
-    inliers: Mask
-    truth: Any
+    problem: str  # a key of ``PROBLEMS``, or "relative pose"
+    data: tuple[Array, ...]  # positional arguments of this package's estimator: points, and camera matrices
+    inliers: Mask  # true mask (N,)
+    truth: Any  # :class:`bansac.Matches` with ground truth, for curves the true model
 
 
 def make_scene(problem: str, n: int, inlier_ratio: float, noise: float, seed: int) -> Scene:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from bansac.lab.ablations import report_table
+from bansac.lab.experiments.ablations import report_table
 from bansac.lab.grid import Grid
 from bansac.lab.pairs import Configuration
 from bansac.lab.peers.methods import PAPER_METHODS

@@ -14,6 +14,7 @@ from bansac.lab.measurement import Measurement
 __all__ = ["MEASUREMENTS", "find_measurement"]
 
 MEASUREMENTS: dict[str, str] = {
+    "folders": "folders",
     "speed": "speed.report",
     "hard": "few_inliers",
     "noise": "noise",

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from bansac.estimate.presets import Options, resolve_options
 from bansac.lab.charts import Chart, Series, plot_charts
+from bansac.lab.measurement import Report
 from bansac.lab.peers.method import Method
+from bansac.lab.render import to_markdown
 from bansac.lab.tables import Better, Table, TableRow, format_number
 from bansac.problems.estimators import Kind
 
@@ -35,17 +37,7 @@ _NAMES: Mapping[Kind, str] = {"E": "Essential matrix", "F": "Fundamental matrix"
 
 @dataclass(frozen=True)
 class Sweep:
-    """Methods and budgets of a set of curves.
-
-    Parameters
-    ----------
-    kind : {"E", "F", "H"}
-        Model to estimate.
-    methods : tuple of Method
-        Methods, one curve each.
-    budgets : tuple of int
-        Maximum numbers of minimal samples, at least 1, without repetition.
-    """
+    """Methods, one curve each, and budgets: distinct maximum numbers of minimal samples, at least 1."""
 
     kind: Kind
     methods: tuple[Method, ...]
@@ -65,23 +57,35 @@ class Sweep:
         """Return every method at every budget. :meth:`curves` takes the report of a bench with these methods."""
         return tuple(limit(method, budget, self.kind) for method in self.methods for budget in self.budgets)
 
-    def curves(self, report: Mapping[str, Any]) -> dict[str, Any]:
-        """Replace the values in a report of :func:`bansac.lab.measurements.folders.build_report` by curves.
+    def report(self, records: Mapping[str, Any]) -> Report:
+        """Return the report of a bench with :meth:`limited_methods` as curves, from its records.
 
-        A curve is a list of points in the order of the budgets. The new report has the ``settings`` of each method
+        A curve is a list of points in the order of the budgets. The records have the ``settings`` of each method
         besides the protocol and the ``budgets``. ``sets`` gives ``pairs`` and ``curves`` for each set, and ``mean``
-        gives the curves averaged over the sets, both by method. It has no ``spread``.
+        gives the curves averaged over the sets, both by method. There is no ``spread``.
         """
-        protocol = {name: value for name, value in report["protocol"].items() if name != "max_iterations"}
-        settings = {method.name: dict(method.settings) for method in self.methods}
+        protocol = {name: value for name, value in records["protocol"].items() if name != "max_iterations"}
+        mean = self._by_method(records["mean"])
         sets = {
             name: {"pairs": entry["pairs"], "curves": self._by_method(entry["methods"])}
-            for name, entry in report["sets"].items()
+            for name, entry in records["sets"].items()
         }
-        mean = self._by_method(report["mean"])
-        changes = {"protocol": protocol, "settings": settings, "budgets": list(self.budgets)}
-        kept = {name: value for name, value in report.items() if name != "spread"}
-        return {**kept, **changes, "sets": sets, "mean": mean}
+        settings = {method.name: dict(method.settings) for method in self.methods}
+        tables = {"budgets": budget_table(mean, self.kind), "times": time_table(mean, self.kind)}
+        note = f"Means over {len(sets)} {'set' if len(sets) == 1 else 'sets'}: {', '.join(sets)}."
+        return Report(
+            tables=tables,
+            figures={"bench": plot_curves(mean, self.kind)},
+            texts={".md": "\n\n".join([*map(to_markdown, tables.values()), note]) + "\n"},
+            records={
+                "protocol": protocol,
+                "settings": settings,
+                "budgets": list(self.budgets),
+                "sets": sets,
+                "mean": mean,
+            },
+            notes=[note],
+        )
 
     def _by_method(self, figures: Mapping[str, Mapping[str, float]]) -> dict[str, list[dict[str, float]]]:
         return {

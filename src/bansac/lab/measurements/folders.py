@@ -1,4 +1,4 @@
-"""``bansac bench``: comparison of methods on the same pairs, matches, settings and seeds; only the calls are timed."""
+"""``bansac bench DIR``: methods on the same pairs, matches, settings and seeds; only the calls are timed."""
 
 from __future__ import annotations
 
@@ -10,19 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bansac.batch.journal import Row, Rows, Unit
-from bansac.estimate.presets import find_preset
-from bansac.lab.measurement import Measurement, Report, Setup, choose_sets
+from bansac.batch.journal import Row, Unit
+from bansac.lab.measurement import Measurement, Option, Report, Setup, choose_sets
+from bansac.lab.measurements.budgets import Sweep
 from bansac.lab.metrics import auc, mean_average_accuracy
 from bansac.lab.options import EXCLUDE, NEEDED_DATA, SETS
 from bansac.lab.pairs import UNIT_CODE, Configuration, pair_unit, run_pair, warm_up
 from bansac.lab.peers.method import Method
-from bansac.lab.provenance import circumstances
-from bansac.lab.runner import Run, open_run
+from bansac.lab.peers.methods import METHODS, PRESET_METHODS, select_methods
+from bansac.lab.runner import open_run
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.summary import frame_of
-from bansac.lab.task import Protocol
+from bansac.lab.tables import Table, TableRow
+from bansac.lab.task import DEFAULTS, Protocol
 from bansac.matches.pair_folder import evenly_spaced
+from bansac.problems.estimators import Kind
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -34,19 +36,21 @@ class Bench:
 
     methods: tuple[Method, ...]
     protocol: Protocol
+    sweep: Sweep | None = None  # the methods are those of the sweep at its budgets
 
-    def experiment(self) -> Measurement:
-        """Return the experiment for the runner; :func:`build_report` takes its rows."""
+    def measurement(self) -> Measurement:
+        """Return the measurement for the runner."""
         return Measurement(
             name="bench",
             title="Accuracy and time of estimators",
             options=(NEEDED_DATA, SETS, EXCLUDE),
             units=self.units,
             run_unit=self.run_unit,
-            report=lambda setup, rows: Report(),
+            report=self.report,
+            complete=True,
             sets=self.sets,
             warm_up=self.warm_up,
-            values=(UNIT_CODE, find_preset, self, [type(method.library) for method in self.methods]),
+            values=(UNIT_CODE, self.methods, self.protocol, [type(method.library) for method in self.methods]),
             packages=tuple(method.package for method in self.methods),
         )
 
@@ -99,20 +103,43 @@ class Bench:
     def _configurations(self) -> list[Configuration]:
         return [Configuration(method.name, method) for method in self.methods]
 
+    def report(self, setup: Setup, rows: Iterable[Row]) -> Report:
+        """Report the values of all sets and their means; of a sweep the curves."""
+        records = build_report(rows, self.methods, self.protocol)
+        if self.sweep is not None:
+            return self.sweep.report(records)
+        sets = records["sets"]
+        tables = {name: _table(f"{name} ({of_set['pairs']} pairs)", of_set["methods"]) for name, of_set in sets.items()}
+        if len(sets) > 1:
+            tables["mean"] = _table(f"mean over {len(sets)} sets", records["mean"])
+        protocol = self.protocol
+        note = (
+            f"{protocol.kind}: threshold {protocol.threshold:g}, {protocol.max_iterations} iterations, confidence "
+            f"{protocol.confidence:g}, SNN ratio < {protocol.max_ratio:g}, {protocol.repeats} repeats, one thread"
+        )
+        return Report(tables=tables, records=records, notes=[note])
 
-def measured_rows(run: Run, **settings: Any) -> Rows:
-    """Return the rows of :meth:`.Run.execute`; if units have failed, an OSError names the first one."""
-    rows, failed = run.execute(**settings)
-    if failed:
-        unit, reason = next(iter(failed.items()))
-        raise OSError(f"{len(failed)} of {len(run.units)} units have failed, the first is {unit}: {reason}")
-    return rows
+
+def _table(title: str, methods: Mapping[str, Mapping[str, float]]) -> Table:
+    """Return a table whose cells join the values of a measure: ``AUC 5/10/20`` and ``.613/.716/.811``."""
+    cells: dict[str, dict[str, list[str]]] = {}
+    limits: dict[str, list[str]] = {}
+    for method, figures in methods.items():
+        for name, value in figures.items():
+            measure, limit = name.replace("ms_", "ms@").split("@")
+            if limit not in limits.setdefault(measure, []):
+                limits[measure].append(limit)
+            text = f"{value:.2f}" if measure == "ms" else f"{value:.3f}".removeprefix("0")
+            cells.setdefault(method, {}).setdefault(measure, []).append(text)
+    columns = tuple(f"{measure.replace('_', ' ')} {'/'.join(names)}" for measure, names in limits.items())
+    rows = tuple(TableRow((name,), tuple("/".join(cell) for cell in row.values())) for name, row in cells.items())
+    return Table(title, ("method",), columns, rows)
 
 
 def bench_rows(methods: Sequence[Method], protocol: Protocol, setup: Setup, **settings: Any) -> list[Row]:
     """Run a bench without a file for its journal; ``settings`` are those of :meth:`.Run.execute`."""
-    with open_run(Bench(tuple(methods), protocol).experiment(), setup, None) as run:
-        return list(measured_rows(run, **settings))
+    with open_run(Bench(tuple(methods), protocol).measurement(), setup, None) as run:
+        return list(run.complete_rows(**settings))
 
 
 def summarise(runs: DataFrame) -> dict[str, float]:
@@ -140,15 +167,12 @@ def _accuracies(runs: DataFrame) -> dict[str, float]:
     return figures | {f"AUC@{t}": auc(np.maximum(poses["R"], poses["t"]), t) for t in (5, 10, 20)}
 
 
-def build_report(
-    rows: Iterable[Row], methods: Sequence[Method], protocol: Protocol, *, seconds: float
-) -> dict[str, Any]:
-    """Return all results of a run with its settings and environment.
+def build_report(rows: Iterable[Row], methods: Sequence[Method], protocol: Protocol) -> dict[str, Any]:
+    """Return all results of a run.
 
-    The keys are ``date``, ``versions``, ``machine``, ``protocol``, ``seconds`` (of the whole run), ``sets`` (``pairs``
-    and ``methods`` for each set), ``mean`` (over the sets, by method) and ``spread``: the standard deviation of the
-    accuracies in ``mean`` between repeats, which have different seeds (empty for one repeat). All results except the
-    times are reproducible.
+    The keys are ``protocol``, ``sets`` (``pairs`` and ``methods`` for each set), ``mean`` (over the sets, by method)
+    and ``spread``: the standard deviation of the accuracies in ``mean`` between repeats, which have different seeds
+    (empty for one repeat). All results except the times are reproducible.
     """
     frame = frame_of(rows)
     sets: dict[str, Any] = {}
@@ -158,9 +182,7 @@ def build_report(
         sets[str(name)] = {"pairs": of_set["pair"].nunique(), "methods": figures}
     mean = {method.name: _mean([entry["methods"][method.name] for entry in sets.values()]) for method in methods}
     return {
-        **circumstances(method.package for method in methods),
         "protocol": dataclasses.asdict(protocol),
-        "seconds": seconds,
         "sets": sets,
         "mean": mean,
         "spread": {method.name: _spread(frame[frame["configuration"] == method.name]) for method in methods},
@@ -180,3 +202,64 @@ def _spread(runs: DataFrame) -> dict[str, float]:
 
 def _mean(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
     return {name: float(np.mean([entry[name] for entry in figures])) for name in figures[0]}
+
+
+def bind(setup: Setup) -> tuple[Measurement, Setup]:
+    """Return the comparison that the options describe, and its own setup."""
+    fields = ("pairs", "repeats", "max_ratio", "threshold", "confidence", "max_iterations")
+    changes = {name: setup.get(name) for name in fields if setup.get(name) is not None}
+    protocol = dataclasses.replace(DEFAULTS[setup.model], **changes)
+    against = setup.get("against", ())
+    methods = tuple(
+        select_methods((*setup.get("methods", OUR_PRESETS if against else DEFAULT_METHODS), *against), setup.model)
+    )
+    own = Setup(data=setup.data, sets=setup.sets, exclude=setup.exclude)
+    if setup.get("budgets") is None:
+        return Bench(methods, protocol).measurement(), own
+    sweep = Sweep(setup.model, methods, tuple(sorted(setup.budgets)))
+    if "max_iterations" in changes:
+        raise ValueError("--max-iterations: --budgets gives the numbers of iterations")
+    return Bench(sweep.limited_methods(), protocol, sweep).measurement(), own
+
+
+HELP = """Compare estimators on folders of image pairs with ground truth (RANSAC tutorial format).
+
+Only the calls are timed, on one thread. The order of the methods changes from pair to pair. Poses are evaluated by
+rotation and translation error (mAA and AUC, degrees), homographies by the mean error over the corners and over the
+visible area (mAA, pixels). If a folder has sets of both kinds, only the sets for the model are used.
+Presets such as default have their own thresholds and limits. The other methods use those of the options.
+"bansac bench DIR" is short for "bansac bench folders DIR". "bansac bench --help" lists the other measurements.
+"""
+
+DEFAULT_METHODS = ("bansac", "p-bansac", "uniform")
+OUR_PRESETS = tuple(method.name for method in PRESET_METHODS)
+_METHODS_HELP = (
+    f"Joined by commas, of: {', '.join(METHODS)}; NAME@THRESHOLD gives a method its own threshold, NAME@auto lets it "
+    f"estimate one. Default: {','.join(DEFAULT_METHODS)}; with --against {','.join(OUR_PRESETS)}."
+)
+_BUDGETS_HELP = (
+    "Run every method at these maximum numbers of iterations, joined by commas, for curves of accuracy over time."
+)
+
+MEASUREMENT = Measurement(
+    name="folders",
+    title="Accuracy and time of estimators",
+    help=HELP,
+    bind=bind,
+    parallel=True,
+    options=(
+        dataclasses.replace(NEEDED_DATA, argument=True),
+        Option("model", Kind, None, "The model that is estimated.", required=True),
+        Option("methods", tuple[str, ...], None, _METHODS_HELP),
+        Option("against", tuple[str, ...], (), "Further methods, to compare this package's presets with."),
+        Option("budgets", tuple[int, ...], None, _BUDGETS_HELP),
+        SETS,
+        EXCLUDE,
+        Option("pairs", int, None, "Maximum number of pairs of a set. Default: 43."),
+        Option("repeats", int, None, "Runs of every pair. Default: 5 for H, 2 for F and E."),
+        Option("max_ratio", float, None, "Use matches of a lower SNN ratio. Default: 0.6 for H, 0.85 for F and E."),
+        Option("threshold", float, None, "Default: 1 px for H, 0.5 px for F, 1e-3 in normalised units for E."),
+        Option("confidence", float, None, "Default: 0.999."),
+        Option("max_iterations", int, None, "Default: 1000 for H and E, 10000 for F."),
+    ),
+)

@@ -57,25 +57,10 @@ METHODS = tuple(
 def repeated_plane_matches(
     pattern: str, n: int = MATCHES, inlier_ratio: float = 0.5, plane_share: float = 0.8, seed: int = 0
 ) -> SceneMatches:
-    """Return matches of a scene with a repeated pattern on a plane.
+    """Return ``n`` matches of a scene with a repeated pattern on a plane, "row" or "grid".
 
-    Parameters
-    ----------
-    pattern : {"row", "grid"}
-        Directions in which the pattern repeats.
-    n : int
-        Number of matches.
-    inlier_ratio : float
-        Fraction of inliers. Half of the others are off by one period.
-    plane_share : float
-        Fraction of the inliers on the plane.
-    seed : int
-        Seed of the random numbers.
-
-    Returns
-    -------
-    SceneMatches
-        Matches in random order, with the ground truth of :func:`bansac.synthetic.planar_scene_matches`.
+    ``plane_share`` is the share of the inliers on the plane. The result also has ``on_plane`` and ``H``, as
+    :func:`bansac.synthetic.planar_scene_matches`.
 
     Examples
     --------

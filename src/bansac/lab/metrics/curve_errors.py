@@ -17,21 +17,10 @@ _ALONG, _COARSE = 181, 121
 
 
 def curve_rmse(model: _Array | None, true: _Array) -> float:
-    """Compute the root mean square distance from a polynomial y = p(x) to the true one.
+    """Return the root mean square distance from a polynomial y = p(x) to the true one.
 
-    The mean runs over points of the estimated curve within the square [-1, 1] x [-1, 1].
-
-    Parameters
-    ----------
-    model : (d + 1,) ndarray or None
-        Coefficients of the estimated curve, the constant first; None is a failure.
-    true : (d + 1,) ndarray
-        Coefficients of the true curve.
-
-    Returns
-    -------
-    float
-        Geometric distance; :data:`FAILED_CURVE` for a failure or a curve outside the square.
+    The mean runs over points of the estimated curve within the square [-1, 1] x [-1, 1]. The coefficients begin with
+    the constant. None, or a curve outside the square, is a failure: :data:`FAILED_CURVE`.
 
     Examples
     --------
@@ -47,21 +36,10 @@ def curve_rmse(model: _Array | None, true: _Array) -> float:
 
 
 def circle_rmse(model: _Array | None, true: _Array) -> float:
-    """Compute the root mean square distance from a circle to the true one.
+    """Return the root mean square distance from a circle (centre and radius) to the true one.
 
-    The mean runs over points of the estimated circle within the square [-1, 1] x [-1, 1].
-
-    Parameters
-    ----------
-    model : (3,) ndarray or None
-        Centre and radius of the estimated circle; None is a failure.
-    true : (3,) ndarray
-        Centre and radius of the true circle.
-
-    Returns
-    -------
-    float
-        Geometric distance; :data:`FAILED_CURVE` for a failure or a circle outside the square.
+    The mean runs over points of the estimated circle within the square [-1, 1] x [-1, 1]. None, or a circle outside the
+    square, is a failure: :data:`FAILED_CURVE`.
 
     Examples
     --------

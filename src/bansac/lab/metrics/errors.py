@@ -16,24 +16,10 @@ FAILED_POSE = 180.0
 
 
 def rotation_error(R: ArrayLike | None, R_gt: ArrayLike) -> float:
-    """Compute the angle of the relative rotation between two rotations.
+    """Return the angle between two rotations in degrees, 0 to 180.
 
-    Parameters
-    ----------
-    R : (3, 3) array_like or None
-        Estimated rotation; None, NaN or inf is a failure.
-    R_gt : (3, 3) array_like
-        True rotation.
-
-    Returns
-    -------
-    float
-        Angle in degrees, 0 to 180; 180 for a failure.
-
-    Raises
-    ------
-    ValueError
-        If a matrix is not 3 x 3, or the true one is not finite.
+    An estimate that is None or not finite is a failure: 180. A ValueError is raised if a matrix is not 3 x 3, or the
+    true one is not finite.
 
     Examples
     --------
@@ -54,24 +40,10 @@ def rotation_error(R: ArrayLike | None, R_gt: ArrayLike) -> float:
 
 
 def translation_error(t: ArrayLike | None, t_gt: ArrayLike) -> float:
-    """Compute the angle between two translation directions, ignoring sign and length.
+    """Return the angle between two translation directions in degrees, 0 to 90, whatever their signs and lengths.
 
-    Parameters
-    ----------
-    t : (3,) or (3, 1) array_like, or None
-        Estimated translation; None, zero, NaN or inf is a failure.
-    t_gt : (3,) or (3, 1) array_like
-        True translation.
-
-    Returns
-    -------
-    float
-        Angle in degrees, 0 to 90; 180 for a failure.
-
-    Raises
-    ------
-    ValueError
-        If a vector does not have three entries, or the true one is zero or not finite.
+    An estimate that is None, zero or not finite is a failure: 180. A ValueError is raised if a vector does not have
+    three entries, or the true one is zero or not finite.
 
     Examples
     --------

@@ -67,38 +67,17 @@ def fetch(
     url: str = BASE_URL,
     progress: Progress | None = None,
 ) -> Fetched:
-    """Download and unpack a data set unless it exists.
+    """Download and unpack a data set, a key of ``DATASETS``, unless it exists.
 
     The size and the SHA-256 of the archive are recorded at its first use and checked at every later use. An
-    interrupted step restarts from its beginning.
+    interrupted step restarts from its beginning. ``folder`` receives the archive and its contents; by default it is the
+    user's cache folder, ``pooch.os_cache("bansac")``. With ``full`` all scenes of PhotoTourism are fetched (86 GB)
+    instead of the validation scene (2 GB). ``url`` is the address of the folder of the archives. ``progress`` receives
+    the stage, the number of bytes done and the total number of bytes, None if unknown.
 
-    Parameters
-    ----------
-    dataset : str
-        Key of ``DATASETS``.
-    folder : str or path, optional
-        Folder of the archive and its contents; by default the user's cache folder, ``pooch.os_cache("bansac")``.
-    full : bool, optional
-        Fetch all scenes of PhotoTourism (86 GB) instead of the validation scene (2 GB).
-    url : str, optional
-        Address of the folder of the archives, http or https.
-    progress : callable, optional
-        Called with the stage, the number of bytes done and the total number of bytes, None if unknown.
-
-    Returns
-    -------
-    Fetched
-        Folder and archive of the data set.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid.
-    OSError
-        If the archive cannot be downloaded, differs from its first use, is damaged or is unsafe to unpack; if unpacked
-        files are missing; or if the disk is too small. The message names the file.
-    ImportError
-        If pooch is needed and not installed.
+    A ValueError is raised if an argument is invalid. An OSError names the file if the archive cannot be downloaded,
+    differs from its first use, is damaged or is unsafe to unpack; if unpacked files are missing; or if the disk is too
+    small. An ImportError is raised if pooch is needed and not installed.
 
     Examples
     --------

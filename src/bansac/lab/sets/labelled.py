@@ -55,44 +55,17 @@ class _MarkedSet(PairFolder):
 class LabelledSet(_MarkedSet):
     """Pairs with labelled matches in one folder. A pair is read from the files when it is requested.
 
-    Parameters
-    ----------
-    folder : str or path
-        Folder with the files of one set.
-
-    Attributes
-    ----------
-    folder, name, keys
-        As in :class:`~bansac.lab.sets.PairSet`.
-
-    Raises
-    ------
-    OSError
-        If a file is missing, damaged, or holds no pairs; the message names it.
-    ImportError
-        If h5py is not installed.
+    Attributes are as in :class:`~bansac.lab.sets.PairSet`. An OSError names a file that is missing, damaged, or holds
+    no pairs.
     """
 
     _KIND = "of labelled matches"
     _FILES = ("matches.h5", "labels.h5", "Fgt.h5")
 
     def pair(self, key: str) -> Matches:
-        """Read one pair.
+        """Read one pair with ``inliers``, ``F`` of unit norm, and the image sizes if the set has them.
 
-        Parameters
-        ----------
-        key : str
-            Name of the pair, one of ``keys``.
-
-        Returns
-        -------
-        Matches
-            Matches with ``inliers``, ``F`` of unit norm, and the image sizes if the set has them.
-
-        Raises
-        ------
-        OSError
-            If a file is damaged, lacks the pair, or has arrays of another shape.
+        An OSError is raised if a file is damaged, lacks the pair, or has arrays of another shape.
         """
         x1, x2, labels = self._matches(key, "labels.h5", "labels")
         F = self._read("Fgt.h5", key, (3, 3))
@@ -122,22 +95,9 @@ class CheckPointSet(_MarkedSet):
         return Matches(x1, x2, key=key, ratios=ratios, size1=self._stored_size(key, 1), size2=self._stored_size(key, 2))
 
     def check_points(self, key: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Read the check points of a pair.
+        """Read the check points of a pair: two (M, 2) arrays of the same scene points in pixels.
 
-        Parameters
-        ----------
-        key : str
-            Name of the pair, one of ``keys``.
-
-        Returns
-        -------
-        x1, x2 : (M, 2) ndarray
-            The same scene points in both images, in pixels.
-
-        Raises
-        ------
-        OSError
-            If the file is damaged, lacks the pair, or has an array of another shape.
+        An OSError is raised if the file is damaged, lacks the pair, or has an array of another shape.
         """
         points = self._read("vpts.h5", key, (-1, 4))
         return points[:, :2].copy(), points[:, 2:].copy()

@@ -46,40 +46,19 @@ _ROUNDED = 1e-3
 
 @dataclass(frozen=True)
 class Instance:
-    """Points with their cameras and the true motion.
+    """Points with their cameras and the true motion."""
 
-    Parameters
-    ----------
-    points : tuple of ndarray
-        (N, 2) points of both images in pixels; for an absolute pose (N, 2) image points and (N, 3) 3D points.
-    cameras : tuple of Camera
-        Camera of each image.
-    R, t : (3, 3) and (3,) ndarray
-        True motion.
-    """
-
-    points: tuple[_Array, _Array]
-    cameras: tuple[Camera, ...]
-    R: _Array
+    points: tuple[_Array, _Array]  # (N, 2) of both images in pixels; of an absolute pose (N, 2), and (N, 3) in space
+    cameras: tuple[Camera, ...]  # of each image
+    R: _Array  # true motion
     t: _Array
 
 
 class PosebenchFile:
     """File of posebench. An instance is read when it is requested.
 
-    Parameters
-    ----------
-    path : str or path
-        An h5 file in a folder that is named after its problem.
-
-    Attributes
-    ----------
-    folder : Path
-        Folder of the file.
-    name : str
-        Name of the file without ``.h5``.
-    problem : str
-        Name of the folder, one of ``POSEBENCH_PROBLEMS``.
+    ``folder`` is the folder of the file, ``name`` the file's name without ``.h5``, and ``problem`` the name of the
+    folder, one of ``POSEBENCH_PROBLEMS``.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

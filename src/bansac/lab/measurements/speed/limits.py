@@ -37,24 +37,12 @@ __all__ = ["UPDATE", "PointWork", "count_evaluation", "iteration_limits", "measu
 
 @dataclass(frozen=True)
 class PointWork:
-    """Work for one point.
+    """Work for one point."""
 
-    Parameters
-    ----------
-    operations : int
-        Number of multiplications, additions and fused multiply-adds.
-    divisions : int
-        Number of divisions.
-    bytes : int
-        Number of bytes read and written.
-    precision : {"float32", "float64"}
-        Number type.
-    """
-
-    operations: int
+    operations: int  # multiplications, additions and fused multiply-adds
     divisions: int
-    bytes: int
-    precision: str
+    bytes: int  # read and written
+    precision: str  # "float32" or "float64"
 
 
 # The odds (4 bytes) are read and written, the mask (1 byte) is read. The map a r + b is a fused multiply-add.

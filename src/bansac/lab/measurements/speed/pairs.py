@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bansac.lab.measurement import Setup
-from bansac.lab.measurements.folders import Bench, build_report, measured_rows
+from bansac.lab.measurements.folders import Bench, build_report
 from bansac.lab.peers.methods import select_methods
 from bansac.lab.runner import open_run
 from bansac.lab.sets import find_sets
@@ -52,9 +52,9 @@ class PairGroup:
 
     def times(self) -> dict[str, dict[str, float]]:
         """Run the benchmark and return the means over the sets of :func:`.bench.summarise`, by method."""
-        with open_run(self.bench.experiment(), self.setup, None) as run:
-            rows = measured_rows(run)
-            report = build_report(rows, self.bench.methods, self.bench.protocol, seconds=0.0)
+        with open_run(self.bench.measurement(), self.setup, None) as run:
+            rows = run.complete_rows()
+            report = build_report(rows, self.bench.methods, self.bench.protocol)
         means: dict[str, dict[str, float]] = report["mean"]
         return means
 
