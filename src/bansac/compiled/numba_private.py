@@ -386,7 +386,7 @@ def _rebuild(target_context: Any, content: Any, read_llvm: Callable[[], bytes]) 
         "typing_context": target_context.typing_context,
         "library": library,
         "environment": environment,
-        "entry_point": target_context.get_executable(library, description, environment),
+        "entry_point": target_context.get_executable(library, description, environment) if code else _Entry(),
         "fndesc": description,
         "type_annotation": "",
         "signature": signature,
@@ -395,7 +395,7 @@ def _rebuild(target_context: Any, content: Any, read_llvm: Callable[[], bytes]) 
         "reload_init": reload,
         "referenced_envs": environments,
     }
-    for referenced in environments:
+    for referenced in environments if code else ():  # without machine code there is no place for them
         library.codegen.set_env(referenced.env_name, referenced)
     return CompileResult(**dict.fromkeys(CompileResult._fields) | fields)
 
