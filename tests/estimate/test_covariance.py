@@ -128,7 +128,7 @@ def test_the_parameters_of_every_estimator_move_its_model(row):
     assert np.linalg.eigvalsh(found.matrix).min() > 0
     np.testing.assert_allclose(found.matrix, bansac.covariance(row.load_function(), result, *arguments).matrix)
     name, problem = _find(row.name, result)
-    data, _ = _READERS.get(name, _read_points)(problem, *arguments)
+    data, *_ = _READERS.get(name, _read_points)(problem, *arguments)
     chart_of = _CHARTS.get(name, _same_numbers)
     chart = chart_of(problem, result.model, data)
     assert chart.basis.shape == (len(found.matrix), sum(np.size(part) for part in result.model))

@@ -6,8 +6,8 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from bansac.estimate.presets import Options, Settings, Threshold
-from bansac.estimate.solve import Arguments, make_request, solve
+from bansac.estimate.generic import estimate
+from bansac.estimate.presets import CallSettings, Threshold
 from bansac.estimate.two_views import as_matches
 from bansac.result import Result
 
@@ -15,17 +15,7 @@ __all__ = ["estimate_affine", "estimate_similarity"]
 
 
 def estimate_affine(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    *,
-    threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
+    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
 ) -> Result:
     """Estimate the affine map between two sets of 2D points from matches with outliers.
 
@@ -36,8 +26,9 @@ def estimate_affine(
     threshold : float or "auto", optional
         Largest transfer error ``|x2 - A x1 - b|`` of an inlier, in pixels. By default it is estimated, as in
         :func:`bansac.estimate_homography`, starting from 2.
-    scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
@@ -62,22 +53,11 @@ def estimate_affine(
     """
     from bansac.problems.affine import AFFINE
 
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
-    return solve(make_request(AFFINE, as_matches(x1, x2), arguments))
+    return estimate(AFFINE, as_matches(x1, x2), threshold, settings)
 
 
 def estimate_similarity(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    *,
-    threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
+    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
 ) -> Result:
     """Estimate the similarity between two sets of 2D points from matches with outliers.
 
@@ -88,8 +68,9 @@ def estimate_similarity(
     threshold : float or "auto", optional
         Largest transfer error ``|x2 - s R x1 - t|`` of an inlier, in pixels. By default it is estimated, as in
         :func:`bansac.estimate_homography`, starting from 2.
-    scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
@@ -114,5 +95,4 @@ def estimate_similarity(
     """
     from bansac.problems.similarity import SIMILARITY
 
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
-    return solve(make_request(SIMILARITY, as_matches(x1, x2), arguments))
+    return estimate(SIMILARITY, as_matches(x1, x2), threshold, settings)

@@ -6,9 +6,9 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
+from bansac.estimate.generic import estimate
 from bansac.estimate.model_forms import form_of
-from bansac.estimate.presets import Options, Settings, Threshold
-from bansac.estimate.solve import Arguments, make_request, solve
+from bansac.estimate.presets import CallSettings, Threshold
 from bansac.estimate.two_views import as_matches
 from bansac.result import Result
 
@@ -16,17 +16,7 @@ __all__ = ["estimate_affine_3d", "estimate_rigid_3d", "estimate_similarity_3d"]
 
 
 def estimate_rigid_3d(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    *,
-    threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
+    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
 ) -> Result:
     """Estimate the rigid motion between two sets of 3D points from matches with outliers.
 
@@ -37,8 +27,9 @@ def estimate_rigid_3d(
     threshold : float or "auto", optional
         Largest distance ``|x2 - R x1 - t|`` of an inlier. By default it is estimated, starting from a share of the
         extent of ``x2``.
-    scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
     -------
@@ -64,23 +55,12 @@ def estimate_rigid_3d(
     """
     from bansac.problems.motion_3d import RIGID_3D
 
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
-    data, form = as_matches(x1, x2, channels=(3, 3)), form_of(RIGID_3D, "rigid_3d")
-    return solve(make_request(RIGID_3D, data, arguments, form=form))
+    data = as_matches(x1, x2, channels=(3, 3))
+    return estimate(RIGID_3D, data, threshold, settings, form=form_of(RIGID_3D, "rigid_3d"))
 
 
 def estimate_similarity_3d(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    *,
-    threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
+    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
 ) -> Result:
     """Estimate the similarity between two sets of 3D points from matches with outliers.
 
@@ -91,8 +71,9 @@ def estimate_similarity_3d(
     threshold : float or "auto", optional
         Largest distance ``|x2 - s R x1 - t|`` of an inlier, in the unit of ``x2``. By default it is estimated, as for
         :func:`bansac.estimate_rigid_3d`.
-    scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
     -------
@@ -118,23 +99,12 @@ def estimate_similarity_3d(
     """
     from bansac.problems.motion_3d import SIMILARITY_3D
 
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
-    data, form = as_matches(x1, x2, channels=(3, 3)), form_of(SIMILARITY_3D, "similarity_3d")
-    return solve(make_request(SIMILARITY_3D, data, arguments, form=form))
+    data = as_matches(x1, x2, channels=(3, 3))
+    return estimate(SIMILARITY_3D, data, threshold, settings, form=form_of(SIMILARITY_3D, "similarity_3d"))
 
 
 def estimate_affine_3d(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    *,
-    threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
+    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
 ) -> Result:
     """Estimate the affine map between two sets of 3D points from matches with outliers.
 
@@ -145,8 +115,9 @@ def estimate_affine_3d(
     threshold : float or "auto", optional
         Largest distance ``|x2 - A x1 - b|`` of an inlier, in the unit of ``x2``. By default it is estimated, as for
         :func:`bansac.estimate_rigid_3d`.
-    scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
@@ -172,5 +143,4 @@ def estimate_affine_3d(
     """
     from bansac.problems.affine_3d import AFFINE_3D
 
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
-    return solve(make_request(AFFINE_3D, as_matches(x1, x2, channels=(3, 3)), arguments))
+    return estimate(AFFINE_3D, as_matches(x1, x2, channels=(3, 3)), threshold, settings)

@@ -21,8 +21,9 @@ from bansac.estimate.cameras import (
     tangent_sampson,
     unproject,
 )
+from bansac.estimate.generic import collect_arguments, estimate
 from bansac.estimate.model_forms import RELATIVE_POSE, ModelForm
-from bansac.estimate.presets import Options, Settings, Threshold, find_preset
+from bansac.estimate.presets import CallSettings, Options, Settings, Threshold, find_preset
 from bansac.estimate.solve import Arguments, Request, Solution, make_request, solve
 from bansac.geometry.camera import Camera
 from bansac.geometry.focal_lengths import focal_plausibility
@@ -122,15 +123,9 @@ def estimate_fundamental(
     x2: ArrayLike,
     *,
     threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
     image_size1: tuple[int, int] | None = None,
     image_size2: tuple[int, int] | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
+    **settings: Unpack[CallSettings],
 ) -> Result:
     """Estimate the fundamental matrix of two images from matches with outliers.
 
@@ -147,8 +142,9 @@ def estimate_fundamental(
         agreeing restarts.
         A single size has no effect and a warning. If height and width seem swapped, or most points lie outside of the
         image, a ValueError is raised.
-    scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
@@ -173,10 +169,9 @@ def estimate_fundamental(
     """
     from bansac.problems.fundamental import FUNDAMENTAL
 
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
     data = as_matches(x1, x2)
     plausibility = _focal_plausibility(image_size1, image_size2, data)
-    return solve(make_request(FUNDAMENTAL, data, arguments, two_views=True, plausibility=plausibility))
+    return estimate(FUNDAMENTAL, data, threshold, settings, two_views=True, plausibility=plausibility)
 
 
 def _focal_plausibility(
@@ -203,13 +198,7 @@ def estimate_essential(
     K2: CameraLike | None = None,
     *,
     threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
+    **settings: Unpack[CallSettings],
 ) -> Result:
     """Estimate the essential matrix of two calibrated images from matches with outliers.
 
@@ -229,8 +218,9 @@ def estimate_essential(
         distance is the Sampson distance, or the symmetric epipolar distance with
         ``epipolar_error="symmetric"``. With ``preset="paper"`` the distance is symmetric and the threshold is in
         normalised units, 1e-3 by default.
-    scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
@@ -254,8 +244,8 @@ def estimate_essential(
     >>> result.success
     True
     """
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
-    rays, unit, jacobians = as_rays(x1, x2, K1, K2, preset)
+    arguments = collect_arguments(threshold, settings)
+    rays, unit, jacobians = as_rays(x1, x2, K1, K2, arguments.preset)
     request = _request_essential(rays, unit, arguments)
     if K1 is None:
         request = request.replace(hint=_pixels_hint(rays))
@@ -282,15 +272,9 @@ def estimate_relative_pose(
     K2: CameraLike | None = None,
     *,
     threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
     gravity1: ArrayLike | None = None,
     gravity2: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
+    **settings: Unpack[CallSettings],
 ) -> Result:
     """Estimate the motion between two calibrated cameras from matches with outliers.
 
@@ -304,8 +288,9 @@ def estimate_relative_pose(
 
     Parameters
     ----------
-    x1, x2, K1, K2, threshold, scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_essential`; without ``K2`` both images are assumed to have the camera ``K1``.
+    x1, x2, K1, K2, threshold, **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_essential`; without ``K2`` both images are assumed to have the camera ``K1``.
         ``K1`` and ``K2`` may be cameras without a focal length (:meth:`bansac.Camera.unknown_focal`). It is then
         estimated, too. The same camera twice, or ``K2=None``, has one focal length in both images.
     gravity1, gravity2 : (3,) array_like, optional
@@ -338,7 +323,7 @@ def estimate_relative_pose(
     >>> R.shape, t.shape
     ((3, 3), (3,))
     """
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    arguments = collect_arguments(threshold, settings)
     verticals = _as_verticals(gravity1, gravity2)
     if any(isinstance(K, Camera) and not K.has_focal for K in (K1, K2)):
         if verticals is not None:
@@ -346,7 +331,7 @@ def estimate_relative_pose(
         from bansac.estimate.unknown_focal import estimate_unknown_focal
 
         return estimate_unknown_focal(as_matches(x1, x2), K1, K2, arguments)
-    rays, unit, jacobians = as_rays(x1, x2, K1, K2, preset)
+    rays, unit, jacobians = as_rays(x1, x2, K1, K2, arguments.preset)
     request = _request_essential(rays, unit, arguments, RELATIVE_POSE)
     problem = request.problem
     if verticals is not None:
@@ -355,7 +340,7 @@ def estimate_relative_pose(
         data = np.vstack([rays, np.tile(verticals, rays.shape[1])])
         request = request.replace(problem=upright(problem), data=data)
     images = jacobians if problem.residual_size == 1 else None
-    conclude = functools.partial(_as_pose, rays, images, find_preset(preset).motion_of_plane)
+    conclude = functools.partial(_as_pose, rays, images, find_preset(arguments.preset).motion_of_plane)
     return solve(request.replace(conclude=conclude, hint=_pixels_hint(rays) if K1 is None else ""))
 
 
