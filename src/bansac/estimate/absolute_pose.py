@@ -8,7 +8,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.estimate.cameras import CameraLike, lengths_of_errors, refine_in_image, unproject
+from bansac.estimate.cameras import CameraLike, refine_in_image, unproject
 from bansac.estimate.generic import collect_arguments
 from bansac.estimate.model_forms import as_pose, form_of
 from bansac.estimate.presets import CallSettings, Threshold, find_preset
@@ -90,7 +90,7 @@ def estimate_absolute_pose(
     arguments = collect_arguments(threshold, settings)
     data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
     if isinstance(K, Camera) and not K.has_focal:
-        from bansac.estimate.unknown_focal_pose import estimate_unknown_focal_pose
+        from bansac.estimate.unknown_focal import estimate_unknown_focal_pose
 
         return estimate_unknown_focal_pose(data, K, arguments, _DEFAULT_PIXELS)
     unit, default, conclude = 1.0, None, None
@@ -118,8 +118,7 @@ def _refine_in_image(camera: Camera, pixels: Floats, solution: Solution) -> Solu
     R, t = as_pose(solution.model)
     depth = (R[2] @ points + t[2])[solution.inliers]
     scale = float(np.median(depth)) if depth.size else 1.0
-    residuals = lengths_of_errors(errors(R, t))
-    R, t, residuals = refine_in_image(R, t, residuals, solution.threshold, errors, scale)
+    R, t, residuals = refine_in_image(R, t, solution.threshold, errors, scale)
     return solution.moved(model_of(np.column_stack([R, t])), residuals, codimension=2, public=AbsolutePose(R, t))
 
 

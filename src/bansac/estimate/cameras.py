@@ -14,6 +14,7 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bansac.estimate.damped_least_squares import Linearize, differentiate, minimize
 from bansac.geometry import rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.maths.validate import as_camera, as_size
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 _Array: TypeAlias = NDArray[np.float64]
+_Motion: TypeAlias = tuple[_Array, _Array]
 CameraLike: TypeAlias = ArrayLike | Camera
 """A camera matrix (3 x 3), or a camera."""
 
@@ -47,12 +49,9 @@ _OFF_CENTRE, _MANY = 0.5, 20
 # Coordinates below this are hardly pixels.
 _NORMALISED = 10.0
 
-# Steps of the refinement in the image, and of its numerical derivatives.
-_STEPS, _DELTA = 5, 1e-6
-# The refinement ends if a step reduces the cost by less than a thousandth.
-_IMPROVED = 0.999
-# Relative singular value of a direction that does not change the errors, such as the length of t in two views.
-_FREE = 1e-7
+# The refinement in the image: largest number of steps, smallest relative decrease of the cost by a step, and the size
+# of the steps of numerical derivatives.
+_STEPS, _LEAST_GAIN, _DELTA = 5, 1e-3, 1e-6
 
 # Share of the points that may lie outside of an image, and the share that shows that the size is wrong.
 _FEW_OUTSIDE, _MOST_OUTSIDE = 0.05, 0.5
@@ -169,46 +168,36 @@ def tangent_sampson(E: _Array, rays: _Array, jacobian1: _Array, jacobian2: _Arra
 
 
 def refine_in_image(
-    R: _Array, t: _Array, residuals: _Array, threshold: float, errors: Errors, scale: float
+    R: _Array, t: _Array, threshold: float, errors: Errors, scale: float
 ) -> tuple[_Array, _Array, _Array]:
-    """Refine a motion with the errors of its inliers in the image; return it with its new residuals.
+    """Refine a motion with the errors of its inliers in the image; return it with its residuals.
 
     ``scale`` is the length in the unit of t that changes the errors as much as a rotation by one radian.
     """
-    for _ in range(_STEPS):
-        step = _gauss_newton_step(errors, R, t, scale, residuals <= threshold)
-        new_R, new_t = _move(R, t, scale, step)
-        new = lengths_of_errors(errors(new_R, new_t))
-        if not _cost(new, threshold) < _IMPROVED * _cost(residuals, threshold):
-            break
-        R, t, residuals = new_R, new_t, new
-    return R, t, residuals
 
+    def move(motion: _Motion, step: _Array) -> _Motion:
+        R, t = motion
+        return (rotation_matrix(step[:3]) @ R if step[:3].any() else R), t + scale * step[3:]
 
-def _cost(residuals: _Array, threshold: float) -> float:
-    truncated = np.minimum(residuals, threshold)
-    return float(truncated @ truncated)
+    def evaluate(motion: _Motion) -> tuple[float, Linearize]:
+        now = errors(*motion)
+        residuals = lengths_of_errors(now)
+        inliers, truncated = residuals <= threshold, np.minimum(residuals, threshold)
+
+        def linearize() -> tuple[_Array, _Array]:
+            changes = differentiate(lambda step: errors(*move(motion, step))[inliers].ravel(), _DELTA * np.eye(6))
+            jacobian = changes / _DELTA
+            if not np.isfinite(jacobian).all():
+                return np.zeros((6, 6)), np.zeros(6)
+            return jacobian.T @ jacobian, jacobian.T @ now[inliers].ravel()
+
+        return float(truncated @ truncated), linearize
+
+    (R, t), _ = minimize((R, t), evaluate, move, damping=0.0, steps=_STEPS, least_gain=_LEAST_GAIN)
+    return R, t, lengths_of_errors(errors(R, t))
 
 
 def lengths_of_errors(errors: _Array) -> _Array:
     """Return the lengths of errors (N, components); inf for NaN."""
     square = np.sum(errors * errors, axis=1)
     return np.sqrt(np.where(square >= 0, square, np.inf))
-
-
-def _move(R: _Array, t: _Array, scale: float, step: _Array) -> tuple[_Array, _Array]:
-    """Return a motion after a rotation vector and a translation, ``scale`` times the last three elements of a step."""
-    return (rotation_matrix(step[:3]) @ R if step[:3].any() else R), t + scale * step[3:]
-
-
-def _gauss_newton_step(errors: Errors, R: _Array, t: _Array, scale: float, members: NDArray[np.bool_]) -> _Array:
-    """Return the step of six parameters that minimises the squared errors of the members, to first order."""
-    columns = []
-    with np.errstate(invalid="ignore"):
-        for step in _DELTA * np.eye(6):
-            forward, back = errors(*_move(R, t, scale, step)), errors(*_move(R, t, scale, -step))
-            columns.append((forward - back)[members].ravel() / (2 * _DELTA))
-    jacobian, now = np.column_stack(columns), errors(R, t)[members].ravel()
-    if not (np.isfinite(jacobian).all() and np.isfinite(now).all()):
-        return np.zeros(6)
-    return np.asarray(np.linalg.lstsq(jacobian, -now, rcond=_FREE)[0])

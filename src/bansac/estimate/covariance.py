@@ -27,11 +27,12 @@ from numpy.typing import ArrayLike, NDArray
 from bansac.engine.refinement.lm import REACH, SCALE
 from bansac.estimate.absolute_pose import reprojection_errors
 from bansac.estimate.cameras import CameraLike, tangent_sampson, unproject
+from bansac.estimate.damped_least_squares import differentiate
+from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import RELATIVE_POSE, form_of
 from bansac.estimate.two_views import as_matches, as_rays
 from bansac.geometry import cross_matrix, essential_from_pose
 from bansac.geometry.camera import Camera
-from bansac.maths.validate import as_points
 from bansac.problems.ellipse import conic_of
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from bansac.problems.estimators import ESTIMATORS
@@ -167,7 +168,8 @@ def covariance(
         numbers = np.concatenate([np.ravel(part) for part in result.model])
         if _are_equal(np.linalg.norm(errors(numbers), axis=1), result):
             depth = np.median(chart.data[4] + numbers[11]) if name == "absolute_pose" else 1.0  # the scale of t
-            derivatives = _differentiate(errors, numbers, chart.basis, float(depth))
+            sizes = _STEP * np.where(chart.basis[:, :9].any(axis=1), 1.0, depth)[:, None]
+            derivatives = differentiate(lambda step: errors(numbers + step), sizes * chart.basis) / sizes.T
             return Covariance(_spread(errors(numbers).T, derivatives, result.threshold), chart.basis)
     threshold = _threshold(row, chart, result, unit)
     return Covariance(_spread(*_linearize(row, chart), threshold), chart.basis)
@@ -212,7 +214,7 @@ class _Data(NamedTuple):
 
 
 def _read_points(row: Problem, points: ArrayLike, degree: int | None = None) -> _Data:
-    return _Data(np.ascontiguousarray(as_points("points", points, row.channels).T))
+    return _Data(as_columns("points", points, row.channels))
 
 
 def _read_matches(row: Problem, x1: ArrayLike, x2: ArrayLike) -> _Data:
@@ -240,14 +242,12 @@ def _read_projections(row: Problem, points3D: ArrayLike, points2D: ArrayLike, K:
         return _Data(data)
     pixels = data[:2].T.copy()
     rays = unproject("K", K, data[:2])
-    errors = None
-    if isinstance(K, Camera) and K.is_distorted:
-        errors = functools.partial(_reprojection_errors, K, data[2:], pixels)
-    return _Data(data, (rays.fx + rays.fy) / 2.0, errors)
 
+    def errors(numbers: _Array) -> _Array:
+        assert isinstance(K, Camera)
+        return reprojection_errors(numbers[:9].reshape(3, 3), numbers[9:], K, data[2:], pixels)
 
-def _reprojection_errors(camera: Camera, points: _Array, pixels: _Array, numbers: _Array) -> _Array:
-    return reprojection_errors(numbers[:9].reshape(3, 3), numbers[9:], camera, points, pixels)
+    return _Data(data, (rays.fx + rays.fy) / 2.0, errors if rays.is_distorted else None)
 
 
 _READERS: dict[str, Callable[..., _Data]] = {
@@ -372,16 +372,6 @@ def _linearize(row: Problem, chart: _Chart) -> tuple[_Array, _Array]:
     residuals, derivatives = np.empty((c, n)), np.empty((c * k, n))
     row.manifold[0](chart.data, chart.model, 0, n, residuals, derivatives)
     return residuals, np.einsum("pk,ckn->ncp", chart.directions, derivatives.reshape(c, k, n))
-
-
-def _differentiate(errors: _Errors, numbers: _Array, basis: _Array, scale: float) -> _Array:
-    """Return the numerical derivatives (N, c, p) of errors along the rows of a basis; ``scale`` is that of t."""
-    columns = []
-    with np.errstate(invalid="ignore"):  # infinite errors behind the camera
-        for along in basis:
-            step = _STEP if along[:9].any() else _STEP * scale
-            columns.append((errors(numbers + step * along) - errors(numbers - step * along)) / (2.0 * step))
-    return np.stack(columns, axis=2)
 
 
 def _spread(residuals: _Array, derivatives: _Array, threshold: float) -> _Array:

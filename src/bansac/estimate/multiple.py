@@ -27,11 +27,12 @@ from numpy.typing import ArrayLike
 
 from bansac.compiled.clock import Stopwatch
 from bansac.engine.posterior import inlier_probabilities
+from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import ModelForm, form_of
 from bansac.estimate.presets import Options, Settings, Threshold
 from bansac.estimate.solve import Arguments, Request, make_request, measure, solve_once
 from bansac.maths.arrays import Bools, Floats, Ints
-from bansac.maths.validate import as_points, as_probabilities, as_scores, as_weights
+from bansac.maths.validate import as_probabilities, as_scores, as_weights
 from bansac.problems.estimators import MODELS
 from bansac.problems.problem import Problem
 from bansac.result import MultipleResult, Result
@@ -142,7 +143,7 @@ def estimate_multiple(
     arguments = Arguments(threshold, scores, priors, weights, None, preset, options, settings)
     problem, form = _find_problem(problem)
     check_max_models(max_models)
-    columns = np.ascontiguousarray(as_points("data", data, problem.channels).T)
+    columns = as_columns("data", data, problem.channels)
     request = make_request(problem, columns, arguments)
     problem.check_on(columns)
     n, seconds = columns.shape[1], request.options.max_seconds

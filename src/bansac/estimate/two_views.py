@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from typing import Unpack
+from typing import TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,8 +27,8 @@ from bansac.estimate.presets import CallSettings, Options, Settings, Threshold, 
 from bansac.estimate.solve import Arguments, Request, Solution, make_request, solve
 from bansac.geometry.camera import Camera
 from bansac.geometry.focal_lengths import focal_plausibility
-from bansac.maths.arrays import Floats, as_floats
-from bansac.maths.validate import LARGEST, as_points, as_size, check_finite, check_same_length
+from bansac.maths.arrays import Floats
+from bansac.maths.validate import LARGEST, as_numbers, as_points, as_size, check_finite, check_same_length
 from bansac.result import RelativePose, Result
 
 __all__ = [
@@ -39,6 +39,9 @@ __all__ = [
     "estimate_homography",
     "estimate_relative_pose",
 ]
+
+Jacobians: TypeAlias = tuple[Floats, Floats]
+"""Derivatives (N or 1, 2, 2) of the pixels by the rays in both images."""
 
 # Default threshold of the essential matrix if camera matrices are given, in pixels.
 _DEFAULT_PIXELS = 0.5
@@ -245,24 +248,15 @@ def estimate_essential(
     True
     """
     arguments = collect_arguments(threshold, settings)
-    rays, unit, jacobians = as_rays(x1, x2, K1, K2, arguments.preset)
-    request = _request_essential(rays, unit, arguments)
-    if K1 is None:
-        request = request.replace(hint=_pixels_hint(rays))
-    if jacobians is not None and request.problem.residual_size == 1:
+    request, jacobians = _request_essential(x1, x2, K1, K2, arguments)
+    if jacobians is not None:
         request = request.replace(conclude=functools.partial(_essential_in_image, jacobians))
     return solve(request)
 
 
-def _essential_in_image(jacobians: tuple[Floats, Floats], solution: Solution) -> Solution:
+def _essential_in_image(jacobians: Jacobians, solution: Solution) -> Solution:
     """Refine and measure an essential matrix in distorted images."""
-    from bansac.geometry import recover_pose
-
-    assert solution.model is not None
-    rays = solution.request.data
-    R, t, _ = recover_pose(solution.model.reshape(3, 3), rays[:2].T, rays[2:].T, solution.inliers)
-    solution = _measure_in_image(solution, R, t, jacobians)
-    return solution.replace(public=None)  # the matrix
+    return _as_pose(jacobians, False, solution).replace(public=None)  # the matrix
 
 
 def estimate_relative_pose(
@@ -331,24 +325,22 @@ def estimate_relative_pose(
         from bansac.estimate.unknown_focal import estimate_unknown_focal
 
         return estimate_unknown_focal(as_matches(x1, x2), K1, K2, arguments)
-    rays, unit, jacobians = as_rays(x1, x2, K1, K2, arguments.preset)
-    request = _request_essential(rays, unit, arguments, RELATIVE_POSE)
-    problem = request.problem
+    request, jacobians = _request_essential(x1, x2, K1, K2, arguments, RELATIVE_POSE)
     if verticals is not None:
         from bansac.problems.upright import upright
 
-        data = np.vstack([rays, np.tile(verticals, rays.shape[1])])
-        request = request.replace(problem=upright(problem), data=data)
-    images = jacobians if problem.residual_size == 1 else None
-    conclude = functools.partial(_as_pose, rays, images, find_preset(arguments.preset).motion_of_plane)
-    return solve(request.replace(conclude=conclude, hint=_pixels_hint(rays) if K1 is None else ""))
+        data = np.vstack([request.data, np.tile(verticals, request.data.shape[1])])
+        request = request.replace(problem=upright(request.problem), data=data)
+    conclude = functools.partial(_as_pose, jacobians, find_preset(arguments.preset).motion_of_plane)
+    return solve(request.replace(conclude=conclude))
 
 
-def _as_pose(rays: Floats, jacobians: tuple[Floats, Floats] | None, of_plane: bool, solution: Solution) -> Solution:
+def _as_pose(jacobians: Jacobians | None, of_plane: bool, solution: Solution) -> Solution:
     """Return the motion of an essential matrix, or of the plane of its inliers, refined in distorted images."""
     from bansac.geometry import recover_pose
 
     assert solution.model is not None
+    rays = solution.request.data[:4]
     R, t, _ = recover_pose(solution.model.reshape(3, 3), rays[:2].T, rays[2:].T, solution.inliers)
     solution = solution.replace(public=RelativePose(R, t))
     if of_plane and solution.verdict.configuration == "planar":
@@ -369,10 +361,7 @@ def _as_verticals(gravity1: ArrayLike | None, gravity2: ArrayLike | None) -> Flo
     for name, gravity in (("gravity1", gravity1), ("gravity2", gravity2)):
         if gravity is None:
             raise ValueError(f"{name} must be given if the other one is")
-        direction = as_floats(name, gravity)
-        if direction.shape != (3,):
-            raise ValueError(f"{name} must have shape (3,), got {direction.shape}")
-        check_finite(name, direction)
+        direction = as_numbers(name, gravity, (3,))
         length = np.linalg.norm(direction)
         if not length > 0.0:
             raise ValueError(f"{name} must not be zero")
@@ -380,7 +369,7 @@ def _as_verticals(gravity1: ArrayLike | None, gravity2: ArrayLike | None) -> Flo
     return np.concatenate(units)[:, None]
 
 
-def _measure_in_image(solution: Solution, R: Floats, t: Floats, jacobians: tuple[Floats, Floats]) -> Solution:
+def _measure_in_image(solution: Solution, R: Floats, t: Floats, jacobians: Jacobians) -> Solution:
     """Measure a motion with Sampson distances in distorted images; refine it if its inliers determine it."""
     from bansac.geometry import essential_from_pose
     from bansac.maths.normalization import fix_sign
@@ -392,23 +381,36 @@ def _measure_in_image(solution: Solution, R: Floats, t: Floats, jacobians: tuple
 
     residuals = lengths_of_errors(errors(R, t))
     if solution.verdict.configuration in ("general", "ambiguous"):
-        R, t, residuals = refine_in_image(R, t, residuals, solution.threshold, errors, 1.0)
+        R, t, residuals = refine_in_image(R, t, solution.threshold, errors, 1.0)
     t = t / np.linalg.norm(t)
     E = essential_from_pose(R, t).ravel()
     fix_sign(E)
     return solution.moved(E, residuals, codimension=1, public=RelativePose(R, t))
 
 
-def _request_essential(rays: Floats, unit: float, arguments: Arguments, form: ModelForm | None = None) -> Request:
-    """Return the request of the essential matrix with the chosen epipolar error."""
+def _request_essential(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    K1: CameraLike | None,
+    K2: CameraLike | None,
+    arguments: Arguments,
+    form: ModelForm | None = None,
+) -> tuple[Request, Jacobians | None]:
+    """Return the request of the essential matrix with the chosen epipolar error.
+
+    If the error is the Sampson distance in distorted images, the jacobians of :func:`as_rays` are returned, too.
+    """
     from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 
+    rays, unit, jacobians = as_rays(x1, x2, K1, K2, arguments.preset)
     request = make_request(
         ESSENTIAL, rays, arguments, form=form, unit=unit, two_views=True,
         default_threshold=None if unit == 1.0 else _DEFAULT_PIXELS, epipolar_choice=True,
+        hint=_pixels_hint(rays) if K1 is None else "",
     )  # fmt: skip
-    is_symmetric = request.options.epipolar_error == "symmetric"
-    return request.replace(problem=ESSENTIAL_SYMMETRIC) if is_symmetric else request
+    if request.options.epipolar_error == "symmetric":
+        return request.replace(problem=ESSENTIAL_SYMMETRIC), None
+    return request, jacobians
 
 
 def as_matches(
@@ -439,7 +441,7 @@ def _lay_out(x1: Floats, x2: Floats, data: Floats) -> bool:
 
 def as_rays(
     x1: ArrayLike, x2: ArrayLike, K1: CameraLike | None, K2: CameraLike | None, preset: str | None
-) -> tuple[Floats, float, tuple[Floats, Floats] | None]:
+) -> tuple[Floats, float, Jacobians | None]:
     """Check matched points; return them in normalised units (4 x N) with the unit of the threshold.
 
     If a camera has distortion and the unit is pixels, the derivatives of the pixels by the rays are returned, too.
@@ -449,8 +451,8 @@ def as_rays(
         if K2 is not None:
             raise ValueError("K1 must be given if K2 is")
         return data, 1.0, None
-    first = unproject("K1", K1, data[:2], depth=4)
-    second = unproject("K1" if K2 is None else "K2", K1 if K2 is None else K2, data[2:], depth=4)
+    first = unproject("K1", K1, data[:2], depth=5)
+    second = unproject("K1" if K2 is None else "K2", K1 if K2 is None else K2, data[2:], depth=5)
     if find_preset(preset).normalised_threshold:
         return data, 1.0, None
     focal = (first.fx + first.fy + second.fx + second.fy) / 4
