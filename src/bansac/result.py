@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 import textwrap
@@ -248,10 +249,9 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Summarise the result as a table and a histogram of the residuals, for notebooks."""
-        from bansac.plotting.report import Run, html_table, residual_histogram, summary_words
+        from bansac.plotting.report import html_table, residual_histogram, summary_words
 
-        run = Run.of(self)
-        return html_table(summary_words(run)) + residual_histogram(run)
+        return html_table(summary_words(self)) + residual_histogram(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as JSON types, for ``json.dumps``.
@@ -381,10 +381,9 @@ class Result:
         2
         """
         if x1 is not None:
-            from bansac.plotting.data import Shown, plot_data
+            from bansac.plotting.data import plot_data
 
-            values = self.inliers.astype(np.float64) if self.probabilities is None else self.probabilities
-            return plot_data(Shown(self.model, values, self.residuals), x1, x2, K, ax)
+            return plot_data(self, x1, x2, K, ax)
         if self.trace is None:
             raise ValueError(
                 "this result has no trace; estimate with trace=True to draw the course of the run, or give the data"
@@ -483,10 +482,10 @@ class Result:
         ...     "success" in page.read_text()
         True
         """
-        from bansac.plotting.report import Run, write_report
+        from bansac.plotting.report import write_report
 
-        run = Run.of(self) if trace is None else Run.of(self)._replace(trace=trace)
-        write_report(run, path, (x1, x2), (image1, image2), settings or {}, title)
+        result = self if trace is None else dataclasses.replace(self, trace=trace)
+        write_report(result, path, (x1, x2), (image1, image2), settings or {}, title)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
