@@ -43,7 +43,8 @@ def plot_data(
     order = np.argsort(values, kind="stable")  # probable points on top
     if dimensions == [2, 2]:
         _draw_segments(ax, values[order], *(x[order] for x in arrays))
-    ax.scatter(*arrays[-1][order].T, c=values[order], cmap=color_map(), vmin=0, vmax=1, s=14, linewidths=0)
+    scatter: Any = ax.scatter
+    scatter(*arrays[-1][order].T, c=values[order], cmap=color_map(), vmin=0, vmax=1, s=14, linewidths=0)
     good = values >= 0.5
     if dimensions == [2]:
         _draw_curve(ax, result, *arrays)
@@ -141,10 +142,8 @@ def _draw_plane(ax: Any, model: Any, points: _Array) -> None:
         flat = points - np.outer(points @ normal + offset, normal)
         centre = flat.mean(axis=0)
         _, _, axes = np.linalg.svd(flat - centre, full_matrices=True)
-        reach = np.abs((flat - centre) @ axes[:2].T).max(axis=0)
-        corners = centre + np.array(
-            [[u * reach[0] * axes[0] + v * reach[1] * axes[1] for u in (-1, 1)] for v in (-1, 1)]
-        )
+        along, across = np.abs((flat - centre) @ axes[:2].T).max(axis=0)[:, None] * axes[:2]
+        corners = centre + np.array([[u * along + v * across for u in (-1, 1)] for v in (-1, 1)])
         ax.plot_surface(*np.moveaxis(corners, 2, 0), color=FAINT_COLOR, alpha=0.3)
     ax.set_aspect("equal")
 
