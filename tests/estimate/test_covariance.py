@@ -9,7 +9,7 @@ import pytest
 from numba import config
 
 import bansac
-from bansac.estimate.covariance import _CHARTS, _READERS, _find, _read_points, _same_numbers
+from bansac.estimate.covariance import _READERS, _chart, _find, _read_points
 from bansac.geometry import apply_homography, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.problems.affine import AFFINE
@@ -129,8 +129,7 @@ def test_the_parameters_of_every_estimator_move_its_model(row):
     np.testing.assert_allclose(found.matrix, bansac.covariance(row.load_function(), result, *arguments).matrix)
     name, problem = _find(row.name, result)
     data, *_ = _READERS.get(name, _read_points)(problem, *arguments)
-    chart_of = _CHARTS.get(name, _same_numbers)
-    chart = chart_of(problem, result.model, data)
+    chart = _chart(name, problem, result.model, data)
     assert chart.basis.shape == (len(found.matrix), sum(np.size(part) for part in result.model))
     still = problem.distances(chart.data, chart.model)
     for along, direction, sigma in zip(chart.basis, chart.directions, np.sqrt(np.diag(found.matrix)), strict=True):
@@ -140,7 +139,7 @@ def test_the_parameters_of_every_estimator_move_its_model(row):
             moved = type(result.model)(R + h * along[:9].reshape(3, 3), t + h * along[9:])
         else:
             moved = result.model + h * along.reshape(result.model.shape)
-        other = chart_of(problem, moved, data)
+        other = _chart(name, problem, moved, data)
         expected = problem.distances(other.data, other.model)
         assert np.abs(expected - still).max() > 0
         change = problem.distances(chart.data, chart.model + h * direction)

@@ -163,7 +163,7 @@ def covariance(
     points, unit, errors = read(*data, **cameras)
     if points.shape[1] != result.inliers.size:
         raise ValueError(f"the result is of {result.inliers.size} points, and the data are {points.shape[1]}")
-    chart = _CHARTS.get(name, _same_numbers)(row, result.model, points)
+    chart = _chart(name, row, result.model, points)
     if errors is not None:
         numbers = np.concatenate([np.ravel(part) for part in result.model])
         if _are_equal(np.linalg.norm(errors(numbers), axis=1), result):
@@ -262,33 +262,29 @@ _READERS: dict[str, Callable[..., _Data]] = {
 # --- The parameters ---
 
 
-def _same_numbers(row: Problem, model: _Array, data: _Array, basis: ArrayLike | None = None) -> _Chart:
-    """Return the chart of a model in its own numbers: along ``basis``, the tangents of the problem, or each number."""
+def _chart(name: str, row: Problem, model: Any, data: _Array) -> _Chart:
+    """Return the chart of a model of an estimator, in the model's own numbers if it has no other."""
+    if name in _CHARTS:
+        return _CHARTS[name](row, model, data)
     flat = np.array(model, dtype=np.float64).ravel()
-    directions = np.eye(flat.size) if basis is None else np.array(basis, dtype=np.float64)
-    if basis is None and row.parameters is not None:
+    if name in _BASES:
+        directions = np.array(_BASES[name](model), dtype=np.float64)
+    elif row.parameters is None:
+        directions = np.eye(flat.size)
+    else:
         directions = np.empty((row.parameters, flat.size))
         row.manifold[1](flat, directions)
     return _Chart(data, flat, directions, directions)
 
 
-def _homography(row: Problem, model: _Array, data: _Array) -> _Chart:
-    fixed = 8 if model[2, 2] == 1.0 else int(np.argmax(np.abs(model)))
-    return _same_numbers(row, model, data, np.delete(np.eye(9), fixed, axis=0))
-
-
-def _similarity(row: Problem, model: _Array, data: _Array) -> _Chart:
+def _along_similarity(model: _Array) -> list[ArrayLike]:
     a, b = model[:, 0]
     scale = np.array([a, -b, 0.0, b, a, 0.0]) / np.hypot(a, b)
-    return _same_numbers(row, model, data, [scale, [-b, -a, 0, a, -b, 0], np.eye(6)[2], np.eye(6)[5]])
+    return [scale, [-b, -a, 0, a, -b, 0], np.eye(6)[2], np.eye(6)[5]]
 
 
-def _line(row: Problem, model: _Array, data: _Array) -> _Chart:
-    return _same_numbers(row, model, data, [[-model[1], model[0], 0], [0, 0, 1]])
-
-
-def _plane(row: Problem, model: _Array, data: _Array) -> _Chart:
-    return _same_numbers(row, model, data, [*([*along, 0] for along in _tangents(model[:3])), [0, 0, 0, 1]])
+def _along_homography(model: _Array) -> _Array:
+    return np.delete(np.eye(9), 8 if model[2, 2] == 1.0 else int(np.argmax(np.abs(model))), axis=0)
 
 
 def _ellipse(row: Problem, model: _Array, data: _Array) -> _Chart:
@@ -332,11 +328,16 @@ def _tangents(direction: _Array) -> _Array:
     return np.asarray(np.linalg.svd(direction[None])[2][1:])
 
 
-_CHARTS: dict[str, Callable[..., _Chart]] = {
-    "homography": _homography,
-    "similarity": _similarity,
-    "line": _line,
-    "plane": _plane,
+# Directions in which the numbers of a model change; without a row the tangents of the problem, or each number.
+_BASES: dict[str, Callable[[_Array], Any]] = {
+    "homography": _along_homography,
+    "similarity": _along_similarity,
+    "line": lambda model: [[-model[1], model[0], 0], [0, 0, 1]],
+    "plane": lambda model: [*([*along, 0] for along in _tangents(model[:3])), [0, 0, 0, 1]],
+}
+
+# Charts of models that the problem stores in another form.
+_CHARTS: dict[str, Callable[[Problem, Any, _Array], _Chart]] = {
     "ellipse": _ellipse,
     "relative_pose": _relative_pose,
     **dict.fromkeys(("absolute_pose", "rigid_3d", "similarity_3d"), _motion),
