@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.engine.trace import Trace
 from bansac.matches.storage import as_array, read_fields, to_plain, write_fields
+from bansac.maths.arrays import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,14 +26,12 @@ if TYPE_CHECKING:
 
 __all__ = ["AbsolutePose", "MultipleResult", "RelativePose", "Result", "Trace"]
 
-_Array = NDArray[np.float64]
-
 _AS_THEY_ARE = frozenset({bool, int, float, str, type(None), functools.partial})
 
 
 class _Motion(NamedTuple):
-    R: _Array
-    t: _Array
+    R: Floats
+    t: Floats
 
 
 class _Pose(_Motion):
@@ -56,10 +55,10 @@ class RelativePose(_Pose):
         Camera matrices, if focal lengths were estimated; else None.
     """
 
-    K1: _Array | None
-    K2: _Array | None
+    K1: Floats | None
+    K2: Floats | None
 
-    def __new__(cls, R: _Array, t: _Array, K1: _Array | None = None, K2: _Array | None = None) -> Self:
+    def __new__(cls, R: Floats, t: Floats, K1: Floats | None = None, K2: Floats | None = None) -> Self:
         """Make a pose."""
         pose = super().__new__(cls, R, t)
         pose.K1, pose.K2 = K1, K2
@@ -79,9 +78,9 @@ class AbsolutePose(_Pose):
         Camera matrix, if the focal length was estimated; else None.
     """
 
-    K: _Array | None
+    K: Floats | None
 
-    def __new__(cls, R: _Array, t: _Array, K: _Array | None = None) -> Self:
+    def __new__(cls, R: Floats, t: Floats, K: Floats | None = None) -> Self:
         """Make a pose."""
         pose = super().__new__(cls, R, t)
         pose.K = K

@@ -7,18 +7,16 @@ motions.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.colmap.options import VerificationOptions
 from bansac.estimate.multiple import estimate_multiple
 from bansac.estimate.presets import Options
+from bansac.maths.arrays import Bools, Floats
 
 __all__ = ["find_motions"]
 
-_Array = NDArray[np.float64]
 
-
-def find_motions(x1: _Array, x2: _Array, options: VerificationOptions, estimation: Options) -> list[NDArray[np.bool_]]:
+def find_motions(x1: Floats, x2: Floats, options: VerificationOptions, estimation: Options) -> list[Bools]:
     """Return the mask of the matches of each motion, the motion with most matches first.
 
     A match belongs to the motion with the smallest residual, if that is at most ``max_error``. Motions with fewer

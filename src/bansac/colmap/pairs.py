@@ -20,12 +20,11 @@ from bansac.estimate.planar_motion import motion_of_plane
 from bansac.estimate.presets import PRESETS, Options
 from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.geometry import recover_pose
+from bansac.maths.arrays import Bools, Floats
 from bansac.maths.rng import derive_seed
 from bansac.result import RelativePose, Result
 
 __all__ = ["PairFailure", "PairGeometry", "PairMatches", "verify_pair", "verify_pairs"]
-
-_Array = NDArray[np.float64]
 
 # Attempts: the threshold as a fraction of max_error, and the options. max_error is wide, so chance gives any model many
 # inliers within it. A model with few matches may be significant only within a quarter of it. The number of samples is
@@ -62,12 +61,12 @@ class PairMatches:
     image_id2: int
     pair_id: int
     matches: NDArray[np.uint32]
-    x1: _Array
-    x2: _Array
+    x1: Floats
+    x2: Floats
     size1: tuple[int, int]
     size2: tuple[int, int]
-    rays1: _Array | None = None
-    rays2: _Array | None = None
+    rays1: Floats | None = None
+    rays2: Floats | None = None
     pixel: float = 1.0
 
 
@@ -97,9 +96,9 @@ class PairGeometry:
     image_id2: int
     configuration: str
     inlier_matches: NDArray[np.uint32]
-    E: _Array | None = None
-    F: _Array | None = None
-    H: _Array | None = None
+    E: Floats | None = None
+    F: Floats | None = None
+    H: Floats | None = None
     pose: RelativePose | None = None
 
 
@@ -180,13 +179,13 @@ def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry
     )
 
 
-def _subset(pair: PairMatches, mask: NDArray[np.bool_]) -> PairMatches:
+def _subset(pair: PairMatches, mask: Bools) -> PairMatches:
     """Return a pair with some of its matches."""
     values = {name: getattr(pair, name) for name in ("matches", "x1", "x2", "rays1", "rays2")}
     return replace(pair, **{name: value[mask] for name, value in values.items() if value is not None})
 
 
-def _is_watermark(pair: PairMatches, inliers: NDArray[np.bool_], options: VerificationOptions) -> bool:
+def _is_watermark(pair: PairMatches, inliers: Bools, options: VerificationOptions) -> bool:
     x1, x2 = pair.x1[inliers], pair.x2[inliers]
     return options.detect_watermark and is_watermark(x1, x2, pair.size1, pair.size2, options)
 
@@ -236,7 +235,7 @@ def _estimate(
         estimate_essential(rays1, rays2, threshold=threshold * pair.pixel, seed=seed, options=options),
         max_error * pair.pixel,
     )
-    inliers: NDArray[np.bool_] = np.zeros(len(known), np.bool_)
+    inliers: Bools = np.zeros(len(known), np.bool_)
     inliers[known] = E.inliers
     return replace(E, inliers=inliers), *supports
 
@@ -249,7 +248,7 @@ def _support(result: Result, max_error: float) -> Support:
     return Support(result.model, inliers, result.configuration in ("planar", "pure_rotation"))
 
 
-def _undistorted(pair: PairMatches) -> NDArray[np.bool_]:
+def _undistorted(pair: PairMatches) -> Bools:
     """Return which matches have rays in both images."""
     assert pair.rays1 is not None
     assert pair.rays2 is not None

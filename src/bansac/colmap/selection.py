@@ -10,22 +10,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.colmap.options import VerificationOptions
+from bansac.maths.arrays import Bools, Floats
 from bansac.significance.configuration import fit_rotation
 
 __all__ = ["NO_SUPPORT", "Support", "find_rotation", "select"]
-
-_Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class Support:
     """Model of a pair, if it was estimated and is significant, and its inliers (N)."""
 
-    model: _Array | None
-    inliers: NDArray[np.bool_]
+    model: Floats | None
+    inliers: Bools
     on_plane: bool = False
 
     @property
@@ -59,7 +57,7 @@ def select(E: Support, F: Support, H: Support, options: VerificationOptions) -> 
     return ("planar_or_panoramic" if best.count > 0 else "degenerate"), best, calibrated
 
 
-def find_rotation(rays1: _Array, rays2: _Array, max_error: float) -> tuple[_Array, int]:
+def find_rotation(rays1: Floats, rays2: Floats, max_error: float) -> tuple[Floats, int]:
     """Return the rotation that maps the first rays to the second, and the number of rays that follow it.
 
     The rotation is the least-squares fit (Kabsch, 1976) to all rays, followed by a fit to the rays that follow it

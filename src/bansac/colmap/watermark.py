@@ -6,20 +6,19 @@ As in COLMAP, a pair is a watermark if most of its inliers are in the border of 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.colmap.options import VerificationOptions
+from bansac.maths.arrays import Bools, Floats
 
 __all__ = ["is_watermark"]
 
 # Largest number of matches, evenly spaced, whose translations are tried.
 _TRIED = 100
 
-_Array = NDArray[np.float64]
 _Size = tuple[int, int]
 
 
-def is_watermark(x1: _Array, x2: _Array, size1: _Size, size2: _Size, options: VerificationOptions) -> bool:
+def is_watermark(x1: Floats, x2: Floats, size1: _Size, size2: _Size, options: VerificationOptions) -> bool:
     """Return whether the inliers of a pair, in pixels of images with sizes (height, width), are a watermark."""
     border = _in_border(x1, size1, options) & _in_border(x2, size2, options)
     needed = options.watermark_min_inlier_ratio * len(x1)
@@ -33,7 +32,7 @@ def is_watermark(x1: _Array, x2: _Array, size1: _Size, size2: _Size, options: Ve
     return False
 
 
-def _in_border(x: _Array, size: _Size, options: VerificationOptions) -> NDArray[np.bool_]:
+def _in_border(x: Floats, size: _Size, options: VerificationOptions) -> Bools:
     height, width = size
     depth = options.watermark_border_size * np.hypot(height, width)
     inside = (x > depth) & (x < np.array([width, height]) - depth)

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bansac.compat.arguments import LMEDS, RANSAC, Call, as_pair, is_flag, is_number, read_method
 from bansac.compat.return_values import answer, raises_opencv_error, write_same_shape
 from bansac.estimate.generic import ransac
 from bansac.estimate.transforms_3d import estimate_affine_3d
+from bansac.maths.arrays import Bytes, Floats
 from bansac.problems.problem import Problem
 from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
 from bansac.result import Result
 
 __all__ = ["estimateAffine3D", "estimateTranslation2D", "estimateTranslation3D"]
-
-_Matrix: TypeAlias = NDArray[np.float64]
 
 # OpenCV returns no model of fewer matches of space.
 _LEAST = 4
@@ -91,7 +90,7 @@ def estimateTranslation3D(
     inliers: Any = None,
     ransacThreshold: float = 3.0,
     confidence: float | None = None,
-) -> tuple[bool, _Matrix | None, NDArray[np.uint8] | None]:
+) -> tuple[bool, Floats | None, Bytes | None]:
     """Estimate the translation between two sets of 3D points, as ``cv2.estimateTranslation3D``.
 
     Parameters
@@ -129,7 +128,7 @@ def estimateTranslation2D(
     maxIters: int | None = None,
     confidence: float | None = None,
     refineIters: int = 0,
-) -> tuple[tuple[float, float], NDArray[np.uint8] | None]:
+) -> tuple[tuple[float, float], Bytes | None]:
     """Estimate the translation between two sets of 2D points, as ``cv2.estimateTranslation2D``.
 
     Parameters
@@ -173,14 +172,14 @@ def _read(threshold: float, confidence: float | None) -> Call:
     return read_method(RANSAC, threshold, None, None if outside else confidence, 3.0)
 
 
-def _translation(problem: Problem, call: Call, x1: _Matrix, x2: _Matrix) -> Result:
+def _translation(problem: Problem, call: Call, x1: Floats, x2: Floats) -> Result:
     """Estimate a translation."""
     return call.run(lambda first, second, **options: ransac(problem, np.hstack([first, second]), **options), x1, x2)
 
 
 def _of_space(
     result: Result, shape: tuple[int, int], out: Any, inliers: Any
-) -> tuple[bool, _Matrix | None, NDArray[np.uint8] | None]:
+) -> tuple[bool, Floats | None, Bytes | None]:
     """Return OpenCV's answer for matches of space."""
     if len(result.inliers) < _LEAST:
         return False, None, None
@@ -188,7 +187,7 @@ def _of_space(
     return model is not None, None if model is None else write_same_shape(model.reshape(shape), out), mask
 
 
-def _similarity(x1: _Matrix, x2: _Matrix, force_rotation: bool) -> tuple[_Matrix, float]:
+def _similarity(x1: Floats, x2: Floats, force_rotation: bool) -> tuple[Floats, float]:
     """Return (R | t) and the scale of the similarity of all points (Umeyama, PAMI 1991); R may be a reflection."""
     centre1, centre2 = x1.mean(axis=0), x2.mean(axis=0)
     U, values, Vt = np.linalg.svd((x2 - centre2).T @ (x1 - centre1))

@@ -22,7 +22,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bansac.engine.refinement.lm import REACH, SCALE
 from bansac.estimate.absolute_pose import reprojection_errors
@@ -33,6 +33,7 @@ from bansac.estimate.model_forms import RELATIVE_POSE, form_of
 from bansac.estimate.two_views import as_matches, as_rays
 from bansac.geometry import cross_matrix, essential_from_pose
 from bansac.geometry.camera import Camera
+from bansac.maths.arrays import Floats
 from bansac.problems.ellipse import conic_of
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from bansac.problems.estimators import ESTIMATORS
@@ -42,8 +43,7 @@ from bansac.result import AbsolutePose, RelativePose, Result
 
 __all__ = ["Covariance", "covariance"]
 
-_Array = NDArray[np.float64]
-_Errors = Callable[[_Array], _Array]
+_Errors = Callable[[Floats], Floats]
 
 # The inliers do not determine the parameters if a singular value of J, with columns of unit length, is below this.
 _SINGULAR = 1e-11
@@ -70,11 +70,11 @@ class Covariance(NamedTuple):
         row; for a pose the nine of R, then the three of t.
     """
 
-    matrix: _Array
-    basis: _Array
+    matrix: Floats
+    basis: Floats
 
     @property
-    def of_model(self) -> _Array:
+    def of_model(self) -> Floats:
         """Covariance (m, m) of the numbers of the model, ``basis.T @ matrix @ basis``; its rank is at most p."""
         return np.asarray(self.basis.T @ self.matrix @ self.basis)
 
@@ -82,10 +82,10 @@ class Covariance(NamedTuple):
 class _Chart(NamedTuple):
     """A model as the problem stores it, and its derivatives by the parameters."""
 
-    data: _Array  # channels x N
-    model: _Array  # flat, k numbers
-    directions: _Array  # p x k
-    basis: _Array  # p x m
+    data: Floats  # channels x N
+    model: Floats  # flat, k numbers
+    directions: Floats  # p x k
+    basis: Floats  # p x m
 
 
 def covariance(
@@ -208,7 +208,7 @@ class _Data(NamedTuple):
     The errors (N, components) are those of the numbers of a model; None without distortion.
     """
 
-    points: _Array
+    points: Floats
     unit: float = 1.0
     errors: _Errors | None = None
 
@@ -228,7 +228,7 @@ def _read_rays(
     if jacobians is None:
         return _Data(rays, unit)
 
-    def errors(numbers: _Array) -> _Array:
+    def errors(numbers: Floats) -> Floats:
         is_pose = numbers.size == 12
         E = essential_from_pose(numbers[:9].reshape(3, 3), numbers[9:]) if is_pose else numbers.reshape(3, 3)
         return tangent_sampson(E, rays, *jacobians)
@@ -243,7 +243,7 @@ def _read_projections(row: Problem, points3D: ArrayLike, points2D: ArrayLike, K:
     pixels = data[:2].T.copy()
     rays = unproject("K", K, data[:2])
 
-    def errors(numbers: _Array) -> _Array:
+    def errors(numbers: Floats) -> Floats:
         assert isinstance(K, Camera)
         return reprojection_errors(numbers[:9].reshape(3, 3), numbers[9:], K, data[2:], pixels)
 
@@ -262,7 +262,7 @@ _READERS: dict[str, Callable[..., _Data]] = {
 # --- The parameters ---
 
 
-def _chart(name: str, row: Problem, model: Any, data: _Array) -> _Chart:
+def _chart(name: str, row: Problem, model: Any, data: Floats) -> _Chart:
     """Return the chart of a model of an estimator, in the model's own numbers if it has no other."""
     if name in _CHARTS:
         return _CHARTS[name](row, model, data)
@@ -277,23 +277,23 @@ def _chart(name: str, row: Problem, model: Any, data: _Array) -> _Chart:
     return _Chart(data, flat, directions, directions)
 
 
-def _along_similarity(model: _Array) -> list[ArrayLike]:
+def _along_similarity(model: Floats) -> list[ArrayLike]:
     a, b = model[:, 0]
     scale = np.array([a, -b, 0.0, b, a, 0.0]) / np.hypot(a, b)
     return [scale, [-b, -a, 0, a, -b, 0], np.eye(6)[2], np.eye(6)[5]]
 
 
-def _along_homography(model: _Array) -> _Array:
+def _along_homography(model: Floats) -> Floats:
     return np.delete(np.eye(9), 8 if model[2, 2] == 1.0 else int(np.argmax(np.abs(model))), axis=0)
 
 
-def _ellipse(row: Problem, model: _Array, data: _Array) -> _Chart:
+def _ellipse(row: Problem, model: Floats, data: Floats) -> _Chart:
     steps = _STEP * np.diag([*model[[3, 3, 2, 3]], 1.0])
     conics = [(conic_of(model + step) - conic_of(model - step)) / (2.0 * step.sum()) for step in steps]
     return _Chart(data, conic_of(model), np.array(conics), np.eye(5))
 
 
-def _relative_pose(row: Problem, model: RelativePose, data: _Array) -> _Chart:
+def _relative_pose(row: Problem, model: RelativePose, data: Floats) -> _Chart:
     turned, moved = [_turn(axis, model.R) for axis in np.eye(3)], _tangents(model.t)
     directions = [essential_from_pose(R, model.t) for R in turned] + [essential_from_pose(model.R, t) for t in moved]
     basis = np.zeros((5, 12))
@@ -301,7 +301,7 @@ def _relative_pose(row: Problem, model: RelativePose, data: _Array) -> _Chart:
     return _Chart(data, essential_from_pose(*model).ravel(), np.reshape(directions, (5, 9)), basis)
 
 
-def _motion(row: Problem, model: Any, data: _Array) -> _Chart:
+def _motion(row: Problem, model: Any, data: Floats) -> _Chart:
     """Return the chart of X -> s R X + t; the points are turned, so that the quaternion is 1, with w / 2 as change."""
     is_pose = isinstance(model, AbsolutePose)
     matrix, t = model if is_pose else (model[:, :3], model[:, 3])
@@ -318,18 +318,18 @@ def _motion(row: Problem, model: Any, data: _Array) -> _Chart:
     return _Chart(turned, np.array([1.0, 0.0, 0.0, 0.0, *t]), directions, numbers)
 
 
-def _turn(axis: _Array, matrix: _Array) -> _Array:
+def _turn(axis: Floats, matrix: Floats) -> Floats:
     """Return the derivative of exp([axis] angle) M by the angle."""
     return np.asarray(cross_matrix(axis) @ matrix)
 
 
-def _tangents(direction: _Array) -> _Array:
+def _tangents(direction: Floats) -> Floats:
     """Return two orthonormal rows that are orthogonal to a direction."""
     return np.asarray(np.linalg.svd(direction[None])[2][1:])
 
 
 # Directions in which the numbers of a model change; without a row the tangents of the problem, or each number.
-_BASES: dict[str, Callable[[_Array], Any]] = {
+_BASES: dict[str, Callable[[Floats], Any]] = {
     "homography": _along_homography,
     "similarity": _along_similarity,
     "line": lambda model: [[-model[1], model[0], 0], [0, 0, 1]],
@@ -337,7 +337,7 @@ _BASES: dict[str, Callable[[_Array], Any]] = {
 }
 
 # Charts of models that the problem stores in another form.
-_CHARTS: dict[str, Callable[[Problem, Any, _Array], _Chart]] = {
+_CHARTS: dict[str, Callable[[Problem, Any, Floats], _Chart]] = {
     "ellipse": _ellipse,
     "relative_pose": _relative_pose,
     **dict.fromkeys(("absolute_pose", "rigid_3d", "similarity_3d"), _motion),
@@ -361,13 +361,13 @@ def _threshold(row: Problem, chart: _Chart, result: Result, unit: float) -> floa
     raise ValueError("the data are not those of the result: its inliers have other residuals")
 
 
-def _are_equal(residuals: _Array, result: Result) -> bool:
+def _are_equal(residuals: Floats, result: Result) -> bool:
     """Return whether the inliers have the residuals of the result."""
     inliers = result.inliers
     return np.allclose(residuals[inliers], result.residuals[inliers], rtol=0.0, atol=_EQUAL * result.threshold)
 
 
-def _linearize(row: Problem, chart: _Chart) -> tuple[_Array, _Array]:
+def _linearize(row: Problem, chart: _Chart) -> tuple[Floats, Floats]:
     """Return residuals (c, N) and their derivatives (N, c, p) by the parameters."""
     k, c, n = chart.directions.shape[1], row.residual_size, chart.data.shape[1]
     residuals, derivatives = np.empty((c, n)), np.empty((c * k, n))
@@ -375,7 +375,7 @@ def _linearize(row: Problem, chart: _Chart) -> tuple[_Array, _Array]:
     return residuals, np.einsum("pk,ckn->ncp", chart.directions, derivatives.reshape(c, k, n))
 
 
-def _spread(residuals: _Array, derivatives: _Array, threshold: float) -> _Array:
+def _spread(residuals: Floats, derivatives: Floats, threshold: float) -> Floats:
     """Return A^-1 B A^-1 over the points within reach of the Cauchy loss."""
     (c, n), p = residuals.shape, derivatives.shape[2]
     squares = (residuals * residuals).sum(axis=0) / (SCALE * threshold) ** 2

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bansac.engine.model_selection import Plausibility
 from bansac.estimate.cameras import CameraLike, unproject
@@ -31,6 +31,7 @@ from bansac.geometry.focal_lengths import (
     model_focal_plausibility,
     squared_focals,
 )
+from bansac.maths.arrays import Floats
 from bansac.maths.quaternion import model_of
 from bansac.maths.validate import as_camera
 from bansac.problems.problem import Problem
@@ -38,8 +39,7 @@ from bansac.result import AbsolutePose, RelativePose, Result
 
 __all__ = ["estimate_unknown_focal", "estimate_unknown_focal_pose"]
 
-_Array = NDArray[np.float64]
-_Motion = tuple[_Array, _Array, _Array]  # R, t and the focal lengths
+_Motion = tuple[Floats, Floats, Floats]  # R, t and the focal lengths
 
 _DEFAULT_PIXELS = 0.5
 
@@ -67,7 +67,7 @@ class _Noise(NamedTuple):
     variance: float
 
 
-def _noise_of(residuals: _Array, threshold: float) -> _Noise:
+def _noise_of(residuals: Floats, threshold: float) -> _Noise:
     """Return the noise of the residuals within the threshold."""
     inside = residuals[residuals <= threshold]
     deviation = _TO_DEVIATION * float(np.median(inside)) if inside.size else threshold
@@ -78,7 +78,7 @@ def _noise_of(residuals: _Array, threshold: float) -> _Noise:
 
 
 def _robust_cost(
-    noise: _Noise, residuals: _Array, jacobian: Callable[[], _Array], deviations: _Array
+    noise: _Noise, residuals: Floats, jacobian: Callable[[], Floats], deviations: Floats
 ) -> tuple[float, Linearize]:
     """Return the cost of residuals (c x N), Cauchy loss and prior, and its linearization.
 
@@ -88,7 +88,7 @@ def _robust_cost(
     weights = 1.0 / (1.0 + (residuals * residuals).sum(axis=0) / noise.squared_scale)
     cost = -noise.squared_scale * float(np.log(weights).sum()) + noise.penalty * float(deviations @ deviations)
 
-    def linearize() -> tuple[_Array, _Array]:
+    def linearize() -> tuple[Floats, Floats]:
         derivatives = jacobian()
         weighted = derivatives * np.tile(weights, len(residuals))
         normal, gradient = weighted @ derivatives.T, weighted @ residuals.ravel()
@@ -100,7 +100,7 @@ def _robust_cost(
     return cost, linearize
 
 
-def _are_determined(normal: _Array, noise: _Noise, count: int) -> bool:
+def _are_determined(normal: Floats, noise: _Noise, count: int) -> bool:
     """Return whether the data alone determine the last ``count`` parameters, the logarithms of the focal lengths."""
     pose = len(normal) - count
     by_pose = np.linalg.lstsq(normal[:pose, :pose], normal[:pose, pose:], rcond=1e-15)[0]
@@ -126,11 +126,11 @@ class _View(NamedTuple):
         return not isinstance(self.camera, Camera) or self.camera.has_focal
 
     @property
-    def K(self) -> _Array:
+    def K(self) -> Floats:
         """The camera matrix."""
         return self.camera.K if isinstance(self.camera, Camera) else as_camera(self.name, self.camera)
 
-    def half_diagonal(self, x: _Array) -> float:
+    def half_diagonal(self, x: Floats) -> float:
         """Return half the diagonal of the image, or the distance of the farthest point (2 x N) from the centre."""
         camera = self.camera
         if isinstance(camera, Camera) and not camera.has_focal and camera.is_distorted:
@@ -139,7 +139,7 @@ class _View(NamedTuple):
             return 0.5 * math.hypot(camera.width, camera.height)
         return float(np.linalg.norm(x - self.K[:2, 2:], axis=0).max(initial=0.0)) or 1.0
 
-    def matrix(self, focal: float) -> _Array:
+    def matrix(self, focal: float) -> Floats:
         """Return the camera matrix, with this focal length if it is unknown."""
         if isinstance(self.camera, Camera) and not self.camera.has_focal:
             return self.camera.with_focal(focal).K
@@ -154,13 +154,13 @@ class _Matches(NamedTuple):
 
     cameras: list[_View]
     is_swapped: bool
-    data: _Array
+    data: Floats
     unit: float
-    usual: _Array  # focal lengths: the median of the prior, or the known one, in units
-    directions: _Array  # one row for each unknown: 1 for the cameras that have it
+    usual: Floats  # focal lengths: the median of the prior, or the known one, in units
+    directions: Floats  # one row for each unknown: 1 for the cameras that have it
 
 
-def estimate_unknown_focal(data: _Array, K1: CameraLike | None, K2: CameraLike | None, arguments: Arguments) -> Result:
+def estimate_unknown_focal(data: Floats, K1: CameraLike | None, K2: CameraLike | None, arguments: Arguments) -> Result:
     """Estimate the relative pose and the unknown focal lengths.
 
     ``data`` (4 x N) are the matches in pixels; they are overwritten. At least one camera has no focal length. The same
@@ -185,7 +185,7 @@ def estimate_unknown_focal(data: _Array, K1: CameraLike | None, K2: CameraLike |
     return solve(request)
 
 
-def _relative_to_principal_points(data: _Array, cameras: list[_View]) -> _Matches:
+def _relative_to_principal_points(data: Floats, cameras: list[_View]) -> _Matches:
     """Return the matches relative to the principal points, or as rays if the focal length is known."""
     is_swapped = cameras[1].is_known
     if is_swapped:
@@ -218,7 +218,7 @@ def _select(matches: _Matches) -> tuple[Problem, Plausibility]:
     return problem, Plausibility(model_focal_plausibility, diagonals[1:])
 
 
-def _model_of_pose(problem: Problem, matches: _Matches, initial_model: ArrayLike) -> _Array:
+def _model_of_pose(problem: Problem, matches: _Matches, initial_model: ArrayLike) -> Floats:
     """Return the flat model of a relative pose of the caller."""
     R, t = as_motion(initial_model)
     matrices = [K for name in ("K1", "K2") if (K := getattr(initial_model, name, None)) is not None]
@@ -249,7 +249,7 @@ def _refine_relative_pose(matches: _Matches, solution: Solution) -> Solution:
     def evaluate(motion: _Motion) -> tuple[float, Linearize]:
         return _evaluate_relative_pose(problem, near, matches, noise, motion)
 
-    def move(motion: _Motion, step: _Array) -> _Motion:
+    def move(motion: _Motion, step: Floats) -> _Motion:
         R, t, focals = motion
         turned = t + step[3:5] @ _complement(t)
         return (
@@ -268,7 +268,7 @@ def _refine_relative_pose(matches: _Matches, solution: Solution) -> Solution:
     return solution.moved(model, public=pose, undetermined=undetermined)
 
 
-def _initial_focals(model: _Array, matches: _Matches) -> _Array:
+def _initial_focals(model: Floats, matches: _Matches) -> Floats:
     """Return the focal lengths of the model, or the usual ones if it implies none or extreme ones."""
     if model.size == 10:
         return np.where(matches.directions[0] == 1.0, model[9], 1.0)
@@ -278,17 +278,17 @@ def _initial_focals(model: _Array, matches: _Matches) -> _Array:
     return np.asarray(matches.usual * np.sqrt(np.where(usual, squares, 1.0)))
 
 
-def _focal_factors(focals: _Array) -> _Array:
+def _focal_factors(focals: Floats) -> Floats:
     """Return the factors of the entries of E in F = diag(1, 1, f2) E diag(1, 1, f1)."""
     return np.outer([1.0, 1.0, focals[1]], [1.0, 1.0, focals[0]])
 
 
-def _fundamental(R: _Array, t: _Array, focals: _Array) -> _Array:
+def _fundamental(R: Floats, t: Floats, focals: Floats) -> Floats:
     """Return diag(1, 1, f2) [t]x R diag(1, 1, f1)."""
     return np.asarray(cross_matrix(t) @ R * _focal_factors(focals))
 
 
-def _complement(t: _Array) -> _Array:
+def _complement(t: Floats) -> Floats:
     """Return two unit vectors orthogonal to t and to each other."""
     first = np.cross(t, np.eye(3)[np.argmin(np.abs(t))])
     first /= np.linalg.norm(first)
@@ -296,7 +296,7 @@ def _complement(t: _Array) -> _Array:
 
 
 def _evaluate_relative_pose(
-    problem: Problem, data: _Array, matches: _Matches, noise: _Noise, motion: _Motion
+    problem: Problem, data: Floats, matches: _Matches, noise: _Noise, motion: _Motion
 ) -> tuple[float, Linearize]:
     """Return the cost of a pose with its focal lengths, and its linearization."""
     R, t, focals = motion
@@ -306,7 +306,7 @@ def _evaluate_relative_pose(
     model[:9] = F.ravel()
     problem.manifold[0](data, model, 0, n, residuals, by_entry)
 
-    def jacobian() -> _Array:
+    def jacobian() -> Floats:
         factors, skew, last = _focal_factors(focals), cross_matrix(t), np.outer([0.0, 0.0, 1.0], np.ones(3))
         tangents = [skew @ R @ cross_matrix(axis) * factors for axis in np.eye(3)]
         tangents += [cross_matrix(axis) @ R * factors for axis in _complement(t)]
@@ -320,7 +320,7 @@ def _evaluate_relative_pose(
 # --- The absolute pose ---
 
 
-def estimate_unknown_focal_pose(data: _Array, K: Camera, arguments: Arguments, default_threshold: float) -> Result:
+def estimate_unknown_focal_pose(data: Floats, K: Camera, arguments: Arguments, default_threshold: float) -> Result:
     """Estimate the absolute pose and the focal length of a camera without one.
 
     ``data`` (5 x N) are the image points in pixels and the 3D points; they are overwritten. ``default_threshold`` is in
@@ -344,7 +344,7 @@ def estimate_unknown_focal_pose(data: _Array, K: Camera, arguments: Arguments, d
     return solve(request)
 
 
-def _model_of_absolute_pose(unit: float, initial_model: ArrayLike) -> _Array:
+def _model_of_absolute_pose(unit: float, initial_model: ArrayLike) -> Floats:
     """Return the flat model of an absolute pose of the caller."""
     pose, K = as_motion(initial_model), getattr(initial_model, "K", None)
     if K is None:
@@ -365,22 +365,22 @@ def _refine_absolute_pose(view: _View, solution: Solution) -> Solution:
     problem.normalize(near, transform)
     problem.normalize_model(model, transform)
 
-    def tangents(model: _Array) -> _Array:  # the last one is that of the logarithm of the focal length
+    def tangents(model: Floats) -> Floats:  # the last one is that of the logarithm of the focal length
         basis = np.empty((7, 8))
         problem.manifold[1](model, basis)
         return basis
 
-    def evaluate(model: _Array) -> tuple[float, Linearize]:
+    def evaluate(model: Floats) -> tuple[float, Linearize]:
         n = near.shape[1]
         residuals, by_entry = np.empty((2, n)), np.empty((16, n))
         problem.manifold[0](near, model, 0, n, residuals, by_entry)
 
-        def jacobian() -> _Array:
+        def jacobian() -> Floats:
             return np.hstack([tangents(model) @ part for part in by_entry.reshape(2, 8, n)])
 
         return _robust_cost(noise, residuals, jacobian, np.log(model[7:] / (2.0 * USUAL_FOCAL)))
 
-    def move(model: _Array, step: _Array) -> _Array:
+    def move(model: Floats, step: Floats) -> Floats:
         moved = np.asarray(model + step[:6] @ tangents(model)[:6])
         moved[:4] /= np.linalg.norm(moved[:4])
         moved[6:] *= np.exp(np.clip(step[6], -1.0, 1.0))

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from bansac.maths.arrays import as_floats
+from bansac.maths.arrays import Bools, Floats, as_floats
 
 __all__ = [
     "apply_homography",
@@ -29,19 +29,17 @@ __all__ = [
     "rotation_matrix",
 ]
 
-_Array = NDArray[np.float64]
-
 # Thresholds on the singular values of a homography: smallest over largest, for a plane through a camera's centre; root
 # of the difference of their squares, for a rotation.
 _RANK_TWO, _ROTATION = 1e-9, 1e-6
 
 
-def homogeneous(points: _Array) -> _Array:
+def homogeneous(points: Floats) -> Floats:
     """Append a coordinate of 1 to points (N, D)."""
     return np.column_stack([points, np.ones(len(points))])
 
 
-def apply_transform(matrix: _Array, points: _Array) -> _Array:
+def apply_transform(matrix: Floats, points: Floats) -> Floats:
     """Map points (N, 2) by a homography or a camera matrix; homogeneous points (N, 3) are also accepted.
 
     Points that are mapped to infinity become inf or NaN, with a warning.
@@ -50,13 +48,13 @@ def apply_transform(matrix: _Array, points: _Array) -> _Array:
     return np.asarray(mapped[:, :2] / mapped[:, 2:])
 
 
-def apply_homography(H: _Array, points: _Array) -> _Array:
+def apply_homography(H: Floats, points: Floats) -> Floats:
     """Map points by a homography of any scale as :func:`apply_transform` does, without warnings."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return apply_transform(H / max(np.abs(H).max(), np.finfo(float).tiny), points)
 
 
-def corner_distance(H1: _Array, H2: _Array, size: tuple[float, float]) -> float:
+def corner_distance(H1: Floats, H2: Floats, size: tuple[float, float]) -> float:
     """Return the mean distance in pixels between the corners of an image mapped by two homographies.
 
     ``size`` is the height and the width. The corners are the centres of the four corner pixels: (0, 0), (w - 1, 0),
@@ -75,31 +73,31 @@ def corner_distance(H1: _Array, H2: _Array, size: tuple[float, float]) -> float:
     return float(np.hypot(*(mapped1 - mapped2).T).mean())
 
 
-def normalize_points(K: _Array, points: _Array) -> _Array:
+def normalize_points(K: Floats, points: Floats) -> Floats:
     """Return K^-1 x, the points (N, 2) in normalised units, for points in pixels (N, 2)."""
     rays = np.linalg.solve(K, homogeneous(points).T)
     return np.ascontiguousarray((rays[:2] / rays[2]).T)
 
 
-def cross_matrix(t: ArrayLike) -> _Array:
+def cross_matrix(t: ArrayLike) -> Floats:
     """Return the matrix [t]x of the cross product, [t]x v = t x v."""
     x, y, z = np.asarray(t, dtype=np.float64)
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
-def rotation_matrix(vector: ArrayLike) -> _Array:
+def rotation_matrix(vector: ArrayLike) -> Floats:
     """Return the rotation about a non-zero vector by its length in radians (Rodrigues' formula)."""
     angle = float(np.linalg.norm(vector))
     A = cross_matrix(np.asarray(vector, dtype=np.float64) / angle)
     return np.asarray(np.eye(3) + np.sin(angle) * A + (1 - np.cos(angle)) * A @ A)
 
 
-def essential_from_pose(R: _Array, t: ArrayLike) -> _Array:
+def essential_from_pose(R: Floats, t: ArrayLike) -> Floats:
     """Return E = [t]x R of the motion X2 = R X1 + t; its singular values are (|t|, |t|, 0)."""
     return np.asarray(cross_matrix(t) @ R)
 
 
-def _as_matrix(name: str, value: ArrayLike) -> _Array:
+def _as_matrix(name: str, value: ArrayLike) -> Floats:
     """Return a finite 3 x 3 matrix."""
     matrix = as_floats(name, value)
     if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
@@ -107,7 +105,7 @@ def _as_matrix(name: str, value: ArrayLike) -> _Array:
     return matrix
 
 
-def decompose_essential(E: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def decompose_essential(E: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return the rotations R1, R2 and the unit vector t of E = [t]x R up to scale, with R1 or R2 and either sign of t.
 
     Any other matrix is replaced by the nearest essential matrix. A matrix that is not finite or not 3 x 3 raises a
@@ -127,7 +125,7 @@ def decompose_essential(E: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.f
     return sign * R1, sign * R2, U[:, 2].copy()
 
 
-def decompose_homography(H: ArrayLike) -> list[tuple[_Array, _Array, _Array]]:
+def decompose_homography(H: ArrayLike) -> list[tuple[Floats, Floats, Floats]]:
     """Return the motions (R, t) and plane normals n of a homography between calibrated cameras, as a list of (R, t, n).
 
     The homography is H = R + t n^T up to scale, for the plane n^T X = 1 and the motion X2 = R X1 + t. ``H`` maps image
@@ -162,7 +160,7 @@ def decompose_homography(H: ArrayLike) -> list[tuple[_Array, _Array, _Array]]:
 
 def recover_pose(
     E: ArrayLike, x1: ArrayLike, x2: ArrayLike, inliers: ArrayLike | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+) -> tuple[Floats, Floats, int]:
     """Return the motion (R, t) of an essential matrix with the most points in front of both cameras, and their number.
 
     ``x1`` and ``x2`` (N, 2) are matched points in normalised coordinates, ``inliers`` (N,) is a mask of the points to
@@ -183,7 +181,7 @@ def recover_pose(
 
 def choose_motion(
     E: ArrayLike, x1: ArrayLike, x2: ArrayLike, inliers: ArrayLike | None = None
-) -> tuple[_Array, _Array, NDArray[np.bool_]]:
+) -> tuple[Floats, Floats, Bools]:
     """Return the motion of :func:`recover_pose`, and the mask of the points in front of both cameras."""
     from bansac.geometry.cheirality import sides  # loads Numba
 

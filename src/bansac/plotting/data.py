@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bansac.geometry.camera import Camera
+from bansac.maths.arrays import Floats, Ints
 from bansac.maths.validate import as_camera, as_points
 from bansac.plotting.layout import BAR, FAINT_COLOR, SPACE, WIDTH, color_bar, color_map, new_figure, place
 
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
     from bansac.result import Result
 
 __all__ = ["plot_data", "plot_labels"]
-
-_Array = NDArray[np.float64]
 
 _SIDE = 0.6 * WIDTH
 _LEFT, _BELOW = 0.5, 0.3  # for the numbers at the axes
@@ -59,7 +58,7 @@ def plot_data(
     return ax.figure.figure  # the parent figure if the axes belong to a SubFigure
 
 
-def plot_labels(points: ArrayLike, labels: NDArray[np.int64], count: int, ax: Axes | None) -> Figure:
+def plot_labels(points: ArrayLike, labels: Ints, count: int, ax: Axes | None) -> Figure:
     """Draw points (N, 2) coloured by the index of their model; the arguments of ``MultipleResult.plot``."""
     data = as_points("points", points, 2)
     if len(data) != len(labels):
@@ -75,7 +74,7 @@ def plot_labels(points: ArrayLike, labels: NDArray[np.int64], count: int, ax: Ax
     return ax.figure.figure  # the parent figure if the axes belong to a SubFigure
 
 
-def _as_points(name: str, x: ArrayLike, n: int) -> _Array:
+def _as_points(name: str, x: ArrayLike, n: int) -> Floats:
     width = np.shape(x)[-1] if np.ndim(x) else 0
     points = as_points(name, x, 3 if width == 3 else 2)
     if len(points) != n:
@@ -92,7 +91,7 @@ def _new_axes(*, spatial: bool) -> Axes:
     return ax
 
 
-def _draw_curve(ax: Axes, result: Result, points: _Array) -> None:
+def _draw_curve(ax: Axes, result: Result, points: Floats) -> None:
     """Draw the zeros of the function of a curve near the points of the plane."""
     function = _find_curve(result, points)
     if function is not None:
@@ -105,26 +104,26 @@ def _draw_curve(ax: Axes, result: Result, points: _Array) -> None:
         ax.set_aspect("equal", adjustable="datalim")
 
 
-def _find_curve(result: Result, points: _Array) -> Callable[[_Array, _Array], _Array] | None:
+def _find_curve(result: Result, points: Floats) -> Callable[[Floats, Floats], Floats] | None:
     """Return the signed distance from the curve whose distances are the residuals; None if no curve has them."""
     model = result.model
     if not isinstance(model, np.ndarray) or model.ndim != 1:
         return None
 
-    def line(x: _Array, y: _Array) -> _Array:
+    def line(x: Floats, y: Floats) -> Floats:
         return np.asarray(model[0] * x + model[1] * y + model[2])
 
-    def circle(x: _Array, y: _Array) -> _Array:
+    def circle(x: Floats, y: Floats) -> Floats:
         return np.asarray(np.hypot(x - model[0], y - model[1]) - model[2])
 
-    def ellipse(x: _Array, y: _Array) -> _Array:
+    def ellipse(x: Floats, y: Floats) -> Floats:
         cos, sin = np.cos(model[4]), np.sin(model[4])
         u = ((x - model[0]) * cos + (y - model[1]) * sin) / model[2]
         v = ((y - model[1]) * cos - (x - model[0]) * sin) / model[3]
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray((u * u + v * v - 1) / (2 * np.hypot(u / model[2], v / model[3])))
 
-    def polynomial(x: _Array, y: _Array) -> _Array:
+    def polynomial(x: Floats, y: Floats) -> Floats:
         return np.asarray(y - np.polynomial.polynomial.polyval(x, model))
 
     curves = {3: [line, circle], 5: [ellipse]}.get(model.size, [])
@@ -135,7 +134,7 @@ def _find_curve(result: Result, points: _Array) -> Callable[[_Array, _Array], _A
     return None
 
 
-def _draw_plane(ax: Any, model: Any, points: _Array) -> None:
+def _draw_plane(ax: Any, model: Any, points: Floats) -> None:
     """Draw the part of the plane a x + b y + c z + d = 0 near the points."""
     if isinstance(model, np.ndarray) and model.shape == (4,):
         normal, offset = model[:3], model[3]
@@ -148,7 +147,7 @@ def _draw_plane(ax: Any, model: Any, points: _Array) -> None:
     ax.set_aspect("equal")
 
 
-def _draw_motion(ax: Any, model: Any, points: _Array) -> None:
+def _draw_motion(ax: Any, model: Any, points: Floats) -> None:
     """Draw points moved by the model as crosses."""
     if isinstance(model, np.ndarray) and model.shape == (3, 4):
         moved = points @ model[:, :3].T + model[:, 3]
@@ -156,7 +155,7 @@ def _draw_motion(ax: Any, model: Any, points: _Array) -> None:
     ax.set_aspect("equal")
 
 
-def _draw_projections(ax: Any, pose: Any, K: ArrayLike | Camera | None, points: _Array) -> None:
+def _draw_projections(ax: Any, pose: Any, K: ArrayLike | Camera | None, points: Floats) -> None:
     """Draw the projections of the 3D points in front of the camera as crosses."""
     R, t = pose
     seen = points @ R.T + t
@@ -170,7 +169,7 @@ def _draw_projections(ax: Any, pose: Any, K: ArrayLike | Camera | None, points: 
     ax.scatter(*projected.T, marker="x", color="black", s=30, linewidths=0.8)
 
 
-def _draw_segments(ax: Axes, values: _Array, first: _Array, second: _Array) -> None:
+def _draw_segments(ax: Axes, values: Floats, first: Floats, second: Floats) -> None:
     """Draw segments that join the points of image 1 to those of image 2."""
     from matplotlib.collections import LineCollection
 

@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_Panel = tuple[int, NDArray[np.float64]]  # iteration and probabilities
+_Panel = tuple[int, Floats]  # iteration and probabilities
 
 TRUE_COLOR, ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR = "#2ecc40", "#ff3b30", "#8a8a8a", "#1687ff"
 # Sizes in inches: width of an image pair, height of a title, width of a colour bar with labels, gap; margin of a

@@ -7,10 +7,11 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bansac.geometry import homogeneous
 from bansac.matches.images import ImageLike, read_image
+from bansac.maths.arrays import Bytes, Floats
 from bansac.plotting.layout import (
     BAR,
     ESTIMATED_COLOR,
@@ -29,8 +30,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_Array = NDArray[np.float64]
-_Outline = tuple[str, str, Any, _Array]  # name, colour, line style, points
+_Outline = tuple[str, str, Any, Floats]  # name, colour, line style, points
 
 
 def plot_probability_evolution(
@@ -112,7 +112,7 @@ def plot_probability_evolution(
     return figure
 
 
-def _draw_outlines(ax: Axes, gray2: NDArray[np.uint8], outlines: list[_Outline]) -> None:
+def _draw_outlines(ax: Axes, gray2: Bytes, outlines: list[_Outline]) -> None:
     """Draw image 2 and quadrilaterals on it, with a margin if they exceed the image."""
     ax.imshow(gray2, cmap="gray", vmin=0, vmax=255, interpolation="antialiased")
     for name, color, style, outline in outlines:
@@ -126,7 +126,7 @@ def _draw_outlines(ax: Axes, gray2: NDArray[np.uint8], outlines: list[_Outline])
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=2, frameon=False, fontsize="small")
 
 
-def _outlined_limits(gray2: NDArray[np.uint8], outlines: list[_Outline]) -> tuple[_Array, _Array]:
+def _outlined_limits(gray2: Bytes, outlines: list[_Outline]) -> tuple[Floats, Floats]:
     """Return the upper left and lower right corner of the area that :func:`_draw_outlines` shows."""
     # The margin is at most a quarter of each side, so that a wrong estimate does not shrink the image.
     corners = np.array([[-0.5, -0.5], [gray2.shape[1] - 0.5, gray2.shape[0] - 0.5]])
@@ -138,12 +138,12 @@ def _outlined_limits(gray2: NDArray[np.uint8], outlines: list[_Outline]) -> tupl
     return points.min(axis=0) - border, points.max(axis=0) + border
 
 
-def _outlined_aspect(gray2: NDArray[np.uint8], outlines: list[_Outline]) -> float:
+def _outlined_aspect(gray2: Bytes, outlines: list[_Outline]) -> float:
     low, high = _outlined_limits(gray2, outlines)
     return float(np.divide(*(high - low)))
 
 
-def _outline(argument: str, H: ArrayLike, shape: tuple[int, ...]) -> _Array:
+def _outline(argument: str, H: ArrayLike, shape: tuple[int, ...]) -> Floats:
     """Map the outline of an image as a polyline; NaN for points behind the camera."""
     matrix = np.asarray(H, dtype=np.float64)
     if matrix.shape != (3, 3) or not np.isfinite(matrix).all():

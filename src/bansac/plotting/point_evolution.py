@@ -6,15 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_points
 from bansac.plotting.layout import SPACE, TITLE, TRUE_COLOR, WIDTH, color_map, panel_grid, panel_title, snapshot_panels
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-_Array = NDArray[np.float64]
 
 
 def plot_point_evolution(
@@ -89,7 +88,7 @@ def plot_point_evolution(
     return figure
 
 
-def _data_limits(points: _Array) -> tuple[tuple[float, float], tuple[float, float]]:
+def _data_limits(points: Floats) -> tuple[tuple[float, float], tuple[float, float]]:
     """Return the x and y limits of a square panel around points, with a margin."""
     if not len(points):
         return (-1.0, 1.0), (-1.0, 1.0)

@@ -10,11 +10,11 @@ from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bansac.matches.images import ImageLike, encode_jpeg, read_image, shrink
 from bansac.matches.storage import write_atomically
+from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_points, check_same_length
 from bansac.plotting.report.payload import encode, numbers_of, panel
 from bansac.plotting.report.summary import html_table, summary_words
@@ -59,7 +59,7 @@ def write_report(
     write_atomically(target, lambda file: file.write_text(page, encoding="utf-8"))
 
 
-def _check_points(result: Result, x1: ArrayLike, x2: ArrayLike | None) -> list[NDArray[np.float64]]:
+def _check_points(result: Result, x1: ArrayLike, x2: ArrayLike | None) -> list[Floats]:
     points = [as_points("x1", x1, 2)]
     if x2 is not None:
         points.append(as_points("x2", x2, 2))

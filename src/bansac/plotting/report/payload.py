@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from bansac.engine.trace import Trace
 from bansac.matches.storage import to_plain
+from bansac.maths.arrays import Bools, Floats
 from bansac.plotting.layout import COLORS
 
 if TYPE_CHECKING:
@@ -27,10 +28,8 @@ _COURSE = 600
 # Margin around points without an image, relative to their extent.
 _MARGIN = 0.05
 
-_Array = NDArray[np.float64]
 
-
-def numbers_of(result: Result, points: list[_Array], panels: list[dict[str, Any]]) -> str:
+def numbers_of(result: Result, points: list[Floats], panels: list[dict[str, Any]]) -> str:
     """Return the data of the page as JSON, without characters that could close its script element or open another."""
     document = {
         "points": [_as_type(x, "<f8") for x in points],
@@ -48,7 +47,7 @@ def numbers_of(result: Result, points: list[_Array], panels: list[dict[str, Any]
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def panel(x: _Array, size: tuple[int, int] | None, url: str | None, *, upwards: bool) -> dict[str, Any]:
+def panel(x: Floats, size: tuple[int, int] | None, url: str | None, *, upwards: bool) -> dict[str, Any]:
     """Return one side of the figure: an image of ``size`` (height, width), or the extent of the points."""
     if size is not None:
         corner, extent = np.full(2, -0.5), np.array(size[::-1], dtype=np.float64)  # pixel centres are integers
@@ -61,7 +60,7 @@ def panel(x: _Array, size: tuple[int, int] | None, url: str | None, *, upwards: 
     return {"image": url, "corner": corner, "extent": extent, "upwards": upwards and url is None}
 
 
-def _frames(trace: Trace, beliefs: _Array | None) -> dict[str, Any]:
+def _frames(trace: Trace, beliefs: Floats | None) -> dict[str, Any]:
     """Return the frames, the counters after each frame, and the curves of the whole result."""
     rows = trace.frames[1:] - 1  # the first frame precedes the first iteration
     counters = {name: [None, *to_plain(getattr(trace, name)[rows])] for name in _COUNTERS}
@@ -82,7 +81,7 @@ def _as_type(values: NDArray[Any] | None, kind: str) -> str | None:
     return None if values is None else encode(np.ascontiguousarray(values, dtype=kind).tobytes())
 
 
-def _as_bits(mask: NDArray[np.bool_]) -> str:
+def _as_bits(mask: Bools) -> str:
     """Return a mask with eight values per byte, the first in the lowest bit, as base64."""
     return encode(np.packbits(mask, bitorder="little").tobytes())
 
