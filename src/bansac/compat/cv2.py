@@ -257,9 +257,8 @@ def estimateAffine2D(
     ValueError
         If there are fewer than two points, or an argument is invalid.
     """
-    pair = as_pair("from_", from_, "to", to, least=2)
-    call = read_method(method, ransacReprojThreshold, maxIters, confidence)
-    return answer(_with_refinement(call, refineIters).run(estimate_affine, *pair), 3, inliers)
+    call = _without_refinement(read_method(method, ransacReprojThreshold, maxIters, confidence), refineIters)
+    return answer(call.run(estimate_affine, *as_pair("from_", from_, "to", to, least=2)), 3, inliers)
 
 
 @raises_opencv_error
@@ -292,12 +291,11 @@ def estimateAffinePartial2D(
     ValueError
         If there are fewer than two points, or an argument is invalid.
     """
-    pair = as_pair("from_", from_, "to", to, least=2)
-    call = read_method(method, ransacReprojThreshold, maxIters, confidence)
-    return answer(_with_refinement(call, refineIters).run(estimate_similarity, *pair), 2, inliers)
+    call = _without_refinement(read_method(method, ransacReprojThreshold, maxIters, confidence), refineIters)
+    return answer(call.run(estimate_similarity, *as_pair("from_", from_, "to", to, least=2)), 2, inliers)
 
 
-def _with_refinement(call: Call, iterations: Any) -> Call:
+def _without_refinement(call: Call, iterations: Any) -> Call:
     """Return a call that skips the final refinement if ``refineIters`` is 0."""
     if not isinstance(iterations, int | np.integer) or iterations < 0:
         raise ValueError(f"refineIters must be an integer >= 0, got {iterations!r}")

@@ -15,14 +15,12 @@ from bansac.maths.arrays import Bytes, Floats
 from bansac.problems.problem import Problem
 from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
 from bansac.result import Result
+from bansac.solvers.umeyama import umeyama
 
 __all__ = ["estimateAffine3D", "estimateTranslation2D", "estimateTranslation3D"]
 
 # OpenCV returns no model of fewer matches of space.
 _LEAST = 4
-
-# Singular values below this share of the largest one vanish.
-_TINY = 1e-12
 
 
 @raises_opencv_error
@@ -188,12 +186,16 @@ def _of_space(
 
 
 def _similarity(x1: Floats, x2: Floats, force_rotation: bool) -> tuple[Floats, float]:
-    """Return (R | t) and the scale of the similarity of all points (Umeyama, PAMI 1991); R may be a reflection."""
-    centre1, centre2 = x1.mean(axis=0), x2.mean(axis=0)
-    U, values, Vt = np.linalg.svd((x2 - centre2).T @ (x1 - centre1))
-    if not values[1] > _TINY * values[0]:
-        raise ValueError("src and dst must not lie on a line")
-    if force_rotation and np.linalg.det(U) * np.linalg.det(Vt) < 0.0:
-        U[:, 2], values[2] = -U[:, 2], -values[2]
-    R, scale = U @ Vt, float(values.sum() / np.square(x1 - centre1).sum())
-    return np.column_stack([R, centre2 - scale * R @ centre1]), scale
+    """Return (R | t) and the scale of the similarity of all points; R may be a reflection unless ``force_rotation``.
+
+    The similarity with the larger scale, with or without a reflection, has the smaller errors.
+    """
+    fits = []
+    for mirror in (np.eye(3), np.diag([1.0, 1.0, -1.0]))[: 1 if force_rotation else 2]:
+        motion = umeyama(x1 @ mirror, x2)
+        if motion is None:
+            raise ValueError("src and dst must not lie on a line")
+        scale = float(np.linalg.norm(motion[0, :3]))
+        fits.append((scale, np.column_stack([motion[:, :3] @ mirror / scale, motion[:, 3]])))
+    scale, motion = max(fits, key=lambda fit: fit[0])
+    return motion, scale
