@@ -69,6 +69,11 @@ class PairMatches:
     rays2: Floats | None = None
     pixel: float = 1.0
 
+    @property
+    def rays(self) -> Floats | None:
+        """Rays of the matches (N, 4): x1, y1, x2, y2; None if a camera has no prior focal length."""
+        return None if self.rays1 is None or self.rays2 is None else np.hstack([self.rays1, self.rays2])
+
 
 @dataclass(frozen=True, eq=False)
 class PairGeometry:
@@ -162,21 +167,13 @@ def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry
     configuration, support, calibrated = select(E, F, H, options)
     if configuration == "degenerate" or support.count < options.min_inlier_ratio * len(pair.matches):
         return nothing
-    inliers = support.inliers
-    pose = None
+    pose, found = None, _subset(pair, support.inliers)
     if calibrated:
         configuration, pose = _motion(pair, configuration, E, H, options)
-    if _is_watermark(pair, inliers, options):
+    if is_watermark(found.x1, found.x2, pair.size1, pair.size2, options):
         configuration, pose = "watermark", None
-    return replace(
-        nothing,
-        configuration=configuration,
-        inlier_matches=pair.matches[inliers],
-        E=E.model,
-        F=F.model,
-        H=H.model,
-        pose=pose,
-    )
+    ids = pair.image_id1, pair.image_id2
+    return PairGeometry(*ids, configuration, found.matches, E=E.model, F=F.model, H=H.model, pose=pose)
 
 
 def _subset(pair: PairMatches, mask: Bools) -> PairMatches:
@@ -185,31 +182,26 @@ def _subset(pair: PairMatches, mask: Bools) -> PairMatches:
     return replace(pair, **{name: value[mask] for name, value in values.items() if value is not None})
 
 
-def _is_watermark(pair: PairMatches, inliers: Bools, options: VerificationOptions) -> bool:
-    x1, x2 = pair.x1[inliers], pair.x2[inliers]
-    return options.detect_watermark and is_watermark(x1, x2, pair.size1, pair.size2, options)
-
-
 def _split(pair: PairMatches, options: VerificationOptions) -> tuple[list[NDArray[np.uint32]], PairMatches]:
     """Return the matches of each motion, and the pair without the watermarks that are ignored."""
     motions, kept = [], np.ones(len(pair.matches), np.bool_)
     estimation = _DEFAULT.replace(threshold=options.max_error, seed=derive_seed(options.seed, pair.pair_id))
     for motion in find_motions(pair.x1, pair.x2, options, estimation):
-        if options.multiple_ignore_watermark and _is_watermark(pair, motion, options):
+        sides = pair.x1[motion], pair.x2[motion], pair.size1, pair.size2
+        if options.multiple_ignore_watermark and is_watermark(*sides, options):
             kept &= ~motion
         else:
             motions.append(pair.matches[motion])
     return motions, _subset(pair, kept)
 
 
-def _find_models(pair: PairMatches, options: VerificationOptions) -> tuple[Support, Support, Support]:
+def _find_models(pair: PairMatches, options: VerificationOptions) -> list[Support]:
     """Return the supports of E, F and H.
 
     A short run of one restart is enough for most pairs. If neither E nor F is significant, the search is repeated with
     more restarts, and finally with a fraction of ``max_error`` as the threshold.
     """
-    seed = derive_seed(options.seed, pair.pair_id)
-    supports = NO_SUPPORT, NO_SUPPORT, NO_SUPPORT
+    supports, seed = [NO_SUPPORT] * 3, derive_seed(options.seed, pair.pair_id)
     for share, attempt in _ATTEMPTS:
         supports = _estimate(pair, share * options.max_error, options.max_error, seed, attempt)
         if any(support.model is not None for support in supports[:2]):
@@ -217,27 +209,25 @@ def _find_models(pair: PairMatches, options: VerificationOptions) -> tuple[Suppo
     return supports
 
 
-def _estimate(
-    pair: PairMatches, threshold: float, max_error: float, seed: int, options: Options
-) -> tuple[Support, Support, Support]:
+def _estimate(pair: PairMatches, threshold: float, max_error: float, seed: int, options: Options) -> list[Support]:
     """Estimate E, F and H at a threshold, and return their supports within ``max_error``."""
-    sizes = pair.size1, pair.size2
+    x1, x2, sizes = pair.x1, pair.x2, (pair.size1, pair.size2)
     F = estimate_fundamental(
-        pair.x1, pair.x2, threshold=threshold, seed=seed, options=options, image_size1=sizes[0], image_size2=sizes[1]
+        x1, x2, threshold=threshold, seed=seed, options=options, image_size1=sizes[0], image_size2=sizes[1]
     )
-    H = estimate_homography(pair.x1, pair.x2, threshold=threshold, seed=seed, options=options)
-    supports = _support(F, max_error), _support(H, max_error)
-    if pair.rays1 is None or pair.rays2 is None:
-        return NO_SUPPORT, *supports
-    known = _undistorted(pair)
-    rays1, rays2 = pair.rays1[known], pair.rays2[known]
-    E = _support(
-        estimate_essential(rays1, rays2, threshold=threshold * pair.pixel, seed=seed, options=options),
-        max_error * pair.pixel,
-    )
-    inliers: Bools = np.zeros(len(known), np.bool_)
-    inliers[known] = E.inliers
-    return replace(E, inliers=inliers), *supports
+    H = estimate_homography(x1, x2, threshold=threshold, seed=seed, options=options)
+    supports = [NO_SUPPORT, _support(F, max_error), _support(H, max_error)]
+    if pair.rays is not None:
+        known = np.asarray(np.isfinite(pair.rays).all(axis=1))
+        rays, threshold = pair.rays[known], threshold * pair.pixel
+        E = _support(
+            estimate_essential(rays[:, :2], rays[:, 2:], threshold=threshold, seed=seed, options=options),
+            max_error * pair.pixel,
+        )
+        inliers = np.zeros_like(known)
+        inliers[known] = E.inliers
+        supports[0] = replace(E, inliers=inliers)
+    return supports
 
 
 def _support(result: Result, max_error: float) -> Support:
@@ -248,27 +238,18 @@ def _support(result: Result, max_error: float) -> Support:
     return Support(result.model, inliers, result.configuration in ("planar", "pure_rotation"))
 
 
-def _undistorted(pair: PairMatches) -> Bools:
-    """Return which matches have rays in both images."""
-    assert pair.rays1 is not None
-    assert pair.rays2 is not None
-    return np.asarray(np.isfinite(np.hstack([pair.rays1, pair.rays2])).all(axis=1))
-
-
 def _motion(
     pair: PairMatches, configuration: str, E: Support, H: Support, options: VerificationOptions
 ) -> tuple[str, RelativePose | None]:
     """Return the configuration and the motion of a pair with correct prior focal lengths."""
     assert E.model is not None
-    assert pair.rays1 is not None
-    assert pair.rays2 is not None
+    assert pair.rays is not None
     if configuration == "calibrated":
-        R, t, _ = recover_pose(E.model, pair.rays1, pair.rays2, E.inliers)
+        R, t, _ = recover_pose(E.model, pair.rays[:, :2], pair.rays[:, 2:], E.inliers)
         return configuration, RelativePose(R, t)
-    follows = H.inliers & _undistorted(pair)
-    rays1, rays2 = pair.rays1[follows], pair.rays2[follows]
-    R, count = find_rotation(rays1, rays2, options.max_error * pair.pixel)
+    rays = pair.rays[H.inliers & np.isfinite(pair.rays).all(axis=1)]
+    R, count = find_rotation(rays[:, :2], rays[:, 2:], options.max_error * pair.pixel)
     if count > options.max_H_inlier_ratio * H.count:
         return "panoramic", RelativePose(R, np.zeros(3))
-    motion = motion_of_plane(np.ascontiguousarray(np.hstack([rays1, rays2]).T))
+    motion = motion_of_plane(np.ascontiguousarray(rays.T))
     return "planar", None if motion is None else RelativePose(*motion)

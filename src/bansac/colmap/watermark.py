@@ -19,10 +19,13 @@ _Size = tuple[int, int]
 
 
 def is_watermark(x1: Floats, x2: Floats, size1: _Size, size2: _Size, options: VerificationOptions) -> bool:
-    """Return whether the inliers of a pair, in pixels of images with sizes (height, width), are a watermark."""
+    """Return whether the inliers of a pair, in pixels of images with sizes (height, width), are a watermark.
+
+    The answer is False if watermarks are not to be detected.
+    """
     border = _in_border(x1, size1, options) & _in_border(x2, size2, options)
     needed = options.watermark_min_inlier_ratio * len(x1)
-    if len(x1) == 0 or np.count_nonzero(border) < needed:
+    if not options.detect_watermark or len(x1) == 0 or np.count_nonzero(border) < needed:
         return False
     shifts = x2 - x1
     for shift in shifts[border][:: 1 + len(shifts) // _TRIED]:
