@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from bansac.colmap import VerificationOptions
-from bansac.colmap.watermark import is_watermark
+from bansac.colmap.selection import is_watermark
 
 SIZE = (600, 800)  # the border of a tenth of the diagonal is 100 px
 

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from bansac.colmap.motions import find_motions
 from bansac.colmap.options import VerificationOptions
-from bansac.colmap.selection import NO_SUPPORT, Support, find_rotation, select
-from bansac.colmap.watermark import is_watermark
+from bansac.colmap.selection import NO_SUPPORT, Support, find_rotation, is_watermark, select
 from bansac.estimate.planar_motion import motion_of_plane
 from bansac.estimate.presets import PRESETS, Options
 from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
