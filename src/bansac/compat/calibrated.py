@@ -24,9 +24,9 @@ from bansac.estimate.absolute_pose import estimate_absolute_pose
 from bansac.estimate.two_views import estimate_essential
 from bansac.geometry import choose_motion, normalize_points, rotation_matrix
 from bansac.geometry.camera import Camera
-from bansac.maths.arrays import Bytes, Floats, as_floats
+from bansac.maths.arrays import Bytes, Floats
 from bansac.maths.quaternion import model_of
-from bansac.maths.validate import as_camera, check_finite
+from bansac.maths.validate import as_camera, as_numbers
 
 __all__ = ["findEssentialMat", "recoverPose", "solvePnPRansac"]
 
@@ -248,7 +248,7 @@ def solvePnPRansac(
     call = read_method(method, reprojectionError, iterationsCount, confidence)
     guess = _initial_pose(rvec, tvec) if useExtrinsicGuess else None
     if guess is not None:
-        call.settings["initial_model"] = (_rotation(guess[0]), guess[1])
+        call.settings["initial_model"] = (rotation_matrix(guess[0]), guess[1])
     result = call.run(estimate_absolute_pose, X, x, camera)
     success = has_model(result, 4)
     pose = (_rotation_vector(result.model.R), result.model.t) if success else guess
@@ -274,17 +274,7 @@ def _initial_pose(rvec: Any, tvec: Any) -> tuple[Floats, Floats] | None:
     """Return a rotation vector and a translation of three finite numbers each; None if one is None."""
     if rvec is None or tvec is None:
         return None
-    r, t = as_floats("rvec", rvec), as_floats("tvec", tvec)
-    for name, array in (("rvec", r), ("tvec", t)):
-        if array.size != 3:
-            raise ValueError(f"{name} must have three elements, got shape {array.shape}")
-        check_finite(name, array)
-    return r.ravel(), t.ravel()
-
-
-def _rotation(vector: Floats) -> Floats:
-    """Return the rotation of a rotation vector."""
-    return rotation_matrix(vector) if np.linalg.norm(vector) > np.finfo(np.float64).eps else np.eye(3)
+    return as_numbers("rvec", np.ravel(rvec), (3,)), as_numbers("tvec", np.ravel(tvec), (3,))
 
 
 def _rotation_vector(R: Floats) -> Floats:

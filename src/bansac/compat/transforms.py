@@ -131,16 +131,10 @@ def estimateTranslation2D(
 
     Parameters
     ----------
-    from_, to : (N, 2), (N, 1, 2) or (1, N, 2) array_like
-        Matched points.
-    inliers : (N, 1) ndarray of uint8, optional
-        Output array for the mask.
+    from_, to, inliers, ransacReprojThreshold, maxIters, confidence
+        As in :func:`bansac.compat.cv2.estimateAffine2D`; points may have the shape (1, N, 2), too.
     method : {RANSAC, LMEDS}
         See :mod:`bansac.compat.cv2`.
-    ransacReprojThreshold : float
-        Largest transfer error of an inlier.
-    maxIters, confidence : int and float, optional
-        By default those of the estimator.
     refineIters : int
         Ignored: the mean of the inliers needs no refinement.
 

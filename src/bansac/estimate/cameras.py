@@ -177,7 +177,7 @@ def refine_in_image(
 
     def move(motion: _Motion, step: Floats) -> _Motion:
         R, t = motion
-        return (rotation_matrix(step[:3]) @ R if step[:3].any() else R), t + scale * step[3:]
+        return rotation_matrix(step[:3]) @ R, t + scale * step[3:]
 
     def evaluate(motion: _Motion) -> tuple[float, Linearize]:
         now = errors(*motion)

@@ -10,7 +10,6 @@ from typing import TypeAlias, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.compiled.jit import kernel
 from bansac.engine.model_selection import Plausibility
 from bansac.estimate.cameras import (
     WIDEST,
@@ -417,22 +416,11 @@ def as_matches(
     second = as_points(names[1], x2, channels[1], finite=False)
     check_same_length(names[0], first, names[1], second)
     data = np.empty((sum(channels), len(first)))
-    if not _lay_out(np.ascontiguousarray(first), np.ascontiguousarray(second), data):
+    data[: channels[0]], data[channels[0] :] = first.T, second.T
+    if data.size and not (data.max() <= LARGEST and data.min() >= -LARGEST):  # also for NaN
         check_finite(names[0], first)
         check_finite(names[1], second)
     return data
-
-
-@kernel
-def _lay_out(x1: Floats, x2: Floats, data: Floats) -> bool:
-    """Write the coordinates of points (N x D) into the rows of ``data``; False if one is too large or NaN."""
-    d, good = x1.shape[1], True
-    for c in range(data.shape[0]):
-        row = data[c]
-        for n in range(row.size):
-            row[n] = x1[n, c] if c < d else x2[n, c - d]
-            good &= abs(row[n]) <= LARGEST
-    return good
 
 
 def as_rays(
@@ -462,16 +450,6 @@ def _pixels_hint(data: Floats) -> str:
 
     They do if the median absolute coordinate is outside a field of view of 140 degrees.
     """
-    if not _is_wide(data) or np.median(np.abs(data)) < WIDEST:
+    if not data.size or max(data.max(), -data.min()) < WIDEST or np.median(np.abs(data)) < WIDEST:
         return ""
     return "these look like pixels, and normalised coordinates are expected where no camera matrices are given"
-
-
-@kernel
-def _is_wide(data: Floats) -> bool:
-    """Return whether any coordinate is outside a field of view of 140 degrees."""
-    wide = False
-    for row in data:
-        for x in row:
-            wide |= not abs(x) < WIDEST
-    return wide

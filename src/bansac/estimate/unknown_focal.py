@@ -253,7 +253,7 @@ def _refine_relative_pose(matches: _Matches, solution: Solution) -> Solution:
         R, t, focals = motion
         turned = t + step[3:5] @ _complement(t)
         return (
-            R @ rotation_matrix(step[:3]) if step[:3].any() else R,
+            R @ rotation_matrix(step[:3]),
             turned / np.linalg.norm(turned),
             focals * np.exp(np.clip(step[5:], -1.0, 1.0) @ matches.directions),
         )

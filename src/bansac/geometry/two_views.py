@@ -86,8 +86,10 @@ def cross_matrix(t: ArrayLike) -> Floats:
 
 
 def rotation_matrix(vector: ArrayLike) -> Floats:
-    """Return the rotation about a non-zero vector by its length in radians (Rodrigues' formula)."""
+    """Return the rotation about a vector by its length in radians (Rodrigues' formula)."""
     angle = float(np.linalg.norm(vector))
+    if angle == 0.0:
+        return np.eye(3)
     A = cross_matrix(np.asarray(vector, dtype=np.float64) / angle)
     return np.asarray(np.eye(3) + np.sin(angle) * A + (1 - np.cos(angle)) * A @ A)
 
