@@ -417,12 +417,8 @@ class Result:
 
         Raises
         ------
-        OSError
-            If an image cannot be read.
-        ValueError
-            If the number of matches differs from that of the result.
-        ImportError
-            If Matplotlib is not installed.
+        OSError, ValueError, ImportError
+            As in :func:`bansac.plotting.plot_matches`.
         """
         from bansac.plotting import plot_matches
 
