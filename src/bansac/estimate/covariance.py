@@ -150,20 +150,20 @@ def covariance(
         raise TypeError(f"result must be a bansac.Result, got {type(result).__name__}")
     if result.model is None or not result.success:
         raise ValueError(f"the result has no success: {result.message}")
-    name, row = _find(problem, result)
-    _check_model(name, row, result.model)
+    name, definition = _find(problem, result)
+    _check_model(name, definition, result.model)
     if (name, result.configuration) in _UNDETERMINED:
         raise ValueError(f"the inliers do not determine the model: {_UNDETERMINED[name, result.configuration]}")
-    read = functools.partial(_READERS.get(name, _read_points), row)
+    read = functools.partial(_READERS.get(name, _read_points), definition)
     try:
         inspect.signature(read).bind(*data, **cameras)
     except TypeError as error:
         names = ", ".join(inspect.signature(read).parameters)
-        raise TypeError(f"the data of {name or row.name} are {names}: {error}") from None
+        raise TypeError(f"the data of {name or definition.name} are {names}: {error}") from None
     points, unit, errors = read(*data, **cameras)
     if points.shape[1] != result.inliers.size:
         raise ValueError(f"the result is of {result.inliers.size} points, and the data are {points.shape[1]}")
-    chart = _chart(name, row, result.model, points)
+    chart = _chart(name, definition, result.model, points)
     if errors is not None:
         numbers = np.concatenate([np.ravel(part) for part in result.model])
         if _are_equal(np.linalg.norm(errors(numbers), axis=1), result):
@@ -171,8 +171,8 @@ def covariance(
             sizes = _STEP * np.where(chart.basis[:, :9].any(axis=1), 1.0, depth)[:, None]
             derivatives = differentiate(lambda step: errors(numbers + step), sizes * chart.basis) / sizes.T
             return Covariance(_spread(errors(numbers).T, derivatives, result.threshold), chart.basis)
-    threshold = _threshold(row, chart, result, unit)
-    return Covariance(_spread(*_linearize(row, chart), threshold), chart.basis)
+    threshold = _threshold(definition, chart, result, unit)
+    return Covariance(_spread(*_linearize(definition, chart), threshold), chart.basis)
 
 
 def _find(problem: Any, result: Result) -> tuple[str, Problem]:
@@ -181,22 +181,23 @@ def _find(problem: Any, result: Result) -> tuple[str, Problem]:
         if problem.linearize is None:
             raise ValueError(f"problem {problem.name!r} has no derivatives: it needs linearize")
         return "", problem
-    for row in ESTIMATORS:
-        if problem == row.name or problem is row.load_function():
-            return row.name, polynomial(np.size(result.model) - 1) if row.problem is None else row.load_problem()
-    names = ", ".join(repr(row.name) for row in ESTIMATORS)
+    for estimator in ESTIMATORS:
+        if problem == estimator.name or problem is estimator.load_function():
+            is_fixed = estimator.problem is not None
+            return estimator.name, estimator.load_problem() if is_fixed else polynomial(np.size(result.model) - 1)
+    names = ", ".join(repr(estimator.name) for estimator in ESTIMATORS)
     raise ValueError(
         f"problem must be one of {names}, the function of one of them, or a bansac.Problem; got {problem!r}"
     )
 
 
-def _check_model(name: str, row: Problem, model: Any) -> None:
+def _check_model(name: str, problem: Problem, model: Any) -> None:
     """Raise a ValueError if a model is not one of the estimator."""
-    form = RELATIVE_POSE if name == "relative_pose" else form_of(row, name)
+    form = RELATIVE_POSE if name == "relative_pose" else form_of(problem, name)
     if not isinstance(model, form.kind) or (form.shape and model.shape != form.shape):
         wanted = f"an array of shape {form.shape}" if form.shape else f"of type {form.kind.__name__}"
         got = f"shape {model.shape}" if isinstance(model, np.ndarray) else type(model).__name__
-        raise ValueError(f"the result is not of {name or row.name}: its model must be {wanted}, got {got}")
+        raise ValueError(f"the result is not of {name or problem.name}: its model must be {wanted}, got {got}")
 
 
 # --- The data of a call ---
@@ -213,16 +214,16 @@ class _Data(NamedTuple):
     errors: _Errors | None = None
 
 
-def _read_points(row: Problem, points: ArrayLike, degree: int | None = None) -> _Data:
-    return _Data(as_columns("points", points, row.channels))
+def _read_points(problem: Problem, points: ArrayLike, degree: int | None = None) -> _Data:
+    return _Data(as_columns("points", points, problem.channels))
 
 
-def _read_matches(row: Problem, x1: ArrayLike, x2: ArrayLike) -> _Data:
-    return _Data(as_matches(x1, x2, channels=(row.channels // 2, row.channels // 2)))
+def _read_matches(problem: Problem, x1: ArrayLike, x2: ArrayLike) -> _Data:
+    return _Data(as_matches(x1, x2, channels=(problem.channels // 2, problem.channels // 2)))
 
 
 def _read_rays(
-    row: Problem, x1: ArrayLike, x2: ArrayLike, K1: CameraLike | None = None, K2: CameraLike | None = None
+    problem: Problem, x1: ArrayLike, x2: ArrayLike, K1: CameraLike | None = None, K2: CameraLike | None = None
 ) -> _Data:
     rays, unit, jacobians = as_rays(x1, x2, K1, K2, None)
     if jacobians is None:
@@ -236,7 +237,7 @@ def _read_rays(
     return _Data(rays, unit, errors)
 
 
-def _read_projections(row: Problem, points3D: ArrayLike, points2D: ArrayLike, K: CameraLike | None = None) -> _Data:
+def _read_projections(problem: Problem, points3D: ArrayLike, points2D: ArrayLike, K: CameraLike | None = None) -> _Data:
     data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
     if K is None:
         return _Data(data)
@@ -262,18 +263,18 @@ _READERS: dict[str, Callable[..., _Data]] = {
 # --- The parameters ---
 
 
-def _chart(name: str, row: Problem, model: Any, data: Floats) -> _Chart:
+def _chart(name: str, problem: Problem, model: Any, data: Floats) -> _Chart:
     """Return the chart of a model of an estimator, in the model's own numbers if it has no other."""
     if name in _CHARTS:
-        return _CHARTS[name](row, model, data)
+        return _CHARTS[name](problem, model, data)
     flat = np.array(model, dtype=np.float64).ravel()
     if name in _BASES:
         directions = np.array(_BASES[name](model), dtype=np.float64)
-    elif row.parameters is None:
+    elif problem.parameters is None:
         directions = np.eye(flat.size)
     else:
-        directions = np.empty((row.parameters, flat.size))
-        row.manifold[1](flat, directions)
+        directions = np.empty((problem.parameters, flat.size))
+        problem.manifold[1](flat, directions)
     return _Chart(data, flat, directions, directions)
 
 
@@ -287,13 +288,13 @@ def _along_homography(model: Floats) -> Floats:
     return np.delete(np.eye(9), 8 if model[2, 2] == 1.0 else int(np.argmax(np.abs(model))), axis=0)
 
 
-def _ellipse(row: Problem, model: Floats, data: Floats) -> _Chart:
+def _ellipse(problem: Problem, model: Floats, data: Floats) -> _Chart:
     steps = _STEP * np.diag([*model[[3, 3, 2, 3]], 1.0])
     conics = [(conic_of(model + step) - conic_of(model - step)) / (2.0 * step.sum()) for step in steps]
     return _Chart(data, conic_of(model), np.array(conics), np.eye(5))
 
 
-def _relative_pose(row: Problem, model: RelativePose, data: Floats) -> _Chart:
+def _relative_pose(problem: Problem, model: RelativePose, data: Floats) -> _Chart:
     turned, moved = [_turn(axis, model.R) for axis in np.eye(3)], _tangents(model.t)
     directions = [essential_from_pose(R, model.t) for R in turned] + [essential_from_pose(model.R, t) for t in moved]
     basis = np.zeros((5, 12))
@@ -301,13 +302,13 @@ def _relative_pose(row: Problem, model: RelativePose, data: Floats) -> _Chart:
     return _Chart(data, essential_from_pose(*model).ravel(), np.reshape(directions, (5, 9)), basis)
 
 
-def _motion(row: Problem, model: Any, data: Floats) -> _Chart:
+def _motion(problem: Problem, model: Any, data: Floats) -> _Chart:
     """Return the chart of X -> s R X + t; the points are turned, so that the quaternion is 1, with w / 2 as change."""
     is_pose = isinstance(model, AbsolutePose)
     matrix, t = model if is_pose else (model[:, :3], model[:, 3])
     points, turned = (slice(2, 5) if is_pose else slice(0, 3)), data.copy()
     turned[points] = matrix @ data[points]
-    p = row.parameters or 7
+    p = problem.parameters or 7
     directions, basis = np.zeros((p, 7)), np.zeros((p, 3, 4))
     directions[:3, 1:4], directions[3:6, 4:] = 0.5 * np.eye(3), np.eye(3)
     basis[:3, :, :3], basis[3:6, :, 3] = [_turn(axis, matrix) for axis in np.eye(3)], np.eye(3)
@@ -328,7 +329,7 @@ def _tangents(direction: Floats) -> Floats:
     return np.asarray(np.linalg.svd(direction[None])[2][1:])
 
 
-# Directions in which the numbers of a model change; without a row the tangents of the problem, or each number.
+# Directions in which the numbers of a model change; without a problem the tangents of the problem, or each number.
 _BASES: dict[str, Callable[[Floats], Any]] = {
     "homography": _along_homography,
     "similarity": _along_similarity,
@@ -347,13 +348,13 @@ _CHARTS: dict[str, Callable[[Problem, Any, Floats], _Chart]] = {
 # --- The estimate ---
 
 
-def _threshold(row: Problem, chart: _Chart, result: Result, unit: float) -> float:
+def _threshold(problem: Problem, chart: _Chart, result: Result, unit: float) -> float:
     """Return the threshold in the unit of the problem; raise a ValueError if the data do not give the residuals.
 
     The residuals may be symmetric epipolar distances, which are at least twice the Sampson distance, and with
     ``preset="paper"`` they are in normalised units.
     """
-    for other, width in ((row, 1.0), (ESSENTIAL_SYMMETRIC, 2.0)) if row is ESSENTIAL else ((row, 1.0),):
+    for other, width in ((problem, 1.0), (ESSENTIAL_SYMMETRIC, 2.0)) if problem is ESSENTIAL else ((problem, 1.0),):
         residuals = other.distances(chart.data, chart.model)
         for scale in (unit, 1.0):
             if _are_equal(scale * residuals, result):
@@ -367,11 +368,11 @@ def _are_equal(residuals: Floats, result: Result) -> bool:
     return np.allclose(residuals[inliers], result.residuals[inliers], rtol=0.0, atol=_EQUAL * result.threshold)
 
 
-def _linearize(row: Problem, chart: _Chart) -> tuple[Floats, Floats]:
+def _linearize(problem: Problem, chart: _Chart) -> tuple[Floats, Floats]:
     """Return residuals (c, N) and their derivatives (N, c, p) by the parameters."""
-    k, c, n = chart.directions.shape[1], row.residual_size, chart.data.shape[1]
+    k, c, n = chart.directions.shape[1], problem.residual_size, chart.data.shape[1]
     residuals, derivatives = np.empty((c, n)), np.empty((c * k, n))
-    row.manifold[0](chart.data, chart.model, 0, n, residuals, derivatives)
+    problem.manifold[0](chart.data, chart.model, 0, n, residuals, derivatives)
     return residuals, np.einsum("pk,ckn->ncp", chart.directions, derivatives.reshape(c, k, n))
 
 

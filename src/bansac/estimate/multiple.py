@@ -167,12 +167,12 @@ def _find_problem(problem: Any) -> tuple[Problem, ModelForm]:
     """Return the problem, and the form of its models: that of the estimator for a name, the problem's own otherwise."""
     if isinstance(problem, Problem):
         return problem, form_of(problem)
-    row = MODELS.get(str(problem))
-    if row is None:
+    estimator = MODELS.get(str(problem))
+    if estimator is None:
         got = repr(problem) if isinstance(problem, str) else type(problem).__name__
         raise ValueError(f"problem must be a bansac.Problem or one of {', '.join(map(repr, MODELS))}, got {got}")
-    problem = row.load_problem()
-    return problem, form_of(problem, row.name)
+    problem = estimator.load_problem()
+    return problem, form_of(problem, estimator.name)
 
 
 def _find_all(task: _Task) -> tuple[list[_Model], Result]:

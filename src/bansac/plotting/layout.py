@@ -99,17 +99,15 @@ def snapshot_panels(snapshots: Mapping[int, ArrayLike], iterations: Sequence[int
     """Return, for each iteration, the last snapshot at or before it and its iteration, without repetitions."""
     if not len(iterations):
         raise ValueError("iterations must not be empty")
-    records = dict.fromkeys(_last_record(snapshots, iteration) for iteration in iterations)
-    return [(k, as_probabilities(f"snapshots[{k}]", snapshots[k], n)) for k in records]
+    records: dict[int, Floats] = {}
+    for iteration in iterations:
+        last = max((k for k in snapshots if k <= iteration), default=None)
+        if last is None:
+            raise ValueError(f"snapshots must have one at or before iteration {iteration}, got {sorted(snapshots)}")
+        records[last] = as_probabilities(f"snapshots[{last}]", snapshots[last], n)
+    return list(records.items())
 
 
 def panel_title(iteration: int) -> str:
     """Return the title of the panel of a snapshot."""
     return f"Iteration {iteration}" if iteration else "Start"
-
-
-def _last_record(snapshots: Mapping[int, ArrayLike], iteration: int) -> int:
-    before = [k for k in snapshots if k <= iteration]
-    if not before:
-        raise ValueError(f"snapshots must have one at or before iteration {iteration}, got {sorted(snapshots)}")
-    return max(before)
