@@ -73,16 +73,6 @@ class _Task(NamedTuple):
     max_models: float
     deadline: float
 
-    @property
-    def problem(self) -> Problem:
-        """The problem."""
-        return self.request.problem
-
-    @property
-    def data(self) -> Floats:
-        """All points, channels x N."""
-        return self.request.data
-
 
 def estimate_multiple(
     problem: Problem | str,
@@ -184,14 +174,14 @@ def _find_all(task: _Task) -> tuple[list[_Model], Result]:
         models = _drop_same(_estimate_again(task, models))
         freed = _free(task, models) & ~free
         ended = len(models) >= task.max_models or _out_of_time(task)
-        if ended or np.count_nonzero(freed) <= task.problem.sample_size:
+        if ended or np.count_nonzero(freed) <= task.request.problem.sample_size:
             break
     return models, last
 
 
 def _add_models(task: _Task, models: list[_Model]) -> Result:
     """Append models found in the points that no model explains; return the result of the last search."""
-    aside, failures = np.zeros(task.data.shape[1], np.bool_), 0
+    aside, failures = np.zeros(task.request.data.shape[1], np.bool_), 0
     while True:
         free = _free(task, models) & ~aside
         explained = _shares(task, models).sum(axis=0)
@@ -203,7 +193,7 @@ def _add_models(task: _Task, models: list[_Model]) -> Result:
         else:
             aside[np.flatnonzero(free)[result.inliers]] = True
             failures += 1
-        nothing_left = failures > _SET_ASIDE or result.num_inliers <= task.problem.sample_size
+        nothing_left = failures > _SET_ASIDE or result.num_inliers <= task.request.problem.sample_size
         if nothing_left or len(models) >= task.max_models or _out_of_time(task):
             return result
 
@@ -243,7 +233,7 @@ def _search(task: _Task, among: Bools, prior: Floats | None, most: int | None = 
         prior = None
     scores, weights = (None if values is None else values[indices] for values in (task.scores, task.weights))
     request = task.request.replace(
-        data=np.ascontiguousarray(task.data[:, indices]),
+        data=np.ascontiguousarray(task.request.data[:, indices]),
         resolved=task.request.resolved._replace(options=options),
         scores=scores,
         priors=prior,
@@ -263,14 +253,14 @@ def _neutral_prior(task: _Task) -> Floats | float:
 
 def _measure(task: _Task, result: Result) -> _Model:
     """Return a model with the residuals and the posterior odds of all points."""
-    residuals = measure(task.problem, task.data, result.model.flatten(), result.threshold)[0]
-    inlier = inlier_probabilities(residuals, result.threshold, task.problem.codimension)
+    residuals = measure(task.request.problem, task.request.data, result.model.flatten(), result.threshold)[0]
+    inlier = inlier_probabilities(residuals, result.threshold, task.request.problem.codimension)
     return _Model(result, residuals, inlier / np.maximum(1.0 - inlier, 1e-12))
 
 
 def _shares(task: _Task, models: list[_Model]) -> Floats:
     """Return the probability (models x N) that a point belongs to a model."""
-    odds = np.array([model.odds for model in models]).reshape(len(models), task.data.shape[1])
+    odds = np.array([model.odds for model in models]).reshape(len(models), task.request.data.shape[1])
     return np.asarray(odds / (1.0 + odds.sum(axis=0)))
 
 
@@ -291,7 +281,7 @@ def _result(task: _Task, models: list[_Model], last: Result, form: ModelForm) ->
     order = np.argsort([-np.count_nonzero(labels == k) for k in range(len(models))], kind="stable")
     labels = np.append(np.argsort(order), -1)[labels]
     probabilities = probabilities[:, [*order, len(models)]]
-    name, n = task.problem.name, labels.size
+    name, n = task.request.problem.name, labels.size
     results = []
     for column, model in enumerate(models[k] for k in order):
         inliers = model.residuals <= model.result.threshold
