@@ -18,9 +18,16 @@ support = pytest.importorskip("selenium.webdriver.support.wait", reason="the bro
 keys = pytest.importorskip("selenium.webdriver.common.keys", reason="the browser is driven by Selenium").Keys
 
 FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --window-size=1280,1400"
-).split()
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--window-size=1280,1400",
+)
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
