@@ -101,8 +101,8 @@ E, CENTRE = np.diag([1.0, 1.0, 0.0]), (0.0, 0.0)
 @pytest.mark.parametrize(
     ("function", "arguments", "message"),
     [
-        (decompose_essential, (np.eye(2),), "E must be a finite 3 x 3 matrix"),
-        (decompose_essential, (np.full((3, 3), np.nan),), "E must be a finite 3 x 3 matrix"),
+        (decompose_essential, (np.eye(2),), r"E must have shape \(3, 3\)"),
+        (decompose_essential, (np.full((3, 3), np.nan),), "E must be finite"),
         (recover_pose, (E, np.zeros((4, 3)), np.zeros((4, 2))), r"x1 must have shape \(N, 2\), got \(4, 3\)"),
         (
             recover_pose,
@@ -110,12 +110,12 @@ E, CENTRE = np.diag([1.0, 1.0, 0.0]), (0.0, 0.0)
             r"x2 must have the shape of x1, .* got \(5, 2\)",
         ),
         (recover_pose, (E, np.zeros((4, 2)), np.zeros((4, 2)), [True]), r"inliers must have shape \(4,\), got \(1,\)"),
-        (decompose_homography, (np.eye(2),), "^H must .*3 x 3"),
+        (decompose_homography, (np.eye(2),), "^H must have shape"),
         (decompose_homography, (np.full((3, 3), np.nan),), "^H must .*finite"),
         (decompose_homography, (E,), "^H must .*rank 3"),
-        (focals_from_fundamental, (np.full((3, 3), np.inf), CENTRE, CENTRE), "F must be a finite 3 x 3 matrix"),
-        (focals_from_fundamental, (np.eye(3), (0, 0, 0), CENTRE), "center1 must be two finite numbers"),
-        (focals_from_fundamental, (np.eye(3), CENTRE, (np.nan, 0)), "center2 must be two finite numbers"),
+        (focals_from_fundamental, (np.full((3, 3), np.inf), CENTRE, CENTRE), "F must be finite"),
+        (focals_from_fundamental, (np.eye(3), (0, 0, 0), CENTRE), r"center1 must have shape \(2,\)"),
+        (focals_from_fundamental, (np.eye(3), CENTRE, (np.nan, 0)), "center2 must be finite"),
     ],
 )
 def test_invalid_arguments_are_named(function, arguments, message):

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.colmap.motions import find_motions
 from bansac.colmap.options import VerificationOptions
 from bansac.colmap.selection import NO_SUPPORT, Support, find_rotation, is_watermark, select
+from bansac.estimate.multiple import estimate_multiple
 from bansac.estimate.planar_motion import motion_of_plane
 from bansac.estimate.presets import PRESETS, Options
 from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
@@ -185,13 +185,36 @@ def _split(pair: PairMatches, options: VerificationOptions) -> tuple[list[NDArra
     """Return the matches of each motion, and the pair without the watermarks that are ignored."""
     motions, kept = [], np.ones(len(pair.matches), np.bool_)
     estimation = _DEFAULT.replace(threshold=options.max_error, seed=derive_seed(options.seed, pair.pair_id))
-    for motion in find_motions(pair.x1, pair.x2, options, estimation):
+    for motion in _find_motions(pair.x1, pair.x2, options, estimation):
         sides = pair.x1[motion], pair.x2[motion], pair.size1, pair.size2
         if options.multiple_ignore_watermark and is_watermark(*sides, options):
             kept &= ~motion
         else:
             motions.append(pair.matches[motion])
     return motions, _subset(pair, kept)
+
+
+def _find_motions(x1: Floats, x2: Floats, options: VerificationOptions, estimation: Options) -> list[Bools]:
+    """Return the mask of the matches of each rigid motion, the motion with most matches first.
+
+    Each motion has a fundamental matrix of its own. As in COLMAP, no match belongs to two motions: a match belongs to
+    the motion with the smallest residual, if that is at most ``max_error``. Motions with fewer
+    matches than ``min_num_inliers``, or with a smaller fraction than ``min_inlier_ratio`` of the matches that earlier
+    motions do not have, are dropped.
+    """
+    results = estimate_multiple("F", np.hstack([x1, x2]), options=estimation).results
+    if not results:
+        return []
+    residuals = np.array([result.residuals for result in results])
+    nearest = np.where(residuals.min(axis=0) <= options.max_error, residuals.argmin(axis=0), len(results))
+    masks = [nearest == k for k in range(len(results))]
+    motions, left = [], len(x1)
+    for mask in sorted(masks, key=np.count_nonzero, reverse=True):
+        count = int(np.count_nonzero(mask))
+        if count >= max(options.min_num_inliers, options.min_inlier_ratio * left):
+            motions.append(mask)
+            left -= count
+    return motions
 
 
 def _find_models(pair: PairMatches, options: VerificationOptions) -> list[Support]:

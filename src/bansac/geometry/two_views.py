@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.maths.arrays import Bools, Floats, as_floats
+from bansac.maths.validate import as_numbers
 
 __all__ = [
     "apply_homography",
@@ -99,14 +100,6 @@ def essential_from_pose(R: Floats, t: ArrayLike) -> Floats:
     return np.asarray(cross_matrix(t) @ R)
 
 
-def _as_matrix(name: str, value: ArrayLike) -> Floats:
-    """Return a finite 3 x 3 matrix."""
-    matrix = as_floats(name, value)
-    if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
-        raise ValueError(f"{name} must be a finite 3 x 3 matrix, got {matrix.tolist()}")
-    return matrix
-
-
 def decompose_essential(E: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return the rotations R1, R2 and the unit vector t of E = [t]x R up to scale, with R1 or R2 and either sign of t.
 
@@ -119,7 +112,7 @@ def decompose_essential(E: ArrayLike) -> tuple[Floats, Floats, Floats]:
     >>> bool(np.allclose(np.abs(t), [1, 0, 0]))
     True
     """
-    U, _, Vt = np.linalg.svd(_as_matrix("E", E))
+    U, _, Vt = np.linalg.svd(as_numbers("E", E, (3, 3)))
     W = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     R1, R2 = U @ W @ Vt, U @ W.T @ Vt
     # U and V may contain a reflection; E and -E have the same motions.
@@ -140,7 +133,7 @@ def decompose_homography(H: ArrayLike) -> list[tuple[Floats, Floats, Floats]]:
     Soatto, Kosecka and Sastry, An Invitation to 3-D Vision, 2004, section 5.3). The solutions are the same as those of
     Faugeras and Lustman (1988) and of Malis and Vargas (2007).
     """
-    matrix = _as_matrix("H", H)
+    matrix = as_numbers("H", H, (3, 3))
     U, (s1, s2, s3), Vt = np.linalg.svd(matrix)
     if not s3 > _RANK_TWO * s1:
         raise ValueError(f"H must have rank 3, got the singular values {[float(s1), float(s2), float(s3)]}")
@@ -242,15 +235,10 @@ def focals_from_fundamental(F: ArrayLike, center1: ArrayLike, center2: ArrayLike
     >>> bool(np.allclose([f1, f2], scene.K[0, 0]))
     True
     """
-    matrix = _as_matrix("F", F)
-    points = []
-    for name, center in (("center1", center1), ("center2", center2)):
-        point = as_floats(name, center)
-        if point.shape != (2,) or not np.isfinite(point).all():
-            raise ValueError(f"{name} must be two finite numbers, got {point.tolist()}")
-        points.append(point.tolist())
+    matrix, centers = as_numbers("F", F, (3, 3)), (("center1", center1), ("center2", center2))
+    (x1, y1), (x2, y2) = (as_numbers(name, center, (2,)).tolist() for name, center in centers)
     from bansac.geometry.focal_lengths import squared_focals  # loads Numba
 
-    squares = squared_focals(matrix.flatten(), *points[0], *points[1])
+    squares = squared_focals(matrix.flatten(), x1, y1, x2, y2)
     f1, f2 = (math.sqrt(square) if square > 0.0 else math.nan for square in squares)
     return f1, f2

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from bansac.geometry import homogeneous
 from bansac.matches.images import ImageLike, read_image
 from bansac.maths.arrays import Bytes, Floats
-from bansac.maths.validate import as_points
+from bansac.maths.validate import as_numbers, as_points
 from bansac.plotting.layout import (
     BAR,
     ESTIMATED_COLOR,
@@ -147,9 +147,7 @@ def _outlined_aspect(gray2: Bytes, outlines: list[_Outline]) -> float:
 
 def _outline(argument: str, H: ArrayLike, shape: tuple[int, ...]) -> Floats:
     """Map the outline of an image as a polyline; NaN for points behind the camera."""
-    matrix = np.asarray(H, dtype=np.float64)
-    if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
-        raise ValueError(f"{argument} must be a finite (3, 3) matrix, got {H!r}")
+    matrix = as_numbers(argument, H, (3, 3))
     height, width = shape
     corners = np.array([[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1], [0, 0]], dtype=np.float64)
     along = np.linspace(0, 1, 65)[:, None]
