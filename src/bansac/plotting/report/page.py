@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 from bansac.matches.images import ImageLike, encode_jpeg, read_image, shrink
 from bansac.matches.storage import write_atomically
 from bansac.maths.arrays import Floats
-from bansac.maths.validate import as_points, check_same_length
+from bansac.maths.validate import as_points
+from bansac.plotting.matches import as_matches
 from bansac.plotting.report.payload import encode, numbers_of, panel
 from bansac.plotting.report.summary import html_table, summary_words
 
@@ -60,10 +61,7 @@ def write_report(
 
 
 def _check_points(result: Result, x1: ArrayLike, x2: ArrayLike | None) -> list[Floats]:
-    points = [as_points("x1", x1, 2)]
-    if x2 is not None:
-        points.append(as_points("x2", x2, 2))
-        check_same_length("x1", points[0], "x2", points[1])
+    points = [as_points("x1", x1, 2)] if x2 is None else list(as_matches(x1, x2))
     if len(points[0]) != len(result.inliers):
         raise ValueError(f"x1 must have the {len(result.inliers)} data points of the result, got {len(points[0])}")
     return points
