@@ -278,8 +278,7 @@ def estimate_relative_pose(
     Parameters
     ----------
     x1, x2, K1, K2, threshold, **settings
-        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
-        :func:`bansac.estimate_essential`; without ``K2`` both images are assumed to have the camera ``K1``.
+        As in :func:`bansac.estimate_essential`; without ``K2`` both images are assumed to have the camera ``K1``.
         ``K1`` and ``K2`` may be cameras without a focal length (:meth:`bansac.Camera.unknown_focal`). It is then
         estimated, too. The same camera twice, or ``K2=None``, has one focal length in both images.
     gravity1, gravity2 : (3,) array_like, optional
