@@ -55,66 +55,61 @@ def transfer(H, truth, x):
     return float(np.sqrt(np.mean((apply_transform(H, x) - apply_transform(truth, x)) ** 2)))
 
 
+VIEWS, CAMERA = (SCENE.x1, SCENE.x2), SCENE.K1
+PNP, CLUSTER = (OBJECT, IMAGE, K), (np.ones((20, 3)), SAME, K)
+
+
+def guess():
+    """Return the pose as arrays to be overwritten."""
+    return RVEC[:, None].copy(), TVEC[:, None].copy()
+
+
 # Calls that OpenCV answers without an error.
 CALLS = {
     "H": lambda cv: cv.findHomography(PLANE.x1, PLANE.x2, cv.RANSAC, 3.0),
     "H, all": lambda cv: cv.findHomography(X1, X2),
-    "H, single precision": lambda cv: cv.findHomography(
-        PLANE.x1[:, None].astype(np.float32), PLANE.x2[:, None].astype(np.float32), cv.RANSAC
-    ),
     "H, four": lambda cv: cv.findHomography(X1[:4], X2[:4], cv.RANSAC),
     "H, all equal": lambda cv: cv.findHomography(SAME, SAME, cv.RANSAC),
     "H, line": lambda cv: cv.findHomography(LINE, LINE, cv.RANSAC),
     "H, all equal, all": lambda cv: cv.findHomography(SAME, SAME, 0),
     "H, threshold 0": lambda cv: cv.findHomography(PLANE.x1, PLANE.x2, cv.RANSAC, 0),
-    "H, homogeneous": lambda cv: cv.findHomography(as_homogeneous(PLANE.x1), PLANE.x2, cv.RANSAC, 3.0),
     "H, homogeneous columns": lambda cv: cv.findHomography(as_homogeneous(X1)[:, None], as_homogeneous(X2)[:, None], 0),
-    "F": lambda cv: cv.findFundamentalMat(SCENE.x1, SCENE.x2),
-    "F, threshold 0": lambda cv: cv.findFundamentalMat(SCENE.x1, SCENE.x2, cv.FM_RANSAC, 0),
+    "F": lambda cv: cv.findFundamentalMat(*VIEWS),
+    "F, threshold 0": lambda cv: cv.findFundamentalMat(*VIEWS, cv.FM_RANSAC, 0),
     "F, homogeneous": lambda cv: cv.findFundamentalMat(as_homogeneous(SCENE.x1), as_homogeneous(SCENE.x2)),
-    "F, positions": lambda cv: cv.findFundamentalMat(SCENE.x1, SCENE.x2, cv.FM_RANSAC, 1.0, 0.99, 2000),
-    "F, eight points": lambda cv: cv.findFundamentalMat(SCENE.x1, SCENE.x2, cv.FM_8POINT),
+    "F, eight points": lambda cv: cv.findFundamentalMat(*VIEWS, cv.FM_8POINT),
     "F, six": lambda cv: cv.findFundamentalMat(SCENE.x1[:6], SCENE.x2[:6], cv.FM_RANSAC, 1.0, 0.99),
     "F, all equal": lambda cv: cv.findFundamentalMat(SAME, SAME, cv.FM_RANSAC, 1.0, 0.99),
     "F, line": lambda cv: cv.findFundamentalMat(LINE, LINE, cv.USAC_DEFAULT, 1.0, 0.99),
-    "E": lambda cv: cv.findEssentialMat(SCENE.x1, SCENE.x2, SCENE.K1),
-    "E, positions": lambda cv: cv.findEssentialMat(SCENE.x1, SCENE.x2, SCENE.K1, cv.RANSAC, 0.999, 1.0, 1000),
-    "E, focal": lambda cv: cv.findEssentialMat(SCENE.x1, SCENE.x2, 500.0, (320.0, 240.0), cv.RANSAC, 0.99, 1.0),
-    "E, two cameras": lambda cv: cv.findEssentialMat(
-        SCENE.x1, SCENE.x2, SCENE.K1, np.zeros(5), SCENE.K1, None, cv.RANSAC, 0.99, 1.0
-    ),
+    "E": lambda cv: cv.findEssentialMat(*VIEWS, CAMERA),
+    "E, focal": lambda cv: cv.findEssentialMat(*VIEWS, 500.0, (320.0, 240.0), cv.RANSAC, 0.99, 1.0),
+    "E, two cameras": lambda cv: cv.findEssentialMat(*VIEWS, CAMERA, np.zeros(5), CAMERA, None, cv.RANSAC, 0.99, 1.0),
     "E, names": lambda cv: cv.findEssentialMat(
-        SCENE.x1, SCENE.x2, cameraMatrix1=SCENE.K1, distCoeffs1=None, cameraMatrix2=SCENE.K1, distCoeffs2=None
+        *VIEWS, cameraMatrix1=CAMERA, distCoeffs1=None, cameraMatrix2=CAMERA, distCoeffs2=None
     ),
-    "E, params": lambda cv: cv.findEssentialMat(
-        SCENE.x1, SCENE.x2, SCENE.K1, SCENE.K1, np.zeros(4), np.zeros(4), cv.UsacParams()
-    ),
-    "E, four": lambda cv: cv.findEssentialMat(SCENE.x1[:4], SCENE.x2[:4], SCENE.K1),
-    "pose": lambda cv: cv.recoverPose(SCENE.E, SCENE.x1, SCENE.x2, SCENE.K1),
-    "pose, focal": lambda cv: cv.recoverPose(SCENE.E, SCENE.x1, SCENE.x2, focal=500.0, pp=(320.0, 240.0)),
-    "pose, two cameras": lambda cv: cv.recoverPose(SCENE.x1, SCENE.x2, SCENE.K1, None, SCENE.K1, None),
-    "PnP": lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, K, None),
+    "E, params": lambda cv: cv.findEssentialMat(*VIEWS, CAMERA, CAMERA, np.zeros(4), np.zeros(4), cv.UsacParams()),
+    "E, four": lambda cv: cv.findEssentialMat(SCENE.x1[:4], SCENE.x2[:4], CAMERA),
+    "pose": lambda cv: cv.recoverPose(SCENE.E, *VIEWS, CAMERA),
+    "pose, focal": lambda cv: cv.recoverPose(SCENE.E, *VIEWS, focal=500.0, pp=(320.0, 240.0)),
+    "pose, two cameras": lambda cv: cv.recoverPose(*VIEWS, CAMERA, None, CAMERA, None),
+    "PnP": lambda cv: cv.solvePnPRansac(*PNP, None),
     "PnP, positions": lambda cv: cv.solvePnPRansac(
-        OBJECT, IMAGE, K, None, None, None, False, 100, 8.0, 0.99, None, cv.SOLVEPNP_EPNP
+        *PNP, None, None, None, False, 100, 8.0, 0.99, None, cv.SOLVEPNP_EPNP
     ),
     "PnP, names": lambda cv: cv.solvePnPRansac(
-        OBJECT, IMAGE, K, np.zeros((5, 1)), iterationsCount=500, reprojectionError=2.0, confidence=0.999, flags=2
+        *PNP, np.zeros((5, 1)), iterationsCount=500, reprojectionError=2.0, confidence=0.999, flags=2
     ),
     "PnP, single precision": lambda cv: cv.solvePnPRansac(
         OBJECT[:, None].astype(np.float32), IMAGE[:, None].astype(np.float32), K.astype(np.float32), np.zeros(0)
     ),
     "PnP, four": lambda cv: cv.solvePnPRansac(OBJECT[:4], IMAGE[:4], K, None),
     "PnP, noise": lambda cv: cv.solvePnPRansac(*STRANGERS, K, None, reprojectionError=0.5),
-    "PnP, all equal": lambda cv: cv.solvePnPRansac(np.ones((20, 3)), SAME, K, None),
-    "PnP, all equal, USAC": lambda cv: cv.solvePnPRansac(np.ones((20, 3)), SAME, K, None, flags=cv.USAC_MAGSAC),
-    "PnP, USAC": lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, K, None, flags=cv.USAC_DEFAULT),
-    "PnP, guess": lambda cv: cv.solvePnPRansac(
-        OBJECT, IMAGE, K, None, RVEC[:, None].copy(), TVEC[:, None].copy(), True
-    ),
-    "PnP, guess, all equal": lambda cv: cv.solvePnPRansac(
-        np.ones((20, 3)), SAME, K, None, RVEC[:, None].copy(), TVEC[:, None].copy(), useExtrinsicGuess=True
-    ),
-    "PnP, no guess": lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, K, None, None, None, True),
+    "PnP, all equal": lambda cv: cv.solvePnPRansac(*CLUSTER, None),
+    "PnP, all equal, USAC": lambda cv: cv.solvePnPRansac(*CLUSTER, None, flags=cv.USAC_MAGSAC),
+    "PnP, USAC": lambda cv: cv.solvePnPRansac(*PNP, None, flags=cv.USAC_DEFAULT),
+    "PnP, guess": lambda cv: cv.solvePnPRansac(*PNP, None, *guess(), True),
+    "PnP, guess, all equal": lambda cv: cv.solvePnPRansac(*CLUSTER, None, *guess(), useExtrinsicGuess=True),
+    "PnP, no guess": lambda cv: cv.solvePnPRansac(*PNP, None, None, None, True),
     "affine": lambda cv: cv.estimateAffine2D(X1, X2),
     "affine, two": lambda cv: cv.estimateAffine2D(X1[:2], X2[:2]),
     "affine, three": lambda cv: cv.estimateAffine2D(X1[:3], X2[:3]),
@@ -133,9 +128,6 @@ CALLS_5 = {
     "affine 3D": lambda cv: cv.estimateAffine3D(SOLID, MOVED),
     "affine 3D, positions": lambda cv: cv.estimateAffine3D(SOLID, MOVED, None, None, 2.0, 0.9),
     "affine 3D, third argument": lambda cv: cv.estimateAffine3D(SOLID, MOVED, True),
-    "affine 3D, single precision": lambda cv: cv.estimateAffine3D(
-        SOLID[:, None].astype(np.float32), MOVED[:, None].astype(np.float32), ransacThreshold=0.5
-    ),
     "affine 3D, rows": lambda cv: cv.estimateAffine3D(SOLID[None], MOVED[None], ransacThreshold=0, confidence=1.0),
     "affine 3D, three": lambda cv: cv.estimateAffine3D(SOLID[:3], MOVED[:3], ransacThreshold=0.1),
     "affine 3D, four": lambda cv: cv.estimateAffine3D(SOLID[:4], MOVED[:4], ransacThreshold=0.1),
@@ -169,7 +161,7 @@ CALLS |= {
     "odometry": lambda cv: cv.findEssentialMat(
         Q2, Q1, focal=800.0, pp=(320.0, 240.0), method=cv.RANSAC, prob=0.999, threshold=1.0
     ),
-    "pose with a mask": lambda cv: cv.recoverPose(SCENE.E, Q1, Q2, SCENE.K1, mask=np.ones((300, 1), np.uint8)),
+    "pose with a mask": lambda cv: cv.recoverPose(SCENE.E, Q1, Q2, CAMERA, mask=np.ones((300, 1), np.uint8)),
     "affine by name": lambda cv: cv.estimateAffine2D(
         columns(X1), columns(X2), method=cv.RANSAC, ransacReprojThreshold=3, maxIters=2000, confidence=0.99
     ),
