@@ -76,9 +76,9 @@ def test_configurations_of_scenes_and_of_a_set(data: Path) -> None:
 
 
 def test_honesty_of_noise_scenes_and_sets(data: Path) -> None:
-    noise = "false success/line, N = 200, 3 px, grid", "samplers/ar, line, uniform"
-    families = (f"{part}/homography, N = 300, grid 1" for part in ("families", "families without a model"))
-    document, tables = run("honesty", *noise, *families, "power/ellipse, 10", "real", data=data, runs=2)
+    noise = "false success/line/N = 200/3 px/grid", "samplers/ar/line/uniform"
+    families = (f"{part}/homography/N = 300/grid 1" for part in ("families", "families without a model"))
+    document, tables = run("honesty", *noise, *families, "power/ellipse/10", "real", data=data, runs=2)
     assert document["false success"] == {"line, N = 200, 3 px, grid": 0}
     assert document["power"]["ellipse, 10 exact of 10"] == {"runs": 2, "right": 2, "success": 2}
     assert document["real"]["essential, kitti_seq1"] == {"runs": 2, "right": 2, "right but no success": 0}

@@ -28,8 +28,9 @@ from typing import Any
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
+from bansac.engine.sampling import SAMPLERS
 from bansac.lab.known_scenes import DEGREE, FUNCTIONS, known_scene
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, no_warm_up
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, no_warm_up
 from bansac.lab.options import DATA
 from bansac.lab.peers.library import Array, Task
 from bansac.lab.peers.method import Method
@@ -41,43 +42,40 @@ from bansac.matches.image_matching import Features, detect_features, match_featu
 from bansac.problems.estimators import ESTIMATORS, Kind
 from bansac.synthetic import FAMILIES, awkward_scene, epipolar_matches
 
-# Images have 1000 x 1000 px and, if needed, a focal length of 1000 px. 3D points are in a cube of this side.
-SIDE = 1000.0
+SIDE = 1000.0  # of the images in px, of the cube of 3D points, and the focal length
 CAMERA = np.array([[SIDE, 0, SIDE / 2], [0, SIDE, SIDE / 2], [0, 0, 1]])
-ARGUMENTS: Mapping[str, tuple[Any, ...]] = {"essential": (CAMERA,), "absolute_pose": (CAMERA,), "polynomial": (DEGREE,)}
-"""Arguments after the data."""
-
 KINDS: Mapping[str, Kind] = {"homography": "H", "fundamental": "F", "essential": "E"}
-PROBLEMS = (
-    *(*KINDS, "line", "circle", "polynomial", "absolute_pose"),
-    *("rigid_3d", "similarity_3d", "plane", "ellipse"),
-)
-DIMENSIONS = {row.name: tuple(map(len, row.data.values())) for row in ESTIMATORS if row.name in PROBLEMS}
+
+# Names of the problems in the report, with the estimators; and the arguments after the data.
+PROBLEMS = {name: name for name in (*KINDS, "line", "circle", "plane", "ellipse")} | {
+    "cubic": "polynomial",
+    "absolute pose": "absolute_pose",
+    "rigid motion": "rigid_3d",
+    "similarity of space": "similarity_3d",
+}
+ARGUMENTS: Mapping[str, tuple[Any, ...]] = {"essential": (CAMERA,), "absolute pose": (CAMERA,), "cubic": (DEGREE,)}
+
+_COLUMNS = {row.name: row.data.values() for row in ESTIMATORS}
+DIMENSIONS = {problem: tuple(map(len, _COLUMNS[name])) for problem, name in PROBLEMS.items()}
 """Dimensions of the points of a match, or of a point."""
 
 THRESHOLDS = {"default": None, "3 px": 3.0, "10 px": 10.0}
-ESTIMATED = ("homography", "fundamental", "absolute_pose")  # the other problems have 1 for "default"
+ESTIMATED = ("homography", "fundamental", "absolute pose")  # the other problems have 1 for "default"
 
 # Runs on noise use all samples, so large data have fewer. More samples matter little, because the test accounts
 # for a far larger number of models.
 ITERATIONS = {20: 500, 200: 500, 1000: 300, 10000: 100}
+SIZES = {f"N = {n}": n for n in ITERATIONS}
 
-_LOCAL = {"local_optimization": "inner+iterative"}
 # All samplers and local optimisations, and another score.
+_LOCAL = {"local_optimization": "inner+iterative"}
 METHODS: Mapping[str, Mapping[str, Any]] = {
-    "uniform": {"sampler": "uniform"},
-    "prosac": {"sampler": "prosac", "scores": True},
-    "napsac": {"sampler": "napsac"},
-    "p-napsac": {"sampler": "p-napsac", "scores": True},
-    "baysac": {"sampler": "baysac"},
-    "ar": {"sampler": "ar"},
+    **{name: {"sampler": name, **({"scores": True} if row.order else {})} for name, row in SAMPLERS.items()},
     "p-bansac": {"scores": True},
     "bansac-lo": _LOCAL,
     "napsac-lo": {"sampler": "napsac", **_LOCAL},
     "msac-lo": {"scoring": "msac", **_LOCAL},
 }
-
-Cell = tuple[str, tuple[Any, ...]]  # name, and arguments of the function that counts
 
 
 def _uniform(rng: np.random.Generator, n: int, dimension: int) -> Array:
@@ -137,40 +135,20 @@ NOISE: Mapping[str, Callable[[np.random.Generator, int, Sequence[int]], tuple[Ar
 }
 
 
-def count_false(
+def noise_runs(
     problem: str, n: int, kind: str, threshold: float | None, runs: int, options: Mapping[str, Any] | None = None
-) -> int:
-    """Return the number of successes of ``runs`` runs on noise."""
+) -> Iterator[Row]:
+    """Yield whether runs on noise end with success."""
     settings = {"threshold": 1.0 if threshold is None and problem not in ESTIMATED else threshold, **(options or {})}
-    if problem == "absolute_pose" and "local_optimization" in settings:
+    if problem == "absolute pose" and "local_optimization" in settings:
         settings["local_optimization"] = "lm"  # the only one for absolute poses
-    found = 0
     for seed in range(runs):
         rng = np.random.default_rng(seed)
-        data = NOISE[kind](rng, n, DIMENSIONS[problem])
+        arguments = (*NOISE[kind](rng, n, DIMENSIONS[problem]), *ARGUMENTS.get(problem, ()))
         if "scores" in settings:
             settings["scores"] = rng.uniform(0, 1, n)
-        arguments = (*data, *ARGUMENTS.get(problem, ()))
-        found += FUNCTIONS[problem](*arguments, seed=seed, max_iterations=ITERATIONS[n], **settings).success
-    return found
-
-
-def _noise_of(problem: str) -> list[str]:
-    return [kind for kind in NOISE if kind != "matched clusters" or len(DIMENSIONS[problem]) == 2]
-
-
-def _false_cells(setup: Setup) -> Iterator[Cell]:
-    """Yield the cells over problem, number of data, threshold and kind of data."""
-    for problem, n, (name, threshold) in itertools.product(PROBLEMS, ITERATIONS, THRESHOLDS.items()):
-        for kind in _noise_of(problem):
-            yield f"{problem}, N = {n}, {name}, {kind}", (problem, n, kind, threshold, setup.runs)
-
-
-def _sampler_cells(setup: Setup) -> Iterator[Cell]:
-    """Yield the cells over samplers, problem and kind of data, with 200 data and the default threshold."""
-    for (method, options), problem in itertools.product(METHODS.items(), PROBLEMS):
-        for kind in _noise_of(problem):
-            yield f"{method}, {problem}, {kind}", (problem, 200, kind, None, setup.runs, options)
+        result = FUNCTIONS[PROBLEMS[problem]](*arguments, seed=seed, max_iterations=ITERATIONS[n], **settings)
+        yield {"success": result.success}
 
 
 RIGHT = 0.85  # share of the true inliers in the mask of a right model
@@ -182,28 +160,20 @@ POWER = {
     "20 % of 500, noise .5 px": (500, 0.2, 0.5),
     "5 % of 5000, noise .5 px": (5000, 0.05, 0.5),
 }
-POWER_THRESHOLDS = {"fundamental": 1.0, "essential": 1.0, "absolute_pose": 4.0, "polynomial": 4.0 / SIDE}  # others: 2
+POWER_THRESHOLDS = {"fundamental": 1.0, "essential": 1.0, "absolute pose": 4.0, "cubic": 4.0 / SIDE}  # others: 2
 
 
-def count_right(problem: str, n: int, inlier_ratio: float, noise: float, runs: int) -> Row:
-    """Return the number of runs with a right model, and the number of successes of these."""
-    right = success = 0
-    for seed in range(runs):
-        arguments, inliers, _ = known_scene(problem, n, inlier_ratio, noise, seed)
+def known_runs(problem: str, n: int, inlier_ratio: float, noise: float, runs: int) -> Iterator[Row]:
+    """Yield whether runs have a right model, and whether it is a success."""
+    for seed in range(_fewer(runs, n)):
+        arguments, inliers, _ = known_scene(PROBLEMS[problem], n, inlier_ratio, noise, seed)
         options: dict[str, Any] = {} if problem in KINDS else {"max_iterations": 20_000}
         if problem in KINDS and n > 100:
             options["scores"] = np.where(inliers, 0.9, 0.1) + np.random.default_rng(seed).uniform(-0.1, 0.1, n)
-        result = FUNCTIONS[problem](*arguments, threshold=POWER_THRESHOLDS.get(problem, 2.0), seed=seed, **options)
-        if np.mean(result.inliers[inliers]) >= RIGHT:
-            right += 1
-            success += result.success
-    return {"runs": runs, "right": right, "success": success}
-
-
-def _power_cells(setup: Setup) -> Iterator[Cell]:
-    """Yield the cells over problem and kind of data."""
-    for problem, (name, data) in itertools.product(PROBLEMS, POWER.items()):
-        yield f"{problem}, {name}", (problem, *data, _fewer(setup.runs, data[0]))
+        threshold = POWER_THRESHOLDS.get(problem, 2.0)
+        result = FUNCTIONS[PROBLEMS[problem]](*arguments, threshold=threshold, seed=seed, **options)
+        right = np.mean(result.inliers[inliers]) >= RIGHT
+        yield {"right": right, "success": right and result.success}
 
 
 def _fewer(runs: int, n: int) -> int:
@@ -215,38 +185,21 @@ WITHOUT_MODEL = (
     *("window 10", "window 30", "turned window 10", "far 65535", "far 1e6", "duplicates", "grid 1", "grid 4"),
     *("true burst", "false burst", "clusters"),
 )
-FAMILY_SIZES, FAMILY_RATIO = (300, 1000, 3000), 0.4
+FAMILY_SIZES, FAMILY_RATIO = {f"N = {n}": n for n in (300, 1000, 3000)}, 0.4
 
 
-def count_family(problem: str, family: str, n: int, inlier_ratio: float, runs: int) -> Row:
-    """Return the runs with a right model, with success, and with the expected configuration."""
-    counts = dict.fromkeys(("right", "success", "configuration"), 0)
+def family_runs(problem: str, family: str, n: int, inlier_ratio: float, runs: int) -> Iterator[Row]:
+    """Yield whether runs have a right model, success, and the expected configuration."""
     for seed in range(runs):
         scene = awkward_scene(family, KINDS[problem], n, inlier_ratio, seed=seed)
         limit = {} if scene.model is not None else {"max_iterations": ITERATIONS[200]}
         result = FUNCTIONS[problem](*scene.arguments, threshold=scene.threshold, seed=seed, **limit)
         assert scene.matches.inliers is not None
-        counts["right"] += bool(inlier_ratio and np.mean(result.inliers[scene.matches.inliers]) >= RIGHT)
-        counts["success"] += result.success
-        counts["configuration"] += result.configuration == scene.configuration
-    return {"runs": runs, **counts}
-
-
-def count_false_family(problem: str, family: str, n: int, runs: int) -> int:
-    """Return how many of ``runs`` runs on a family without a model end with success."""
-    return int(count_family(problem, family, n, 0.0, runs)["success"])
-
-
-def _false_family_cells(setup: Setup) -> Iterator[Cell]:
-    for problem, family, n in itertools.product(KINDS, WITHOUT_MODEL, FAMILY_SIZES):
-        yield f"{problem}, N = {n}, {family}", (problem, family, n, setup.runs)
-
-
-def _family_cells(setup: Setup) -> Iterator[Cell]:
-    for problem, family, n in itertools.product(KINDS, FAMILIES, FAMILY_SIZES):
-        if awkward_scene(family, KINDS[problem], n, FAMILY_RATIO).success:
-            name = f"{problem}, N = {n}, {family}"
-            yield name, (problem, family, n, FAMILY_RATIO, _fewer(setup.runs, n))
+        yield {
+            "right": inlier_ratio > 0 and np.mean(result.inliers[scene.matches.inliers]) >= RIGHT,
+            "success": result.success,
+            "configuration": result.configuration == scene.configuration,
+        }
 
 
 PHOTOGRAPHS = (
@@ -255,19 +208,18 @@ PHOTOGRAPHS = (
 )
 
 
-def count_photographs(*, mutual: bool) -> Row:
-    """Return the number of ordered pairs of photographs, and the number of successes of each estimator."""
-    pairs = list(itertools.permutations(PHOTOGRAPHS, 2))
-    counts = dict.fromkeys(KINDS, 0)
-    for first, second in pairs:
+def photograph_runs(*, mutual: bool) -> Iterator[Row]:
+    """Yield for all ordered pairs of photographs which estimators end with success."""
+    for first, second in itertools.permutations(PHOTOGRAPHS, 2):
         matches, _ = match_features(_features(first), _features(second), ratio=0.86, mutual=mutual)
+        successes = {}
         for problem, kind in KINDS.items():
             chosen = matches.filtered(0.8 if kind == "H" else 0.85)  # as ``bansac match`` does
             cameras = [_camera(_features(name).size) for name in (first, second)] if kind == "E" else []
             limits = {"max_iterations": 1000, **({"threshold": 1.0} if kind == "E" else {})}
             result = FUNCTIONS[problem](chosen.x1, chosen.x2, *cameras, scores=chosen.scores, **limits)
-            counts[problem] += result.success
-    return {"pairs": len(pairs), **counts}
+            successes[problem] = result.success
+        yield successes
 
 
 @functools.cache
@@ -282,29 +234,19 @@ def _camera(size: tuple[int, int]) -> Array:
 
 
 _DEFAULT = Method("default", {"preset": None}, scored=True, own_limits=False)
+_FOLDERS = {"H": "H", "F": "EF", "E": "EF"}
 
 
-def count_real(kind: Kind, folder: Path) -> Row:
-    """Return the numbers of runs on at most 43 pairs, of errors below 5 degrees or 5 px, and of failures of these."""
+def real_runs(kind: Kind, folder: Path) -> Iterator[Row]:
+    """Yield whether two runs on at most 43 pairs have errors below 5 degrees or 5 px, and whether they fail then."""
     protocol = DEFAULTS[kind]
     if folder.name == "exact_warp":
         protocol = dataclasses.replace(protocol, max_ratio=0.95)
-    counts = dict.fromkeys(("runs", "right", "right but no success"), 0)
     for pair, seed in itertools.product(usable_pairs(PairSet(folder), protocol), range(2)):
         task = make_task(pair, protocol, seed)
         result = _DEFAULT.estimate(task).result
         right = max(judge(result.model, task, pair).values()) < 5
-        counts["runs"] += 1
-        counts["right"] += right
-        counts["right but no success"] += right and not result.success
-    return counts
-
-
-def _real_cells(setup: Setup) -> Iterator[Cell]:
-    """Yield the sets of real matches."""
-    for problem, kind in KINDS.items() if setup.data is not None else ():
-        for found in find_sets(setup.data / ("H" if kind == "H" else "EF")):
-            yield f"{problem}, {found.name}", (kind, found.folder)
+        yield {"right": right, "right but no success": right and not result.success}
 
 
 def fingerprint(_: int = 0) -> str:
@@ -312,64 +254,91 @@ def fingerprint(_: int = 0) -> str:
     scene = epipolar_matches(500, inlier_ratio=0.5, noise=0.3, seed=1)
     digest = hashlib.sha256()
     for kind, cameras in (("H", ()), ("F", ()), ("E", (scene.K,))):
-        result = OURS.estimate(Task(kind, (scene.x1, scene.x2), cameras), {"seed": 0}).result
+        result = OURS.estimate(Task(kind, (scene.x1, scene.x2), cameras), {}).result
         digest.update(result.model.tobytes() + result.inliers.tobytes() + result.beliefs.tobytes())
     return digest.hexdigest()
 
 
-def count_answers(processes: int) -> Row:
-    """Return the number of different results of the same call in separate processes."""
+def repeated_runs(processes: int) -> Iterator[Row]:
+    """Yield whether the same call in separate processes gives another result than in the first one."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, context, max_tasks_per_child=1) as pool:
-        answers = set(pool.map(fingerprint, range(processes)))
-    return {"processes": processes, "different answers": len(answers)}
+        first, *others = pool.map(fingerprint, range(processes))
+    yield from ({"other answers": answer != first} for answer in (first, *others))
 
 
-PARTS: Mapping[str, tuple[Callable[[Setup], Iterable[Cell]], Callable[..., Any]]] = {
-    "repetition": (lambda setup: [("model, mask and probabilities", (setup.processes,))], count_answers),
-    "false success": (_false_cells, count_false),
-    "samplers": (_sampler_cells, count_false),
-    "families without a model": (_false_family_cells, count_false_family),
-    "power": (_power_cells, count_right),
-    "families": (_family_cells, count_family),
-    "photographs": (lambda setup: [("mutual", (True,)), ("one-way", (False,))], lambda m: count_photographs(mutual=m)),
-    "real": (_real_cells, count_real),
+_AXES: Mapping[str, tuple[Iterable[str], ...]] = {
+    "repetition": (["model, mask and probabilities"],),
+    "false success": (PROBLEMS, SIZES, THRESHOLDS, NOISE),
+    "samplers": ([name for name in METHODS if name != "bansac"], PROBLEMS, NOISE),
+    "families without a model": (KINDS, FAMILY_SIZES, WITHOUT_MODEL),
+    "power": (PROBLEMS, POWER),
+    "families": (KINDS, FAMILY_SIZES, FAMILIES),
+    "photographs": (["mutual", "one-way"],),
 }
+PARTS: Mapping[str, Callable[..., Iterator[Row]]] = {
+    "repetition": lambda setup, _: repeated_runs(setup.processes),
+    "false success": lambda setup, problem, size, threshold, kind: noise_runs(
+        problem, SIZES[size], kind, THRESHOLDS[threshold], setup.runs
+    ),
+    "samplers": lambda setup, method, problem, kind: noise_runs(problem, 200, kind, None, setup.runs, METHODS[method]),
+    "families without a model": lambda setup, problem, size, family: family_runs(
+        problem, family, FAMILY_SIZES[size], 0.0, setup.runs
+    ),
+    "power": lambda setup, problem, data: known_runs(problem, *POWER[data], setup.runs),
+    "families": lambda setup, problem, size, family: family_runs(
+        problem, family, FAMILY_SIZES[size], FAMILY_RATIO, _fewer(setup.runs, FAMILY_SIZES[size])
+    ),
+    "photographs": lambda setup, matches: photograph_runs(mutual=matches == "mutual"),
+    "real": lambda setup, problem, name: real_runs(KINDS[problem], setup.data / _FOLDERS[KINDS[problem]] / name),
+}
+FALSE = ("false success", "samplers", "families without a model")
+"""Parts with numbers of false successes."""
 
 
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each cell."""
-    return [
-        Unit(f"{part}/{name}", (part, name, arguments))
-        for part in dict.fromkeys(setup.only)
-        for name, arguments in PARTS[part][0](setup)
-    ]
+    units = [unit for part, axes in _AXES.items() if part in setup.only for unit in each([part], *axes)]
+    for problem, kind in KINDS.items() if setup.data is not None and "real" in setup.only else ():
+        names = sorted(path.name for path in (setup.data / _FOLDERS[kind]).iterdir())
+        units += each(["real"], [problem], names)
+    return [unit for unit in units if _has_data(*unit.payload)]
+
+
+def _has_data(part: str, *cell: str) -> bool:
+    """Return False for clusters that are not of matches, and for families whose scenes do not determine a model."""
+    if cell[-1] == "matched clusters":
+        return len(DIMENSIONS[cell[1] if part == "samplers" else cell[0]]) == 2
+    if part == "families":
+        return bool(awkward_scene(cell[2], KINDS[cell[0]], FAMILY_SIZES[cell[1]], FAMILY_RATIO).success)
+    return True
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Count the runs of a cell."""
-    part, name, arguments = unit.payload
-    return [{"part": part, "cell": name, "counts": PARTS[part][1](*arguments)}]
+    """Count the runs of a cell by their outcomes; on data without a model only the successes."""
+    part, *cell = unit.payload
+    outcomes = list(PARTS[part](setup, *cell))
+    counts = {name: sum(bool(outcome[name]) for outcome in outcomes) for name in outcomes[0]}
+    found = counts["success"] if part in FALSE else {"runs": len(outcomes), **counts}
+    return [{"part": part, "cell": ", ".join(cell), "counts": found}]
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Return the counts by part and cell, and notes on every part."""
+    """Return the counts by part and cell, and a note on every part."""
     parts: dict[str, dict[str, Any]] = {}
     for row in rows:
         parts.setdefault(row["part"], {})[row["cell"]] = row["counts"]
-    notes = [f"{part}: {len(cells)} cells, {_total(cells, setup.runs)}" for part, cells in parts.items()]
+    notes = []
+    for part, cells in parts.items():
+        if part in FALSE:
+            worst, above = max(cells, key=cells.__getitem__), sum(count > 0.01 * setup.runs for count in cells.values())
+            text = f"{above} above 1 %, the largest {cells[worst]} of {setup.runs} runs ({worst})"
+        else:
+            totals = {name: sum(counts[name] for counts in cells.values()) for name in next(iter(cells.values()))}
+            text = ", ".join(f"{total} {name}" for name, total in totals.items())
+        notes.append(f"{part}: {len(cells)} cells, {text}")
     limits = {str(n): iterations for n, iterations in ITERATIONS.items()}
     return Report(records={"runs": setup.runs, "max_iterations": limits, **parts}, notes=notes)
-
-
-def _total(cells: Mapping[str, Any], runs: int) -> str:
-    """Return the sums of the counts; of false successes the largest share."""
-    first = next(iter(cells.values()))
-    if isinstance(first, dict):
-        return ", ".join(f"{sum(counts[name] for counts in cells.values())} {name}" for name in first)
-    worst = max(cells, key=cells.__getitem__)
-    above = sum(count > 0.01 * runs for count in cells.values())
-    return f"{above} above 1 %, the largest {cells[worst] / runs:.2%} ({worst})"
 
 
 def table(document: Document) -> str:
