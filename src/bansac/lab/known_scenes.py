@@ -32,11 +32,6 @@ class KnownScene(NamedTuple):
     model: Array
 
 
-def known_scene(name: str, n: int, inlier_ratio: float, noise: float, seed: int) -> KnownScene:
-    """Return a scene of an estimator, a key of ``SCENES``; ``noise`` is the standard deviation of a coordinate."""
-    return SCENES[name](name, n, inlier_ratio, noise, seed)
-
-
 _TRUTH: Mapping[str, tuple[str, Callable[[Any], Array]]] = {
     "homography": ("H", lambda matches: matches.H),
     "fundamental": ("F", lambda matches: matches.F),
@@ -46,25 +41,6 @@ _TRUTH: Mapping[str, tuple[str, Callable[[Any], Array]]] = {
     "line": ("line", np.asarray),
     "circle": ("circle", np.asarray),
 }
-
-
-def _shared(name: str, n: int, inlier_ratio: float, noise: float, seed: int) -> KnownScene:
-    problem, model = _TRUTH[name]
-    scene = make_scene(problem, n, inlier_ratio, noise, seed)
-    return KnownScene(scene.data, scene.inliers, model(scene.truth))
-
-
-def _polynomial(name: str, n: int, inlier_ratio: float, noise: float, seed: int) -> KnownScene:
-    curve = polynomial_points(n, DEGREE, inlier_ratio, 2 * noise / _SIDE, seed)
-    return KnownScene((curve.points, DEGREE), curve.inliers, curve.model)
-
-
-def _points(name: str, n: int, inlier_ratio: float, noise: float, seed: int) -> KnownScene:
-    rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
-    *others, points, model = _EXACT[name](name, n, rng)
-    outliers = rng.uniform(points.min(), points.max(), points.shape)
-    points = np.where(inliers[:, None], points + rng.normal(0, noise, points.shape), outliers)
-    return KnownScene((*others, points), inliers, model)
 
 
 def _linear_map(name: str, n: int, rng: np.random.Generator) -> tuple[Array, ...]:
@@ -100,9 +76,21 @@ _EXACT: Mapping[str, Callable[[str, int, np.random.Generator], tuple[Array, ...]
     "plane": _plane,
 }
 
-SCENES: Mapping[str, Callable[[str, int, float, float, int], KnownScene]] = {
-    **dict.fromkeys(_TRUTH, _shared),
-    **dict.fromkeys(_EXACT, _points),
-    "polynomial": _polynomial,
-}
-"""Makers of the scenes by the name of the estimator."""
+SCENES = (*_TRUTH, *_EXACT, "polynomial")
+"""Estimators with scenes."""
+
+
+def known_scene(name: str, n: int, inlier_ratio: float, noise: float, seed: int) -> KnownScene:
+    """Return a scene of one of ``SCENES``; ``noise`` is the standard deviation of a coordinate."""
+    if name in _TRUTH:
+        problem, model_of = _TRUTH[name]
+        scene = make_scene(problem, n, inlier_ratio, noise, seed)
+        return KnownScene(scene.data, scene.inliers, model_of(scene.truth))
+    if name == "polynomial":
+        curve = polynomial_points(n, DEGREE, inlier_ratio, 2 * noise / _SIDE, seed)
+        return KnownScene((curve.points, DEGREE), curve.inliers, curve.model)
+    rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
+    *others, points, model = _EXACT[name](name, n, rng)
+    outliers = rng.uniform(points.min(), points.max(), points.shape)
+    points = np.where(inliers[:, None], points + rng.normal(0, noise, points.shape), outliers)
+    return KnownScene((*others, points), inliers, model)

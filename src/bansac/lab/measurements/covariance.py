@@ -92,7 +92,7 @@ MEASUREMENT = Measurement(
     help=__doc__,
     options=(
         Option("runs", int, 300, "Runs of an estimator and a case.", least=1),
-        Option("problems", tuple[str, ...], tuple(SCENES), "Only these, joined by commas.", choices=tuple(SCENES)),
+        Option("problems", tuple[str, ...], SCENES, "Only these, joined by commas.", choices=SCENES),
     ),
     units=units,
     run_unit=run_unit,

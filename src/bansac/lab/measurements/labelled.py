@@ -16,7 +16,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,8 +30,12 @@ from bansac.lab.peers.methods import METHODS
 from bansac.lab.reports import lines, number, share
 from bansac.lab.scene_methods import left_out
 from bansac.lab.sets.labelled import CheckPointSet, LabelledSet
+from bansac.lab.summary import import_pandas
 from bansac.lab.task import DEFAULTS, make_task, squared_distances
 from bansac.matches import Matches
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
 
 OURS = ("default", "accurate", "default-unscored", "default-unsized")
 PEERS = (
@@ -81,7 +85,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
         distances = np.array([_distances(F, judged) for F in models])
         inliers = [np.sum(_distances(F, pair) <= threshold) for F in models]
         figures = {
-            "median_error": float(np.median(np.median(distances, axis=1))),
+            "error": float(np.median(np.median(distances, axis=1))),
             "inliers": float(np.median(inliers)),
             **{f"{pixels:g}": float(np.mean(distances <= pixels)) for pixels in DISTANCES},
         }
@@ -109,48 +113,44 @@ def _distances(F: Array | None, matches: Matches) -> Array:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures at both thresholds."""
-    found = nested(rows, "threshold", "part", "method", "pair")
-    thresholds = {
-        threshold: {
-            "check_points": _compare(parts["check_points"]),
-            "labelled_inliers": _shares(parts["labelled_inliers"]),
-        }
-        for threshold, parts in found.items()
-    }
+    frame = import_pandas().DataFrame(list(rows))
+    parts = frame.groupby(["threshold", "part"], sort=False)
+    compared = {"check_points": _compare, "labelled_inliers": _shares}
+    thresholds = nested(
+        ({"threshold": threshold, part: compared[part](of_part)} for (threshold, part), of_part in parts), "threshold"
+    )
     missing = left_out(METHODS[name] for name in PEERS if not METHODS[name].installed)
     return Report(records={"repeats": setup.repeats, "thresholds": thresholds}, notes=missing)
 
 
-def _by_pair(methods: Mapping[str, Any], figure: str) -> dict[str, dict[str, float]]:
-    return {name: {key: row[figure] for key, row in pairs.items()} for name, pairs in methods.items()}
-
-
-def _compare(methods: Mapping[str, Any]) -> Row:
+def _compare(frame: DataFrame) -> Row:
     """Return the errors on each pair with check points, and how ours compare with the other libraries'."""
-    errors, peers = _by_pair(methods, "median_error"), [name for name in PEERS if name in methods]
-    best = {key: min(errors[peer][key] for peer in peers) for key in errors[OURS[0]]}
+    names = list(frame["method"].unique())
+    errors, inliers = (frame.pivot(index="pair", columns="method", values=of)[names] for of in ("error", "inliers"))
+    peers = [name for name in PEERS if name in names]
+    best = errors[peers].min(axis=1)
 
-    def no_worse(name: str, others: Mapping[str, float], tolerance: float = 0.0) -> int:
-        return sum(error <= others[key] + tolerance for key, error in errors[name].items())
+    def no_worse(others: Series, tolerance: float = 0.0) -> dict[str, int]:
+        """Return the numbers of pairs on which the errors of our methods are no larger."""
+        return errors[list(OURS)].le(others + tolerance, axis=0).sum().to_dict()  # type: ignore[no-any-return]
 
+    singles = {peer: no_worse(errors[peer]) for peer in peers}
     return {
-        "median_error": errors,
-        "inliers": _by_pair(methods, "inliers"),
-        "best_peer": best,
-        "no_worse_than_the_best_peer_of_each_pair": {name: no_worse(name, best) for name in OURS},
-        "the_same_within_0.1_pixel": {name: no_worse(name, best, TOLERANCE) for name in OURS},
-        "no_worse_than": {name: {peer: no_worse(name, errors[peer]) for peer in peers} for name in OURS},
+        "median_error": errors.to_dict(),
+        "inliers": inliers.to_dict(),
+        "best_peer": best.to_dict(),
+        "no_worse_than_the_best_peer_of_each_pair": no_worse(best),
+        "the_same_within_0.1_pixel": no_worse(best, TOLERANCE),
+        "no_worse_than": {name: {peer: counts[name] for peer, counts in singles.items()} for name in OURS},
     }
 
 
-def _shares(methods: Mapping[str, Any]) -> Row:
+def _shares(frame: DataFrame) -> Row:
     """Return the shares of the labelled inliers within each distance, and on each pair within the first."""
-    shares = {f"{pixels:g}": _by_pair(methods, f"{pixels:g}") for pixels in DISTANCES}
-    means = {
-        name: {pixels: float(np.mean(list(found[name].values()))) for pixels, found in shares.items()}
-        for name in methods
-    }
-    return {"found_within": means, "found": next(iter(shares.values()))}
+    distances = [f"{pixels:g}" for pixels in DISTANCES]
+    methods = frame.groupby("method", sort=False)
+    found = {name: dict(zip(of["pair"], of[distances[0]], strict=True)) for name, of in methods}
+    return {"found_within": methods[distances].mean().to_dict("index"), "found": found}
 
 
 def check_points(document: Document) -> str:

@@ -8,14 +8,14 @@ and AUC@10 of the first two seeds as it is and with a minimum of 20 updates of t
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, no_warm_up
 from bansac.lab.measurements.folders import Bench
 from bansac.lab.options import EXCLUDE, NEEDED_DATA, SETS
 from bansac.lab.pairs import UNIT_CODE
@@ -76,12 +76,6 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     return _bench(setup, unit.payload[0]).run_unit(setup, unit)
 
 
-def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
-    """Load or compile all kernels."""
-    for kind in MODELS:
-        _bench(setup, kind).warm_up(setup, [unit for unit in units if unit.payload[0] == kind])
-
-
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures of both models."""
     frame = import_pandas().DataFrame(list(rows))
@@ -128,7 +122,7 @@ MEASUREMENT = Measurement(
     report=report,
     tables={"score-scales": table},
     sets=lambda setup: _bench(setup, "E").sets(setup),
-    warm_up=warm_up,
+    warm_up=no_warm_up,
     complete=True,
     parallel=True,
     values=(UNIT_CODE, [type(method.library) for method in METHODS]),
