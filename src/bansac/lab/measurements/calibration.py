@@ -71,60 +71,59 @@ def units(setup: Setup) -> list[Unit]:
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Return the figures of a group or of a family; only successful runs have probabilities."""
-    if setup.data is not None:
-        cell, runs = {"group": unit.payload[0]}, _run_group(setup, *unit.payload)
-    else:
-        cell, runs = dict(zip(("model", "family"), unit.payload, strict=True)), _run_family(setup, *unit.payload)
+    """Return the figures of a group or of a family."""
     frames: list[DataFrame] = []
     failures = 0
-    for name, result, distances in runs:
-        if result.probabilities is None:
-            failures += 1
-            continue
-        columns = {"set": name, "distance": distances, "inlier": result.inliers, "run": len(frames)}
-        frames.append(import_pandas().DataFrame({**columns, **{kind: getattr(result, kind) for kind in KINDS}}))
+    for name, model, pair, options in _read_pairs(setup, *unit.payload):
+        cameras: Any = (pair.K1, pair.K2) if model == "E" else ()
+        for scores in (None,) if pair.scores is None else (None, np.clip(pair.scores, 0, 1)):
+            result = OURS.estimate(Task(model, (pair.x1, pair.x2), cameras, scores), options).result
+            if result.probabilities is None:
+                failures += 1
+                continue
+            columns = {"run": len(frames), "set": name, "distance": _distances(model, pair), "inlier": result.inliers}
+            beliefs = {kind: getattr(result, kind) for kind in KINDS}
+            frames.append(import_pandas().DataFrame(columns | beliefs))
+    keys = ("model", "family") if setup.data is None else ("group",)
+    cell: Row = {**dict(zip(keys, unit.payload, strict=True)), "runs": len(frames), "without_success": failures}
+    if not frames:
+        return [cell]
     frame = import_pandas().concat(frames, ignore_index=True)
-    counts = {"runs": len(frames), "without_success": failures, "matches": len(frame)}
+    cell["matches"] = len(frame)
     if setup.data is not None:
-        return [{**cell, **counts, **{kind: _judge(frame, kind) for kind in KINDS}}]
+        return [cell | {kind: _judge(frame, kind) for kind in KINDS}]
     right = frame[frame["distance"] <= TRUE].groupby("run")["inlier"].mean() >= RIGHT
-    of_right = frame[frame["run"].map(right)]
-    figures = {"ECE_right_model": measure(of_right, "probabilities")["ECE"]} if len(of_right) else {}
-    wrong = {"wrong_model": int((~right).sum())}
-    return [{**cell, **counts, **wrong, **_judge(frame, "probabilities"), **figures}]
+    cell["wrong_model"] = int((~right).sum())
+    if right.any():
+        cell["ECE_right_model"] = measure(frame[frame["run"].map(right)], "probabilities")["ECE"]
+    return [cell | _judge(frame, "probabilities")]
 
 
-def _run_group(setup: Setup, name: str) -> Iterator[tuple[str, Any, Array]]:
-    """Yield the set, the result and the distances from the true model (for labels 0 or inf) of every run."""
-    model, names, max_ratio = GROUPS[name]
-    for set_name in names:
+def _read_pairs(setup: Setup, *names: Any) -> Iterator[tuple[str, Kind, Matches, Row]]:
+    """Yield the set, the model, the matches and the options of every pair of a group, or scene of a family."""
+    if setup.data is None:
+        model, family = names
+        for seed in range(setup.runs):
+            scene = awkward_scene(family, model, seed=seed)
+            yield family, model, scene.matches, {"threshold": scene.threshold, "seed": seed}
+        return
+    model, sets, max_ratio = GROUPS[names[0]]
+    for name in sets:
         if max_ratio is None:
-            labelled = LabelledSet(setup.data / set_name)
+            labelled = LabelledSet(setup.data / name)
             pairs: Iterable[Matches] = map(labelled.pair, labelled.keys)
         else:
             protocol = dataclasses.replace(DEFAULTS[model], max_ratio=max_ratio, pairs=setup.pairs)
-            pairs = usable_pairs(PairSet(setup.data / set_name), protocol)
-        for pair in pairs:
-            if pair.inliers is not None:
-                distances = np.where(pair.inliers, 0.0, np.inf)
-            else:
-                matrix: Literal["H", "F"] = "H" if model == "H" else "F"
-                distances = np.sqrt(squared_distances(getattr(pair, matrix), pair, matrix))
-            cameras: Any = (pair.K1, pair.K2) if model == "E" else ()
-            task = Task(model, (pair.x1, pair.x2), cameras)
-            for scores in (None,) if pair.scores is None else (None, np.clip(pair.scores, 0, 1)):
-                yield set_name, OURS.estimate(dataclasses.replace(task, scores=scores), {}).result, distances
+            pairs = usable_pairs(PairSet(setup.data / name), protocol)
+        yield from ((name, model, pair, {}) for pair in pairs)
 
 
-def _run_family(setup: Setup, model: Kind, family: str) -> Iterator[tuple[str, Any, Array]]:
-    """Yield the same of every scene of a family."""
-    for seed in range(setup.runs):
-        scene = awkward_scene(family, model, seed=seed)
-        assert scene.matches.inliers is not None
-        points, cameras = scene.arguments[:2], scene.arguments[2:]
-        result = OURS.estimate(Task(model, points, cameras, threshold=scene.threshold, seed=seed), {}).result
-        yield family, result, np.where(scene.matches.inliers, 0.0, np.inf)
+def _distances(model: Kind, pair: Matches) -> Array:
+    """Return the distances of the matches from the true model in pixels; 0 or inf if there are labels."""
+    if pair.inliers is not None:
+        return np.where(pair.inliers, 0.0, np.inf)
+    matrix: Literal["H", "F"] = "H" if model == "H" else "F"
+    return np.sqrt(squared_distances(getattr(pair, matrix), pair, matrix))
 
 
 def _judge(frame: DataFrame, kind: str) -> Row:
@@ -169,8 +168,9 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     if setup.data is None:
         return Report(records={"families": nested(rows, "model", "family")})
     groups = nested(rows, "group")
-    figure = draw(dict(list(groups.items())[:3]))
-    return Report(records={"true_pixels": TRUE, "groups": groups}, figures={"calibration": figure})
+    drawn = [(name, group) for name, group in groups.items() if group["runs"]][:3]
+    figures = {"calibration": draw(dict(drawn))} if drawn else {}
+    return Report(records={"true_pixels": TRUE, "groups": groups}, figures=figures)
 
 
 def draw(groups: Mapping[str, Any]) -> Figure:
@@ -206,7 +206,7 @@ def _of_groups(groups: Mapping[str, Any]) -> str:
             share(figures["mask_below_0.5"]),
         ]
 
-    rows = [[name, kind, *cells(group[kind])] for name, group in groups.items() for kind in KINDS]
+    rows = [[name, kind, *cells(group[kind])] for name, group in groups.items() for kind in KINDS if kind in group]
     true = ["true of p < .1", "true of p > .9"]
     return lines(["matches", "of", "ECE", "Brier", *true, "ECE at 1/3 px", "p < .5 in the mask"], rows)
 
