@@ -20,23 +20,23 @@ def successes(runs):
 @pytest.mark.parametrize("kind", ["uniform", "clustered", "many-to-one", "5 % duplicates", "grid"])
 @pytest.mark.parametrize("problem", ["homography", "fundamental", "essential", "line", "circle", "cubic"])
 def test_noise_is_no_success(problem, kind):
-    assert successes(honesty.noise_runs(problem, 200, kind, 10.0, RUNS)) == 0
+    assert successes(honesty.noise_runs(Setup(runs=RUNS), problem, "N = 200", "10 px", kind)) == 0
 
 
 @pytest.mark.parametrize("problem", ["fundamental", "essential", "cubic"])
 def test_noise_of_many_data_is_no_success(problem):
-    assert successes(honesty.noise_runs(problem, 10_000, "uniform", 3.0, 3)) == 0
+    assert successes(honesty.noise_runs(Setup(runs=3), problem, "N = 10000", "3 px", "uniform")) == 0
 
 
 @pytest.mark.parametrize("problem", ["homography", "fundamental", "essential"])
 def test_clusters_of_matches_are_no_success(problem):
-    assert successes(honesty.noise_runs(problem, 1000, "matched clusters", 10.0, RUNS)) == 0
+    assert successes(honesty.noise_runs(Setup(runs=RUNS), problem, "N = 1000", "10 px", "matched clusters")) == 0
 
 
-@pytest.mark.parametrize("data", [(15, 0.8, 0.0), (10, 1.0, 0.0), (500, 0.2, 0.5)])
+@pytest.mark.parametrize("data", [*honesty.POWER][:3])
 @pytest.mark.parametrize("problem", ["homography", "fundamental", "essential", "line", "circle", "cubic"])
 def test_right_models_are_success(problem, data):
-    assert successes(honesty.known_runs(problem, *data, RUNS)) >= 0.9 * RUNS
+    assert successes(honesty.known_runs(Setup(runs=RUNS), problem, data)) >= 0.9 * RUNS
 
 
 @pytest.mark.parametrize(
@@ -45,12 +45,12 @@ def test_right_models_are_success(problem, data):
 )
 @pytest.mark.parametrize("problem", ["homography", "fundamental"])
 def test_families_without_a_model_are_no_success(problem, family):
-    assert successes(honesty.family_runs(problem, family, 300, 0.0, 5)) == 0
+    assert successes(honesty.family_runs(Setup(runs=5), problem, "N = 300", family, inlier_ratio=0.0)) == 0
 
 
 @pytest.mark.parametrize("problem", ["homography", "fundamental", "essential"])
 def test_right_models_of_families_are_success(problem):
-    runs = list(honesty.family_runs(problem, "near 10", 300, 0.4, 5))
+    runs = list(honesty.family_runs(Setup(runs=5), problem, "N = 300", "near 10"))
     assert runs == [dict.fromkeys(("right", "success", "configuration"), True)] * 5
 
 

@@ -16,13 +16,12 @@ The parts are:
 from __future__ import annotations
 
 import dataclasses
-import functools
 import hashlib
 import itertools
 import multiprocessing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -70,7 +69,11 @@ SIZES = {f"N = {n}": n for n in ITERATIONS}
 # All samplers and local optimisations, and another score.
 _LOCAL = {"local_optimization": "inner+iterative"}
 METHODS: Mapping[str, Mapping[str, Any]] = {
-    **{name: {"sampler": name, **({"scores": True} if row.order else {})} for name, row in SAMPLERS.items()},
+    **{
+        name: {"sampler": name, **({"scores": True} if SAMPLERS[name].order else {})}
+        for name in SAMPLERS
+        if name != "bansac"
+    },
     "p-bansac": {"scores": True},
     "bansac-lo": _LOCAL,
     "napsac-lo": {"sampler": "napsac", **_LOCAL},
@@ -136,19 +139,25 @@ NOISE: Mapping[str, Callable[[np.random.Generator, int, Sequence[int]], tuple[Ar
 
 
 def noise_runs(
-    problem: str, n: int, kind: str, threshold: float | None, runs: int, options: Mapping[str, Any] | None = None
+    setup: Setup, problem: str, size: str, threshold: str, kind: str, options: Mapping[str, Any] | None = None
 ) -> Iterator[Row]:
     """Yield whether runs on noise end with success."""
-    settings = {"threshold": 1.0 if threshold is None and problem not in ESTIMATED else threshold, **(options or {})}
+    settings = {"threshold": THRESHOLDS[threshold], "max_iterations": ITERATIONS[SIZES[size]], **(options or {})}
+    if threshold == "default" and problem not in ESTIMATED:
+        settings["threshold"] = 1.0
     if problem == "absolute pose" and "local_optimization" in settings:
         settings["local_optimization"] = "lm"  # the only one for absolute poses
-    for seed in range(runs):
+    for seed in range(setup.runs):
         rng = np.random.default_rng(seed)
-        arguments = (*NOISE[kind](rng, n, DIMENSIONS[problem]), *ARGUMENTS.get(problem, ()))
+        arguments = (*NOISE[kind](rng, SIZES[size], DIMENSIONS[problem]), *ARGUMENTS.get(problem, ()))
         if "scores" in settings:
-            settings["scores"] = rng.uniform(0, 1, n)
-        result = FUNCTIONS[PROBLEMS[problem]](*arguments, seed=seed, max_iterations=ITERATIONS[n], **settings)
-        yield {"success": result.success}
+            settings["scores"] = rng.uniform(0, 1, SIZES[size])
+        yield {"success": FUNCTIONS[PROBLEMS[problem]](*arguments, seed=seed, **settings).success}
+
+
+def sampler_runs(setup: Setup, method: str, problem: str, kind: str) -> Iterator[Row]:
+    """Yield whether runs of a method on 200 data end with success."""
+    return noise_runs(setup, problem, "N = 200", "default", kind, METHODS[method])
 
 
 RIGHT = 0.85  # share of the true inliers in the mask of a right model
@@ -163,9 +172,10 @@ POWER = {
 POWER_THRESHOLDS = {"fundamental": 1.0, "essential": 1.0, "absolute pose": 4.0, "cubic": 4.0 / SIDE}  # others: 2
 
 
-def known_runs(problem: str, n: int, inlier_ratio: float, noise: float, runs: int) -> Iterator[Row]:
+def known_runs(setup: Setup, problem: str, data: str) -> Iterator[Row]:
     """Yield whether runs have a right model, and whether it is a success."""
-    for seed in range(_fewer(runs, n)):
+    n, inlier_ratio, noise = POWER[data]
+    for seed in range(_fewer(setup.runs, n)):
         arguments, inliers, _ = known_scene(PROBLEMS[problem], n, inlier_ratio, noise, seed)
         options: dict[str, Any] = {} if problem in KINDS else {"max_iterations": 20_000}
         if problem in KINDS and n > 100:
@@ -188,9 +198,12 @@ WITHOUT_MODEL = (
 FAMILY_SIZES, FAMILY_RATIO = {f"N = {n}": n for n in (300, 1000, 3000)}, 0.4
 
 
-def family_runs(problem: str, family: str, n: int, inlier_ratio: float, runs: int) -> Iterator[Row]:
+def family_runs(
+    setup: Setup, problem: str, size: str, family: str, *, inlier_ratio: float = FAMILY_RATIO
+) -> Iterator[Row]:
     """Yield whether runs have a right model, success, and the expected configuration."""
-    for seed in range(runs):
+    n = FAMILY_SIZES[size]
+    for seed in range(_fewer(setup.runs, n) if inlier_ratio else setup.runs):
         scene = awkward_scene(family, KINDS[problem], n, inlier_ratio, seed=seed)
         limit = {} if scene.model is not None else {"max_iterations": ITERATIONS[200]}
         result = FUNCTIONS[problem](*scene.arguments, threshold=scene.threshold, seed=seed, **limit)
@@ -208,10 +221,10 @@ PHOTOGRAPHS = (
 )
 
 
-def photograph_runs(*, mutual: bool) -> Iterator[Row]:
+def photograph_runs(setup: Setup, matching: str) -> Iterator[Row]:
     """Yield for all ordered pairs of photographs which estimators end with success."""
     for first, second in itertools.permutations(PHOTOGRAPHS, 2):
-        matches, _ = match_features(_features(first), _features(second), ratio=0.86, mutual=mutual)
+        matches, _ = match_features(_features(first), _features(second), ratio=0.86, mutual=matching == "mutual")
         successes = {}
         for problem, kind in KINDS.items():
             chosen = matches.filtered(0.8 if kind == "H" else 0.85)  # as ``bansac match`` does
@@ -222,7 +235,7 @@ def photograph_runs(*, mutual: bool) -> Iterator[Row]:
         yield successes
 
 
-@functools.cache
+@cache
 def _features(name: str) -> Features:
     import skimage.data
 
@@ -237,12 +250,14 @@ _DEFAULT = Method("default", {"preset": None}, scored=True, own_limits=False)
 _FOLDERS = {"H": "H", "F": "EF", "E": "EF"}
 
 
-def real_runs(kind: Kind, folder: Path) -> Iterator[Row]:
+def real_runs(setup: Setup, problem: str, name: str) -> Iterator[Row]:
     """Yield whether two runs on at most 43 pairs have errors below 5 degrees or 5 px, and whether they fail then."""
+    kind = KINDS[problem]
     protocol = DEFAULTS[kind]
-    if folder.name == "exact_warp":
+    if name == "exact_warp":
         protocol = dataclasses.replace(protocol, max_ratio=0.95)
-    for pair, seed in itertools.product(usable_pairs(PairSet(folder), protocol), range(2)):
+    pairs = usable_pairs(PairSet(setup.data / _FOLDERS[kind] / name), protocol)
+    for pair, seed in itertools.product(pairs, range(2)):
         task = make_task(pair, protocol, seed)
         result = _DEFAULT.estimate(task).result
         right = max(judge(result.model, task, pair).values()) < 5
@@ -259,46 +274,33 @@ def fingerprint(_: int = 0) -> str:
     return digest.hexdigest()
 
 
-def repeated_runs(processes: int) -> Iterator[Row]:
+def repeated_runs(setup: Setup, _: str) -> Iterator[Row]:
     """Yield whether the same call in separate processes gives another result than in the first one."""
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, context, max_tasks_per_child=1) as pool:
-        first, *others = pool.map(fingerprint, range(processes))
+        first, *others = pool.map(fingerprint, range(setup.processes))
     yield from ({"other answers": answer != first} for answer in (first, *others))
 
 
-_AXES: Mapping[str, tuple[Iterable[str], ...]] = {
-    "repetition": (["model, mask and probabilities"],),
-    "false success": (PROBLEMS, SIZES, THRESHOLDS, NOISE),
-    "samplers": ([name for name in METHODS if name != "bansac"], PROBLEMS, NOISE),
-    "families without a model": (KINDS, FAMILY_SIZES, WITHOUT_MODEL),
-    "power": (PROBLEMS, POWER),
-    "families": (KINDS, FAMILY_SIZES, FAMILIES),
-    "photographs": (["mutual", "one-way"],),
+PARTS: Mapping[str, tuple[Callable[..., Iterator[Row]], tuple[Iterable[str], ...]]] = {
+    "repetition": (repeated_runs, (["model, mask and probabilities"],)),
+    "false success": (noise_runs, (PROBLEMS, SIZES, THRESHOLDS, NOISE)),
+    "samplers": (sampler_runs, (METHODS, PROBLEMS, NOISE)),
+    "families without a model": (partial(family_runs, inlier_ratio=0.0), (KINDS, FAMILY_SIZES, WITHOUT_MODEL)),
+    "power": (known_runs, (PROBLEMS, POWER)),
+    "families": (family_runs, (KINDS, FAMILY_SIZES, FAMILIES)),
+    "photographs": (photograph_runs, (["mutual", "one-way"],)),
+    "real": (real_runs, ()),  # all sets of the data
 }
-PARTS: Mapping[str, Callable[..., Iterator[Row]]] = {
-    "repetition": lambda setup, _: repeated_runs(setup.processes),
-    "false success": lambda setup, problem, size, threshold, kind: noise_runs(
-        problem, SIZES[size], kind, THRESHOLDS[threshold], setup.runs
-    ),
-    "samplers": lambda setup, method, problem, kind: noise_runs(problem, 200, kind, None, setup.runs, METHODS[method]),
-    "families without a model": lambda setup, problem, size, family: family_runs(
-        problem, family, FAMILY_SIZES[size], 0.0, setup.runs
-    ),
-    "power": lambda setup, problem, data: known_runs(problem, *POWER[data], setup.runs),
-    "families": lambda setup, problem, size, family: family_runs(
-        problem, family, FAMILY_SIZES[size], FAMILY_RATIO, _fewer(setup.runs, FAMILY_SIZES[size])
-    ),
-    "photographs": lambda setup, matches: photograph_runs(mutual=matches == "mutual"),
-    "real": lambda setup, problem, name: real_runs(KINDS[problem], setup.data / _FOLDERS[KINDS[problem]] / name),
-}
+"""Runs of every part, and the names of its cells."""
+
 FALSE = ("false success", "samplers", "families without a model")
 """Parts with numbers of false successes."""
 
 
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each cell."""
-    units = [unit for part, axes in _AXES.items() if part in setup.only for unit in each([part], *axes)]
+    units = [unit for part, (_, axes) in PARTS.items() if part in setup.only and axes for unit in each([part], *axes)]
     for problem, kind in KINDS.items() if setup.data is not None and "real" in setup.only else ():
         names = sorted(path.name for path in (setup.data / _FOLDERS[kind]).iterdir())
         units += each(["real"], [problem], names)
@@ -317,7 +319,7 @@ def _has_data(part: str, *cell: str) -> bool:
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Count the runs of a cell by their outcomes; on data without a model only the successes."""
     part, *cell = unit.payload
-    outcomes = list(PARTS[part](setup, *cell))
+    outcomes = list(PARTS[part][0](setup, *cell))
     counts = {name: sum(bool(outcome[name]) for outcome in outcomes) for name in outcomes[0]}
     found = counts["success"] if part in FALSE else {"runs": len(outcomes), **counts}
     return [{"part": part, "cell": ", ".join(cell), "counts": found}]
