@@ -1,16 +1,12 @@
 """Check the ``success`` flag: no success on noise, success for correct models, identical bits in every process.
 
-The parts are:
+"repetition" counts separate processes in which the same call has another result. "false success" counts runs with
+``success=True`` on data without a model, by problem, number of points, threshold and kind of data; "samplers" does so
+by sampler, "families without a model" on the families of awkward scenes (``bansac.synthetic.FAMILIES``).
 
-- repetition: number of different results of the same call in separate processes.
-- false success: number of runs with ``success=True`` on data without a model, by problem, number of points, threshold
-  and kind of data. Each run has its own seed.
-- samplers: the same by sampler.
-- families without a model: the same on the families of awkward scenes (``bansac.synthetic.FAMILIES``).
-- power: number of runs with a correct model, and number of these with ``success=True``.
-- families: the same on the families of awkward scenes, and number of runs with the expected configuration.
-- photographs: number of successes on all ordered pairs of photographs of different scenes in scikit-image.
-- real: number of correct models without success, on the sets of DIR with ground truth.
+"power" counts right models, and those of them with success. "families" does so on the families of awkward scenes, and
+counts the expected configurations. "photographs" counts successes on all ordered pairs of photographs of different
+scenes in scikit-image. "real" counts right models without success on sets with ground truth.
 """
 
 from __future__ import annotations
