@@ -65,6 +65,7 @@ SCENES: dict[str, Callable[[int, float, float, int], SceneMatches]] = {
     "planar, 5% off": partial(_planar, plane_share=0.95),
     "planar, 20% off": partial(_planar, plane_share=0.8),
 }
+
 # Matches, inlier ratio, noise in pixels.
 _USUAL = ((500, 0.5, 0.25), (500, 0.5, 0.5), (200, 0.3, 0.5), (100, 0.8, 0.3), (2000, 0.3, 0.5), (500, 0.5, 1.0))
 SETTINGS = {f"{n} matches, {ratio:.0%} inliers, {noise} px": (n, ratio, noise) for n, ratio, noise in _USUAL}
@@ -74,11 +75,11 @@ DENSE = {
     for noise in (0.1, 0.3, 0.5, 1.0, 2.0)
 }
 
+_MOTION = {"general": "general", "planar": "planar", "pure rotation": "pure_rotation"}
 RIGHT = {
     "F": {"general": "general", "planar": "planar", "pure rotation": "planar", "collinear": "collinear"},
-    "pose": {"general": "general", "planar": "planar", "pure rotation": "pure_rotation", "collinear": "collinear"},
-    "noisy pose": {"general": "general", "planar": "planar", "planar, 5% off": "general", "planar, 20% off": "general"}
-    | {"pure rotation": "pure_rotation"},
+    "pose": {**_MOTION, "collinear": "collinear"},
+    "noisy pose": {**_MOTION, "planar, 5% off": "general", "planar, 20% off": "general"},
 }
 """Correct configurations; F cannot distinguish a rotation from a plane."""
 
@@ -153,7 +154,8 @@ def _real(setup: Setup, name: str, model: str) -> Row:
     for pair in usable_pairs(PairSet(setup.data / ("EF" if depth else "H") / name), protocol):
         result = _estimate(model, pair)
         if result.success:
-            counts[columns[depth and not _is_right(model, result, pair)]][_found(result)] += 1
+            column = columns[0] if not depth or _is_right(model, result, pair) else columns[1]
+            counts[column][_found(result)] += 1
     return {"pairs": f"{model}, {name}", **{column: dict(count) for column, count in counts.items()}}
 
 

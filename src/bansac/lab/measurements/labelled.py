@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested, no_warm_up
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, no_warm_up
 from bansac.lab.options import NEEDED_DATA
 from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.library import Array
@@ -51,28 +50,24 @@ TOLERANCE = 0.1
 """Points are marked by hand: differences up to this, in pixels, say little."""
 
 
-PARTS: Mapping[str, tuple[Callable[[Path], Any], str]] = {
-    "check_points": (CheckPointSet, "kusvod2_strechamvs"),
-    "labelled_inliers": (LabelledSet, "adelaidermf"),
-}
-"""Parts of the report, and their sets."""
-
-
-def sets(setup: Setup) -> list[Any]:
-    """Return the sets of both parts."""
-    return [load(setup.data / name) for load, name in PARTS.values()]
+def _sets(setup: Setup) -> dict[str, Any]:
+    """Return the set of every part of the report."""
+    return {
+        "check_points": CheckPointSet(setup.data / "kusvod2_strechamvs"),
+        "labelled_inliers": LabelledSet(setup.data / "adelaidermf"),
+    }
 
 
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each threshold and pair."""
-    parts = list(zip(PARTS, sets(setup), strict=True))
+    parts = _sets(setup).items()
     return [unit for threshold in THRESHOLDS for part, of in parts for unit in each([threshold], [part], of.keys)]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Run all methods on a pair."""
     threshold, part, key = unit.payload
-    marked = dict(zip(PARTS, sets(setup), strict=True))[part]
+    marked = _sets(setup)[part]
     pair = marked.pair(key)
     if part == "check_points":
         pair, judged = pair.filtered(DEFAULTS["F"].max_ratio), Matches(*marked.check_points(key))
@@ -107,18 +102,19 @@ def _distances(F: Array | None, matches: Matches) -> Array:
     """Return the distances of matches to a matrix, inf without one."""
     if F is None:
         return np.full(len(matches), math.inf)
-    squared = squared_distances(F, matches, "F")
-    return np.sqrt(np.where(np.isnan(squared), math.inf, squared))
+    return np.sqrt(np.nan_to_num(squared_distances(F, matches, "F"), nan=math.inf, posinf=math.inf))
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures at both thresholds."""
     frame = import_pandas().DataFrame(list(rows))
-    parts = frame.groupby(["threshold", "part"], sort=False)
-    compared = {"check_points": _compare, "labelled_inliers": _shares}
-    thresholds = nested(
-        ({"threshold": threshold, part: compared[part](of_part)} for (threshold, part), of_part in parts), "threshold"
-    )
+    thresholds = {
+        str(threshold): {
+            "check_points": _compare(runs[runs["part"] == "check_points"]),
+            "labelled_inliers": _shares(runs[runs["part"] == "labelled_inliers"]),
+        }
+        for threshold, runs in frame.groupby("threshold", sort=False)
+    }
     missing = left_out(METHODS[name] for name in PEERS if not METHODS[name].installed)
     return Report(records={"repeats": setup.repeats, "thresholds": thresholds}, notes=missing)
 
@@ -208,7 +204,7 @@ MEASUREMENT = Measurement(
     run_unit=run_unit,
     report=report,
     tables={"check-points": check_points, "labelled-inliers": labelled_inliers},
-    sets=sets,
+    sets=lambda setup: list(_sets(setup).values()),
     warm_up=no_warm_up,
     packages=tuple(METHODS[name].package for name in PEERS),
     complete=True,
