@@ -154,7 +154,7 @@ def _real(setup: Setup, name: str, model: str) -> Row:
     for pair in usable_pairs(PairSet(setup.data / ("EF" if depth else "H") / name), protocol):
         result = _estimate(model, pair)
         if result.success:
-            column = columns[0] if not depth or _is_right(model, result, pair) else columns[1]
+            column = columns[0] if not depth or _is_right(model, result, pair) else columns[-1]
             counts[column][_found(result)] += 1
     return {"pairs": f"{model}, {name}", **{column: dict(count) for column, count in counts.items()}}
 
