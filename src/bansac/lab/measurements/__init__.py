@@ -21,6 +21,12 @@ MEASUREMENTS: dict[str, str] = {
     "planes": "planes",
     "posebench": "posebench",
     "confidence": "confidence",
+    "calibration": "calibration",
+    "configurations": "configurations",
+    "honesty": "honesty",
+    "covariance": "covariance",
+    "labelled": "labelled",
+    "score-scales": "score_scales",
 }
 """Name of each measurement -> its module in this package."""
 
