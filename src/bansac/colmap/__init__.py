@@ -8,7 +8,8 @@
 ``database``      reading and writing, through pycolmap
 ================  ===========================================================================
 
-This package imports the public functions and lower layers; only ``cli`` imports it. Only ``database`` needs pycolmap.
+This package imports the public functions and lower layers; only ``cli`` and a measurement of ``lab`` import it. Only
+``database`` needs pycolmap.
 """
 
 from __future__ import annotations

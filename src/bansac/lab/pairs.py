@@ -22,6 +22,7 @@ from bansac.lab.peers.method import Method
 from bansac.lab.sets import PairSet
 from bansac.lab.task import Protocol, judge, make_task
 from bansac.matches import Matches
+from bansac.matches.hdf5 import Reader
 from bansac.problems.estimators import Kind
 
 
@@ -160,3 +161,10 @@ def open_set(folder: str) -> PairSet:
 @functools.lru_cache(maxsize=2)
 def _read_pair(folder: str, key: str) -> Matches:
     return open_set(folder).pair(key)
+
+
+def mutual_matches(pair_set: PairSet, key: str, max_ratio: float) -> Matches:
+    """Read a pair, only its mutual nearest neighbours below an SNN ratio; the set needs the file ``mutual.h5``."""
+    with Reader(pair_set.folder / "mutual.h5") as file:
+        mutual = file.array(key, (-1,)) == 1
+    return pair_set.pair(key).select(mutual).filtered(max_ratio)

@@ -7,9 +7,10 @@ to 5000) with uniform sampling, since there are no scores.
 
 from __future__ import annotations
 
+import functools
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bansac.batch.journal import Row
 from bansac.engine.noise_scale import estimate_threshold
@@ -17,12 +18,16 @@ from bansac.estimate.absolute_pose import estimate_absolute_pose
 from bansac.estimate.presets import resolve_options
 from bansac.estimate.solve import solve
 from bansac.estimate.two_views import estimate_homography
-from bansac.lab.peers.library import Library, Task
+from bansac.lab.peers.library import Estimate, Library, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.peers.superansac import SUPERANSAC
 from bansac.lab.scenes import Scene, make_scene
+from bansac.lab.summary import import_pandas
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 THRESHOLDS: Mapping[str, float] = {"H": 2.0, "E": 1.0, "F": 1.0, "relative pose": 1.0, "pose": 4.0}
 """Thresholds of other libraries in pixels."""
@@ -93,6 +98,35 @@ def run_scene(scene: Scene, methods: Sequence[Method], key: str, seed: int, judg
             row |= {name: getattr(result, name) for name in names}
         rows.append({**row, **judge(model), "seconds": seconds})
     return rows
+
+
+Calls = Mapping[str, Callable[[], Estimate]]
+"""Call by the name of its method."""
+
+
+def calls_of(methods: Iterable[Method], task: Task) -> Calls:
+    """Return the calls of the methods that are installed."""
+    return {method.name: functools.partial(method.estimate, task) for method in methods if method.installed}
+
+
+def compare(cases: Iterable[tuple[Calls, Callable[[str, Estimate], Row]]], times: int = 1) -> DataFrame:
+    """Run the calls of each case in turn several times; return one row for each case and method.
+
+    The columns are ``method``, the shortest time ``ms``, and those of the second item of a case, a function of the
+    method and its fastest estimate. The calls of the first case run once before, because they may compile.
+    """
+    rows: list[Row] = []
+    for calls, judge in cases:
+        runs = [[call() for call in calls.values()] for _ in range(times if rows else times + 1)]
+        for name, estimates in zip(calls, zip(*runs[-times:], strict=True), strict=True):
+            fastest = min(estimates, key=lambda estimate: estimate.seconds)
+            rows.append({"method": name, **judge(name, fastest), "ms": 1e3 * fastest.seconds})
+    return import_pandas().DataFrame(rows)
+
+
+def by_method(frame: DataFrame) -> dict[str, DataFrame]:
+    """Return the rows of every method, with the same index."""
+    return {str(name): rows.reset_index(drop=True) for name, rows in frame.groupby("method", sort=False)}
 
 
 def load_kernels(scenes: Iterable[Scene], methods: Sequence[Method]) -> None:

@@ -2,34 +2,18 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from numba import config
 
 from bansac.lab.known_scenes import FUNCTIONS, SCENES, known_scene
-from bansac.lab.measurement import Setup
-from bansac.lab.measurements import find_measurement
-from bansac.lab.runner import run_measurement
 from bansac.synthetic import epipolar_matches
+from tests.lab.measurements.short_form import run
 from tests.lab.pair_sets import ratios, write_files, write_homography_set, write_pose_set
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, the searches take minutes")
-
-
-def run(name: str, *units: str, **options: Any) -> tuple[dict[str, Any], dict[str, str]]:
-    """Run the units whose keys begin with one of some texts, by default all; return the document and the tables."""
-    measurement = find_measurement(name)
-    all_units = measurement.units
-    chosen = dataclasses.replace(
-        measurement, units=lambda setup: [unit for unit in all_units(setup) if unit.key.startswith(units or "")]
-    )
-    document = run_measurement(chosen, Setup(**options), None).document
-    assert document["failed"] == {}
-    return document, {table: measurement.render(table, lambda _: document) for table in measurement.tables}
 
 
 @pytest.fixture(scope="module")

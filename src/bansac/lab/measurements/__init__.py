@@ -27,6 +27,13 @@ MEASUREMENTS: dict[str, str] = {
     "covariance": "covariance",
     "labelled": "labelled",
     "score-scales": "score_scales",
+    "absolute-pose": "absolute_pose",
+    "known-vertical": "known_vertical",
+    "multiple": "multiple",
+    "distortion": "distortion",
+    "focal-lengths": "focal_lengths",
+    "video": "video",
+    "colmap": "colmap",
 }
 """Name of each measurement -> its module in this package."""
 

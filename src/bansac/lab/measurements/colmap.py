@@ -1,10 +1,8 @@
 """Compare COLMAP reconstructions from two-view geometries of this package and of COLMAP with ground truth.
 
-    python benchmarks/colmap.py --data FOLDER [--json FILE] [--repeats 5]
-
-Four databases contain the sets fountain-P11 and Herz-Jesus-P8 of ``FOLDER/EF``, with and without prior focal lengths:
-mutual matches with an SNN ratio below .85, with keypoints merged for each image. Three synthetic databases come from
-``pycolmap.synthesize_dataset``, with one pixel of noise and additional random matches. One has images that
+Four databases contain the sets fountain-P11 and Herz-Jesus-P8 in EF below ``--data``, with and without prior focal
+lengths: mutual matches with an SNN ratio below .85, with keypoints merged for each image. Three synthetic databases
+come from ``pycolmap.synthesize_dataset``, with one pixel of noise and additional random matches. One has images that
 ``pycolmap.synthesize_images`` renders, COLMAP's SIFT and its exhaustive matching. Without a prior the focal length is
 COLMAP's guess, 1.2 times the larger side of the image.
 
@@ -13,64 +11,62 @@ number of threads. ``pycolmap.incremental_mapping`` reconstructs with its defaul
 its own seed for verification and mapping. Results are means over the repeats with their standard deviations; times are
 minima. The error of the camera centres is computed after alignment by a similarity. Its unit is the mean distance of
 the true centres from their mean. The error of the focal lengths is the median over the cameras.
-The benchmark needs pycolmap: ``pip install "bansac[colmap,data]"``.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
+import functools
 import os
 import shutil
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bansac.batch.journal import Row, Unit
 from bansac.colmap import VerificationOptions, verify_database
 from bansac.colmap.database import import_pycolmap
-from bansac.lab.provenance import circumstances
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested
+from bansac.lab.options import NEEDED_DATA
+from bansac.lab.pairs import mutual_matches
+from bansac.lab.peers.library import Array
+from bansac.lab.reports import lines
 from bansac.lab.sets import PairSet
+from bansac.lab.sets.tutorial import MAX_RATIO
 from bansac.matches import Matches
 from bansac.matches.hdf5 import Reader
-
-pycolmap = import_pycolmap()
-
-Centers = dict[str, NDArray[np.float64]]
-"""Centre of the camera of every image by its name."""
+from bansac.solvers.umeyama import umeyama
 
 
 class Truth(NamedTuple):
     """Centre and focal length of the camera of every image by its name."""
 
-    centers: Centers
+    centers: dict[str, Array]
     focals: dict[str, float]
 
 
-# name -> set, whether focal lengths are known
 REAL = {
     f"{name}{remark}": (name, known)
     for known, remark in ((True, ""), (False, ", focal lengths unknown"))
     for name in ("fountain-P11", "Herz-Jesus-P8")
 }
+"""Set, and whether focal lengths are known."""
 
-# name -> images, points, share of correct matches, whether focal lengths are known
+RENDERED = "rendered images, focal lengths unknown"
+
 SYNTHETIC = {
     "synthetic, 80 % right": (12, 300, 0.8, True),
     "synthetic, 40 % right": (12, 300, 0.4, True),
     "synthetic, 25 % right, focal lengths unknown": (12, 300, 0.25, False),
 }
+"""Images, points, share of correct matches, and whether focal lengths are known."""
 
-RENDERED = "rendered images, focal lengths unknown"
-
-# COLMAP's focal length of a camera without prior, in larger sides of the image.
 GUESS = 1.2
+"""COLMAP's focal length of a camera without prior, in larger sides of the image."""
 
-MAX_RATIO = 0.85
 NOISE = 1.0
 
 # The centre of the first pixel is (.5, .5) for COLMAP and (0, 0) in the files of the sets.
@@ -79,22 +75,23 @@ HALF_PIXEL = 0.5
 
 def write_real(path: Path, folder: Path, known: bool) -> Truth:
     """Write the pairs of a set into a new database, and return the truth."""
+    import pycolmap
+
     pair_set = PairSet(folder)
-    with Reader(folder / "mutual.h5") as file:
-        pairs = [pair_set.pair(key) for key in pair_set.keys]
-        pairs = [pair.select(file.array(pair.key, (-1,)) == 1).filtered(MAX_RATIO) for pair in pairs]
-    points: dict[str, list[NDArray[np.float64]]] = {}
-    cameras: dict[str, tuple[NDArray[np.float64], tuple[int, int]]] = {}
+    pairs = [mutual_matches(pair_set, key, MAX_RATIO) for key in pair_set.keys]
+    points: dict[str, list[Array]] = {}
+    cameras: dict[str, tuple[Array, tuple[int, int]]] = {}
     for pair in pairs:
-        for name, x, K, size in zip(names(pair), (pair.x1, pair.x2), (pair.K1, pair.K2), sizes(pair), strict=True):
+        sides = ((pair.x1, pair.K1, pair.size1), (pair.x2, pair.K2, pair.size2))
+        for name, (x, K, size) in zip(_images(pair), sides, strict=True):
             points.setdefault(name, []).append(x)
             cameras[name] = K, size
     keypoints = {name: np.unique(np.vstack(found), axis=0) for name, found in points.items()}
     with pycolmap.Database.open(path) as database:
-        ids = {name: write_image(database, name, *cameras[name], keypoints[name], known) for name in sorted(keypoints)}
+        ids = {name: _write_image(database, name, *cameras[name], keypoints[name], known) for name in sorted(keypoints)}
         for pair in pairs:
-            first, second = names(pair)
-            columns = [indices(keypoints[first], pair.x1), indices(keypoints[second], pair.x2)]
+            first, second = _images(pair)
+            columns = [_indices(keypoints[first], pair.x1), _indices(keypoints[second], pair.x2)]
             matches = np.unique(np.column_stack(columns), axis=0).astype(np.uint32)
             database.write_matches(ids[first], ids[second], matches)
     with Reader(folder / "R.h5") as rotations, Reader(folder / "T.h5") as translations:
@@ -102,32 +99,25 @@ def write_real(path: Path, folder: Path, known: bool) -> Truth:
     return Truth(centers, {name: float(np.mean([K[0, 0], K[1, 1]])) for name, (K, _) in cameras.items()})
 
 
-def names(pair: Matches) -> list[str]:
+def _images(pair: Matches) -> list[str]:
     """Return the names of the images of a pair."""
     return pair.key.split("-")
 
 
-def sizes(pair: Matches) -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return height and width of both images."""
-    assert pair.size1 is not None
-    assert pair.size2 is not None
-    return pair.size1, pair.size2
-
-
-def indices(keypoints: NDArray[np.float64], x: NDArray[np.float64]) -> list[int]:
+def _indices(keypoints: Array, x: Array) -> list[int]:
     """Return the indices of points among the keypoints."""
     places = {point: place for place, point in enumerate(map(tuple, keypoints.tolist()))}
     return [places[point] for point in map(tuple, x.tolist())]
 
 
-def write_image(
-    database: Any, name: str, K: NDArray[np.float64], size: tuple[int, int], x: NDArray[np.float64], known: bool
-) -> int:
+def _write_image(database: Any, name: str, K: Array, size: tuple[int, int], x: Array, known: bool) -> int:
     """Write an image with its own camera and its keypoints, and return its number."""
+    import pycolmap
+
     camera = pycolmap.Camera(model="PINHOLE", width=size[1], height=size[0], has_prior_focal_length=known)
     camera.params = [K[0, 0], K[1, 1], K[0, 2] + HALF_PIXEL, K[1, 2] + HALF_PIXEL]
     if not known:
-        guess_focal(camera)
+        _guess_focal(camera)
     camera.camera_id = database.write_camera(camera)
     rig = pycolmap.Rig()
     rig.add_ref_sensor(camera.sensor_id)
@@ -140,21 +130,21 @@ def write_image(
     return int(image.image_id)
 
 
-def guess_focal(camera: Any) -> None:
+def _guess_focal(camera: Any) -> None:
     """Replace the focal length of a camera by COLMAP's guess."""
     params = np.array(camera.params)
     params[camera.focal_length_idxs()] = GUESS * max(camera.width, camera.height)
     camera.params, camera.has_prior_focal_length = params, False
 
 
-def forget_focals(database: Any) -> None:
+def _forget_focals(database: Any) -> None:
     """Replace the focal lengths of a database by COLMAP's guess."""
     for camera in database.read_all_cameras():
-        guess_focal(camera)
+        _guess_focal(camera)
         database.update_camera(camera)
 
 
-def truth_of(model: Any) -> Truth:
+def _truth_of(model: Any) -> Truth:
     """Return the centres and focal lengths of a reconstruction."""
     images = [image for image in model.images.values() if image.has_pose]
     focals = {image.name: model.cameras[image.camera_id].mean_focal_length() for image in images}
@@ -163,6 +153,8 @@ def truth_of(model: Any) -> Truth:
 
 def write_rendered(path: Path, folder: Path) -> Truth:
     """Write a database with features of images that pycolmap renders, and return the truth."""
+    import pycolmap
+
     settings = pycolmap.SyntheticDatasetOptions(
         num_rigs=1, num_frames_per_rig=10, num_points3D=300, camera_has_prior_focal_length=False
     )
@@ -178,12 +170,14 @@ def write_rendered(path: Path, folder: Path) -> Truth:
     pycolmap.match_exhaustive(path, matching_options=pycolmap.FeatureMatchingOptions(num_threads=1, use_gpu=False))
     with pycolmap.Database.open(path) as database:
         database.clear_two_view_geometries()
-        forget_focals(database)
-    return truth_of(truth)
+        _forget_focals(database)
+    return _truth_of(truth)
 
 
 def write_synthetic(path: Path, images: int, points: int, share: float, calibrated: bool) -> Truth:
     """Write a synthetic database with additional random matches, and return the truth."""
+    import pycolmap
+
     wrong = round(points * (1 / share - 1))
     settings = pycolmap.SyntheticDatasetOptions(
         num_rigs=1,
@@ -205,8 +199,8 @@ def write_synthetic(path: Path, images: int, points: int, share: float, calibrat
             database.delete_matches(*pair)
             database.write_matches(*pair, np.unique(np.vstack([matches, random]), axis=0).astype(np.uint32))
         if not calibrated:
-            forget_focals(database)
-    return truth_of(truth)
+            _forget_focals(database)
+    return _truth_of(truth)
 
 
 def verify_ours(path: Path, seed: int, threads: int) -> None:
@@ -216,6 +210,8 @@ def verify_ours(path: Path, seed: int, threads: int) -> None:
 
 def verify_colmap(path: Path, seed: int, threads: int) -> None:
     """Verify a database with COLMAP and its default settings."""
+    import pycolmap
+
     settings = pycolmap.TwoViewGeometryOptions()
     settings.ransac.random_seed = seed
     workers = pycolmap.GeometricVerifierOptions(num_threads=threads)
@@ -227,13 +223,15 @@ METHODS: dict[str, Callable[[Path, int, int], None]] = {"bansac": verify_ours, "
 
 def reconstruct(path: Path, truth: Truth, seed: int) -> dict[str, float]:
     """Reconstruct from a verified database, and return the figures of the largest model."""
+    import pycolmap
+
     settings = pycolmap.IncrementalPipelineOptions(num_threads=1, random_seed=seed)
     with tempfile.TemporaryDirectory() as folder:
         models = pycolmap.incremental_mapping(path, folder, folder, settings)
     if not models:
         return {"images": 0, "points": 0} | dict.fromkeys(("reprojection_error", "center_error", "focal_error"), np.nan)
     model = max(models.values(), key=lambda model: model.num_reg_images())
-    found = truth_of(model)
+    found = _truth_of(model)
     return {
         "images": model.num_reg_images(),
         "points": model.num_points3D(),
@@ -243,37 +241,64 @@ def reconstruct(path: Path, truth: Truth, seed: int) -> dict[str, float]:
     }
 
 
-def center_error(found: Centers, truth: Centers) -> float:
-    """Return the root mean square error of the aligned centres, divided by the extent of the true ones."""
+def center_error(found: dict[str, Array], truth: dict[str, Array]) -> float:
+    """Return the root mean square error of the aligned centres, divided by the extent of the true ones.
+
+    It is NaN if there are fewer than three centres or all are on a line.
+    """
     x = np.array([found[name] for name in sorted(found)])
     y = np.array([truth[name] for name in sorted(found)])
+    motion = umeyama(x, y) if len(x) > 2 else None
+    if motion is None:
+        return np.nan
     extent = np.linalg.norm(y - y.mean(axis=0), axis=1).mean()
-    x, y = x - x.mean(axis=0), y - y.mean(axis=0)
-    U, stretch, Vt = np.linalg.svd(y.T @ x)  # Umeyama, 1991
-    signs = np.array([1.0, 1.0, np.sign(np.linalg.det(U @ Vt))])
-    aligned = (stretch @ signs) / np.sum(x**2) * x @ (U * signs @ Vt).T
-    return float(np.sqrt(np.mean(np.sum((aligned - y) ** 2, axis=1))) / extent)
+    return float(np.sqrt(np.mean(np.sum((x @ motion[:, :3].T + motion[:, 3] - y) ** 2, axis=1))) / extent)
 
 
-def measure(database: Path, truth: Truth, repeats: int, threads: int) -> dict[str, dict[str, float]]:
+def units(setup: Setup) -> list[Unit]:
+    """Return one unit for each database."""
+    import_pycolmap()
+    return each((*REAL, RENDERED, *SYNTHETIC))
+
+
+def _write(name: str, path: Path, data: Path) -> Truth:
+    """Write a database by its name, and return the truth."""
+    if name in REAL:
+        real, known = REAL[name]
+        return write_real(path, data / "EF" / real, known)
+    return write_rendered(path, path.parent) if name == RENDERED else write_synthetic(path, *SYNTHETIC[name])
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Verify copies of a database with each method and reconstruct; return the figures by method."""
-    runs: dict[str, list[dict[str, float]]] = {name: [] for name in METHODS}
-    for seed in range(repeats):
-        order = list(METHODS.items())
-        for name, verify in order if seed % 2 == 0 else order[::-1]:
-            with tempfile.TemporaryDirectory() as folder:
-                path = Path(folder, "database.db")
+    import pycolmap
+
+    pycolmap.logging.minloglevel = pycolmap.logging.Level.ERROR.value
+    (name,) = unit.payload
+    runs: dict[str, list[dict[str, float]]] = {method: [] for method in METHODS}
+    with tempfile.TemporaryDirectory() as folder:
+        database = Path(folder, "database.db")
+        truth = _write(name, database, setup.data)
+        for seed in range(setup.repeats):
+            order = list(METHODS.items())
+            for method, verify in order if seed % 2 == 0 else order[::-1]:
+                path = Path(folder, "verified.db")
                 shutil.copy(database, path)
                 started, cpu = time.perf_counter(), time.process_time()
-                verify(path, seed, threads)
+                verify(path, seed, threads())
                 seconds = {"seconds": time.perf_counter() - started, "cpu_seconds": time.process_time() - cpu}
                 with pycolmap.Database.open(path) as verified:
-                    seconds["inlier_matches"] = verified.num_inlier_matches()
-                runs[name].append(seconds | reconstruct(path, truth, seed))
-    return {name: summarize(found) for name, found in runs.items()}
+                    inliers = verified.num_inlier_matches()
+                runs[method].append({**seconds, "inlier_matches": inliers, **reconstruct(path, truth, seed)})
+    return [{"database": name, "method": method, **_summary(found)} for method, found in runs.items()]
 
 
-def summarize(runs: list[dict[str, float]]) -> dict[str, float]:
+def threads() -> int:
+    """Return the number of processors."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _summary(runs: list[dict[str, float]]) -> dict[str, float]:
     """Return the least times, and the means and standard deviations of all other figures."""
     columns = {key: [run[key] for run in runs] for key in runs[0]}
     times = {key: min(values) for key, values in columns.items() if "seconds" in key}
@@ -282,51 +307,79 @@ def summarize(runs: list[dict[str, float]]) -> dict[str, float]:
     return {key: float(np.mean(values)) for key, values in others.items()} | spreads | times
 
 
-def databases(folder: Path, data: Path) -> Mapping[str, tuple[Path, Truth]]:
-    """Write all databases, and return them with the truth."""
-    found = {}
-    for name, (real, known) in REAL.items():
-        path = folder / f"{name}.db"
-        found[name] = path, write_real(path, data / "EF" / real, known)
-    path = folder / "rendered.db"
-    found[RENDERED] = path, write_rendered(path, folder)
-    for number, (name, settings) in enumerate(SYNTHETIC.items()):
-        path = folder / f"synthetic{number}.db"
-        found[name] = path, write_synthetic(path, *settings)
-    return found
-
-
-def warm_up(path: Path) -> None:
+def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
     """Load all kernels."""
-    write_synthetic(path, 3, 200, 0.5, True)
-    verify_ours(path, 0, 1)
-
-
-def main() -> None:
-    """Measure and print, and write the report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, required=True, help="folder with the sets in EF")
-    parser.add_argument("--repeats", type=int, default=5)
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
-    pycolmap.logging.minloglevel = pycolmap.logging.Level.ERROR.value
-    threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    table = {}
     with tempfile.TemporaryDirectory() as folder:
-        warm_up(Path(folder, "warm.db"))
-        for name, (path, truth) in databases(Path(folder), arguments.data).items():
-            table[name] = measure(path, truth, arguments.repeats, threads)
-            for method, figures in table[name].items():
-                print(f"{name:45} {method:7}", {key: round(value, 5) for key, value in figures.items()}, flush=True)
-    if arguments.json is not None:
-        document = {
-            **circumstances(("pycolmap",)),
-            "threads": threads,
-            "repeats": arguments.repeats,
-            "databases": table,
-        }
-        arguments.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+        path = Path(folder, "warm.db")
+        write_synthetic(path, 3, 200, 0.5, True)
+        verify_ours(path, 0, 1)
 
 
-if __name__ == "__main__":
-    main()
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Return the figures by database and method."""
+    databases = nested(rows, "database", "method")
+    return Report(records={"threads": threads(), "repeats": setup.repeats, "databases": databases})
+
+
+# Column -> figure, digits, and factor.
+_COLUMNS = {
+    "inlier matches": ("inlier_matches", 0, 1.0),
+    "images": ("images", 0, 1.0),
+    "points": ("points", 0, 1.0),
+    "reprojection error, px": ("reprojection_error", 4, 1.0),
+    "centre error, 1e-3": ("center_error", 2, 1e3),
+    "focal error, %": ("focal_error", 2, 100.0),
+}
+
+
+def table(document: Document) -> str:
+    """Return the table of the reconstructions from our geometries and from COLMAP's."""
+
+    def cells(figures: Row) -> Iterable[str]:
+        """Return means with their standard deviations between the repeats, and times."""
+        for key, digits, factor in _COLUMNS.values():
+            mean, spread = figures[key], figures[f"{key}_spread"]
+            yield "-" if mean is None else f"{factor * mean:.{digits}f} ± {factor * spread:.{digits}f}"
+        yield from (f"{figures[key]:.2f}" for key in ("seconds", "cpu_seconds"))
+
+    rows = (
+        [name, method, *cells(figures)]
+        for name, methods in document["databases"].items()
+        for method, figures in methods.items()
+    )
+    text = lines(["database", "verified by", *_COLUMNS, "verification, s", "processor time, s"], rows)
+    return f"{text}\nMeans of {document['repeats']} repeats, least times, {document['threads']} threads.\n"
+
+
+def centres(document: Document, database: str) -> str:
+    """Return how much better or worse the camera centres are than COLMAP's."""
+    methods = document["databases"][database]
+    ours, theirs = (methods[method]["center_error"] for method in METHODS)
+    return f"{100 * abs(ours / theirs - 1):.0f} % {'better' if ours < theirs else 'worse'}"
+
+
+def inliers(document: Document, method: str) -> str:
+    """Return the inlier matches where a quarter of the matches is right."""
+    return f"{document['databases'][list(SYNTHETIC)[-1]][method]['inlier_matches']:,.0f}"
+
+
+MEASUREMENT = Measurement(
+    name="colmap",
+    title="Reconstructions of COLMAP from verified databases",
+    help=__doc__,
+    options=(NEEDED_DATA, Option("repeats", int, 5, "Verifications and reconstructions of a database.", least=1)),
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    tables={"colmap": table},
+    figures={
+        "colmap-fountain": functools.partial(centres, database="fountain-P11"),
+        "colmap-herz": functools.partial(centres, database="Herz-Jesus-P8"),
+        "colmap-inliers": functools.partial(inliers, method="COLMAP"),
+        "bansac-inliers": functools.partial(inliers, method="bansac"),
+    },
+    sets=lambda setup: [PairSet(setup.data / "EF" / name) for name, known in REAL.values() if known],
+    warm_up=warm_up,
+    packages=("pycolmap",),
+    values=(verify_database, umeyama, mutual_matches),
+)

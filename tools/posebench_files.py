@@ -1,6 +1,6 @@
 """Make files of posebench's format, on which ``bansac bench posebench`` runs where posebench's data cannot be had.
 
-    python benchmarks/posebench.py --data EF --out FOLDER [--pairs 20]
+    python tools/posebench_files.py --data EF --out FOLDER [--pairs 20]
 
 ``relative``: the sets of pairs with poses in EF, at most 20 pairs a set, matches with an SNN ratio below .85 in the
 order of the file. ``absolute`` and ``homography``: 20 synthetic scenes each, with 500 points, 50 % outliers and .5 px

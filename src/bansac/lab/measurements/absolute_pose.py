@@ -1,0 +1,177 @@
+"""Measure errors and times of absolute poses of synthetic scenes, compared with PoseLib and OpenCV.
+
+The camera has 1280 x 960 px and a focal length of 1000 px. The scene is a cloud at depths of 4 to 12, a street at
+depths of 2 to 100, an object of size 1 at depth 5, or a plane. The image noise is .5 px for four of five points and
+2 px for the others. The noise of 3D points is .1 % of their depth, as for triangulated points. Half of the outliers are
+images of other points, the other half are uniform in the image.
+
+All methods run in turn on every scene, three times. The shortest time counts. The errors are the angle of the relative
+rotation, and the distance between the camera centres divided by the median depth of the inliers. A run has failed if it
+returns no pose, or if an error exceeds 1 degree or 2 %. The threshold is 4 px. The other libraries have limits of 4800
+samples and a confidence of .999. PoseLib also runs with its default limits, which include a minimum of 1000 samples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bansac.batch.journal import Row, Unit
+from bansac.geometry import normalize_points, rotation_matrix
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested, no_warm_up
+from bansac.lab.measurements.folder_tables import label
+from bansac.lab.peers.library import Array, Estimate, Task
+from bansac.lab.peers.method import Method
+from bansac.lab.peers.opencv import OPENCV
+from bansac.lab.peers.poselib import POSELIB
+from bansac.lab.reports import lines
+from bansac.lab.scene_methods import CODE, Calls, by_method, calls_of, compare, left_out
+from bansac.lab.scenes import LIMITS, Scene, errors
+from bansac.result import AbsolutePose
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+WIDTH, HEIGHT, FOCAL = 1280, 960, 1000.0
+K = np.array([[FOCAL, 0, WIDTH / 2], [0, FOCAL, HEIGHT / 2], [0, 0, 1]])
+THRESHOLD = 4.0
+OUTLIERS = (20, 50, 80)
+SCENES = ("cloud", "street", "object", "plane")
+TIMES = 3
+# One of five image errors is four times as large as the others.
+SIGMA, WIDE, WIDE_SHARE = 0.5, 4.0, 0.2
+SIGMA_SPACE = 1e-3
+
+_THRESHOLD = {"threshold": THRESHOLD}
+OURS = (
+    Method("default", {"preset": None, **_THRESHOLD}),
+    Method("fast", {"preset": "fast", **_THRESHOLD}),
+    Method("accurate", {"preset": "accurate", **_THRESHOLD}),
+)
+PEERS = (
+    Method("poselib", {"min_iterations": 10}, POSELIB, label="PoseLib, our limits"),
+    Method("poselib-own", _THRESHOLD, POSELIB, own_limits=True, label=label("poselib-own")),
+    Method("opencv-iterative", {"flag": "SOLVEPNP_ITERATIVE"}, OPENCV, label="OpenCV solvePnPRansac"),
+    *(
+        Method(f"opencv-{name}", {"flag": flag}, OPENCV, label=f"OpenCV, {flag}")
+        for name, flag in {
+            "p3p": "SOLVEPNP_P3P",
+            "usac": "USAC_DEFAULT",
+            "accurate": "USAC_ACCURATE",
+            "magsac": "USAC_MAGSAC",
+        }.items()
+    ),
+)
+
+
+def _depths(kind: str, x: Array, rng: np.random.Generator) -> Array:
+    """Return the depths of the points at ``x`` of a kind of scene."""
+    n = len(x)
+    if kind == "cloud":
+        return rng.uniform(4, 12, n)
+    if kind == "street":
+        return np.exp(rng.uniform(np.log(2), np.log(100), n))
+    if kind == "object":
+        return rng.uniform(4.5, 5.5, n)
+    normal = np.array([*rng.uniform(-0.5, 0.5, 2), 1.0])
+    depths: Array = 8 / (normalize_points(K, x) @ normal[:2] + 1.0)
+    return depths
+
+
+def make_scene(kind: str, n: int, outliers: int, seed: int) -> Scene:
+    """Return a kind of scene with the given percentage of outliers."""
+    rng = np.random.default_rng(seed)
+    size = np.array([WIDTH, HEIGHT])
+    span = 200 / size if kind == "object" else np.array([1.0, 1.0])
+    x = size * (0.5 + (rng.uniform(size=(n, 2)) - 0.5) * span)
+    z = _depths(kind, x, rng)
+    seen = np.column_stack([normalize_points(K, x), np.ones(n)]) * z[:, None]
+    R, t = rotation_matrix(rng.normal(size=3)), rng.normal(size=3) * 5
+    X = (seen - t) @ R + rng.normal(size=(n, 3)) * (SIGMA_SPACE * z[:, None])
+    sigma = np.where(rng.random(n) < WIDE_SHARE, WIDE * SIGMA, SIGMA)
+    x = x + rng.normal(size=(n, 2)) * sigma[:, None]
+    wrong = rng.permutation(n)[: n * outliers // 100]
+    half = wrong[: len(wrong) // 2]
+    x[half] = rng.permutation(x)[: len(half)]
+    x[wrong[len(half) :]] = rng.uniform(size=(len(wrong) - len(half), 2)) * size
+    return Scene("pose", (X, x, K), ~np.isin(np.arange(n), wrong), AbsolutePose(R, t))
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Return one unit for each share of outliers."""
+    return each(OUTLIERS)
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Return the figures of all methods on the scenes with a share of outliers."""
+    (outliers,) = unit.payload
+    scenes = (make_scene(kind, setup.points, outliers, seed) for seed in range(setup.runs) for kind in SCENES)
+    runs = by_method(compare((_case(scene, seed) for seed, scene in enumerate(scenes)), TIMES))
+    return [{"outliers": outliers, "method": name, **_summary(of, runs["default"])} for name, of in runs.items()]
+
+
+def _case(scene: Scene, seed: int) -> tuple[Calls, Callable[[str, Estimate], Row]]:
+    task = Task("pose", scene.data[:2], (K,), None, THRESHOLD, 0.999, 4800, seed)
+    return calls_of((*OURS, *PEERS), task), lambda _, found: errors(scene, found.model if found.success else None)
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Return the figures by share of outliers and method."""
+    notes = left_out(method for method in PEERS if not method.installed)
+    shares = nested(rows, "outliers", "method")
+    return Report(records={"runs": setup.runs, "points": setup.points, "outliers": shares}, notes=notes)
+
+
+def _summary(runs: DataFrame, ours: DataFrame) -> Row:
+    """Return medians, the share of failures, and the geometric means of the errors over ours where both succeed."""
+    columns = ["rotation_error", "centre_error"]
+    failed, our_failures = ((of[columns] > [LIMITS[name] for name in columns]).any(axis=1) for of in (runs, ours))
+    both = ~failed & ~our_failures
+    ratios = np.exp(np.log(runs[columns][both] / ours[columns][both]).mean())
+    return {
+        "degrees_median": float(runs["rotation_error"].median()),
+        "per_cent_median": float(runs["centre_error"].median()),
+        "degrees_ratio": float(ratios["rotation_error"]),
+        "per_cent_ratio": float(ratios["centre_error"]),
+        "failed": float(failed.mean()),
+        "ms_median": float(runs["ms"].median()),
+        "ms_mean": float(runs["ms"].mean()),
+    }
+
+
+def table(document: Document) -> str:
+    """Return the table of the absolute poses: errors, failures and times over shares of outliers."""
+    shares = document["outliers"]
+    labels = {method.name: method.label for method in (*OURS, *PEERS)}
+
+    def cell(found: Mapping[str, Mapping[str, float]], method: str) -> str:
+        figures, ours = found[method], found["default"]
+        return (
+            f"{figures['degrees_median']:.3f}°, {figures['per_cent_median']:.3f} % "
+            f"({figures['degrees_ratio']:.2f}, {figures['per_cent_ratio']:.2f}); {100 * figures['failed']:.0f} %; "
+            f"{figures['ms_mean']:.1f} ms ({figures['ms_mean'] / ours['ms_mean']:.2f})"
+        )
+
+    methods = next(iter(shares.values()))
+    rows = ([labels[method], *(cell(found, method) for found in shares.values())] for method in methods)
+    return lines(["method", *(f"{outliers} % outliers" for outliers in shares)], rows)
+
+
+MEASUREMENT = Measurement(
+    name="absolute-pose",
+    title="Absolute poses of synthetic scenes",
+    help=__doc__,
+    options=(
+        Option("runs", int, 20, "Scenes of a kind.", least=1),
+        Option("points", int, 500, "Points of a scene.", least=4),
+    ),
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    tables={"absolute-poses": table},
+    warm_up=no_warm_up,
+    packages=("poselib", "cv2"),
+    values=CODE,
+)

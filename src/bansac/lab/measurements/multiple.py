@@ -1,0 +1,246 @@
+"""Measure estimates of several models: planes of AdelaideRMF, and synthetic lines, circles and planes.
+
+AdelaideRMF (Wong, Chin, Yu and Suter, ICCV 2011): DIR has matches.h5 (N x 4) and labels.h5, both keyed by pair; label 0
+marks outliers, labels from 1 on mark planes. The misclassification error is the share of matches with a wrong label,
+for the best assignment of the models to the planes. Sequential RANSAC is the loop over OpenCV's findHomography that
+removes inliers until fewer than 12 are left, at several thresholds. "Loop" is the same loop over bansac's single
+estimator, until its result is no success. Times are the shortest of three runs.
+
+Synthetic: 1 to 8 models with 60 points each in the square or cube [-1, 1], uniform outliers, and Gaussian noise with a
+standard deviation of .001 to .005, which is unknown to the estimators. Lines are at least 0.8 long. "Exact" is the
+percentage of runs with exactly the true number of models. Without a model there are 200 uniform points.
+"""
+
+from __future__ import annotations
+
+import functools
+import statistics
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import bansac
+from bansac.batch.journal import Row, Unit
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, no_warm_up
+from bansac.lab.peers.library import Array, Library, Task
+from bansac.lab.peers.method import Method
+from bansac.lab.peers.opencv import OPENCV
+from bansac.lab.reports import lines
+from bansac.matches.hdf5 import Reader
+
+Labels = NDArray[np.int64]
+
+CELLS = ((0, 0), *((count, outliers) for count in (1, 2, 3, 4, 6, 8) for outliers in (0, 30, 60)))
+"""Numbers of models and percentages of outliers."""
+
+POINTS, ON_NOISE, NOISE = 60, 200, (0.001, 0.005)
+FEWEST = 12
+TIMES = 3
+
+_RANSAC = {"flag": "RANSAC", "max_iterations": 5000, "confidence": 0.999}
+LOOPS = (
+    Method("loop over estimate_homography", {"preset": None}),
+    *(
+        Method(f"sequential RANSAC, OpenCV, {threshold} px", {**_RANSAC, "threshold": threshold}, OPENCV)
+        for threshold in (1.5, 3.0, 4.5)
+    ),
+)
+
+
+def _on_line(rng: np.random.Generator, noise: float) -> Array:
+    """Return points of a line segment."""
+    start, end = np.zeros((2, 2))
+    while np.linalg.norm(end - start) < 0.8:
+        start, end = rng.uniform(-1, 1, (2, 2))
+    along = (end - start) / np.linalg.norm(end - start)
+    across = np.array([-along[1], along[0]])
+    points: Array = start + rng.uniform(size=(POINTS, 1)) * (end - start) + rng.normal(0, noise, (POINTS, 1)) * across
+    return points
+
+
+def _on_circle(rng: np.random.Generator, noise: float) -> Array:
+    """Return points of a circle."""
+    angle, radius = rng.uniform(0, 2 * np.pi, POINTS), rng.uniform(0.2, 0.6) + rng.normal(0, noise, POINTS)
+    return rng.uniform(-0.7, 0.7, 2) + radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+
+
+def _on_plane(rng: np.random.Generator, noise: float) -> Array:
+    """Return points of a plane through the cube."""
+    normal = rng.normal(size=3)
+    normal /= np.linalg.norm(normal)
+    points = rng.uniform(-1, 1, (100 * POINTS, 3))
+    points -= np.outer(points @ normal - rng.uniform(-0.5, 0.5), normal)
+    points = points[np.abs(points).max(axis=1) < 1][:POINTS]
+    return points + np.outer(rng.normal(0, noise, len(points)), normal)
+
+
+MAKERS: Mapping[str, Callable[[np.random.Generator, float], Array]] = {
+    "line": _on_line,
+    "circle": _on_circle,
+    "plane": _on_plane,
+}
+
+
+def make(name: str, count: int, outliers: int, seed: int) -> tuple[Array, Labels]:
+    """Return points in random order and their labels, -1 for outliers."""
+    rng = np.random.default_rng([seed, count, outliers])
+    noise = np.exp(rng.uniform(*np.log(NOISE)))
+    parts = [MAKERS[name](rng, noise) for _ in range(count)]
+    number = round(POINTS * count * outliers / (100 - outliers)) if count else ON_NOISE
+    parts.append(rng.uniform(-1, 1, (number, 3 if name == "plane" else 2)))
+    labels = np.repeat([*range(count), -1], [len(part) for part in parts])
+    order = rng.permutation(len(labels))
+    return np.concatenate(parts)[order], labels[order]
+
+
+def misclassified(labels: Labels, truth: Labels) -> float:
+    """Return the percentage of wrong labels, for the best assignment of the labels to the true ones."""
+    from scipy.optimize import linear_sum_assignment  # type: ignore[import-untyped]
+
+    common = np.array(
+        [[np.sum((labels == i) & (truth == j)) for j in range(truth.max() + 1)] for i in set(labels.tolist()) - {-1}]
+    )
+    right = np.sum((labels == -1) & (truth == -1))
+    if common.size:
+        right += common[linear_sum_assignment(-common)].sum()
+    return float(100 * (1 - right / len(truth)))
+
+
+def loop(method: Method, matches: Array, seed: int) -> Labels:
+    """Return labels: find a plane in the matches that are left and remove its inliers, until there is none."""
+    labels, left, count = np.full(len(matches), -1), np.arange(len(matches)), 0
+    while True:
+        found = method.estimate(Task("H", (matches[left, :2], matches[left, 2:]), seed=seed))
+        if not found.success or found.inliers is None or (found.inliers.sum() < FEWEST and not method.ours):
+            return labels
+        labels[left[found.inliers]] = count
+        left, count = left[~found.inliers], count + 1
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Return one unit for each pair of AdelaideRMF, and one for each cell of the synthetic data."""
+    pairs: list[Unit] = []
+    if setup.data is not None:
+        with Reader(setup.data / "matches.h5") as matches:
+            pairs = each(["pair"], matches.keys())
+    return pairs + each(["points"], dict.fromkeys(setup.models), CELLS)
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Run all methods on a pair, or count the models found in a cell of the synthetic data."""
+    part, *payload = unit.payload
+    return list(_planes(setup, *payload)) if part == "pair" else [_cell(setup, *payload)]
+
+
+def _planes(setup: Setup, pair: str) -> Iterator[Row]:
+    """Yield one row for each method and seed."""
+    with Reader(setup.data / "matches.h5") as matches, Reader(setup.data / "labels.h5") as stored:
+        points, truth = matches.array(pair, (-1, 4)), stored.array(pair, (-1,)).astype(np.int64) - 1
+    methods: dict[str, Callable[[int], Labels]] = {
+        "estimate_multiple": lambda seed: bansac.estimate_multiple("H", points, seed=seed).labels,
+        **{method.name: functools.partial(loop, method, points) for method in LOOPS if method.installed},
+    }
+    for name, method in methods.items():
+        for seed in range(setup.seeds):
+            seconds = []
+            for _ in range(TIMES + 1):  # the first one may compile
+                started = time.perf_counter()
+                labels = method(seed)
+                seconds.append(time.perf_counter() - started)
+            counts = {"planes": int(truth.max()) + 1, "found": int(labels.max()) + 1}
+            row = {"pair": pair, "method": name, "seed": seed, "error": misclassified(labels, truth)}
+            yield {**row, **counts, "seconds": min(seconds[1:])}
+
+
+def _cell(setup: Setup, name: str, cell: tuple[int, int]) -> Row:
+    """Return the percentage of runs with the true number of models, and the mean error."""
+    count, outliers = cell
+    found, errors, started = [], [], time.perf_counter()
+    for seed in range(setup.runs if count else setup.empty):
+        points, truth = make(name, count, outliers, seed)
+        result = bansac.estimate_multiple(name, points)
+        found.append(len(result.models))
+        errors.append(misclassified(result.labels, truth) if count else 100 * np.mean(result.labels >= 0))
+    return {
+        "model": name,
+        "models": count,
+        "outliers": outliers,
+        "exact": float(100 * np.mean(np.array(found) == count)),
+        "error": float(np.mean(errors)),
+        "found": np.bincount(found).tolist(),
+        "seconds": (time.perf_counter() - started) / len(found),
+    }
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Return the rows of the pairs, and those of the synthetic data by model."""
+    pairs, cells = ([row for row in rows if column in row] for column in ("pair", "model"))
+    synthetic = {name: [row for row in cells if row["model"] == name] for name in setup.models}
+    return Report(records={"synthetic": synthetic} | ({"adelaide": pairs} if pairs else {}))
+
+
+def planes_of_pairs(document: Document) -> str:
+    """Return the errors and times of several homographies on AdelaideRMF."""
+    rows = document.get("adelaide", [])
+
+    def cells(own: list[Row]) -> Iterator[str]:
+        errors = [row["error"] for row in own]
+        by_seed = [[row["error"] for row in own if row["seed"] == seed] for seed in {row["seed"] for row in own}]
+        spread = statistics.stdev(map(statistics.mean, by_seed)) if len(by_seed) > 1 else 0.0
+        yield f"{statistics.mean(errors):.1f} ± {spread:.1f} %"
+        yield f"{statistics.median(errors):.1f} %"
+        yield f"{100 * statistics.mean(row['found'] == row['planes'] for row in own):.0f} %"
+        yield f"{1e3 * statistics.mean(row['seconds'] for row in own):.0f} ms"
+
+    return lines(
+        ["method", "mean error", "median error", "right number", "time a pair"],
+        (
+            [method, *cells([row for row in rows if row["method"] == method])]
+            for method in dict.fromkeys(row["method"] for row in rows)
+        ),
+    )
+
+
+def number_of_models(document: Document) -> str:
+    """Return the share of runs with the true number of synthetic models."""
+    found: Any = document["synthetic"]
+    rows = [row for of_model in found.values() for row in of_model] if isinstance(found, dict) else found
+    names = dict.fromkeys(row["model"] for row in rows)
+    exact = {(row["model"], row["models"], row["outliers"]): row["exact"] for row in rows}
+    return lines(
+        ["models", "outliers", *(f"{name}s" for name in names)],
+        (
+            [
+                str(count),
+                f"{outliers} %" if count else "all",
+                *(f"{exact[name, count, outliers]:.0f} %" for name in names),
+            ]
+            for count, outliers in dict.fromkeys((row["models"], row["outliers"]) for row in rows)
+        ),
+    )
+
+
+MEASUREMENT = Measurement(
+    name="multiple",
+    title="Several models in one data set",
+    help=__doc__,
+    options=(
+        Option("data", Path, None, "Folder of AdelaideRMF. Default: only synthetic data.", metavar="DIR"),
+        Option("runs", int, 20, "Runs of each cell of the synthetic data.", least=1),
+        Option("empty", int, 300, "Runs without a model.", least=1),
+        Option("seeds", int, 5, "Seeds of every pair.", least=1),
+        Option("models", tuple[str, ...], tuple(MAKERS), "Only these synthetic models.", choices=tuple(MAKERS)),
+    ),
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    tables={"planes-of-pairs": planes_of_pairs, "number-of-models": number_of_models},
+    updates=True,
+    warm_up=no_warm_up,
+    packages=("cv2", "scipy"),
+    values=(Library.estimate, type(OPENCV)),
+)

@@ -1,0 +1,261 @@
+"""Measure warm starts on synthetic videos: point tracks of a moving camera, with a cut and an occlusion.
+
+Three problems: the homography from a plane to each frame, the relative pose of frames that are five apart, and the
+absolute pose in a map of 3D points. Half of the tracks are outliers, random points that move with the true tracks of
+other points. The noise has a standard deviation of 0.7 px. A tenth of the tracks are replaced in every frame. In the
+middle of the video is a cut: another scene, and a camera that looks in another direction. From three quarters on, six
+frames are occluded: 60 % of the inliers become outliers.
+
+"Cold" are calls without knowledge of the last frame, "warm" calls with ``initial_model`` of the last frame if it was a
+success, "warm, priors" also have the beliefs of the last frame as priors, mapped by track. OpenCV is USAC_MAGSAC with a
+threshold of 2.5 px, which fits the noise; the others estimate the threshold. The time of a frame is the shortest
+processor time of some repetitions. Errors: of a homography the mean transfer error of the image corners in pixels, of a
+relative pose the larger error of rotation and direction of translation in degrees, of an absolute pose the mean
+distance of the projections of the visible points in pixels.
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bansac.batch.journal import Row, Unit
+from bansac.geometry import apply_transform, rotation_matrix
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, no_warm_up
+from bansac.lab.metrics import corner_error, pose_error
+from bansac.lab.peers.library import Array, Library, Task
+from bansac.lab.peers.method import Method
+from bansac.lab.peers.opencv import OPENCV
+from bansac.lab.reports import lines
+
+WIDTH, HEIGHT, FOCAL = 1280, 720, 1000.0
+K = np.array([[FOCAL, 0, WIDTH / 2], [0, FOCAL, HEIGHT / 2], [0, 0, 1]])
+NOISE, OUTLIERS, REPLACED, HIDDEN, LENGTH = 0.7, 0.5, 0.1, 0.6, 6
+PLANE, NEAR, FAR = 8.0, 5.0, 12.0  # depths of the plane and of the scene
+APART = 5
+UNKNOWN = 0.5  # prior of a new track
+
+PROBLEMS = {"homography": "H", "relative pose": "relative pose", "absolute pose": "pose"}
+_LIMITS = {"threshold": 2.5, "confidence": 0.999, "max_iterations": 10_000}
+_USAC = {
+    "score": "SCORE_METHOD_MAGSAC",
+    "loMethod": "LOCAL_OPTIM_SIGMA",
+}  # USAC_MAGSAC has no local optimisation of poses
+METHODS = (
+    *(Method(name, {"preset": None}) for name in ("cold", "warm", "warm, priors")),
+    Method("OpenCV", {"flag": "USAC_MAGSAC", **_LIMITS}, OPENCV),
+)
+
+Pose = tuple[Array, Array]
+
+
+class Frame(NamedTuple):
+    """The matches of a frame: tracks, where they were, where they are, and the truth."""
+
+    tracks: Array
+    first: Array
+    second: Array
+    truth: Any
+
+
+def _camera(scene: int, k: int) -> Pose:
+    """Return the pose of a camera that moves sideways on a wavy line and sways."""
+    rng = np.random.default_rng([scene, 7])
+    phase, turn = rng.uniform(0, 2 * np.pi, 6), rng.uniform(-0.4, 0.4, 3)
+    s = 0.06 * k
+    centre = np.array([1.5 * np.sin(s + phase[0]), 0.8 * np.sin(1.3 * s + phase[1]), 0.6 * np.sin(0.9 * s + phase[2])])
+    sway = 0.05 * np.sin(1.1 * s + phase[3:])
+    R = rotation_matrix(np.array([0.0, 0.0, turn[2]])) @ rotation_matrix(sway)
+    return R, -R @ centre
+
+
+def _project(pose: Pose, points: Array) -> Array:
+    """Return pixels (N x 2); points behind the camera are far outside."""
+    x = points @ pose[0].T + pose[1]
+    return np.where(x[:, 2:] > 0.1, apply_transform(K, x), 1e6)
+
+
+def _relative(pose1: Pose, pose2: Pose) -> Pose:
+    """Return the motion from one camera to the other."""
+    R = pose2[0] @ pose1[0].T
+    return R, pose2[1] - R @ pose1[1]
+
+
+def _plane_map(pose1: Pose, pose2: Pose) -> Array:
+    """Return the homography of the plane z = PLANE."""
+    R, t = _relative(pose1, pose2)
+    normal = pose1[0] @ [0, 0, 1.0]
+    depth = PLANE + normal @ pose1[1]
+    H: Array = K @ (R + np.outer(t, normal) / depth) @ np.linalg.inv(K)
+    return H
+
+
+def frames_of(kind: str, video: int, frames: int, count: int) -> list[Frame]:
+    """Return the frames of a video."""
+    rng = np.random.default_rng([video, len(kind)])
+    ids, made, cut, occluded = np.arange(count), count, frames // 2, 3 * frames // 4
+    found = []
+    points, other = _scene_points(kind, rng, count), _scene_points(kind, rng, count)
+    outlier = rng.uniform(size=count) < OUTLIERS
+    for k in range(frames):
+        scene = 2 * video + (k >= cut)
+        new = rng.uniform(size=count) < (1.0 if k == cut else REPLACED)
+        fresh, number = _scene_points(kind, rng, count), np.count_nonzero(new)
+        points[new], other[new] = fresh[new], _scene_points(kind, rng, count)[new]
+        outlier[new] = rng.uniform(size=number) < OUTLIERS
+        ids[new] = made + np.arange(number)
+        made += number
+        hidden = outlier | (rng.uniform(size=count) < HIDDEN) & (occluded <= k < occluded + LENGTH)
+        pose, origin, before = _camera(scene, k), _camera(scene, cut * (k >= cut)), _camera(scene, k - APART)
+        seen = np.where(hidden[:, None], _project(pose, other), _project(pose, points))
+        seen = seen + rng.normal(0, NOISE, (count, 2))
+        inside = (np.abs(seen - K[:2, 2]) < [WIDTH / 2, HEIGHT / 2]).all(axis=1)
+        first, truth = points.copy(), (pose, points[~hidden].copy())
+        if kind == "homography":
+            first, truth = _project(origin, points), _plane_map(origin, pose)
+        elif kind == "relative pose":
+            first, truth = _project(before, points) + rng.normal(0, NOISE, (count, 2)), _relative(before, pose)
+        if kind != "absolute pose":
+            inside &= (np.abs(first - K[:2, 2]) < [WIDTH, HEIGHT]).all(axis=1)
+        found.append(Frame(ids[inside].copy(), first[inside], seen[inside], truth))
+    return found
+
+
+def _scene_points(kind: str, rng: np.random.Generator, count: int) -> Array:
+    """Return points of the plane or of the volume in front of the camera."""
+    z = np.full(count, PLANE) if kind == "homography" else rng.uniform(NEAR, FAR, count)
+    return np.column_stack([rng.uniform(-0.8, 0.8, count) * z, rng.uniform(-0.5, 0.5, count) * z, z])
+
+
+def error_of(kind: str, model: Any, truth: Any) -> float | None:
+    """Return the error of a model, None without one."""
+    if model is None:
+        return None
+    if kind == "homography":
+        return corner_error(model, truth, (HEIGHT, WIDTH))
+    if kind == "relative pose":
+        return pose_error(*model, *truth)
+    pose, points = truth
+    return float(np.linalg.norm(_project(model, points) - _project(pose, points), axis=1).mean())
+
+
+class Tracker:
+    """Calls for one frame after the other; a method says what they know of the frames before."""
+
+    def __init__(self, kind: str, method: Method) -> None:
+        self.kind, self.method = kind, method
+        self.model: Any = None
+        self.beliefs: dict[int, float] = {}
+
+    def _settings(self, frame: Frame) -> dict[str, Any]:
+        """Return the settings that come from the last frame."""
+        if not self.method.ours:
+            return {"usac": _USAC, "flag": ""} if self.kind == "absolute pose" else {}
+        more = {} if self.method.name == "cold" or self.model is None else {"initial_model": self.model}
+        if self.method.name == "warm, priors" and self.beliefs:
+            more["priors"] = np.array([self.beliefs.get(track, UNKNOWN) for track in frame.tracks.tolist()])
+        return more
+
+    def estimate(self, frame: Frame, repeats: int) -> tuple[float, float | None, bool]:
+        """Return the milliseconds, the error and the success of a frame."""
+        cameras = () if self.kind == "homography" else (K,)
+        task = Task(PROBLEMS[self.kind], (frame.first, frame.second), cameras)
+        settings, ms = self._settings(frame), []
+        for _ in range(repeats):
+            started = time.thread_time()
+            found = self.method.estimate(task, **settings)
+            ms.append(1e3 * (time.thread_time() - started))
+        self.model, self.beliefs = (found.model if found.success else None), {}
+        if found.success and found.result is not None and found.result.beliefs is not None:
+            self.beliefs = dict(zip(frame.tracks.tolist(), found.result.beliefs.tolist(), strict=True))
+        return min(ms), error_of(self.kind, found.model, frame.truth), found.success
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Return one unit for each problem and video."""
+    return each(PROBLEMS, range(setup.videos))
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Return one row for each method, with lists by frame."""
+    kind, video = unit.payload
+    frames = frames_of(kind, video, setup.frames, setup.tracks)
+    methods = [method for method in METHODS if method.installed]
+    for method in methods:
+        Tracker(kind, method).estimate(frames[0], 1)  # may compile
+    trackers = [Tracker(kind, method) for method in methods]
+    by_frame = [[tracker.estimate(frame, setup.repeats) for tracker in trackers] for frame in frames]
+    rows: list[Row] = []
+    for method, found in zip(methods, zip(*by_frame, strict=True), strict=True):
+        ms, errors, success = zip(*found, strict=True)
+        rows.append(
+            {
+                "problem": kind,
+                "video": video,
+                "method": method.name,
+                "milliseconds": [round(time, 3) for time in ms],
+                "errors": [None if error is None or not np.isfinite(error) else round(error, 4) for error in errors],
+                "success": list(success),
+            }
+        )
+    return rows
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Return the rows, and which frames are cut and occluded."""
+    size = {"frames": setup.frames, "tracks": setup.tracks}
+    changes = {"cut": setup.frames // 2, "occluded": [3 * setup.frames // 4, LENGTH]}
+    return Report(records={**size, **changes, "rows": list(rows)})
+
+
+def table(document: Document) -> str:
+    """Return times and errors of warm and cold starts on synthetic videos, for the frames of each kind."""
+    start, length = document["occluded"]
+    hidden = range(start, min(start + length, document["frames"]))
+    usual = [k for k in range(1, document["frames"]) if k not in hidden and k != document["cut"]]
+    after = [min(start + length, document["frames"] - 1)]
+    kinds = {"other": usual, "occluded": hidden, "cut": [document["cut"]], "after": after}
+    methods = list(dict.fromkeys((row["problem"], row["method"]) for row in document["rows"]))
+
+    def cells(problem: str, method: str) -> Iterator[str]:
+        def median(column: str, kind: str, method: str) -> float:
+            rows = [row for row in document["rows"] if (row["problem"], row["method"]) == (problem, method)]
+            return statistics.median(
+                np.inf if row[column][k] is None else row[column][k] for row in rows for k in kinds[kind]
+            )
+
+        unit = "°" if problem == "relative pose" else " px"
+        for kind in ("other", "occluded"):
+            time = median("milliseconds", kind, method)
+            yield f"{time:.1f} ms ({time / median('milliseconds', kind, 'cold'):.2f})"
+        for kind in kinds:
+            yield f"{median('errors', kind, method):.2f}{unit}"
+
+    return lines(
+        ["problem", "method", "time", "time, occluded", "error", "occluded", "cut", "after the occlusion"],
+        ([problem, method, *cells(problem, method)] for problem, method in methods),
+    )
+
+
+MEASUREMENT = Measurement(
+    name="video",
+    title="Warm starts on synthetic videos",
+    help=__doc__,
+    options=(
+        Option("videos", int, 3, "Videos of every problem.", least=1),
+        Option("frames", int, 60, "Frames of a video.", least=2),
+        Option("tracks", int, 1000, "Tracks of a video."),
+        Option("repeats", int, 5, "Repetitions of each call; the shortest one counts.", least=1),
+    ),
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    tables={"video": table},
+    warm_up=no_warm_up,
+    packages=("cv2",),
+    values=(Library.estimate, type(OPENCV), corner_error, pose_error),
+)

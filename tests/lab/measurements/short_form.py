@@ -1,0 +1,22 @@
+"""Short forms of measurements: some of their units run, and their tables read the report."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from bansac.lab.measurement import Setup
+from bansac.lab.measurements import find_measurement
+from bansac.lab.runner import run_measurement
+
+
+def run(name: str, *units: str, **options: Any) -> tuple[dict[str, Any], dict[str, str]]:
+    """Run the units whose keys begin with one of some texts, by default all; return the document and the tables."""
+    measurement = find_measurement(name)
+    all_units = measurement.units
+    chosen = dataclasses.replace(
+        measurement, units=lambda setup: [unit for unit in all_units(setup) if unit.key.startswith(units or "")]
+    )
+    document = run_measurement(chosen, Setup(**options), None).document
+    assert document["failed"] == {}
+    return document, {table: measurement.render(table, lambda _: document) for table in measurement.tables}
