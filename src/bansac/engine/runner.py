@@ -18,13 +18,14 @@ import numpy as np
 
 from bansac.compiled.jit import kernel
 from bansac.engine.dbn import tabulate_gamma, write_initial_odds, write_probabilities
+from bansac.engine.hypotheses import Hypothesis
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.options import Options
 from bansac.engine.plan import NO_FLOATS, NO_INTS, Plan, find_plan
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.search import Search, current_beliefs
 from bansac.engine.state import State, open_records
-from bansac.engine.threshold import AdaptiveThreshold, SignificanceTest
+from bansac.engine.threshold import AdaptiveThreshold, Significance, SignificanceTest
 from bansac.engine.trace import Recorder, Trace
 from bansac.engine.warm_start import normalize_model
 from bansac.maths.arrays import Floats, Ints, Words
@@ -43,8 +44,8 @@ class Run(NamedTuple):
     ``weights`` (N) are the weights of the points in the score, at most 1 (``bansac.engine.scoring.weights``).
     ``plausibility`` is a factor of the score, used to compare optimised models and restarts. ``is_significant`` says
     whether chance explains the support of a model at a threshold. If it is given, the threshold is estimated, starting
-    from ``threshold``, except if ``is_estimated`` is False. ``initial_model`` (flat) competes with the search; it needs
-    ``is_significant``.
+    from ``threshold``, except if ``is_estimated`` is False; then models of different thresholds are compared by
+    ``significance``. ``initial_model`` (flat) competes with the search; it needs ``is_significant``.
     """
 
     problem: Problem
@@ -57,6 +58,7 @@ class Run(NamedTuple):
     weights: Floats | None = None
     plausibility: Plausibility | None = None
     is_significant: SignificanceTest | None = None
+    significance: Significance | None = None
     is_estimated: bool = True
     initial_model: Floats | None = None
 
@@ -65,7 +67,8 @@ class EngineResult(NamedTuple):
     """The result of a run, in the coordinates and in the order of the data.
 
     ``model`` is flat, None if no model was found. ``threshold`` is the estimated one in the frame of the run, None if
-    it is the first one. ``scale`` is the length of one unit of the data in this frame.
+    it is the first one. ``scale`` is the length of one unit of the data in this frame. ``others`` are the flat models
+    of the other hypotheses, and their thresholds in this frame.
     """
 
     model: Floats | None
@@ -78,6 +81,7 @@ class EngineResult(NamedTuple):
     restarts: int
     threshold: float | None
     scale: float
+    others: list[tuple[Floats, float]]
 
 
 def run(task: Run) -> EngineResult:
@@ -103,9 +107,10 @@ def run(task: Run) -> EngineResult:
         transform,
         task.plausibility,
         None if task.initial_model is None else normalize_model(problem, task.initial_model, transform),
+        functools.partial(_significance_there, task.significance, problem, transform),
     )
-    restarts, stop_reason = search.run()
-    best = restarts.best
+    hypotheses, stop_reason = search.run()
+    best = hypotheses.best
     model = None if best is None else _to_data(problem, best.model, transform)
     if model is not None and not np.isfinite(model).all():  # beyond the range of floats in the unit of the data
         best = model = None
@@ -113,13 +118,14 @@ def run(task: Run) -> EngineResult:
         model=model,
         score=0.0 if best is None else best.score,
         beliefs=_beliefs(options, plan, state, order),
-        iterations=restarts.iterations,
-        models_tested=restarts.models_tested,
+        iterations=hypotheses.iterations,
+        models_tested=hypotheses.models_tested,
         stop_reason=stop_reason,
         trace=recorder.trace() if recorder is not None else None,
-        restarts=restarts.count,
-        threshold=None if search.threshold.is_first else search.threshold.value,
+        restarts=hypotheses.count,
+        threshold=None if best is None or best.threshold == search.threshold.first else best.threshold,
         scale=scale,
+        others=[(_to_data(problem, h.model.copy(), transform), h.threshold) for h in hypotheses.ranked[1:]],
     )
 
 
@@ -152,6 +158,15 @@ def _test_there(
 ) -> bool:
     """Test the significance of a model in the frame of the run."""
     return is_significant(_to_data(problem, model.copy(), transform), threshold * (1.0 / transform[0]), fast)
+
+
+def _significance_there(
+    significance: Significance | None, problem: Problem, transform: Floats, hypothesis: Hypothesis
+) -> float:
+    """Return the significance of a hypothesis in the frame of the run, times its plausibility and cheirality."""
+    assert significance is not None
+    factor = hypothesis.weighted_score / hypothesis.score if hypothesis.score > 0.0 else 0.0
+    return factor * significance(_to_data(problem, hypothesis.model.copy(), transform))
 
 
 @kernel

@@ -1,7 +1,9 @@
 """The search of a run: restarts of the compiled loop, repairs and time checks between its slices, and the refinement.
 
-``bansac.engine.restarts`` decides when the restarts end. If the threshold is estimated, it changes during a restart and
-after it (``bansac.engine.threshold``).
+Each restart leads to a hypothesis; ``bansac.engine.hypotheses`` compares them and decides when the restarts end. When the
+best one is confirmed, the data that are not near its model are searched for a better one (:meth:`Search._challenge`). If
+the threshold is estimated, each hypothesis has its own: it changes during a restart and after it
+(``bansac.engine.threshold``).
 """
 
 from __future__ import annotations
@@ -15,6 +17,15 @@ import numpy as np
 
 from bansac.engine.cheirality_score import cheirality_score
 from bansac.engine.dbn import probabilities_from_odds
+from bansac.engine.hypotheses import (
+    RIVAL,
+    Hypotheses,
+    Hypothesis,
+    SavedState,
+    challenge_length,
+    is_same,
+    iterations_to_confirm,
+)
 from bansac.engine.loop import run_iterations
 from bansac.engine.model_selection import (
     ModelSelection,
@@ -24,10 +35,9 @@ from bansac.engine.model_selection import (
     plausibility_of,
     score_repaired,
 )
-from bansac.engine.noise_scale import are_close
+from bansac.engine.noise_scale import WIDE, are_close
 from bansac.engine.options import Options
 from bansac.engine.plan import Plan
-from bansac.engine.restarts import RestartModel, Restarts, SavedState, is_same, iterations_to_confirm
 from bansac.engine.state import (
     MAX_ITERATIONS,
     NOTHING,
@@ -59,6 +69,11 @@ _EARLY = 50, 150
 # A model is tested again if its threshold loses a larger share of its inliers.
 _LOST = 0.2
 
+NEAR = 3.0
+"""Data within this number of thresholds are near the model of a hypothesis."""
+# First odds of data near a known hypothesis, when the others are searched.
+_KNOWN = np.float32(0.01)
+
 _Loop: TypeAlias = Callable[[Floats, int, int], tuple[int, int, int]]
 
 _NO_TRACE = np.empty((0, len(TRACE_COLUMNS)))
@@ -88,6 +103,8 @@ class Search:
         Factor of the score of a model; 1 by default.
     initial_model : ndarray, optional
         A model in the frame of the run that competes with the search.
+    significance : callable
+        Returns the significance of a hypothesis over all thresholds.
     """
 
     def __init__(
@@ -102,88 +119,169 @@ class Search:
         transform: Floats,
         plausibility: Plausibility | None,
         initial_model: Floats | None = None,
+        significance: Callable[[Hypothesis], float] = lambda hypothesis: hypothesis.weighted_score,
     ) -> None:
         self.problem, self.options, self.state = problem, options, state
         self.plan, self.deadline, self.recorder = plan, deadline, recorder
         self.packed = pack_run(state)  # the struct for the kernels
         self.threshold = threshold
         self._initial_model = initial_model
+        self.hypotheses = Hypotheses(options, problem.majority_agrees, significance)
+        self._is_trusted = False  # whether chance does not explain the model of the current restart
         self._slice = _FIRST_SLICE if state.odds.size < _FEW else _SHORT_SLICE
         # The functions and the arrays of the model selection; None if optimised models are compared by score alone.
         self._selection: tuple[Any, ModelSelection | None] = None, None
         if plan.repairs or plausibility is not None:
             self._selection = make_model_selection(problem, plausibility, transform, plan.repairs)
+        self._loop, self._optimize = self._select_loop()
 
-    def run(self) -> tuple[Restarts, str]:
-        """Run the restarts and refine the best model of each; return the restarts and the stop reason."""
-        state, (iterate, optimize) = self.state, self._loop()
-        restarts = Restarts(self.options, self.problem.majority_agrees)
-        restarts.is_trusted = not self.threshold.is_estimated
-        start = SavedState(state) if self.options.restarts > 1 else None
-        if self._initial_model is not None:
-            self._start_warm(restarts, self._initial_model, start or SavedState(state))
+    def run(self) -> tuple[Hypotheses, str]:
+        """Run the restarts, each of which leads to a hypothesis; return the hypotheses and the stop reason."""
+        hypotheses, start = self.hypotheses, None
+        if self.options.restarts > 1 or self._initial_model is not None:
+            start = SavedState(self.state)
+            if self._initial_model is not None:
+                self._start_warm(self._initial_model, start)
         while True:
-            self._reset_selection()
-            if self.recorder is not None:
-                self.recorder.begin_restart()
-            stop = self._iterate_restart(restarts, iterate, optimize)
-            candidate = None
-            if state.progress["best_inliers"] > 0:
-                if optimize is not None and state.progress["unoptimized"]:
-                    optimize()
-                candidate = self._refined_candidate()
-            restarts.end_restart(state, candidate)
-            if self.threshold.is_estimated:
-                self._adapt_threshold(restarts, optimize)
-            if stop == RUNNING or start is None or restarts.over():
+            stop = self._run_restart()
+            if start is None or stop == RUNNING:
                 break
-            if time.perf_counter() > self.deadline:  # the restart ended by a criterion, but no time is left
-                stop = RUNNING
+            while hypotheses.over() and stop != RUNNING and self._is_challenge_due():
+                stop = self._challenge(start)
+            if stop == RUNNING or hypotheses.over():
                 break
-            restarts.keep_best(state)
-            start.restore()
-            self.threshold.write()
-        if not restarts.is_trusted and not self.threshold.is_first and restarts.swap_best():
-            self.threshold.swap()
-        restarts.restore_best()
-        return restarts, self._stop_reason(restarts, stop)
+            self._begin(start, self._next_threshold(), [h for h in hypotheses.ranked[1:] if h.is_challenged])
+        best = hypotheses.best
+        for array, values in best.learnt if best is not None else ():
+            array[...] = values
+        return hypotheses, self._stop_reason(stop)
 
-    def _start_warm(self, restarts: Restarts, initial_model: Floats, start: SavedState) -> None:
-        """Make the refined initial model the best model of the restarts if it is significant."""
+    def _begin(self, start: SavedState, threshold: float, known: list[Hypothesis]) -> None:
+        """Reset the state before a restart, which has a low belief in the data of known hypotheses."""
+        start.restore()
+        self.threshold.write(threshold)
+        if known:
+            odds = self.state.odds
+            for hypothesis in known:
+                odds[self._near(hypothesis)] = _KNOWN
+            self.state.progress["largest_odds"] = odds.max()
+
+    def _near(self, hypothesis: Hypothesis) -> Bools:
+        """Mark the data near the model of a hypothesis."""
+        distances = self.problem.distances(self.state.data, hypothesis.model)
+        return np.asarray(distances <= NEAR * hypothesis.threshold)
+
+    def _next_threshold(self) -> float:
+        """Return the threshold of the next restart.
+
+        It is that of the best hypothesis if a restart has led to it. Until a hypothesis is significant, the restarts
+        alternate between the first threshold and a wide one, because the noise may be larger than expected.
+        """
+        hypotheses, first = self.hypotheses, self.threshold.first
+        best = hypotheses.best
+        if not self.threshold.is_estimated:
+            return first
+        if best is None or not best.is_trusted:
+            return first * (WIDE if hypotheses.count % 2 else 1.0)
+        return max(first, best.threshold) if hypotheses.initial is best else best.threshold
+
+    def _start_warm(self, initial_model: Floats, start: SavedState) -> None:
+        """Make the refined initial model a hypothesis if it is significant."""
         refine = None if self.plan.refine is None else self._refine
         if refine_initial(self.state, self.packed, initial_model, self.threshold, refine):
-            restarts.begin_with(self._candidate())
-        start.restore()
-        self.threshold.write()
+            self.hypotheses.begin_with(self._hypothesis(is_trusted=True))
+        self._begin(start, self._next_threshold(), [])
 
-    def _iterate_restart(self, restarts: Restarts, iterate: _Loop, optimize: Callable[[], None] | None) -> int:
+    def _run_restart(self) -> int:
+        """Run a restart and add its hypothesis; return its stop code."""
+        hypotheses, progress, optimize = self.hypotheses, self.state.progress, self._optimize
+        best = hypotheses.best
+        self._is_trusted = not self.threshold.is_estimated or (
+            best is not None and best.is_trusted and best.threshold == self.threshold.value
+        )
+        self._reset_selection()
+        if self.recorder is not None:
+            self.recorder.begin_restart()
+        stop, hypothesis = self._iterate_restart(), None
+        if progress["best_inliers"] > 0:
+            if optimize is not None and progress["unoptimized"]:
+                optimize()
+            hypothesis = self._refined_hypothesis(self._is_trusted)
+        hypotheses.count_restart(progress)
+        if hypothesis is not None:
+            self._add(hypothesis)
+        return stop
+
+    def _add(self, hypothesis: Hypothesis) -> None:
+        """Add a hypothesis at the threshold that fits it."""
+        if self.threshold.is_estimated:
+            hypothesis = self._adapted(hypothesis)
+        if self.options.restarts > 1:
+            arrays = (self.state.odds, self.state.sampler_numbers, self.state.sampler_indices)
+            hypothesis.learnt = [(array, array.copy()) for array in arrays if array.size > 0]
+        self.hypotheses.add(hypothesis)
+
+    def _is_challenge_due(self) -> bool:
+        """Return whether the data that are not near the best hypothesis are to be searched."""
+        best = self.hypotheses.best
+        possible = self.options.restarts > 1 and self.options.sampler_row.adaptive
+        return possible and best is not None and best.is_trusted and not best.is_challenged
+
+    def _challenge(self, start: SavedState) -> int:
+        """Search the data that are not near the best hypothesis for a better one or a rival; return the stop code."""
+        hypotheses, state, optimize = self.hypotheses, self.state, self._optimize
+        best = hypotheses.best
+        assert best is not None
+        best.is_challenged = True
+        others = ~self._near(best)
+        length = challenge_length(best, int(np.count_nonzero(others)), self.problem.sample_size)
+        length = min(length, hypotheses.iterations_left())
+        if length == 0:
+            return MAX_ITERATIONS
+        known = [hypothesis for hypothesis in hypotheses.ranked if hypothesis.is_challenged]
+        self._begin(start, max(self.threshold.first, best.threshold), known)
+        self._reset_selection()
+        if self.recorder is not None:
+            self.recorder.begin_restart()
+        state.settings["max_iterations"] = length
+        stop = self._iterate(hypotheses.iterations, length)
+        hypotheses.count_restart(state.progress, challenge=True)
+        own = int(np.count_nonzero(self._best_inliers() & others))
+        if own >= max(RIVAL * best.inliers, self.problem.sample_size + 1):
+            if optimize is not None and state.progress["unoptimized"]:
+                optimize()
+            self._is_trusted = not self.threshold.is_estimated
+            self._add(self._refined_hypothesis(self._is_trusted))
+        return stop
+
+    def _iterate_restart(self) -> int:
         """Run the loop of one restart; return its stop code. The threshold can change on the way and at the end."""
-        most = restarts.iterations_left()
-        early: tuple[int, ...] = _EARLY if optimize is not None and not restarts.is_trusted else ()
-        if optimize is not None and restarts.initial is not None:
-            early = iterations_to_confirm(restarts.initial, most, self.problem.sample_size, self.options.confidence)
+        hypotheses, optimize = self.hypotheses, self._optimize
+        most = hypotheses.iterations_left()
+        early: tuple[int, ...] = _EARLY if optimize is not None and not self._is_trusted else ()
+        initial = hypotheses.initial
+        if optimize is not None and initial is not None:
+            early = iterations_to_confirm(initial, most, self.problem.sample_size, self.options.confidence)
         for end in (*(count for count in early if count < most), most):
             self.state.settings["max_iterations"] = end
-            stop = self._iterate(iterate, restarts.iterations, end)
+            stop = self._iterate(hypotheses.iterations, end)
             is_over = stop != MAX_ITERATIONS or end == most
-            if optimize is not None and not restarts.is_trusted and self._adapt_early(optimize, is_over):
-                restarts.trust()
-            if is_over:
-                break
-            if restarts.initial is not None and is_same(self._best_inliers(), restarts.initial.is_inlier):
+            if optimize is not None and not self._is_trusted and self._adapt_early(is_over):
+                self._is_trusted = True
+            if is_over or (initial is not None and is_same(self._best_inliers(), initial.is_inlier)):
                 break
             self.state.progress["stop"] = RUNNING
         return stop
 
-    def _adapt_early(self, optimize: Callable[[], None], is_over: bool) -> bool:
+    def _adapt_early(self, is_over: bool) -> bool:
         """Adapt the threshold to the best model of the restart so far; return whether the model is significant.
 
         If the restart is over, the refinement follows and replaces an optimisation at a smaller threshold.
         """
-        progress, last = self.state.progress, self.threshold.value
+        progress, last, optimize = self.state.progress, self.threshold.value, self._optimize
         if progress["best_inliers"] <= self.problem.sample_size:
             return False
-        if progress["unoptimized"]:
+        if progress["unoptimized"] and optimize is not None:
             optimize()
         model = self.state.best_model.copy()
         if not self.threshold.is_trustworthy(model, fast=True):
@@ -195,44 +293,37 @@ class Search:
                 self._optimize_at(last, model, optimize)
         return True
 
-    def _adapt_threshold(self, restarts: Restarts, optimize: Callable[[], None] | None) -> None:
-        """Adapt the threshold to a new best model.
-
-        Without a significant model, the next restart has the other one of the two first thresholds.
-        """
-        if not restarts.is_trusted:
-            best = restarts.best if restarts.is_latest else None
-            is_wide = not self.threshold.is_first
-            if best is not None and (
-                self.threshold.is_trustworthy(best.model)
-                or (is_wide and self._follow_residuals(restarts, best, optimize))
-            ):
-                restarts.is_trusted = True
-            elif not restarts.over():
-                restarts.swap_best()
-                self.threshold.swap()
-        for _ in range(_ESTIMATES if restarts.is_trusted and restarts.is_latest else 0):
-            assert restarts.best is not None
-            if not self._follow_residuals(restarts, restarts.best, optimize):
+    def _adapted(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Return a hypothesis that would lead at the threshold that fits it, and test whether it is significant."""
+        if not self.hypotheses.would_lead(hypothesis):
+            return hypothesis
+        if not hypothesis.is_trusted:
+            hypothesis.is_trusted = self.threshold.is_trustworthy(hypothesis.model)
+            if not hypothesis.is_trusted and self.threshold.value == self.threshold.first:
+                return hypothesis
+        for _ in range(_ESTIMATES):
+            moved = self._follow_residuals(hypothesis)
+            if moved is None:
                 break
+            hypothesis = moved
+        return hypothesis
 
-    def _follow_residuals(self, restarts: Restarts, best: RestartModel, optimize: Callable[[], None] | None) -> bool:
-        """Estimate the threshold from the residuals of the best model, and optimise the model at it if it is another.
+    def _follow_residuals(self, hypothesis: Hypothesis) -> Hypothesis | None:
+        """Estimate the threshold from the residuals of a hypothesis, and optimise the model at it if it is another.
 
-        Nothing changes if the model is not significant there. Returns whether the threshold has changed.
+        Returns None, and nothing changes, if the threshold is nearly the same or the model is not significant there.
         """
-        last = self.threshold.value
-        threshold = self.threshold.estimate(best.model)
+        last, optimize = self.threshold.value, self._optimize
+        threshold = self.threshold.estimate(hypothesis.model)
         if are_close(threshold, last):
-            return False
-        if self._optimize_at(threshold, best.model, optimize):
-            optimized = self._refined_candidate()
-            keeps = restarts.is_trusted and optimized.inliers >= (1.0 - _LOST) * best.inliers
-            if keeps or self.threshold.is_trustworthy(optimized.model):
-                restarts.best = optimized
-                return True
+            return None
+        if self._optimize_at(threshold, hypothesis.model, optimize):
+            moved = self._refined_hypothesis(is_trusted=True)
+            keeps = hypothesis.is_trusted and moved.inliers >= (1.0 - _LOST) * hypothesis.inliers
+            if keeps or self.threshold.is_trustworthy(moved.model):
+                return moved
         self.threshold.write(last)
-        return False
+        return None
 
     def _optimize_at(self, threshold: float, model: Floats, optimize: Callable[[], None] | None) -> bool:
         """Make the optimum at another threshold the best model; return False if too few points are inliers there."""
@@ -242,7 +333,7 @@ class Search:
             optimize()
         return enough
 
-    def _loop(self) -> tuple[_Loop, Callable[[], None] | None]:
+    def _select_loop(self) -> tuple[_Loop, Callable[[], None] | None]:
         """Return the loop including its local optimisation, and the optimisation alone (None if there is none)."""
         name = self.plan.optimization
         if name is None:
@@ -261,7 +352,7 @@ class Search:
         if repair(state.data, sample, model, state.settings["squared_threshold"], state.rng, work):
             score_repaired(self.packed)
 
-    def _iterate(self, iterate: _Loop, before: int, most: int) -> int:
+    def _iterate(self, before: int, most: int) -> int:
         """Call the compiled loop slice by slice until it stops; return its stop code, ``RUNNING`` for the time limit.
 
         ``before`` is the number of iterations of earlier restarts, ``most`` the maximum for this restart.
@@ -273,10 +364,10 @@ class Search:
             if recorder is not None:
                 length = recorder.begin(before + first, length, current_beliefs(self.plan, self.state))
             rows = _NO_TRACE if recorder is None else recorder.rows
-            stop, done, due = iterate(rows, first, first + length)
+            stop, done, due = self._loop(rows, first, first + length)
             while due != NOTHING:
                 self._repair()
-                stop, done, due = iterate(rows, first, first + length)
+                stop, done, due = self._loop(rows, first, first + length)
             if recorder is not None:
                 recorder.end(before + done, current_beliefs(self.plan, self.state), self._best_inliers())
             now = time.perf_counter()
@@ -303,34 +394,36 @@ class Search:
         if self.plan.refine is not None:
             self.plan.refine(self.packed, self.problem)
 
-    def _refined_candidate(self) -> RestartModel:
-        """Refine the model of a restart, and return it with the weighted score by which restarts are compared."""
-        state, selection = self.state, self._selection[1]
+    def _refined_hypothesis(self, is_trusted: bool) -> Hypothesis:
+        """Refine the best model of the state and return it as a hypothesis."""
+        selection = self._selection[1]
         if selection is not None:
-            selection.restore_score(state.progress)
+            selection.restore_score(self.state.progress)
         self._refine()
-        return self._candidate()
+        return self._hypothesis(is_trusted)
 
-    def _candidate(self) -> RestartModel:
-        """Return the best model of a restart."""
-        state = self.state
+    def _hypothesis(self, is_trusted: bool) -> Hypothesis:
+        """Return the best model of the state as a hypothesis."""
+        state, threshold = self.state, self.threshold.value
         model, score = state.best_model.copy(), float(state.progress["best_score"])
         if self.options.restarts == 1 and self._initial_model is None:
-            return RestartModel(model, score, score, 1.0, _NO_MASK, int(state.progress["best_inliers"]))
+            inliers = int(state.progress["best_inliers"])
+            return Hypothesis(model, threshold, score, score, 1.0, _NO_MASK, inliers, is_trusted=is_trusted)
         is_inlier = np.empty(state.odds.size, np.bool_)
         in_front = cheirality_score(self.problem, state, self.packed, model, is_inlier)
         functions, selection = self._selection
         plausibility = 1.0 if selection is None else plausibility_of(functions, selection, model)
         inliers = int(np.count_nonzero(is_inlier))
-        return RestartModel(model, score, in_front * plausibility, plausibility, is_inlier, inliers)
+        weighted = in_front * plausibility
+        return Hypothesis(model, threshold, score, weighted, plausibility, is_inlier, inliers, is_trusted=is_trusted)
 
-    def _stop_reason(self, restarts: Restarts, stop: int) -> str:
+    def _stop_reason(self, stop: int) -> str:
         """Return the stop reason of the run; ``stop`` is the stop code of the last restart."""
-        if restarts.agree():
+        if self.hypotheses.is_confirmed():
             return "agreement"
         if stop == RUNNING:
             return "max_seconds"
-        if stop == MAX_ITERATIONS and restarts.iterations_left() == 0:
+        if stop == MAX_ITERATIONS and self.hypotheses.iterations_left() == 0:
             return "max_iterations"
         if stop == MAX_ITERATIONS or self.options.restarts > 1:
             return "restarts"

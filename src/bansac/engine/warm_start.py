@@ -2,9 +2,8 @@
 
 The width of its residuals shows how far the model is from the points. So the threshold is estimated from them, and the
 model is refined at it, in alternation (``bansac.engine.noise_scale``). If chance explains the support of the result,
-the model is dropped and the search is the one without it. Otherwise it is the best model before the first restart. A
-restart does not start from it. The restart ends early if it leads to the same model, and the two agree
-(``bansac.engine.restarts``).
+the model is dropped and the search is the one without it. Otherwise it is the first hypothesis. A restart does not start
+from it. The restart ends early if it leads to the same model, and so confirms it (``bansac.engine.hypotheses``).
 """
 
 from __future__ import annotations
@@ -78,7 +77,7 @@ def refine_initial(
     model : (model_size,) ndarray
         The initial model, in the frame of the run.
     threshold : AdaptiveThreshold
-        The threshold. If it is estimated, it becomes that of the model; if the model is dropped, the first one.
+        The threshold. If it is estimated, it becomes that of the model.
     refine : callable, optional
         Refines the best model. Without it, the model is only scored.
 
@@ -102,10 +101,6 @@ def refine_initial(
         if found is None or are_close(value, threshold.value):
             break
         found = refined_at(value, found)
-    if found is not None and not threshold.is_estimated and not threshold.is_first:
-        threshold.reset()
-        found = refined_at(threshold.value, found)
-    if found is not None and threshold.is_trustworthy(found):
-        return True
-    threshold.reset()
-    return False
+    if found is not None and not threshold.is_estimated and threshold.value != threshold.first:
+        found = refined_at(threshold.first, found)
+    return found is not None and threshold.is_trustworthy(found)

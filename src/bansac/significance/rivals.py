@@ -1,0 +1,29 @@
+"""Rivals: another model that the data support beside the best one.
+
+The search keeps the hypotheses that its restarts led to (``bansac.engine.hypotheses``). One of them is a rival if it has
+inliers of its own, which are not near the best model, at least a share of the inliers of the best, and chance does not
+explain them.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bansac.engine.hypotheses import RIVAL
+from bansac.engine.search import NEAR
+from bansac.maths.arrays import Floats
+from bansac.problems.problem import Problem
+from bansac.significance.verdict import MeasuredModel, is_significant
+
+__all__ = ["is_rival"]
+
+
+def is_rival(problem: Problem, data: Floats, best: MeasuredModel, model: Floats, threshold: float) -> bool:
+    """Return whether a flat model with a threshold is a rival of the best one; lengths are in the unit of the data."""
+    others = np.ascontiguousarray(data[:, best.residuals > NEAR * best.threshold])
+    own = int(np.count_nonzero(problem.distances(others, model) <= threshold))
+    return (
+        own > problem.sample_size
+        and own >= RIVAL * best.num_inliers
+        and is_significant(problem, others, best.noise, model, threshold)
+    )
