@@ -24,7 +24,6 @@ The last two apply from ``min_iterations`` on. Easy data need one or two short r
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -92,7 +91,6 @@ class Hypothesis:
     restarts: int = 1
     is_trusted: bool = True
     is_challenged: bool = False
-    significance: float = math.nan
     learnt: list[tuple[Any, Any]] = field(default_factory=list)
 
 
@@ -105,18 +103,11 @@ class Hypotheses:
         The options of the run, with ``max_iterations`` set.
     majority_agrees : bool
         The property of the problem.
-    significance : callable
-        Returns the significance of a hypothesis over all thresholds.
     """
 
-    def __init__(
-        self,
-        options: Options,
-        majority_agrees: bool = True,
-        significance: Callable[[Hypothesis], float] = lambda hypothesis: hypothesis.weighted_score,
-    ) -> None:
+    def __init__(self, options: Options, majority_agrees: bool = True) -> None:
         assert options.max_iterations is not None
-        self._options, self._majority_agrees, self._significance = options, majority_agrees, significance
+        self._options, self._majority_agrees = options, majority_agrees
         self._budget = int(options.max_iterations)
         self._grows = options.restart_iterations is None
         shares = sum(_growth(k) for k in range(min(options.restarts, _MOST_GROWING)))
@@ -129,8 +120,10 @@ class Hypotheses:
 
     @property
     def best(self) -> Hypothesis | None:
-        """The best hypothesis; None if there is none."""
-        return self.ranked[0] if self.ranked else None
+        """The best hypothesis; None if there is none. Without a significant one it is that of the smallest threshold."""
+        if self.is_trusted:
+            return self.ranked[0]
+        return min(self.ranked, key=lambda hypothesis: hypothesis.threshold, default=None)
 
     @property
     def is_trusted(self) -> bool:
@@ -158,36 +151,26 @@ class Hypotheses:
         self.iterations += int(progress["iterations"])
         self.models_tested += int(progress["models_tested"])
 
-    def would_lead(self, new: Hypothesis) -> bool:
-        """Return whether a hypothesis would be the best one if it is significant."""
-        return not self.ranked or self._has_more(new, self.ranked[0])
+    def earlier(self, new: Hypothesis) -> Hypothesis | None:
+        """Return the hypothesis that a new one competes with: of the same structure, or at first the same threshold."""
+        if self.is_trusted:
+            return next((old for old in self.ranked if is_same(old.is_inlier, new.is_inlier)), None)
+        return next((old for old in self.ranked if old.threshold == new.threshold), None)
 
-    def add(self, new: Hypothesis) -> None:
-        """Add the hypothesis of a restart, or let it confirm the one with the same inliers."""
-        for old in self.ranked:
-            if is_same(old.is_inlier, new.is_inlier):
-                self.ranked.remove(old)
-                old.restarts = new.restarts = old.restarts + new.restarts
-                new.is_trusted = old.is_trusted = old.is_trusted or new.is_trusted
-                new.is_challenged = old.is_challenged
-                new = new if self._is_better(new, old) else old
-                break
-        rank = next((k for k, old in enumerate(self.ranked) if self._is_better(new, old)), len(self.ranked))
-        self.ranked.insert(rank, new)
-        del self.ranked[_MOST:]
+    def add(self, new: Hypothesis, old: Hypothesis | None, *, leads: bool, confirms: bool) -> None:
+        """Add the hypothesis of a restart: as the best one if it leads, in place of the one of the same structure.
 
-    def _is_better(self, one: Hypothesis, other: Hypothesis) -> bool:
-        """Return whether ``one`` is better: it alone is significant, or has more support."""
-        return one.is_trusted if one.is_trusted != other.is_trusted else self._has_more(one, other)
-
-    def _has_more(self, one: Hypothesis, other: Hypothesis) -> bool:
-        """Compare two hypotheses by score at the same threshold, else by significance."""
-        if one.threshold == other.threshold:
-            return one.weighted_score > other.weighted_score
-        for hypothesis in (one, other):
-            if math.isnan(hypothesis.significance):
-                hypothesis.significance = self._significance(hypothesis)
-        return one.significance > other.significance
+        If it does not lead, it may confirm the old one. The first significant one replaces all others.
+        """
+        if old is not None:
+            new.is_challenged = old.is_challenged
+            if confirms:
+                old.restarts = new.restarts = old.restarts + 1
+        if leads:
+            others = (h for h in self.ranked if h is not old and (h.is_trusted or not new.is_trusted))
+            self.ranked = [new, *others][:_MOST]
+        elif old is None and new.is_trusted:
+            self.ranked = [*self.ranked[: _MOST - 1], new]
 
     def is_confirmed(self) -> bool:
         """Return whether enough restarts have led to the best hypothesis."""

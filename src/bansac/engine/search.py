@@ -71,6 +71,8 @@ _LOST = 0.2
 
 NEAR = 3.0
 """Data within this number of thresholds are near the model of a hypothesis."""
+# A model that shares more of its inliers with the best hypothesis is a variant of it.
+_VARIANT = 0.5
 # First odds of data near a known hypothesis, when the others are searched.
 _KNOWN = np.float32(0.01)
 
@@ -126,7 +128,8 @@ class Search:
         self.packed = pack_run(state)  # the struct for the kernels
         self.threshold = threshold
         self._initial_model = initial_model
-        self.hypotheses = Hypotheses(options, problem.majority_agrees, significance)
+        self.hypotheses = Hypotheses(options, problem.majority_agrees)
+        self._significance = significance
         self._is_trusted = False  # whether chance does not explain the model of the current restart
         self._slice = _FIRST_SLICE if state.odds.size < _FEW else _SHORT_SLICE
         # The functions and the arrays of the model selection; None if optimised models are compared by score alone.
@@ -212,14 +215,34 @@ class Search:
             self._add(hypothesis)
         return stop
 
-    def _add(self, hypothesis: Hypothesis) -> None:
-        """Add a hypothesis at the threshold that fits it."""
-        if self.threshold.is_estimated:
-            hypothesis = self._adapted(hypothesis)
+    def _add(self, new: Hypothesis) -> None:
+        """Add a hypothesis at the threshold that fits it.
+
+        One that would lead is tested for its significance. A variant of the best hypothesis is compared with it at the
+        same threshold, another structure over all thresholds.
+        """
+        hypotheses, best, is_estimated = self.hypotheses, self.hypotheses.best, self.threshold.is_estimated
+        old = hypotheses.earlier(new)
+        confirms = old is not None and is_same(old.is_inlier, new.is_inlier)
+        if best is not None and best.is_trusted and old is not best:
+            shared = np.count_nonzero(self._near(best) & new.is_inlier)
+            if shared > _VARIANT * new.inliers:
+                old = best
+                if new.threshold != best.threshold and self._optimize_at(best.threshold, new.model, self._optimize):
+                    new = self._refined_hypothesis(is_trusted=True)
+                    confirms = is_same(old.is_inlier, new.is_inlier)
+        if best is None or not best.is_trusted or old is best:
+            leads = old is None or new.weighted_score > old.weighted_score
+            new = self._adapted(new) if leads and is_estimated else new
+        else:
+            new.is_trusted = True  # its significance is tested if it wins, or as a rival
+            new = self._adapted(new) if is_estimated else new
+            leads = self._significance(new) > self._significance(best)
+            leads = leads and (not is_estimated or self.threshold.is_trustworthy(new.model))
         if self.options.restarts > 1:
             arrays = (self.state.odds, self.state.sampler_numbers, self.state.sampler_indices)
-            hypothesis.learnt = [(array, array.copy()) for array in arrays if array.size > 0]
-        self.hypotheses.add(hypothesis)
+            new.learnt = [(array, array.copy()) for array in arrays if array.size > 0]
+        hypotheses.add(new, old, leads=leads, confirms=confirms)
 
     def _is_challenge_due(self) -> bool:
         """Return whether the data that are not near the best hypothesis are to be searched."""
@@ -294,9 +317,7 @@ class Search:
         return True
 
     def _adapted(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Return a hypothesis that would lead at the threshold that fits it, and test whether it is significant."""
-        if not self.hypotheses.would_lead(hypothesis):
-            return hypothesis
+        """Return a hypothesis at the threshold that fits it, after a test of its significance."""
         if not hypothesis.is_trusted:
             hypothesis.is_trusted = self.threshold.is_trustworthy(hypothesis.model)
             if not hypothesis.is_trusted and self.threshold.value == self.threshold.first:
