@@ -153,7 +153,7 @@ class Search:
                 stop = self._challenge(start)
             if stop == RUNNING or hypotheses.over():
                 break
-            self._begin(start, self._next_threshold(), [h for h in hypotheses.ranked[1:] if h.is_challenged])
+            self._begin(start, self._next_threshold(), hypotheses.ranked[1:])
         best = hypotheses.best
         for array, values in best.learnt if best is not None else ():
             array[...] = values
@@ -261,8 +261,7 @@ class Search:
         length = min(length, hypotheses.iterations_left())
         if length == 0:
             return MAX_ITERATIONS
-        known = [hypothesis for hypothesis in hypotheses.ranked if hypothesis.is_challenged]
-        self._begin(start, max(self.threshold.first, best.threshold), known)
+        self._begin(start, max(self.threshold.first, best.threshold), hypotheses.ranked)
         self._reset_selection()
         if self.recorder is not None:
             self.recorder.begin_restart()
