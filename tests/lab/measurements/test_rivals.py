@@ -12,6 +12,7 @@ import pytest
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements import rivals
 from bansac.lab.measurements.rivals import CLASSES, MEASUREMENT
+from bansac.lab.peers.method import Method
 from bansac.lab.scene_methods import run_scene
 from bansac.lab.scenes import errors
 from bansac.lab.tables import TableRow
@@ -75,7 +76,7 @@ def test_second_hypothesis_is_judged() -> None:
     answer = SimpleNamespace(model=np.eye(3), rival=SimpleNamespace(model=scene.truth.H), success=True)
     answer.configuration = answer.stop_reason = answer.iterations = answer.threshold = None
     library = WithRival(package="bansac", answer=lambda task, settings: answer)
-    (found,) = run_scene(scene, [rivals.Method("toy", library=library)], "", 0, lambda H: rivals._judge(scene, H))
+    (found,) = run_scene(scene, [Method("toy", library=library)], "", 0, lambda H: rivals._judge(scene, H))
     assert (found["right"], found["rival_right"]) == (False, True)
 
 
