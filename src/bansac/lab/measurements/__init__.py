@@ -19,6 +19,7 @@ MEASUREMENTS: dict[str, str] = {
     "hard": "few_inliers",
     "noise": "noise",
     "planes": "planes",
+    "rivals": "rivals",
     "posebench": "posebench",
     "confidence": "confidence",
 }
