@@ -130,7 +130,7 @@ class Solution:
     """The model of a run and what is measured of it, in the caller's unit.
 
     ``model`` is flat, None if no model was found. ``public`` is its public form, by default that of the request.
-    ``codimension`` is the number of components of the errors with the lengths ``residuals``. The model of ``rival`` is flat. If ``is_of_plane``, the
+    ``codimension`` is the number of components of the errors with the lengths ``residuals``. If ``is_of_plane``, the
     model is the motion of the plane of inliers. ``undetermined`` is a remark on focal lengths that the data do not
     determine.
     """
@@ -228,7 +228,6 @@ def finish(solution: Solution) -> Result:
     if rival is not None:
         configuration = "ambiguous"
         remark += f"; {_rival_in_words(request.problem.name, rival)}"
-        rival = rival._replace(model=request.form.to_public(rival.model))
     posterior: Any = functools.partial(
         inlier_probabilities, solution.residuals, solution.threshold, solution.codimension
     )
@@ -303,13 +302,14 @@ def _search(request: Request) -> Solution:
 
 
 def _find_rival(solution: Solution) -> Rival | None:
-    """Return the best of the other hypotheses that is a rival, with its flat model; None if there is none."""
+    """Return the best of the other hypotheses that is a rival; None if there is none."""
     request, outcome, best = solution.request, solution.outcome, solution.measured
     for model, value in outcome.others if best is not None else ():
         threshold = value / outcome.scale
         if is_rival(request.problem, request.data, best, model, threshold):
             threshold *= request.unit
-            return Rival(model, measure(request.problem, request.data, model, threshold, request.unit)[1], threshold)
+            inliers = measure(request.problem, request.data, model, threshold, request.unit)[1]
+            return Rival(request.form.to_public(model), inliers, threshold)
     return None
 
 
