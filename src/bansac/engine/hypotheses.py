@@ -77,7 +77,7 @@ class Hypothesis:
     """A refined model, in the frame of the run.
 
     ``restarts`` is the number of restarts that led to it. ``is_trusted`` says whether chance does not explain its
-    support. ``is_challenged`` says whether the data that are not near the model were searched for a better one.
+    support. ``challenges`` is the number of searches for a better one.
     ``learnt`` are arrays of the sampler with copies from the end of its restart.
     """
 
@@ -90,7 +90,7 @@ class Hypothesis:
     inliers: int
     restarts: int = 1
     is_trusted: bool = True
-    is_challenged: bool = False
+    challenges: int = 0
     learnt: list[tuple[Any, Any]] = field(default_factory=list)
 
 
@@ -163,7 +163,7 @@ class Hypotheses:
         If it does not lead, it may confirm the old one. The first significant one replaces all others.
         """
         if old is not None:
-            new.is_challenged = old.is_challenged
+            new.challenges = old.challenges
             if confirms:
                 old.restarts = new.restarts = old.restarts + 1
         if leads:
@@ -195,13 +195,14 @@ class Hypotheses:
         return enough and (self.is_confirmed() or self.count >= self._options.restarts)
 
 
-def challenge_length(best: Hypothesis, others: int, sample_size: int) -> int:
+def challenge_length(best: Hypothesis, others: int, sample_size: int, *, is_coarse: bool) -> int:
     """Return the number of iterations to search ``others`` data for a better hypothesis or a rival; 0 if none can be.
 
-    A rival needs a share of the inliers of the best. A hypothesis wins if it has more of them, or nearly as many.
+    A rival needs a share of the inliers of the best. A hypothesis wins if it has nearly as many inliers, or half of
+    those of a coarse one.
     """
     rival = max(RIVAL * best.inliers, sample_size + 1.0) / max(others, 1)
-    win = best.inliers / max(others, 1)
+    win = (0.5 if is_coarse else 1.0) * best.inliers / max(others, 1)
     return max(_iterations_to_find(rival, sample_size, _TO_RIVAL), _iterations_to_find(win, sample_size, _TO_WIN))
 
 

@@ -73,6 +73,10 @@ NEAR = 3.0
 """Data within this number of thresholds are near the model of a hypothesis."""
 # A model that shares more of its inliers with the best hypothesis is a variant of it.
 _VARIANT = 0.5
+# A best hypothesis with a threshold above this number of first ones may be a compromise of several structures.
+_COARSE = 4.0
+# Number of restarts after which a hypothesis is challenged, although it is not confirmed.
+_PATIENCE = 4
 # First odds of data near a known hypothesis, when the others are searched.
 _KNOWN = np.float32(0.01)
 
@@ -149,7 +153,7 @@ class Search:
             stop = self._run_restart()
             if start is None or stop == RUNNING:
                 break
-            while hypotheses.over() and stop != RUNNING and self._is_challenge_due():
+            while stop != RUNNING and self._is_challenge_due():
                 stop = self._challenge(start)
             if stop == RUNNING or hypotheses.over():
                 break
@@ -215,16 +219,16 @@ class Search:
             self._add(hypothesis)
         return stop
 
-    def _add(self, new: Hypothesis) -> None:
+    def _add(self, new: Hypothesis, *, is_other: bool = False) -> None:
         """Add a hypothesis at the threshold that fits it.
 
         One that would lead is tested for its significance. A variant of the best hypothesis is compared with it at the
-        same threshold, another structure over all thresholds.
+        same threshold, another structure over all thresholds; ``is_other`` says that it is not a variant.
         """
         hypotheses, best, is_estimated = self.hypotheses, self.hypotheses.best, self.threshold.is_estimated
         old = hypotheses.earlier(new)
         confirms = old is not None and is_same(old.is_inlier, new.is_inlier)
-        if best is not None and best.is_trusted and old is not best:
+        if best is not None and best.is_trusted and old is not best and not is_other:
             shared = np.count_nonzero(self._near(best) & new.is_inlier)
             if shared > _VARIANT * new.inliers:
                 old = best
@@ -245,35 +249,44 @@ class Search:
         hypotheses.add(new, old, leads=leads, confirms=confirms)
 
     def _is_challenge_due(self) -> bool:
-        """Return whether the data that are not near the best hypothesis are to be searched."""
-        best = self.hypotheses.best
-        possible = self.options.restarts > 1 and self.options.sampler_row.adaptive
-        return possible and best is not None and best.is_trusted and not best.is_challenged
+        """Return whether to search for a better hypothesis of other data or of less noise than the best one."""
+        if self.options.restarts == 1 or not self.options.sampler_row.adaptive or not self.hypotheses.is_trusted:
+            return False
+        return self._challenges_left() > 0 and (self.hypotheses.over() or self.hypotheses.count >= _PATIENCE)
+
+    def _challenges_left(self) -> int:
+        """Return how often the best hypothesis is still to be challenged: once, and once more if its noise is large."""
+        best = self.hypotheses.ranked[0]
+        return 1 + (best.threshold > _COARSE * self.threshold.first) - best.challenges
 
     def _challenge(self, start: SavedState) -> int:
-        """Search the data that are not near the best hypothesis for a better one or a rival; return the stop code."""
-        hypotheses, state, optimize = self.hypotheses, self.state, self._optimize
-        best = hypotheses.best
-        assert best is not None
-        best.is_challenged = True
-        others = ~self._near(best)
-        length = challenge_length(best, int(np.count_nonzero(others)), self.problem.sample_size)
+        """Search for a better hypothesis than the best one, or a rival of it; return the stop code.
+
+        The first search is among the data that are not near the model. A hypothesis of large noise may be a compromise
+        of several structures. So the second search is among all data, at the first threshold.
+        """
+        hypotheses, state, first = self.hypotheses, self.state, self.threshold.first
+        best, m = hypotheses.ranked[0], self.problem.sample_size
+        is_coarse = best.challenges > 0
+        best.challenges += 1
+        others = np.ones(state.odds.size, np.bool_) if is_coarse else ~self._near(best)
+        length = challenge_length(best, int(np.count_nonzero(others)), m, is_coarse=is_coarse)
         length = min(length, hypotheses.iterations_left())
         if length == 0:
             return MAX_ITERATIONS
-        self._begin(start, max(self.threshold.first, best.threshold), hypotheses.ranked)
+        threshold, known = (first, hypotheses.ranked[1:]) if is_coarse else (best.threshold, hypotheses.ranked)
+        self._begin(start, max(first, threshold), known)
         self._reset_selection()
         if self.recorder is not None:
             self.recorder.begin_restart()
         state.settings["max_iterations"] = length
         stop = self._iterate(hypotheses.iterations, length)
-        hypotheses.count_restart(state.progress, challenge=True)
         own = int(np.count_nonzero(self._best_inliers() & others))
-        if own >= max(RIVAL * best.inliers, self.problem.sample_size + 1):
-            if optimize is not None and state.progress["unoptimized"]:
-                optimize()
-            self._is_trusted = not self.threshold.is_estimated
-            self._add(self._refined_hypothesis(self._is_trusted))
+        if own >= max(RIVAL * best.inliers, m + 1):
+            if self._optimize is not None and state.progress["unoptimized"]:
+                self._optimize()
+            self._add(self._refined_hypothesis(is_trusted=not self.threshold.is_estimated), is_other=is_coarse)
+        hypotheses.count_restart(state.progress, challenge=True)
         return stop
 
     def _iterate_restart(self) -> int:
