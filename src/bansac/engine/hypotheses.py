@@ -77,7 +77,8 @@ class Hypothesis:
     """A refined model, in the frame of the run.
 
     ``restarts`` is the number of restarts that led to it. ``is_trusted`` says whether chance does not explain its
-    support. ``challenges`` is the number of searches for a better one.
+    support. ``challenges`` is the number of searches for a better one. ``significance`` is that over all thresholds, NaN
+    until it is compared.
     ``learnt`` are arrays of the sampler with copies from the end of its restart.
     """
 
@@ -91,6 +92,7 @@ class Hypothesis:
     restarts: int = 1
     is_trusted: bool = True
     challenges: int = 0
+    significance: float = math.nan
     learnt: list[tuple[Any, Any]] = field(default_factory=list)
 
 
@@ -145,9 +147,9 @@ class Hypotheses:
         longest = self._first * _growth(self.count) if self._grows else self._first
         return min(self._budget - self.iterations, longest)
 
-    def count_restart(self, progress: Any, *, challenge: bool = False) -> None:
-        """Count the iterations and models of a restart, and the restart unless it is the search among the others."""
-        self.count += not challenge
+    def count_restart(self, progress: Any, *, is_challenge: bool = False) -> None:
+        """Count the iterations and models of a restart, and the restart unless it challenges the best hypothesis."""
+        self.count += not is_challenge
         self.iterations += int(progress["iterations"])
         self.models_tested += int(progress["models_tested"])
 

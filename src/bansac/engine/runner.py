@@ -23,12 +23,13 @@ from bansac.engine.model_selection import Plausibility
 from bansac.engine.options import Options
 from bansac.engine.plan import NO_FLOATS, NO_INTS, Plan, find_plan
 from bansac.engine.sampling import SamplerInput
-from bansac.engine.search import Search, current_beliefs
+from bansac.engine.search import Search
+from bansac.engine.slices import current_beliefs
 from bansac.engine.state import State, open_records
 from bansac.engine.threshold import AdaptiveThreshold, Significance, SignificanceTest
 from bansac.engine.trace import Recorder, Trace
 from bansac.engine.warm_start import normalize_model
-from bansac.maths.arrays import Floats, Ints, Words
+from bansac.maths.arrays import Bools, Floats, Ints, Words
 from bansac.maths.rng import seed_rng, shuffle
 from bansac.problems.contract import repair_scratch
 from bansac.problems.problem import Problem
@@ -68,7 +69,7 @@ class EngineResult(NamedTuple):
 
     ``model`` is flat, None if no model was found. ``threshold`` is the estimated one in the frame of the run, None if
     it is the first one. ``scale`` is the length of one unit of the data in this frame. ``others`` are the flat models
-    of the other hypotheses, and their thresholds in this frame.
+    of the other hypotheses, their thresholds in this frame, and their significance as a share of that of the best.
     """
 
     model: Floats | None
@@ -81,7 +82,7 @@ class EngineResult(NamedTuple):
     restarts: int
     threshold: float | None
     scale: float
-    others: list[tuple[Floats, float]]
+    others: list[tuple[Floats, float, float]]
 
 
 def run(task: Run) -> EngineResult:
@@ -96,20 +97,21 @@ def run(task: Run) -> EngineResult:
     test = None
     if task.is_significant is not None:
         test = functools.partial(_test_there, task.is_significant, problem, transform)
+    initial = None if task.initial_model is None else normalize_model(problem, task.initial_model, transform)
     search = Search(
         problem,
         options,
-        state,
-        AdaptiveThreshold(problem, state, task.threshold * scale, test, is_estimated=task.is_estimated),
         plan,
+        state,
+        functools.partial(_restricted_state, problem, options, sampling, weights),
+        AdaptiveThreshold(problem, state, task.threshold * scale, test, is_estimated=task.is_estimated),
         deadline,
         recorder,
         transform,
         task.plausibility,
-        None if task.initial_model is None else normalize_model(problem, task.initial_model, transform),
         functools.partial(_significance_there, task.significance, problem, transform),
     )
-    hypotheses, stop_reason = search.run()
+    hypotheses, stop_reason = search.run(initial)
     best = hypotheses.best
     model = None if best is None else _to_data(problem, best.model, transform)
     if model is not None and not np.isfinite(model).all():  # beyond the range of floats in the unit of the data
@@ -125,7 +127,14 @@ def run(task: Run) -> EngineResult:
         restarts=hypotheses.count,
         threshold=None if best is None or best.threshold == search.threshold.first else best.threshold,
         scale=scale,
-        others=[(_to_data(problem, h.model.copy(), transform), h.threshold) for h in hypotheses.ranked[1:]],
+        others=[
+            (
+                _to_data(problem, h.model.copy(), transform),
+                h.threshold,
+                h.significance / hypotheses.ranked[0].significance,
+            )
+            for h in hypotheses.ranked[1:]
+        ],
     )
 
 
@@ -231,6 +240,22 @@ def start_state(
         score_weights=plan.no_weights if weights is None else weights.astype(points.dtype, copy=False),
     )
     return state, plan
+
+
+def _restricted_state(
+    problem: Problem, options: Options, setup: SamplerInput, weights: Floats | None, members: Bools
+) -> State:
+    """Return the state before the first iteration for the data of a mask; its threshold is not yet set."""
+    setup = setup._replace(
+        data=np.compress(members, setup.data, axis=1),
+        prior=None if setup.prior is None else setup.prior[members],
+        ranking=setup.ranking if setup.ranking.size == 0 else (np.cumsum(members) - 1)[_within(setup.ranking, members)],
+    )
+    return start_state(problem, options, setup, np.nan, None if weights is None else weights[members])[0]
+
+
+def _within(ranking: Ints, members: Bools) -> Ints:
+    return ranking[members[ranking]]
 
 
 def _stop_indices(plan: Plan, n: int, sample_size: int) -> Ints:

@@ -35,8 +35,8 @@ from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_weights, check_probabilities, scores_and_range
 from bansac.problems.problem import Problem
 from bansac.result import Result, Rival
-from bansac.significance.rivals import is_rival
 from bansac.significance.false_alarms import significance_over_thresholds
+from bansac.significance.rivals import is_rival
 from bansac.significance.verdict import MeasuredModel, Verdict, find_verdict, is_significant, plane_motion_verdict
 
 __all__ = ["Arguments", "Request", "Solution", "finish", "make_request", "measure", "solve", "solve_once"]
@@ -304,9 +304,9 @@ def _search(request: Request) -> Solution:
 def _find_rival(solution: Solution) -> Rival | None:
     """Return the best of the other hypotheses that is a rival; None if there is none."""
     request, outcome, best = solution.request, solution.outcome, solution.measured
-    for model, value in outcome.others if best is not None else ():
+    for model, value, share in outcome.others if best is not None else ():
         threshold = value / outcome.scale
-        if is_rival(request.problem, request.data, best, model, threshold):
+        if is_rival(request.problem, request.data, best, model, threshold, share):
             threshold *= request.unit
             inliers = measure(request.problem, request.data, model, threshold, request.unit)[1]
             return Rival(request.form.to_public(model), inliers, threshold)

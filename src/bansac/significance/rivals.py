@@ -1,8 +1,9 @@
 """Rivals: another model that the data support beside the best one.
 
-The search keeps the hypotheses that its restarts led to (``bansac.engine.hypotheses``). One of them is a rival if it has
-inliers of its own, which are not near the best model, at least a share of the inliers of the best, and chance does not
-explain them.
+The search keeps the hypotheses that its restarts led to (``bansac.engine.hypotheses``). One of them is a rival if it is
+nearly as significant as the best one, although most of its inliers are not near that one. It is also a rival if it has
+inliers of its own, which are not near the best model: at least a share of the inliers of the best, more than chance
+explains.
 """
 
 from __future__ import annotations
@@ -18,8 +19,19 @@ from bansac.significance.verdict import MeasuredModel, is_significant
 __all__ = ["is_rival"]
 
 
-def is_rival(problem: Problem, data: Floats, best: MeasuredModel, model: Floats, threshold: float) -> bool:
-    """Return whether a flat model with a threshold is a rival of the best one; lengths are in the unit of the data."""
+# Share of the significance of the best hypothesis that is nearly the same.
+_NEARLY = 0.9
+
+
+def is_rival(
+    problem: Problem, data: Floats, best: MeasuredModel, model: Floats, threshold: float, significance: float
+) -> bool:
+    """Return whether a flat model with a threshold is a rival of the best one; lengths are in the unit of the data.
+
+    ``significance`` is a share of that of the best one.
+    """
+    if significance >= _NEARLY:
+        return True
     others = np.ascontiguousarray(data[:, best.residuals > NEAR * best.threshold])
     own = int(np.count_nonzero(problem.distances(others, model) <= threshold))
     return (
