@@ -65,11 +65,11 @@ _SAME = 0.9
 # Largest number of hypotheses.
 _MOST = 4
 
-# The search among the other data finds a structure of the needed size with this probability, if it may be so long: to
-# find one that would win, and one that would only be a rival, with this share of the inliers of the best.
+# A challenge samples a structure of the needed size with this probability, if it may be so long.
 _CHANCE = 0.95
-_TO_WIN, _TO_RIVAL = 600, 150
+
 RIVAL = 0.25
+"""A rival needs this share of the inliers of the best hypothesis."""
 
 
 @dataclass(eq=False)
@@ -77,9 +77,8 @@ class Hypothesis:
     """A refined model, in the frame of the run.
 
     ``restarts`` is the number of restarts that led to it. ``is_trusted`` says whether chance does not explain its
-    support. ``challenges`` is the number of searches for a better one. ``significance`` is that over all thresholds, NaN
-    until it is compared.
-    ``learnt`` are arrays of the sampler with copies from the end of its restart.
+    support. ``challenges`` is the number of searches for a better one. ``significance`` is that over all
+    thresholds, NaN until it is compared. ``learnt`` are arrays of the sampler with copies from the end of its restart.
     """
 
     model: Floats
@@ -122,7 +121,7 @@ class Hypotheses:
 
     @property
     def best(self) -> Hypothesis | None:
-        """The best hypothesis; None if there is none. Without a significant one it is that of the smallest threshold."""
+        """The best hypothesis, None if there is none; without a significant one that of the smallest threshold."""
         if self.is_trusted:
             return self.ranked[0]
         return min(self.ranked, key=lambda hypothesis: hypothesis.threshold, default=None)
@@ -197,24 +196,17 @@ class Hypotheses:
         return enough and (self.is_confirmed() or self.count >= self._options.restarts)
 
 
-def challenge_length(best: Hypothesis, others: int, sample_size: int, *, is_coarse: bool) -> int:
-    """Return the number of iterations to search ``others`` data for a better hypothesis or a rival; 0 if none can be.
+def challenge_length(best: Hypothesis, others: int, sample_size: int, most: int, *, is_coarse: bool) -> int:
+    """Return the number of iterations, at most ``most``, to search ``others`` data for a better hypothesis or a rival.
 
-    A rival needs a share of the inliers of the best. A hypothesis wins if it has nearly as many inliers, or half of
-    those of a coarse one.
+    A rival needs a share of the inliers of the best, a better one nearly as many inliers, or half of those of a coarse
+    one. Returns 0 if there are too few data.
     """
-    rival = max(RIVAL * best.inliers, sample_size + 1.0) / max(others, 1)
-    win = (0.5 if is_coarse else 1.0) * best.inliers / max(others, 1)
-    return max(_iterations_to_find(rival, sample_size, _TO_RIVAL), _iterations_to_find(win, sample_size, _TO_WIN))
-
-
-def _iterations_to_find(share: float, sample_size: int, most: int) -> int:
-    """Return the number of iterations after which a structure with this share of the data is likely to be sampled."""
-    if share > 1.0:
-        return 0
-    if share == 1.0:
-        return 1
-    return min(math.ceil(math.log1p(-_CHANCE) / math.log1p(-(share**sample_size))), most)
+    needed = max((0.5 if is_coarse else RIVAL) * best.inliers, sample_size + 1.0)
+    if needed >= others:
+        return int(needed == others)
+    share = (needed / others) ** sample_size
+    return min(math.ceil(math.log1p(-_CHANCE) / math.log1p(-share)), most)
 
 
 def _growth(count: int) -> int:

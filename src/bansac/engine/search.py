@@ -5,8 +5,8 @@ hypothesis has its own: it changes during a restart and after it (``bansac.engin
 
 A restart is on the data that are not near the model of any hypothesis but the best one. So it does not lead to a
 structure that has lost. The best hypothesis is challenged by a short search of the data that are not near its model,
-either. A hypothesis of large noise may be a compromise of several structures. So it is challenged once more, by a search
-of all data at the first threshold.
+either. A hypothesis of large noise may be a compromise of several structures. So it is challenged once more, by a
+search of all data at the first threshold.
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ NEAR = 3.0
 _VARIANT = 0.5
 # A hypothesis with a threshold above this number of first ones may be a compromise.
 _COARSE = 4.0
+# A challenge has at most this number of iterations, and no more than all restarts before it.
+_LONGEST = 600
 # Number of restarts after which a hypothesis is challenged, although it is not confirmed.
 _PATIENCE = 4
 
@@ -215,8 +217,9 @@ class Search:
         is_coarse = best.challenges > 0
         best.challenges += 1
         members = self._far(hypotheses.ranked[1:] if is_coarse else hypotheses.ranked)
-        length = challenge_length(best, int(np.count_nonzero(members)), self.problem.sample_size, is_coarse=is_coarse)
-        length = min(length, hypotheses.iterations_left())
+        most = min(hypotheses.iterations_left(), hypotheses.iterations, _LONGEST)
+        others = int(np.count_nonzero(members))
+        length = challenge_length(best, others, self.problem.sample_size, most, is_coarse=is_coarse)
         if length == 0:
             return MAX_ITERATIONS
         self.threshold.write(first if is_coarse else max(first, best.threshold))

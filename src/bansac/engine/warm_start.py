@@ -2,8 +2,8 @@
 
 The width of its residuals shows how far the model is from the points. So the threshold is estimated from them, and the
 model is refined at it, in alternation (``bansac.engine.noise_scale``). If chance explains the support of the result,
-the model is dropped and the search is the one without it. Otherwise it is the first hypothesis. A restart does not start
-from it. The restart ends early if it leads to the same model, and so confirms it (``bansac.engine.hypotheses``).
+the model is dropped and the search is the one without it. Otherwise it is the first hypothesis. A restart does not
+start from it. The restart ends early if it leads to the same model, and so confirms it (``bansac.engine.hypotheses``).
 """
 
 from __future__ import annotations
