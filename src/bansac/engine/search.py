@@ -51,6 +51,8 @@ NEAR = 3.0
 """Data within this number of thresholds are near the model of a hypothesis."""
 # A model that shares more of its inliers with the best hypothesis is a variant of it.
 _VARIANT = 0.5
+# Another structure that is less significant is chance.
+_SIGNIFICANT = 10.0
 # A hypothesis with a threshold above this number of first ones may be a compromise.
 _COARSE = 4.0
 # A challenge has at most this number of iterations, and no more than all restarts before it.
@@ -246,9 +248,10 @@ class Search:
             leads = old is None or new.weighted_score > old.weighted_score
             new = self._adapted(new) if leads and is_estimated else new
         else:
-            new.is_trusted = True  # its significance is tested if it wins, or as a rival
+            new.is_trusted = True
             new = self._adapted(new) if is_estimated else new
             new.significance, best.significance = self._significance(new), self._significance(best)
+            new.is_trusted = new.significance > _SIGNIFICANT
             leads = new.significance > best.significance
             leads = leads and (not is_estimated or self.threshold.is_trustworthy(new.model))
         if self.options.restarts > 1:

@@ -35,8 +35,7 @@ from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_weights, check_probabilities, scores_and_range
 from bansac.problems.problem import Problem
 from bansac.result import Result, Rival
-from bansac.significance.false_alarms import significance_over_thresholds
-from bansac.significance.rivals import is_rival
+from bansac.significance.rivals import is_rival, significance_over_thresholds
 from bansac.significance.verdict import MeasuredModel, Verdict, find_verdict, is_significant, plane_motion_verdict
 
 __all__ = ["Arguments", "Request", "Solution", "finish", "make_request", "measure", "solve", "solve_once"]

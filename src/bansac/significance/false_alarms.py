@@ -20,11 +20,9 @@ from typing import Any
 import numpy as np
 
 from bansac.compiled.jit import inlined
-from bansac.engine.noise_scale import residual_extent
 from bansac.maths.arrays import Bools, Floats
-from bansac.problems.problem import Problem
 
-__all__ = ["SIGNIFICANT", "log_binomial_tail", "log_choose", "log_nfa", "significance_over_thresholds"]
+__all__ = ["SIGNIFICANT", "log_binomial_tail", "log_choose", "log_nfa"]
 
 # Log of the NFA below which a model is significant. It is as low as 1e-4, because a refined model may have slightly
 # more support than every model of a sample, and because up to four tests are made.
@@ -57,18 +55,6 @@ def log_nfa(
     subsets = _log_choose(n[0], k_first) + (k_first - free) * np.log(first) + others
     sizes = max(total - m, 1) * (n[1] + 1)
     return float((math.log(max_models * sizes) + subsets[m:] + _log_choose(k[m:], m)).min())
-
-
-def significance_over_thresholds(problem: Problem, data: Floats, model: Floats, smallest: float) -> float:
-    """Return -log NFA of a model over all thresholds, to compare models of different noise; at least 0.
-
-    A random point is assumed to be anywhere in the box of the data, so that its residual is at most t with probability
-    (2 t / extent)^codimension. Residuals below ``smallest`` are raised to it.
-    """
-    residuals = np.maximum(np.sort(problem.distances(data, model)), smallest)
-    alpha = np.minimum(2.0 * residuals / residual_extent(problem, data), 1.0) ** problem.codimension
-    none = np.zeros(alpha.size, np.bool_)
-    return max(-log_nfa(alpha, alpha, none, (alpha.size, 0), problem.sample_size, problem.max_models), 0.0)
 
 
 def _log_choose(n: Any, k: Any) -> Any:

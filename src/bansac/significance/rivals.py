@@ -14,13 +14,27 @@ from bansac.engine.hypotheses import RIVAL
 from bansac.engine.search import NEAR
 from bansac.maths.arrays import Floats
 from bansac.problems.problem import Problem
+from bansac.significance.false_alarms import log_nfa
+from bansac.significance.null_model import measure_far
 from bansac.significance.verdict import MeasuredModel, is_significant
 
-__all__ = ["is_rival"]
+__all__ = ["is_rival", "significance_over_thresholds"]
 
 
 # Share of the significance of the best hypothesis that is nearly the same.
 _NEARLY = 0.9
+
+
+def significance_over_thresholds(problem: Problem, data: Floats, model: Floats, smallest: float) -> float:
+    """Return -log NFA of a flat model over all thresholds, to compare models of different noise.
+
+    Matches are rearranged with any others, not with neighbours. Residuals below ``smallest`` are raised to it.
+    """
+    residuals = np.sort(problem.distances(data, model))
+    residuals = np.maximum(residuals[np.isfinite(residuals)], smallest)
+    alpha = measure_far(problem, data, model).probability_first(residuals)
+    none = np.zeros(alpha.size, np.bool_)
+    return -log_nfa(alpha, alpha, none, (data.shape[1], 0), problem.sample_size, problem.max_models)
 
 
 def is_rival(
