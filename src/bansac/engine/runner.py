@@ -46,7 +46,7 @@ class Run(NamedTuple):
     ``plausibility`` is a factor of the score, used to compare optimised models and restarts. ``is_significant`` says
     whether chance explains the support of a model at a threshold. If it is given, the threshold is estimated, starting
     from ``threshold``, except if ``is_estimated`` is False; then models of different thresholds are compared by
-    ``significance``. ``initial_model`` (flat) competes with the search; it needs ``is_significant``.
+    ``significance``, or else by score. ``initial_model`` (flat) competes with the search; it needs ``is_significant``.
     """
 
     problem: Problem
@@ -173,7 +173,8 @@ def _significance_there(
     significance: Significance | None, problem: Problem, transform: Floats, hypothesis: Hypothesis
 ) -> float:
     """Return the significance of a hypothesis in the frame of the run, times its plausibility and cheirality."""
-    assert significance is not None
+    if significance is None:
+        return hypothesis.weighted_score
     factor = hypothesis.weighted_score / hypothesis.score if hypothesis.score > 0.0 else 0.0
     return factor * significance(_to_data(problem, hypothesis.model.copy(), transform))
 

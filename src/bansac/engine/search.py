@@ -106,6 +106,7 @@ class Search:
         self.threshold, self.hypotheses = threshold, Hypotheses(options, problem.majority_agrees)
         self._restrict, self._significance = restrict, significance
         self._deadline, self._recorder = deadline, recorder
+        self._is_warm = False  # whether there is an initial model
         self._is_trusted = False  # whether chance does not explain the model of the current restart
         # The functions and the arrays of the model selection; None if optimised models are compared by score alone.
         self._selection: tuple[Any, ModelSelection | None] = None, None
@@ -124,7 +125,7 @@ class Search:
         """
         hypotheses, start = self.hypotheses, self._start
         if initial_model is not None:
-            start = start or SavedState(self.state)
+            start, self._is_warm = start or SavedState(self.state), True
             self._start_warm(initial_model)
             start.restore()
         while True:
@@ -133,6 +134,9 @@ class Search:
             while stop != RUNNING and self._is_challenge_due():
                 stop = self._challenge()
             if start is None or stop == RUNNING or hypotheses.over():
+                break
+            if self._loop.is_late():  # the restart ended by a criterion, but no time is left
+                stop = RUNNING
                 break
             start.restore()
         best = hypotheses.best
@@ -244,16 +248,16 @@ class Search:
                 if new.threshold != best.threshold and self._optimize_at(best.threshold, new.model):
                     new = self._refined_hypothesis(is_trusted=True)
                     confirms = is_same(old.is_inlier, new.is_inlier)
-        if best is None or not best.is_trusted or old is best:
-            leads = old is None or new.weighted_score > old.weighted_score
+        if best is None or not best.is_trusted or old is best or not is_estimated:
+            other = old if best is None or not best.is_trusted else best
+            leads = other is None or new.weighted_score > other.weighted_score
             new = self._adapted(new) if leads and is_estimated else new
         else:
             new.is_trusted = True
-            new = self._adapted(new) if is_estimated else new
+            new = self._adapted(new)
             new.significance, best.significance = self._significance(new), self._significance(best)
             new.is_trusted = new.significance > _SIGNIFICANT
-            leads = new.significance > best.significance
-            leads = leads and (not is_estimated or self.threshold.is_trustworthy(new.model))
+            leads = new.significance > best.significance and self.threshold.is_trustworthy(new.model)
         if self.options.restarts > 1:
             arrays = (self.state.odds, self.state.sampler_numbers, self.state.sampler_indices)
             new.learnt = [(array, array.copy()) for array in arrays if array.size > 0]
@@ -360,7 +364,7 @@ class Search:
         """Return the best model of the state as a hypothesis."""
         state, threshold = self.state, self.threshold.value
         model, score = state.best_model.copy(), float(state.progress["best_score"])
-        if self._start is None and self.hypotheses.initial is None:
+        if self._start is None and not self._is_warm:
             inliers = int(state.progress["best_inliers"])
             return Hypothesis(model, threshold, score, score, 1.0, _NO_MASK, inliers, is_trusted=is_trusted)
         is_inlier = np.empty(state.odds.size, np.bool_)
