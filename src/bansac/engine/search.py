@@ -57,6 +57,8 @@ _SIGNIFICANT = 10.0
 _COARSE = 4.0
 # A challenge has at most this number of iterations, and no more than all restarts before it.
 _LONGEST = 600
+# A structure in a compromise has a threshold below this share of that of the compromise.
+_FINER = 0.5
 # Number of restarts after which a hypothesis is challenged, although it is not confirmed.
 _PATIENCE = 4
 
@@ -236,7 +238,7 @@ class Search:
         """Add a hypothesis at the threshold that fits it.
 
         One that would lead is tested for its significance. A variant of the best hypothesis is compared with it at the
-        same threshold, another structure over all thresholds; ``is_other`` says that it is not a variant.
+        same threshold, another structure over all thresholds. If ``is_other``, it is no variant if its noise is less.
         """
         hypotheses, best, is_estimated = self.hypotheses, self.hypotheses.best, self.threshold.is_estimated
         old = hypotheses.earlier(new)
@@ -255,6 +257,8 @@ class Search:
         else:
             new.is_trusted = True
             new = self._adapted(new)
+            if is_other and new.threshold > _FINER * best.threshold:
+                return
             new.significance, best.significance = self._significance(new), self._significance(best)
             new.is_trusted = new.significance > _SIGNIFICANT
             leads = new.significance > best.significance and self.threshold.is_trustworthy(new.model)
