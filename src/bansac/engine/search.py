@@ -34,7 +34,6 @@ from bansac.engine.slices import SlicedLoop
 from bansac.engine.state import MAX_ITERATIONS, RUNNING, STOPPED_BANSAC, STOPPED_CRITERION, State
 from bansac.engine.threshold import AdaptiveThreshold
 from bansac.engine.trace import Recorder
-from bansac.engine.warm_start import refine_initial
 from bansac.maths.arrays import Bools, Floats
 from bansac.problems.problem import Problem
 
@@ -147,10 +146,22 @@ class Search:
         return hypotheses, self._stop_reason(stop)
 
     def _start_warm(self, model: Floats) -> None:
-        """Make the refined initial model a hypothesis if it is significant."""
-        refine = None if self.plan.refine is None else self._refine
-        if refine_initial(self.state, self._loop.packed, model, self.threshold, refine):
-            self.hypotheses.begin_with(self._hypothesis(is_trusted=True))
+        """Make the refined initial model a hypothesis if it is significant.
+
+        The width of its residuals shows how far the model is from the points. So it is refined at thresholds that are
+        estimated from them, first from all residuals.
+        """
+        threshold = self.threshold
+        if not self._optimize_at(threshold.widest(model), model):
+            return
+        hypothesis = self._refined_hypothesis(is_trusted=False)
+        if threshold.is_estimated:
+            hypothesis = self._adapted(hypothesis)
+        elif threshold.value != threshold.first and self._optimize_at(threshold.first, hypothesis.model):
+            hypothesis = self._refined_hypothesis(is_trusted=False)
+        hypothesis.is_trusted = hypothesis.is_trusted or threshold.is_trustworthy(hypothesis.model)
+        if hypothesis.is_trusted:
+            self.hypotheses.begin_with(hypothesis)
 
     def _next_threshold(self) -> float:
         """Return the threshold of the next restart.
@@ -205,6 +216,8 @@ class Search:
         least = self.problem.sample_size
         if is_challenge and self.hypotheses.is_trusted:
             least = max(least, int(RIVAL * self.hypotheses.ranked[0].inliers) - 1)
+        if progress["best_inliers"] > least and loop.optimize is not None and progress["unoptimized"]:
+            loop.optimize()
         if progress["best_inliers"] > least and self._optimize_at(self.threshold.value, loop.state.best_model):
             self.state.odds[members] = loop.state.odds
             self._add(self._refined_hypothesis(self._is_trusted), is_other=is_other)
