@@ -99,87 +99,6 @@ def wheel() -> str:
     )
 
 
-def calibration() -> str:
-    """Return the table of the calibration of beliefs and probabilities."""
-
-    def cells(figures: Mapping[str, Any]) -> list[str]:
-        by_pixels = figures["ECE_by_pixels"]
-        return [
-            *(share(figures[key]) for key in ("ECE", "Brier", "true_below_0.1", "true_above_0.9")),
-            "/".join(share(by_pixels[pixels]) for pixels in ("1.0", "3.0")),
-            share(figures["mask_below_0.5"]),
-        ]
-
-    rows = [
-        [name, kind, *cells(group[kind])]
-        for name, group in bench("calibration")["groups"].items()
-        for kind in ("beliefs", "probabilities")
-    ]
-    true = ["true of p < .1", "true of p > .9"]
-    return lines(["matches", "of", "ECE", "Brier", *true, "ECE at 1/3 px", "p < .5 in the mask"], rows)
-
-
-def family_calibration() -> str:
-    """Return the table of the calibration of probabilities on awkward scenes."""
-    kinds = bench("calibration_families")["families"]
-
-    def cell(figures: Mapping[str, Any] | None) -> str:
-        if figures is None or "ECE" not in figures:
-            return "-"
-        return f"**{share(figures['ECE'])}**" if figures["ECE"] > 0.05 else share(figures["ECE"])
-
-    names = dict.fromkeys(name for families in kinds.values() for name in families)
-    rows = [[name, *(cell(found.get(name)) for found in kinds.values())] for name in names]
-    return lines(["family", *kinds], rows)
-
-
-def configurations() -> str:
-    """Return the table of the synthetic scenes whose configuration was recognised."""
-    table = bench("configurations")["synthetic"]
-    settings = next(iter(table.values()))["right"]
-    return lines(
-        ["scenes", *settings],
-        ([name, *(share(found["right"][key]) for key in settings)] for name, found in table.items()),
-    )
-
-
-def real_configurations() -> str:
-    """Return the table of the configurations of real pairs, a row for each set."""
-
-    def cell(counts: Mapping[str, int]) -> str:
-        return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items()) or "none"
-
-    table = bench("configurations")["real"]
-    rows = [
-        [name, *(cell(counts.get(key, {})) for key in ("right model", "wrong model", "planar"))]
-        for name, counts in table.items()
-    ]
-    return lines(["pairs", "depth, right model", "depth, wrong model", "plane or turned camera"], rows)
-
-
-def planar_motions() -> str:
-    """Return the table of the translations of planar scenes that are more than 10 degrees wrong."""
-    table = bench("configurations")["wrong_translations"]
-    methods = next(iter(table.values()))
-    rows = ([settings, *(share(wrong[method]) for method in methods)] for settings, wrong in table.items())
-    return lines(["planar scenes", *methods], rows)
-
-
-def covariances() -> str:
-    """Return the table of the simulated covariances: mean normalised error and coverage."""
-    problems = bench("covariance")["problems"]
-    cases = next(iter(problems.values()))
-
-    def cell(found: Mapping[str, float]) -> str:
-        return f"{found['mean']:.2f}, {share(found['coverage'])}"
-
-    rows = (
-        [f"`{name}`", str(next(iter(found.values()))["parameters"]), *(cell(found[case]) for case in cases)]
-        for name, found in problems.items()
-    )
-    return lines(["estimator", "parameters", *cases], rows)
-
-
 def absolute_poses() -> str:
     """Return the table of the absolute poses: errors, failures and times over shares of outliers."""
     shares = bench("absolute_pose")["outliers"]
@@ -413,21 +332,6 @@ def _spread(figures: dict[str, float], key: str, digits: int, factor: float = 1.
     return f"{factor * figures[key]:.{digits}f} ± {factor * figures[f'{key}_spread']:.{digits}f}"
 
 
-def misleading_scenes() -> str:
-    """Return the successes on scenes without a model, and those of right models on scenes with one."""
-    report = bench("honesty_scenes")
-    without, rows = report["families without a model"], []
-    wrong = sum(without.values())
-    rows.append(
-        ["families without a model", str(len(without)), f"{report['runs'] * len(without):,}", "-", f"{wrong:,}"]
-    )
-    for part, title in (("families", "families with a model"), ("power", "scattered matches and points")):
-        cells = report[part].values()
-        runs, right, success = (sum(cell[key] for cell in cells) for key in ("runs", "right", "success"))
-        rows.append([title, str(len(cells)), f"{runs:,}", f"{right:,}", f"{success:,}"])
-    return lines(["scenes", "cells", "runs", "right models", "success"], rows)
-
-
 # Name of a table -> its text.
 TABLES: dict[str, Callable[[], str]] = {
     "best-thresholds": best_thresholds,
@@ -445,19 +349,12 @@ TABLES: dict[str, Callable[[], str]] = {
     "known-vertical": known_vertical,
     "waiting-times": waiting_times,
     "wheel": wheel,
-    "calibration": calibration,
-    "family-calibration": family_calibration,
-    "configurations": configurations,
-    "real-configurations": real_configurations,
-    "planar-motions": planar_motions,
-    "covariances": covariances,
     "thresholds-F": lambda: thresholds("F"),
     "thresholds-E": lambda: thresholds("E"),
     "thresholds-exact_warp": lambda: thresholds("exact_warp"),
     "thresholds-H": lambda: thresholds("H"),
     "colmap": colmap,
     **ABLATION,
-    "misleading-scenes": misleading_scenes,
     **SCALING,
     **SPEED,
 }

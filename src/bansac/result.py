@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 import textwrap
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.engine.trace import Trace
 from bansac.matches.storage import as_array, read_fields, to_plain, write_fields
+from bansac.maths.arrays import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,14 +26,12 @@ if TYPE_CHECKING:
 
 __all__ = ["AbsolutePose", "MultipleResult", "RelativePose", "Result", "Rival", "Trace"]
 
-_Array = NDArray[np.float64]
-
 _AS_THEY_ARE = frozenset({bool, int, float, str, type(None), functools.partial})
 
 
 class _Motion(NamedTuple):
-    R: _Array
-    t: _Array
+    R: Floats
+    t: Floats
 
 
 class _Pose(_Motion):
@@ -55,10 +55,10 @@ class RelativePose(_Pose):
         Camera matrices, if focal lengths were estimated; else None.
     """
 
-    K1: _Array | None
-    K2: _Array | None
+    K1: Floats | None
+    K2: Floats | None
 
-    def __new__(cls, R: _Array, t: _Array, K1: _Array | None = None, K2: _Array | None = None) -> Self:
+    def __new__(cls, R: Floats, t: Floats, K1: Floats | None = None, K2: Floats | None = None) -> Self:
         """Make a pose."""
         pose = super().__new__(cls, R, t)
         pose.K1, pose.K2 = K1, K2
@@ -78,9 +78,9 @@ class AbsolutePose(_Pose):
         Camera matrix, if the focal length was estimated; else None.
     """
 
-    K: _Array | None
+    K: Floats | None
 
-    def __new__(cls, R: _Array, t: _Array, K: _Array | None = None) -> Self:
+    def __new__(cls, R: Floats, t: Floats, K: Floats | None = None) -> Self:
         """Make a pose."""
         pose = super().__new__(cls, R, t)
         pose.K = K
@@ -270,10 +270,9 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Summarise the result as a table and a histogram of the residuals, for notebooks."""
-        from bansac.plotting.report import Run, html_table, residual_histogram, summary_words
+        from bansac.plotting.report import html_table, residual_histogram, summary_words
 
-        run = Run.of(self)
-        return html_table(summary_words(run)) + residual_histogram(run)
+        return html_table(summary_words(self)) + residual_histogram(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as JSON types, for ``json.dumps``.
@@ -404,10 +403,9 @@ class Result:
         2
         """
         if x1 is not None:
-            from bansac.plotting.data import Shown, plot_data
+            from bansac.plotting.data import plot_data
 
-            values = self.inliers.astype(np.float64) if self.probabilities is None else self.probabilities
-            return plot_data(Shown(self.model, values, self.residuals), x1, x2, K, ax)
+            return plot_data(self, x1, x2, K, ax)
         if self.trace is None:
             raise ValueError(
                 "this result has no trace; estimate with trace=True to draw the course of the run, or give the data"
@@ -442,12 +440,8 @@ class Result:
 
         Raises
         ------
-        OSError
-            If an image cannot be read.
-        ValueError
-            If the number of matches differs from that of the result.
-        ImportError
-            If Matplotlib is not installed.
+        OSError, ValueError, ImportError
+            As in :func:`bansac.plotting.plot_matches`.
         """
         from bansac.plotting import plot_matches
 
@@ -506,10 +500,10 @@ class Result:
         ...     "success" in page.read_text()
         True
         """
-        from bansac.plotting.report import Run, write_report
+        from bansac.plotting.report import write_report
 
-        run = Run.of(self) if trace is None else Run.of(self)._replace(trace=trace)
-        write_report(run, path, (x1, x2), (image1, image2), settings or {}, title)
+        result = self if trace is None else dataclasses.replace(self, trace=trace)
+        write_report(result, path, (x1, x2), (image1, image2), settings or {}, title)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

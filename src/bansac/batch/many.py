@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from bansac.batch.progress_bar import progress_bar
 from bansac.estimate.generic import ransac
 from bansac.estimate.multiple import check_max_models, estimate_multiple
-from bansac.estimate.presets import resolve_options
+from bansac.estimate.presets import SHARED_ARGUMENTS, resolve_options
 from bansac.estimate.two_views import as_matches
 from bansac.executors.threads import as_count, count_workers, in_order
 from bansac.maths.rng import derive_seed
@@ -325,6 +325,7 @@ def _prepare(problem: Any, arguments: dict[str, Any], multiple: bool) -> Callabl
     order = tuple(inspect.signature(function).parameters)
     parameters = inspect.signature(estimate_multiple if multiple else function).parameters.values()
     own = {*names, *(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)}
+    own |= {*SHARED_ARGUMENTS} - ({"initial_model"} if multiple else set())
     settings = {name: value for name, value in arguments.items() if name not in own}
     threshold = arguments.get("threshold")
     resolved = resolve_options(

@@ -8,10 +8,11 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.estimate.cameras import CameraLike, lengths_of_errors, refine_in_image, unproject
+from bansac.estimate.cameras import CameraLike, refine_in_image, unproject
+from bansac.estimate.generic import collect_arguments
 from bansac.estimate.model_forms import as_pose, form_of
-from bansac.estimate.presets import Options, Settings, Threshold, find_preset
-from bansac.estimate.solve import Arguments, Solution, make_request, solve
+from bansac.estimate.presets import CallSettings, Threshold, find_preset
+from bansac.estimate.solve import Solution, make_request, solve
 from bansac.estimate.two_views import as_matches
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Floats
@@ -30,13 +31,7 @@ def estimate_absolute_pose(
     K: CameraLike | None = None,
     *,
     threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
+    **settings: Unpack[CallSettings],
 ) -> Result:
     """Estimate the pose of a camera from 3D points and their images, with outliers.
 
@@ -61,8 +56,9 @@ def estimate_absolute_pose(
         divided by the mean of the two focal lengths; of a camera with distortion, by the median of the local ones, and
         the pose is then refined with the error in the distorted image, which also gives residuals and inliers. With
         ``preset="paper"`` it is in normalised units.
-    scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default; the
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default; the
         local optimisation is ``"lm"`` or none.
 
     Returns
@@ -74,10 +70,8 @@ def estimate_absolute_pose(
 
     Raises
     ------
-    ValueError
-        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
-    TypeError
-        If an option does not exist.
+    ValueError, TypeError
+        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -91,17 +85,17 @@ def estimate_absolute_pose(
     """
     from bansac.problems.absolute_pose import ABSOLUTE_POSE
 
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    arguments = collect_arguments(threshold, settings)
     data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
     if isinstance(K, Camera) and not K.has_focal:
-        from bansac.estimate.unknown_focal_pose import estimate_unknown_focal_pose
+        from bansac.estimate.unknown_focal import estimate_unknown_focal_pose
 
         return estimate_unknown_focal_pose(data, K, arguments, _DEFAULT_PIXELS)
     unit, default, conclude = 1.0, None, None
     if K is not None:
         pixels = data[:2].T.copy() if isinstance(K, Camera) else np.empty((0, 2))
         rays = unproject("K", K, data[:2])
-        if not find_preset(preset).normalised_threshold:
+        if not find_preset(arguments.preset).normalised_threshold:
             unit, default = (rays.fx + rays.fy) / 2.0, _DEFAULT_PIXELS
             if isinstance(K, Camera) and rays.is_distorted:
                 conclude = functools.partial(_refine_in_image, K, pixels)
@@ -122,8 +116,7 @@ def _refine_in_image(camera: Camera, pixels: Floats, solution: Solution) -> Solu
     R, t = as_pose(solution.model)
     depth = (R[2] @ points + t[2])[solution.inliers]
     scale = float(np.median(depth)) if depth.size else 1.0
-    residuals = lengths_of_errors(errors(R, t))
-    R, t, residuals = refine_in_image(R, t, residuals, solution.threshold, errors, scale)
+    R, t, residuals = refine_in_image(R, t, solution.threshold, errors, scale)
     return solution.moved(model_of(np.column_stack([R, t])), residuals, codimension=2, public=AbsolutePose(R, t))
 
 

@@ -22,6 +22,12 @@ MEASUREMENTS: dict[str, str] = {
     "rivals": "rivals",
     "posebench": "posebench",
     "confidence": "confidence",
+    "calibration": "calibration",
+    "configurations": "configurations",
+    "honesty": "honesty",
+    "covariance": "covariance",
+    "labelled": "labelled",
+    "score-scales": "score_scales",
 }
 """Name of each measurement -> its module in this package."""
 
