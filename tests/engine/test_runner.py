@@ -85,7 +85,8 @@ def test_the_result_does_not_depend_on_the_slices(kind, settings, planar, plane,
 
     def counted(original):
         def count(*arguments):
-            slices.append(arguments[-2:])
+            if arguments[-1] >= 0:  # otherwise an optimisation alone
+                slices.append(arguments[-2:])
             return original(*arguments)
 
         return count

@@ -29,6 +29,7 @@ from bansac.engine.model_selection import ModelSelection, repair_sampled, update
 from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold
 from bansac.engine.refinement.lm import TRUNCATED, move_best_model
 from bansac.engine.state import OPTIMIZATION, Run
+from bansac.engine.trace import TRACE_COLUMNS
 from bansac.engine.verification import evaluate, mark_inliers
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.linalg import copy
@@ -61,6 +62,9 @@ _REACH = 4.0
 _MOST_DATA = 1000.0
 _LM_STEPS = 10
 
+_NEVER = -1
+_NO_TRACE = np.empty((0, len(TRACE_COLUMNS)))
+
 
 class Optimization(NamedTuple):
     """The functions of the local optimisation of a run."""
@@ -87,16 +91,29 @@ def select_optimization(
 def iterate(
     run: Run, manifold: Any, work: Any, functions: Any, selection: Any, trace: Floats, first: int, end: int
 ) -> tuple[int, int, int]:
-    """Run the loop, and ``optimize`` where it is due; return the same values as ``run_iterations``."""
-    stop, iterations, due = advance(run, trace, first, end)
-    while due == OPTIMIZATION:
-        optimize(run, manifold, work, functions, selection)
-        stop, iterations, due = advance(run, trace, first, end)
-    return stop, iterations, due
+    """Run the loop, and the optimisations that are due; return the same values as ``run_iterations``.
+
+    With ``end = _NEVER``, run no iterations and optimise once.
+    """
+    progress = run.progress
+    while True:
+        if end != _NEVER:
+            advance(run, trace, first, end)
+            if progress.due != OPTIMIZATION:
+                break
+        _optimize(run, manifold, work, functions, selection)
+        if end == _NEVER:
+            break
+    return progress.stop, progress.iterations, progress.due
 
 
-@kernel
-def optimize(run: Run, manifold: Any, work: Any, functions: Any, selection: Any) -> None:
+def optimize(*arguments: Any) -> None:
+    """Optimise the best model now, by ``iterate``: another kernel would compile all of it again."""
+    iterate(*arguments, _NO_TRACE, 0, _NEVER)
+
+
+@allocating_kernel
+def _optimize(run: Run, manifold: Any, work: Any, functions: Any, selection: Any) -> None:
     """Optimise the best model and compare it; if its sample is degenerate, do the same with the repaired model.
 
     ``manifold`` and ``work`` are None except for Levenberg-Marquardt. ``functions`` and ``selection`` are None without
