@@ -13,6 +13,7 @@ from bansac.estimate.solve import Arguments, make_request, solve
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_points
 from bansac.problems.problem import Problem
+from bansac.problems.trial import try_once
 from bansac.result import Result
 
 __all__ = ["ransac"]
@@ -75,5 +76,5 @@ def estimate(problem: Problem, points: Floats, arguments: Arguments, form: Model
     """Estimate a model from points (N x channels)."""
     columns = np.ascontiguousarray(points.T)
     request = make_request(problem, columns, arguments, form=form)
-    problem.check_on(columns)
+    try_once(problem, columns)
     return solve(request)

@@ -34,6 +34,7 @@ from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.validate import as_points, as_probabilities, as_scores, as_weights
 from bansac.problems.estimators import MODELS
 from bansac.problems.problem import Problem
+from bansac.problems.trial import try_once
 from bansac.result import MultipleResult, Result
 
 __all__ = ["check_max_models", "estimate_multiple"]
@@ -144,7 +145,7 @@ def estimate_multiple(
     check_max_models(max_models)
     columns = np.ascontiguousarray(as_points("data", data, problem.channels).T)
     request = make_request(problem, columns, arguments)
-    problem.check_on(columns)
+    try_once(problem, columns)
     n, seconds = columns.shape[1], request.options.max_seconds
     task = _Task(
         request.replace(resolved=request.resolved._replace(options=request.options.replace(trace=False))),

@@ -434,22 +434,11 @@ def as_matches(
     second = as_points(names[1], x2, channels[1], finite=False)
     check_same_length(names[0], first, names[1], second)
     data = np.empty((sum(channels), len(first)))
-    if not _lay_out(np.ascontiguousarray(first), np.ascontiguousarray(second), data):
+    data[: channels[0]], data[channels[0] :] = first.T, second.T
+    if data.size > 0 and not np.abs(data).max() <= LARGEST:
         check_finite(names[0], first)
         check_finite(names[1], second)
     return data
-
-
-@kernel
-def _lay_out(x1: Floats, x2: Floats, data: Floats) -> bool:
-    """Write the coordinates of points (N x D) into the rows of ``data``; False if one is too large or NaN."""
-    d, good = x1.shape[1], True
-    for c in range(data.shape[0]):
-        row = data[c]
-        for n in range(row.size):
-            row[n] = x1[n, c] if c < d else x2[n, c - d]
-            good &= abs(row[n]) <= LARGEST
-    return good
 
 
 def as_rays(
