@@ -41,15 +41,10 @@ The lock of the compiler (``global_compiler_lock``)
     Numba calls ``_Dispatcher.compile`` during a compilation, too.
     Assumption: the lock is reentrant and a context manager.
     Without: a lock of the package, which is never taken during a compilation.
-Passes of LLVM (``JITCodeLibrary._optimize_final_module``, ``codegen._tm``)
-    Gain: 5 % of the first call. A function that only kernels call is optimised as a part of these kernels.
-    Assumption: ``finalize`` calls ``_optimize_final_module``.
-    Without: such a function is optimised by itself, too.
-Types of calls (``NopythonTypeInference``, ``resolve_function_type``)
-    Gain: 8 % of the first call. Numba tries all definitions of ``+``, also of strings and sets, at each place. It
-    compiles a copy of a function for each literal argument.
+Types of operations (``NopythonTypeInference``, ``resolve_function_type``)
+    Gain: 6 % of the first call. Numba tries all definitions of ``+``, also of strings and sets, at each place.
     Assumption: the type of an operation on numbers depends on the operator and the types of the numbers only.
-    Without: Numba looks up each place, and there are more copies.
+    Without: Numba looks up each place.
 Registration of a dispatcher (``register_dispatcher``)
     Gain: a function that is compiled for one signature may call itself.
     Assumption: ``njit(signature)`` uses it in the same way.
@@ -259,7 +254,7 @@ class _TypeInference(NopythonTypeInference):  # type: ignore[misc]
 
 
 class _TypingContext:
-    """Numba's typing context, which remembers the types of operations on numbers and ignores values of arguments."""
+    """Numba's typing context, which remembers the types of operations on numbers."""
 
     _operations: ClassVar[dict[Any, Any]] = {}
 
@@ -270,10 +265,7 @@ class _TypingContext:
         return getattr(self._context, name)
 
     def resolve_function_type(self, function: Any, arguments: Any, named: Any) -> Any:
-        """Return the signature of a call; our kernels have one copy for all values of an argument."""
-        if isinstance(function, types.Dispatcher) and isinstance(function.dispatcher, _Dispatcher):
-            arguments = tuple(map(types.unliteral, arguments))
-            return self._context.resolve_function_type(function, arguments, named)
+        """Return the signature of a call."""
         numbers = not named and all(isinstance(one, types.Number | types.Boolean) for one in arguments)
         if not (numbers and isinstance(function, types.Function) and function.typing_key in _OPERATORS):
             return self._context.resolve_function_type(function, arguments, named)
@@ -313,13 +305,6 @@ class _InnerCompiler(_Compiler):
 
 class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
     """LLVM code without machine code."""
-
-    def _optimize_final_module(self) -> None:
-        """Remove what is not used; the kernel that links this code optimises it."""
-        manager = llvm.create_new_module_pass_manager()
-        manager.add_global_dead_code_eliminate_pass()
-        options = llvm.create_pipeline_tuning_options()
-        manager.run(self._final_module, llvm.create_pass_builder(self._codegen._tm, options))
 
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()

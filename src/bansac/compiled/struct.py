@@ -27,7 +27,8 @@ class _Struct(types.StructRef):  # type: ignore[misc]
 
     def __init__(self, fields: Any) -> None:
         super().__init__(fields)
-        self.name = f"{self._typename}-{hashlib.blake2b(self.name.encode(), digest_size=8).hexdigest()}"
+        digest = hashlib.blake2b(repr(self._fields).encode(), digest_size=8).hexdigest()
+        self.name = f"{self._typename}-{digest}"
 
 
 def make_struct(module: str, name: str, fields: Sequence[str]) -> tuple[Any, Any]:

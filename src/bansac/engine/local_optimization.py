@@ -107,9 +107,9 @@ def iterate(
     return progress.stop, progress.iterations, progress.due
 
 
-def optimize(*arguments: Any) -> None:
+def optimize(run: Run, manifold: Any, work: Any, functions: Any, selection: Any) -> None:
     """Optimise the best model now, by ``iterate``: another kernel would compile all of it again."""
-    iterate(*arguments, _NO_TRACE, 0, _NEVER)
+    iterate(run, manifold, work, functions, selection, _NO_TRACE, 0, _NEVER)
 
 
 @allocating_kernel
