@@ -6,6 +6,7 @@ A struct is a Numba structref: a type and a proxy, which is the struct in Python
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
@@ -19,6 +20,15 @@ from bansac.compiled.jit import COMPILER_LOCK, compile_kernel
 from bansac.compiled.numba_backend import define_struct
 
 __all__ = ["FunctionStruct", "make_struct", "write_function"]
+
+
+class _Struct(types.StructRef):  # type: ignore[misc]
+    """Numba type of a struct, with a short name: the names of compiled functions contain those of their arguments."""
+
+    def __init__(self, fields: Any) -> None:
+        super().__init__(fields)
+        digest = hashlib.blake2b(repr(self._fields).encode(), digest_size=8).hexdigest()
+        self.name = f"{self._typename}-{digest}"
 
 
 def make_struct(module: str, name: str, fields: Sequence[str]) -> tuple[Any, Any]:
@@ -44,7 +54,7 @@ def make_struct(module: str, name: str, fields: Sequence[str]) -> tuple[Any, Any
     """
     place = {"__module__": module}
     proxy = type(f"{name}Struct", (structref.StructRefProxy,), place)
-    struct = type(f"{name}Type", (types.StructRef,), place)
+    struct = type(f"{name}Type", (_Struct,), place)
     define_struct(proxy, struct, fields)
     for made in (proxy, struct):
         setattr(sys.modules[module], made.__name__, made)
