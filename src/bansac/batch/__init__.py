@@ -10,7 +10,7 @@
 ``progress_bar``      a progress bar of rich
 ``run``               estimation of the pairs that the journal lacks, by an executor
 ``journal``           finished pairs in an SQLite database
-``versions``          versions and source code on which results depend
+``versions``          versions on which results depend
 ``records``           a pair as stored in the journal, and as written to the results
 ``result_files``      npz, HDF5 and Parquet files
 ``summary_page``      an HTML page

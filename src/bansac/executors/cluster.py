@@ -20,10 +20,10 @@ import time
 import uuid
 from collections.abc import Generator, Iterable
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
-from bansac.executors import Item, ItemFailure, Value, Work, attempt_in_worker, digest_files
+from bansac.compiled.source import PACKAGE, digest_files
+from bansac.executors import Item, ItemFailure, Value, Work, attempt_in_worker
 
 CHUNK_SECONDS = 2.0
 """Target time of a chunk in seconds."""
@@ -172,7 +172,7 @@ def _code() -> dict[str, str]:
         "Python": platform.python_version(),
         "NumPy": metadata.version("numpy"),
         "Numba": metadata.version("numba"),
-        "source of bansac": digest_files(Path(__file__).parents[1].rglob("*.py"))[:12],
+        "source of bansac": digest_files(PACKAGE.rglob("*.py"))[:12],
     }
 
 
