@@ -69,7 +69,10 @@ class ClusterExecutor:
                     yield item, ItemFailure("its workers died again and again, with nothing beside it")
 
     def _connect(self) -> Any:
-        distributed = _import_distributed()
+        try:
+            import distributed
+        except ImportError as error:
+            raise ImportError("a cluster needs dask.distributed: pip install distributed") from error
         try:
             place = distributed.comm.get_address_host_port(self.scheduler)
             socket.create_connection(place, timeout=_CONNECTING).close()  # Client gives up only after a minute
@@ -174,12 +177,3 @@ def _code() -> dict[str, str]:
         "Numba": metadata.version("numba"),
         "source of bansac": digest_files(PACKAGE.rglob("*.py"))[:12],
     }
-
-
-def _import_distributed() -> Any:
-    """Return the module distributed; an ImportError that names the extra if it is not installed."""
-    try:
-        import distributed
-    except ImportError as error:
-        raise ImportError("a cluster needs dask.distributed: pip install distributed") from error
-    return distributed
