@@ -281,9 +281,11 @@ class TestDamage:
         try:
             assert_read(path, scores=False)
         except (OSError, ValueError) as error:
-            assert str(error).startswith(f"{path}: ")
-            return True
-        return False
+            message = str(error)
+        else:
+            return False
+        assert message.startswith(f"{path}: ")
+        return True
 
     def test_camera_files(self, tmp_path):
         path = tmp_path / "camera.json"

@@ -85,15 +85,18 @@ class ClusterExecutor:
         self, client: Any, work: Work[Item, Value], items: Iterable[Item], deadly: list[Item]
     ) -> Generator[tuple[Item, Value | ItemFailure], None, None]:
         """Yield the items; items of chunks whose workers died repeatedly are appended to ``deadly`` instead."""
+        from distributed.client import FutureCancelledError
+        from distributed.comm import CommClosedError
         from distributed.scheduler import KilledWorker
 
         remaining = iter(items)
         finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
         pending: dict[str, tuple[Any, tuple[Item, ...]]] = {}
-        threads, size = _Threads(client), 1
+        size = 1
         try:
             while True:
-                while len(pending) < _PENDING_PER_THREAD * threads.count():
+                threads = _count_threads(client, int(time.monotonic() / _COUNTING))
+                while len(pending) < _PENDING_PER_THREAD * threads:
                     chunk = tuple(itertools.islice(remaining, size))
                     if not chunk:
                         break
@@ -106,10 +109,12 @@ class ClusterExecutor:
                 future = self._next(client, finished)
                 _, chunk = pending.pop(future.key)
                 try:
-                    seconds, answers = self._result(future)
+                    seconds, answers = future.result()
                 except KilledWorker:
                     deadly += chunk
                     continue
+                except (FutureCancelledError, CommClosedError) as error:
+                    raise OSError(f"the scheduler {self.scheduler!r} has left: {error}") from None
                 yield from zip(chunk, answers, strict=True)
                 size = _chunk_size(self.chunk_seconds, seconds, len(chunk))
         finally:
@@ -124,31 +129,11 @@ class ClusterExecutor:
                 if client.status != "running" or not client.nthreads():
                     raise OSError(f"the scheduler {self.scheduler!r} has had no workers for a minute") from None
 
-    def _result(self, future: Any) -> tuple[float, list[Any]]:
-        from distributed.client import FutureCancelledError
-        from distributed.comm import CommClosedError
 
-        try:
-            result: tuple[float, list[Any]] = future.result()
-        except (FutureCancelledError, CommClosedError) as error:
-            raise OSError(f"the scheduler {self.scheduler!r} has left: {error}") from None
-        return result
-
-
-class _Threads:
-    """Number of threads of a cluster, which may change during a run."""
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-        self._count = 0
-        self._due = -1.0
-
-    def count(self) -> int:
-        """Return the number of threads, at least 1, at most some seconds old."""
-        if time.monotonic() >= self._due:
-            self._count = max(1, sum(self._client.nthreads().values()))
-            self._due = time.monotonic() + _COUNTING
-        return self._count
+@functools.lru_cache(maxsize=1)
+def _count_threads(client: Any, period: int) -> int:
+    """Return the number of threads of a cluster, at least 1, counted once in a period, as it may change."""
+    return max(1, sum(client.nthreads().values()))
 
 
 def _chunk_size(wanted: float, seconds: float, items: int) -> int:
