@@ -133,7 +133,8 @@ class ClusterExecutor:
 @functools.lru_cache(maxsize=1)
 def _count_threads(client: Any, period: int) -> int:
     """Return the number of threads of a cluster, at least 1, counted once in a period, as it may change."""
-    return max(1, sum(client.nthreads().values()))
+    threads: int = sum(client.nthreads().values())
+    return max(1, threads)
 
 
 def _chunk_size(wanted: float, seconds: float, items: int) -> int:
