@@ -12,9 +12,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from bansac.compiled.jit import kernel
 from bansac.estimate.model_forms import as_pose
 from bansac.estimate.solve import Solution
-from bansac.maths.arrays import Floats
+from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
 from bansac.result import Rival
 
@@ -41,7 +42,7 @@ def choose_pose(solution: Solution, refine: Callable[..., Solution]) -> Solution
     """
     inliers, model = solution.inliers, solution.model
     assert model is not None
-    mirrored = _mirror(solution.request.data[2:, inliers], model)
+    mirrored = _mirror(solution.request.data[2:], inliers, model)
     if mirrored is None:
         return solution
     best, other = refine(solution, model, _REACH), refine(solution, mirrored, _REACH, inliers)
@@ -68,20 +69,10 @@ def choose_pose(solution: Solution, refine: Callable[..., Solution]) -> Solution
     return first.replace(rival=Rival(public, second.inliers, second.threshold))
 
 
-def _mirror(points: Floats, model: Floats) -> Floats | None:
-    """Return the pose with the plane of the points (3 x N) mirrored in depth; None for no plane or the same pose."""
-    n = points.shape[1]
-    if n <= 3:
-        return None
-    centre = points.sum(axis=1) / n
-    centred = points - centre[:, None]
-    scatter = centred @ centred.T
-    (a, b, c), (_, d, e), (_, _, f) = scatter.tolist()
-    # The eigenvalues have these sum, sum of products of two, and product; the ratio of the last two is about their
-    # product times their sum by the square of the other one.
-    pairs = a * d + a * f + d * f - b * b - c * c - e * e
-    product = a * (d * f - e * e) - b * (b * f - c * e) + c * (b * e - c * d)
-    if not product * (a + d + f) <= _FLAT**2 * pairs * pairs:
+def _mirror(points: Floats, inliers: Bools, model: Floats) -> Floats | None:
+    """Return the pose with the plane of the inliers mirrored in depth; None for no plane or the same pose."""
+    centre, scatter = np.zeros(3), np.zeros((3, 3))
+    if not _is_flat(points, inliers, centre, scatter):
         return None
     normal = np.linalg.eigh(scatter)[1][:, 0]
     R, t = as_pose(model)
@@ -95,3 +86,29 @@ def _mirror(points: Floats, model: Floats) -> Floats | None:
 def _angle(first: Floats, second: Floats) -> float:
     """Return the angle between the rotations of two models in degrees."""
     return math.degrees(2.0 * math.acos(min(abs(float(first[:4] @ second[:4])), 1.0)))
+
+
+@kernel
+def _is_flat(points: Floats, inliers: Bools, centre: Floats, scatter: Floats) -> bool:
+    """Compute mean and scatter matrix of the inliers of points (3 x N), and whether they are nearly coplanar."""
+    count = 0
+    for n in range(inliers.size):
+        if inliers[n]:
+            count += 1
+            for i in range(3):
+                centre[i] += points[i, n]
+    if count <= 3:
+        return False
+    for i in range(3):
+        centre[i] /= count
+    for n in range(inliers.size):
+        if inliers[n]:
+            for i in range(3):
+                for j in range(i + 1):
+                    scatter[i, j] += (points[i, n] - centre[i]) * (points[j, n] - centre[j])
+    # The eigenvalues have these sum, sum of products of two, and product. The ratio of the smaller two is about the
+    # product times the sum, by the square of the sum of products.
+    a, b, c, d, e, f = scatter[0, 0], scatter[1, 0], scatter[2, 0], scatter[1, 1], scatter[2, 1], scatter[2, 2]
+    pairs = a * d + a * f + d * f - b * b - c * c - e * e
+    product = a * (d * f - e * e) - b * (b * f - c * e) + c * (b * e - c * d)
+    return product * (a + d + f) <= _FLAT**2 * pairs * pairs
