@@ -28,7 +28,7 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.estimate.absolute_pose import reprojection_errors
-from bansac.estimate.cameras import lengths_of_errors, refine_in_image
+from bansac.estimate.cameras import refine_in_image
 from bansac.geometry import apply_transform, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, choose_sets, each
@@ -172,9 +172,8 @@ def _target(seed: int) -> Scene:
 def _refine(K: Array, points: Array, pixels: Array, R: Array, t: Array) -> tuple[float, Array, Array]:
     """Return the least sum of squared reprojection errors near a pose, and the pose there."""
     errors = functools.partial(reprojection_errors, camera=Camera.from_matrix(K), points=points.T, pixels=pixels)
-    residuals = lengths_of_errors(errors(R, t))
     for _ in range(5):
-        R, t, residuals = refine_in_image(R, t, residuals, np.inf, errors, float(t[2]))
+        R, t, residuals = refine_in_image(R, t, np.inf, errors, float(t[2]))
     return float(residuals @ residuals), R, t
 
 
