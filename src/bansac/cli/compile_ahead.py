@@ -211,7 +211,9 @@ def _compile_around_search(name: str, options: dict[str, Any]) -> None:
     data = as_matches(call["x1"], call["x2"])
     threshold = first_threshold(problem, data)
     residuals, inliers, count = measure(problem, data, model, threshold)
-    outcome = runner.EngineResult(model, 1.0, None, 1, 1, "agreement", None, restarts=1, threshold=None, scale=1.0)
+    outcome = runner.EngineResult(
+        model, 1.0, None, 1, 1, "agreement", None, restarts=1, threshold=None, scale=1.0, others=[]
+    )
     find_verdict(problem, data, MeasuredModel(model, threshold, residuals, inliers, count), outcome, two_views=True)
     is_significant(problem, data, np.inf, model, threshold, True)
     estimate_threshold(problem.distances(data, model), problem, threshold_bounds(problem, threshold))

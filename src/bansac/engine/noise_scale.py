@@ -32,7 +32,6 @@ __all__ = [
     "are_close",
     "estimate_threshold",
     "first_threshold",
-    "residual_extent",
     "threshold_bounds",
     "threshold_factor",
 ]
@@ -65,18 +64,13 @@ _QUANTILE_99 = 2.3263478740408408
 
 
 def first_threshold(problem: Problem, data: NDArray[np.float64]) -> float:
-    """Return the first threshold for a problem without a default, from the extent of the data (channels x N)."""
-    return _SHARE * residual_extent(problem, data)
+    """Return the first threshold for a problem without a default, from the extent of the data (channels x N).
 
-
-def residual_extent(problem: Problem, data: NDArray[np.float64]) -> float:
-    """Return the extent of the data (channels x N) in the unit of the residuals, without far data.
-
-    It is that of the last point of the fewest coordinates, or of the last channel if the data have no points.
+    Residuals have the unit of the last point, or of the last channel if the data have no points. Far data do not count.
     """
-    channels = list(min(reversed(problem.points), key=len)) if problem.points else [problem.channels - 1]
+    channels = list(problem.points[-1]) if problem.points else [problem.channels - 1]
     box = near_box(np.ascontiguousarray(data[channels]), GRID)
-    return float(np.ptp(box, axis=0).max()) or 1.0
+    return _SHARE * (float(np.ptp(box, axis=0).max()) or 1.0)
 
 
 def threshold_bounds(problem: Problem, first: float) -> tuple[float, float]:

@@ -111,4 +111,4 @@ def _is_flat(points: Floats, inliers: Bools, centre: Floats, scatter: Floats) ->
     a, b, c, d, e, f = scatter[0, 0], scatter[1, 0], scatter[2, 0], scatter[1, 1], scatter[2, 1], scatter[2, 2]
     pairs = a * d + a * f + d * f - b * b - c * c - e * e
     product = a * (d * f - e * e) - b * (b * f - c * e) + c * (b * e - c * d)
-    return product * (a + d + f) <= _FLAT**2 * pairs * pairs
+    return bool(product * (a + d + f) <= _FLAT**2 * pairs * pairs)

@@ -303,7 +303,9 @@ def _search(request: Request) -> Solution:
 def _find_rival(solution: Solution) -> Rival | None:
     """Return the best of the other hypotheses that is a rival; None if there is none."""
     request, outcome, best = solution.request, solution.outcome, solution.measured
-    for model, value, share in outcome.others if best is not None else ():
+    if best is None:
+        return None
+    for model, value, share in outcome.others:
         threshold = value / outcome.scale
         if is_rival(request.problem, request.data, best, model, threshold, share):
             threshold *= request.unit
