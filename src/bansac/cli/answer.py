@@ -39,6 +39,14 @@ _COUNTS = (
 SURE = 0.9
 
 
+def _rival(result: Result) -> dict[str, Any] | None:
+    """Return the second model of an ambiguous result for JSON."""
+    rival = result.rival
+    if rival is None:
+        return None
+    return {"model": rival.model, "num_inliers": int(np.count_nonzero(rival.inliers)), "threshold": rival.threshold}
+
+
 @dataclass(frozen=True)
 class Answer:
     """A result with the name of the model, its matrix or coefficients, the threshold's unit and, if any, the pose."""
@@ -58,6 +66,7 @@ class Answer:
             "success": result.success,
             "message": result.message,
             "configuration": result.configuration,
+            "rival": _rival(result),
             "num_data": len(result.inliers),
             **{name: getattr(result, name) for name in (*_COUNTS, "seed", "seconds", "loading_seconds")},
             "posterior": self.posterior_summary(),
