@@ -131,7 +131,7 @@ def run(task: Run) -> EngineResult:
             (
                 _to_data(problem, h.model.copy(), transform),
                 h.threshold,
-                h.significance / hypotheses.ranked[0].significance,
+                h.significance / max(hypotheses.ranked[0].significance, 1.0),
             )
             for h in hypotheses.ranked[1:]
         ],
