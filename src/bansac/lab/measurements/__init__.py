@@ -21,6 +21,11 @@ MEASUREMENTS: dict[str, str] = {
     "planes": "planes",
     "posebench": "posebench",
     "confidence": "confidence",
+    "ablation": "ablation",
+    "thresholds": "thresholds",
+    "many": "many",
+    "cluster": "cluster",
+    "latency": "latency",
 }
 """Name of each measurement -> its module in this package."""
 
