@@ -105,10 +105,10 @@ def pairs_per_second(kind: Kind, tasks: list[Task], setup: Setup) -> dict[str, A
     for peer in select_methods(setup.peers, kind) if setup.peers else ():
         runs[peer.name] = in_pool, [peer.call(task) for task in tasks]
     runs[LOOP] = in_pool, [functools.partial(spin, _LOOP_STEPS)] * len(tasks)
-    fewest, most = min(setup.workers), max(setup.workers)
+    fewest, most = min(setup.threads), max(setup.threads)
     for run, given in runs.values():
         run(given[:20], most)
-    rates = dict.fromkeys(itertools.product(runs, setup.workers), 0.0)
+    rates = dict.fromkeys(itertools.product(runs, setup.threads), 0.0)
     for turn in range(setup.rounds):
         for name, count in list(rates)[:: 1 if turn % 2 == 0 else -1]:
             run, given = runs[name]
@@ -118,7 +118,7 @@ def pairs_per_second(kind: Kind, tasks: list[Task], setup: Setup) -> dict[str, A
             rates[name, count] = max(rates[name, count], rate)
     return {
         name: {
-            "pairs_per_second": {str(count): rates[name, count] for count in setup.workers},
+            "pairs_per_second": {str(count): rates[name, count] for count in setup.threads},
             "speedup": rates[name, most] / rates[name, fewest],
         }
         for name in runs
@@ -188,7 +188,7 @@ MEASUREMENT = Measurement(
         dataclasses.replace(NEEDED_DATA, help="A folder with the tutorial's sets in EF."),
         Option("models", tuple[str, ...], tuple(PROBLEMS), "Joined by commas.", choices=tuple(PROBLEMS)),
         Option("peers", tuple[str, ...], PEERS, "Methods of other libraries, joined by commas."),
-        Option("workers", tuple[int, ...], (1, 2), "Numbers of threads, joined by commas."),
+        Option("threads", tuple[int, ...], (1, 2), "Numbers of threads, joined by commas.", flag="--workers"),
         Option("times", int, 10, "How often every pair is estimated.", least=1),
         Option("pairs", int, None, "Take the first so many pairs only."),
         Option("rounds", int, 2, "Rounds, of which the fastest counts.", least=1),
