@@ -250,6 +250,7 @@ def call_estimator(name: str, options: dict[str, Any]) -> Result:
     function, key = (rows | _VARIANTS)[name]
     scores = {"scores": np.linspace(0.9, 0.1, _SIZE)} if options.get("scores") else {}
     result: Result = getattr(bansac, function)(max_iterations=50, **_data()[key] | options | scores)
+    _ = result.probabilities  # computed on access
     return result
 
 
@@ -268,7 +269,6 @@ def _compile_around_search(name: str, options: dict[str, Any]) -> None:
     find_verdict(problem, data, MeasuredModel(model, threshold, residuals, inliers, count), outcome, two_views=True)
     is_significant(problem, data, np.inf, model, threshold, True)
     estimate_threshold(problem.distances(data, model), problem, threshold_bounds(problem, threshold))
-    residuals.flags.writeable = False  # as those of a result, of which the probabilities are computed
     inlier_probabilities(residuals, threshold, problem.codimension)
     chosen, rng, ranking = resolved.options, seed_rng(0), np.arange(len(inliers))
     radius, sample_size = chosen.neighborhood_radius, problem.sample_size
