@@ -197,6 +197,7 @@ def call_estimator(name: str, options: dict[str, Any]) -> Result:
     function, key = (rows | _VARIANTS)[name]
     scores = {"scores": np.linspace(0.9, 0.1, _SIZE)} if options.get("scores") else {}
     result: Result = getattr(bansac, function)(max_iterations=50, **_data()[key] | options | scores)
+    _ = result.probabilities  # computed on access
     return result
 
 

@@ -28,6 +28,11 @@ MEASUREMENTS: dict[str, str] = {
     "covariance": "covariance",
     "labelled": "labelled",
     "score-scales": "score_scales",
+    "ablation": "ablation",
+    "thresholds": "thresholds",
+    "many": "many",
+    "cluster": "cluster",
+    "latency": "latency",
 }
 """Name of each measurement -> its module in this package."""
 
