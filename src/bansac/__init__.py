@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from bansac.result import MultipleResult as MultipleResult
     from bansac.result import RelativePose as RelativePose
     from bansac.result import Result as Result
+    from bansac.result import Rival as Rival
     from bansac.result import Trace as Trace
 
 __version__ = "0.1.0"
@@ -59,6 +60,7 @@ _MODULES = {row.function: row.module for row in ESTIMATORS} | {
     "Problem": "bansac.problems.problem",
     "RelativePose": "bansac.result",
     "Result": "bansac.result",
+    "Rival": "bansac.result",
     "Sampler": "bansac.engine.sampling",
     "Score": "bansac.engine.scoring",
     "Stop": "bansac.engine.stopping",

@@ -112,13 +112,13 @@ def test_clearing_leaves_other_files(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 # The command line, which prints a line before the iterations of the search begin.
 ANNOUNCED = """
 from bansac.cli import main
-from bansac.engine import search
+from bansac.engine import slices
 
-def announce(state, pack_run=search.pack_run):
+def announce(state, pack_run=slices.pack_run):
     print("searching", flush=True)
     return pack_run(state)
 
-search.pack_run = announce
+slices.pack_run = announce
 main()
 """
 

@@ -7,7 +7,6 @@ import re
 from pathlib import Path
 
 import pytest
-import render_tables  # noqa: F401
 
 from bansac.lab import pages
 

@@ -36,6 +36,8 @@ _PENDING_PER_WORKER = 16
 
 Progress = Callable[[int, int | None], object]
 
+_Estimated = str | Problem | Callable[..., Result]
+
 
 @dataclass(frozen=True, eq=False)
 class Failure:
@@ -69,7 +71,7 @@ class Failure:
 
 @overload
 def estimate_many(
-    problem: str | Problem | Callable[..., Result],
+    problem: _Estimated,
     pairs: Iterable[Any],
     *,
     multiple: Literal[False] = ...,
@@ -81,7 +83,7 @@ def estimate_many(
 ) -> list[Result | Failure]: ...
 @overload
 def estimate_many(
-    problem: str | Problem | Callable[..., Result],
+    problem: _Estimated,
     pairs: Iterable[Any],
     *,
     multiple: Literal[True],
@@ -92,7 +94,7 @@ def estimate_many(
     **arguments: Any,
 ) -> list[MultipleResult | Failure]: ...
 def estimate_many(
-    problem: str | Problem | Callable[..., Result],
+    problem: _Estimated,
     pairs: Iterable[Any],
     *,
     multiple: bool = False,
@@ -181,22 +183,14 @@ def estimate_many(
     >>> results[1].message
     'x1 and x2 must have equal lengths, got 100 and 50'
     """
-    stream = cast("Any", iter_estimates)(  # the overloads are for the values True and False, not for a bool
-        problem,
-        pairs,
-        multiple=multiple,
-        workers=workers,
-        on_error=on_error,
-        progress=progress,
-        max_pending=max_pending,
-        **arguments,
-    )
+    settings = {"multiple": multiple, "workers": workers, "on_error": on_error, "progress": progress}
+    stream: Any = iter_estimates(problem, pairs, **settings, max_pending=max_pending, **arguments)  # type: ignore[call-overload]
     return list(stream)
 
 
 @overload
 def iter_estimates(
-    problem: str | Problem | Callable[..., Result],
+    problem: _Estimated,
     pairs: Iterable[Any],
     *,
     multiple: Literal[False] = ...,
@@ -208,7 +202,7 @@ def iter_estimates(
 ) -> Generator[Result | Failure, None, None]: ...
 @overload
 def iter_estimates(
-    problem: str | Problem | Callable[..., Result],
+    problem: _Estimated,
     pairs: Iterable[Any],
     *,
     multiple: Literal[True],
@@ -219,7 +213,7 @@ def iter_estimates(
     **arguments: Any,
 ) -> Generator[MultipleResult | Failure, None, None]: ...
 def iter_estimates(
-    problem: str | Problem | Callable[..., Result],
+    problem: _Estimated,
     pairs: Iterable[Any],
     *,
     multiple: bool = False,

@@ -12,6 +12,7 @@ from bansac.estimate.solve import Arguments, make_request, solve
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_points
 from bansac.problems.problem import Problem
+from bansac.problems.trial import try_once
 from bansac.result import Result
 
 __all__ = ["as_columns", "collect_arguments", "estimate", "ransac"]
@@ -57,7 +58,7 @@ def ransac(
         raise ValueError(f"problem must be a bansac.Problem, got {type(problem).__name__}")
     columns = as_columns("data", data, problem.channels)
     request = make_request(problem, columns, collect_arguments(threshold, settings))
-    problem.check_on(columns)
+    try_once(problem, columns)
     return solve(request)
 
 

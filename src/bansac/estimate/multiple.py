@@ -35,6 +35,7 @@ from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.validate import as_probabilities, as_scores, as_weights
 from bansac.problems.estimators import MODELS
 from bansac.problems.problem import Problem
+from bansac.problems.trial import try_once
 from bansac.result import MultipleResult, Result
 
 __all__ = ["check_max_models", "estimate_multiple"]
@@ -133,7 +134,7 @@ def estimate_multiple(
     check_max_models(max_models)
     columns = as_columns("data", data, problem.channels)
     request = make_request(problem, columns, arguments)
-    problem.check_on(columns)
+    try_once(problem, columns)
     n, seconds = columns.shape[1], request.options.max_seconds
     task = _Task(
         request.replace(resolved=request.resolved._replace(options=request.options.replace(trace=False))),

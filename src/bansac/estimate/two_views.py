@@ -336,7 +336,11 @@ def _as_pose(jacobians: Jacobians | None, of_plane: bool, solution: Solution) ->
     assert solution.model is not None
     rays = solution.request.data[:4]
     R, t, _ = recover_pose(solution.model.reshape(3, 3), rays[:2].T, rays[2:].T, solution.inliers)
-    solution = solution.replace(public=RelativePose(R, t))
+    rival = solution.rival
+    if rival is not None:
+        motion = recover_pose(rival.model, rays[:2].T, rays[2:].T, rival.inliers)
+        rival = rival._replace(model=RelativePose(*motion[:2]))
+    solution = solution.replace(public=RelativePose(R, t), rival=rival)
     if of_plane and solution.verdict.configuration == "planar":
         from bansac.estimate.planar_motion import prefer_motion_of_plane
 

@@ -61,6 +61,7 @@ class NullModel:
     moved: Floats
     follows: Bools
     resolution: float
+    codimension: int
 
     def probability(self, distance: Floats) -> Floats:
         """Return alpha(t), the probability that a random point or match has a residual of at most ``distance``."""
@@ -69,29 +70,28 @@ class NullModel:
 
     def probability_first(self, distance: Floats) -> Floats:
         """Return alpha(t) of a point or match that does not follow a neighbour."""
-        share = np.maximum(_share_within(self.far, distance, 1.0), self.resolution)
-        return share if self.moved.size == 0 else np.maximum(share, _share_within(self.moved, distance, 1.0))
+        share = np.maximum(self._share_within(self.far, distance, 1.0), self.resolution)
+        return share if self.moved.size == 0 else np.maximum(share, self._share_within(self.moved, distance, 1.0))
 
     def probability_next(self, distance: Floats) -> Floats:
         """Return alpha(t) of a point or match that follows a neighbour."""
         first = self.probability_first(distance)
         if self.near.size == 0:
             return first
-        return np.maximum(first, _share_within(self.near, distance, self.near.size / self.follows.size))
+        return np.maximum(first, self._share_within(self.near, distance, self.near.size / self.follows.size))
 
+    def _share_within(self, residuals: Floats, distance: Floats, extra: float) -> Floats:
+        """Return the share of ``residuals`` within each distance.
 
-def _share_within(residuals: Floats, distance: Floats, extra: float) -> Floats:
-    """Return the share of ``residuals`` within each distance.
-
-    ``extra`` residuals are added within each distance, so that the share is never 0. Below the smallest residual the
-    share falls linearly, down to a thousandth. This is a conservative bound.
-    """
-    count = np.searchsorted(residuals, distance, side="right")
-    share = (count + extra) / (residuals.size + extra)
-    below = count == 0
-    if below.any():
-        share[below] *= np.clip(distance[below] / residuals[0], 1e-3, 1.0)
-    return np.asarray(share)
+        ``extra`` residuals are added within each distance, so that the share is never 0. Below the smallest residual
+        the share falls as the volume within the distance, down to that within a thousandth.
+        """
+        count = np.searchsorted(residuals, distance, side="right")
+        share = (count + extra) / (residuals.size + extra)
+        below = count == 0
+        if below.any():
+            share[below] *= np.clip(distance[below] / residuals[0], 1e-3, 1.0) ** self.codimension
+        return np.asarray(share)
 
 
 def measure_null_model(problem: Problem, data: Floats, model: Floats, threshold: float) -> NullModel:
@@ -115,6 +115,7 @@ def measure_far(problem: Problem, data: Floats, model: Floats) -> NullModel:
         moved=np.empty(0),
         follows=np.zeros(n, np.bool_),
         resolution=0.0 if len(problem.points) > 1 else _resolution(data),
+        codimension=problem.codimension,
     )
 
 

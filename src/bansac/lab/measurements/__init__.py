@@ -19,6 +19,7 @@ MEASUREMENTS: dict[str, str] = {
     "hard": "few_inliers",
     "noise": "noise",
     "planes": "planes",
+    "rivals": "rivals",
     "posebench": "posebench",
     "confidence": "confidence",
     "calibration": "calibration",
@@ -34,6 +35,11 @@ MEASUREMENTS: dict[str, str] = {
     "focal-lengths": "focal_lengths",
     "video": "video",
     "colmap": "colmap",
+    "ablation": "ablation",
+    "thresholds": "thresholds",
+    "many": "many",
+    "cluster": "cluster",
+    "latency": "latency",
 }
 """Name of each measurement -> its module in this package."""
 

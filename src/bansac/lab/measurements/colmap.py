@@ -15,6 +15,7 @@ the true centres from their mean. The error of the focal lengths is the median o
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 import shutil
@@ -29,6 +30,7 @@ import numpy as np
 from bansac.batch.journal import Row, Unit
 from bansac.colmap import VerificationOptions, verify_database
 from bansac.colmap.database import import_pycolmap
+from bansac.geometry.camera import Camera
 from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested
 from bansac.lab.options import NEEDED_DATA
 from bansac.lab.pairs import mutual_matches
@@ -36,7 +38,6 @@ from bansac.lab.peers.library import Array
 from bansac.lab.reports import lines
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.tutorial import MAX_RATIO
-from bansac.matches import Matches
 from bansac.matches.hdf5 import Reader
 from bansac.solvers.umeyama import umeyama
 
@@ -78,50 +79,42 @@ def write_real(path: Path, folder: Path, known: bool) -> Truth:
     import pycolmap
 
     pair_set = PairSet(folder)
-    pairs = [mutual_matches(pair_set, key, MAX_RATIO) for key in pair_set.keys]
+    pairs: list[Any] = [mutual_matches(pair_set, key, MAX_RATIO) for key in pair_set.keys]
     points: dict[str, list[Array]] = {}
-    cameras: dict[str, tuple[Array, tuple[int, int]]] = {}
+    cameras: dict[str, Camera] = {}
     for pair in pairs:
         sides = ((pair.x1, pair.K1, pair.size1), (pair.x2, pair.K2, pair.size2))
-        for name, (x, K, size) in zip(_images(pair), sides, strict=True):
+        for name, (x, K, (height, width)) in zip(pair.key.split("-"), sides, strict=True):
             points.setdefault(name, []).append(x)
-            cameras[name] = K, size
-    keypoints = {name: np.unique(np.vstack(found), axis=0) for name, found in points.items()}
+            cameras[name] = dataclasses.replace(Camera.from_matrix(K), width=width, height=height)
     with pycolmap.Database.open(path) as database:
-        ids = {name: _write_image(database, name, *cameras[name], keypoints[name], known) for name in sorted(keypoints)}
+        ids, indices = {}, {}
+        for name, found in sorted(points.items()):
+            keypoints, places = np.unique(np.vstack(found), axis=0, return_inverse=True)
+            ids[name] = _write_image(database, name, cameras[name], keypoints)
+            indices[name] = iter(np.split(places.ravel(), np.cumsum([len(x) for x in found])[:-1]))
         for pair in pairs:
-            first, second = _images(pair)
-            columns = [_indices(keypoints[first], pair.x1), _indices(keypoints[second], pair.x2)]
-            matches = np.unique(np.column_stack(columns), axis=0).astype(np.uint32)
-            database.write_matches(ids[first], ids[second], matches)
+            images = pair.key.split("-")
+            matches = np.unique(np.column_stack([next(indices[name]) for name in images]), axis=0)
+            database.write_matches(*(ids[name] for name in images), matches.astype(np.uint32))
+        if not known:
+            _forget_focals(database)
     with Reader(folder / "R.h5") as rotations, Reader(folder / "T.h5") as translations:
-        centers = {name: -rotations.array(name, (3, 3)).T @ translations.array(name, (3,)) for name in keypoints}
-    return Truth(centers, {name: float(np.mean([K[0, 0], K[1, 1]])) for name, (K, _) in cameras.items()})
+        centers = {name: -rotations.array(name, (3, 3)).T @ translations.array(name, (3,)) for name in points}
+    return Truth(centers, {name: float(np.mean(camera.params[:2])) for name, camera in cameras.items()})
 
 
-def _images(pair: Matches) -> list[str]:
-    """Return the names of the images of a pair."""
-    return pair.key.split("-")
-
-
-def _indices(keypoints: Array, x: Array) -> list[int]:
-    """Return the indices of points among the keypoints."""
-    places = {point: place for place, point in enumerate(map(tuple, keypoints.tolist()))}
-    return [places[point] for point in map(tuple, x.tolist())]
-
-
-def _write_image(database: Any, name: str, K: Array, size: tuple[int, int], x: Array, known: bool) -> int:
+def _write_image(database: Any, name: str, camera: Camera, x: Array) -> int:
     """Write an image with its own camera and its keypoints, and return its number."""
     import pycolmap
 
-    camera = pycolmap.Camera(model="PINHOLE", width=size[1], height=size[0], has_prior_focal_length=known)
-    camera.params = [K[0, 0], K[1, 1], K[0, 2] + HALF_PIXEL, K[1, 2] + HALF_PIXEL]
-    if not known:
-        _guess_focal(camera)
-    camera.camera_id = database.write_camera(camera)
+    fx, fy, cx, cy = camera.params
+    own = pycolmap.Camera(model="PINHOLE", width=camera.width, height=camera.height, has_prior_focal_length=True)
+    own.params = [fx, fy, cx + HALF_PIXEL, cy + HALF_PIXEL]
+    own.camera_id = database.write_camera(own)
     rig = pycolmap.Rig()
-    rig.add_ref_sensor(camera.sensor_id)
-    image = pycolmap.Image(name=name, camera_id=camera.camera_id)
+    rig.add_ref_sensor(own.sensor_id)
+    image = pycolmap.Image(name=name, camera_id=own.camera_id)
     image.image_id = database.write_image(image)
     frame = pycolmap.Frame(rig_id=database.write_rig(rig))
     frame.add_data_id(image.data_id)
@@ -130,17 +123,12 @@ def _write_image(database: Any, name: str, K: Array, size: tuple[int, int], x: A
     return int(image.image_id)
 
 
-def _guess_focal(camera: Any) -> None:
-    """Replace the focal length of a camera by COLMAP's guess."""
-    params = np.array(camera.params)
-    params[camera.focal_length_idxs()] = GUESS * max(camera.width, camera.height)
-    camera.params, camera.has_prior_focal_length = params, False
-
-
 def _forget_focals(database: Any) -> None:
     """Replace the focal lengths of a database by COLMAP's guess."""
     for camera in database.read_all_cameras():
-        _guess_focal(camera)
+        params = np.array(camera.params)
+        params[camera.focal_length_idxs()] = GUESS * max(camera.width, camera.height)
+        camera.params, camera.has_prior_focal_length = params, False
         database.update_camera(camera)
 
 

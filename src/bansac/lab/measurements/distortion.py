@@ -18,9 +18,10 @@ import dataclasses
 import functools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import rotation_matrix
@@ -78,7 +79,8 @@ def real_pairs(setup: Setup, lens: str) -> Iterator[Case]:
     """Yield pairs of real images, with distorted points."""
     model, coefficients = REAL[lens]
     for one in _real_sets(setup):
-        for pair in (pair.filtered(MAX_RATIO) for pair in one.pairs(setup.pairs)):
+        pairs: Iterable[Any] = (pair.filtered(MAX_RATIO) for pair in one.pairs(setup.pairs))
+        for pair in pairs:
             if len(pair) > FEWEST:
                 plain = [Camera.from_matrix(K) for K in (pair.K1, pair.K2)]
                 cameras = tuple(Camera(model, (*camera.params, *coefficients)) for camera in plain)
@@ -94,10 +96,11 @@ def _uniform_rays(camera: Camera, n: int, rng: np.random.Generator) -> Array:
     """Return rays of unit length to points that are uniform in an image."""
     pixels = rng.uniform([0, 0], [WIDTH, HEIGHT], (n, 2))
     rays = np.column_stack([camera.unproject(pixels), np.ones(n)])
-    return rays / np.linalg.norm(rays, axis=1)[:, None]
+    rays /= np.linalg.norm(rays, axis=1)[:, None]
+    return rays
 
 
-def _in_image(camera: Camera, X: Array) -> tuple[Array, Array]:
+def _in_image(camera: Camera, X: Array) -> tuple[Array, NDArray[np.bool_]]:
     """Return the images of points in front of a camera, and which points have one."""
     front = X[:, 2] > 0.05
     x = np.full((len(X), 2), -1.0)

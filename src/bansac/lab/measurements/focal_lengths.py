@@ -47,7 +47,6 @@ from bansac.lab.reports import lines
 from bansac.lab.scene_methods import Calls, by_method, calls_of, compare
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.tutorial import MAX_RATIO
-from bansac.matches import Matches
 from bansac.matches.pair_folder import evenly_spaced
 from bansac.result import RelativePose
 from bansac.solvers import p4pf, shared_focal_6pt
@@ -140,7 +139,7 @@ def measure_pairs(setup: Setup, mode: str, name: str) -> list[Row]:
     return [{"mode": mode, "set": name, "method": method, **_averages(found)} for method, found in runs.items()]
 
 
-def _pair_case(pair: Matches, mode: str) -> tuple[Calls, Callable[[str, Estimate], Row]]:
+def _pair_case(pair: Any, mode: str) -> tuple[Calls, Callable[[str, Estimate], Row]]:
     scale = SCALE if mode == "both" else 1.0
     K1, K2 = pair.K1, np.diag([scale, scale, 1.0]) @ pair.K2
     sizes = ((round(2 * K[1, 2]), round(2 * K[0, 2])) for K in (K1, K2))
@@ -174,7 +173,7 @@ def _averages(runs: DataFrame) -> Row:
 def exact_sample(seed: int) -> tuple[Array, Array, float]:
     """Return six exact matches of a random scene, in half diagonals, and the focal length."""
     rng = np.random.default_rng(seed)
-    scene = epipolar_matches(6, inlier_ratio=1.0, noise=0.0, seed=seed)
+    scene: Any = epipolar_matches(6, inlier_ratio=1.0, noise=0.0, seed=seed)  # with a pose
     # Other focal lengths: the images are those of a camera that is narrower or wider.
     focal = float(np.exp(rng.uniform(np.log(0.7), np.log(4.0))))
     rays1, rays2 = (normalize_points(scene.K, x) for x in (scene.x1, scene.x2))

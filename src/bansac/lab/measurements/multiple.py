@@ -58,14 +58,15 @@ def _on_line(rng: np.random.Generator, noise: float) -> Array:
         start, end = rng.uniform(-1, 1, (2, 2))
     along = (end - start) / np.linalg.norm(end - start)
     across = np.array([-along[1], along[0]])
-    points: Array = start + rng.uniform(size=(POINTS, 1)) * (end - start) + rng.normal(0, noise, (POINTS, 1)) * across
-    return points
+    return np.asarray(
+        start + rng.uniform(size=(POINTS, 1)) * (end - start) + rng.normal(0, noise, (POINTS, 1)) * across
+    )
 
 
 def _on_circle(rng: np.random.Generator, noise: float) -> Array:
     """Return points of a circle."""
     angle, radius = rng.uniform(0, 2 * np.pi, POINTS), rng.uniform(0.2, 0.6) + rng.normal(0, noise, POINTS)
-    return rng.uniform(-0.7, 0.7, 2) + radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)])
+    return np.asarray(rng.uniform(-0.7, 0.7, 2) + radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]))
 
 
 def _on_plane(rng: np.random.Generator, noise: float) -> Array:
@@ -75,7 +76,7 @@ def _on_plane(rng: np.random.Generator, noise: float) -> Array:
     points = rng.uniform(-1, 1, (100 * POINTS, 3))
     points -= np.outer(points @ normal - rng.uniform(-0.5, 0.5), normal)
     points = points[np.abs(points).max(axis=1) < 1][:POINTS]
-    return points + np.outer(rng.normal(0, noise, len(points)), normal)
+    return np.asarray(points + np.outer(rng.normal(0, noise, len(points)), normal))
 
 
 MAKERS: Mapping[str, Callable[[np.random.Generator, float], Array]] = {
@@ -164,7 +165,7 @@ def _cell(setup: Setup, name: str, cell: tuple[int, int]) -> Row:
         points, truth = make(name, count, outliers, seed)
         result = bansac.estimate_multiple(name, points)
         found.append(len(result.models))
-        errors.append(misclassified(result.labels, truth) if count else 100 * np.mean(result.labels >= 0))
+        errors.append(misclassified(result.labels, truth))
     return {
         "model": name,
         "models": count,

@@ -104,7 +104,7 @@ def frames_of(kind: str, video: int, frames: int, count: int) -> list[Frame]:
     for k in range(frames):
         scene = 2 * video + (k >= cut)
         new = rng.uniform(size=count) < (1.0 if k == cut else REPLACED)
-        fresh, number = _scene_points(kind, rng, count), np.count_nonzero(new)
+        fresh, number = _scene_points(kind, rng, count), int(np.count_nonzero(new))
         points[new], other[new] = fresh[new], _scene_points(kind, rng, count)[new]
         outlier[new] = rng.uniform(size=number) < OUTLIERS
         ids[new] = made + np.arange(number)
@@ -114,7 +114,8 @@ def frames_of(kind: str, video: int, frames: int, count: int) -> list[Frame]:
         seen = np.where(hidden[:, None], _project(pose, other), _project(pose, points))
         seen = seen + rng.normal(0, NOISE, (count, 2))
         inside = (np.abs(seen - K[:2, 2]) < [WIDTH / 2, HEIGHT / 2]).all(axis=1)
-        first, truth = points.copy(), (pose, points[~hidden].copy())
+        truth: Any = (pose, points[~hidden].copy())
+        first = points.copy()
         if kind == "homography":
             first, truth = _project(origin, points), _plane_map(origin, pose)
         elif kind == "relative pose":

@@ -44,7 +44,11 @@ def summary_words(result: Result) -> dict[str, str]:
         f"{_counted(result.models_tested, 'model')} tested",
         "Time": result.timing,
     }
-    return words if result.configuration is None else words | {"Configuration": result.configuration}
+    if result.configuration is not None:
+        words["Configuration"] = result.configuration
+    if (rival := result.rival) is not None:
+        words["Rival"] = f"{np.count_nonzero(rival.inliers)} inliers at threshold {rival.threshold:.4g}"
+    return words
 
 
 def residual_histogram(result: Result) -> str:

@@ -1,40 +1,39 @@
-"""Measure the cost of many pairs, and the additional cost of a cluster: the figures of docs/many-pairs.md.
+"""Cost of many pairs, and the additional cost of a cluster: the figures of the page on many pairs.
 
-    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/cluster.py --data FOLDER --json FILE
-
-``FOLDER/EF`` contains sets of pairs. Matches with an SNN ratio below 0.85 are used. Without ``--data``, the pairs are
-synthetic. All times are processor times in seconds. Times without a cluster are those of one thread. Times with a
-cluster are those of the process that contains the caller and the scheduler. Its time for a pair bounds the number of
-cores that one caller can keep busy. The cluster has two worker processes on this machine.
+Matches with an SNN ratio below 0.85 are used. Without ``--data``, the pairs are synthetic. All times are processor
+times in seconds. Times without a cluster are those of one thread. Times with a cluster are those of the process that
+contains the caller and the scheduler. Its time for a pair bounds the number of cores that one caller can keep busy. The
+cluster has two worker processes on this machine. OMP_NUM_THREADS and OPENBLAS_NUM_THREADS must be 1.
 """
 
 from __future__ import annotations
 
-import argparse
+import dataclasses
 import functools
 import itertools
-import json
+import math
 import os
 import pickle
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from bansac.batch.job import Job
-from bansac.batch.journal import Journal
+from bansac.batch.journal import Journal, Row, Unit
 from bansac.batch.records import Records
 from bansac.batch.result_files import WRITERS
 from bansac.batch.sources import ImagePair, Pair, Source, find_sources
 from bansac.executors import ItemFailure
 from bansac.executors.cluster import CHUNK_SECONDS, ClusterExecutor
-from bansac.lab.measurement import Row
-from bansac.lab.provenance import circumstances
-from bansac.lab.sets import find_sets
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, no_warm_up
+from bansac.lab.measurements.many import scenes
+from bansac.lab.options import DATA
+from bansac.lab.reports import lines, number
 from bansac.matches import Matches, load_demo
 from bansac.matches.image_matching import Features, detect_features, match_features
 from bansac.synthetic import epipolar_matches
@@ -42,7 +41,6 @@ from bansac.synthetic import epipolar_matches
 MODELS = ("F", "E", "H")
 FEATURES = (1000, 2000, 4000, 8000)
 RATIO = 0.85
-EXCLUDED = ("middlebury_dino",)
 SYNTHETIC = 50
 
 # Items and bytes of the trials of the cluster.
@@ -52,12 +50,11 @@ TRANSFERS = 400
 ANSWERS = 20_000
 
 
-def load_pairs(data: Path | None, count: int) -> list[Matches]:
+def load_pairs(data: Path | None, count: int) -> list[Any]:
     """Return pairs, evenly spaced over the sets, or synthetic ones."""
     if data is None:
         return [epipolar_matches(800, inlier_ratio=0.5, noise=0.5, seed=seed) for seed in range(SYNTHETIC)][:count]
-    sets = [pair_set for pair_set in find_sets(data / "EF") if pair_set.name not in EXCLUDED]
-    keys = [(pair_set, key) for pair_set in sets for key in pair_set.keys]
+    keys = [(pair_set, key) for pair_set in scenes(data) for key in pair_set.keys]
     chosen = keys[:: max(1, len(keys) // count)][:count]
     return [pair_set.pair(key).filtered(RATIO) for pair_set, key in chosen]
 
@@ -84,6 +81,7 @@ def timed(call: Callable[[], Any]) -> float:
 def measure_images() -> dict[str, float]:
     """Return the time of feature detection per megapixel, and the bytes of a feature on disk."""
     image = load_demo().image1
+    assert image is not None
     found = detect_features(image)
     seconds = min(timed(lambda: detect_features(image)) for _ in range(3))
     size = found.points.nbytes + found.descriptors.nbytes
@@ -108,7 +106,8 @@ def measure_matching() -> tuple[dict[str, float], int]:
 
 def measure_estimation(sources: Sequence[Source]) -> tuple[dict[str, float], list[Row]]:
     """Return the mean seconds of a pair by model, and the rows of the first model."""
-    seconds, kept = {}, []
+    seconds: dict[str, float] = {}
+    kept: list[Row] = []
     for model in MODELS:
         job = make_job(model)
         for source in sources[:3]:
@@ -204,41 +203,160 @@ def drain(answers: Iterator[tuple[Any, Any]]) -> None:
             raise RuntimeError(f"{item}: {answer.reason}")
 
 
-def main() -> None:
-    """Measure, print, and write the report."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path)
-    parser.add_argument("--pairs", type=int, default=100, help="pairs that are estimated")
-    parser.add_argument("--rows", type=int, default=2000, help="pairs of the files of results")
-    parser.add_argument("--json", type=Path)
-    arguments = parser.parse_args()
+def units(setup: Setup) -> list[Unit]:
+    """Return the only unit, because its parts need the pairs and their results."""
     if not os.environ.get("OMP_NUM_THREADS") == os.environ.get("OPENBLAS_NUM_THREADS") == "1":
-        parser.error("the costs are those of one thread: set OMP_NUM_THREADS and OPENBLAS_NUM_THREADS to 1")
+        raise ValueError("the costs are those of one thread: set OMP_NUM_THREADS and OPENBLAS_NUM_THREADS to 1")
+    return [Unit("costs")]
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Measure all parts; the row is the report."""
     import cv2
 
     cv2.setNumThreads(1)
-    matches = load_pairs(arguments.data, arguments.pairs)
+    matches = load_pairs(setup.data, setup.count)
     sources = [as_source(k, m) for k, m in enumerate(matches)]
     matching, memory = measure_matching()
     estimation, rows = measure_estimation(sources)
-    report = {
-        **circumstances(("cv2", "distributed", "pyarrow", "h5py")),
-        "data": "synthetic" if arguments.data is None else "EF",
+    figures = {
+        "data": "synthetic" if setup.data is None else "EF",
         "pairs": len(matches),
         "matches": float(np.mean([len(m) for m in matches])),
         "images": measure_images(),
         "matching_seconds": matching,
         "matching_memory": memory,
         "estimation_seconds": estimation,
-        "files": measure_files(matches, rows, arguments.rows),
+        "files": measure_files(matches, rows, setup.rows),
         "chunk_seconds": CHUNK_SECONDS,
         "cluster": measure_cluster(matches, rows),
     }
-    text = json.dumps(report, indent=2) + "\n"
-    print(text, end="")
-    if arguments.json:
-        arguments.json.write_text(text, encoding="utf-8")
+    return [figures]
 
 
-if __name__ == "__main__":
-    main()
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Return the figures."""
+    (figures,) = rows
+    return Report(records=figures)
+
+
+PAIRS = 10_000_000
+CORES = 100
+MODEL = "F"
+PLANNED = "4000"  # features of an image
+
+
+def _pair_seconds(document: Document, images: bool) -> float:
+    """Return what a pair costs a worker: from features on disk, or from its matches."""
+    matching = document["matching_seconds"][PLANNED] if images else 0.0
+    return float(matching + document["estimation_seconds"][MODEL])
+
+
+def _caller_seconds(document: Document, images: bool) -> float:
+    """Return what a pair costs the caller and the scheduler: its part of a task, its answer, its journal's entry."""
+    cluster, per_chunk = document["cluster"], document["chunk_seconds"] / _pair_seconds(document, images)
+    answer = cluster["seconds_per_pair"] + document["files"]["journal"]["seconds"]
+    return float(cluster["seconds_per_task"] / per_chunk + answer)
+
+
+def costs(document: Document) -> str:
+    """Return what was measured."""
+    images, files, cluster = document["images"], document["files"], document["cluster"]
+    rows = [["detecting features, a megapixel", f"{1e3 * images['seconds_per_megapixel']:.0f} ms"]]
+    rows += [
+        [f"matching two images of {count} features", f"{1e3 * seconds:.0f} ms"]
+        for count, seconds in document["matching_seconds"].items()
+    ]
+    most = max(document["matching_seconds"], key=int)
+    rows.append([f"memory of the matching of {most} features", f"{document['matching_memory'] / 1e6:.0f} MB"])
+    rows += [
+        [f"estimating {model}, {document['matches']:.0f} matches in the mean", f"{1e3 * seconds:.1f} ms"]
+        for model, seconds in document["estimation_seconds"].items()
+    ]
+    rows += [
+        ["an entry of the journal", _cost(files["journal"])],
+        *([f"a pair in a {suffix} file, written from the journal", _cost(files[suffix])] for suffix in list(files)[1:]),
+        ["an empty task: caller and scheduler", f"{1e3 * cluster['seconds_per_task']:.1f} ms"],
+        ["a pair in chunks: caller and scheduler", f"{1e3 * cluster['seconds_per_pair']:.2f} ms"],
+        ["a pair sent to a worker, and its result", f"{_kilobytes(cluster['bytes_per_source'])}, "
+         f"{_kilobytes(cluster['bytes_per_row'])}"],
+        ["memory of the caller for each file of matches", _kilobytes(cluster["memory_per_source"])],
+        ["a feature on disk", f"{images['bytes_per_feature']:.0f} bytes"],
+    ]  # fmt: skip
+    return lines(["what", "one thread"], rows)
+
+
+def plan(document: Document) -> str:
+    """Return the plan of ten million pairs."""
+    files, chunk = document["files"], document["chunk_seconds"]
+    both = (True, False)
+    per_chunk = [chunk / _pair_seconds(document, images) for images in both]
+    rates = [CORES / _pair_seconds(document, images) for images in both]
+    n = (1 + math.sqrt(1 + 8 * PAIRS)) / 2
+    feature_file = int(PLANNED) * document["images"]["bytes_per_feature"]
+    rows = [
+        ["a pair", *(f"{1e3 * _pair_seconds(document, images):.0f} ms" for images in both)],
+        [f"hours on {CORES} cores", *(number(PAIRS / rate / 3600) for rate in rates)],
+        ["hours of the one caller and scheduler", *(number(PAIRS * _caller_seconds(document, i) / 3600) for i in both)],
+        ["pairs in a chunk", *(f"{items:.0f}" for items in per_chunk)],
+        ["chunks", *(f"{PAIRS / items:,.0f}" for items in per_chunk)],
+        ["tasks a second", *(number(CORES / chunk) for _ in both)],
+        ["pairs a second", *(number(rate) for rate in rates)],
+        ["results a second", *(f"{rate * document['cluster']['bytes_per_row'] / 1e6:.1f} MB" for rate in rates)],
+        ["read from disk a second", f"{rates[0] * feature_file / 1e6:.0f} MB", "the files of matches"],
+        [f"images, and their features on disk ({PLANNED} each)", f"{n:.0f}, {n * feature_file / 1e9:.1f} GB", "-"],
+        ["journal", *(f"{PAIRS * files['journal']['bytes'] / 1e9:.0f} GB" for _ in both)],
+        ["results in Parquet", *(f"{PAIRS * files['.parquet']['bytes'] / 1e9:.0f} GB" for _ in both)],
+        ["writing them at the end, minutes", *(number(PAIRS * files[".parquet"]["seconds"] / 60) for _ in both)],
+    ]
+    return lines([f"{PAIRS:,} pairs, {MODEL}", "from images", "from matches"], rows)
+
+
+def limits(document: Document) -> str:
+    """Return where each part is at its end."""
+    files, cluster = document["files"], document["cluster"]
+    tasks = document["chunk_seconds"] / cluster["seconds_per_task"]
+    sizes = files[".npz"]["memory"], cluster["memory_per_source"]
+    npz, listed = (f"{16e9 / size / 1e6:.0f} million pairs" for size in sizes)
+    rows = [
+        [
+            "caller and scheduler busy with pairs, in one process",
+            *(
+                f"{_pair_seconds(document, images) / _caller_seconds(document, images):.0f} cores"
+                for images in (True, False)
+            ),
+        ],
+        ["scheduler busy with tasks", *(f"{tasks:.0f} cores" for _ in range(2))],
+        ["16 GB of memory, writing a .npz file", npz, npz],
+        ["16 GB of memory, the list of the files of matches", "-", listed],
+        ["journal on a disk of 1 TB", *(f"{1e12 / files['journal']['bytes'] / 1e6:.0f} million pairs" for _ in "ab")],
+    ]
+    return lines(["what is full or busy", "from images", "from matches"], rows)
+
+
+def _cost(figures: dict[str, float]) -> str:
+    return f"{1e3 * figures['seconds']:.2f} ms, {_kilobytes(figures['bytes'])}"
+
+
+def _kilobytes(size: float) -> str:
+    return f"{size / 1e3:.1f} kB"
+
+
+MEASUREMENT = Measurement(
+    name="cluster",
+    title="Cost of many pairs, on one thread and on a cluster",
+    help=__doc__,
+    options=(
+        dataclasses.replace(DATA, help="A folder with the tutorial's sets in EF. Default: synthetic pairs."),
+        Option("count", int, 100, "Pairs that are estimated.", least=1, flag="--pairs"),
+        Option("rows", int, 2000, "Pairs of the files of results.", least=2),
+    ),
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    tables={"scaling-costs": costs, "scaling-plan": plan, "scaling-limits": limits},
+    packages=("cv2", "distributed", "pyarrow", "h5py"),
+    complete=True,
+    sets=lambda setup: scenes(setup.data),
+    warm_up=no_warm_up,
+)

@@ -1,0 +1,356 @@
+"""Contribution of each part of the default pipeline, and whether its settings depend on a single set.
+
+Each variant removes or replaces one part of the default pipeline. All variants run on the same pairs, with the same
+matches and seeds. The accuracy is AUC@10 of the larger pose error (E, F) or mAA@10 of the mean corner error (H). It is
+given for each set and as the mean over the sets. "difference" is the difference to the default, with a standard error
+from the pairs. The table "leave-one-out" selects the value of a setting on all sets except one, and has the accuracy on
+that set beside the default's. "ms" is only an indication if the machine has other load.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.batch.journal import Row, Unit
+from bansac.engine.scoring.weights import density_weights, reliability_weights
+from bansac.estimate.presets import Options
+from bansac.lab.measurement import Document, Report, Setup
+from bansac.lab.measurements.groups import Group, Groups
+from bansac.lab.metrics import mean_average_accuracy
+from bansac.lab.pairs import UNIT_CODE
+from bansac.lab.peers.library import Estimate, Task
+from bansac.lab.peers.method import Method
+from bansac.lab.reports import lines, share
+from bansac.lab.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary, import_pandas
+from bansac.lab.task import DEFAULTS, Protocol
+from bansac.problems.estimators import MODELS, Kind
+from bansac.problems.problem import Problem
+
+if TYPE_CHECKING:
+    from pandas import Series
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Variant(Method):
+    """The default pipeline with one part changed."""
+
+    part: str = ""
+    value: str = ""
+    weigh: Callable[[Task], Array] | None = None  # weights of the matches that are given
+    problem: Problem | None = None  # in place of the default's
+
+    def estimate(self, task: Task, **settings: Any) -> Estimate:
+        """Estimate, with the weights and the problem of the variant."""
+        if self.weigh is not None:
+            settings["weights"] = self.weigh(task)
+        if self.problem is None:
+            return super().estimate(task, **settings)
+        with mock.patch(str(MODELS[task.problem].problem).replace(":", "."), self.problem):
+            return super().estimate(task, **settings)
+
+
+def _variant(part: str, value: str = "", settings: Mapping[str, Any] | None = None, **changes: Any) -> Variant:
+    """Return a variant; ``settings`` are keyword arguments of the public functions."""
+    fields = {"scored": True, "sized": True, "part": part, "value": value, **changes}
+    return Variant(f"{part}: {value}" if value else part, {"preset": None, **(settings or {})}, **fields)
+
+
+_POSES = {"exclude": ("middlebury_dino",)}
+_H = dataclasses.replace(DEFAULTS["H"], pairs=60)
+PROBLEMS = {
+    "E": Group("EF", _POSES, DEFAULTS["E"]),
+    "F": Group("EF", _POSES, dataclasses.replace(DEFAULTS["F"], repeats=5)),
+    "H small": Group("H", {"exclude": ("exact_warp",)}, _H),
+    "H exact": Group("H", {"sets": ("exact_warp",)}, dataclasses.replace(_H, max_ratio=0.95, repeats=3)),
+}
+
+THRESHOLDS: dict[Kind, tuple[float, ...]] = {
+    "E": (2.5e-4, 5e-4, 1e-3),
+    "F": (0.25, 0.35, 0.5, 0.75, 1.0),
+    "H": (1.0, 1.5, 2.0, 2.5, 3.0, 4.0),
+}
+WEIGHTINGS = (None, "density", "scores", "density+scores")
+EXPONENTS = (1, 2, 4)
+RESTART_LENGTHS = (200, 300, 500)
+AGREEMENTS = (2, 3)
+REFINEMENTS = ("least_squares", None)
+STOPS = ("sprt", "bansac+ransac")
+# P(inlier | outlier, classified as inlier), .2 in the paper; a datum never changes, so a count of true states gives 0.
+WAYS_BACK = (0.0, 0.1, 0.4)
+_OPTIONS = Options()
+DEFAULT_EXPONENT = 2  # of bansac.engine.scoring.weights
+DEFAULT_LENGTH = 300  # of a restart with the default budget: bansac.engine.hypotheses
+
+
+def weigh_by_scores(exponent: float, dense: bool, task: Task) -> Array:
+    """Return scores to a power, times the density weights if ``dense``."""
+    reliability = None if task.scores is None else reliability_weights(task.scores)
+    weights = np.ones(len(task.x1)) if reliability is None else reliability ** (exponent / DEFAULT_EXPONENT)
+    return weights * density_weights(np.column_stack([task.x1, task.x2]).T.copy()) if dense else weights
+
+
+def variants(kind: Kind) -> list[Variant]:
+    """Return the variants for a kind of model, the default first."""
+    problem = MODELS[kind].load_problem()
+    weighting = problem.default_weighting or ""
+    dense, scored = "density" in weighting, "scores" in weighting
+    as_by_default = functools.partial(weigh_by_scores, DEFAULT_EXPONENT if scored else 0, dense)
+    threshold = problem.default_threshold
+    assert threshold is not None
+    found = [
+        _variant("default"),
+        _variant("restarts", "one, with the whole budget", {"restarts": 1, "restart_iterations": None}),
+        *(_of_setting("agreement", value) for value in AGREEMENTS if value != _OPTIONS.agreement),
+        *(_of_length(value) for value in RESTART_LENGTHS if value != DEFAULT_LENGTH),
+        *(_of_setting("weighting", value) for value in WEIGHTINGS if value != problem.default_weighting),
+        *(
+            _variant("exponent of scores", str(exponent), weigh=functools.partial(weigh_by_scores, exponent, dense))
+            for exponent in EXPONENTS
+            if scored and exponent != DEFAULT_EXPONENT
+        ),
+        *(_of_setting("scoring", value) for value in ("inliers", "magsac++")),
+        _variant("scoring", "magsac++, threshold x 2.5", {"scoring": "magsac++", "threshold": 2.5 * threshold}),
+        *(_of_setting("refinement", value) for value in REFINEMENTS),
+        *(
+            _of_setting("local_optimization", value)
+            for value in (None, "inner", "inner+iterative", "lm")
+            if value != problem.default_local_optimization
+        ),
+        _variant("score_in_front", "none", problem=dataclasses.replace(problem, score_in_front=None)),
+        _variant("sampler", "uniform", {"sampler": "uniform"}, scored=False, weigh=as_by_default),
+        _of_setting("sampler", "prosac"),
+        _of_setting("verification", None),
+        *(_of_setting("stopping", value) for value in STOPS),
+        *(_variant("cpt, way back", f"{share:g}", {"cpt": [((0.0, share), (1.0, 1.0))]}) for share in WAYS_BACK),
+        _variant("without scores", scored=False),
+        *(_of_setting("threshold", value) for value in THRESHOLDS[kind] if value != threshold),
+    ]
+    if kind == "F":
+        found += [_of_setting("degeneracy", None), _variant("without sizes of images", sized=False)]
+    return found
+
+
+def _of_setting(setting: str, value: Any) -> Variant:
+    return _variant(setting, _text(value), {setting: value})
+
+
+def _of_length(iterations: int) -> Variant:
+    """Return restarts of a length; there are as many as the budget allows, a share of it being the least length."""
+    budget = _OPTIONS.restarts * DEFAULT_LENGTH
+    settings = {"restart_iterations": iterations, "restarts": max(_OPTIONS.restarts, -(-budget // iterations))}
+    return _variant("restart_iterations", str(iterations), settings)
+
+
+def _text(value: Any) -> str:
+    return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def choices(kind: Kind) -> dict[str, dict[str, Any]]:
+    """Return the settings that were chosen on these sets: the default, and all values that were tried."""
+    problem = MODELS[kind].load_problem()
+    of: dict[str, tuple[Any, Sequence[Any]]] = {
+        "threshold": (problem.default_threshold, THRESHOLDS[kind]),
+        "weighting": (problem.default_weighting, WEIGHTINGS),
+        "restart_iterations": (DEFAULT_LENGTH, RESTART_LENGTHS),
+        "agreement": (_OPTIONS.agreement, AGREEMENTS),
+        "refinement": (_OPTIONS.refinement, (_OPTIONS.refinement, *REFINEMENTS)),
+        "stopping": (_OPTIONS.stopping, (_OPTIONS.stopping, *STOPS)),
+    }
+    if kind == "F":
+        of["degeneracy"] = _OPTIONS.degeneracy, (_OPTIONS.degeneracy, None)
+    if "scores" in (problem.default_weighting or ""):
+        of["exponent of scores"] = DEFAULT_EXPONENT, EXPONENTS
+    return {
+        name: {"default": _text(default), "values": list(map(_text, values))} for name, (default, values) in of.items()
+    }
+
+
+def _methods(problem: str, unit: Unit) -> list[Variant]:
+    return variants(PROBLEMS[problem].protocol.kind)
+
+
+_RUNS = Groups("problems", PROBLEMS, _methods)
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Return the figures of the variants of each problem, and the settings that leave-one-out chooses."""
+    problems = {name: _figures(_RUNS.protocol(setup, name), runs) for name, runs in _RUNS.by_group(rows).items()}
+    settings = {kind: choices(kind) for kind in THRESHOLDS if any(name[0] == kind for name in problems)}
+    return Report(records={"problems": problems, "leave_one_out": settings})
+
+
+def _figures(protocol: Protocol, rows: Sequence[Row]) -> dict[str, Any]:
+    kind, summary = protocol.kind, Summary(rows)
+    metric = CORNERS_10 if kind == "H" else AUC_10
+    sets = summary.sets(kind)
+    difference, error = paired_differences(rows)
+    figures = {}
+    for variant in variants(kind):
+        name = variant.name
+        figures[name] = {
+            "part": variant.part,
+            "value": variant.value,
+            "mean": summary.mean(metric, kind, name),
+            "difference": float(difference[name]),
+            "standard_error": float(error[name]),
+            "iterations": summary.mean(ITERATIONS, kind, name),
+            "ms": summary.mean(TIME, kind, name),
+            "sets": {of: summary.of_set(metric, kind, of, name) for of in sets},
+        }
+    return {
+        "figure": "mAA@10" if kind == "H" else "AUC@10",
+        "protocol": {name: getattr(protocol, name) for name in ("max_ratio", "min_matches", "pairs", "repeats")},
+        "pairs": {name: len({row["pair"] for row in rows if row["set"] == name}) for name in sets},
+        "variants": figures,
+    }
+
+
+def accuracy(row: Row) -> float:
+    """Return the part of one run in the figure: the share of thresholds that its error is within."""
+    if row["model"] == "H":
+        return mean_average_accuracy([row["corner_error"]], 10)
+    return float(max(0.0, 1.0 - max(row["rotation_error"], row["translation_error"]) / 10.0))
+
+
+def paired_differences(rows: Sequence[Row]) -> tuple[Series, Series]:
+    """Return the mean over the sets of the accuracy of each variant less the default's, and its standard error."""
+    frame = import_pandas().DataFrame(rows).assign(accuracy=list(map(accuracy, rows)))
+    of_pairs = frame.groupby(["set", "pair", "configuration"])["accuracy"].mean().unstack()
+    by_set = of_pairs.sub(of_pairs["default"], axis=0).groupby("set")
+    return by_set.mean().mean(), np.sqrt((by_set.var() / by_set.count()).sum()) / len(by_set)
+
+
+def accuracies(document: Document) -> str:
+    """Return accuracies of all variants: the difference to the default, bold if it is above two standard errors."""
+
+    def cell(figures: Mapping[str, Any]) -> str:
+        if figures["part"].startswith("default"):
+            return share(figures["mean"])
+        difference = _difference(figures["difference"])
+        sure = abs(figures["difference"]) > 2 * figures["standard_error"] and difference[1:] != ".000"
+        error = f"± {share(figures['standard_error'])}"
+        return f"**{difference}** {error}" if sure else f"{difference} {error}"
+
+    return _by_variant(document, cell)
+
+
+def costs(document: Document) -> str:
+    """Return the mean iterations and the milliseconds of all variants."""
+    return _by_variant(document, lambda figures: f"{figures['iterations']:.0f}, {figures['ms']:.1f} ms")
+
+
+def scenes(document: Document) -> str:
+    """Return the differences of F on each scene."""
+    if "F" not in document["problems"]:
+        return "Not measured yet.\n"
+    variants = _variants(document, "F")
+    default = variants["default"]["sets"]
+    rows = [["default", *map(share, default.values())]]
+    for name, figures in variants.items():
+        if name != "default":
+            rows.append([name, *(_difference(figures["sets"][of] - default[of]) for of in default)])
+    return lines(["F, AUC@10", *default], rows)
+
+
+def _difference(value: float) -> str:
+    return f"{value:+.3f}".replace("0.", ".", 1)
+
+
+def _by_variant(document: Document, cell: Callable[[Mapping[str, Any]], str]) -> str:
+    """Return a table of the variants, a column for each problem."""
+    problems = document["problems"]
+    columns = {problem: _variants(document, problem) for problem in problems}
+    names = {name: None for of_problem in columns.values() for name in of_problem}
+    order = {name.partition(":")[0]: place for place, name in reversed(list(enumerate(names)))}
+
+    def place(name: str) -> tuple[int, float]:
+        """Sort by the part, thresholds by their size."""
+        part, _, value = name.partition(": x ")
+        return order[part.partition(":")[0]], float(value) if part == "threshold" else 0.0
+
+    rows = (
+        [name, *(cell(of_problem[name]) if name in of_problem else "" for of_problem in columns.values())]
+        for name in sorted(names, key=place)
+    )
+    return lines(["", *(f"{problem}, {found['figure']}" for problem, found in problems.items())], rows)
+
+
+def _variants(document: Document, problem: str) -> dict[str, Mapping[str, Any]]:
+    """Return the figures by the names of the table: thresholds as multiples of the problem's."""
+    default = float(document["leave_one_out"][problem[0]]["threshold"]["default"])
+    found = {}
+    for name, figures in document["problems"][problem]["variants"].items():
+        relative = figures["part"] == "threshold"
+        found[f"threshold: x {float(figures['value']) / default:g}" if relative else name] = figures
+    return found
+
+
+def leave_one_out(document: Document) -> str:
+    """Return what would be chosen without each set, and the accuracy on the set that is left out."""
+    rows = []
+    for kind, settings in document["leave_one_out"].items():
+        by_set = _accuracies_by_set(document, kind)
+        for name, choice in settings.items() if len(by_set) > 1 else ():
+            default = choice["default"]
+            names = {value: "default" if value == default else f"{name}: {value}" for value in choice["values"]}
+            best = {left_out: _best_without(left_out, by_set, names, default) for left_out in by_set}
+            means = (
+                f"{value} {share(_mean(of[variant] for of in by_set.values()))}" for value, variant in names.items()
+            )
+            counts = Counter(best.values()).most_common()
+            left_out_mean = _mean(by_set[left_out][names[value]] for left_out, value in best.items())
+            default_mean = _mean(of["default"] for of in by_set.values())
+            chosen = ", ".join(f"{value} ({count})" for value, count in counts)
+            rows.append(
+                [kind, name, ", ".join(means), chosen, share(left_out_mean), f"{share(default_mean)} ({default})"]
+            )
+    head = ["", "choice", "value and accuracy, all sets", "chosen without a set (times)", "left-out sets", "default"]
+    return lines(head, rows)
+
+
+def _accuracies_by_set(document: Document, kind: str) -> dict[str, dict[str, float]]:
+    """Return the accuracy of each variant on each set, over all problems of a kind."""
+    tables = [found["variants"] for problem, found in document["problems"].items() if problem[0] == kind]
+    return {
+        name: {variant: figures["sets"][name] for variant, figures in table.items()}
+        for table in tables
+        for name in table["default"]["sets"]
+    }
+
+
+def _best_without(
+    left_out: str, by_set: Mapping[str, Mapping[str, float]], names: Mapping[str, str], default: str
+) -> str:
+    """Return the value of a setting with the best accuracy on the other sets; of equal ones the default."""
+    others = [of for name, of in by_set.items() if name != left_out]
+    return max(names, key=lambda value: (_mean(of[names[value]] for of in others), value == default))
+
+
+def _mean(values: Iterable[float]) -> float:
+    return float(np.mean(list(values)))
+
+
+MEASUREMENT = _RUNS.measurement(
+    name="ablation",
+    title="Contribution of each part of the default pipeline",
+    help=__doc__,
+    report=report,
+    tables={
+        "ablation": accuracies,
+        "ablation-costs": costs,
+        "ablation-scenes": scenes,
+        "leave-one-out": leave_one_out,
+    },
+    values=(UNIT_CODE, variants),
+)

@@ -1,0 +1,295 @@
+"""Waiting times besides the estimation: imports, loading of cached kernels, compilation, and the command line.
+
+Every number is a median over new processes, with the standard library and NumPy in the disk cache. The "first call
+ever" has an empty folder for the compiled kernels each time. Wall time and processor time are measured. Other load on
+the machine has less effect on processor time. With ``--before``, a second source tree (the root of a checkout, or its
+``src``) is measured in turn with this one. The exit code is 1 if a time is over its budget. Use an idle machine.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import bansac
+from bansac.batch.journal import Row, Unit
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, no_warm_up
+from bansac.lab.reports import lines
+from bansac.lab.tables import Table, TableRow
+
+MODELS = ("H", "F", "E")
+
+# Measured statements, each with a preparation that is not measured; each runs in its own process.
+MEASURED = """
+import os, time
+def cpu_time():
+    return time.process_time() + sum(os.times()[2:4])
+{prepare}
+wall, cpu = time.perf_counter(), cpu_time()
+{statement}
+print(time.perf_counter() - wall, cpu_time() - cpu)
+"""
+
+POINTS = """
+import numpy as np
+rng = np.random.default_rng(0)
+X = rng.uniform(-1, 1, (300, 3)) + [0, 0, 5]
+Y = X @ np.array([[0.995, 0, 0.0998], [0, 1, 0], [-0.0998, 0, 0.995]]).T + [0.5, 0.1, 0]
+x1, x2 = X[:, :2] / X[:, 2:], Y[:, :2] / Y[:, 2:]
+x2[:100] = rng.uniform(-0.4, 0.4, (100, 2))
+flat = x1 @ np.array([[1.0, 0.1], [-0.1, 0.9]]) + 0.2
+flat[:100] = x2[:100]
+"""
+
+# The calls; the trivial function is called after the same preparation.
+CALLS = {
+    "H": "bansac.estimate_homography(500 * x1, 500 * flat)",
+    "F": "bansac.estimate_fundamental(500 * x1, 500 * x2)",
+    "E": "bansac.estimate_essential(x1, x2)",
+}
+
+# The commands, with the demo's matches in a file.
+COMMAND = "subprocess.run([sys.executable, '-m', 'bansac', *{arguments!r}], stdout=subprocess.DEVNULL, check=True)"
+COMMANDS = {
+    "bansac --help": ["--help"],
+    "bansac estimate m.csv --model H": ["estimate", "m.csv", "--model", "H"],
+}
+FILE = """
+import os, subprocess, sys, tempfile
+import numpy as np
+from bansac.matches import load_demo
+pair = load_demo()
+os.chdir(tempfile.mkdtemp())
+np.savetxt("m.csv", np.column_stack([pair.x1, pair.x2, pair.scores]), delimiter=",")
+"""
+
+TRIVIAL_MODULE = """
+from numba import njit
+
+@njit(cache=True)
+def add(a, b):
+    return a + b
+"""
+
+# Upper bounds of the wall time in seconds.
+BUDGETS = {"import bansac, more than import numpy": 0.030} | {
+    f"warm cache {model}, more than a trivial cached function": 0.100 for model in MODELS
+}
+
+# Upper bounds of the processor time in seconds.
+CPU_BUDGETS = {"first call ever H": 5.5, "first call ever F": 8.5, "first call ever E": 8.5}
+
+
+Key = tuple[str, str]
+"""Names of a source tree and of a figure."""
+
+
+class Times(NamedTuple):
+    """Duration of a statement in seconds."""
+
+    wall: float
+    cpu: float
+
+
+class Job(NamedTuple):
+    """A statement that is measured in a new process."""
+
+    prepare: str
+    statement: str
+    source: Path  # folder to import from
+    cache: Path | None  # folder of the compiled kernels; None for an empty one each time
+
+
+def measure(job: Job, folder: Path) -> Times:
+    """Run a job once; create empty folders for compiled kernels in ``folder``."""
+    cache = tempfile.mkdtemp(dir=folder) if job.cache is None else job.cache
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(job.source)}
+    command = [sys.executable, "-c", MEASURED.format(prepare=job.prepare, statement=job.statement)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{job.statement!r} failed with {job.source}:\n{done.stderr}")
+    wall, cpu = done.stdout.split()[-2:]
+    return Times(float(wall), float(cpu))
+
+
+def in_turn(jobs: Mapping[Key, Job], runs: int, folder: Path) -> dict[Key, Times]:
+    """Return the medians of the jobs. The jobs alternate (A B A B), so that other load affects all of them.
+
+    For jobs with stored kernels, a first run compiles them and does not count.
+    """
+    times: dict[Key, list[Times]] = {key: [] for key in jobs}
+    for job in jobs.values():
+        if job.cache is not None:
+            measure(job, folder)
+    for _ in range(runs):
+        for key, job in jobs.items():
+            times[key].append(measure(job, folder))
+    return {
+        key: Times(*(statistics.median(column) for column in zip(*taken, strict=True))) for key, taken in times.items()
+    }
+
+
+def jobs_of(group: str, sources: Mapping[str, Path], folder: Path) -> dict[Key, Job]:
+    """Return the jobs of a group, by the names of the source trees and of the figures; the trees take turns."""
+    trivial = folder / "trivial"
+    trivial.mkdir()
+    (trivial / "trivial.py").write_text(TRIVIAL_MODULE)
+    imports = {f"import {name}": ("", f"import {name}") for name in ("numpy", "numba", "bansac")}
+    calls = {model: ("import bansac" + POINTS, call) for model, call in CALLS.items()}
+    commands = {name: (FILE, COMMAND.format(arguments=arguments)) for name, arguments in COMMANDS.items()}
+    cold = {f"first call ever {model}": call for model, call in calls.items()}
+    warm = {f"warm cache {model}": call for model, call in calls.items()}
+    statements = {
+        "imports": imports,
+        "warm": {_TRIVIAL: (POINTS, "import trivial; trivial.add(1, 2)"), **warm, **commands},
+        "cold": cold,
+    }
+    return {
+        (tree, name): Job(*texts, trivial if name == _TRIVIAL else source, None if group == "cold" else folder / tree)
+        for name, texts in statements[group].items()
+        for tree, source in sources.items()
+    }
+
+
+_TRIVIAL = "warm cache, trivial cached function"
+
+
+def source_folder(path: Path) -> Path:
+    """Return the folder of a checkout that holds the package.
+
+    Raises
+    ------
+    ValueError
+        If there is no ``bansac`` in ``path`` or in ``path/src``.
+    """
+    for folder in (path / "src", path):
+        if (folder / "bansac" / "__init__.py").is_file():
+            return folder.resolve()
+    raise ValueError(f"{path} holds no bansac, nor does {path / 'src'}")
+
+
+def _sources(setup: Setup) -> dict[str, Path]:
+    sources = {"now": Path(bansac.__file__).resolve().parents[1]}
+    return sources if setup.before is None else sources | {"before": source_folder(setup.before)}
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Return one unit for each group of processes that take turns."""
+    _sources(setup)
+    return each(("imports", "warm", "cold"))
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Measure the figures of a group; first calls ever at most three times."""
+    (group,) = unit.payload
+    with tempfile.TemporaryDirectory() as folder:
+        jobs = jobs_of(group, _sources(setup), Path(folder))
+        found = in_turn(jobs, min(setup.runs, 3) if group == "cold" else setup.runs, Path(folder))
+    return [{"tree": tree, "figure": name, **times._asdict()} for (tree, name), times in found.items()]
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Return the seconds of all figures, those before, and a table; figures over their budgets are failures."""
+    trees: dict[str, dict[str, Times]] = {}
+    for row in rows:
+        trees.setdefault(row["tree"], {})[row["figure"]] = Times(row["wall"], row["cpu"])
+    for figures in trees.values():
+        _add_excess(figures)
+    seconds = {
+        tree: {
+            "seconds": {name: times.wall for name, times in figures.items()},
+            "cpu_seconds": {name: times.cpu for name, times in figures.items()},
+        }
+        for tree, figures in trees.items()
+    }
+    now = seconds.pop("now")
+    records = {"runs": setup.runs, **now, "budgets": BUDGETS, "cpu_budgets": CPU_BUDGETS, **seconds}
+    late = [
+        f"{name}: {measured[name]:.3f} {unit}, more than {budget:g} {unit}"
+        for measured, budgets, unit in ((now["seconds"], BUDGETS, "s"), (now["cpu_seconds"], CPU_BUDGETS, "s CPU"))
+        for name, budget in budgets.items()
+        if measured[name] > budget
+    ]
+    return Report(tables={"latency": _table(trees)}, records=records, failures=late)
+
+
+def _add_excess(figures: dict[str, Times]) -> None:
+    """Add the differences to what every process needs."""
+    bases = {"import bansac": ("import numpy", "import numpy")}
+    bases |= {f"warm cache {model}": (_TRIVIAL, "a trivial cached function") for model in CALLS}
+    for name, (base, title) in bases.items():
+        wall, cpu = (value - of_base for value, of_base in zip(figures[name], figures[base], strict=True))
+        figures[f"{name}, more than {title}"] = Times(wall, cpu)
+
+
+def _table(trees: Mapping[str, Mapping[str, Times]]) -> Table:
+    """Return milliseconds of all figures and their budgets; with another tree, its own and the ratios to them."""
+    rows = []
+    for name, times in trees["now"].items():
+        at_most = BUDGETS.get(name, CPU_BUDGETS.get(name))
+        cells: list[float | None] = [1e3 * times.wall, 1e3 * times.cpu, None if at_most is None else 1e3 * at_most]
+        if "before" in trees:
+            before = trees["before"][name]
+            cells += [1e3 * value for value in before]
+            difference = "more than" in name  # may be 0
+            cells += [None if difference else new / old for new, old in zip(times, before, strict=True)]
+        rows.append(TableRow((name,), tuple(cells)))
+    columns: tuple[str, ...] = ("ms", "ms CPU", "at most")
+    columns += ("before, ms", "before, ms CPU", "ratio", "ratio, CPU") if "before" in trees else ()
+    return Table("Waiting times", ("what",), columns, tuple(rows))
+
+
+def waiting_times(document: Document) -> str:
+    """Return the table of the waiting times: what a process needs outside of the estimation."""
+    seconds = document["seconds"]
+    models = "HFE"
+
+    def first(kind: str, figures: Mapping[str, float], digits: int = 1) -> str:
+        return ", ".join(f"{model} {figures[f'{kind} {model}']:.{digits}f}" for model in models) + " s"
+
+    rows = [
+        ["`import bansac`", f"{1e3 * seconds['import bansac']:.0f} ms"],
+        ["first call of a process, kernels cached, with all imports", first("warm cache", seconds, 2)],
+        ["the same of a trivial cached function of Numba", f"{seconds['warm cache, trivial cached function']:.2f} s"],
+        ["first call ever, with compilation", first("first call ever", seconds)],
+    ]
+    rows.append(["the same, processor time", first("first call ever", document["cpu_seconds"])])
+    commands = {"bansac --help": "", "bansac estimate m.csv --model H": ", kernels cached", "import numba": ""}
+    rows += [[f"`{name}`{remark}", f"{seconds[name]:.2f} s"] for name, remark in commands.items()]
+    return lines(["what", "time"], rows)
+
+
+def numba_in_command(document: Document) -> str:
+    """Return the seconds of ``import numba`` and of an estimate on the command line."""
+    seconds = document["seconds"]
+    return f"{seconds['import numba']:.2f} of the {seconds['bansac estimate m.csv --model H']:.2f} s"
+
+
+def first_call(document: Document) -> str:
+    """Return the seconds of the first calls ever, with compilation, of H, F and E."""
+    seconds = [document["seconds"][f"first call ever {model}"] for model in "HFE"]
+    return f"{min(seconds):.0f} to {max(seconds):.0f} seconds"
+
+
+MEASUREMENT = Measurement(
+    name="latency",
+    title="Waiting times besides the estimation",
+    help=__doc__,
+    options=(
+        Option("runs", int, 7, "Processes of every figure; of first calls ever at most 3.", least=1),
+        Option("before", Path, None, "Source tree that is measured in turn with this one.", metavar="PATH"),
+    ),
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    tables={"waiting-times": waiting_times},
+    figures={"first-call": first_call, "numba-in-command": numba_in_command},
+    complete=True,
+    warm_up=no_warm_up,
+)

@@ -1,0 +1,88 @@
+"""Compare the speed and accuracy of two source trees, whose benchmarks alternate.
+
+    python tools/turns.py --before PATH --data FOLDER [--rounds 3] [--json FILE]
+
+``PATH`` is the root of another checkout ("before"). Each benchmark runs in a new process with cached kernels. Both
+trees run once in each round, in alternating order: before, after; after, before. For every set and method, the fastest
+round counts. The output has the mean times over the sets, the ratio after / before, and AUC@10 (E, F) or mAA@10 (H) of
+both.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import report
+
+from bansac.lab.measurements.budgets import ACCURACY
+from bansac.lab.provenance import circumstances
+
+ROOT = Path(__file__).resolve().parents[1]
+
+# Model, folder below the data, and options of the benchmark.
+POSES = ["--exclude", "middlebury_dino", "--pairs", "20"]
+RUNS = {
+    "H": ("H", ["--sets", "exact_warp", "--max-ratio", "0.95", "--pairs", "60", "--repeats", "3"]),
+    "F": ("EF", POSES),
+    "E": ("EF", POSES),
+}
+METHODS = "bansac,p-bansac,uniform,prosac,p-bansac-lo"
+
+
+def bench(source: Path, cache: Path, data: Path, model: str) -> dict[str, Any]:
+    """Run the benchmark of a source tree and return its report."""
+    folder, options = RUNS[model]
+    environment = os.environ | {"PYTHONPATH": str(source / "src"), "NUMBA_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-m", "bansac.cli", "bench", str(data / folder), "--model", model]
+    command += ["--methods", METHODS, "--json", *options]
+    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def compare(before: list[dict[str, Any]], after: list[dict[str, Any]], model: str, method: str) -> dict[str, float]:
+    """Return the times of a method, each the mean over the sets of the fastest round, and its accuracies."""
+    times = [
+        statistics.mean(
+            min(of["sets"][name]["methods"][method]["ms_mean"] for of in reports) for name in reports[0]["sets"]
+        )
+        for reports in (before, after)
+    ]
+    accuracy = ACCURACY[model]
+    return {
+        "ms_before": times[0],
+        "ms_after": times[1],
+        "ratio": times[1] / times[0],
+        f"{accuracy}_before": before[0]["mean"][method][accuracy],
+        f"{accuracy}_after": after[0]["mean"][method][accuracy],
+    }
+
+
+def main() -> None:
+    """Run all rounds and print the figures."""
+    parser = report.parser(__doc__, rounds=3)
+    parser.add_argument("--before", type=Path, required=True)
+    parser.add_argument("--data", type=Path, required=True)
+    arguments = parser.parse_args()
+    trees, rows = {"before": arguments.before.resolve(), "after": ROOT}, {}
+    with tempfile.TemporaryDirectory() as folder:
+        for model in RUNS:
+            reports: dict[str, list[dict[str, Any]]] = {name: [] for name in trees}
+            for turn in range(arguments.rounds):
+                for name in list(trees)[:: 1 if turn % 2 == 0 else -1]:
+                    reports[name].append(bench(trees[name], Path(folder) / name, arguments.data.resolve(), model))
+            for method in METHODS.split(","):
+                found = rows[f"{model} {method}"] = compare(reports["before"], reports["after"], model, method)
+                print(f"{model} {method:12}", *(f"{name} {value:.3f}" for name, value in found.items()), flush=True)
+    report.write(arguments.json, {**circumstances(), "rounds": arguments.rounds, "methods": rows})
+
+
+if __name__ == "__main__":
+    main()
