@@ -10,8 +10,10 @@ noise; the sets of the tutorial have neither 3D points nor poses of planes.
 from __future__ import annotations
 
 import argparse
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,44 +22,40 @@ from bansac.lab.scenes import make_scene
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.posebench import Instance, write_instances
 from bansac.lab.sets.tutorial import MAX_RATIO
-from bansac.matches import Matches
 from bansac.matches.pair_folder import evenly_spaced
 from bansac.synthetic import planar_scene_matches
 
 SCENES, POINTS, INLIERS, NOISE = 20, 500, 0.5, 0.5
 
 
-def camera(K: np.ndarray, size: tuple[int, int] | None) -> Camera:
-    """Return the camera of a matrix without skew."""
-    height, width = (None, None) if size is None else size
-    return Camera("PINHOLE", (K[0, 0], K[1, 1], K[0, 2], K[1, 2]), width, height)
-
-
-def cameras(pair: Matches) -> tuple[Camera, Camera]:
-    """Return the cameras of both images."""
-    return camera(pair.K1, pair.size1), camera(pair.K2, pair.size2)
+def instance(pair: Any, points: np.ndarray | None = None) -> Instance:
+    """Return the instance of a pair with a pose; with 3D points it is that of the second image."""
+    cameras = [Camera.from_matrix(K) for K in (pair.K1, pair.K2)]
+    for k, size in enumerate((pair.size1, pair.size2)):
+        if size is not None:
+            cameras[k] = dataclasses.replace(cameras[k], height=size[0], width=size[1])
+    if points is not None:
+        return Instance((pair.x2, points), tuple(cameras[1:]), pair.R, pair.t)
+    return Instance((pair.x1, pair.x2), tuple(cameras), pair.R, pair.t)
 
 
 def real(pairs: PairSet, limit: int) -> Iterator[tuple[str, Instance]]:
     """Yield the pairs of a set."""
-    for key in evenly_spaced(pairs.keys, limit):
-        pair = pairs.pair(key).filtered(MAX_RATIO)
-        yield key, Instance((pair.x1, pair.x2), cameras(pair), pair.R, pair.t)
+    return ((key, instance(pairs.pair(key).filtered(MAX_RATIO))) for key in evenly_spaced(pairs.keys, limit))
 
 
 def absolute() -> Iterator[tuple[str, Instance]]:
     """Yield 3D points and their images."""
     for seed in range(SCENES):
         scene = make_scene("pose", POINTS, INLIERS, NOISE, seed)
-        (points, x, _), truth = scene.data, scene.truth
-        yield f"{seed:02}", Instance((x, points), cameras(truth)[1:], truth.R, truth.t)
+        yield f"{seed:02}", instance(scene.truth, scene.data[0])
 
 
 def homography() -> Iterator[tuple[str, Instance]]:
     """Yield matches of a plane."""
     for seed in range(SCENES):
         scene = planar_scene_matches(POINTS, inlier_ratio=INLIERS, plane_share=1.0, noise=NOISE, seed=seed)
-        yield f"{seed:02}", Instance((scene.x1, scene.x2), cameras(scene), scene.R, scene.t)
+        yield f"{seed:02}", instance(scene)
 
 
 def main() -> None:
@@ -67,13 +65,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder to write")
     parser.add_argument("--pairs", type=int, default=20, help="maximum number of pairs of a set")
     arguments = parser.parse_args()
-    for problem in ("relative", "absolute", "homography"):
-        (arguments.out / problem).mkdir(parents=True, exist_ok=True)
+    files = {"absolute/synthetic_points": absolute(), "homography/synthetic_planes": homography()}
     for pairs in find_sets(arguments.data):
         if pairs.kind == "EF":
-            write_instances(arguments.out / "relative" / f"{pairs.name}.h5", real(pairs, arguments.pairs))
-    write_instances(arguments.out / "absolute" / "synthetic_points.h5", absolute())
-    write_instances(arguments.out / "homography" / "synthetic_planes.h5", homography())
+            files[f"relative/{pairs.name}"] = real(pairs, arguments.pairs)
+    for name, instances in files.items():
+        path = arguments.out / f"{name}.h5"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_instances(path, instances)
 
 
 if __name__ == "__main__":

@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import os
 import shutil
 import tempfile
 import time
@@ -30,6 +29,7 @@ import numpy as np
 from bansac.batch.journal import Row, Unit
 from bansac.colmap import VerificationOptions, verify_database
 from bansac.colmap.database import import_pycolmap
+from bansac.executors.threads import count_workers
 from bansac.geometry.camera import Camera
 from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested
 from bansac.lab.options import NEEDED_DATA
@@ -270,10 +270,10 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
         for seed in range(setup.repeats):
             order = list(METHODS.items())
             for method, verify in order if seed % 2 == 0 else order[::-1]:
-                path = Path(folder, "verified.db")
+                path = Path(folder, f"{method}{seed}.db")
                 shutil.copy(database, path)
                 started, cpu = time.perf_counter(), time.process_time()
-                verify(path, seed, threads())
+                verify(path, seed, count_workers(None))
                 seconds = {"seconds": time.perf_counter() - started, "cpu_seconds": time.process_time() - cpu}
                 with pycolmap.Database.open(path) as verified:
                     inliers = verified.num_inlier_matches()
@@ -281,18 +281,16 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     return [{"database": name, "method": method, **_summary(found)} for method, found in runs.items()]
 
 
-def threads() -> int:
-    """Return the number of processors."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def _summary(runs: list[dict[str, float]]) -> dict[str, float]:
     """Return the least times, and the means and standard deviations of all other figures."""
-    columns = {key: [run[key] for run in runs] for key in runs[0]}
-    times = {key: min(values) for key, values in columns.items() if "seconds" in key}
-    others = {key: values for key, values in columns.items() if key not in times}
-    spreads = {f"{key}_spread": float(np.std(values)) for key, values in others.items()}
-    return {key: float(np.mean(values)) for key, values in others.items()} | spreads | times
+    figures: dict[str, float] = {}
+    for key in runs[0]:
+        values = [run[key] for run in runs]
+        if "seconds" in key:
+            figures[key] = min(values)
+        else:
+            figures |= {key: float(np.mean(values)), f"{key}_spread": float(np.std(values))}
+    return figures
 
 
 def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
@@ -306,7 +304,7 @@ def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures by database and method."""
     databases = nested(rows, "database", "method")
-    return Report(records={"threads": threads(), "repeats": setup.repeats, "databases": databases})
+    return Report(records={"threads": count_workers(None), "repeats": setup.repeats, "databases": databases})
 
 
 # Column -> figure, digits, and factor.
