@@ -135,29 +135,31 @@ def in_turn(jobs: Mapping[Key, Job], runs: int, folder: Path) -> dict[Key, Times
     }
 
 
+_TRIVIAL = "warm cache, trivial cached function"
+_OF_CALLS = {model: ("import bansac" + POINTS, call) for model, call in CALLS.items()}
+
+STATEMENTS: dict[str, dict[str, tuple[str, str]]] = {
+    "imports": {f"import {name}": ("", f"import {name}") for name in ("numpy", "numba", "bansac")},
+    "warm": {
+        _TRIVIAL: (POINTS, "import trivial; trivial.add(1, 2)"),
+        **{f"warm cache {model}": texts for model, texts in _OF_CALLS.items()},
+        **{name: (FILE, COMMAND.format(arguments=arguments)) for name, arguments in COMMANDS.items()},
+    },
+    "cold": {f"first call ever {model}": texts for model, texts in _OF_CALLS.items()},
+}
+"""Preparation and statement of the figures of each group, whose processes take turns."""
+
+
 def jobs_of(group: str, sources: Mapping[str, Path], folder: Path) -> dict[Key, Job]:
-    """Return the jobs of a group, by the names of the source trees and of the figures; the trees take turns."""
+    """Return the jobs of a group, by the names of the source trees and of the figures."""
     trivial = folder / "trivial"
     trivial.mkdir()
     (trivial / "trivial.py").write_text(TRIVIAL_MODULE)
-    imports = {f"import {name}": ("", f"import {name}") for name in ("numpy", "numba", "bansac")}
-    calls = {model: ("import bansac" + POINTS, call) for model, call in CALLS.items()}
-    commands = {name: (FILE, COMMAND.format(arguments=arguments)) for name, arguments in COMMANDS.items()}
-    cold = {f"first call ever {model}": call for model, call in calls.items()}
-    warm = {f"warm cache {model}": call for model, call in calls.items()}
-    statements = {
-        "imports": imports,
-        "warm": {_TRIVIAL: (POINTS, "import trivial; trivial.add(1, 2)"), **warm, **commands},
-        "cold": cold,
-    }
     return {
         (tree, name): Job(*texts, trivial if name == _TRIVIAL else source, None if group == "cold" else folder / tree)
-        for name, texts in statements[group].items()
+        for name, texts in STATEMENTS[group].items()
         for tree, source in sources.items()
     }
-
-
-_TRIVIAL = "warm cache, trivial cached function"
 
 
 def source_folder(path: Path) -> Path:
@@ -182,7 +184,7 @@ def _sources(setup: Setup) -> dict[str, Path]:
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each group of processes that take turns."""
     _sources(setup)
-    return each(("imports", "warm", "cold"))
+    return each(STATEMENTS)
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
