@@ -66,7 +66,7 @@ def ours(kind: Kind, tasks: Iterable[Task], workers: int, **settings: Any) -> in
     return sum(result.success for result in results)
 
 
-@njit(nogil=True)
+@njit(nogil=True)  # type: ignore[untyped-decorator]
 def spin(steps: int) -> float:
     """Add up numbers."""
     total = 0.0
