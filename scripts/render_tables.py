@@ -5,95 +5,11 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any
-
-from ablation_tables import TABLES as LABELLED
 
 from bansac.lab import pages
 from bansac.lab.measurements.folder_tables import label
-from bansac.lab.reports import bench, lines, share
+from bansac.lab.reports import bench, lines
 from bansac.lab.tables import format_number
-
-
-def calibration() -> str:
-    """Return the table of the calibration of beliefs and probabilities."""
-
-    def cells(figures: Mapping[str, Any]) -> list[str]:
-        by_pixels = figures["ECE_by_pixels"]
-        return [
-            *(share(figures[key]) for key in ("ECE", "Brier", "true_below_0.1", "true_above_0.9")),
-            "/".join(share(by_pixels[pixels]) for pixels in ("1.0", "3.0")),
-            share(figures["mask_below_0.5"]),
-        ]
-
-    rows = [
-        [name, kind, *cells(group[kind])]
-        for name, group in bench("calibration")["groups"].items()
-        for kind in ("beliefs", "probabilities")
-    ]
-    true = ["true of p < .1", "true of p > .9"]
-    return lines(["matches", "of", "ECE", "Brier", *true, "ECE at 1/3 px", "p < .5 in the mask"], rows)
-
-
-def family_calibration() -> str:
-    """Return the table of the calibration of probabilities on awkward scenes."""
-    kinds = bench("calibration_families")["families"]
-
-    def cell(figures: Mapping[str, Any] | None) -> str:
-        if figures is None or "ECE" not in figures:
-            return "-"
-        return f"**{share(figures['ECE'])}**" if figures["ECE"] > 0.05 else share(figures["ECE"])
-
-    names = dict.fromkeys(name for families in kinds.values() for name in families)
-    rows = [[name, *(cell(found.get(name)) for found in kinds.values())] for name in names]
-    return lines(["family", *kinds], rows)
-
-
-def configurations() -> str:
-    """Return the table of the synthetic scenes whose configuration was recognised."""
-    table = bench("configurations")["synthetic"]
-    settings = next(iter(table.values()))["right"]
-    return lines(
-        ["scenes", *settings],
-        ([name, *(share(found["right"][key]) for key in settings)] for name, found in table.items()),
-    )
-
-
-def real_configurations() -> str:
-    """Return the table of the configurations of real pairs, a row for each set."""
-
-    def cell(counts: Mapping[str, int]) -> str:
-        return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items()) or "none"
-
-    table = bench("configurations")["real"]
-    rows = [
-        [name, *(cell(counts.get(key, {})) for key in ("right model", "wrong model", "planar"))]
-        for name, counts in table.items()
-    ]
-    return lines(["pairs", "depth, right model", "depth, wrong model", "plane or turned camera"], rows)
-
-
-def planar_motions() -> str:
-    """Return the table of the translations of planar scenes that are more than 10 degrees wrong."""
-    table = bench("configurations")["wrong_translations"]
-    methods = next(iter(table.values()))
-    rows = ([settings, *(share(wrong[method]) for method in methods)] for settings, wrong in table.items())
-    return lines(["planar scenes", *methods], rows)
-
-
-def covariances() -> str:
-    """Return the table of the simulated covariances: mean normalised error and coverage."""
-    problems = bench("covariance")["problems"]
-    cases = next(iter(problems.values()))
-
-    def cell(found: Mapping[str, float]) -> str:
-        return f"{found['mean']:.2f}, {share(found['coverage'])}"
-
-    rows = (
-        [f"`{name}`", str(next(iter(found.values()))["parameters"]), *(cell(found[case]) for case in cases)]
-        for name, found in problems.items()
-    )
-    return lines(["estimator", "parameters", *cases], rows)
 
 
 def absolute_poses() -> str:
@@ -226,7 +142,7 @@ def focal_lengths(mode: str) -> str:
 def absolute_focal_lengths() -> str:
     """Return the share of right runs, the median error of the focal length and the median time on synthetic scenes."""
     scenes = bench("focal_lengths")["absolute"]["scenes"]
-    cells = {f"{kind}, {share} %": rows for kind, shares in scenes.items() for share, rows in shares.items()}
+    cells = {f"{kind}, {part} %": rows for kind, shares in scenes.items() for part, rows in shares.items()}
     methods = next(iter(cells.values()))
     return lines(
         ["method", *cells],
@@ -329,21 +245,6 @@ def _spread(figures: dict[str, float], key: str, digits: int, factor: float = 1.
     return f"{factor * figures[key]:.{digits}f} ± {factor * figures[f'{key}_spread']:.{digits}f}"
 
 
-def misleading_scenes() -> str:
-    """Return the successes on scenes without a model, and those of right models on scenes with one."""
-    report = bench("honesty_scenes")
-    without, rows = report["families without a model"], []
-    wrong = sum(without.values())
-    rows.append(
-        ["families without a model", str(len(without)), f"{report['runs'] * len(without):,}", "-", f"{wrong:,}"]
-    )
-    for part, title in (("families", "families with a model"), ("power", "scattered matches and points")):
-        cells = report[part].values()
-        runs, right, success = (sum(cell[key] for cell in cells) for key in ("runs", "right", "success"))
-        rows.append([title, str(len(cells)), f"{runs:,}", f"{right:,}", f"{success:,}"])
-    return lines(["scenes", "cells", "runs", "right models", "success"], rows)
-
-
 # Name of a table -> its text.
 TABLES: dict[str, Callable[[], str]] = {
     "absolute-poses": absolute_poses,
@@ -358,15 +259,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "distortion": distortion,
     "vertical-solvers": vertical_solvers,
     "known-vertical": known_vertical,
-    "calibration": calibration,
-    "family-calibration": family_calibration,
-    "configurations": configurations,
-    "real-configurations": real_configurations,
-    "planar-motions": planar_motions,
-    "covariances": covariances,
     "colmap": colmap,
-    **LABELLED,
-    "misleading-scenes": misleading_scenes,
 }
 
 

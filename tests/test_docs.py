@@ -22,25 +22,6 @@ PAGES = sorted(
     for path in (ROOT / folder).glob("*.md")
 )
 ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-PACKAGES = [
-    "cli",
-    "lab",
-    "lab.experiments",
-    "lab.metrics",
-    "lab.peers",
-    "lab.sets",
-    "batch",
-    "colmap",
-    "compat",
-    "executors",
-    "matches",
-    "estimate",
-    "significance",
-    "engine",
-    "problems",
-    "solvers",
-    "numeric",
-]
 
 
 def guide() -> list[str]:

@@ -311,7 +311,7 @@ def test_the_radius_of_a_neighbourhood_is_in_pixels(scene):
 
 def test_local_optimization_waits_for_support_that_is_not_random(scene, monkeypatch):
     from bansac.engine import local_optimization
-    from bansac.engine.search import Search
+    from bansac.engine.slices import SlicedLoop
 
     def run(max_iterations):
         """Return whether the best model is optimised in the loop, and how often after it."""
@@ -321,18 +321,18 @@ def test_local_optimization_waits_for_support_that_is_not_random(scene, monkeypa
             after_it.append(True)
             original(*arguments)
 
-        def iterate(search, *arguments):
-            stop = iterate_all(search, *arguments)
-            in_the_loop.append(not search.state.progress["unoptimized"])
+        def iterate(loop, *arguments):
+            stop = iterate_all(loop, *arguments)
+            in_the_loop.append(not loop.state.progress["unoptimized"])
             return stop
 
         monkeypatch.setattr(local_optimization, "optimize", optimize)
-        monkeypatch.setattr(Search, "_iterate", iterate)
+        monkeypatch.setattr(SlicedLoop, "run", iterate)
         settings = {"preset": "paper", "local_optimization": "inner", "sampler": "uniform"}
         bansac.estimate_fundamental(scene.x1, scene.x2, max_iterations=max_iterations, **settings)
         return in_the_loop, len(after_it)
 
-    original, iterate_all = local_optimization.optimize, Search._iterate
+    original, iterate_all = local_optimization.optimize, SlicedLoop.run
     assert run(5) == ([False], 1)  # too short
     assert run(10_000) == ([True], 0)
 
@@ -399,7 +399,7 @@ def test_tracing_and_slicing_do_not_change_the_answer(plane, monkeypatch):
     settings = {"stopping": None, "max_iterations": 300, "local_optimization": "inner"}
     plain = bansac.estimate_homography(plane.x1, plane.x2, **settings)
     traced = bansac.estimate_homography(plane.x1, plane.x2, trace=True, **settings)
-    monkeypatch.setattr("bansac.engine.search._SLICE_SECONDS", 1e-6)
+    monkeypatch.setattr("bansac.engine.slices._SLICE_SECONDS", 1e-6)
     sliced = bansac.estimate_homography(plane.x1, plane.x2, **settings)
     for other in (traced, sliced):
         assert np.array_equal(plain.model, other.model)
@@ -411,7 +411,7 @@ def test_an_interrupt_between_slices_gets_through(preset, plane, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    loop = "search.run_iterations" if preset == "paper" else "local_optimization.iterate"
+    loop = "slices.run_iterations" if preset == "paper" else "local_optimization.iterate"
     monkeypatch.setattr(f"bansac.engine.{loop}", interrupt)
     with pytest.raises(KeyboardInterrupt):
         bansac.estimate_homography(plane.x1, plane.x2, preset=preset)

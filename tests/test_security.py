@@ -22,6 +22,9 @@ SOURCE = Path(bansac.__file__).parent
 # Modules that import one of MODULES, or call one of FUNCTIONS, and what they use.
 RUN_CODE = {
     "executors/__init__.py": {"pickle"},  # whether an exception can be sent to the caller
+    "lab/pages.py": {"subprocess"},  # git, for the commits of reports
+    "lab/measurements/cluster.py": {"pickle"},  # the bytes of what travels
+    "lab/measurements/latency.py": {"subprocess"},  # waiting times of new processes
     "lab/measurements/speed/memory.py": {"subprocess"},  # memory of a process of its own
     "compiled/cache.py": {"compile"},  # a constant, to ask Numba for its folder
     "compiled/numba_private.py": {"pickle"},  # cache of kernels

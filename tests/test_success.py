@@ -1,49 +1,42 @@
-"""``success`` is true for right models and false for everything else; a small part of ``benchmarks/honesty.py``."""
+"""``success`` is true for right models and false for everything else; a small part of ``bansac bench honesty``."""
 
 from __future__ import annotations
-
-import importlib.util
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import bansac
 import bansac.synthetic
+from bansac.lab.measurement import Setup
+from bansac.lab.measurements import honesty
 
 RUNS = 10
 
 
-@pytest.fixture(scope="module")
-def campaign():
-    path = Path(__file__).parents[1] / "benchmarks" / "honesty.py"
-    spec = importlib.util.spec_from_file_location("honesty", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def successes(runs):
+    return sum(run["success"] for run in runs)
 
 
 @pytest.mark.parametrize("kind", ["uniform", "clustered", "many-to-one", "5 % duplicates", "grid"])
 @pytest.mark.parametrize("problem", ["homography", "fundamental", "essential", "line", "circle", "cubic"])
-def test_noise_is_no_success(campaign, problem, kind):
-    assert campaign.count_false(problem, 200, kind, 10.0, RUNS) == 0
+def test_noise_is_no_success(problem, kind):
+    assert successes(honesty.noise_runs(Setup(runs=RUNS), problem, "N = 200", "10 px", kind)) == 0
 
 
 @pytest.mark.parametrize("problem", ["fundamental", "essential", "cubic"])
-def test_noise_of_many_data_is_no_success(campaign, problem):
-    assert campaign.count_false(problem, 10_000, "uniform", 3.0, 3) == 0
+def test_noise_of_many_data_is_no_success(problem):
+    assert successes(honesty.noise_runs(Setup(runs=3), problem, "N = 10000", "3 px", "uniform")) == 0
 
 
 @pytest.mark.parametrize("problem", ["homography", "fundamental", "essential"])
-def test_clusters_of_matches_are_no_success(campaign, problem):
-    assert campaign.count_false(problem, 1000, "matched clusters", 10.0, RUNS) == 0
+def test_clusters_of_matches_are_no_success(problem):
+    assert successes(honesty.noise_runs(Setup(runs=RUNS), problem, "N = 1000", "10 px", "matched clusters")) == 0
 
 
-@pytest.mark.parametrize("data", [(15, 0.8, 0.0), (10, 1.0, 0.0), (500, 0.2, 0.5)])
+@pytest.mark.parametrize("data", [*honesty.POWER][:3])
 @pytest.mark.parametrize("problem", ["homography", "fundamental", "essential", "line", "circle", "cubic"])
-def test_right_models_are_success(campaign, problem, data):
-    counts = campaign.count_right(problem, *data, RUNS)
-    assert counts["right"] >= counts["success"] >= 0.9 * RUNS
+def test_right_models_are_success(problem, data):
+    assert successes(honesty.known_runs(Setup(runs=RUNS), problem, data)) >= 0.9 * RUNS
 
 
 @pytest.mark.parametrize(
@@ -51,21 +44,24 @@ def test_right_models_are_success(campaign, problem, data):
     ["window 10", "turned window 10", "far 65535", "far 1e6", "duplicates", "grid 4", "true burst", "false burst"],
 )
 @pytest.mark.parametrize("problem", ["homography", "fundamental"])
-def test_families_without_a_model_are_no_success(campaign, problem, family):
-    assert campaign.count_false_family(problem, family, 300, 5) == 0
+def test_families_without_a_model_are_no_success(problem, family):
+    assert successes(honesty.family_runs(Setup(runs=5), problem, "N = 300", family, inlier_ratio=0.0)) == 0
 
 
 @pytest.mark.parametrize("problem", ["homography", "fundamental", "essential"])
-def test_right_models_of_families_are_success(campaign, problem):
-    counts = campaign.count_family(problem, "near 10", 300, 0.4, 5)
-    assert counts == dict.fromkeys(("runs", "right", "success", "configuration"), 5)
+def test_right_models_of_families_are_success(problem):
+    runs = list(honesty.family_runs(Setup(runs=5), problem, "N = 300", "near 10"))
+    assert runs == [dict.fromkeys(("right", "success", "configuration"), True)] * 5
 
 
-def test_the_families_of_the_campaign_have_the_expected_answers(campaign):
-    negative, positive = (dict(campaign.family_cells(3, model=model)) for model in (False, True))
-    assert len(negative) == 3 * 3 * len(campaign.WITHOUT_MODEL)
+def test_the_families_of_the_campaign_have_the_expected_answers():
+    negative, positive = (
+        [unit.key for unit in honesty.units(Setup(runs=3, only=(part,)))]
+        for part in ("families without a model", "families")
+    )
+    assert len(negative) == 3 * 3 * len(honesty.WITHOUT_MODEL)
     assert not any("window" in name for name in positive)
-    for family in campaign.WITHOUT_MODEL:
+    for family in honesty.WITHOUT_MODEL:
         assert bansac.synthetic.awkward_scene(family, "F", 300, 0.0).success is False
 
 

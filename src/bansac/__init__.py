@@ -30,10 +30,10 @@ if TYPE_CHECKING:
     from bansac.estimate.multiple import estimate_multiple as estimate_multiple
     from bansac.estimate.presets import Options as Options
     from bansac.estimate.transforms import estimate_affine as estimate_affine
+    from bansac.estimate.transforms import estimate_affine_3d as estimate_affine_3d
+    from bansac.estimate.transforms import estimate_rigid_3d as estimate_rigid_3d
     from bansac.estimate.transforms import estimate_similarity as estimate_similarity
-    from bansac.estimate.transforms_3d import estimate_affine_3d as estimate_affine_3d
-    from bansac.estimate.transforms_3d import estimate_rigid_3d as estimate_rigid_3d
-    from bansac.estimate.transforms_3d import estimate_similarity_3d as estimate_similarity_3d
+    from bansac.estimate.transforms import estimate_similarity_3d as estimate_similarity_3d
     from bansac.estimate.two_views import estimate_essential as estimate_essential
     from bansac.estimate.two_views import estimate_fundamental as estimate_fundamental
     from bansac.estimate.two_views import estimate_homography as estimate_homography
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from bansac.result import MultipleResult as MultipleResult
     from bansac.result import RelativePose as RelativePose
     from bansac.result import Result as Result
+    from bansac.result import Rival as Rival
     from bansac.result import Trace as Trace
 
 __version__ = "0.1.0"
@@ -59,6 +60,7 @@ _MODULES = {row.function: row.module for row in ESTIMATORS} | {
     "Problem": "bansac.problems.problem",
     "RelativePose": "bansac.result",
     "Result": "bansac.result",
+    "Rival": "bansac.result",
     "Sampler": "bansac.engine.sampling",
     "Score": "bansac.engine.scoring",
     "Stop": "bansac.engine.stopping",

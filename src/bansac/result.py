@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import os
 import textwrap
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.engine.trace import Trace
 from bansac.matches.storage import as_array, read_fields, to_plain, write_fields
+from bansac.maths.arrays import Floats
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,16 +24,14 @@ if TYPE_CHECKING:
     from bansac.geometry.camera import Camera
     from bansac.matches.images import ImageLike
 
-__all__ = ["AbsolutePose", "MultipleResult", "RelativePose", "Result", "Trace"]
-
-_Array = NDArray[np.float64]
+__all__ = ["AbsolutePose", "MultipleResult", "RelativePose", "Result", "Rival", "Trace"]
 
 _AS_THEY_ARE = frozenset({bool, int, float, str, type(None), functools.partial})
 
 
 class _Motion(NamedTuple):
-    R: _Array
-    t: _Array
+    R: Floats
+    t: Floats
 
 
 class _Pose(_Motion):
@@ -55,10 +55,10 @@ class RelativePose(_Pose):
         Camera matrices, if focal lengths were estimated; else None.
     """
 
-    K1: _Array | None
-    K2: _Array | None
+    K1: Floats | None
+    K2: Floats | None
 
-    def __new__(cls, R: _Array, t: _Array, K1: _Array | None = None, K2: _Array | None = None) -> Self:
+    def __new__(cls, R: Floats, t: Floats, K1: Floats | None = None, K2: Floats | None = None) -> Self:
         """Make a pose."""
         pose = super().__new__(cls, R, t)
         pose.K1, pose.K2 = K1, K2
@@ -78,13 +78,31 @@ class AbsolutePose(_Pose):
         Camera matrix, if the focal length was estimated; else None.
     """
 
-    K: _Array | None
+    K: Floats | None
 
-    def __new__(cls, R: _Array, t: _Array, K: _Array | None = None) -> Self:
+    def __new__(cls, R: Floats, t: Floats, K: Floats | None = None) -> Self:
         """Make a pose."""
         pose = super().__new__(cls, R, t)
         pose.K = K
         return pose
+
+
+class Rival(NamedTuple):
+    """A second model that the data support beside that of a result.
+
+    Attributes
+    ----------
+    model : ndarray, RelativePose or AbsolutePose
+        The model, in the form of ``Result.model``.
+    inliers : (N,) ndarray of bool
+        Points within ``threshold`` of this model.
+    threshold : float
+        Its threshold.
+    """
+
+    model: Any
+    inliers: NDArray[np.bool_]
+    threshold: float
 
 
 _POSES = {pose.__name__: pose for pose in (RelativePose, AbsolutePose)}
@@ -142,14 +160,17 @@ class Result:
     trace : Trace or None
         Record of the iterations, with ``trace=True``.
     configuration : str or None
-        Configuration of the inliers of two views: "general", "ambiguous", "planar", "pure_rotation", "collinear" or
-        "undetermined_focal". With "ambiguous", many inliers are on a plane, and outliers off it support another
-        epipolar geometry, as a repeated pattern does; the result may be the wrong one. Planar points and a pure
+        "ambiguous" if the data support a second model, the ``rival``, or if many inliers are on a plane, and outliers
+        off it support another epipolar geometry, as a repeated pattern does; the result may be the wrong one. Else the
+        configuration of the inliers of two views: "general", "planar", "pure_rotation", "collinear" or
+        "undetermined_focal". Planar points and a pure
         rotation do not determine a fundamental matrix; for this problem both are "planar". With
         "pure_rotation" the translation of E and of the pose is undetermined. With "collinear" the run has no success.
         With "undetermined_focal" the inliers do not determine an unknown focal length, because the optical axes meet or
         the motion is small; this is also the configuration of an absolute pose whose 3D points do not determine it. The
         plane of a homography is "planar". None without a model and for other models.
+    rival : Rival or None
+        A second model, which at least a quarter as many points support, and which chance does not explain.
     """
 
     model: Any
@@ -170,6 +191,7 @@ class Result:
     loading_seconds: float
     trace: Trace | None = None
     configuration: str | None = None
+    rival: Rival | None = None
 
     def __post_init__(self) -> None:
         """Make arrays read-only and NumPy scalars Python numbers; a function as ``probabilities`` waits for access."""
@@ -248,10 +270,9 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Summarise the result as a table and a histogram of the residuals, for notebooks."""
-        from bansac.plotting.report import Run, html_table, residual_histogram, summary_words
+        from bansac.plotting.report import html_table, residual_histogram, summary_words
 
-        run = Run.of(self)
-        return html_table(summary_words(run)) + residual_histogram(run)
+        return html_table(summary_words(self)) + residual_histogram(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as JSON types, for ``json.dumps``.
@@ -320,6 +341,7 @@ class Result:
         30
         """
         fields = read_fields(path)
+        fields.setdefault("rival", None)  # files of earlier versions have none
         if other := cls.__dataclass_fields__.keys() ^ fields.keys():
             raise ValueError(f"{path} holds no result: it lacks, or has besides, {', '.join(sorted(other))}")
         try:
@@ -329,9 +351,9 @@ class Result:
 
     def _fields(self) -> dict[str, Any]:
         """Return the fields for a file."""
-        fields = self.__getstate__()
-        if isinstance(self.model, AbsolutePose):
-            fields["model"] = self.model._asdict() | {"type": "AbsolutePose"}
+        fields = self.__getstate__() | {"model": _stored(self.model)}
+        if self.rival is not None:
+            fields["rival"] = self.rival._asdict() | {"model": _stored(self.rival.model)}
         return fields | {"trace": None if self.trace is None else vars(self.trace)}
 
     def plot(
@@ -381,10 +403,9 @@ class Result:
         2
         """
         if x1 is not None:
-            from bansac.plotting.data import Shown, plot_data
+            from bansac.plotting.data import plot_data
 
-            values = self.inliers.astype(np.float64) if self.probabilities is None else self.probabilities
-            return plot_data(Shown(self.model, values, self.residuals), x1, x2, K, ax)
+            return plot_data(self, x1, x2, K, ax)
         if self.trace is None:
             raise ValueError(
                 "this result has no trace; estimate with trace=True to draw the course of the run, or give the data"
@@ -419,12 +440,8 @@ class Result:
 
         Raises
         ------
-        OSError
-            If an image cannot be read.
-        ValueError
-            If the number of matches differs from that of the result.
-        ImportError
-            If Matplotlib is not installed.
+        OSError, ValueError, ImportError
+            As in :func:`bansac.plotting.plot_matches`.
         """
         from bansac.plotting import plot_matches
 
@@ -483,10 +500,10 @@ class Result:
         ...     "success" in page.read_text()
         True
         """
-        from bansac.plotting.report import Run, write_report
+        from bansac.plotting.report import write_report
 
-        run = Run.of(self) if trace is None else Run.of(self)._replace(trace=trace)
-        write_report(run, path, (x1, x2), (image1, image2), settings or {}, title)
+        result = self if trace is None else dataclasses.replace(self, trace=trace)
+        write_report(result, path, (x1, x2), (image1, image2), settings or {}, title)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -570,11 +587,18 @@ class MultipleResult:
         return plot_labels(points, self.labels, len(self.models), ax)
 
 
+def _stored(model: Any) -> Any:
+    """Return a model for a file."""
+    return model._asdict() | {"type": "AbsolutePose"} if isinstance(model, AbsolutePose) else model
+
+
 def _loaded(name: str, value: Any) -> Any:
     """Restore the value of a field after loading."""
     if name == "trace" and value is not None:
         snapshots = {int(at): as_array("snapshots", p) for at, p in value.pop("snapshots", {}).items()}
         return Trace(**{name: as_array(name, column) for name, column in value.items()}, snapshots=snapshots)
+    if name == "rival" and value is not None:
+        return Rival(**{part: _loaded(part, content) for part, content in value.items()})
     if isinstance(value, dict):
         pose = _POSES[value.pop("type", "RelativePose")]
         return pose(**{name: as_array(name, part) for name, part in value.items()})
@@ -587,7 +611,7 @@ def _frozen(value: Any) -> Any:
         view = value.view()
         view.setflags(write=False)
         return view
-    if isinstance(value, RelativePose | AbsolutePose):
+    if isinstance(value, RelativePose | AbsolutePose | Rival):
         return type(value)(**{name: _frozen(part) for name, part in value._asdict().items()})
     if isinstance(value, Trace):
         return Trace(**{name: _frozen(part) for name, part in vars(value).items()})

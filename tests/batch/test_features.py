@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from bansac.batch import features
-from bansac.batch.features import FeatureStore
-from bansac.batch.image_pairs import compute_features
+from bansac.batch.features import FeatureStore, compute_features
 from bansac.executors.threads import EXECUTOR
 from bansac.matches.image_matching import Features
 

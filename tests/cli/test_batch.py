@@ -189,21 +189,6 @@ def test_a_killed_run_goes_on(bansac: Any, folder: Path, tmp_path: Path) -> None
     assert len(read_arrays(out)["name"]) == 205
 
 
-@pytest.mark.slow
-def test_parquet_has_the_same(bansac: Any, folder: Path, tmp_path: Path) -> None:
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
-    run(bansac, folder, tmp_path / "r.npz")
-    run(bansac, folder, tmp_path / "r.parquet")
-    found, table = read_arrays(tmp_path / "r.npz"), parquet.read_table(tmp_path / "r.parquet").to_pydict()
-    for name in ("name", "success", "message", "num_data", "num_inliers", "iterations", "stop_reason", "seed"):
-        assert table[name] == found[name].tolist()
-    for k, (model, inliers) in enumerate(zip(table["model"], table["inliers"], strict=True)):
-        part = slice(found["offsets"][k], found["offsets"][k + 1])
-        assert inliers == found["inliers"][part].tolist()
-        assert model is None if k == 7 else model == found["model"][k].ravel().tolist()
-    assert table["probabilities"][7] is None
-
-
 def test_parquet_without_pyarrow_says_what_to_install(
     bansac: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

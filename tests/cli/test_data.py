@@ -195,16 +195,16 @@ def test_ctrl_c_leaves_nothing_half(bansac: Any, server: ArchiveServer, tmp_path
     server.cuts, server.stall = [200_000], threading.Event()
     arguments = ["data", "fetch", "evd", "--out", str(tmp_path / "data"), "--url", server.url]
     command = [sys.executable, "-m", "bansac.cli", *arguments]
-    part = tmp_path / "data" / f"{ARCHIVE}.part"
+    folder = tmp_path / "data"
     with interruptible(command, stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(SOURCE)}) as process:
-        while process.poll() is None and not (part.exists() and part.stat().st_size):
+        while process.poll() is None and not any(path.stat().st_size for path in folder.glob("*") if path.is_file()):
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
     server.stall.set()
-    assert process.returncode == 130
+    assert process.returncode == 130, errors
     assert "Traceback" not in errors
-    assert sorted(path.name for path in (tmp_path / "data").iterdir()) == [".bansac-fetch.lock"]
+    assert sorted(path.name for path in folder.iterdir()) == [".bansac-fetch.lock"]
     bansac(*arguments)
 
 

@@ -1,16 +1,11 @@
 from __future__ import annotations
 
-import contextlib
 import csv
 import json
 import os
-import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
-import tempfile
-import time
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +14,7 @@ import pytest
 
 from bansac.lab.experiments import EXPERIMENTS
 from tests.lab.pair_sets import write_homography_set, write_pose_set
-from tests.processes import interruptible
+from tests.processes import count_units, interruptible, kill_in_progress, wait_for_units
 
 
 @pytest.fixture(scope="module")
@@ -161,60 +156,33 @@ def test_bad_folder_is_named(bansac: Any, sets: Path, tmp_path: Path, blocked: P
 class TestKilled:
     """A run is killed half way and started again; it has to end as one that was not."""
 
-    @pytest.fixture
-    def data(self, sets: Path) -> Path:
-        return sets
-
     def command(self, data: Path, out: Path, workers: int) -> list[str]:
         arguments = ["main-table", "--data", data, "--out", out, "--repeats", 20, "--workers", workers]
         return [sys.executable, "-m", "bansac.cli", "experiments", "run", *map(str, arguments)]
 
-    def wait_for(self, out: Path, units: int, process: subprocess.Popen[bytes]) -> None:
-        """Wait until the journal has some units: five minutes, as a slow machine may have to compile first."""
-        for _ in range(6_000):
-            if self.finished(out) >= units:
-                return
-            assert process.poll() is None, "it has ended too early"
-            time.sleep(0.05)
-        pytest.fail("the journal does not grow")
-
-    def finished(self, out: Path) -> int:
-        """Return how many units the journal has: a copy is looked at, the run locks the journal itself."""
-        with tempfile.TemporaryDirectory() as folder, contextlib.suppress(OSError, sqlite3.Error):
-            for path in out.glob("journal.sqlite*"):
-                shutil.copy(path, folder)
-            with contextlib.closing(sqlite3.connect(Path(folder) / "journal.sqlite")) as database:
-                ((count,),) = database.execute("SELECT count(*) FROM units")
-                return int(count)
-        return 0
-
     @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")
     @pytest.mark.parametrize("workers", [1, 2])
-    def test_by_sigkill(self, bansac: Any, data: Path, tmp_path: Path, workers: int) -> None:
-        out = tmp_path / "killed"
-        command = self.command(data, out, workers)
-        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-            self.wait_for(out, 10, process)
-            process.kill()
-        assert self.finished(out) >= 10
+    def test_by_sigkill(self, bansac: Any, sets: Path, tmp_path: Path, workers: int) -> None:
+        out, whole = tmp_path / "killed", tmp_path / "whole"
+        command = self.command(sets, out, workers)
+        kill_in_progress(command, out / "journal.sqlite", units=10)
         assert not (out / "runs.csv").exists()
         bansac(*command[3:])
         document = json.loads((out / "run.json").read_text())
         assert 10 <= document["resumed"] < document["units"] == 6 * 20
-        whole = tmp_path / "whole"
-        bansac(*self.command(data, whole, 1)[3:])
+        bansac(*self.command(sets, whole, 1)[3:])
         assert runs(out) == runs(whole)
         assert table(out, "main_table") == table(whole, "main_table")
 
     @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT there")
-    def test_by_ctrl_c(self, data: Path, tmp_path: Path) -> None:
+    def test_by_ctrl_c(self, sets: Path, tmp_path: Path) -> None:
         out = tmp_path / "interrupted"
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        with interruptible(self.command(data, out, 2), start_new_session=True, **pipes) as process:
-            self.wait_for(out, 10, process)
+        with interruptible(self.command(sets, out, 2), start_new_session=True, **pipes) as process:
+            wait_for_units(out / "journal.sqlite", 10, process)
             os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to the workers too
             _, stderr = process.communicate(timeout=30)
         assert process.returncode == 130
         assert "interrupted" in stderr
         assert "Traceback" not in stderr
-        assert self.finished(out) >= 10
+        assert count_units(out / "journal.sqlite") >= 10

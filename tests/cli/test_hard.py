@@ -68,6 +68,7 @@ def test_noise_and_planes_print_tables(bansac: Any) -> None:
         (["hard", "--methods", "magic"], "unknown method 'magic'"),
         (["hard", "--seeds", "0"], "repeats must be at least 1"),
         (["noise", "--problems", "rotation"], "unknown problem 'rotation'"),
+        (["rivals", "--classes", "real-H"], "real pairs need --data"),
     ],
 )
 def test_bad_argument_is_named(bansac: Any, arguments: list[str], message: str) -> None:

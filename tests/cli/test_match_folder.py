@@ -12,11 +12,9 @@ import pytest
 
 import bansac as library
 from bansac.batch import features
-from bansac.cli.console import INTERRUPTED
 from bansac.matches import load_demo
 from bansac.matches.image_matching import match_images
 from tests.arrays import read_arrays
-from tests.processes import kill_in_progress
 
 cv2 = pytest.importorskip("cv2", reason="matching images needs OpenCV")
 
@@ -80,21 +78,6 @@ def test_the_same_images_have_their_features_once(bansac: Any, images: Path, tmp
     assert "(deleted, they are computed again)" in torn["failed"]["img 2.jpg img 10.jpg"]
 
 
-@pytest.mark.slow
-def test_an_interrupted_run_goes_on(bansac: Any, images: Path, tmp_path: Path, interrupt: Any) -> None:
-    out = tmp_path / "r.npz"
-    with interrupt(1):
-        stopped = bansac("match", images, *SMALL, "--out", out, code=INTERRUPTED)
-    assert "finished work is kept" in stopped.stderr
-    assert not out.exists()
-    assert run(bansac, images, out)["new"] == 2 + 7  # what has failed is tried again
-    whole = read_arrays(out)
-    run(bansac, images, tmp_path / "deep" / "whole.npz", "--workers", "1")
-    for name, values in read_arrays(tmp_path / "deep" / "whole.npz").items():
-        if name != "seconds":
-            np.testing.assert_array_equal(values, whole[name])
-
-
 def test_a_changed_image_is_matched_anew(bansac: Any, images: Path, tmp_path: Path) -> None:
     folder = tmp_path / "images"
     shutil.copytree(images, folder)
@@ -125,14 +108,6 @@ def test_readers_are_told(bansac: Any, images: Path, tmp_path: Path) -> None:
     shown = bansac("match", images, "--pairs", "sequential:1", *SMALL, "--out", tmp_path / "r.npz")
     assert "4 pairs, 4 of them new; 2 with a model, 0 without, 2 failed" in shown.stdout
     assert "bad/grey.png: " in shown.stderr
-
-
-@pytest.mark.slow
-def test_a_killed_run_goes_on(bansac: Any, images: Path, tmp_path: Path) -> None:
-    out, journal = tmp_path / "r.npz", tmp_path / "r.sqlite"
-    command = [sys.executable, "-m", "bansac.cli", "match", str(images), *SMALL, "--out", str(out)]
-    kill_in_progress(command, journal)
-    assert run(bansac, images, out)["successes"] == 3
 
 
 @pytest.mark.parametrize(

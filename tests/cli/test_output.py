@@ -116,13 +116,11 @@ def test_a_failed_write_leaves_the_earlier_result(tmp_path: Path) -> None:
     assert names(tmp_path) == ["a.txt", "result.json"]
 
 
-def test_experiments_are_not_mixed(bansac: Any, tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text('{"experiment": "another"}')
+@pytest.mark.parametrize(
+    ("document", "other"),
+    [({"experiment": "another"}, "experiment another"), ({"experiment": "curve-example", "seed": 1}, "seed 1")],
+)
+def test_experiments_are_not_mixed(bansac: Any, tmp_path: Path, document: Any, other: str) -> None:
+    (tmp_path / "run.json").write_text(json.dumps(document))
     message = bansac.refused("experiments", "run", "curve-example", "--out", tmp_path)
-    assert "has the results of another run (experiment another)" in message
-
-
-def test_experiments_with_another_seed_are_not_mixed(bansac: Any, tmp_path: Path) -> None:
-    (tmp_path / "run.json").write_text('{"experiment": "curve-example", "seed": 1}')
-    message = bansac.refused("experiments", "run", "curve-example", "--out", tmp_path)
-    assert "has the results of another run (seed 1)" in message
+    assert f"has the results of another run ({other})" in message

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.colmap import PairMatches
+from bansac.colmap import PairGeometry, PairMatches, VerificationOptions, verify_pairs
 from bansac.geometry import normalize_points
 from bansac.synthetic import SceneMatches, epipolar_matches
 
@@ -25,6 +25,13 @@ def as_pair(scene: SceneMatches, *, focal_error: float | None = 1.0, **changes: 
         rays = {"rays1": normalize_points(K, scene.x1), "rays2": normalize_points(K, scene.x2)}
         pair |= rays | {"pixel": 1 / K[0, 0]}
     return PairMatches(1, 2, 7, indices, **pair | changes)
+
+
+def verify(pair: PairMatches, options: VerificationOptions | None = None) -> PairGeometry:
+    """Return the geometry of a pair."""
+    [geometry] = verify_pairs([pair], options or VerificationOptions())
+    assert isinstance(geometry, PairGeometry)
+    return geometry
 
 
 def two_motions(counts: tuple[int, int, int] = (150, 100, 60)) -> tuple[SceneMatches, NDArray[np.int_]]:

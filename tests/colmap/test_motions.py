@@ -7,22 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from bansac.colmap import PairGeometry, VerificationOptions, verify_pairs
+from bansac.colmap import VerificationOptions
 from bansac.synthetic import epipolar_matches
-from tests.colmap.scenes import as_pair, two_motions
+from tests.colmap.scenes import as_pair, two_motions, verify
 
 MULTIPLE = VerificationOptions(multiple_models=True)
 
 
-def verify(pair, options=MULTIPLE):
-    [geometry] = verify_pairs([pair], options)
-    assert isinstance(geometry, PairGeometry)
-    return geometry
-
-
 def test_inliers_of_both_motions_are_kept():
     scene, labels = two_motions()
-    geometry = verify(as_pair(scene))
+    geometry = verify(as_pair(scene), MULTIPLE)
     assert geometry.configuration == "multiple"
     assert geometry.E is geometry.F is geometry.H is geometry.pose is None
     found = geometry.inlier_matches[:, 0]
@@ -31,7 +25,7 @@ def test_inliers_of_both_motions_are_kept():
         assert smallest <= np.isin(np.flatnonzero(labels == label), found).mean() <= largest
     assert labels[found[0]] == 0
     assert labels[found[-1]] in (1, -1)
-    one = verify(as_pair(scene), VerificationOptions())
+    one = verify(as_pair(scene))
     assert one.configuration == "calibrated"
     assert np.isin(np.flatnonzero(labels == 1), one.inlier_matches[:, 0]).mean() < 0.3
 
@@ -51,7 +45,7 @@ def test_a_motion_with_too_few_matches_is_dropped(setting, configuration):
 
 def test_one_motion_is_verified_as_without_the_option():
     pair = as_pair(epipolar_matches(300, inlier_ratio=0.6, noise=0.5, seed=3))
-    geometry, expected = verify(pair), verify(pair, VerificationOptions())
+    geometry, expected = verify(pair, MULTIPLE), verify(pair)
     assert geometry.configuration == expected.configuration == "calibrated"
     np.testing.assert_array_equal(geometry.inlier_matches, expected.inlier_matches)
     np.testing.assert_array_equal(geometry.F, expected.F)
@@ -62,7 +56,7 @@ def test_random_matches_have_no_motion(count):
     scene, _ = two_motions((150, 150, 60))
     height, width = scene.size
     x1, x2 = np.random.default_rng(1).uniform(0, [width, height], (2, count, 2))
-    assert verify(as_pair(replace(scene, x1=x1, x2=x2))).configuration == "degenerate"
+    assert verify(as_pair(replace(scene, x1=x1, x2=x2)), MULTIPLE).configuration == "degenerate"
 
 
 def test_a_watermark_is_no_motion():
@@ -70,7 +64,7 @@ def test_a_watermark_is_no_motion():
     height, width = scene.size
     mark = np.random.default_rng(0).uniform([0.8 * width, 0.9 * height], [0.99 * width, 0.99 * height], (100, 2))
     pair = as_pair(replace(scene, x1=np.vstack([scene.x1, mark]), x2=np.vstack([scene.x2, mark + 1.0])))
-    ignored = verify(pair)
+    ignored = verify(pair, MULTIPLE)
     assert ignored.configuration == "calibrated"
     assert np.isin(np.arange(150, 250), ignored.inlier_matches[:, 0]).mean() < 0.1
     kept = verify(pair, replace(MULTIPLE, multiple_ignore_watermark=False))

@@ -13,15 +13,9 @@ from bansac.colmap.pairs import PairFailure
 from bansac.geometry import essential_from_pose
 from bansac.lab.metrics import rotation_error, translation_error
 from bansac.synthetic import epipolar_matches, planar_scene_matches, rotation_matches
-from tests.colmap.scenes import as_pair
+from tests.colmap.scenes import as_pair, verify
 
 OPTIONS = VerificationOptions()
-
-
-def verify(pair, options=OPTIONS):
-    [geometry] = verify_pairs([pair], options)
-    assert isinstance(geometry, PairGeometry)
-    return geometry
 
 
 @pytest.fixture

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from bansac.colmap import VerificationOptions
-from bansac.colmap.watermark import is_watermark
+from bansac.colmap.selection import is_watermark
 
 SIZE = (600, 800)  # the border of a tenth of the diagonal is 100 px
 
@@ -19,31 +21,26 @@ MARK = points(70, (650, 520), (790, 590))
 SCENE = points(30, (150, 150), (600, 400))
 
 
-@pytest.mark.parametrize(("scene", "answer"), [(0, True), (29, True), (30, True)])
-def test_a_mark_in_the_border(scene, answer):
-    x1 = np.vstack([SCENE[:scene], MARK])
-    assert is_watermark(x1, x1 + np.array([3.0, -2.0]), SIZE, SIZE, VerificationOptions()) is answer
+FEW = np.vstack([SCENE, points(1, (300, 300), (310, 310)), MARK])
+SHAKEN = MARK + points(70, (-2.0, -2.0), (2.0, 2.0))
+NONE, SHIFT = np.empty((0, 2)), np.array([3.0, -2.0])
 
 
-def test_too_much_of_the_scene():
-    x1 = np.vstack([SCENE, points(1, (300, 300), (310, 310)), MARK])
-    assert not is_watermark(x1, x1, SIZE, SIZE, VerificationOptions())
-
-
-def test_matches_in_the_border_that_move_in_many_ways():
-    assert not is_watermark(MARK, MARK[::-1], SIZE, SIZE, VerificationOptions())
-
-
-def test_a_mark_that_is_inside_of_the_other_image():
-    assert not is_watermark(MARK, MARK - 300, SIZE, SIZE, VerificationOptions())
-    assert is_watermark(MARK, MARK - 300, SIZE, (300, 600), VerificationOptions())
-
-
-def test_the_error_of_the_translation():
-    shaken = MARK + points(70, (-2.0, -2.0), (2.0, 2.0))
-    assert is_watermark(MARK, shaken, SIZE, SIZE, VerificationOptions())
-    assert not is_watermark(MARK, shaken, SIZE, SIZE, VerificationOptions(watermark_detection_max_error=0.2))
-
-
-def test_no_matches():
-    assert not is_watermark(np.empty((0, 2)), np.empty((0, 2)), SIZE, SIZE, VerificationOptions())
+@pytest.mark.parametrize(
+    ("x1", "x2", "size2", "largest_error", "answer"),
+    [
+        (MARK, MARK + SHIFT, SIZE, 4.0, True),
+        (FEW[1:], FEW[1:] + SHIFT, SIZE, 4.0, True),
+        (FEW, FEW, SIZE, 4.0, False),  # too much of the scene
+        (MARK, MARK[::-1], SIZE, 4.0, False),  # many motions
+        (MARK, MARK - 300, SIZE, 4.0, False),  # inside of the other image
+        (MARK, MARK - 300, (300, 600), 4.0, True),
+        (MARK, SHAKEN, SIZE, 4.0, True),
+        (MARK, SHAKEN, SIZE, 0.2, False),
+        (NONE, NONE, SIZE, 4.0, False),
+    ],
+)
+def test_a_watermark_is_in_both_borders_and_follows_one_translation(x1, x2, size2, largest_error, answer):
+    options = VerificationOptions(watermark_detection_max_error=largest_error)
+    assert is_watermark(x1, x2, SIZE, size2, options) is answer
+    assert not is_watermark(x1, x2, SIZE, size2, replace(options, detect_watermark=False))

@@ -55,84 +55,67 @@ def transfer(H, truth, x):
     return float(np.sqrt(np.mean((apply_transform(H, x) - apply_transform(truth, x)) ** 2)))
 
 
+VIEWS, CAMERA = (SCENE.x1, SCENE.x2), SCENE.K1
+PNP, CLUSTER = (OBJECT, IMAGE, K), (np.ones((20, 3)), SAME, K)
+
+
+def guess():
+    """Return the pose as arrays to be overwritten."""
+    return RVEC[:, None].copy(), TVEC[:, None].copy()
+
+
 # Calls that OpenCV answers without an error.
 CALLS = {
     "H": lambda cv: cv.findHomography(PLANE.x1, PLANE.x2, cv.RANSAC, 3.0),
     "H, all": lambda cv: cv.findHomography(X1, X2),
-    "H, positions": lambda cv: cv.findHomography(PLANE.x1, PLANE.x2, cv.USAC_DEFAULT, 2.0, None, 1000, 0.99),
-    "H, single precision": lambda cv: cv.findHomography(
-        PLANE.x1[:, None].astype(np.float32), PLANE.x2[:, None].astype(np.float32), cv.RANSAC
-    ),
     "H, four": lambda cv: cv.findHomography(X1[:4], X2[:4], cv.RANSAC),
     "H, all equal": lambda cv: cv.findHomography(SAME, SAME, cv.RANSAC),
     "H, line": lambda cv: cv.findHomography(LINE, LINE, cv.RANSAC),
     "H, all equal, all": lambda cv: cv.findHomography(SAME, SAME, 0),
     "H, threshold 0": lambda cv: cv.findHomography(PLANE.x1, PLANE.x2, cv.RANSAC, 0),
-    "H, homogeneous": lambda cv: cv.findHomography(as_homogeneous(PLANE.x1), PLANE.x2, cv.RANSAC, 3.0),
     "H, homogeneous columns": lambda cv: cv.findHomography(as_homogeneous(X1)[:, None], as_homogeneous(X2)[:, None], 0),
-    "F": lambda cv: cv.findFundamentalMat(SCENE.x1, SCENE.x2),
-    "F, threshold 0": lambda cv: cv.findFundamentalMat(SCENE.x1, SCENE.x2, cv.FM_RANSAC, 0),
+    "F": lambda cv: cv.findFundamentalMat(*VIEWS),
+    "F, threshold 0": lambda cv: cv.findFundamentalMat(*VIEWS, cv.FM_RANSAC, 0),
     "F, homogeneous": lambda cv: cv.findFundamentalMat(as_homogeneous(SCENE.x1), as_homogeneous(SCENE.x2)),
-    "F, positions": lambda cv: cv.findFundamentalMat(SCENE.x1, SCENE.x2, cv.FM_RANSAC, 1.0, 0.99, 2000),
-    "F, shorter": lambda cv: cv.findFundamentalMat(SCENE.x1, SCENE.x2, cv.FM_RANSAC, 1.0, 0.99),
-    "F, eight points": lambda cv: cv.findFundamentalMat(SCENE.x1, SCENE.x2, cv.FM_8POINT),
+    "F, eight points": lambda cv: cv.findFundamentalMat(*VIEWS, cv.FM_8POINT),
     "F, six": lambda cv: cv.findFundamentalMat(SCENE.x1[:6], SCENE.x2[:6], cv.FM_RANSAC, 1.0, 0.99),
     "F, all equal": lambda cv: cv.findFundamentalMat(SAME, SAME, cv.FM_RANSAC, 1.0, 0.99),
     "F, line": lambda cv: cv.findFundamentalMat(LINE, LINE, cv.USAC_DEFAULT, 1.0, 0.99),
-    "E": lambda cv: cv.findEssentialMat(SCENE.x1, SCENE.x2, SCENE.K1),
-    "E, positions": lambda cv: cv.findEssentialMat(SCENE.x1, SCENE.x2, SCENE.K1, cv.RANSAC, 0.999, 1.0, 1000),
-    "E, focal": lambda cv: cv.findEssentialMat(SCENE.x1, SCENE.x2, 500.0, (320.0, 240.0), cv.RANSAC, 0.99, 1.0),
-    "E, two cameras": lambda cv: cv.findEssentialMat(
-        SCENE.x1, SCENE.x2, SCENE.K1, np.zeros(5), SCENE.K1, None, cv.RANSAC, 0.99, 1.0
-    ),
+    "E": lambda cv: cv.findEssentialMat(*VIEWS, CAMERA),
+    "E, focal": lambda cv: cv.findEssentialMat(*VIEWS, 500.0, (320.0, 240.0), cv.RANSAC, 0.99, 1.0),
+    "E, two cameras": lambda cv: cv.findEssentialMat(*VIEWS, CAMERA, np.zeros(5), CAMERA, None, cv.RANSAC, 0.99, 1.0),
     "E, names": lambda cv: cv.findEssentialMat(
-        SCENE.x1, SCENE.x2, cameraMatrix1=SCENE.K1, distCoeffs1=None, cameraMatrix2=SCENE.K1, distCoeffs2=None
+        *VIEWS, cameraMatrix1=CAMERA, distCoeffs1=None, cameraMatrix2=CAMERA, distCoeffs2=None
     ),
-    "E, params": lambda cv: cv.findEssentialMat(
-        SCENE.x1, SCENE.x2, SCENE.K1, SCENE.K1, np.zeros(4), np.zeros(4), cv.UsacParams()
-    ),
-    "E, four": lambda cv: cv.findEssentialMat(SCENE.x1[:4], SCENE.x2[:4], SCENE.K1),
-    "pose": lambda cv: cv.recoverPose(SCENE.E, SCENE.x1, SCENE.x2, SCENE.K1),
-    "pose, focal": lambda cv: cv.recoverPose(SCENE.E, SCENE.x1, SCENE.x2, focal=500.0, pp=(320.0, 240.0)),
-    "pose, two cameras": lambda cv: cv.recoverPose(SCENE.x1, SCENE.x2, SCENE.K1, None, SCENE.K1, None),
-    "PnP": lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, K, None),
+    "E, params": lambda cv: cv.findEssentialMat(*VIEWS, CAMERA, CAMERA, np.zeros(4), np.zeros(4), cv.UsacParams()),
+    "E, four": lambda cv: cv.findEssentialMat(SCENE.x1[:4], SCENE.x2[:4], CAMERA),
+    "pose": lambda cv: cv.recoverPose(SCENE.E, *VIEWS, CAMERA),
+    "pose, focal": lambda cv: cv.recoverPose(SCENE.E, *VIEWS, focal=500.0, pp=(320.0, 240.0)),
+    "pose, two cameras": lambda cv: cv.recoverPose(*VIEWS, CAMERA, None, CAMERA, None),
+    "PnP": lambda cv: cv.solvePnPRansac(*PNP, None),
     "PnP, positions": lambda cv: cv.solvePnPRansac(
-        OBJECT, IMAGE, K, None, None, None, False, 100, 8.0, 0.99, None, cv.SOLVEPNP_EPNP
+        *PNP, None, None, None, False, 100, 8.0, 0.99, None, cv.SOLVEPNP_EPNP
     ),
     "PnP, names": lambda cv: cv.solvePnPRansac(
-        OBJECT,
-        IMAGE,
-        K,
-        np.zeros((5, 1)),
-        iterationsCount=500,
-        reprojectionError=2.0,
-        confidence=0.999,
-        flags=cv.SOLVEPNP_P3P,
+        *PNP, np.zeros((5, 1)), iterationsCount=500, reprojectionError=2.0, confidence=0.999, flags=2
     ),
     "PnP, single precision": lambda cv: cv.solvePnPRansac(
         OBJECT[:, None].astype(np.float32), IMAGE[:, None].astype(np.float32), K.astype(np.float32), np.zeros(0)
     ),
-    "PnP, rows": lambda cv: cv.solvePnPRansac(OBJECT[None], IMAGE[None], K, np.zeros(14)),
     "PnP, four": lambda cv: cv.solvePnPRansac(OBJECT[:4], IMAGE[:4], K, None),
     "PnP, noise": lambda cv: cv.solvePnPRansac(*STRANGERS, K, None, reprojectionError=0.5),
-    "PnP, all equal": lambda cv: cv.solvePnPRansac(np.ones((20, 3)), SAME, K, None),
-    "PnP, all equal, USAC": lambda cv: cv.solvePnPRansac(np.ones((20, 3)), SAME, K, None, flags=cv.USAC_MAGSAC),
-    "PnP, USAC": lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, K, None, flags=cv.USAC_DEFAULT),
-    "PnP, guess": lambda cv: cv.solvePnPRansac(
-        OBJECT, IMAGE, K, None, RVEC[:, None].copy(), TVEC[:, None].copy(), True
-    ),
-    "PnP, guess, all equal": lambda cv: cv.solvePnPRansac(
-        np.ones((20, 3)), SAME, K, None, RVEC[:, None].copy(), TVEC[:, None].copy(), useExtrinsicGuess=True
-    ),
-    "PnP, no guess": lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, K, None, None, None, True),
+    "PnP, all equal": lambda cv: cv.solvePnPRansac(*CLUSTER, None),
+    "PnP, all equal, USAC": lambda cv: cv.solvePnPRansac(*CLUSTER, None, flags=cv.USAC_MAGSAC),
+    "PnP, USAC": lambda cv: cv.solvePnPRansac(*PNP, None, flags=cv.USAC_DEFAULT),
+    "PnP, guess": lambda cv: cv.solvePnPRansac(*PNP, None, *guess(), True),
+    "PnP, guess, all equal": lambda cv: cv.solvePnPRansac(*CLUSTER, None, *guess(), useExtrinsicGuess=True),
+    "PnP, no guess": lambda cv: cv.solvePnPRansac(*PNP, None, None, None, True),
     "affine": lambda cv: cv.estimateAffine2D(X1, X2),
-    "affine, positions": lambda cv: cv.estimateAffine2D(X1, X2, None, cv.RANSAC, 2.0, 500, 0.9, 0),
     "affine, two": lambda cv: cv.estimateAffine2D(X1[:2], X2[:2]),
     "affine, three": lambda cv: cv.estimateAffine2D(X1[:3], X2[:3]),
     "affine, line": lambda cv: cv.estimateAffine2D(LINE, LINE),
     "similarity": lambda cv: cv.estimateAffinePartial2D(X1, X2),
     "similarity, two": lambda cv: cv.estimateAffinePartial2D(X1[:2], X2[:2]),
-    "similarity, line": lambda cv: cv.estimateAffinePartial2D(LINE, LINE),
     "similarity, all equal": lambda cv: cv.estimateAffinePartial2D(SAME, SAME),
 }
 
@@ -145,9 +128,6 @@ CALLS_5 = {
     "affine 3D": lambda cv: cv.estimateAffine3D(SOLID, MOVED),
     "affine 3D, positions": lambda cv: cv.estimateAffine3D(SOLID, MOVED, None, None, 2.0, 0.9),
     "affine 3D, third argument": lambda cv: cv.estimateAffine3D(SOLID, MOVED, True),
-    "affine 3D, single precision": lambda cv: cv.estimateAffine3D(
-        SOLID[:, None].astype(np.float32), MOVED[:, None].astype(np.float32), ransacThreshold=0.5
-    ),
     "affine 3D, rows": lambda cv: cv.estimateAffine3D(SOLID[None], MOVED[None], ransacThreshold=0, confidence=1.0),
     "affine 3D, three": lambda cv: cv.estimateAffine3D(SOLID[:3], MOVED[:3], ransacThreshold=0.1),
     "affine 3D, four": lambda cv: cv.estimateAffine3D(SOLID[:4], MOVED[:4], ransacThreshold=0.1),
@@ -175,26 +155,15 @@ Q1, Q2 = columns(SCENE.x1), columns(SCENE.x2)
 # Calls as in the samples and tutorials of OpenCV.
 CALLS |= {
     "matched features": lambda cv: cv.findHomography(P1, P2, cv.RANSAC, 5.0),
-    "matched features, no mask": lambda cv: cv.findHomography(P1[:, 0], P2[:, 0], cv.RANSAC, 2.5, None),
-    "mask by name": lambda cv: cv.findHomography(P1, P2, method=cv.RANSAC, ransacReprojThreshold=3.0, mask=None),
-    "tracked points": lambda cv: cv.findHomography(P1, P2, (0, cv.RANSAC)[True], 10.0),
-    "chessboards": lambda cv: cv.findHomography(columns(X1), columns(X2)),
     "MAGSAC": lambda cv: cv.findHomography(P1, P2, cv.USAC_MAGSAC, 3.0, maxIters=2000, confidence=0.999),
     "whole pixels": lambda cv: cv.findFundamentalMat(np.int32(SCENE.x1), np.int32(SCENE.x2), cv.FM_LMEDS),
-    "F by name": lambda cv: cv.findFundamentalMat(Q1, Q2, cv.FM_RANSAC, ransacReprojThreshold=3, confidence=0.99),
     "F, MAGSAC": lambda cv: cv.findFundamentalMat(Q1[:, 0], Q2[:, 0], cv.USAC_MAGSAC, 1.0, 0.999, 2000),
-    "E by name": lambda cv: cv.findEssentialMat(Q1, Q2, SCENE.K1, method=cv.RANSAC, prob=0.999, threshold=1.0),
     "odometry": lambda cv: cv.findEssentialMat(
         Q2, Q1, focal=800.0, pp=(320.0, 240.0), method=cv.RANSAC, prob=0.999, threshold=1.0
     ),
-    "odometry, pose": lambda cv: cv.recoverPose(SCENE.E, Q1, Q2, focal=800.0, pp=(320.0, 240.0)),
-    "pose with a mask": lambda cv: cv.recoverPose(SCENE.E, Q1, Q2, SCENE.K1, mask=np.ones((300, 1), np.uint8)),
-    "video": lambda cv: cv.estimateAffinePartial2D(columns(X1), columns(X2)),
+    "pose with a mask": lambda cv: cv.recoverPose(SCENE.E, Q1, Q2, CAMERA, mask=np.ones((300, 1), np.uint8)),
     "affine by name": lambda cv: cv.estimateAffine2D(
         columns(X1), columns(X2), method=cv.RANSAC, ransacReprojThreshold=3, maxIters=2000, confidence=0.99
-    ),
-    "pose of a board": lambda cv: cv.solvePnPRansac(
-        OBJECT.astype(np.float32), columns(IMAGE), K, np.zeros((1, 5)), reprojectionError=8.0
     ),
 }
 
@@ -231,22 +200,17 @@ def test_the_constants_have_the_values_of_opencv(theirs, name):
     "call",
     [
         lambda cv: cv.findHomography(X1[:3], X2[:3], 8),
-        lambda cv: cv.findHomography(X1, X2[:50], 8),
         lambda cv: cv.findHomography(X1[:, :1], X2[:, :1], 8),
         lambda cv: cv.estimateAffine2D(X1[:1], X2[:1]),
         lambda cv: cv.estimateAffine2D(X1, X2, method=0),
         lambda cv: cv.estimateAffine2D(X1, X2, refineIters=np.zeros(3)),
-        lambda cv: cv.estimateAffine2D(X1, X2, refineIters=-1),
-        lambda cv: cv.estimateAffinePartial2D(X1[:1], X2[:1]),
         lambda cv: cv.findEssentialMat(X1, X2, np.eye(3), np.zeros(3), np.eye(3), np.zeros(3)),
         lambda cv: cv.findEssentialMat(as_homogeneous(X1), as_homogeneous(X2), np.eye(3)),
         lambda cv: cv.estimateAffine2D(as_homogeneous(X1), as_homogeneous(X2)),
-        lambda cv: cv.estimateAffinePartial2D(as_homogeneous(X1), as_homogeneous(X2)),
         lambda cv: cv.findHomography(X1.T, X2.T, 8),
         lambda cv: cv.estimateAffine3D(SOLID[:2], MOVED[:2]),
         lambda cv: cv.estimateAffine3D(SOLID, MOVED[:50]),
         lambda cv: cv.estimateAffine3D(SOLID.T, MOVED.T),
-        lambda cv: cv.estimateAffine3D(SOLID[:2], MOVED[:2], force_rotation=True),
         lambda cv: cv.estimateAffine3D(STICK, STICK, force_rotation=True),
         lambda cv: cv.estimateAffine3D(SOLID, MOVED, force_rotation="a"),
         lambda cv: cv.estimateAffine3D(SOLID, MOVED, ransacThreshold=1.0, force_rotation=True),
@@ -261,7 +225,6 @@ def test_the_constants_have_the_values_of_opencv(theirs, name):
         lambda cv: cv.estimateTranslation3D(SOLID[:0], MOVED[:0]),
         lambda cv: cv.estimateTranslation3D(X1, X2),
         lambda cv: cv.solvePnPRansac(OBJECT[:3], IMAGE[:3], K, None),
-        lambda cv: cv.solvePnPRansac(np.zeros((0, 3)), np.zeros((0, 2)), K, None),
         lambda cv: cv.solvePnPRansac(OBJECT, IMAGE[:40], K, None),
         lambda cv: cv.solvePnPRansac(OBJECT[:, :2], IMAGE, K, None),
         lambda cv: cv.solvePnPRansac(OBJECT, OBJECT, K, None),
@@ -269,7 +232,6 @@ def test_the_constants_have_the_values_of_opencv(theirs, name):
         lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, np.eye(3, 4), None),
         lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, K, np.zeros(3)),
         lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, K, None, flags=9),
-        lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, K, None, flags=-1),
         lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, K, None, confidence=1.0),
     ],
 )
@@ -335,7 +297,7 @@ def test_the_guess_of_a_pose_is_its_initial_model(theirs):
     expected = estimate_absolute_pose(OBJECT, IMAGE, K, threshold=2.0, initial_model=start)
     rvec, tvec = np.array([[0.12], [0.2], [0.3]]), start[1][:, None].copy()
     _, r, t, _ = ours.solvePnPRansac(OBJECT, IMAGE, K, None, rvec.ravel(), tvec.astype(np.float32), True, None, 2.0)
-    np.testing.assert_array_equal(t.ravel(), expected.model.t)
+    np.testing.assert_allclose(t.ravel(), expected.model.t, rtol=1e-12)  # the guess of t is a float32
     for cv in (theirs, ours):
         first, second = rvec.copy(), tvec.copy()
         _, r, t, _ = cv.solvePnPRansac(OBJECT, IMAGE, K, None, first, second, True, reprojectionError=2.0)
@@ -350,20 +312,6 @@ def test_the_guess_of_a_pose_is_its_initial_model(theirs):
     for wrong in (np.zeros(4), [np.nan, 0.0, 0.0]):
         with pytest.raises(ours.error, match="rvec"):
             ours.solvePnPRansac(OBJECT, IMAGE, K, None, wrong, tvec, True)
-
-
-def test_points_with_nan_are_errors():
-    broken = IMAGE.copy()
-    broken[0, 0] = np.nan
-    for call in (
-        lambda: ours.solvePnPRansac(OBJECT, broken, K, None),
-        lambda: ours.solvePnPRansac(np.full((20, 3), np.nan), IMAGE[:20], K, None),
-        lambda: ours.solvePnPRansac(OBJECT, IMAGE, np.full((3, 3), np.nan), None),
-        lambda: ours.solvePnPRansac(OBJECT, IMAGE, K, np.full(5, np.nan)),
-        lambda: ours.findHomography(IMAGE, broken),
-    ):
-        with pytest.raises(ours.error, match=r"imagePoints|objectPoints|cameraMatrix|distCoeffs|dstPoints"):
-            call()
 
 
 def test_the_methods_are_options():
@@ -509,24 +457,29 @@ def test_minimal_samples_give_all_their_models(theirs):
         assert min(np.abs(np.array(unit[0]) @ np.array(unit[1]).T).max(axis=1)) == pytest.approx(1, abs=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("coefficients", "message"),
-    [([1, 2], "dist_coeff2: distortion must be 4, 5"), ([*[0] * 8, 0.1, 0, 0, 0], "dist_coeff2:.*prism or tilt")],
-)
-def test_errors_of_distortion_name_it(theirs, coefficients, message):
-    K = np.diag([500.0, 500.0, 1.0])
-    params = theirs.UsacParams()
-    with pytest.raises(ValueError, match=message):
-        ours.findEssentialMat(SCENE.x1, SCENE.x2, K, K, None, coefficients, params)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [((800.0, 3.0), "pp must have two coordinates"), ((np.eye(2),), r"3 x 3.*shape \(2, 2\)")],
-)
-def test_a_bad_camera_is_named(arguments, message):
-    with pytest.raises(ours.error, match=message):
-        ours.findEssentialMat(SCENE.x1, SCENE.x2, *arguments)
+def test_invalid_cameras_and_points_are_named(theirs):
+    broken, camera = np.where(IMAGE == IMAGE[0, 0], np.nan, IMAGE), np.diag([500.0, 500.0, 1.0])
+    for function, arguments, message in (
+        (ours.findEssentialMat, (SCENE.x1, SCENE.x2, 800.0, 3.0), "pp must have two coordinates"),
+        (ours.findEssentialMat, (SCENE.x1, SCENE.x2, np.eye(2)), r"3 x 3.*shape \(2, 2\)"),
+        (
+            ours.findEssentialMat,
+            (SCENE.x1, SCENE.x2, camera, camera, None, [1, 2], theirs.UsacParams()),
+            "dist_coeff2: distortion must be 4, 5",
+        ),
+        (
+            ours.findEssentialMat,
+            (SCENE.x1, SCENE.x2, camera, camera, None, [*[0] * 8, 0.1, 0, 0, 0], theirs.UsacParams()),
+            "dist_coeff2:.*prism or tilt",
+        ),
+        (ours.solvePnPRansac, (OBJECT, broken, K, None), "imagePoints"),
+        (ours.solvePnPRansac, (np.full((20, 3), np.nan), IMAGE[:20], K, None), "objectPoints"),
+        (ours.solvePnPRansac, (OBJECT, IMAGE, np.full((3, 3), np.nan), None), "cameraMatrix"),
+        (ours.solvePnPRansac, (OBJECT, IMAGE, K, np.full(5, np.nan)), "distCoeffs"),
+        (ours.findHomography, (IMAGE, broken), "dstPoints"),
+    ):
+        with pytest.raises(ours.error, match=message):
+            function(*arguments)
 
 
 def test_noise_is_no_model():
@@ -585,6 +538,11 @@ def test_it_works_without_opencv(monkeypatch):
         return_values.error_type.cache_clear()
 
 
+def test_other_names_are_those_of_opencv(theirs):
+    for name in ("solvePnP", "solvePnPRefineLM", "getAffineTransform", "Rodrigues", "__version__"):
+        assert getattr(ours, name) is getattr(theirs, name)
+
+
 def test_parameters_have_the_order_of_opencv(theirs):
     for name in ("findHomography", "estimateAffine2D", "estimateAffinePartial2D", "solvePnPRansac"):
         first = getattr(theirs, name).__doc__.splitlines()[0]
@@ -592,11 +550,6 @@ def test_parameters_have_the_order_of_opencv(theirs):
         parameters = list(inspect.signature(getattr(ours, name)).parameters)
         assert parameters[: len(expected)] == expected
         assert parameters[len(expected) :] == (["params"] if name == "solvePnPRansac" else [])
-
-
-def test_other_functions_are_those_of_opencv(theirs):
-    for name in ("solvePnP", "solvePnPRefineLM", "getAffineTransform", "Rodrigues"):
-        assert getattr(ours, name) is getattr(theirs, name)
 
 
 @pytest.mark.parametrize("threshold", [0, -1.0])
@@ -617,7 +570,3 @@ def test_homogeneous_points_are_those_of_the_plane(theirs):
     for points in (as_homogeneous(X1), np.column_stack([X1, np.zeros(len(X1))])):
         for cv in (ours, theirs):
             assert transfer(cv.findHomography(points, X2)[0], cv.findHomography(X1, X2)[0], X1) < 1e-6
-
-
-def test_the_version_is_that_of_opencv(theirs):
-    assert ours.__version__ == theirs.__version__

@@ -59,22 +59,16 @@ def test_the_line_of_a_class_of_ones_own_is_found():
     assert inliers[good].all()
 
 
-def test_several_arrays_are_arguments_of_their_own():
+def test_several_arrays_and_lines_of_space_are_handed_on():
+    data = np.linspace(0, 1, 60)[:, None] * [1, 2, 3] + [0, 1, 0]
+    data[::3] += 5
+    np.testing.assert_array_equal(ransac(data, measure.LineModelND, 2, 0.05)[1], np.arange(60) % 3 > 0)
     x1, _ = points()
     x2 = x1 + np.array([3, 4])
     x2[150:] += 20
     model, inliers = ransac((x1, x2), Shift, 1, 0.5)
     np.testing.assert_allclose(model.by, [3, 4])
     np.testing.assert_array_equal(inliers, np.arange(200) < 150)
-
-
-def test_lines_of_space_are_those_of_scikit_image():
-    t = np.linspace(0, 1, 60)[:, None]
-    data = t * [1, 2, 3] + [0, 1, 0]
-    data[::3] += 5
-    model, inliers = ransac(data, measure.LineModelND, 2, 0.05)
-    np.testing.assert_array_equal(inliers, np.arange(60) % 3 > 0)
-    assert model.residuals(data[1:3]).max() < 1e-9
 
 
 def test_the_same_seed_gives_the_same_answer():
@@ -110,15 +104,11 @@ def test_the_first_sample_and_the_checks():
         seen.append(len(sample))
         return model.params[0] > 0
 
+    with pytest.warns(UserWarning, match="No inliers found"):
+        assert ransac(data, Line, 2, 0.25, is_data_valid=lambda x: False) == (None, None)
     model, _ = ransac(data, Line, 2, 0.25, is_data_valid=lambda x: np.ptp(x[:, 0]) > 1, is_model_valid=is_rising)
     assert model.params[0] > 0
     assert set(seen) == {1}
-
-
-def test_no_model_is_none_and_a_warning():
-    data, _ = points()
-    with pytest.warns(UserWarning, match="No inliers found"):
-        assert ransac(data, Line, 2, 0.25, is_data_valid=lambda x: False) == (None, None)
 
 
 @pytest.mark.parametrize("arguments", [{"residual_threshold": -1}, {"stop_probability": 1.5}, {"max_trials": -1}])

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -15,6 +12,7 @@ from numba import config
 
 import bansac
 from bansac.synthetic import epipolar_matches, homography_matches, line_points
+from tests.processes import run_module
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
 
@@ -57,14 +55,7 @@ print(outer(20.0), twice(1.5), compiled(20.0))
 
 def run(folder, code, change):
     """Run a module in a process of its own whose Numba is changed; return what it prints."""
-    module = folder / "module.py"
-    if not module.exists():
-        module.write_text(BACKEND + code)
-    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": path}
-    command = [sys.executable, module, change]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    done = run_module(folder, BACKEND + code, change)
     slower = "RuntimeWarning: kernels use public parts of Numba only and run slower: "
     assert (slower in done.stderr) == (change != UNCHANGED)
     return done.stdout.splitlines()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
-import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +12,7 @@ from numba import config
 
 from bansac.compiled.jit import kernel
 from bansac.compiled.numba_private import CheckedCache, _CheckedFile
+from tests.processes import run_module
 
 pytestmark = [
     pytest.mark.slow,
@@ -47,15 +46,7 @@ print(compiled(20.0), KERNELS["compiled"], KERNELS["loaded"])
 
 def run(folder):
     """Run the module in a process of its own; return what it computes, and how many kernels it compiled and loaded."""
-    module = folder / "module.py"
-    if not module.exists():
-        module.write_text(MODULE)
-    source = Path(__file__).resolve().parents[2] / "src"
-    path = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH", "")]))
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": path}
-    done = subprocess.run([sys.executable, module], env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.split()
+    return run_module(folder, MODULE).stdout.split()
 
 
 def files(folder, suffix):

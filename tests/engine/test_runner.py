@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from numba import config
 
-from bansac.engine import local_optimization, runner, search
+from bansac.engine import local_optimization, runner
+from bansac.engine import slices as sliced
 from bansac.engine.model_selection import repair_sampled, update_if_better
 from bansac.engine.runner import _rank
 from bansac.engine.sampling import SAMPLERS
@@ -90,14 +91,14 @@ def test_the_result_does_not_depend_on_the_slices(kind, settings, planar, plane,
 
         return count
 
-    monkeypatch.setattr(search, "run_iterations", counted(search.run_iterations))
+    monkeypatch.setattr(sliced, "run_iterations", counted(sliced.run_iterations))
     monkeypatch.setattr(local_optimization, "iterate", counted(local_optimization.iterate))
-    monkeypatch.setattr(search, "_FIRST_SLICE", 2**31)
+    monkeypatch.setattr(sliced, "_FIRST_SLICE", 2**31)
     whole = outcome(problem, data, **settings)
     assert settings.get("trace") or len({first for first, _ in slices}) == 1
     slices.clear()
-    monkeypatch.setattr(search, "_FIRST_SLICE", 1)
-    monkeypatch.setattr(search, "_SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(sliced, "_FIRST_SLICE", 1)
+    monkeypatch.setattr(sliced, "_SLICE_SECONDS", 0.0)
     cut = outcome(problem, data, **settings)
     assert [first for first, _ in dict.fromkeys(slices)] == list(range(cut.iterations))
     assert all(end == first + 1 for first, end in slices)
@@ -131,10 +132,10 @@ def follow(monkeypatch):
             update_if_better(packed, functions, selection)
 
     def iterate(packed, manifold, work, functions, selection, trace, first, end):
-        found = search.run_iterations(packed, trace, first, end)
+        found = sliced.run_iterations(packed, trace, first, end)
         while states[-1][0].progress["due"] == OPTIMIZATION:
             optimize(packed, manifold, work, functions, selection)
-            found = search.run_iterations(packed, trace, first, end)
+            found = sliced.run_iterations(packed, trace, first, end)
         return found
 
     original_start = runner.start_state
@@ -152,7 +153,7 @@ def test_repairs_follow_local_optimisation_in_the_same_iteration(sampler, seeds,
     _, events = follow(monkeypatch)
     for seed, expected in zip(seeds, compiled, strict=True):
         events.clear()
-        monkeypatch.setattr(search, "_FIRST_SLICE", 2**31)
+        monkeypatch.setattr(sliced, "_FIRST_SLICE", 2**31)
         whole = outcome(FUNDAMENTAL, planar, seed=seed, **settings)
         assert_same_bits(whole, expected)
         course = events.copy()
@@ -161,8 +162,8 @@ def test_repairs_follow_local_optimisation_in_the_same_iteration(sampler, seeds,
         assert len(whole.trace) == whole.iterations == 120
         assert np.all(np.diff(whole.trace.best_inliers) >= 0)
         events.clear()
-        monkeypatch.setattr(search, "_FIRST_SLICE", 1)
-        monkeypatch.setattr(search, "_SLICE_SECONDS", 0.0)
+        monkeypatch.setattr(sliced, "_FIRST_SLICE", 1)
+        monkeypatch.setattr(sliced, "_SLICE_SECONDS", 0.0)
         assert_same_bits(whole, outcome(FUNDAMENTAL, planar, seed=seed, **settings))
         assert events == course
     assert both > 0
@@ -228,8 +229,8 @@ def test_the_default_tau_stops_the_run(informed, tau):
 
 
 def test_a_time_limit_ends_a_run_after_a_whole_iteration(planar, monkeypatch):
-    monkeypatch.setattr(search, "_FIRST_SLICE", 1)
-    monkeypatch.setattr(search, "_SLICE_SECONDS", 0.0)
+    monkeypatch.setattr(sliced, "_FIRST_SLICE", 1)
+    monkeypatch.setattr(sliced, "_SLICE_SECONDS", 0.0)
     found = outcome(
         FUNDAMENTAL, planar, sampler="uniform", local_optimization=LO, stopping=None, max_seconds=1e-9, trace=True
     )

@@ -1,4 +1,4 @@
-"""The threshold of a run: written to the state, swapped with the wide one, estimated from residuals."""
+"""The threshold of a run: written to the state, estimated from residuals."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import types
 import numpy as np
 import pytest
 
-from bansac.engine.noise_scale import LARGEST_IN_PLANE, SMALLEST, WIDE
+from bansac.engine.noise_scale import LARGEST_IN_PLANE, SMALLEST
 from bansac.engine.threshold import AdaptiveThreshold
 from bansac.problems.homography import HOMOGRAPHY
 
@@ -32,21 +32,11 @@ def threshold(
     return AdaptiveThreshold(HOMOGRAPHY, state, first, lambda *_: significant), settings  # type: ignore[arg-type]
 
 
-def test_write_and_swap_change_the_state() -> None:
+def test_a_threshold_is_written_to_the_state() -> None:
     found, settings = threshold(matches(1.0), 2.0)
-    assert found.is_first
     assert found.is_estimated
-    found.swap()
-    assert found.value == 2.0 * WIDE
-    assert settings["squared_threshold"] == (2.0 * WIDE) ** 2
-    assert not found.is_first
-    found.swap()
-    assert found.is_first
-    assert settings["squared_threshold"] == 4.0
-    settings["squared_threshold"] = 0.0  # as after the state of the first restart is restored
     found.write(3.0)
-    found.write()
-    assert found.value == 3.0
+    assert (found.first, found.value) == (2.0, 3.0)
     assert settings["squared_threshold"] == 9.0
 
 

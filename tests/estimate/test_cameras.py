@@ -85,7 +85,12 @@ def test_absolute_pose_of_distorted_points(lens):
     assert result.inliers[80:].mean() > 0.97
 
 
-def test_a_camera_without_distortion_is_its_matrix():
+def test_the_threshold_of_the_paper_is_in_normalised_units_and_a_camera_without_distortion_is_its_matrix():
+    camera = LENSES["OPENCV"]
+    x1, x2, _ = two_views(camera, camera)
+    result = bansac.estimate_essential(x1, x2, camera, preset="paper", max_iterations=200)
+    rays = bansac.estimate_essential(camera.unproject(x1), camera.unproject(x2), preset="paper", max_iterations=200)
+    np.testing.assert_array_equal(result.residuals, rays.residuals)
     x1, x2, X = two_views(PINHOLE, PINHOLE)
     one = bansac.estimate_relative_pose(x1, x2, PINHOLE, threshold=2.0)
     other = bansac.estimate_relative_pose(x1, x2, PINHOLE.K, threshold=2.0)
@@ -93,15 +98,6 @@ def test_a_camera_without_distortion_is_its_matrix():
     np.testing.assert_array_equal(one.residuals, other.residuals)
     one, other = (bansac.estimate_absolute_pose(X, x2, K, threshold=4.0) for K in (PINHOLE, PINHOLE.K))
     np.testing.assert_array_equal(one.model.R, other.model.R)
-
-
-def test_normalised_thresholds_of_the_paper():
-    """The preset of the paper measures in normalised units, with distortion, too."""
-    camera = LENSES["OPENCV"]
-    x1, x2, _ = two_views(camera, camera)
-    result = bansac.estimate_essential(x1, x2, camera, preset="paper", max_iterations=200)
-    rays = bansac.estimate_essential(camera.unproject(x1), camera.unproject(x2), preset="paper", max_iterations=200)
-    np.testing.assert_array_equal(result.residuals, rays.residuals)
 
 
 def test_cameras_that_cannot_be_used_are_named():

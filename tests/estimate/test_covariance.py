@@ -9,7 +9,7 @@ import pytest
 from numba import config
 
 import bansac
-from bansac.estimate.covariance import _CHARTS, _READERS, _find, _read_points, _same_numbers
+from bansac.estimate.covariance import _READERS, _chart, _find, _read_points
 from bansac.geometry import apply_homography, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.problems.affine import AFFINE
@@ -36,8 +36,9 @@ def points_of_line(rng, n=400):
     return [320, 240] + rng.uniform(-200, 200, (n, 1)) * [0.8, 0.6] + rng.normal(0, SIGMA, (n, 2))
 
 
-def test_a_line_has_the_covariance_of_its_closed_form():
-    points = points_of_line(np.random.default_rng(1))
+def test_a_line_and_a_circle_have_the_covariance_of_their_closed_forms():
+    rng = np.random.default_rng(1)
+    points = points_of_line(rng)
     result = bansac.fit_line(points, threshold=1.3, seed=0)
     found = bansac.covariance("line", result, points)
     a, b, _ = result.model
@@ -45,10 +46,6 @@ def test_a_line_has_the_covariance_of_its_closed_form():
     assert within(found.matrix, of_least_squares(J), 0.8, 1.6)
     np.testing.assert_allclose(found.basis, [[-b, a, 0], [0, 0, 1]])
     np.testing.assert_allclose(found.of_model, found.basis.T @ found.matrix @ found.basis)
-
-
-def test_a_circle_has_the_covariance_of_its_closed_form():
-    rng = np.random.default_rng(1)
     angle = rng.uniform(0, np.pi, 400)  # half of the circle
     points = 100 * np.column_stack([np.cos(angle), np.sin(angle)]) + rng.normal(0, SIGMA, (400, 2))
     result = bansac.fit_circle(points, threshold=1.3, seed=0)
@@ -128,9 +125,8 @@ def test_the_parameters_of_every_estimator_move_its_model(row):
     assert np.linalg.eigvalsh(found.matrix).min() > 0
     np.testing.assert_allclose(found.matrix, bansac.covariance(row.load_function(), result, *arguments).matrix)
     name, problem = _find(row.name, result)
-    data, _ = _READERS.get(name, _read_points)(problem, *arguments)
-    chart_of = _CHARTS.get(name, _same_numbers)
-    chart = chart_of(problem, result.model, data)
+    data, *_ = _READERS.get(name, _read_points)(problem, *arguments)
+    chart = _chart(name, problem, result.model, data)
     assert chart.basis.shape == (len(found.matrix), sum(np.size(part) for part in result.model))
     still = problem.distances(chart.data, chart.model)
     for along, direction, sigma in zip(chart.basis, chart.directions, np.sqrt(np.diag(found.matrix)), strict=True):
@@ -140,7 +136,7 @@ def test_the_parameters_of_every_estimator_move_its_model(row):
             moved = type(result.model)(R + h * along[:9].reshape(3, 3), t + h * along[9:])
         else:
             moved = result.model + h * along.reshape(result.model.shape)
-        other = chart_of(problem, moved, data)
+        other = _chart(name, problem, moved, data)
         expected = problem.distances(other.data, other.model)
         assert np.abs(expected - still).max() > 0
         change = problem.distances(chart.data, chart.model + h * direction)
@@ -198,28 +194,25 @@ def test_a_problem_of_ones_own_has_the_covariance_of_its_tangent():
 def test_errors_name_the_reason():
     x1, x2, K = call("relative_pose")
     result = bansac.estimate_relative_pose(x1, x2, K, seed=0)
-    with pytest.raises(ValueError, match="the data are not those of the result"):
-        bansac.covariance("relative_pose", result, x1, x2, K + np.diag([9.0, 9, 0]))
-    with pytest.raises(ValueError, match="the result is of 80 points, and the data are 79"):
-        bansac.covariance("relative_pose", result, x1[1:], x2[1:], K)
-    with pytest.raises(ValueError, match=r"problem must be one of 'homography'.* got 'pose'"):
-        bansac.covariance("pose", result, x1, x2)
+    affine, lines = bansac.estimate_affine(x1, x1, threshold=1.0), bansac.estimate_multiple("line", x1)
+    failed = bansac.estimate_homography(x1[:5], x2[:5], seed=0)
+    matrix = r"must be an array of shape \(3, 3\), got"
+    for arguments, message in (
+        (("relative_pose", result, x1, x2, K + np.diag([9.0, 9, 0])), "the data are not those of the result"),
+        (("relative_pose", result, x1[1:], x2[1:], K), "the result is of 80 points, and the data are 79"),
+        (("pose", result, x1, x2), r"problem must be one of 'homography'.* got 'pose'"),
+        (("homography", result, x1, x2), f"not of homography: its model {matrix} RelativePose"),
+        (("absolute_pose", result, x1, x2), "not of absolute_pose: .* of type AbsolutePose, got RelativePose"),
+        (("homography", affine, x1, x1), rf"{matrix} shape \(2, 3\)"),
+        (("homography", failed, x1[:5], x2[:5]), "the result has no success"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            bansac.covariance(*arguments)
     for data, cameras, message in (((x1, x2), {"K3": K}, "K3"), ((x1,), {}, "x2"), ((x1, x2, K, K, K), {}, "too many")):
         with pytest.raises(TypeError, match=f"the data of relative_pose are x1, x2, K1, K2: .*{message}"):
             bansac.covariance("relative_pose", result, *data, **cameras)
-    for name, message in (
-        ("homography", r"not of homography: its model must be an array of shape \(3, 3\), got RelativePose"),
-        ("absolute_pose", "not of absolute_pose: its model must be of type AbsolutePose, got RelativePose"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            bansac.covariance(name, result, x1, x2)
-    affine = bansac.estimate_affine(x1, x1, threshold=1.0)
-    with pytest.raises(ValueError, match=r"must be an array of shape \(3, 3\), got shape \(2, 3\)"):
-        bansac.covariance("homography", affine, x1, x1)
     with pytest.raises(TypeError, match=r"result must be a bansac\.Result, got MultipleResult"):
-        bansac.covariance("line", bansac.estimate_multiple("line", x1), x1)
-    with pytest.raises(ValueError, match="the result has no success"):
-        bansac.covariance("homography", bansac.estimate_homography(x1[:5], x2[:5], seed=0), x1[:5], x2[:5])
+        bansac.covariance("line", lines, x1)
 
 
 def test_models_that_the_inliers_do_not_determine_have_no_covariance():

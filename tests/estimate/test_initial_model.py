@@ -19,12 +19,28 @@ from bansac.synthetic import epipolar_matches, homography_matches, line_points
 DATA = _data()
 SCENE = homography_matches(400, inlier_ratio=0.5, noise=0.5, seed=3)
 VIEWS = epipolar_matches(300, inlier_ratio=0.6, noise=0.3, seed=3)
+UNKNOWN = bansac.Camera.unknown_focal(640, 480)
 WITH_KNOWN_PROBLEM = [row for row in ESTIMATORS if row.problem is not None]
 CALLS = [row for row in ESTIMATORS if row.warm is not None]
 
 
 def homography(**settings):
     return bansac.estimate_homography(SCENE.x1, SCENE.x2, **settings)
+
+
+def pose(**settings):
+    return bansac.estimate_relative_pose(VIEWS.x1, VIEWS.x2, VIEWS.K, **settings)
+
+
+def focal_pose(second=None, **settings):
+    return bansac.estimate_relative_pose(VIEWS.x1, VIEWS.x2, UNKNOWN, second, **settings)
+
+
+def camera_pose(**settings):
+    X = np.random.default_rng(4).uniform([-2, -2, 4], [2, 2, 8], (150, 3))
+    x = 700.0 * X[:, :2] / X[:, 2:] + [320, 240]
+    x[:60] = np.random.default_rng(5).uniform(0, 480, (60, 2))
+    return bansac.estimate_absolute_pose(X, x, UNKNOWN, **settings)
 
 
 def assert_same(one, other):
@@ -114,37 +130,23 @@ def test_degenerate_initial_model_has_no_effect(name, data, wrong):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "message"),
+    ("estimate", "wrong", "message"),
     [
-        (np.eye(4), r"initial_model must have shape \(3, 3\), got \(4, 4\)"),
-        (np.ones(9), "initial_model must have shape"),
-        (np.full((3, 3), np.nan), "initial_model must be finite"),
-        (np.full((3, 3), 1e200), "initial_model must not exceed"),
-        ("text", "initial_model must be an array of real numbers"),
+        (homography, np.eye(4), r"initial_model must have shape \(3, 3\), got \(4, 4\)"),
+        (homography, np.ones(9), "initial_model must have shape"),
+        (homography, np.full((3, 3), np.nan), "initial_model must be finite"),
+        (homography, np.full((3, 3), 1e200), "initial_model must not exceed"),
+        (homography, "text", "initial_model must be an array of real numbers"),
+        (pose, np.eye(3), "initial_model must be a pose or a pair"),
+        (pose, (np.eye(2), np.ones(3)), "R of initial_model must have shape"),
+        (pose, (np.eye(3), [0, np.inf, 0]), "t of initial_model must be finite"),
+        (focal_pose, (np.eye(3), np.ones(3)), r"initial_model must be a bansac\.RelativePose with K1 and K2"),
+        (camera_pose, (np.eye(3), np.ones(3)), r"initial_model must be a bansac\.AbsolutePose with K"),
     ],
 )
-def test_malformed_initial_model_is_refused(wrong, message):
+def test_malformed_initial_model_is_refused(estimate, wrong, message):
     with pytest.raises(ValueError, match=message):
-        homography(initial_model=wrong)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        (np.eye(3), "initial_model must be a pose or a pair"),
-        ((np.eye(2), np.ones(3)), "R of initial_model must have shape"),
-        ((np.eye(3), [0, np.inf, 0]), "t of initial_model must be finite"),
-    ],
-)
-def test_malformed_pose_is_refused(wrong, message):
-    with pytest.raises(ValueError, match=message):
-        bansac.estimate_relative_pose(VIEWS.x1, VIEWS.x2, VIEWS.K, initial_model=wrong)
-
-
-def test_pose_with_unknown_focal_length_needs_camera_matrices():
-    camera = bansac.Camera.unknown_focal(640, 480)
-    with pytest.raises(ValueError, match=r"initial_model must be a bansac\.RelativePose with K1 and K2"):
-        bansac.estimate_relative_pose(VIEWS.x1, VIEWS.x2, camera, initial_model=(np.eye(3), np.ones(3)))
+        estimate(initial_model=wrong)
 
 
 @pytest.mark.parametrize("settings", [{"threshold": 1.5}, {"preset": "fast"}, {"preset": "paper"}], ids=str)
@@ -211,18 +213,6 @@ def test_track_recovers_from_a_cut_and_an_occlusion():
         last = warm.model
 
 
-def test_beliefs_of_the_last_frame_are_priors_of_the_next():
-    (x, first, _), (_, second, H) = list(frames(cut=9, occluded=()))[:2]
-    tracks = np.arange(400)
-    last = bansac.estimate_homography(x, first)
-    by_track = dict(zip(tracks.tolist(), last.beliefs.tolist(), strict=True))
-    seen = np.flatnonzero(np.random.default_rng(0).uniform(size=400) < 0.9)
-    priors = np.array([by_track.get(track, 0.5) for track in seen.tolist()])
-    result = bansac.estimate_homography(x[seen], second[seen], priors=priors, initial_model=last.model)
-    assert result.success
-    assert bansac.geometry.corner_distance(result.model, H, (500.0, 500.0)) < 1.0
-
-
 def test_problem_with_its_own_frame_needs_normalize_model():
     def normalize(data, transform):
         data *= 0.5
@@ -251,26 +241,14 @@ def test_model_of_a_matrix_is_the_inverse_of_its_matrix():
             assert np.allclose(matrix_of(model_of(matrix)), matrix)
 
 
-@pytest.mark.parametrize("known", [False, True], ids=["shared", "second known"])
-def test_pose_with_unknown_focal_lengths_as_initial_model(known):
-    first = bansac.Camera.unknown_focal(640, 480)
-    second = VIEWS.K if known else None
-    cold = bansac.estimate_relative_pose(VIEWS.x1, VIEWS.x2, first, second)
-    warm = bansac.estimate_relative_pose(VIEWS.x1, VIEWS.x2, first, second, initial_model=cold.model)
+@pytest.mark.parametrize(
+    ("estimate", "settings"),
+    [(focal_pose, {}), (focal_pose, {"second": VIEWS.K}), (camera_pose, {})],
+    ids=["shared", "second known", "absolute"],
+)
+def test_pose_with_unknown_focal_lengths_as_initial_model(estimate, settings):
+    cold = estimate(**settings)
+    warm = estimate(**settings, initial_model=cold.model)
     assert warm.success
     assert warm.iterations <= cold.iterations
     assert np.mean(warm.inliers == cold.inliers) > 0.95
-
-
-def test_absolute_pose_with_an_unknown_focal_length_as_initial_model():
-    X = np.random.default_rng(4).uniform([-2, -2, 4], [2, 2, 8], (150, 3))
-    x = 700.0 * X[:, :2] / X[:, 2:] + [320, 240]
-    x[:60] = np.random.default_rng(5).uniform(0, 480, (60, 2))
-    camera = bansac.Camera.unknown_focal(640, 480)
-    cold = bansac.estimate_absolute_pose(X, x, camera)
-    warm = bansac.estimate_absolute_pose(X, x, camera, initial_model=cold.model)
-    assert warm.success
-    assert warm.iterations <= cold.iterations
-    assert abs(warm.model.K[0, 0] - 700) < 1
-    with pytest.raises(ValueError, match=r"initial_model must be a bansac\.AbsolutePose with K"):
-        bansac.estimate_absolute_pose(X, x, camera, initial_model=(np.eye(3), np.zeros(3)))

@@ -1,4 +1,4 @@
-"""Relative poses with unknown focal lengths."""
+"""Relative and absolute poses with unknown focal lengths."""
 
 from __future__ import annotations
 
@@ -16,6 +16,9 @@ from bansac.synthetic import epipolar_matches, homography_matches
 SIZE = 640, 480
 UNKNOWN = bansac.Camera.unknown_focal(*SIZE)
 CENTRE = np.array(UNKNOWN.params[1:])
+# A camera among 3D points.
+LARGE = bansac.Camera.unknown_focal(1280, 960)
+FOCAL = 1100.0
 
 
 @pytest.fixture(scope="module")
@@ -95,29 +98,101 @@ def test_a_plane_determines_no_focal_length():
     assert "does not determine the relative pose with a shared focal length" in result.message
 
 
-def test_distortion_needs_a_focal_length(scene):
-    camera = bansac.Camera("SIMPLE_RADIAL", (math.nan, *CENTRE, -0.1))
-    with pytest.raises(ValueError, match="K1 has distortion"):
-        estimate(scene, camera)
+# --- The absolute pose ---
 
 
-def test_the_first_camera_must_be_given(scene):
-    with pytest.raises(ValueError, match="K1 must be given"):
-        estimate(scene, None, UNKNOWN)
+def make_points(n=300, inlier_ratio=0.6, noise=0.5, tilt=None, seed=0):
+    """Return 3D points, their images, R, t and the mask; a plane with this tilt in radians, or a cloud."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0, (1280, 960), (n, 2))
+    rays = np.insert((x - np.array(LARGE.params[1:])) / FOCAL, 2, 1, axis=1)
+    depth = rng.uniform(4, 12, (n, 1)) if tilt is None else 8 / (1 + np.tan(tilt) * rays[:, :1])
+    R, t = rotation_matrix(rng.normal(size=3)), rng.normal(size=3) * 5
+    inliers = rng.permutation(np.arange(n) < inlier_ratio * n)
+    x = np.where(inliers[:, None], x + rng.normal(0, noise, (n, 2)), rng.uniform(0, (1280, 960), (n, 2)))
+    return (rays * depth - t) @ R, x, R, t, inliers
 
 
-def test_too_few_matches_have_no_model(scene):
-    result = bansac.estimate_relative_pose(scene.x1[:5], scene.x2[:5], UNKNOWN)
-    assert result.model is None
-    assert "needs at least 6" in result.message
+def degrees(pose, R):
+    return np.degrees(2 * np.arcsin(np.linalg.norm(pose.R - R) / np.sqrt(8)))
+
+
+@pytest.mark.parametrize(("inlier_ratio", "tilt"), [(0.8, None), (0.3, None), (0.6, 0.6)])
+def test_the_focal_length_is_estimated_with_the_absolute_pose(inlier_ratio, tilt):
+    X, x, R, t, inliers = make_points(inlier_ratio=inlier_ratio, tilt=tilt)
+    result = bansac.estimate_absolute_pose(X, x, LARGE)
+    assert result.success
+    assert result.configuration is None
+    assert result.inliers[inliers].mean() > 0.95
+    assert result.model.K == pytest.approx(LARGE.with_focal(FOCAL).K, rel=0.01)
+    assert degrees(result.model, R) < 0.2
+    assert np.linalg.norm(result.model.R.T @ result.model.t - R.T @ t) < 0.1
+
+
+def test_residuals_are_pixels_of_the_returned_camera():
+    X, x, *_ = make_points()
+    (R, t), inliers = result = bansac.estimate_absolute_pose(X, x, LARGE, threshold=3.0)
+    seen = (X @ R.T + t) @ result.model.K.T
+    expected = np.linalg.norm(seen[:, :2] / seen[:, 2:] - x, axis=1)
+    np.testing.assert_allclose(result.residuals[seen[:, 2] > 0], expected[seen[:, 2] > 0], rtol=1e-6)
+    assert result.threshold == 3.0
+    np.testing.assert_array_equal(inliers, result.residuals <= 3.0)
+    assert f" {inliers.sum()} of 300 inliers" in result.message
+
+
+def test_exact_points_give_the_exact_camera():
+    X, x, R, *_ = make_points(30, 1.0, 0.0)
+    result = bansac.estimate_absolute_pose(1e3 * X + 1e5, x, LARGE)
+    assert result.model.K[0, 0] == pytest.approx(FOCAL, rel=1e-6)
+    np.testing.assert_allclose(result.model.R, R, atol=1e-6)
+    assert result.success
+
+
+def test_a_plane_parallel_to_the_image_determines_no_focal_length():
+    X, x, *_, inliers = make_points(tilt=0.0)
+    result = bansac.estimate_absolute_pose(X, x, LARGE)
+    assert result.success
+    assert result.configuration == "undetermined_focal"
+    assert "do not determine the focal length" in result.message
+    assert result.inliers[inliers].mean() > 0.95
+    assert result.model.K[0, 0] == pytest.approx(0.85 * math.hypot(1280, 960), rel=0.2)  # the median of the prior
+
+
+def test_random_points_are_no_success():
+    rng = np.random.default_rng(1)
+    result = bansac.estimate_absolute_pose(rng.normal(size=(60, 3)), rng.uniform(0, (1280, 960), (60, 2)), LARGE)
+    assert not result.success
+
+
+def test_data_that_cannot_be_used_are_named(scene):
+    X, x, *_ = make_points(10)
+    barrel = bansac.Camera("SIMPLE_RADIAL", (math.nan, *CENTRE, -0.1))
+    for call, message in (
+        (lambda: estimate(scene, barrel), "K1 has distortion, which needs a focal length"),
+        (lambda: estimate(scene, None, UNKNOWN), "K1 must be given"),
+        (lambda: bansac.estimate_absolute_pose(X, x, barrel), "K has distortion, which needs a focal length"),
+        (lambda: bansac.estimate_absolute_pose(X, np.full_like(x, np.nan), LARGE), "points2D must be finite"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+    for least, result in (
+        (6, bansac.estimate_relative_pose(scene.x1[:5], scene.x2[:5], UNKNOWN)),
+        (4, bansac.estimate_absolute_pose(X[:3], x[:3], LARGE)),
+    ):
+        assert result.model is None
+        assert f"needs at least {least}" in result.message
 
 
 def test_camera_matrices_are_stored(scene, tmp_path):
-    result = estimate(scene, UNKNOWN, max_iterations=50)
-    for name in ("result.json", "result.npz"):
-        result.save(tmp_path / name)
-        again = bansac.Result.load(tmp_path / name)
-        np.testing.assert_array_equal(again.model.K2, result.model.K2)
-        np.testing.assert_array_equal(again.model.t, result.model.t)
-    np.testing.assert_array_equal(copy.deepcopy(result).model.K1, result.model.K1)
-    assert not result.model.K1.flags.writeable
+    relative = estimate(scene, UNKNOWN, max_iterations=50)
+    absolute = bansac.estimate_absolute_pose(*make_points()[:2], LARGE, max_iterations=50)
+    assert "K =" in repr(absolute)
+    for result, name in ((relative, "K2"), (absolute, "K")):
+        K = getattr(result.model, name)
+        for file in ("result.json", "result.npz"):
+            result.save(tmp_path / file)
+            again = bansac.Result.load(tmp_path / file).model
+            np.testing.assert_array_equal(getattr(again, name), K)
+            np.testing.assert_array_equal(again.t, result.model.t)
+        np.testing.assert_array_equal(getattr(copy.deepcopy(result).model, name), K)
+        assert not K.flags.writeable

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 import pytest
 
@@ -40,22 +39,6 @@ def test_an_answer_does_not_wait_for_long_for_those_behind_it() -> None:
     assert next(answers) == 0  # though half of what is pending is not done
     go.set()
     assert list(answers) == list(range(1, 20))
-
-
-@pytest.mark.parametrize("workers", [1, 3])
-def test_errors_come_in_their_turn(workers: int) -> None:
-    def items() -> Any:
-        yield from range(4)
-        raise RuntimeError("no more")
-
-    answers = in_order(lambda index, item: 10 // (item - 2), items(), workers, 10)
-    assert [next(answers), next(answers)] == [-5, -10]
-    with pytest.raises(ZeroDivisionError):
-        next(answers)
-    answers = in_order(lambda index, item: item, items(), workers, 10)
-    assert [next(answers) for _ in range(4)] == [0, 1, 2, 3]
-    with pytest.raises(RuntimeError, match="no more"):
-        next(answers)
 
 
 def test_what_waits_is_dropped_when_the_caller_leaves() -> None:

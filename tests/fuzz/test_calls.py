@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 import bansac
 from bansac.cli.compile_ahead import _data
 from bansac.compat import cv2 as compat
+from bansac.estimate.presets import SHARED_ARGUMENTS
 from bansac.problems.estimators import ESTIMATORS
 from tests.fuzz.rounds import fuzz
 from tests.test_bad_input import assert_honest
@@ -112,7 +113,7 @@ def edited_scores(edits: list[Any]) -> Any:
 
 def judged(function: Any, call: dict[str, Any]) -> str:
     """Call a function; return "refused", "no model" or "model"."""
-    names = {*call, *inspect.signature(function).parameters, "options", "threshold", "max_iterations"}
+    names = {*call, *inspect.signature(function).parameters, *SHARED_ARGUMENTS, "threshold", "max_iterations"}
     try:
         result = function(**call)
     except (ValueError, TypeError) as error:

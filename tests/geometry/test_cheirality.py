@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from bansac.compiled.jit import kernel
 from bansac.geometry import decompose_essential
 from bansac.geometry.cheirality import score_in_front
-from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from tests.reference import epipolar as reference
 
 seeds = st.integers(0, 2**32)
@@ -49,8 +48,3 @@ def test_what_gains_nothing_is_not_asked_for_its_side():
 def test_what_is_no_essential_matrix_sees_nothing_or_less_than_all(model):
     data, _, _ = reference.random_scene(np.random.default_rng(0), 5)
     assert 0 <= compiled(data, model, np.ones(5)) <= 5
-
-
-def test_both_errors_of_the_essential_matrix_have_it():
-    assert ESSENTIAL.compiled_score_in_front is not None
-    assert ESSENTIAL_SYMMETRIC.score_in_front is ESSENTIAL.score_in_front

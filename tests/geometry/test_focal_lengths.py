@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from bansac.compiled.jit import kernel
 from bansac.estimate.two_views import _focal_plausibility
-from bansac.geometry import essential_from_pose, rotation_matrix
+from bansac.geometry import essential_from_pose
 from bansac.geometry.focal_lengths import focal_plausibility
-from tests.geometry.test_two_views import fundamental, general_cameras
+from tests.geometry.test_two_views import MEETING_AXES, fundamental, general_cameras
 from tests.reference import focal_lengths as reference
 
 SIZE = (901, 1201)
@@ -45,14 +45,7 @@ def test_it_is_that_of_the_slow_twin_in_any_frame(seed):
     assert found == pytest.approx(reference.plausibility(F, *sizes.tolist()), rel=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("R", "t"),
-    [
-        (rotation_matrix([0, 0.3, 0]), (np.eye(3) - rotation_matrix([0, 0.3, 0])) @ [0, 0, 5.0]),  # at (0, 0, 5)
-        (np.eye(3), [1.0, 0.0, 0.0]),  # parallel
-        (np.eye(3), [0.0, 0.0, 1.0]),  # the same
-    ],
-)
+@pytest.mark.parametrize(("R", "t"), MEETING_AXES)
 def test_axes_that_meet_say_nothing(R, t):
     F = fundamental(700.0, 900.0, (320, 240), (320, 240), R, t)
     assert plausibility(F, (481, 641), (481, 641)) == 1

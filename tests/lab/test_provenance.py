@@ -13,7 +13,8 @@ import pytest
 
 import bansac
 from bansac.batch.output_files import OutputFolder
-from bansac.batch.versions import PACKAGES, installed_versions, source_digest
+from bansac.batch.versions import installed_versions
+from bansac.compiled import source
 from bansac.lab import pairs
 from bansac.lab.experiments import EXPERIMENTS, degenerate_sampling, find_experiment
 from bansac.lab.grid import Grid
@@ -170,14 +171,13 @@ class TestRunFingerprint:
         """Return a copy of the package's source that can be edited."""
         copy = tmp_path / "bansac"
         shutil.copytree(Path(bansac.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
-        monkeypatch.setattr(bansac, "__file__", str(copy / "__init__.py"))
+        monkeypatch.setattr(source, "PACKAGE", copy)
         return copy
 
     def digest(self, **changes: Any) -> str:
-        source_digest.cache_clear()
         return run_fingerprint(toy.make_toy(**changes), Setup(), {})
 
-    @pytest.mark.parametrize("package_name", PACKAGES)
+    @pytest.mark.parametrize("package_name", source.FOLDERS)
     def test_source_of_the_estimators(self, package: Path, package_name: str) -> None:
         before = self.digest()
         module = sorted((package / package_name).rglob("*.py"))[-1]
@@ -228,7 +228,6 @@ class TestRunFingerprint:
             self.digest(values=object())
 
     def test_every_experiment_has_one_of_its_own(self) -> None:
-        source_digest.cache_clear()
         digests = {run_fingerprint(find_experiment(name), Setup(), {}) for name in EXPERIMENTS}
         assert len(digests) == len(EXPERIMENTS)
 

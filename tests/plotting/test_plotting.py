@@ -71,6 +71,12 @@ def test_matches_join_their_points_and_the_probable_are_on_top():
     left, right = (image.get_extent() for image in ax.images)
     assert left == [-0.5, 79.5, 59.5, -0.5]
     np.testing.assert_allclose(right, [81.1, 181.1, 59.5, -0.5])
+    own = Figure()
+    ax = own.add_subplot(1, 2, 1)
+    assert plot_matches(IMAGE1, IMAGE2, X1, X2, P, ax=ax) is own
+    assert len(segments(ax)) == 3
+    pyplot = sys.modules.get("matplotlib.pyplot")
+    assert pyplot is None or not pyplot.get_fignums()
 
 
 def test_colors_run_from_red_to_blue_with_a_scale_from_0_to_1():
@@ -91,11 +97,8 @@ def test_matches_outside_the_mask_are_thin_and_faint_and_a_legend_says_so():
     assert "inlier" in thick.get_text()
     assert "outlier" in thin.get_text()
     assert plot_matches(IMAGE1, IMAGE2, X1, X2, P).axes[0].get_legend() is None
-
-
-def test_without_probabilities_there_is_no_scale():
     figure = plot_matches(IMAGE1, IMAGE2, X1, X2, inliers=np.array([True, False, True]), title="three")
-    assert len(figure.axes) == 1
+    assert len(figure.axes) == 1  # no scale without probabilities
     assert figure.axes[0].get_title() == "three"
     assert len(np.unique(colors(figure.axes[0]), axis=0)) == 2
     assert len(np.unique(colors(plot_matches(IMAGE1, IMAGE2, X1, X2).axes[0]), axis=0)) == 1
@@ -112,14 +115,6 @@ def test_subset_is_random_seeded_and_bounded():
     assert not np.array_equal(first, other)
     assert len(segments(plot_matches(IMAGE1, IMAGE2, x, x, p).axes[0])) == 60
     assert len(segments(plot_matches(IMAGE1, IMAGE2, x[:0], x[:0], []).axes[0])) == 0
-
-
-def test_axes_of_the_caller_are_used():
-    figure = Figure()
-    ax = figure.add_subplot(1, 2, 1)
-    assert plot_matches(IMAGE1, IMAGE2, X1, X2, P, ax=ax) is figure
-    assert len(segments(ax)) == 3
-    assert len(figure.axes) == 2
 
 
 def test_evolution_shows_each_record_once():
@@ -164,7 +159,7 @@ def test_wild_homographies_do_not_shrink_the_picture(H, tmp_path):
     assert save_figure(figure, tmp_path / "wild.png").stat().st_size > 1000
 
 
-def test_trace_shows_ratios_gamma_and_counters():
+def test_trace_shows_ratios_gamma_and_counters(tmp_path):
     figure = plot_trace(make_trace(), n_points=100)
     ratio, gamma, counters, iterations = figure.axes
     np.testing.assert_array_equal(ratio.lines[0].get_ydata(), make_trace().inlier_ratio)
@@ -176,11 +171,8 @@ def test_trace_shows_ratios_gamma_and_counters():
     assert iterations.get_xlabel() == "iteration"
     assert ratio.get_xlim() == (1, 40)
     assert len(plot_trace(make_trace(counting=False)).axes) == 3
-
-
-@pytest.mark.parametrize("n", [1, 1200])
-def test_trace_of_any_length_can_be_saved(n, tmp_path):
-    assert save_figure(plot_trace(make_trace(n)), tmp_path / "trace.svg").stat().st_size > 1000
+    for n in (1, 1200):
+        assert save_figure(plot_trace(make_trace(n)), tmp_path / "trace.svg").stat().st_size > 1000
 
 
 @pytest.mark.parametrize("ending", ["png", "pdf", "svg", "jpg", "PNG"])
@@ -190,21 +182,22 @@ def test_figures_are_saved_in_the_format_of_the_ending(ending, tmp_path):
     assert path.read_bytes().startswith(start)
 
 
-def test_pyplot_is_not_touched():
-    plot_matches(IMAGE1, IMAGE2, X1, X2, P)
-    pyplot = sys.modules.get("matplotlib.pyplot")
-    assert pyplot is None or not pyplot.get_fignums()
-
-
-def test_places_that_cannot_be_written_are_named(tmp_path):
+@pytest.mark.parametrize(
+    ("name", "error", "message"),
+    [
+        ("nowhere/figure.png", FileNotFoundError, r"cannot write .*figure\.png: there is no folder .*nowhere"),
+        ("taken.png", OSError, r"cannot write .*taken\.png: "),
+        ("figure.doc", ValueError, r"path must end in one of .*png.*; got '.*figure\.doc'"),
+    ],
+)
+def test_places_that_cannot_be_written_are_named(name, error, message, tmp_path, monkeypatch):
     figure = plot_matches(IMAGE1, IMAGE2, X1, X2)
-    with pytest.raises(FileNotFoundError, match=r"cannot write .*figure\.png: there is no folder .*nowhere"):
-        save_figure(figure, tmp_path / "nowhere" / "figure.png")
     (tmp_path / "taken.png").mkdir()
-    with pytest.raises(OSError, match=r"cannot write .*taken\.png: "):
-        save_figure(figure, tmp_path / "taken.png")
-    with pytest.raises(ValueError, match=r"path must end in one of .*png.*; got '.*figure\.doc'"):
-        save_figure(figure, tmp_path / "figure.doc")
+    with pytest.raises(error, match=message):
+        save_figure(figure, tmp_path / name)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(ImportError, match=r"pip install matplotlib"):
+        plot_matches(IMAGE1, IMAGE2, X1, X2)
 
 
 @pytest.mark.parametrize(
@@ -221,7 +214,7 @@ def test_places_that_cannot_be_written_are_named(tmp_path):
         (lambda: plot_probability_evolution(IMAGE1, IMAGE2, X1, X2, {0: P}, iterations=()), "iterations must not be"),
         (
             lambda: plot_probability_evolution(IMAGE1, IMAGE2, X1, X2, {0: P}, H_true=np.eye(2)),
-            r"H_true must be a finite \(3, 3\) matrix",
+            r"H_true must have shape \(3, 3\)",
         ),
         (lambda: plot_epipolar_bands(IMAGE1, np.eye(3), np.eye(8), X1), "covariance"),
         (lambda: plot_point_evolution(X1, {0: P}, iterations=()), "iterations must not be empty"),
@@ -234,12 +227,6 @@ def test_places_that_cannot_be_written_are_named(tmp_path):
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-def test_without_matplotlib_the_extra_is_named(monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with pytest.raises(ImportError, match=r"pip install matplotlib"):
-        plot_matches(IMAGE1, IMAGE2, X1, X2, P)
 
 
 def test_points_are_coloured_by_probability_and_the_probable_are_on_top():
@@ -305,12 +292,8 @@ def test_curves_are_drawn_through_their_points(name):
 def test_the_curve_of_an_estimate_is_found_by_its_residuals():
     rng = np.random.default_rng(0)
     points = np.vstack([UNIT @ [[3, 2], [-1, 1.5]] + rng.normal(0, 0.01, (30, 2)), rng.uniform(-5, 5, (10, 2))])
-    result = bansac.fit_ellipse(points, threshold=0.05)
-    assert len(result.plot(points).axes[0].collections) == 2
-
-
-def test_points_of_another_model_have_no_curve():
-    figure = make_result(np.array([1.0, 2.0, 3.0]), np.linspace(0, 5, 30)).plot(UNIT)
+    assert len(bansac.fit_ellipse(points, threshold=0.05).plot(points).axes[0].collections) == 2
+    figure = make_result(np.array([1.0, 2.0, 3.0]), np.linspace(0, 5, 30)).plot(UNIT)  # of another model
     assert len(figure.axes[0].collections) == 1
     assert len(figure.axes) == 2
 

@@ -171,25 +171,6 @@ def test_degeneracy_is_detected_only_if_it_is_asked_for():
     assert call(problem.compile_in_loop(degeneracy=True)["is_degenerate"], np.zeros((1, 3)))
 
 
-def test_a_repair_needs_the_detection():
-    with pytest.raises(ValueError, match="repair_degenerate needs is_degenerate"):
-        Problem(**FIELDS, repair_degenerate=lambda data, sample, model, squared_threshold, rng, scratch: False)
-
-
-def test_normalised_models_need_the_way_back():
-    with pytest.raises(ValueError, match="normalize needs denormalize, which is None"):
-        Problem(**FIELDS, normalize=lambda data, transform: None)
-
-
-def test_tangent_and_parameters_belong_together():
-    with pytest.raises(ValueError, match="tangent and parameters belong together"):
-        Problem(**FIELDS, parameters=1)
-    with pytest.raises(ValueError, match="parameters must be an integer >= 1, got 0"):
-        Problem(**FIELDS, tangent=lambda model, basis: None, parameters=0)
-    with pytest.raises(ValueError, match="residual_size must be an integer >= 1, got 0"):
-        Problem(**FIELDS, residual_size=0)
-
-
 def test_without_tangents_every_number_is_free_and_without_a_projection_a_model_stays():
     basis = np.full((2, 2), np.nan)
     span_everything(np.zeros(2), basis)
@@ -282,6 +263,21 @@ def test_a_bad_value_is_named(field, value, message):
         Problem(**(FIELDS | {field: value}))
 
 
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"repair_degenerate": lambda data, sample, model, t, rng, scratch: False}, "repair_degenerate needs is_degen"),
+        ({"normalize": lambda data, transform: None}, "normalize needs denormalize, which is None"),
+        ({"parameters": 1}, "tangent and parameters belong together"),
+        ({"tangent": lambda model, basis: None, "parameters": 0}, "parameters must be an integer >= 1, got 0"),
+        ({"residual_size": 0}, "residual_size must be an integer >= 1, got 0"),
+    ],
+)
+def test_fields_that_need_others_are_named(fields, message):
+    with pytest.raises(ValueError, match=message):
+        Problem(**FIELDS, **fields)
+
+
 def too_few(data, sample):
     """Not what a solver is called with."""
     return 0
@@ -326,55 +322,31 @@ def test_the_example_finds_its_model(capsys):
     assert int(found[1]) >= 0.95 * 300
 
 
-@pytest.mark.slow
-def test_the_code_of_the_documentation_runs(tmp_path):
-    text = (ROOT / "docs" / "custom-problems.md").read_text(encoding="utf-8")
-    script = tmp_path / "documentation.py"
-    script.write_text("\n".join(re.findall(r"```python\n(.*?)```", text, re.S)), encoding="utf-8")
-    with np.errstate(over="ignore"):
-        result = runpy.run_path(str(script))["result"]
-    assert result.success
-    assert result.inliers[:300].mean() > 0.95
-    np.testing.assert_allclose(result.model, [0.3, -0.2, 0.5, 1.2], atol=0.01)
-
-
-@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
-def test_a_function_that_never_returns_is_named():
-    def residuals(data, model, start, stop, out):
-        for n in range(start, stop):
-            out[n - start] = data[0, n] - model[0]
-
-    def solve(data, sample, models, scratch):
-        raise ValueError("not yet")
-
-    with pytest.raises(TypeError, match="problem 'empty': solve always raises an error"):
-        pack(Problem("empty", 1, 1, (1,), solve, residuals))
-
-
-@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
-def test_a_function_that_does_not_compile_is_named():
-    def residuals(data, model, start, stop, out):
-        for n in range(start, stop):
-            out[n - start] = undefined_name  # noqa: F821
-
-    def solve(data, sample, models, scratch):
-        models[0, 0] = data[0, sample[0]]
-        return 1
-
-    problem = Problem("broken", 1, 1, (1,), solve, residuals)
-    with pytest.raises(TypeError, match=r"problem 'broken': residuals does not compile"):
-        pack(problem)
-
-
 def without_kernel(data, model):
     return data[0, 0] - model[0]
 
 
-@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
-def test_a_helper_without_kernel_is_named():
-    def residuals(data, model, start, stop, out):
-        out[0] = without_kernel(data, model)
+def never_returns(data, sample, models, scratch):
+    raise ValueError("not yet")
 
-    problem = Problem("broken", 1, 1, (1,), lambda data, sample, models, scratch: 0, residuals)
-    with pytest.raises(TypeError, match=r"residuals does not .*: it calls a function .* bansac.compiled.jit.kernel:\n"):
-        pack(problem)
+
+def undefined(data, model, start, stop, out):
+    out[0] = undefined_name  # noqa: F821
+
+
+def helped(data, model, start, stop, out):
+    out[0] = without_kernel(data, model)
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
+@pytest.mark.parametrize(
+    ("field", "function", "message"),
+    [
+        ("solve", never_returns, "solve always raises an error"),
+        ("residuals", undefined, "residuals does not compile"),
+        ("residuals", helped, r"residuals does not .*: it calls a function .* bansac.compiled.jit.kernel:\n"),
+    ],
+)
+def test_a_function_that_does_not_compile_is_named(field, function, message):
+    with pytest.raises(TypeError, match=f"problem 'number': {message}"):
+        pack(Problem(**(FIELDS | {field: function})))

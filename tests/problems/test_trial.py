@@ -18,7 +18,7 @@ from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
 from bansac.problems.polynomial import polynomial
 from bansac.problems.problem import Problem
-from bansac.problems.trial import try_functions
+from bansac.problems.trial import try_functions, try_once
 from tests.problems.number import residuals, solve
 from tests.reference import epipolar as reference
 
@@ -29,7 +29,7 @@ def check(data=DATA, **fields):
     """Try a problem of one number."""
     defaults = {"channels": 2, "sample_size": 1, "model_shape": (1,), "solve": solve, "residuals": residuals}
     problem = Problem(**({"name": "number"} | defaults | fields))
-    problem.check_on(data)
+    try_once(problem, data)
     return problem
 
 
@@ -286,10 +286,10 @@ def test_a_problem_is_tried_once_and_only_with_enough_data():
 
     problem = check(DATA[:, :0], solve=counted)
     assert not calls
-    problem.check_on(DATA)
+    try_once(problem, DATA)
     tried = len(calls)
     assert tried > 0
-    problem.check_on(DATA)
+    try_once(problem, DATA)
     assert len(calls) == tried
 
 
@@ -328,5 +328,5 @@ def test_the_built_in_problems_stay_inside_their_arrays(problem, data):
 
 
 def test_built_in_problems_are_not_tried_by_a_run(monkeypatch):
-    monkeypatch.setattr("bansac.problems.problem.try_functions", None)
-    LINE.check_on(DATA)
+    monkeypatch.setattr("bansac.problems.trial.try_functions", None)
+    try_once(LINE, DATA)

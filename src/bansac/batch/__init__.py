@@ -3,14 +3,13 @@
 ====================  ==================================================================================
 ``sources``           sources of pairs: a folder, h5 sets, a list of files
 ``pair_selection``    selection of the pairs of a folder of images: all, sequential, or a list
-``features``          features of images, cached on disk by the content of the image
-``image_pairs``       the pairs of a folder of images
+``features``          the pairs of a folder of images, and their features, cached on disk
 ``job``               settings that all pairs of a run share, and the estimation of one pair
 ``many``              estimation of many pairs in memory, in threads
 ``progress_bar``      a progress bar of rich
 ``run``               estimation of the pairs that the journal lacks, by an executor
 ``journal``           finished pairs in an SQLite database
-``versions``          versions and source code on which results depend
+``versions``          versions on which results depend
 ``records``           a pair as stored in the journal, and as written to the results
 ``result_files``      npz, HDF5 and Parquet files
 ``summary_page``      an HTML page

@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from bansac.batch.progress_bar import progress_bar
 from bansac.estimate.generic import ransac
 from bansac.estimate.multiple import check_max_models, estimate_multiple
-from bansac.estimate.presets import resolve_options
+from bansac.estimate.presets import SHARED_ARGUMENTS, resolve_options
 from bansac.estimate.two_views import as_matches
 from bansac.executors.threads import as_count, count_workers, in_order
 from bansac.maths.rng import derive_seed
@@ -35,6 +35,8 @@ __all__ = ["Failure", "estimate_many", "iter_estimates"]
 _PENDING_PER_WORKER = 16
 
 Progress = Callable[[int, int | None], object]
+
+_Estimated = str | Problem | Callable[..., Result]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,7 +71,7 @@ class Failure:
 
 @overload
 def estimate_many(
-    problem: str | Problem | Callable[..., Result],
+    problem: _Estimated,
     pairs: Iterable[Any],
     *,
     multiple: Literal[False] = ...,
@@ -81,7 +83,7 @@ def estimate_many(
 ) -> list[Result | Failure]: ...
 @overload
 def estimate_many(
-    problem: str | Problem | Callable[..., Result],
+    problem: _Estimated,
     pairs: Iterable[Any],
     *,
     multiple: Literal[True],
@@ -92,7 +94,7 @@ def estimate_many(
     **arguments: Any,
 ) -> list[MultipleResult | Failure]: ...
 def estimate_many(
-    problem: str | Problem | Callable[..., Result],
+    problem: _Estimated,
     pairs: Iterable[Any],
     *,
     multiple: bool = False,
@@ -181,22 +183,14 @@ def estimate_many(
     >>> results[1].message
     'x1 and x2 must have equal lengths, got 100 and 50'
     """
-    stream = cast("Any", iter_estimates)(  # the overloads are for the values True and False, not for a bool
-        problem,
-        pairs,
-        multiple=multiple,
-        workers=workers,
-        on_error=on_error,
-        progress=progress,
-        max_pending=max_pending,
-        **arguments,
-    )
+    settings = {"multiple": multiple, "workers": workers, "on_error": on_error, "progress": progress}
+    stream: Any = iter_estimates(problem, pairs, **settings, max_pending=max_pending, **arguments)  # type: ignore[call-overload]
     return list(stream)
 
 
 @overload
 def iter_estimates(
-    problem: str | Problem | Callable[..., Result],
+    problem: _Estimated,
     pairs: Iterable[Any],
     *,
     multiple: Literal[False] = ...,
@@ -208,7 +202,7 @@ def iter_estimates(
 ) -> Generator[Result | Failure, None, None]: ...
 @overload
 def iter_estimates(
-    problem: str | Problem | Callable[..., Result],
+    problem: _Estimated,
     pairs: Iterable[Any],
     *,
     multiple: Literal[True],
@@ -219,7 +213,7 @@ def iter_estimates(
     **arguments: Any,
 ) -> Generator[MultipleResult | Failure, None, None]: ...
 def iter_estimates(
-    problem: str | Problem | Callable[..., Result],
+    problem: _Estimated,
     pairs: Iterable[Any],
     *,
     multiple: bool = False,
@@ -325,6 +319,7 @@ def _prepare(problem: Any, arguments: dict[str, Any], multiple: bool) -> Callabl
     order = tuple(inspect.signature(function).parameters)
     parameters = inspect.signature(estimate_multiple if multiple else function).parameters.values()
     own = {*names, *(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)}
+    own |= {*SHARED_ARGUMENTS} - ({"initial_model"} if multiple else set())
     settings = {name: value for name, value in arguments.items() if name not in own}
     threshold = arguments.get("threshold")
     resolved = resolve_options(

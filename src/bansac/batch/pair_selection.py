@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,35 +60,32 @@ def select_pairs(how: str, images: Sequence[str]) -> Pairs:
     if how == "exhaustive":
         pairs = Pairs(math.comb(n, 2), lambda: itertools.combinations(images, 2))
     elif how.startswith("sequential:"):
-        reach = _reach(how)
+        number = how.removeprefix("sequential:")
+        if not number.isdecimal() or int(number) < 1:
+            raise ValueError(f"--pairs: sequential:K needs a number of images K of at least 1, got {how!r}")
+        reach = int(number)
         near = sum(min(reach, n - 1 - k) for k in range(n))
         pairs = Pairs(near, lambda: ((a, b) for k, a in enumerate(images) for b in images[k + 1 : k + 1 + reach]))
     else:
-        listed = _read_pairs(how, {image: image for image in images})
+        listed = _read_pairs(how, images)
         pairs = Pairs(len(listed), lambda: iter(listed))
     if not pairs:
         raise ValueError(f"--pairs {how} gives no pair of the {n} images")
     return pairs
 
 
-def _reach(how: str) -> int:
-    number = how.removeprefix("sequential:")
-    if not number.isdecimal() or int(number) < 1:
-        raise ValueError(f"--pairs: sequential:K needs a number of images K of at least 1, got {how!r}")
-    return int(number)
-
-
-def _read_pairs(how: str, images: Mapping[str, str]) -> list[tuple[str, str]]:
+def _read_pairs(how: str, images: Sequence[str]) -> list[tuple[str, str]]:
     path = Path(how)
     if not path.is_file():
         raise ValueError(f"--pairs must be exhaustive, sequential:K or a file with pairs of names, got {how!r}")
+    known = {image: image for image in images}  # pairs reuse the existing strings
     pairs: dict[tuple[str, str], None] = {}
     for line in read_list(path):
         names = [name.strip() for name in line.split("\t")] if "\t" in line else line.split()
         if len(names) != 2 or names[0] == names[1]:
             raise ValueError(f"{path}: a line must name two images, got {line!r}")
         for name in names:
-            if name not in images:
+            if name not in known:
                 raise ValueError(f"{path}: there is no image {name!r} in the folder")
-        pairs[images[names[0]], images[names[1]]] = None  # reuses the existing strings
+        pairs[known[names[0]], known[names[1]]] = None
     return list(pairs)

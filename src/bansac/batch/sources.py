@@ -74,7 +74,7 @@ def find_sources(path: Path, out: Path) -> list[Source]:
     elif any(path.rglob("matches.h5")):
         sources = [_set_source(pair_set, key) for pair_set in find_pair_folders(path) for key in pair_set.keys]
     else:
-        files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and not _same(file, out))
+        files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.resolve() != out.resolve())
         # Reading a named pipe would wait for a writer. A missing target of a link is a failure of its pair.
         files = [file for file in files if file.is_file() or not file.exists()]
         sources = [_file_source(name_below(path, file), file) for file in files]
@@ -104,10 +104,6 @@ def read_list(path: Path) -> list[str]:
 def name_below(folder: Path, file: Path) -> str:
     r"""Return the path of a file relative to a folder; bytes that are not UTF-8 become ``\udc80`` to ``\udcff``."""
     return file.relative_to(folder).as_posix().encode("utf-8", "backslashreplace").decode()
-
-
-def _same(file: Path, out: Path) -> bool:
-    return file.resolve() == out.resolve()
 
 
 def _file_source(name: str, file: Path, group: str | None = None) -> Source:

@@ -1,4 +1,4 @@
-"""Versions and source code on which results depend, for the fingerprint of a run in the journal."""
+"""Versions on which results depend, for the fingerprint of a run in the journal."""
 
 from __future__ import annotations
 
@@ -6,23 +6,10 @@ import functools
 import platform
 from collections.abc import Iterable
 from importlib import metadata
-from pathlib import Path
 
 import bansac
-from bansac.executors import digest_files
 
-__all__ = ["PACKAGES", "digest_files", "installed_versions", "source_digest"]
-
-PACKAGES = ("estimate", "significance", "engine", "problems", "geometry", "solvers", "maths", "compiled")
-"""Packages whose source affects the estimates."""
-
-
-@functools.cache
-def source_digest() -> str:
-    """Return a digest of the source of the packages in ``PACKAGES``."""
-    package = Path(bansac.__file__).parent
-    return digest_files(module for name in PACKAGES for module in (package / name).rglob("*.py"))
-
+__all__ = ["installed_versions"]
 
 # Reads the files of all installed packages.
 _distributions = functools.cache(metadata.packages_distributions)

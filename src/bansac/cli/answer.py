@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import bansac
 from bansac.batch.output_files import OutputFolder
-from bansac.cli.console import NO_MODEL, compiling_in_processes, notes, report
+from bansac.cli.console import compiling_in_processes, notes, report
 from bansac.engine.sampling import SAMPLERS
 from bansac.estimate.presets import find_preset
 from bansac.geometry import essential_from_pose
@@ -21,7 +21,7 @@ from bansac.matches import Matches
 from bansac.matches.images import MAX_SIZE, read_image, shrink
 from bansac.matches.match_files import CameraLike
 from bansac.problems.estimators import MODELS
-from bansac.result import AbsolutePose, RelativePose, Result
+from bansac.result import AbsolutePose, MultipleResult, RelativePose, Result
 
 # Fields of the result with the same names in result.json.
 _COUNTS = (
@@ -39,6 +39,14 @@ _COUNTS = (
 SURE = 0.9
 
 
+def _rival(result: Result) -> dict[str, Any] | None:
+    """Return the second model of an ambiguous result for JSON."""
+    rival = result.rival
+    if rival is None:
+        return None
+    return {"model": rival.model, "num_inliers": int(np.count_nonzero(rival.inliers)), "threshold": rival.threshold}
+
+
 @dataclass(frozen=True)
 class Answer:
     """A result with the name of the model, its matrix or coefficients, the threshold's unit and, if any, the pose."""
@@ -49,11 +57,6 @@ class Answer:
     unit: str
     pose: RelativePose | AbsolutePose | None = None
 
-    @property
-    def exit_code(self) -> int:
-        """0 if the run was successful, else ``NO_MODEL``."""
-        return 0 if self.result.success else NO_MODEL
-
     def as_dict(self) -> dict[str, Any]:
         """Return the content of ``result.json``."""
         result = self.result
@@ -63,6 +66,7 @@ class Answer:
             "success": result.success,
             "message": result.message,
             "configuration": result.configuration,
+            "rival": _rival(result),
             "num_data": len(result.inliers),
             **{name: getattr(result, name) for name in (*_COUNTS, "seed", "seconds", "loading_seconds")},
             "posterior": self.posterior_summary(),
@@ -118,6 +122,48 @@ class Answer:
         if self.pose is not None:
             _print_array("R", self.pose.R)
             _print_array("t", self.pose.t)
+
+
+@dataclass(frozen=True)
+class MultipleAnswer:
+    """The result of a search for several models, with the name of the model for ``--model``."""
+
+    name: str
+    result: MultipleResult
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the content of ``result.json``."""
+        result = self.result
+        return {
+            "model": self.name,
+            "success": result.success,
+            "message": result.message,
+            "num_data": len(result.labels),
+            "models": [
+                {
+                    "parameters": found.model,
+                    "num_points": int(np.count_nonzero(result.labels == k)),
+                    "num_inliers": found.num_inliers,
+                    "threshold": found.threshold,
+                    "message": found.message,
+                }
+                for k, found in enumerate(result.results)
+            ],
+            **{name: getattr(result, name) for name in ("stop_reason", "seed", "seconds", "loading_seconds")},
+            "bansac": bansac.__version__,
+        }
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the results per point or match."""
+        return {"labels": self.result.labels, "probabilities": self.result.probabilities}
+
+    def show(self) -> None:
+        """Print the result as text."""
+        outcome = "" if self.result.success else "[bold red]failure:[/] "
+        report.print(f"{outcome}{self.result.message}, {1e3 * self.result.seconds:.2f} ms, seed {self.result.seed}")
+        for found in self.result.results:
+            report.print(f"{found.message}, threshold {found.threshold:g}")
+            Answer(self.name, found, found.model, "").show_model()
 
 
 def estimate_two_view(

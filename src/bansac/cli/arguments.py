@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast, get_type_hints
 
@@ -98,24 +98,40 @@ def takes(options: type[Asked]) -> Callable[[Callable[[Asked], None]], Callable[
     """
     types = get_type_hints(options, include_extras=True)
     defaults = {field.name: field.default for field in dataclasses.fields(options)}
-    flags = [_PRESET, *(_flag(field) for field in FIELDS.values() if field.metadata["flag"])]
     parameters: list[inspect.Parameter] = []
     for name in dict.fromkeys([*inspect.get_annotations(options), *defaults]):
         default = inspect.Parameter.empty if defaults[name] is dataclasses.MISSING else defaults[name]
         kind = inspect.Parameter.KEYWORD_ONLY
-        parameter = inspect.Parameter(name, kind, default=default, annotation=types[name])
-        parameters += flags if name == "settings" else [parameter]
+        parameters.append(inspect.Parameter(name, kind, default=default, annotation=types[name]))
 
     def command(function: Callable[[Asked], None]) -> Callable[..., None]:
         @functools.wraps(function)
         def run(**values: Any) -> None:
-            settings = given(**{flag.name: values.pop(flag.name) for flag in flags})
-            function(options(**values, settings=settings))
+            function(options(**values))
 
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        return run
+        return with_flags(
+            run, "settings", [_PRESET, *(_flag(field) for field in FIELDS.values() if field.metadata["flag"])]
+        )
 
     return command
+
+
+def with_flags(function: Callable[..., None], name: str, flags: Iterable[inspect.Parameter]) -> Callable[..., None]:
+    """Replace the parameter ``name`` of a command by flags; it receives the values that are neither None nor False."""
+    signature = inspect.signature(function, eval_str=True)
+    flags = list(flags)
+
+    @functools.wraps(function)
+    def run(**values: Any) -> None:
+        chosen = {flag.name: values.pop(flag.name) for flag in flags}
+        function(**values, **{name: {key: one for key, one in chosen.items() if one is not None and one is not False}})
+
+    parameters: list[inspect.Parameter] = []
+    for parameter in signature.parameters.values():
+        parameters += flags if parameter.name == name else [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    return run
 
 
 def _flag(field: dataclasses.Field[Any]) -> inspect.Parameter:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -22,7 +21,7 @@ def info(json: JsonFlag = False) -> None:
     """Show where compiled kernels come from: the binary wheel, or folders of this machine."""
     cache, wheel = inspect_cache(), inspect_pack()
     if json:
-        print_json(_as_dict(cache) | {"wheel": asdict(wheel)})
+        print_json(_as_dict(cache) | {"wheel": wheel._asdict()})
         return
     if wheel.reason:
         report.print(f"the kernels of the wheel {wheel.reason}", markup=False)

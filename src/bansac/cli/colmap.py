@@ -64,9 +64,8 @@ def verify(
     )
     executor, count = arguments.pair_executor(scheduler, workers, chunk_seconds=0.0)
     with note_on_interrupt(), contextlib.ExitStack() as stack:
-        bar = _Bar(stack)
         summary = verify_database(
-            database, options=options, workers=count, executor=executor, overwrite=overwrite, progress=bar
+            database, options=options, workers=count, executor=executor, overwrite=overwrite, progress=_bar(stack)
         )
     if json:
         print_json({"database": str(database), **dataclasses.asdict(summary)})
@@ -76,21 +75,21 @@ def verify(
         raise typer.Exit(NO_MODEL)
 
 
-class _Bar:
-    """A progress bar of the pairs, shown from the first call on."""
+def _bar(stack: contextlib.ExitStack) -> Callable[[int, int], None]:
+    """Return a progress bar of the pairs, which is shown from its first call on."""
+    advance: list[Callable[[], None]] = []
+    shown = 0
 
-    def __init__(self, stack: contextlib.ExitStack) -> None:
-        self._stack = stack
-        self._advance: Callable[[], None] | None = None
-        self._done = 0
+    def show(done: int, total: int) -> None:
+        nonlocal shown
+        if not advance:
+            advance.append(stack.enter_context(show_progress("pairs", total, done)))
+            shown = done
+        for _ in range(done - shown):
+            advance[0]()
+        shown = done
 
-    def __call__(self, done: int, total: int) -> None:
-        if self._advance is None:
-            self._advance = self._stack.enter_context(show_progress("pairs", total, done))
-        else:
-            for _ in range(done - self._done):
-                self._advance()
-        self._done = done
+    return show
 
 
 def _show(database: Path, summary: VerificationSummary) -> None:

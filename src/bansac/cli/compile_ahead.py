@@ -12,9 +12,8 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import config
@@ -105,21 +104,8 @@ OPTIONS: tuple[Task, ...] = (
 """Calls that use all other kernels: those of the presets, samplers, scores and stopping criteria."""
 
 
-@dataclass(frozen=True)
-class Warmed:
-    """The numbers of kernels that one call has compiled and loaded.
-
-    Parameters
-    ----------
-    name : str
-        The estimator and its options.
-    compiled : int
-        Number of kernels compiled and added to the cache.
-    loaded : int
-        Number of kernels loaded from the cache.
-    seconds : float
-        Time of the call in seconds.
-    """
+class Warmed(NamedTuple):
+    """The numbers of kernels that a call has compiled and loaded, its seconds, and its estimator with the options."""
 
     name: str
     compiled: int
@@ -128,32 +114,9 @@ class Warmed:
 
 
 def warm_cache(jobs: int = 1, *, options: bool = False) -> Iterator[Warmed]:
-    """Compile and cache the kernels that calls with default options use.
+    """Run the tasks of ``DEFAULTS`` in processes, so that their kernels are cached; with ``options`` also ``OPTIONS``.
 
     Ctrl-C, or closing the iterator, ends the processes at once. Kernels compiled so far stay in the cache.
-
-    Parameters
-    ----------
-    jobs : int
-        Number of processes.
-    options : bool
-        Whether the kernels of all other options are compiled too.
-
-    Yields
-    ------
-    Warmed
-        One for each task of ``DEFAULTS``, and of ``OPTIONS`` if ``options`` is True.
-
-    Raises
-    ------
-    ValueError
-        If ``jobs`` is below 1.
-
-    Examples
-    --------
-    >>> from bansac.cli.compile_ahead import warm_cache
-    >>> for done in warm_cache(jobs=2):  # doctest: +SKIP
-    ...     print(done.name, done.compiled, done.loaded)
     """
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
@@ -172,24 +135,8 @@ def build_pack(path: Path, jobs: int) -> int:
     """Compile the kernels of ``DEFAULTS`` and ``OPTIONS`` and write them into a pack, for a binary wheel.
 
     ``NUMBA_CACHE_DIR`` names an empty folder. ``NUMBA_CPU_NAME`` is the portable level of processors and
-    ``NUMBA_CPU_FEATURES`` is empty, so that other processors run the code.
-
-    Parameters
-    ----------
-    path : Path
-        The pack.
-    jobs : int
-        Number of processes.
-
-    Returns
-    -------
-    int
-        Number of kernels.
-
-    Raises
-    ------
-    RuntimeError
-        If the code would not run on other processors.
+    ``NUMBA_CPU_FEATURES`` is empty; a RuntimeError if other processors would not run the code. Return the number of
+    kernels.
     """
     target = describe_target()
     if (config.CPU_NAME, config.CPU_FEATURES) != (portable_level(), ""):
@@ -265,7 +212,9 @@ def _compile_around_search(name: str, options: dict[str, Any]) -> None:
     data = as_matches(call["x1"], call["x2"])
     threshold = first_threshold(problem, data)
     residuals, inliers, count = measure(problem, data, model, threshold)
-    outcome = runner.EngineResult(model, 1.0, None, 1, 1, "agreement", None, restarts=1, threshold=None, scale=1.0)
+    outcome = runner.EngineResult(
+        model, 1.0, None, 1, 1, "agreement", None, restarts=1, threshold=None, scale=1.0, others=[]
+    )
     find_verdict(problem, data, MeasuredModel(model, threshold, residuals, inliers, count), outcome, two_views=True)
     is_significant(problem, data, np.inf, model, threshold, True)
     estimate_threshold(problem.distances(data, model), problem, threshold_bounds(problem, threshold))
@@ -282,18 +231,13 @@ def _compile_around_search(name: str, options: dict[str, Any]) -> None:
 def _data() -> dict[str, dict[str, Any]]:
     """Return the arguments of calls by their key in the table: the data, and the threshold if there is no default."""
     x1, x2, flat = _matches()
-    size, camera = (500, 500), bansac.Camera("SIMPLE_PINHOLE", (np.nan, 0.0, 0.0))
+    size, down, camera = (500, 500), (0, 1, 0), bansac.Camera("SIMPLE_PINHOLE", (np.nan, 0.0, 0.0))
     return {
         "plane of space": {"x1": x1, "x2": flat},
         "scene": {"x1": x1, "x2": x2},
         "sized scene": {"x1": x1 + 250, "x2": x2 + 250, "image_size1": size, "image_size2": size},
         "normalised scene": {"x1": x1 / 500, "x2": x2 / 500},
-        "normalised scene, vertical known": {
-            "x1": x1 / 500,
-            "x2": x2 / 500,
-            "gravity1": (0, 1, 0),
-            "gravity2": (0, 1, 0),
-        },
+        "normalised scene, vertical known": {"x1": x1 / 500, "x2": x2 / 500, "gravity1": down, "gravity2": down},
         "normalised plane": {"x1": x1 / 500, "x2": flat / 500},
         "projections": {"points3D": _space(x1 / 500), "points2D": x1 / 500},
         "scene, focal length unknown": {"x1": x1, "x2": x2, "K1": camera},

@@ -11,7 +11,7 @@ import typer
 from bansac.batch.output_files import OutputFolder
 from bansac.cli.answer import Answer, estimate_two_view, figure_names, write_figures
 from bansac.cli.arguments import JsonFlag, OutOption, OverwriteFlag, SeedOption
-from bansac.cli.console import notes, print_json, report, show_table
+from bansac.cli.console import NO_MODEL, notes, print_json, report, show_table
 from bansac.cli.output import result_folder
 from bansac.geometry import corner_distance
 from bansac.matches import Matches
@@ -81,7 +81,7 @@ def demo(out: OutOption = None, overwrite: OverwriteFlag = False, seed: SeedOpti
         report.print(f"wrote {', '.join(folder.files)}", markup=False)
     else:
         _draw(pair, best)
-    raise typer.Exit(best.exit_code)
+    raise typer.Exit(0 if best.result.success else NO_MODEL)
 
 
 def _estimate(pair: Matches, seed: int, **settings: Any) -> Answer:

@@ -10,9 +10,9 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+import bansac
 from bansac.cli import arguments
-from bansac.cli.answer import Answer, estimate_two_view, matrices, unit_of_pixels
-from bansac.cli.multiple import MultipleAnswer, estimate_several
+from bansac.cli.answer import Answer, MultipleAnswer, estimate_two_view, matrices, unit_of_pixels
 from bansac.cli.output import leave, result_folder
 from bansac.matches import Matches
 from bansac.matches.match_files import (
@@ -191,7 +191,10 @@ def _estimate_several(asked: Options, source: _Input, settings: dict[str, Any]) 
         raise ValueError(f"--multiple does not go with --model {asked.model}")
     if source.cameras.get("K1") is not None and MODELS[asked.model].cameras:
         raise ValueError("--multiple takes points for E in normalised units, without camera matrices")
-    return estimate_several(asked.model, list(source.data.values()), asked.max_models, **settings)
+    points = np.hstack(list(source.data.values()))
+    return MultipleAnswer(
+        asked.model, bansac.estimate_multiple(asked.model, points, max_models=asked.max_models, **settings)
+    )
 
 
 def _fit(asked: Options, source: _Input, settings: dict[str, Any]) -> Answer:

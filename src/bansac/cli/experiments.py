@@ -15,9 +15,10 @@ from bansac.cli.arguments import (
     WorkersOption,
     choose_executor,
     parse_out,
+    with_flags,
 )
-from bansac.cli.console import command, notes, report, show_progress
-from bansac.cli.measure import INCOMPLETE, with_options
+from bansac.cli.console import command, report, show_progress
+from bansac.cli.measure import end, parameter_of
 from bansac.lab.experiments import EXPERIMENTS, find_experiment
 from bansac.lab.measurement import Setup
 from bansac.lab.options import EXPERIMENT_OPTIONS
@@ -72,9 +73,7 @@ def run(
     for note in outcome.report.notes:
         report.print(note, markup=False)
     report.print(f"wrote {', '.join(folder.files)}", markup=False)
-    if outcome.failed:
-        notes.print(f"bansac: {len(outcome.failed)} units have failed; the same command tries them again")
-        raise typer.Exit(INCOMPLETE)
+    end(outcome)
 
 
 def _refuse_another(folder: Path, wanted: dict[str, Any]) -> None:
@@ -88,4 +87,4 @@ def _refuse_another(folder: Path, wanted: dict[str, Any]) -> None:
         raise ValueError(f"--out: {folder} has the results of another run ({other[0]}); name another folder")
 
 
-app.command()(command(with_options(run, EXPERIMENT_OPTIONS)))
+app.command()(command(with_flags(run, "options", map(parameter_of, EXPERIMENT_OPTIONS))))

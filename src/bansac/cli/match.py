@@ -8,8 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bansac.batch.features import FeatureStore
-from bansac.batch.image_pairs import ImagePairs, compute_features
+from bansac.batch.features import FeatureStore, ImagePairs, compute_features
 from bansac.batch.output_files import check_file
 from bansac.batch.pair_selection import find_images, select_pairs
 from bansac.batch.run import Output, check_out, estimate_pairs

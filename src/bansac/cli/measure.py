@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
@@ -20,6 +20,7 @@ from bansac.cli.arguments import (
     choose_executor,
     parse_out,
     split_names,
+    with_flags,
 )
 from bansac.cli.console import notes, print_json, report, show_progress
 from bansac.cli.output import check_new_file
@@ -77,23 +78,6 @@ def _parser(item: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
     return parse
 
 
-def with_options(function: Callable[..., None], options: Iterable[Option]) -> Callable[..., None]:
-    """Replace the parameter ``options`` of a command by one for each option; it receives the given values by name."""
-    signature = inspect.signature(function, eval_str=True)
-    made = [parameter_of(option) for option in options]
-
-    @functools.wraps(function)
-    def run(**arguments: Any) -> None:
-        values = {parameter.name: arguments.pop(parameter.name) for parameter in made}
-        function(**arguments, options={name: v for name, v in values.items() if v is not None and v is not False})
-
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in signature.parameters.items():
-        parameters += made if name == "options" else [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
-    run.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    return run
-
-
 def command_of(measurement: Measurement) -> Callable[..., None]:
     """Return the command of a measurement: its options, then those of all measurements."""
 
@@ -128,9 +112,9 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
             print_json(document)
         else:
             _show(measurement, outcome, document)
-        _end(outcome)
+        end(outcome)
 
-    made = with_options(run, measurement.options)
+    made = with_flags(run, "options", map(parameter_of, measurement.options))
     absent = [] if measurement.updates else ["update"]
     absent += [] if measurement.parallel else ["workers", "executor", "scheduler"]
     signature = made.__signature__  # type: ignore[attr-defined]
@@ -156,7 +140,7 @@ def _write(measurement: Measurement, outcome: RunSummary, out: Path, *, update: 
     return document
 
 
-def _end(outcome: RunSummary) -> None:
+def end(outcome: RunSummary) -> None:
     """Print failures; leave with exit code 1 if there are any."""
     for failure in outcome.report.failures:
         notes.print(f"bansac: {failure}", markup=False)

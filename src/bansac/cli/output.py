@@ -12,11 +12,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import typer
 
 from bansac.batch.output_files import OutputFolder, check_file, check_replaceable
-from bansac.cli.console import print_json, report
+from bansac.cli.console import NO_MODEL, print_json, report
 
 if TYPE_CHECKING:
-    from bansac.cli.answer import Answer
-    from bansac.cli.multiple import MultipleAnswer
+    from bansac.cli.answer import Answer, MultipleAnswer
 
 __all__ = ["RESULT", "ResultFolder", "check_new_file", "check_page", "leave", "result_folder"]
 
@@ -87,7 +86,7 @@ def leave(
     json: bool,
     heading: str = "",
 ) -> NoReturn:
-    """Print the document as JSON, or the answer and the written files as text; exit with the code of the answer."""
+    """Print the document as JSON, or the answer and the written files as text; exit with 0, or ``NO_MODEL``."""
     if json:
         print_json(document)
     else:
@@ -98,7 +97,7 @@ def leave(
             report.print(f"wrote {', '.join(folder.files)}", markup=False)
         if page is not None:
             report.print(f"wrote {page}", markup=False)
-    raise typer.Exit(answer.exit_code)
+    raise typer.Exit(0 if answer.result.success else NO_MODEL)
 
 
 def check_page(path: Path, overwrite: bool) -> None:

@@ -2,10 +2,8 @@
 
 ================  ===========================================================================
 ``verify``        verification of the missing pairs of a database, in batches, in threads
-``pairs``         verification of a batch of pairs, a pure function
-``selection``     which of E, F and H describes a pair (COLMAP's configurations)
-``motions``       several rigid motions in the matches of a pair
-``watermark``     detection of pairs whose matches are a watermark
+``pairs``         verification of a batch of pairs, a pure function; several rigid motions in one pair
+``selection``     which of E, F and H describes a pair (COLMAP's configurations); watermarks
 ``options``       the settings, by COLMAP's names
 ``database``      reading and writing, through pycolmap
 ================  ===========================================================================

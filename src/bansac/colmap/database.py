@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.colmap.pairs import PairFailure, PairGeometry, PairMatches
+from bansac.maths.arrays import Floats
 
 if TYPE_CHECKING:
     import pycolmap
@@ -32,8 +32,6 @@ _IMAGES = 256
 
 # Largest error in pixels of a point that is undistorted and distorted again. Larger errors mark a failed inversion.
 _SAME = 1.0
-
-_Array = NDArray[np.float64]
 
 
 def import_pycolmap() -> Any:
@@ -91,9 +89,9 @@ def only_run(path: str | os.PathLike[str]) -> Iterator[None]:
 class _View(NamedTuple):
     """Keypoints of an image, its size, its keypoints as rays, and the size of a pixel in normalised units."""
 
-    x: _Array
+    x: Floats
     size: tuple[int, int]
-    rays: _Array | None
+    rays: Floats | None
     pixel: float
 
 
@@ -201,7 +199,7 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
         return row
 
 
-def _undistort(camera: pycolmap.Camera, x: _Array) -> _Array:
+def _undistort(camera: pycolmap.Camera, x: Floats) -> Floats:
     """Return keypoints in normalised units, or NaN where the camera model cannot undistort them."""
     rays = np.array(camera.cam_from_img(x))
     again = camera.img_from_cam(np.column_stack([rays, np.ones(len(rays))]))

@@ -12,20 +12,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.colmap.motions import find_motions
 from bansac.colmap.options import VerificationOptions
-from bansac.colmap.selection import NO_SUPPORT, Support, find_rotation, select
-from bansac.colmap.watermark import is_watermark
+from bansac.colmap.selection import NO_SUPPORT, Support, find_rotation, is_watermark, select
+from bansac.estimate.multiple import estimate_multiple
 from bansac.estimate.planar_motion import motion_of_plane
 from bansac.estimate.presets import PRESETS, Options
 from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.geometry import recover_pose
+from bansac.maths.arrays import Bools, Floats
 from bansac.maths.rng import derive_seed
 from bansac.result import RelativePose, Result
 
 __all__ = ["PairFailure", "PairGeometry", "PairMatches", "verify_pair", "verify_pairs"]
-
-_Array = NDArray[np.float64]
 
 # Attempts: the threshold as a fraction of max_error, and the options. max_error is wide, so chance gives any model many
 # inliers within it. A model with few matches may be significant only within a quarter of it. The number of samples is
@@ -62,13 +60,18 @@ class PairMatches:
     image_id2: int
     pair_id: int
     matches: NDArray[np.uint32]
-    x1: _Array
-    x2: _Array
+    x1: Floats
+    x2: Floats
     size1: tuple[int, int]
     size2: tuple[int, int]
-    rays1: _Array | None = None
-    rays2: _Array | None = None
+    rays1: Floats | None = None
+    rays2: Floats | None = None
     pixel: float = 1.0
+
+    @property
+    def rays(self) -> Floats | None:
+        """Rays of the matches (N, 4): x1, y1, x2, y2; None if a camera has no prior focal length."""
+        return None if self.rays1 is None or self.rays2 is None else np.hstack([self.rays1, self.rays2])
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,9 +100,9 @@ class PairGeometry:
     image_id2: int
     configuration: str
     inlier_matches: NDArray[np.uint32]
-    E: _Array | None = None
-    F: _Array | None = None
-    H: _Array | None = None
+    E: Floats | None = None
+    F: Floats | None = None
+    H: Floats | None = None
     pose: RelativePose | None = None
 
 
@@ -163,54 +166,64 @@ def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry
     configuration, support, calibrated = select(E, F, H, options)
     if configuration == "degenerate" or support.count < options.min_inlier_ratio * len(pair.matches):
         return nothing
-    inliers = support.inliers
-    pose = None
+    pose, found = None, _subset(pair, support.inliers)
     if calibrated:
         configuration, pose = _motion(pair, configuration, E, H, options)
-    if _is_watermark(pair, inliers, options):
+    if is_watermark(found.x1, found.x2, pair.size1, pair.size2, options):
         configuration, pose = "watermark", None
-    return replace(
-        nothing,
-        configuration=configuration,
-        inlier_matches=pair.matches[inliers],
-        E=E.model,
-        F=F.model,
-        H=H.model,
-        pose=pose,
-    )
+    ids = pair.image_id1, pair.image_id2
+    return PairGeometry(*ids, configuration, found.matches, E=E.model, F=F.model, H=H.model, pose=pose)
 
 
-def _subset(pair: PairMatches, mask: NDArray[np.bool_]) -> PairMatches:
+def _subset(pair: PairMatches, mask: Bools) -> PairMatches:
     """Return a pair with some of its matches."""
     values = {name: getattr(pair, name) for name in ("matches", "x1", "x2", "rays1", "rays2")}
     return replace(pair, **{name: value[mask] for name, value in values.items() if value is not None})
-
-
-def _is_watermark(pair: PairMatches, inliers: NDArray[np.bool_], options: VerificationOptions) -> bool:
-    x1, x2 = pair.x1[inliers], pair.x2[inliers]
-    return options.detect_watermark and is_watermark(x1, x2, pair.size1, pair.size2, options)
 
 
 def _split(pair: PairMatches, options: VerificationOptions) -> tuple[list[NDArray[np.uint32]], PairMatches]:
     """Return the matches of each motion, and the pair without the watermarks that are ignored."""
     motions, kept = [], np.ones(len(pair.matches), np.bool_)
     estimation = _DEFAULT.replace(threshold=options.max_error, seed=derive_seed(options.seed, pair.pair_id))
-    for motion in find_motions(pair.x1, pair.x2, options, estimation):
-        if options.multiple_ignore_watermark and _is_watermark(pair, motion, options):
+    for motion in _find_motions(pair.x1, pair.x2, options, estimation):
+        sides = pair.x1[motion], pair.x2[motion], pair.size1, pair.size2
+        if options.multiple_ignore_watermark and is_watermark(*sides, options):
             kept &= ~motion
         else:
             motions.append(pair.matches[motion])
     return motions, _subset(pair, kept)
 
 
-def _find_models(pair: PairMatches, options: VerificationOptions) -> tuple[Support, Support, Support]:
+def _find_motions(x1: Floats, x2: Floats, options: VerificationOptions, estimation: Options) -> list[Bools]:
+    """Return the mask of the matches of each rigid motion, the motion with most matches first.
+
+    Each motion has a fundamental matrix of its own. As in COLMAP, no match belongs to two motions: a match belongs to
+    the motion with the smallest residual, if that is at most ``max_error``. Motions with fewer
+    matches than ``min_num_inliers``, or with a smaller fraction than ``min_inlier_ratio`` of the matches that earlier
+    motions do not have, are dropped.
+    """
+    results = estimate_multiple("F", np.hstack([x1, x2]), options=estimation).results
+    if not results:
+        return []
+    residuals = np.array([result.residuals for result in results])
+    nearest = np.where(residuals.min(axis=0) <= options.max_error, residuals.argmin(axis=0), len(results))
+    masks = [nearest == k for k in range(len(results))]
+    motions, left = [], len(x1)
+    for mask in sorted(masks, key=np.count_nonzero, reverse=True):
+        count = int(np.count_nonzero(mask))
+        if count >= max(options.min_num_inliers, options.min_inlier_ratio * left):
+            motions.append(mask)
+            left -= count
+    return motions
+
+
+def _find_models(pair: PairMatches, options: VerificationOptions) -> list[Support]:
     """Return the supports of E, F and H.
 
     A short run of one restart is enough for most pairs. If neither E nor F is significant, the search is repeated with
     more restarts, and finally with a fraction of ``max_error`` as the threshold.
     """
-    seed = derive_seed(options.seed, pair.pair_id)
-    supports = NO_SUPPORT, NO_SUPPORT, NO_SUPPORT
+    supports, seed = [NO_SUPPORT] * 3, derive_seed(options.seed, pair.pair_id)
     for share, attempt in _ATTEMPTS:
         supports = _estimate(pair, share * options.max_error, options.max_error, seed, attempt)
         if any(support.model is not None for support in supports[:2]):
@@ -218,27 +231,25 @@ def _find_models(pair: PairMatches, options: VerificationOptions) -> tuple[Suppo
     return supports
 
 
-def _estimate(
-    pair: PairMatches, threshold: float, max_error: float, seed: int, options: Options
-) -> tuple[Support, Support, Support]:
+def _estimate(pair: PairMatches, threshold: float, max_error: float, seed: int, options: Options) -> list[Support]:
     """Estimate E, F and H at a threshold, and return their supports within ``max_error``."""
-    sizes = pair.size1, pair.size2
+    x1, x2, sizes = pair.x1, pair.x2, (pair.size1, pair.size2)
     F = estimate_fundamental(
-        pair.x1, pair.x2, threshold=threshold, seed=seed, options=options, image_size1=sizes[0], image_size2=sizes[1]
+        x1, x2, threshold=threshold, seed=seed, options=options, image_size1=sizes[0], image_size2=sizes[1]
     )
-    H = estimate_homography(pair.x1, pair.x2, threshold=threshold, seed=seed, options=options)
-    supports = _support(F, max_error), _support(H, max_error)
-    if pair.rays1 is None or pair.rays2 is None:
-        return NO_SUPPORT, *supports
-    known = _undistorted(pair)
-    rays1, rays2 = pair.rays1[known], pair.rays2[known]
-    E = _support(
-        estimate_essential(rays1, rays2, threshold=threshold * pair.pixel, seed=seed, options=options),
-        max_error * pair.pixel,
-    )
-    inliers: NDArray[np.bool_] = np.zeros(len(known), np.bool_)
-    inliers[known] = E.inliers
-    return replace(E, inliers=inliers), *supports
+    H = estimate_homography(x1, x2, threshold=threshold, seed=seed, options=options)
+    supports = [NO_SUPPORT, _support(F, max_error), _support(H, max_error)]
+    if pair.rays is not None:
+        known = np.asarray(np.isfinite(pair.rays).all(axis=1))
+        rays, threshold = pair.rays[known], threshold * pair.pixel
+        E = _support(
+            estimate_essential(rays[:, :2], rays[:, 2:], threshold=threshold, seed=seed, options=options),
+            max_error * pair.pixel,
+        )
+        inliers = np.zeros_like(known)
+        inliers[known] = E.inliers
+        supports[0] = replace(E, inliers=inliers)
+    return supports
 
 
 def _support(result: Result, max_error: float) -> Support:
@@ -249,27 +260,18 @@ def _support(result: Result, max_error: float) -> Support:
     return Support(result.model, inliers, result.configuration in ("planar", "pure_rotation"))
 
 
-def _undistorted(pair: PairMatches) -> NDArray[np.bool_]:
-    """Return which matches have rays in both images."""
-    assert pair.rays1 is not None
-    assert pair.rays2 is not None
-    return np.asarray(np.isfinite(np.hstack([pair.rays1, pair.rays2])).all(axis=1))
-
-
 def _motion(
     pair: PairMatches, configuration: str, E: Support, H: Support, options: VerificationOptions
 ) -> tuple[str, RelativePose | None]:
     """Return the configuration and the motion of a pair with correct prior focal lengths."""
     assert E.model is not None
-    assert pair.rays1 is not None
-    assert pair.rays2 is not None
+    assert pair.rays is not None
     if configuration == "calibrated":
-        R, t, _ = recover_pose(E.model, pair.rays1, pair.rays2, E.inliers)
+        R, t, _ = recover_pose(E.model, pair.rays[:, :2], pair.rays[:, 2:], E.inliers)
         return configuration, RelativePose(R, t)
-    follows = H.inliers & _undistorted(pair)
-    rays1, rays2 = pair.rays1[follows], pair.rays2[follows]
-    R, count = find_rotation(rays1, rays2, options.max_error * pair.pixel)
+    rays = pair.rays[H.inliers & np.isfinite(pair.rays).all(axis=1)]
+    R, count = find_rotation(rays[:, :2], rays[:, 2:], options.max_error * pair.pixel)
     if count > options.max_H_inlier_ratio * H.count:
         return "panoramic", RelativePose(R, np.zeros(3))
-    motion = motion_of_plane(np.ascontiguousarray(np.hstack([rays1, rays2]).T))
+    motion = motion_of_plane(np.ascontiguousarray(rays.T))
     return "planar", None if motion is None else RelativePose(*motion)

@@ -1,8 +1,9 @@
-"""Select which of E, F and H describes a pair of images: COLMAP's configurations.
+"""Select which of E, F and H describes a pair of images, or whether it is a watermark: COLMAP's configurations.
 
 The selection compares numbers of inliers (Schoenberger and Frahm, Structure-from-Motion Revisited, CVPR 2016,
 section 4.1). E and F have similar numbers if the focal lengths are correct. H has most of the inliers if the scene is a
-plane or the camera rotates about its centre. In the second case, a rotation has most of the inliers of H.
+plane or the camera rotates about its centre. In the second case, a rotation has most of the inliers of H. A
+watermark, such as a date or a name, has most of the inliers in the border of both images and follows one translation.
 """
 
 from __future__ import annotations
@@ -10,22 +11,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.colmap.options import VerificationOptions
+from bansac.maths.arrays import Bools, Floats
 from bansac.significance.configuration import fit_rotation
 
-__all__ = ["NO_SUPPORT", "Support", "find_rotation", "select"]
+__all__ = ["NO_SUPPORT", "Support", "find_rotation", "is_watermark", "select"]
 
-_Array = NDArray[np.float64]
+_Size = tuple[int, int]
+
+# Largest number of matches, evenly spaced, whose translations are tried.
+_TRIED = 100
 
 
 @dataclass(frozen=True, eq=False)
 class Support:
     """Model of a pair, if it was estimated and is significant, and its inliers (N)."""
 
-    model: _Array | None
-    inliers: NDArray[np.bool_]
+    model: Floats | None
+    inliers: Bools
     on_plane: bool = False
 
     @property
@@ -59,7 +63,7 @@ def select(E: Support, F: Support, H: Support, options: VerificationOptions) -> 
     return ("planar_or_panoramic" if best.count > 0 else "degenerate"), best, calibrated
 
 
-def find_rotation(rays1: _Array, rays2: _Array, max_error: float) -> tuple[_Array, int]:
+def find_rotation(rays1: Floats, rays2: Floats, max_error: float) -> tuple[Floats, int]:
     """Return the rotation that maps the first rays to the second, and the number of rays that follow it.
 
     The rotation is the least-squares fit (Kabsch, 1976) to all rays, followed by a fit to the rays that follow it
@@ -77,3 +81,27 @@ def find_rotation(rays1: _Array, rays2: _Array, max_error: float) -> tuple[_Arra
         if not follows.any():
             break
     return R, int(np.count_nonzero(follows))
+
+
+def is_watermark(x1: Floats, x2: Floats, size1: _Size, size2: _Size, options: VerificationOptions) -> bool:
+    """Return whether the inliers of a pair, in pixels of images with sizes (height, width), are a watermark.
+
+    The answer is False if watermarks are not to be detected.
+    """
+    border = _in_border(x1, size1, options) & _in_border(x2, size2, options)
+    needed = options.watermark_min_inlier_ratio * len(x1)
+    if not options.detect_watermark or len(x1) == 0 or np.count_nonzero(border) < needed:
+        return False
+    shifts = x2 - x1
+    for shift in shifts[border][:: 1 + len(shifts) // _TRIED]:
+        distances = np.hypot(*(shifts - shift).T)
+        if np.count_nonzero(distances <= options.watermark_detection_max_error) >= needed:
+            return True
+    return False
+
+
+def _in_border(x: Floats, size: _Size, options: VerificationOptions) -> Bools:
+    height, width = size
+    depth = options.watermark_border_size * np.hypot(height, width)
+    inside = (x > depth) & (x < np.array([width, height]) - depth)
+    return np.asarray(~inside.all(axis=1))

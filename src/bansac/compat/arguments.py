@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from bansac.maths.arrays import as_floats
+from bansac.maths.arrays import Floats, as_floats
 from bansac.maths.validate import as_points, check_same_length
 from bansac.result import Result
 
@@ -42,7 +42,7 @@ class Call(NamedTuple):
     threshold: float | None
     settings: dict[str, Any]
 
-    def run(self, estimate: Callable[..., Result], x1: NDArray[np.float64], *others: Any) -> Result:
+    def run(self, estimate: Callable[..., Result], x1: Floats, *others: Any) -> Result:
         """Call an estimator; PROSAC requires points in the order of their quality."""
         ordered = {"scores": -np.arange(float(len(x1)))} if self.settings.get("sampler") == _PROSAC else {}
         return estimate(x1, *others, threshold=self.threshold, **ordered, **self.settings)
@@ -83,7 +83,7 @@ def read_method(
 def as_pair(
     name1: str, points1: ArrayLike, name2: str, points2: ArrayLike, *, channels: tuple[int, int] = (2, 2),
     least: int = 0, homogeneous: bool = False,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:  # fmt: skip
+) -> tuple[Floats, Floats]:  # fmt: skip
     """Return at least ``least`` matched points as two arrays (N, channels).
 
     The shapes (N, 1, channels) and (1, N, channels) are also accepted, and (N, 3) for ``homogeneous`` points.

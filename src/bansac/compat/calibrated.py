@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from inspect import Parameter, Signature
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bansac.compat.arguments import LMEDS, RANSAC, as_pair, is_flag, read_method
 from bansac.compat.return_values import (
@@ -24,14 +24,11 @@ from bansac.estimate.absolute_pose import estimate_absolute_pose
 from bansac.estimate.two_views import estimate_essential
 from bansac.geometry import choose_motion, normalize_points, rotation_matrix
 from bansac.geometry.camera import Camera
-from bansac.maths.arrays import as_floats
+from bansac.maths.arrays import Bytes, Floats
 from bansac.maths.quaternion import model_of
-from bansac.maths.validate import as_camera, check_finite
+from bansac.maths.validate import as_camera, as_numbers
 
 __all__ = ["findEssentialMat", "recoverPose", "solvePnPRansac"]
-
-_Matrix: TypeAlias = NDArray[np.float64]
-_Mask: TypeAlias = NDArray[np.uint8]
 
 # OpenCV's signatures: the names of their parameters, and the defaults of those after the last required one.
 _CAMERAS, _SEARCH = ("cameraMatrix1", "distCoeffs1", "cameraMatrix2", "distCoeffs2"), ("method", "prob", "threshold")
@@ -167,7 +164,7 @@ def recoverPose(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
     return _pose(arguments["E"], arguments["mask"], arguments)
 
 
-def _pose(E: ArrayLike, mask: Any, arguments: Mapping[str, Any]) -> tuple[int, _Matrix, _Matrix, _Mask]:
+def _pose(E: ArrayLike, mask: Any, arguments: Mapping[str, Any]) -> tuple[int, Floats, Floats, Bytes]:
     """Return the motion of E with the most points in front of both cameras, their number and their mask."""
     x1, x2 = as_pair("points1", arguments["points1"], "points2", arguments["points2"])
     camera1, camera2 = _cameras(arguments)
@@ -251,7 +248,7 @@ def solvePnPRansac(
     call = read_method(method, reprojectionError, iterationsCount, confidence)
     guess = _initial_pose(rvec, tvec) if useExtrinsicGuess else None
     if guess is not None:
-        call.settings["initial_model"] = (_rotation(guess[0]), guess[1])
+        call.settings["initial_model"] = (rotation_matrix(guess[0]), guess[1])
     result = call.run(estimate_absolute_pose, X, x, camera)
     success = has_model(result, 4)
     pose = (_rotation_vector(result.model.R), result.model.t) if success else guess
@@ -273,31 +270,21 @@ def _pose_method(flags: Any) -> int:
     return int(flags) if flags in _USAC else RANSAC
 
 
-def _initial_pose(rvec: Any, tvec: Any) -> tuple[_Matrix, _Matrix] | None:
+def _initial_pose(rvec: Any, tvec: Any) -> tuple[Floats, Floats] | None:
     """Return a rotation vector and a translation of three finite numbers each; None if one is None."""
     if rvec is None or tvec is None:
         return None
-    r, t = as_floats("rvec", rvec), as_floats("tvec", tvec)
-    for name, array in (("rvec", r), ("tvec", t)):
-        if array.size != 3:
-            raise ValueError(f"{name} must have three elements, got shape {array.shape}")
-        check_finite(name, array)
-    return r.ravel(), t.ravel()
+    return as_numbers("rvec", np.ravel(rvec), (3,)), as_numbers("tvec", np.ravel(tvec), (3,))
 
 
-def _rotation(vector: _Matrix) -> _Matrix:
-    """Return the rotation of a rotation vector."""
-    return rotation_matrix(vector) if np.linalg.norm(vector) > np.finfo(np.float64).eps else np.eye(3)
-
-
-def _rotation_vector(R: _Matrix) -> _Matrix:
+def _rotation_vector(R: Floats) -> Floats:
     """Return the rotation vector of a rotation, with an angle in [0, pi]."""
     w, *axis = model_of(np.column_stack([R, np.zeros(3)]))[:4]
     sine = float(np.linalg.norm(axis))
     return np.array(axis) * (np.copysign(2.0 * np.arctan2(sine, abs(w)) / sine, w) if sine > 0.0 else 0.0)
 
 
-def _cameras(arguments: Mapping[str, Any]) -> tuple[_Matrix | Camera, _Matrix | Camera]:
+def _cameras(arguments: Mapping[str, Any]) -> tuple[Floats | Camera, Floats | Camera]:
     """Return both cameras of a signature."""
     if "cameraMatrix1" in arguments:
         coefficients = "dist_coeff" if "params" in arguments else "distCoeffs"
@@ -311,7 +298,7 @@ def _cameras(arguments: Mapping[str, Any]) -> tuple[_Matrix | Camera, _Matrix | 
     return K, K
 
 
-def _with_distortion(names: tuple[str, str], matrix: ArrayLike, coefficients: ArrayLike | None) -> _Matrix | Camera:
+def _with_distortion(names: tuple[str, str], matrix: ArrayLike, coefficients: ArrayLike | None) -> Floats | Camera:
     """Return a camera with distortion, or the camera matrix if there is none.
 
     A skew is ignored together with distortion, as ``cv2.undistortPoints`` does.
@@ -324,12 +311,12 @@ def _with_distortion(names: tuple[str, str], matrix: ArrayLike, coefficients: Ar
     return camera if camera.is_distorted else K
 
 
-def _rays(camera: _Matrix | Camera, x: _Matrix) -> _Matrix:
+def _rays(camera: Floats | Camera, x: Floats) -> Floats:
     """Return points in normalised units."""
     return camera.unproject(x) if isinstance(camera, Camera) else normalize_points(camera, x)
 
 
-def _matrix_of(focal: float, pp: ArrayLike) -> _Matrix:
+def _matrix_of(focal: float, pp: ArrayLike) -> Floats:
     """Return the camera matrix of a focal length and a principal point."""
     if np.ndim(focal) > 0:
         raise ValueError(f"cameraMatrix must be 3 x 3, or focal a number; got an array of shape {np.shape(focal)}")

@@ -41,10 +41,10 @@ Differences from OpenCV's return values:
 from __future__ import annotations
 
 import importlib
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bansac.compat.arguments import LMEDS, RANSAC, RHO, Call, as_pair, is_flag, read_method
 from bansac.compat.calibrated import findEssentialMat, recoverPose, solvePnPRansac
@@ -59,6 +59,7 @@ from bansac.compat.return_values import (
 from bansac.compat.transforms import estimateAffine3D, estimateTranslation2D, estimateTranslation3D
 from bansac.estimate.transforms import estimate_affine, estimate_similarity
 from bansac.estimate.two_views import estimate_fundamental, estimate_homography
+from bansac.maths.arrays import Floats
 
 __all__ = [
     "FM_7POINT",
@@ -93,8 +94,6 @@ __all__ = [
 FM_7POINT, FM_8POINT, FM_LMEDS, FM_RANSAC = 1, 2, LMEDS, RANSAC
 USAC_DEFAULT, USAC_PARALLEL, USAC_FM_8PTS, USAC_FAST, USAC_ACCURATE, USAC_PROSAC, USAC_MAGSAC = range(32, 39)
 SOLVEPNP_ITERATIVE, SOLVEPNP_EPNP, SOLVEPNP_P3P = range(3)  # the others differ between OpenCV 4 and 5
-
-_Matrix: TypeAlias = NDArray[np.float64]
 
 # F is not divided by F[2, 2] if it is below this fraction of the norm.
 _TINY = 1e-12
@@ -258,9 +257,8 @@ def estimateAffine2D(
     ValueError
         If there are fewer than two points, or an argument is invalid.
     """
-    pair = as_pair("from_", from_, "to", to, least=2)
-    call = read_method(method, ransacReprojThreshold, maxIters, confidence)
-    return answer(_with_refinement(call, refineIters).run(estimate_affine, *pair), 3, inliers)
+    call = _without_refinement(read_method(method, ransacReprojThreshold, maxIters, confidence), refineIters)
+    return answer(call.run(estimate_affine, *as_pair("from_", from_, "to", to, least=2)), 3, inliers)
 
 
 @raises_opencv_error
@@ -293,19 +291,18 @@ def estimateAffinePartial2D(
     ValueError
         If there are fewer than two points, or an argument is invalid.
     """
-    pair = as_pair("from_", from_, "to", to, least=2)
-    call = read_method(method, ransacReprojThreshold, maxIters, confidence)
-    return answer(_with_refinement(call, refineIters).run(estimate_similarity, *pair), 2, inliers)
+    call = _without_refinement(read_method(method, ransacReprojThreshold, maxIters, confidence), refineIters)
+    return answer(call.run(estimate_similarity, *as_pair("from_", from_, "to", to, least=2)), 2, inliers)
 
 
-def _with_refinement(call: Call, iterations: Any) -> Call:
+def _without_refinement(call: Call, iterations: Any) -> Call:
     """Return a call that skips the final refinement if ``refineIters`` is 0."""
     if not isinstance(iterations, int | np.integer) or iterations < 0:
         raise ValueError(f"refineIters must be an integer >= 0, got {iterations!r}")
     return call if iterations else call._replace(settings=call.settings | {"refinement": None})
 
 
-def _divide(F: _Matrix) -> _Matrix:
+def _divide(F: Floats) -> Floats:
     """Scale F to F[2, 2] = 1 unless F[2, 2] vanishes."""
     return np.asarray(F / F[2, 2] if abs(F[2, 2]) > _TINY * np.linalg.norm(F) else F)
 

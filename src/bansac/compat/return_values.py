@@ -10,6 +10,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.maths.arrays import Bools, Bytes, Floats
 from bansac.result import Result
 
 __all__ = [
@@ -27,8 +28,7 @@ __all__ = [
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
-_Floats: TypeAlias = NDArray[np.float64]
-Answer: TypeAlias = tuple[_Floats | None, NDArray[np.uint8] | None]
+Answer: TypeAlias = tuple[Floats | None, Bytes | None]
 
 
 def answer(result: Result, sample_size: int, mask: Any) -> Answer:
@@ -43,17 +43,17 @@ def has_model(result: Result, sample_size: int) -> bool:
     return result.model is not None and (result.success or len(result.inliers) == sample_size)
 
 
-def answer_of_all(model: _Floats | None, n: int, mask: Any) -> Answer:
+def answer_of_all(model: Floats | None, n: int, mask: Any) -> Answer:
     """Return a model of all points and its mask."""
     return model, write_out(np.full((n, 1), model is not None, np.uint8), mask)
 
 
-def answer_of_minimal(models: list[_Floats], n: int, mask: Any) -> Answer:
+def answer_of_minimal(models: list[Floats], n: int, mask: Any) -> Answer:
     """Return the stacked models of a minimal sample and their mask."""
     return answer_of_all(np.vstack(models) if models else None, n, mask)
 
 
-def column(inliers: NDArray[np.bool_]) -> NDArray[np.uint8]:
+def column(inliers: Bools) -> Bytes:
     """Return a mask in OpenCV's format: (N, 1), uint8, 1 for an inlier."""
     return inliers.astype(np.uint8)[:, None]
 
@@ -66,7 +66,7 @@ def write_out(array: NDArray[Any], out: Any) -> NDArray[Any]:
     return array
 
 
-def write_same_shape(matrix: _Floats, out: Any) -> _Floats:
+def write_same_shape(matrix: Floats, out: Any) -> Floats:
     """Return a matrix; if the caller passed an array of its shape, write it there."""
     return write_out(matrix, out) if np.shape(out) == matrix.shape else matrix
 

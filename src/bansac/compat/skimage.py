@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 from bansac.estimate.curves import fit_circle, fit_ellipse, fit_line
 from bansac.estimate.transforms import estimate_affine, estimate_similarity
 from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
-from bansac.maths.arrays import as_floats
+from bansac.maths.arrays import Bools, Floats, as_floats
 from bansac.result import Result
 
 __all__ = ["ransac"]
@@ -52,7 +52,7 @@ def ransac(
     stop_probability: float = 1.0,
     rng: int | np.random.Generator | None = None,
     initial_inliers: ArrayLike | None = None,
-) -> tuple[Any, NDArray[np.bool_] | None]:
+) -> tuple[Any, Bools | None]:
     """Fit a model to data with outliers, as ``skimage.measure.ransac``.
 
     Parameters
@@ -140,7 +140,7 @@ def _is_compiled(model_class: Any, arrays: tuple[NDArray[Any], ...]) -> bool:
 
 def _run_compiled(
     model_class: Any, arrays: tuple[NDArray[Any], ...], threshold: float, settings: dict[str, Any]
-) -> tuple[Any, NDArray[np.bool_] | None]:
+) -> tuple[Any, Bools | None]:
     """Run a compiled estimator and return its model as an instance of the class."""
     estimate, as_matrix = _COMPILED[model_class.__name__]
     result = estimate(*(as_floats("data", array) for array in arrays), threshold=threshold, **settings)
@@ -164,7 +164,7 @@ def _run_compiled(
     return model, np.asarray(np.abs(model.residuals(*arrays)) < threshold)
 
 
-def _make_ellipse(model_class: Any, ellipse: NDArray[np.float64]) -> Any:
+def _make_ellipse(model_class: Any, ellipse: Floats) -> Any:
     """Return an ellipse of scikit-image; a fit to the inliers would lose the result of the robust one."""
     if hasattr(model_class, "from_estimate"):
         return model_class(ellipse[:2].copy(), ellipse[2:4].copy(), float(ellipse[4]))

@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bansac.compat.arguments import LMEDS, RANSAC, Call, as_pair, is_flag, is_number, read_method
 from bansac.compat.return_values import answer, raises_opencv_error, write_same_shape
 from bansac.estimate.generic import ransac
-from bansac.estimate.transforms_3d import estimate_affine_3d
+from bansac.estimate.transforms import estimate_affine_3d
+from bansac.maths.arrays import Bytes, Floats
 from bansac.problems.problem import Problem
 from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
 from bansac.result import Result
+from bansac.solvers.umeyama import umeyama
 
 __all__ = ["estimateAffine3D", "estimateTranslation2D", "estimateTranslation3D"]
 
-_Matrix: TypeAlias = NDArray[np.float64]
-
 # OpenCV returns no model of fewer matches of space.
 _LEAST = 4
-
-# Singular values below this share of the largest one vanish.
-_TINY = 1e-12
 
 
 @raises_opencv_error
@@ -91,7 +88,7 @@ def estimateTranslation3D(
     inliers: Any = None,
     ransacThreshold: float = 3.0,
     confidence: float | None = None,
-) -> tuple[bool, _Matrix | None, NDArray[np.uint8] | None]:
+) -> tuple[bool, Floats | None, Bytes | None]:
     """Estimate the translation between two sets of 3D points, as ``cv2.estimateTranslation3D``.
 
     Parameters
@@ -129,21 +126,15 @@ def estimateTranslation2D(
     maxIters: int | None = None,
     confidence: float | None = None,
     refineIters: int = 0,
-) -> tuple[tuple[float, float], NDArray[np.uint8] | None]:
+) -> tuple[tuple[float, float], Bytes | None]:
     """Estimate the translation between two sets of 2D points, as ``cv2.estimateTranslation2D``.
 
     Parameters
     ----------
-    from_, to : (N, 2), (N, 1, 2) or (1, N, 2) array_like
-        Matched points.
-    inliers : (N, 1) ndarray of uint8, optional
-        Output array for the mask.
+    from_, to, inliers, ransacReprojThreshold, maxIters, confidence
+        As in :func:`bansac.compat.cv2.estimateAffine2D`; points may have the shape (1, N, 2), too.
     method : {RANSAC, LMEDS}
         See :mod:`bansac.compat.cv2`.
-    ransacReprojThreshold : float
-        Largest transfer error of an inlier.
-    maxIters, confidence : int and float, optional
-        By default those of the estimator.
     refineIters : int
         Ignored: the mean of the inliers needs no refinement.
 
@@ -173,14 +164,14 @@ def _read(threshold: float, confidence: float | None) -> Call:
     return read_method(RANSAC, threshold, None, None if outside else confidence, 3.0)
 
 
-def _translation(problem: Problem, call: Call, x1: _Matrix, x2: _Matrix) -> Result:
+def _translation(problem: Problem, call: Call, x1: Floats, x2: Floats) -> Result:
     """Estimate a translation."""
     return call.run(lambda first, second, **options: ransac(problem, np.hstack([first, second]), **options), x1, x2)
 
 
 def _of_space(
     result: Result, shape: tuple[int, int], out: Any, inliers: Any
-) -> tuple[bool, _Matrix | None, NDArray[np.uint8] | None]:
+) -> tuple[bool, Floats | None, Bytes | None]:
     """Return OpenCV's answer for matches of space."""
     if len(result.inliers) < _LEAST:
         return False, None, None
@@ -188,13 +179,17 @@ def _of_space(
     return model is not None, None if model is None else write_same_shape(model.reshape(shape), out), mask
 
 
-def _similarity(x1: _Matrix, x2: _Matrix, force_rotation: bool) -> tuple[_Matrix, float]:
-    """Return (R | t) and the scale of the similarity of all points (Umeyama, PAMI 1991); R may be a reflection."""
-    centre1, centre2 = x1.mean(axis=0), x2.mean(axis=0)
-    U, values, Vt = np.linalg.svd((x2 - centre2).T @ (x1 - centre1))
-    if not values[1] > _TINY * values[0]:
-        raise ValueError("src and dst must not lie on a line")
-    if force_rotation and np.linalg.det(U) * np.linalg.det(Vt) < 0.0:
-        U[:, 2], values[2] = -U[:, 2], -values[2]
-    R, scale = U @ Vt, float(values.sum() / np.square(x1 - centre1).sum())
-    return np.column_stack([R, centre2 - scale * R @ centre1]), scale
+def _similarity(x1: Floats, x2: Floats, force_rotation: bool) -> tuple[Floats, float]:
+    """Return (R | t) and the scale of the similarity of all points; R may be a reflection unless ``force_rotation``.
+
+    The similarity with the larger scale, with or without a reflection, has the smaller errors.
+    """
+    fits = []
+    for mirror in (np.eye(3), np.diag([1.0, 1.0, -1.0]))[: 1 if force_rotation else 2]:
+        motion = umeyama(x1 @ mirror, x2)
+        if motion is None:
+            raise ValueError("src and dst must not lie on a line")
+        scale = float(np.linalg.norm(motion[0, :3]))
+        fits.append((scale, np.column_stack([motion[:, :3] @ mirror / scale, motion[:, 3]])))
+    scale, motion = max(fits, key=lambda fit: fit[0])
+    return motion, scale

@@ -20,17 +20,9 @@ def announce_compilation(reason: str, *, kept: bool) -> bool:
     The line appears on standard error in a terminal and in a notebook. Otherwise it is a message of the logger
     ``bansac`` at level INFO.
 
-    Parameters
-    ----------
-    reason : str
-        Why the kernels of a binary wheel are not used; empty if there are none.
-    kept : bool
-        Whether later processes load the compiled kernels from a folder.
-
-    Returns
-    -------
-    bool
-        Whether other processes have compiled kernels now (see ``before_compilation``).
+    ``reason`` says why the kernels of a binary wheel are not used; it is empty if there are none. ``kept`` is whether
+    later processes load the compiled kernels from a folder. Return whether other processes have compiled kernels now
+    (see ``before_compilation``).
     """
     if not _State.said:
         _State.said = True

@@ -6,51 +6,33 @@ The kernels of user-defined problems are cached elsewhere, beside the user's mod
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from types import FunctionType
+from typing import NamedTuple
 
+from bansac.compiled.numba_backend import make_dispatcher, open_pack
 from bansac.compiled.pack import PACK_FILE
+from bansac.compiled.source import PACKAGE
 
 __all__ = ["CacheInfo", "PackInfo", "cache_folders", "clear_cache", "inspect_cache", "inspect_pack"]
-
-PACKAGE = Path(__file__).resolve().parents[1]
 
 # Suffixes of Numba's index and machine code files.
 _SUFFIXES = (".nbi", ".nbc")
 
 
-@dataclass(frozen=True)
-class CacheInfo:
-    """Folders, number and size of the cache files.
-
-    Parameters
-    ----------
-    folders : tuple of Path
-        Folders of the cached kernels of this package, one for each folder of modules.
-    files : int
-        Number of cache files.
-    size : int
-        Total size in bytes.
-    """
+class CacheInfo(NamedTuple):
+    """The folders of the cached kernels of this package, and the number and total size in bytes of their files."""
 
     folders: tuple[Path, ...]
     files: int
     size: int
 
 
-@dataclass(frozen=True)
-class PackInfo:
+class PackInfo(NamedTuple):
     """The compiled kernels of a binary wheel.
 
-    Parameters
-    ----------
-    kernels : int
-        Number of kernels that this process can load; 0 if there are none, or if they cannot be used.
-    size : int
-        Size of the file in bytes; 0 if there is none.
-    reason : str
-        Why the kernels of the wheel cannot be used; empty otherwise.
+    ``kernels`` is the number that this process can load, ``size`` that of the file in bytes; both are 0 without a file.
+    ``reason`` says why the kernels cannot be used; it is empty otherwise.
     """
 
     kernels: int
@@ -59,15 +41,10 @@ class PackInfo:
 
 
 def cache_folders() -> tuple[Path, ...]:
-    """Return the folders in which Numba caches the kernels of this package.
+    """Return the existing folders in which Numba caches the kernels of this package.
 
     They are below ``NUMBA_CACHE_DIR`` if it is set. Otherwise they are ``__pycache__`` beside the modules or, if that
     is not writable, in the user's cache folder.
-
-    Returns
-    -------
-    tuple of Path
-        The folders that exist; empty if nothing can be cached.
     """
     sources: dict[Path, Path] = {}
     for module in sorted(PACKAGE.rglob("*.py")):
@@ -77,46 +54,21 @@ def cache_folders() -> tuple[Path, ...]:
 
 
 def inspect_cache() -> CacheInfo:
-    """Count the cache files of this package.
-
-    Returns
-    -------
-    CacheInfo
-        Folders, number of files and size.
-    """
+    """Count the cache files of this package."""
     folders = cache_folders()
     files = _cache_files(folders)
     return CacheInfo(folders, len(files), sum(file.stat().st_size for file in files))
 
 
 def inspect_pack() -> PackInfo:
-    """Return whether the kernels of a binary wheel are used, and why not.
-
-    Returns
-    -------
-    PackInfo
-        Number, size and reason.
-    """
-    from bansac.compiled.numba_backend import open_pack
-
+    """Return whether the kernels of a binary wheel are used, and why not."""
     pack, reason = open_pack()
     size = PACK_FILE.stat().st_size if PACK_FILE.exists() else 0
     return PackInfo(len(pack.keys) if pack else 0, size, reason)
 
 
 def clear_cache() -> CacheInfo:
-    """Delete the compiled kernels of this package; the next run compiles them again.
-
-    Returns
-    -------
-    CacheInfo
-        The deleted files.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be deleted.
-    """
+    """Delete the compiled kernels of this package and return what was deleted; the next run compiles them again."""
     info = inspect_cache()
     for file in _cache_files(info.folders):
         file.unlink(missing_ok=True)
@@ -124,13 +76,11 @@ def clear_cache() -> CacheInfo:
 
 
 def _cache_folder(module: Path) -> Path | None:
-    """Return the folder in which Numba caches the functions of ``module``; None if there is none."""
-    from bansac.compiled.numba_backend import make_dispatcher
-
+    """Return the folder in which Numba caches the functions of ``module``; None if none is writable."""
     # A dummy function with the path of the module. Importing the module to get a real one would be slow.
     code = compile("lambda: None", str(module), "eval").co_consts[0]
     folder = make_dispatcher(FunctionType(code, {"__name__": "bansac"})).stats.cache_path
-    return Path(folder) if folder else None  # no folder if none is writable
+    return Path(folder) if folder else None
 
 
 def _cache_files(folders: tuple[Path, ...]) -> list[Path]:

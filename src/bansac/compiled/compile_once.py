@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import zlib
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +14,7 @@ __all__ = ["compile_once"]
 def compile_once(path: Path) -> None:
     """Let this process hold a lock of each kernel while it compiles it; kernels do not call one another in circles.
 
-    Parameters
-    ----------
-    path : Path
-        A file that all processes may write to; nothing is written.
+    ``path`` is a file that all processes may write to; nothing is written.
     """
     try:
         import fcntl
@@ -28,25 +23,17 @@ def compile_once(path: Path) -> None:
     if config.DISABLE_JIT:
         return
     file = path.open("r+b")
-    dispatcher: Any = type(njit(_define))
+    dispatcher: Any = type(njit(lambda: None))
     compile_kernel = dispatcher.compile
-
-    @contextlib.contextmanager
-    def locked(byte: int) -> Iterator[None]:
-        fcntl.lockf(file, fcntl.LOCK_EX, 1, byte)
-        try:
-            yield
-        finally:
-            fcntl.lockf(file, fcntl.LOCK_UN, 1, byte)
 
     def compile_locked(self: Any, signature: Any) -> Any:
         code = self.py_func.__code__
         kernel = repr((code.co_filename, code.co_firstlineno, signature))
-        with locked(zlib.crc32(kernel.encode())):
+        byte = zlib.crc32(kernel.encode())
+        fcntl.lockf(file, fcntl.LOCK_EX, 1, byte)
+        try:
             return compile_kernel(self, signature)
+        finally:
+            fcntl.lockf(file, fcntl.LOCK_UN, 1, byte)
 
     dispatcher.compile = compile_locked
-
-
-def _define() -> None:
-    """Do nothing; Numba makes a dispatcher of this function, whose class is wanted."""

@@ -1,15 +1,13 @@
 """Decorators that compile all kernels of the package.
 
-The compiler flags are defined only here, so that all kernels are compiled alike:
+All kernels are compiled alike: a division by zero gives inf or NaN, other Python threads run meanwhile, and the code is
+cached on disk.
 
-* ``error_model="numpy"``: a division by zero gives inf or NaN and needs no branch.
-* The compiled code is cached on disk (``CheckedCache``) and loaded by the next process.
-* ``nogil=True``: other Python threads run while a kernel runs.
-* ``FAST_MATH`` allows the compiler to reorder sums and products, so that residual loops vectorise. It never contains
-  ``nnan`` or ``ninf``, because a NaN residual must remain an outlier. A function that other kernels call exists in
-  several compiled copies, which may be reordered differently. The copy that runs depends on the state of the cache, so
-  results would not be reproducible bit by bit. Therefore only functions that are entered from outside (residuals), or
-  whose result is exact in any order (counts), are compiled with it.
+``FAST_MATH`` allows the compiler to reorder sums and products, so that residual loops vectorise. It never contains
+``nnan`` or ``ninf``, because a NaN residual must remain an outlier. A function that other kernels call exists in
+several compiled copies, which may be reordered differently. The copy that runs depends on the state of the cache, so
+results would not be reproducible bit by bit. Therefore only functions that are entered from outside (residuals), or
+whose result is exact in any order (counts), are compiled with it.
 
 The decorators:
 
@@ -111,19 +109,10 @@ def compile_kernel(
     The code is cached on disk if the function is defined in a file. A function from an interactive prompt has no file
     and is compiled in each process.
 
-    Parameters
-    ----------
-    function : callable
-        A Python function or a Numba dispatcher of it. A ``fast_kernel`` is compiled with ``FAST_MATH`` here, too.
-    signature : Signature
-        Types of the arguments and of the return value.
-    fast : bool
-        Whether to compile with ``FAST_MATH``.
-    inner : bool
-        Whether only kernels call it, so that it needs no wrapper for Python.
-    lean : bool
-        Whether to omit reference counts, which cost 10 ns for each row of an array. Functions outside the package keep
-        them, because they may allocate arrays.
+    ``function`` is a Python function or a Numba dispatcher of it. A ``fast_kernel`` is compiled with ``FAST_MATH``, as
+    with ``fast``. With ``inner`` only kernels call it, so that it needs no wrapper for Python. With ``lean`` it has no
+    reference counts, which cost 10 ns for each row of an array. Functions outside the package keep them, because they
+    may allocate arrays.
     """
     fast = fast or "fastmath" in getattr(function, "targetoptions", {})
     return make_dispatcher(

@@ -26,15 +26,7 @@ COMPILER_LOCK: Any = threading.RLock()
 KERNELS: Counter[str] = Counter()
 
 
-def make_dispatcher(
-    function: Callable[..., Any],
-    signature: Any = None,
-    *,
-    fastmath: set[str] | None = None,
-    from_python: bool = True,
-    by_address: bool = True,
-    counts: bool = True,
-) -> Any:
+def make_dispatcher(function: Callable[..., Any], signature: Any = None, **options: Any) -> Any:
     """Return the dispatcher of a plain Python function, or its compiled code for one signature.
 
     The other options are ignored: arithmetic is exact, and the code has wrappers and reference counts. Numba's cache

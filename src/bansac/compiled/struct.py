@@ -6,6 +6,7 @@ A struct is a Numba structref: a type and a proxy, which is the struct in Python
 
 from __future__ import annotations
 
+import hashlib
 import sys
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
@@ -21,30 +22,25 @@ from bansac.compiled.numba_backend import define_struct
 __all__ = ["FunctionStruct", "make_struct", "write_function"]
 
 
+class _Struct(types.StructRef):  # type: ignore[misc]
+    """Numba type of a struct, with a short name: the names of compiled functions contain those of their arguments."""
+
+    def __init__(self, fields: Any) -> None:
+        super().__init__(fields)
+        digest = hashlib.blake2b(repr(self._fields).encode(), digest_size=8).hexdigest()
+        self.name = f"{self._typename}-{digest}"
+
+
 def make_struct(module: str, name: str, fields: Sequence[str]) -> tuple[Any, Any]:
     """Make the two classes of a struct: the proxy, which kernels call to create a struct, and its Numba type.
 
     Both become attributes of the module, where cached code finds them: ``name + "Struct"`` and ``name + "Type"``.
-
-    Parameters
-    ----------
-    module : str
-        ``__name__`` of the module that defines the struct at its top level.
-    name : str
-        Prefix of the names of the classes.
-    fields : sequence of str
-        Names of the fields.
-
-    Returns
-    -------
-    proxy : type
-        A named tuple in interpreted runs. Otherwise instances are opaque to Python.
-    struct : type
-        Called with the names and types of the fields, it returns the Numba type of a struct.
+    ``module`` is the ``__name__`` of the module that defines the struct at its top level. The proxy is a named tuple in
+    interpreted runs, otherwise opaque to Python. The type is called with the names and types of the fields.
     """
     place = {"__module__": module}
     proxy = type(f"{name}Struct", (structref.StructRefProxy,), place)
-    struct = type(f"{name}Type", (types.StructRef,), place)
+    struct = type(f"{name}Type", (_Struct,), place)
     define_struct(proxy, struct, fields)
     for made in (proxy, struct):
         setattr(sys.modules[module], made.__name__, made)
@@ -54,12 +50,7 @@ def make_struct(module: str, name: str, fields: Sequence[str]) -> tuple[Any, Any
 class FunctionStruct:
     """Struct whose fields are compiled functions or tuples of them; a named tuple in interpreted runs.
 
-    Parameters
-    ----------
-    module, name, fields
-        As for ``make_struct``.
-    tuples : mapping of str to int, optional
-        Lengths of the fields that are tuples.
+    The arguments are those of ``make_struct``, and the lengths of the fields that are tuples.
     """
 
     def __init__(

@@ -18,16 +18,18 @@ import numpy as np
 
 from bansac.compiled.jit import kernel
 from bansac.engine.dbn import tabulate_gamma, write_initial_odds, write_probabilities
+from bansac.engine.hypotheses import Hypothesis
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.options import Options
 from bansac.engine.plan import NO_FLOATS, NO_INTS, Plan, find_plan
 from bansac.engine.sampling import SamplerInput
-from bansac.engine.search import Search, current_beliefs
+from bansac.engine.search import Search
+from bansac.engine.slices import current_beliefs
 from bansac.engine.state import State, open_records
-from bansac.engine.threshold import AdaptiveThreshold, SignificanceTest
+from bansac.engine.threshold import AdaptiveThreshold, Significance, SignificanceTest
 from bansac.engine.trace import Recorder, Trace
 from bansac.engine.warm_start import normalize_model
-from bansac.maths.arrays import Floats, Ints, Words
+from bansac.maths.arrays import Bools, Floats, Ints, Words
 from bansac.maths.rng import seed_rng, shuffle
 from bansac.problems.contract import repair_scratch
 from bansac.problems.problem import Problem
@@ -43,8 +45,8 @@ class Run(NamedTuple):
     ``weights`` (N) are the weights of the points in the score, at most 1 (``bansac.engine.scoring.weights``).
     ``plausibility`` is a factor of the score, used to compare optimised models and restarts. ``is_significant`` says
     whether chance explains the support of a model at a threshold. If it is given, the threshold is estimated, starting
-    from ``threshold``, except if ``is_estimated`` is False. ``initial_model`` (flat) competes with the search; it needs
-    ``is_significant``.
+    from ``threshold``, except if ``is_estimated`` is False; then models of different thresholds are compared by
+    ``significance``, or else by score. ``initial_model`` (flat) competes with the search; it needs ``is_significant``.
     """
 
     problem: Problem
@@ -57,6 +59,7 @@ class Run(NamedTuple):
     weights: Floats | None = None
     plausibility: Plausibility | None = None
     is_significant: SignificanceTest | None = None
+    significance: Significance | None = None
     is_estimated: bool = True
     initial_model: Floats | None = None
 
@@ -65,7 +68,8 @@ class EngineResult(NamedTuple):
     """The result of a run, in the coordinates and in the order of the data.
 
     ``model`` is flat, None if no model was found. ``threshold`` is the estimated one in the frame of the run, None if
-    it is the first one. ``scale`` is the length of one unit of the data in this frame.
+    it is the first one. ``scale`` is the length of one unit of the data in this frame. ``others`` are the flat models
+    of the other hypotheses, their thresholds in this frame, and their significance as a share of that of the best.
     """
 
     model: Floats | None
@@ -78,6 +82,7 @@ class EngineResult(NamedTuple):
     restarts: int
     threshold: float | None
     scale: float
+    others: list[tuple[Floats, float, float]]
 
 
 def run(task: Run) -> EngineResult:
@@ -92,20 +97,22 @@ def run(task: Run) -> EngineResult:
     test = None
     if task.is_significant is not None:
         test = functools.partial(_test_there, task.is_significant, problem, transform)
+    initial = None if task.initial_model is None else normalize_model(problem, task.initial_model, transform)
     search = Search(
         problem,
         options,
-        state,
-        AdaptiveThreshold(problem, state, task.threshold * scale, test, is_estimated=task.is_estimated),
         plan,
+        state,
+        functools.partial(_restricted_state, problem, options, sampling, weights),
+        AdaptiveThreshold(problem, state, task.threshold * scale, test, is_estimated=task.is_estimated),
         deadline,
         recorder,
         transform,
         task.plausibility,
-        None if task.initial_model is None else normalize_model(problem, task.initial_model, transform),
+        functools.partial(_significance_there, task.significance, problem, transform),
     )
-    restarts, stop_reason = search.run()
-    best = restarts.best
+    hypotheses, stop_reason = search.run(initial)
+    best = hypotheses.best
     model = None if best is None else _to_data(problem, best.model, transform)
     if model is not None and not np.isfinite(model).all():  # beyond the range of floats in the unit of the data
         best = model = None
@@ -113,13 +120,21 @@ def run(task: Run) -> EngineResult:
         model=model,
         score=0.0 if best is None else best.score,
         beliefs=_beliefs(options, plan, state, order),
-        iterations=restarts.iterations,
-        models_tested=restarts.models_tested,
+        iterations=hypotheses.iterations,
+        models_tested=hypotheses.models_tested,
         stop_reason=stop_reason,
         trace=recorder.trace() if recorder is not None else None,
-        restarts=restarts.count,
-        threshold=None if search.threshold.is_first else search.threshold.value,
+        restarts=hypotheses.count,
+        threshold=None if best is None or best.threshold == search.threshold.first else best.threshold,
         scale=scale,
+        others=[
+            (
+                _to_data(problem, h.model.copy(), transform),
+                h.threshold,
+                h.significance / max(hypotheses.ranked[0].significance, 1.0),
+            )
+            for h in hypotheses.ranked[1:]
+        ],
     )
 
 
@@ -152,6 +167,16 @@ def _test_there(
 ) -> bool:
     """Test the significance of a model in the frame of the run."""
     return is_significant(_to_data(problem, model.copy(), transform), threshold * (1.0 / transform[0]), fast)
+
+
+def _significance_there(
+    significance: Significance | None, problem: Problem, transform: Floats, hypothesis: Hypothesis
+) -> float:
+    """Return the significance of a hypothesis in the frame of the run, times its plausibility and cheirality."""
+    if significance is None:
+        return hypothesis.weighted_score
+    factor = hypothesis.weighted_score / hypothesis.score if hypothesis.score > 0.0 else 0.0
+    return factor * significance(_to_data(problem, hypothesis.model.copy(), transform))
 
 
 @kernel
@@ -216,6 +241,22 @@ def start_state(
         score_weights=plan.no_weights if weights is None else weights.astype(points.dtype, copy=False),
     )
     return state, plan
+
+
+def _restricted_state(
+    problem: Problem, options: Options, setup: SamplerInput, weights: Floats | None, members: Bools
+) -> State:
+    """Return the state before the first iteration for the data of a mask; its threshold is not yet set."""
+    setup = setup._replace(
+        data=np.compress(members, setup.data, axis=1),
+        prior=None if setup.prior is None else setup.prior[members],
+        ranking=setup.ranking if setup.ranking.size == 0 else (np.cumsum(members) - 1)[_within(setup.ranking, members)],
+    )
+    return start_state(problem, options, setup, np.nan, None if weights is None else weights[members])[0]
+
+
+def _within(ranking: Ints, members: Bools) -> Ints:
+    return ranking[members[ranking]]
 
 
 def _stop_indices(plan: Plan, n: int, sample_size: int) -> Ints:

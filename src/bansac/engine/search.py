@@ -1,56 +1,43 @@
-"""The search of a run: restarts of the compiled loop, repairs and time checks between its slices, and the refinement.
+"""The search of a run: restarts lead to hypotheses, which compete until the best one is confirmed and challenged.
 
-``bansac.engine.restarts`` decides when the restarts end. If the threshold is estimated, it changes during a restart and
-after it (``bansac.engine.threshold``).
+``bansac.engine.hypotheses`` keeps the hypotheses and decides when the restarts end. If the threshold is estimated, each
+hypothesis has its own: it changes during a restart and after it (``bansac.engine.threshold``).
+
+A restart is on the data that are not near the model of any hypothesis but the best one. So it does not lead to a
+structure that has lost. The best hypothesis is challenged by a short search of the data that are not near its model,
+either. A hypothesis of large noise may be a compromise of several structures. So it is challenged once more, by a
+search of all data at the first threshold.
 """
 
 from __future__ import annotations
 
-import functools
-import time
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
 from bansac.engine.cheirality_score import cheirality_score
-from bansac.engine.dbn import probabilities_from_odds
-from bansac.engine.loop import run_iterations
-from bansac.engine.model_selection import (
-    ModelSelection,
-    Plausibility,
-    find_degenerate,
-    make_model_selection,
-    plausibility_of,
-    score_repaired,
+from bansac.engine.hypotheses import (
+    RIVAL,
+    Hypotheses,
+    Hypothesis,
+    SavedState,
+    challenge_length,
+    is_same,
+    iterations_to_confirm,
 )
-from bansac.engine.noise_scale import are_close
+from bansac.engine.model_selection import ModelSelection, Plausibility, make_model_selection, plausibility_of
+from bansac.engine.noise_scale import WIDE, are_close
 from bansac.engine.options import Options
 from bansac.engine.plan import Plan
-from bansac.engine.restarts import RestartModel, Restarts, SavedState, is_same, iterations_to_confirm
-from bansac.engine.state import (
-    MAX_ITERATIONS,
-    NOTHING,
-    RUNNING,
-    STOPPED_BANSAC,
-    STOPPED_CRITERION,
-    State,
-    pack_run,
-)
+from bansac.engine.slices import SlicedLoop
+from bansac.engine.state import MAX_ITERATIONS, RUNNING, STOPPED_BANSAC, STOPPED_CRITERION, State
 from bansac.engine.threshold import AdaptiveThreshold
-from bansac.engine.trace import TRACE_COLUMNS, Recorder
-from bansac.engine.verification import mark_inliers
-from bansac.engine.warm_start import refine_initial
+from bansac.engine.trace import Recorder
 from bansac.maths.arrays import Bools, Floats
 from bansac.problems.problem import Problem
 
-__all__ = ["Search", "current_beliefs"]
-
-# A slice takes about 50 ms. Ctrl-C and max_seconds are checked between slices. The first slice measures the speed of
-# the loop, and is shorter for many points.
-_SLICE_SECONDS = 0.05
-_FIRST_SLICE, _SHORT_SLICE = 64, 16
-_FEW = 10_000
+__all__ = ["NEAR", "Search"]
 
 # The largest number of estimates of the threshold after a restart. Until a model is significant, the threshold is also
 # estimated after these numbers of iterations of a restart.
@@ -59,9 +46,21 @@ _EARLY = 50, 150
 # A model is tested again if its threshold loses a larger share of its inliers.
 _LOST = 0.2
 
-_Loop: TypeAlias = Callable[[Floats, int, int], tuple[int, int, int]]
+NEAR = 3.0
+"""Data within this number of thresholds are near the model of a hypothesis."""
+# A model that shares more of its inliers with the best hypothesis is a variant of it.
+_VARIANT = 0.5
+# Another structure that is less significant is chance.
+_SIGNIFICANT = 10.0
+# A hypothesis with a threshold above this number of first ones may be a compromise.
+_COARSE = 4.0
+# A challenge has at most this number of iterations, and no more than all restarts before it.
+_LONGEST = 600
+# A structure in a compromise has a threshold below this share of that of the compromise.
+_FINER = 0.5
+# Number of restarts after which a hypothesis is challenged, although it is not confirmed.
+_PATIENCE = 4
 
-_NO_TRACE = np.empty((0, len(TRACE_COLUMNS)))
 _NO_MASK = np.empty(0, np.bool_)  # for a single restart, which is compared with no other
 
 
@@ -70,14 +69,14 @@ class Search:
 
     Parameters
     ----------
-    problem, options
-        The problem and the options of the run.
+    problem, options, plan
+        The problem, the options and the plan (``find_plan``) of the run.
     state : State
         The state before the first iteration.
+    restrict : callable
+        Returns such a state for the data of a mask.
     threshold : AdaptiveThreshold
         The threshold, in the frame of the run.
-    plan : Plan
-        The plan of the run (``find_plan``).
     deadline : float
         Time limit on the clock ``time.perf_counter``, in seconds.
     recorder : Recorder, optional
@@ -86,96 +85,220 @@ class Search:
         The transform from ``normalize`` of the problem.
     plausibility : Plausibility, optional
         Factor of the score of a model; 1 by default.
-    initial_model : ndarray, optional
-        A model in the frame of the run that competes with the search.
+    significance : callable
+        Returns the significance of a hypothesis over all thresholds.
     """
 
     def __init__(
         self,
         problem: Problem,
         options: Options,
-        state: State,
-        threshold: AdaptiveThreshold,
         plan: Plan,
+        state: State,
+        restrict: Callable[[Bools], State],
+        threshold: AdaptiveThreshold,
         deadline: float,
         recorder: Recorder | None,
         transform: Floats,
         plausibility: Plausibility | None,
-        initial_model: Floats | None = None,
+        significance: Callable[[Hypothesis], float],
     ) -> None:
-        self.problem, self.options, self.state = problem, options, state
-        self.plan, self.deadline, self.recorder = plan, deadline, recorder
-        self.packed = pack_run(state)  # the struct for the kernels
-        self.threshold = threshold
-        self._initial_model = initial_model
-        self._slice = _FIRST_SLICE if state.odds.size < _FEW else _SHORT_SLICE
+        self.problem, self.options, self.plan, self.state = problem, options, plan, state
+        self.threshold, self.hypotheses = threshold, Hypotheses(options, problem.majority_agrees)
+        self._restrict, self._significance = restrict, significance
+        self._deadline, self._recorder = deadline, recorder
+        self._is_warm = False  # whether there is an initial model
+        self._is_trusted = False  # whether chance does not explain the model of the current restart
         # The functions and the arrays of the model selection; None if optimised models are compared by score alone.
         self._selection: tuple[Any, ModelSelection | None] = None, None
         if plan.repairs or plausibility is not None:
             self._selection = make_model_selection(problem, plausibility, transform, plan.repairs)
+        self._loop = self._make_loop(state)
+        self._start = SavedState(state) if options.restarts > 1 else None
 
-    def run(self) -> tuple[Restarts, str]:
-        """Run the restarts and refine the best model of each; return the restarts and the stop reason."""
-        state, (iterate, optimize) = self.state, self._loop()
-        restarts = Restarts(self.options, self.problem.majority_agrees)
-        restarts.is_trusted = not self.threshold.is_estimated
-        start = SavedState(state) if self.options.restarts > 1 else None
-        if self._initial_model is not None:
-            self._start_warm(restarts, self._initial_model, start or SavedState(state))
+    def _make_loop(self, state: State) -> SlicedLoop:
+        return SlicedLoop(self.problem, self.plan, state, *self._selection, self._deadline, self._recorder)
+
+    def run(self, initial_model: Floats | None = None) -> tuple[Hypotheses, str]:
+        """Run the restarts, each of which leads to a hypothesis; return the hypotheses and the stop reason.
+
+        An initial model, in the frame of the run, is the first hypothesis if it is significant.
+        """
+        hypotheses, start = self.hypotheses, self._start
+        if initial_model is not None:
+            start, self._is_warm = start or SavedState(self.state), True
+            self._start_warm(initial_model)
+            start.restore()
         while True:
-            self._reset_selection()
-            if self.recorder is not None:
-                self.recorder.begin_restart()
-            stop = self._iterate_restart(restarts, iterate, optimize)
-            candidate = None
-            if state.progress["best_inliers"] > 0:
-                if optimize is not None and state.progress["unoptimized"]:
-                    optimize()
-                candidate = self._refined_candidate()
-            restarts.end_restart(state, candidate)
-            if self.threshold.is_estimated:
-                self._adapt_threshold(restarts, optimize)
-            if stop == RUNNING or start is None or restarts.over():
+            self.threshold.write(self._next_threshold())
+            stop = self._run_restart()
+            while stop != RUNNING and self._is_challenge_due():
+                stop = self._challenge()
+            if start is None or stop == RUNNING or hypotheses.over():
                 break
-            if time.perf_counter() > self.deadline:  # the restart ended by a criterion, but no time is left
+            if self._loop.is_late():  # the restart ended by a criterion, but no time is left
                 stop = RUNNING
                 break
-            restarts.keep_best(state)
             start.restore()
-            self.threshold.write()
-        if not restarts.is_trusted and not self.threshold.is_first and restarts.swap_best():
-            self.threshold.swap()
-        restarts.restore_best()
-        return restarts, self._stop_reason(restarts, stop)
+        best = hypotheses.best
+        for array, values in best.learnt if best is not None else ():
+            array[...] = values
+        return hypotheses, self._stop_reason(stop)
 
-    def _start_warm(self, restarts: Restarts, initial_model: Floats, start: SavedState) -> None:
-        """Make the refined initial model the best model of the restarts if it is significant."""
-        refine = None if self.plan.refine is None else self._refine
-        if refine_initial(self.state, self.packed, initial_model, self.threshold, refine):
-            restarts.begin_with(self._candidate())
-        start.restore()
-        self.threshold.write()
+    def _start_warm(self, model: Floats) -> None:
+        """Make the refined initial model a hypothesis if it is significant.
 
-    def _iterate_restart(self, restarts: Restarts, iterate: _Loop, optimize: Callable[[], None] | None) -> int:
+        The width of its residuals shows how far the model is from the points. So it is refined at thresholds that are
+        estimated from them, first from all residuals.
+        """
+        threshold = self.threshold
+        if not self._optimize_at(threshold.widest(model), model):
+            return
+        hypothesis = self._refined_hypothesis(is_trusted=False)
+        if threshold.is_estimated:
+            hypothesis = self._adapted(hypothesis)
+        elif threshold.value != threshold.first and self._optimize_at(threshold.first, hypothesis.model):
+            hypothesis = self._refined_hypothesis(is_trusted=False)
+        hypothesis.is_trusted = hypothesis.is_trusted or threshold.is_trustworthy(hypothesis.model)
+        if hypothesis.is_trusted:
+            self.hypotheses.begin_with(hypothesis)
+
+    def _next_threshold(self) -> float:
+        """Return the threshold of the next restart.
+
+        It is that of the best hypothesis if a restart has led to it. Until a hypothesis is significant, the restarts
+        alternate between the first threshold and a wide one, because the noise may be larger than expected.
+        """
+        hypotheses, first = self.hypotheses, self.threshold.first
+        if not self.threshold.is_estimated:
+            return first
+        if not hypotheses.is_trusted:
+            return first * (WIDE if hypotheses.count % 2 else 1.0)
+        best = hypotheses.ranked[0]
+        return max(first, best.threshold) if hypotheses.initial is best else best.threshold
+
+    def _far(self, hypotheses: list[Hypothesis]) -> Bools:
+        """Mark the data that are not near the models of hypotheses."""
+        far = np.ones(self.state.odds.size, np.bool_)
+        for hypothesis in hypotheses:
+            far &= self.problem.distances(self.state.data, hypothesis.model) > NEAR * hypothesis.threshold
+        return far
+
+    def _run_restart(self) -> int:
+        """Run a restart and add its hypothesis; return its stop code."""
+        hypotheses, threshold = self.hypotheses, self.threshold
+        self._is_trusted = not threshold.is_estimated or (
+            hypotheses.is_trusted and hypotheses.ranked[0].threshold == threshold.value
+        )
+        if len(hypotheses.ranked) > 1 and hypotheses.is_trusted:
+            return self._search_among(self._far(hypotheses.ranked[1:]), hypotheses.iterations_left())
+        self._reset_selection()
+        if self._recorder is not None:
+            self._recorder.begin_restart()
+        stop, hypothesis, progress = self._iterate_restart(), None, self.state.progress
+        if progress["best_inliers"] > 0:
+            self._optimize_if(progress["unoptimized"])
+            hypothesis = self._refined_hypothesis(self._is_trusted)
+        hypotheses.count_restart(progress)
+        if hypothesis is not None:
+            self._add(hypothesis)
+        return stop
+
+    def _search_among(self, members: Bools, most: int, *, is_challenge: bool = False, is_other: bool = False) -> int:
+        """Run a restart on some data and add its hypothesis, which all data refine; return the stop code."""
+        loop = self._make_loop(self._restrict(members))
+        loop.state.settings["squared_threshold"] = self.threshold.value * self.threshold.value
+        self._reset_selection()
+        if self._recorder is not None:
+            self._recorder.begin_restart(members)
+        stop, progress = loop.run(self.hypotheses.iterations, most), loop.state.progress
+        self.hypotheses.count_restart(progress, is_challenge=is_challenge)
+        least = self.problem.sample_size
+        if is_challenge and self.hypotheses.is_trusted:
+            least = max(least, int(RIVAL * self.hypotheses.ranked[0].inliers) - 1)
+        if progress["best_inliers"] > least and loop.optimize is not None and progress["unoptimized"]:
+            loop.optimize()
+        if progress["best_inliers"] > least and self._optimize_at(self.threshold.value, loop.state.best_model):
+            self.state.odds[members] = loop.state.odds
+            self._add(self._refined_hypothesis(self._is_trusted), is_other=is_other)
+        return stop
+
+    def _is_challenge_due(self) -> bool:
+        """Return whether to search for a better hypothesis of other data or of less noise than the best one."""
+        if self.options.restarts == 1 or not self.options.sampler_row.adaptive or not self.hypotheses.is_trusted:
+            return False
+        best = self.hypotheses.ranked[0]
+        left = 1 + (best.threshold > _COARSE * self.threshold.first) - best.challenges
+        return left > 0 and (self.hypotheses.over() or self.hypotheses.count >= _PATIENCE)
+
+    def _challenge(self) -> int:
+        """Search for a better hypothesis than the best one, or a rival of it; return the stop code."""
+        hypotheses, first = self.hypotheses, self.threshold.first
+        best = hypotheses.ranked[0]
+        is_coarse = best.challenges > 0
+        best.challenges += 1
+        members = self._far(hypotheses.ranked[1:] if is_coarse else hypotheses.ranked)
+        most = min(hypotheses.iterations_left(), hypotheses.iterations, _LONGEST)
+        others = int(np.count_nonzero(members))
+        length = challenge_length(best, others, self.problem.sample_size, most, is_coarse=is_coarse)
+        if length == 0:
+            return MAX_ITERATIONS
+        self.threshold.write(first if is_coarse else max(first, best.threshold))
+        self._is_trusted = not self.threshold.is_estimated
+        return self._search_among(members, length, is_challenge=True, is_other=is_coarse)
+
+    def _add(self, new: Hypothesis, *, is_other: bool = False) -> None:
+        """Add a hypothesis at the threshold that fits it.
+
+        One that would lead is tested for its significance. A variant of the best hypothesis is compared with it at the
+        same threshold, another structure over all thresholds. If ``is_other``, it is no variant if its noise is less.
+        """
+        hypotheses, best, is_estimated = self.hypotheses, self.hypotheses.best, self.threshold.is_estimated
+        old = hypotheses.earlier(new)
+        confirms = old is not None and is_same(old.is_inlier, new.is_inlier)
+        if best is not None and best.is_trusted and old is not best and not is_other:
+            shared = np.count_nonzero(new.is_inlier & ~self._far([best]))
+            if shared > _VARIANT * new.inliers:
+                old = best
+                if new.threshold != best.threshold and self._optimize_at(best.threshold, new.model):
+                    new = self._refined_hypothesis(is_trusted=True)
+                    confirms = is_same(old.is_inlier, new.is_inlier)
+        if best is None or not best.is_trusted or old is best or not is_estimated:
+            other = old if best is None or not best.is_trusted else best
+            leads = other is None or new.weighted_score > other.weighted_score
+            new = self._adapted(new) if leads and is_estimated else new
+        else:
+            new.is_trusted = True
+            new = self._adapted(new)
+            if is_other and new.threshold > _FINER * best.threshold:
+                return
+            new.significance, best.significance = self._significance(new), self._significance(best)
+            new.is_trusted = new.significance > _SIGNIFICANT
+            leads = new.significance > best.significance and self.threshold.is_trustworthy(new.model)
+        if self.options.restarts > 1:
+            arrays = (self.state.odds, self.state.sampler_numbers, self.state.sampler_indices)
+            new.learnt = [(array, array.copy()) for array in arrays if array.size > 0]
+        hypotheses.add(new, old, leads=leads, confirms=confirms)
+
+    def _iterate_restart(self) -> int:
         """Run the loop of one restart; return its stop code. The threshold can change on the way and at the end."""
-        most = restarts.iterations_left()
-        early: tuple[int, ...] = _EARLY if optimize is not None and not restarts.is_trusted else ()
-        if optimize is not None and restarts.initial is not None:
-            early = iterations_to_confirm(restarts.initial, most, self.problem.sample_size, self.options.confidence)
+        hypotheses, loop = self.hypotheses, self._loop
+        most = hypotheses.iterations_left()
+        early: tuple[int, ...] = _EARLY if loop.optimize is not None and not self._is_trusted else ()
+        initial = hypotheses.initial
+        if loop.optimize is not None and initial is not None:
+            early = iterations_to_confirm(initial, most, self.problem.sample_size, self.options.confidence)
         for end in (*(count for count in early if count < most), most):
-            self.state.settings["max_iterations"] = end
-            stop = self._iterate(iterate, restarts.iterations, end)
+            stop = loop.run(hypotheses.iterations, end)
             is_over = stop != MAX_ITERATIONS or end == most
-            if optimize is not None and not restarts.is_trusted and self._adapt_early(optimize, is_over):
-                restarts.trust()
-            if is_over:
-                break
-            if restarts.initial is not None and is_same(self._best_inliers(), restarts.initial.is_inlier):
+            if loop.optimize is not None and not self._is_trusted and self._adapt_early(is_over):
+                self._is_trusted = True
+            if is_over or (initial is not None and is_same(loop.best_inliers(), initial.is_inlier)):
                 break
             self.state.progress["stop"] = RUNNING
         return stop
 
-    def _adapt_early(self, optimize: Callable[[], None], is_over: bool) -> bool:
+    def _adapt_early(self, is_over: bool) -> bool:
         """Adapt the threshold to the best model of the restart so far; return whether the model is significant.
 
         If the restart is over, the refinement follows and replaces an optimisation at a smaller threshold.
@@ -183,115 +306,58 @@ class Search:
         progress, last = self.state.progress, self.threshold.value
         if progress["best_inliers"] <= self.problem.sample_size:
             return False
-        if progress["unoptimized"]:
-            optimize()
+        self._optimize_if(progress["unoptimized"])
         model = self.state.best_model.copy()
         if not self.threshold.is_trustworthy(model, fast=True):
             return False
         threshold = self.threshold.estimate(model)
-        if not are_close(threshold, last):
-            refined_next = is_over and threshold < last
-            if not self._optimize_at(threshold, model, None if refined_next else optimize):
-                self._optimize_at(last, model, optimize)
+        if not are_close(threshold, last) and not self._optimize_at(
+            threshold, model, is_optimized=not (is_over and threshold < last)
+        ):
+            self._optimize_at(last, model)
         return True
 
-    def _adapt_threshold(self, restarts: Restarts, optimize: Callable[[], None] | None) -> None:
-        """Adapt the threshold to a new best model.
-
-        Without a significant model, the next restart has the other one of the two first thresholds.
-        """
-        if not restarts.is_trusted:
-            best = restarts.best if restarts.is_latest else None
-            is_wide = not self.threshold.is_first
-            if best is not None and (
-                self.threshold.is_trustworthy(best.model)
-                or (is_wide and self._follow_residuals(restarts, best, optimize))
-            ):
-                restarts.is_trusted = True
-            elif not restarts.over():
-                restarts.swap_best()
-                self.threshold.swap()
-        for _ in range(_ESTIMATES if restarts.is_trusted and restarts.is_latest else 0):
-            assert restarts.best is not None
-            if not self._follow_residuals(restarts, restarts.best, optimize):
+    def _adapted(self, hypothesis: Hypothesis) -> Hypothesis:
+        """Return a hypothesis at the threshold that fits it, after a test of its significance."""
+        if not hypothesis.is_trusted:
+            hypothesis.is_trusted = self.threshold.is_trustworthy(hypothesis.model)
+            if not hypothesis.is_trusted and self.threshold.value == self.threshold.first:
+                return hypothesis
+        for _ in range(_ESTIMATES):
+            moved = self._follow_residuals(hypothesis)
+            if moved is None:
                 break
+            hypothesis = moved
+        return hypothesis
 
-    def _follow_residuals(self, restarts: Restarts, best: RestartModel, optimize: Callable[[], None] | None) -> bool:
-        """Estimate the threshold from the residuals of the best model, and optimise the model at it if it is another.
+    def _follow_residuals(self, hypothesis: Hypothesis) -> Hypothesis | None:
+        """Estimate the threshold from the residuals of a hypothesis, and optimise the model at it if it is another.
 
-        Nothing changes if the model is not significant there. Returns whether the threshold has changed.
+        Returns None, and nothing changes, if the threshold is nearly the same or the model is not significant there.
         """
         last = self.threshold.value
-        threshold = self.threshold.estimate(best.model)
+        threshold = self.threshold.estimate(hypothesis.model)
         if are_close(threshold, last):
-            return False
-        if self._optimize_at(threshold, best.model, optimize):
-            optimized = self._refined_candidate()
-            keeps = restarts.is_trusted and optimized.inliers >= (1.0 - _LOST) * best.inliers
-            if keeps or self.threshold.is_trustworthy(optimized.model):
-                restarts.best = optimized
-                return True
+            return None
+        if self._optimize_at(threshold, hypothesis.model):
+            moved = self._refined_hypothesis(is_trusted=True)
+            keeps = hypothesis.is_trusted and moved.inliers >= (1.0 - _LOST) * hypothesis.inliers
+            if keeps or self.threshold.is_trustworthy(moved.model):
+                return moved
         self.threshold.write(last)
-        return False
+        return None
 
-    def _optimize_at(self, threshold: float, model: Floats, optimize: Callable[[], None] | None) -> bool:
+    def _optimize_at(self, threshold: float, model: Floats, *, is_optimized: bool = True) -> bool:
         """Make the optimum at another threshold the best model; return False if too few points are inliers there."""
-        enough = self.threshold.make_best(self.packed, model, threshold)
+        enough = self.threshold.make_best(self._loop.packed, model, threshold)
         self._reset_selection()
-        if enough and optimize is not None:
-            optimize()
+        self._optimize_if(enough and is_optimized)
         return enough
 
-    def _loop(self) -> tuple[_Loop, Callable[[], None] | None]:
-        """Return the loop including its local optimisation, and the optimisation alone (None if there is none)."""
-        name = self.plan.optimization
-        if name is None:
-            return functools.partial(run_iterations, self.packed), None
-        from bansac.engine.local_optimization import select_optimization
-
-        optimization = select_optimization(name, self.problem, self.packed, *self._selection)
-        return optimization.iterate, optimization.optimize
-
-    def _repair(self) -> None:
-        """Repair the iteration's best model, whose sample is degenerate, if the problem has a ``repair`` function."""
-        state, repair = self.state, self.problem.repair
-        if repair is None:
-            return
-        sample, model, work = find_degenerate(self.packed)
-        if repair(state.data, sample, model, state.settings["squared_threshold"], state.rng, work):
-            score_repaired(self.packed)
-
-    def _iterate(self, iterate: _Loop, before: int, most: int) -> int:
-        """Call the compiled loop slice by slice until it stops; return its stop code, ``RUNNING`` for the time limit.
-
-        ``before`` is the number of iterations of earlier restarts, ``most`` the maximum for this restart.
-        """
-        recorder, started = self.recorder, time.perf_counter()
-        stop, done = RUNNING, int(self.state.progress["iterations"])
-        while stop == RUNNING:
-            first, length = done, min(self._slice, most - done)
-            if recorder is not None:
-                length = recorder.begin(before + first, length, current_beliefs(self.plan, self.state))
-            rows = _NO_TRACE if recorder is None else recorder.rows
-            stop, done, due = iterate(rows, first, first + length)
-            while due != NOTHING:
-                self._repair()
-                stop, done, due = iterate(rows, first, first + length)
-            if recorder is not None:
-                recorder.end(before + done, current_beliefs(self.plan, self.state), self._best_inliers())
-            now = time.perf_counter()
-            if now > self.deadline:
-                break
-            self._slice = max(1, int(_SLICE_SECONDS * (done - first) / max(now - started, 1e-9)))
-            started = now
-        return stop
-
-    def _best_inliers(self) -> Bools:
-        """Return the mask of the restart's best model so far."""
-        is_inlier = np.zeros(self.state.odds.size, np.bool_)
-        if self.state.progress["best_inliers"] > 0:
-            mark_inliers(self.packed, self.state.best_model, is_inlier, self.state.settings["squared_threshold"])
-        return is_inlier
+    def _optimize_if(self, is_due: bool) -> None:
+        """Optimise the best model of the state locally, if the run does so at all."""
+        if is_due and self._loop.optimize is not None:
+            self._loop.optimize()
 
     def _reset_selection(self) -> None:
         """Discard the best optimised model."""
@@ -301,43 +367,39 @@ class Search:
 
     def _refine(self) -> None:
         if self.plan.refine is not None:
-            self.plan.refine(self.packed, self.problem)
+            self.plan.refine(self._loop.packed, self.problem)
 
-    def _refined_candidate(self) -> RestartModel:
-        """Refine the model of a restart, and return it with the weighted score by which restarts are compared."""
-        state, selection = self.state, self._selection[1]
+    def _refined_hypothesis(self, is_trusted: bool) -> Hypothesis:
+        """Refine the best model of the state and return it as a hypothesis."""
+        selection = self._selection[1]
         if selection is not None:
-            selection.restore_score(state.progress)
+            selection.restore_score(self.state.progress)
         self._refine()
-        return self._candidate()
+        return self._hypothesis(is_trusted)
 
-    def _candidate(self) -> RestartModel:
-        """Return the best model of a restart."""
-        state = self.state
+    def _hypothesis(self, is_trusted: bool) -> Hypothesis:
+        """Return the best model of the state as a hypothesis."""
+        state, threshold = self.state, self.threshold.value
         model, score = state.best_model.copy(), float(state.progress["best_score"])
-        if self.options.restarts == 1 and self._initial_model is None:
-            return RestartModel(model, score, score, 1.0, _NO_MASK, int(state.progress["best_inliers"]))
+        if self._start is None and not self._is_warm:
+            inliers = int(state.progress["best_inliers"])
+            return Hypothesis(model, threshold, score, score, 1.0, _NO_MASK, inliers, is_trusted=is_trusted)
         is_inlier = np.empty(state.odds.size, np.bool_)
-        in_front = cheirality_score(self.problem, state, self.packed, model, is_inlier)
+        in_front = cheirality_score(self.problem, state, self._loop.packed, model, is_inlier)
         functions, selection = self._selection
         plausibility = 1.0 if selection is None else plausibility_of(functions, selection, model)
         inliers = int(np.count_nonzero(is_inlier))
-        return RestartModel(model, score, in_front * plausibility, plausibility, is_inlier, inliers)
+        weighted = in_front * plausibility
+        return Hypothesis(model, threshold, score, weighted, plausibility, is_inlier, inliers, is_trusted=is_trusted)
 
-    def _stop_reason(self, restarts: Restarts, stop: int) -> str:
+    def _stop_reason(self, stop: int) -> str:
         """Return the stop reason of the run; ``stop`` is the stop code of the last restart."""
-        if restarts.agree():
+        if self.hypotheses.is_confirmed():
             return "agreement"
         if stop == RUNNING:
             return "max_seconds"
-        if stop == MAX_ITERATIONS and restarts.iterations_left() == 0:
+        if stop == MAX_ITERATIONS and self.hypotheses.iterations_left() == 0:
             return "max_iterations"
         if stop == MAX_ITERATIONS or self.options.restarts > 1:
             return "restarts"
         return "bansac" if stop == STOPPED_BANSAC else self.plan.criteria[stop - STOPPED_CRITERION].name
-
-
-def current_beliefs(plan: Plan, state: State) -> Floats:
-    """Return the inlier probabilities of the sampler, or those of the network if the sampler has none."""
-    found = None if plan.probabilities is None else plan.probabilities(state.sampler_numbers, state.sampler_indices)
-    return probabilities_from_odds(state.odds) if found is None else np.asarray(found)

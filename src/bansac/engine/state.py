@@ -227,7 +227,7 @@ class Run(State):
     sprt: Any = made("records.sprt")
     sample: Ints = made("np.empty(sample_size, np.int64)")
     models: Floats = made("np.full((max_models, best_model.size), np.nan)")
-    best_sample: Ints = made("np.empty(sample_size, np.int64)")
+    best_sample: Ints = made("np.arange(sample_size)")  # valid before the first iteration: an initial model has none
     other_model: Floats = made("np.empty(best_model.size)")  # scratch for one model
     is_inlier: Bools = made("np.empty((2, n), np.bool_)")  # masks of the current and the iteration's best model
     odds_bits: NDArray[np.int32] = made("odds.view(np.int32)")

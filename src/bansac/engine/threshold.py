@@ -1,7 +1,6 @@
 """The threshold of a run: the given one, or one that follows the residuals of significant models.
 
-Until a model is significant, the restarts alternate between the first threshold and a wide one, because the noise may
-be larger than expected. :mod:`.noise_scale` has the estimate, and ``bansac.engine.search`` decides when it is made.
+:mod:`.noise_scale` has the estimate, and ``bansac.engine.search`` decides when it is made.
 """
 
 from __future__ import annotations
@@ -12,12 +11,12 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from bansac.engine.cheirality_score import score_in_full
-from bansac.engine.noise_scale import WIDE, estimate_threshold, threshold_bounds
+from bansac.engine.noise_scale import estimate_threshold, threshold_bounds
 from bansac.engine.state import State
 from bansac.maths.arrays import Floats
 from bansac.problems.problem import Problem
 
-__all__ = ["AdaptiveThreshold", "SignificanceTest"]
+__all__ = ["AdaptiveThreshold", "Significance", "SignificanceTest"]
 
 # If the noise of most points is below this number of thresholds, points further away are not used.
 _WINDOW = 6.0
@@ -29,6 +28,9 @@ SignificanceTest: TypeAlias = Callable[[Floats, float, bool], bool]
 
 If the third argument is True, only by the fast test.
 """
+
+Significance: TypeAlias = Callable[[Floats], float]
+"""Returns the significance of a model over all thresholds."""
 
 
 class AdaptiveThreshold:
@@ -58,18 +60,13 @@ class AdaptiveThreshold:
         is_estimated: bool = True,
     ) -> None:
         self._problem, self._state, self._is_significant = problem, state, is_significant
-        self._first, self._bounds = first, threshold_bounds(problem, first)
-        self.value = first
+        self._bounds = threshold_bounds(problem, first)
+        self.first = self.value = first
         self.is_estimated = is_significant is not None and is_estimated
 
-    @property
-    def is_first(self) -> bool:
-        """Whether the threshold is the first one."""
-        return self.value == self._first
-
-    def write(self, value: float | None = None) -> None:
-        """Write the threshold, or a new one, to the state."""
-        self.value = self.value if value is None else value
+    def write(self, value: float) -> None:
+        """Write a threshold to the state."""
+        self.value = value
         self._state.settings["squared_threshold"] = self.value * self.value
 
     def make_best(self, packed: Any, model: Floats, threshold: float) -> bool:
@@ -84,10 +81,6 @@ class AdaptiveThreshold:
         progress["best_inliers"] = inliers = np.count_nonzero(is_inlier)
         return bool(inliers > self._problem.sample_size)
 
-    def swap(self) -> None:
-        """Exchange the first threshold and the wide one."""
-        self.write(self._first * (WIDE if self.is_first else 1.0))
-
     def is_trustworthy(self, model: Floats, fast: bool = False) -> bool:
         """Return whether a model has more support than chance explains, and its residuals are not too large."""
         assert self._is_significant is not None
@@ -98,11 +91,7 @@ class AdaptiveThreshold:
     def widest(self, model: Floats) -> float:
         """Return the threshold estimated from all residuals of a model, but no smaller one than is given."""
         found = self._estimate(model, np.inf)
-        return found if self.is_estimated else max(found, self._first)
-
-    def reset(self) -> None:
-        """Write the first threshold."""
-        self.write(self._first)
+        return found if self.is_estimated else max(found, self.first)
 
     def estimate(self, model: Floats) -> float:
         """Return the threshold estimated from the residuals of a model."""

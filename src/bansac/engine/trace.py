@@ -87,6 +87,7 @@ class Recorder:
 
     def __init__(self, order: Ints) -> None:
         self._order = order  # the caller's index of every point
+        self._members = order  # those of the data of the restart
         self._parts: list[Floats] = []
         self._lengths: list[int] = []  # iterations of each restart
         self._snapshots: dict[int, Floats] = {}
@@ -96,8 +97,9 @@ class Recorder:
         self._start = 0
         self.rows = np.empty((0, len(TRACE_COLUMNS)))
 
-    def begin_restart(self) -> None:
-        """Begin a restart, and mark the last frame as the end of the previous restart."""
+    def begin_restart(self, members: Bools | None = None) -> None:
+        """Begin a restart on the data of a mask, and mark the last frame as the end of the previous restart."""
+        self._members = self._order if members is None else self._order[members]
         if self._frames and len(self._ends) < _FRAMES:
             self._ends.add(max(self._frames))
         self._lengths.append(0)
@@ -148,7 +150,7 @@ class Recorder:
         self._frames[iterations] = self._unshuffle(np.rint(255 * beliefs).astype(np.uint8)), self._unshuffle(inliers)
 
     def _unshuffle(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return values of the points in the caller's order."""
-        unshuffled = np.empty_like(values)
-        unshuffled[self._order] = values
+        """Return values of the points in the caller's order; 0 for those that are not data of the restart."""
+        unshuffled = np.zeros(self._order.size, values.dtype)
+        unshuffled[self._members] = values
         return unshuffled

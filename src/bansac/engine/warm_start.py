@@ -1,30 +1,18 @@
-"""Warm start: an initial model, such as that of the last frame of a video, is refined and competes with the search.
+"""Initial models, such as that of the last frame of a video.
 
-The width of its residuals shows how far the model is from the points. So the threshold is estimated from them, and the
-model is refined at it, in alternation (``bansac.engine.noise_scale``). If chance explains the support of the result,
-the model is dropped and the search is the one without it. Otherwise it is the best model before the first restart. A
-restart does not start from it. The restart ends early if it leads to the same model, and the two agree
-(``bansac.engine.restarts``).
+The search refines an initial model and makes it the first hypothesis if chance does not explain its support. A restart
+does not start from it. It ends early if it leads to the same model, and so confirms it (``bansac.engine.hypotheses``).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
 
-from bansac.engine.noise_scale import are_close
-from bansac.engine.state import State
-from bansac.engine.threshold import AdaptiveThreshold
 from bansac.maths.arrays import Floats
 from bansac.maths.normalization import apply_inverse, normalize
 from bansac.problems.problem import Problem
 
-__all__ = ["normalize_model", "refine_initial"]
-
-# Largest number of estimates of the threshold after the first one.
-_ESTIMATES = 4
+__all__ = ["normalize_model"]
 
 
 def normalize_model(problem: Problem, model: Floats, transform: Floats) -> Floats | None:
@@ -58,54 +46,3 @@ def normalize_model(problem: Problem, model: Floats, transform: Floats) -> Float
             if not project(model, np.empty(problem.scratch_size)):
                 return None
     return model if np.isfinite(model).all() else None
-
-
-def refine_initial(
-    state: State,
-    packed: Any,
-    model: Floats,
-    threshold: AdaptiveThreshold,
-    refine: Callable[[], None] | None,
-) -> bool:
-    """Make the refined initial model the best model of a state before its first iteration.
-
-    Parameters
-    ----------
-    state : State
-        The state, which the caller restores.
-    packed : struct
-        The same state as the struct for the kernels.
-    model : (model_size,) ndarray
-        The initial model, in the frame of the run.
-    threshold : AdaptiveThreshold
-        The threshold. If it is estimated, it becomes that of the model; if the model is dropped, the first one.
-    refine : callable, optional
-        Refines the best model. Without it, the model is only scored.
-
-    Returns
-    -------
-    bool
-        Whether the model has more support than chance explains. If not, it is dropped.
-    """
-
-    def refined_at(value: float, model: Floats) -> Floats | None:
-        """Make the refined model the best one; return None if it has no more inliers than a sample."""
-        if not threshold.make_best(packed, model, value):
-            return None
-        if refine is not None:
-            refine()
-        return state.best_model.copy()
-
-    found = refined_at(threshold.widest(model), model)
-    for _ in range(_ESTIMATES):
-        value = threshold.value if found is None else threshold.widest(found)
-        if found is None or are_close(value, threshold.value):
-            break
-        found = refined_at(value, found)
-    if found is not None and not threshold.is_estimated and not threshold.is_first:
-        threshold.reset()
-        found = refined_at(threshold.value, found)
-    if found is not None and threshold.is_trustworthy(found):
-        return True
-    threshold.reset()
-    return False

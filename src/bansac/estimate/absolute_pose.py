@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import functools
-from typing import Unpack
+from typing import NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.estimate.cameras import CameraLike, lengths_of_errors, refine_in_image, unproject
+from bansac.estimate.cameras import CameraLike, refine_in_image, unproject
+from bansac.estimate.generic import collect_arguments
 from bansac.estimate.model_forms import as_pose, form_of
-from bansac.estimate.presets import Options, Settings, Threshold, find_preset
-from bansac.estimate.solve import Arguments, Solution, make_request, solve
+from bansac.estimate.planar_target import choose_pose
+from bansac.estimate.presets import CallSettings, Threshold, find_preset
+from bansac.estimate.solve import Solution, make_request, solve
 from bansac.estimate.two_views import as_matches
 from bansac.geometry.camera import Camera
-from bansac.maths.arrays import Floats
+from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
 from bansac.result import AbsolutePose, Result
 
@@ -30,13 +32,7 @@ def estimate_absolute_pose(
     K: CameraLike | None = None,
     *,
     threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
+    **settings: Unpack[CallSettings],
 ) -> Result:
     """Estimate the pose of a camera from 3D points and their images, with outliers.
 
@@ -61,23 +57,24 @@ def estimate_absolute_pose(
         divided by the mean of the two focal lengths; of a camera with distortion, by the median of the local ones, and
         the pose is then refined with the error in the distorted image, which also gives residuals and inliers. With
         ``preset="paper"`` it is in normalised units.
-    scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default; the
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default; the
         local optimisation is ``"lm"`` or none.
 
     Returns
     -------
     Result
         ``model`` is a :class:`bansac.AbsolutePose` with the rotation ``R`` and the translation ``t``:
-        ``x ~ K (R X + t)``. If the focal length was estimated, it has the camera matrix ``K``, and ``configuration`` is
-        "undetermined_focal" if the points do not determine the focal length.
+        ``x ~ K (R X + t)``. The images of a planar target may have two poses that mirror each other. If both explain
+        the points, ``configuration`` is "ambiguous", and ``rival`` is the other one. If the focal length was estimated,
+        the model has the camera matrix ``K``, and ``configuration`` is "undetermined_focal" if the points do not
+        determine the focal length.
 
     Raises
     ------
-    ValueError
-        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
-    TypeError
-        If an option does not exist.
+    ValueError, TypeError
+        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -91,47 +88,77 @@ def estimate_absolute_pose(
     """
     from bansac.problems.absolute_pose import ABSOLUTE_POSE
 
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    arguments = collect_arguments(threshold, settings)
     data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
     if isinstance(K, Camera) and not K.has_focal:
-        from bansac.estimate.unknown_focal_pose import estimate_unknown_focal_pose
+        from bansac.estimate.unknown_focal import estimate_unknown_focal_pose
 
         return estimate_unknown_focal_pose(data, K, arguments, _DEFAULT_PIXELS)
     unit, default, conclude = 1.0, None, None
+    image = _Image(data[:2].T)
     if K is not None:
         pixels = data[:2].T.copy() if isinstance(K, Camera) else np.empty((0, 2))
         rays = unproject("K", K, data[:2])
-        if not find_preset(preset).normalised_threshold:
+        if not find_preset(arguments.preset).normalised_threshold:
             unit, default = (rays.fx + rays.fy) / 2.0, _DEFAULT_PIXELS
             if isinstance(K, Camera) and rays.is_distorted:
-                conclude = functools.partial(_refine_in_image, K, pixels)
+                image = _Image(pixels, K)
+    if not find_preset(arguments.preset).normalised_threshold:
+        conclude = functools.partial(_conclude, image)
     form = form_of(ABSOLUTE_POSE, "absolute_pose")
     return solve(
         make_request(ABSOLUTE_POSE, data, arguments, form=form, unit=unit, default_threshold=default, conclude=conclude)
     )
 
 
-def _refine_in_image(camera: Camera, pixels: Floats, solution: Solution) -> Solution:
-    """Refine a pose and measure it with reprojection errors in a distorted image."""
-    points = solution.request.data[2:]
+class _Image(NamedTuple):
+    """The points (N, 2) of an image with distortion and its camera, or normalised points without a camera."""
 
-    def errors(R: Floats, t: Floats) -> Floats:
-        return reprojection_errors(R, t, camera, points, pixels)
+    points: Floats
+    camera: Camera | None = None
 
+
+def _conclude(image: _Image, solution: Solution) -> Solution:
+    """Refine a pose in a distorted image, and compare the two poses of a planar target."""
     assert solution.model is not None
-    R, t = as_pose(solution.model)
+    if image.camera is not None:
+        solution = _refine_in_image(image, solution, solution.model)
+    return choose_pose(solution, functools.partial(_refine_in_image, image))
+
+
+def _refine_in_image(
+    image: _Image, solution: Solution, model: Floats, reach: float = 1.0, members: Bools | None = None
+) -> Solution:
+    """Refine a pose with its errors in the image, with the members first, then within ``reach`` thresholds.
+
+    In a distorted image, the residuals are these errors.
+    """
+    R, t = as_pose(model)
+    points = solution.request.data[2:]
     depth = (R[2] @ points + t[2])[solution.inliers]
     scale = float(np.median(depth)) if depth.size else 1.0
-    residuals = lengths_of_errors(errors(R, t))
-    R, t, residuals = refine_in_image(R, t, residuals, solution.threshold, errors, scale)
-    return solution.moved(model_of(np.column_stack([R, t])), residuals, codimension=2, public=AbsolutePose(R, t))
+    threshold = reach * solution.threshold / (solution.request.unit if image.camera is None else 1.0)
+    for chosen, limit in ((members, np.inf), (slice(None), threshold)):
+        if chosen is not None:
+            errors = functools.partial(
+                reprojection_errors, camera=image.camera, points=points[:, chosen], pixels=image.points[chosen]
+            )
+            R, t, residuals = refine_in_image(R, t, limit, errors, scale)
+    model = model_of(np.column_stack([R, t]))
+    if image.camera is not None:
+        return solution.moved(model, residuals, codimension=2, public=AbsolutePose(R, t))
+    return solution.moved(model)
 
 
-def reprojection_errors(R: Floats, t: Floats, camera: Camera, points: Floats, pixels: Floats) -> Floats:
-    """Return the errors (N, 2) in pixels of points (3 x N); inf behind the camera."""
+def reprojection_errors(R: Floats, t: Floats, camera: Camera | None, points: Floats, pixels: Floats) -> Floats:
+    """Return the errors (N, 2) in pixels of points (3 x N); inf behind the camera.
+
+    Without a camera, ``pixels`` and errors are in normalised units.
+    """
     seen = R @ points + t[:, None]
     behind = ~(seen[2] > 0.0)
     seen[:, behind] = 1.0
-    error = camera.project((seen[:2] / seen[2]).T) - pixels
+    rays = (seen[:2] / seen[2]).T
+    error = (rays if camera is None else camera.project(rays)) - pixels
     error[behind] = np.inf
     return error

@@ -12,10 +12,12 @@ from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bansac.estimate.damped_least_squares import Linearize, differentiate, minimize
 from bansac.geometry import rotation_matrix
 from bansac.geometry.camera import Camera
+from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_camera, as_size
 
 __all__ = [
@@ -30,11 +32,11 @@ __all__ = [
     "unproject",
 ]
 
-_Array: TypeAlias = NDArray[np.float64]
+_Motion: TypeAlias = tuple[Floats, Floats]
 CameraLike: TypeAlias = ArrayLike | Camera
 """A camera matrix (3 x 3), or a camera."""
 
-Errors: TypeAlias = Callable[[_Array, _Array], _Array]
+Errors: TypeAlias = Callable[[Floats, Floats], Floats]
 """Function of a motion R, t that returns the errors (N, components) in pixels; inf or NaN for no inlier."""
 
 # Normalised coordinates beyond this, the tangent of 70 degrees, are rare.
@@ -47,12 +49,9 @@ _OFF_CENTRE, _MANY = 0.5, 20
 # Coordinates below this are hardly pixels.
 _NORMALISED = 10.0
 
-# Steps of the refinement in the image, and of its numerical derivatives.
-_STEPS, _DELTA = 5, 1e-6
-# The refinement ends if a step reduces the cost by less than a thousandth.
-_IMPROVED = 0.999
-# Relative singular value of a direction that does not change the errors, such as the length of t in two views.
-_FREE = 1e-7
+# The refinement in the image: largest number of steps, smallest relative decrease of the cost by a step, and the size
+# of the steps of numerical derivatives.
+_STEPS, _LEAST_GAIN, _DELTA = 5, 1e-3, 1e-6
 
 # Share of the points that may lie outside of an image, and the share that shows that the size is wrong.
 _FEW_OUTSIDE, _MOST_OUTSIDE = 0.05, 0.5
@@ -63,11 +62,11 @@ class Unprojected(NamedTuple):
 
     fx: float
     fy: float
-    jacobian: _Array
+    jacobian: Floats
     is_distorted: bool
 
 
-def unproject(argument: str, camera: CameraLike, x: _Array, depth: int = 3) -> Unprojected:
+def unproject(argument: str, camera: CameraLike, x: Floats, depth: int = 3) -> Unprojected:
     """Replace pixels (2 x N) by normalised coordinates, in place; warn if the camera seems to be that of other points.
 
     Of a camera with distortion, the focal lengths are the median of the local ones. A ValueError is raised if the
@@ -89,7 +88,7 @@ def unproject(argument: str, camera: CameraLike, x: _Array, depth: int = 3) -> U
     return Unprojected(float(K[0, 0]), float(K[1, 1]), K[None, :2, :2], is_distorted=False)
 
 
-def _unproject_distorted(argument: str, camera: Camera, x: _Array) -> Unprojected:
+def _unproject_distorted(argument: str, camera: Camera, x: Floats) -> Unprojected:
     """Undistort points in place."""
     rays = camera.unproject(x.T)
     failed = np.isnan(rays[:, 0])
@@ -105,7 +104,7 @@ def _unproject_distorted(argument: str, camera: Camera, x: _Array) -> Unprojecte
     return Unprojected(focal, focal, jacobian, is_distorted=True)
 
 
-def _doubt_camera(K: _Array, x: _Array) -> str:
+def _doubt_camera(K: Floats, x: Floats) -> str:
     """Return what speaks against the camera of points (2 x N): its principal point or its focal length; else ""."""
     low, high, centre, focal = x.min(axis=1), x.max(axis=1), K[:2, 2], min(K[0, 0], K[1, 1])
     extent = high - low
@@ -122,12 +121,12 @@ def _doubt_camera(K: _Array, x: _Array) -> str:
     return f"{what}, but the points have x from {x0:.6g} to {x1:.6g} and y from {y0:.6g} to {y1:.6g}: {hint}"
 
 
-def _median_angle(K: _Array, x: _Array) -> float:
+def _median_angle(K: Floats, x: Floats) -> float:
     """Return the median of the coordinates that points have without distortion, K^-1 x."""
     return float(np.median(np.abs((x - K[:2, 2:]) / K[[0, 1], [0, 1], None])))
 
 
-def check_size(name: str, size: tuple[int, int], x: _Array) -> None:
+def check_size(name: str, size: tuple[int, int], x: Floats) -> None:
     """Raise a ValueError if height and width seem swapped, or if most points (2 x N) lie outside of the image.
 
     Some points may lie outside, for example points that were undistorted.
@@ -146,12 +145,12 @@ def check_size(name: str, size: tuple[int, int], x: _Array) -> None:
         )
 
 
-def _count_outside(x: _Array, width: int, height: int) -> int:
+def _count_outside(x: Floats, width: int, height: int) -> int:
     inside = (x[0] >= -1) & (x[0] <= width) & (x[1] >= -1) & (x[1] <= height)
     return int(np.count_nonzero(~inside))
 
 
-def tangent_sampson(E: _Array, rays: _Array, jacobian1: _Array, jacobian2: _Array) -> _Array:
+def tangent_sampson(E: Floats, rays: Floats, jacobian1: Floats, jacobian2: Floats) -> Floats:
     """Return signed Sampson distances (N, 1) in pixels of an essential matrix for rays (4 x N).
 
     The derivatives of x2^T E x1 by the pixels are those by the rays times the inverse of the jacobians (N or 1, 2, 2),
@@ -169,46 +168,36 @@ def tangent_sampson(E: _Array, rays: _Array, jacobian1: _Array, jacobian2: _Arra
 
 
 def refine_in_image(
-    R: _Array, t: _Array, residuals: _Array, threshold: float, errors: Errors, scale: float
-) -> tuple[_Array, _Array, _Array]:
-    """Refine a motion with the errors of its inliers in the image; return it with its new residuals.
+    R: Floats, t: Floats, threshold: float, errors: Errors, scale: float
+) -> tuple[Floats, Floats, Floats]:
+    """Refine a motion with the errors of its inliers in the image; return it with its residuals.
 
     ``scale`` is the length in the unit of t that changes the errors as much as a rotation by one radian.
     """
-    for _ in range(_STEPS):
-        step = _gauss_newton_step(errors, R, t, scale, residuals <= threshold)
-        new_R, new_t = _move(R, t, scale, step)
-        new = lengths_of_errors(errors(new_R, new_t))
-        if not _cost(new, threshold) < _IMPROVED * _cost(residuals, threshold):
-            break
-        R, t, residuals = new_R, new_t, new
-    return R, t, residuals
+
+    def move(motion: _Motion, step: Floats) -> _Motion:
+        R, t = motion
+        return rotation_matrix(step[:3]) @ R, t + scale * step[3:]
+
+    def evaluate(motion: _Motion) -> tuple[float, Linearize]:
+        now = errors(*motion)
+        residuals = lengths_of_errors(now)
+        inliers, truncated = residuals <= threshold, np.minimum(residuals, threshold)
+
+        def linearize() -> tuple[Floats, Floats]:
+            changes = differentiate(lambda step: errors(*move(motion, step))[inliers].ravel(), _DELTA * np.eye(6))
+            jacobian = changes / _DELTA
+            if not np.isfinite(jacobian).all():
+                return np.zeros((6, 6)), np.zeros(6)
+            return jacobian.T @ jacobian, jacobian.T @ now[inliers].ravel()
+
+        return float(truncated @ truncated), linearize
+
+    (R, t), _ = minimize((R, t), evaluate, move, damping=0.0, steps=_STEPS, least_gain=_LEAST_GAIN)
+    return R, t, lengths_of_errors(errors(R, t))
 
 
-def _cost(residuals: _Array, threshold: float) -> float:
-    truncated = np.minimum(residuals, threshold)
-    return float(truncated @ truncated)
-
-
-def lengths_of_errors(errors: _Array) -> _Array:
+def lengths_of_errors(errors: Floats) -> Floats:
     """Return the lengths of errors (N, components); inf for NaN."""
     square = np.sum(errors * errors, axis=1)
     return np.sqrt(np.where(square >= 0, square, np.inf))
-
-
-def _move(R: _Array, t: _Array, scale: float, step: _Array) -> tuple[_Array, _Array]:
-    """Return a motion after a rotation vector and a translation, ``scale`` times the last three elements of a step."""
-    return (rotation_matrix(step[:3]) @ R if step[:3].any() else R), t + scale * step[3:]
-
-
-def _gauss_newton_step(errors: Errors, R: _Array, t: _Array, scale: float, members: NDArray[np.bool_]) -> _Array:
-    """Return the step of six parameters that minimises the squared errors of the members, to first order."""
-    columns = []
-    with np.errstate(invalid="ignore"):
-        for step in _DELTA * np.eye(6):
-            forward, back = errors(*_move(R, t, scale, step)), errors(*_move(R, t, scale, -step))
-            columns.append((forward - back)[members].ravel() / (2 * _DELTA))
-    jacobian, now = np.column_stack(columns), errors(R, t)[members].ravel()
-    if not (np.isfinite(jacobian).all() and np.isfinite(now).all()):
-        return np.zeros(6)
-    return np.asarray(np.linalg.lstsq(jacobian, -now, rcond=_FREE)[0])

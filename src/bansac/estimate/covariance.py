@@ -22,16 +22,18 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bansac.engine.refinement.lm import REACH, SCALE
 from bansac.estimate.absolute_pose import reprojection_errors
 from bansac.estimate.cameras import CameraLike, tangent_sampson, unproject
+from bansac.estimate.damped_least_squares import differentiate
+from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import RELATIVE_POSE, form_of
 from bansac.estimate.two_views import as_matches, as_rays
 from bansac.geometry import cross_matrix, essential_from_pose
 from bansac.geometry.camera import Camera
-from bansac.maths.validate import as_points
+from bansac.maths.arrays import Floats
 from bansac.problems.ellipse import conic_of
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from bansac.problems.estimators import ESTIMATORS
@@ -41,8 +43,7 @@ from bansac.result import AbsolutePose, RelativePose, Result
 
 __all__ = ["Covariance", "covariance"]
 
-_Array = NDArray[np.float64]
-_Errors = Callable[[_Array], _Array]
+_Errors = Callable[[Floats], Floats]
 
 # The inliers do not determine the parameters if a singular value of J, with columns of unit length, is below this.
 _SINGULAR = 1e-11
@@ -69,11 +70,11 @@ class Covariance(NamedTuple):
         row; for a pose the nine of R, then the three of t.
     """
 
-    matrix: _Array
-    basis: _Array
+    matrix: Floats
+    basis: Floats
 
     @property
-    def of_model(self) -> _Array:
+    def of_model(self) -> Floats:
         """Covariance (m, m) of the numbers of the model, ``basis.T @ matrix @ basis``; its rank is at most p."""
         return np.asarray(self.basis.T @ self.matrix @ self.basis)
 
@@ -81,10 +82,10 @@ class Covariance(NamedTuple):
 class _Chart(NamedTuple):
     """A model as the problem stores it, and its derivatives by the parameters."""
 
-    data: _Array  # channels x N
-    model: _Array  # flat, k numbers
-    directions: _Array  # p x k
-    basis: _Array  # p x m
+    data: Floats  # channels x N
+    model: Floats  # flat, k numbers
+    directions: Floats  # p x k
+    basis: Floats  # p x m
 
 
 def covariance(
@@ -149,28 +150,29 @@ def covariance(
         raise TypeError(f"result must be a bansac.Result, got {type(result).__name__}")
     if result.model is None or not result.success:
         raise ValueError(f"the result has no success: {result.message}")
-    name, row = _find(problem, result)
-    _check_model(name, row, result.model)
+    name, definition = _find(problem, result)
+    _check_model(name, definition, result.model)
     if (name, result.configuration) in _UNDETERMINED:
         raise ValueError(f"the inliers do not determine the model: {_UNDETERMINED[name, result.configuration]}")
-    read = functools.partial(_READERS.get(name, _read_points), row)
+    read = functools.partial(_READERS.get(name, _read_points), definition)
     try:
         inspect.signature(read).bind(*data, **cameras)
     except TypeError as error:
         names = ", ".join(inspect.signature(read).parameters)
-        raise TypeError(f"the data of {name or row.name} are {names}: {error}") from None
+        raise TypeError(f"the data of {name or definition.name} are {names}: {error}") from None
     points, unit, errors = read(*data, **cameras)
     if points.shape[1] != result.inliers.size:
         raise ValueError(f"the result is of {result.inliers.size} points, and the data are {points.shape[1]}")
-    chart = _CHARTS.get(name, _same_numbers)(row, result.model, points)
+    chart = _chart(name, definition, result.model, points)
     if errors is not None:
         numbers = np.concatenate([np.ravel(part) for part in result.model])
         if _are_equal(np.linalg.norm(errors(numbers), axis=1), result):
             depth = np.median(chart.data[4] + numbers[11]) if name == "absolute_pose" else 1.0  # the scale of t
-            derivatives = _differentiate(errors, numbers, chart.basis, float(depth))
+            sizes = _STEP * np.where(chart.basis[:, :9].any(axis=1), 1.0, depth)[:, None]
+            derivatives = differentiate(lambda step: errors(numbers + step), sizes * chart.basis) / sizes.T
             return Covariance(_spread(errors(numbers).T, derivatives, result.threshold), chart.basis)
-    threshold = _threshold(row, chart, result, unit)
-    return Covariance(_spread(*_linearize(row, chart), threshold), chart.basis)
+    threshold = _threshold(definition, chart, result, unit)
+    return Covariance(_spread(*_linearize(definition, chart), threshold), chart.basis)
 
 
 def _find(problem: Any, result: Result) -> tuple[str, Problem]:
@@ -179,22 +181,23 @@ def _find(problem: Any, result: Result) -> tuple[str, Problem]:
         if problem.linearize is None:
             raise ValueError(f"problem {problem.name!r} has no derivatives: it needs linearize")
         return "", problem
-    for row in ESTIMATORS:
-        if problem == row.name or problem is row.load_function():
-            return row.name, polynomial(np.size(result.model) - 1) if row.problem is None else row.load_problem()
-    names = ", ".join(repr(row.name) for row in ESTIMATORS)
+    for estimator in ESTIMATORS:
+        if problem == estimator.name or problem is estimator.load_function():
+            is_fixed = estimator.problem is not None
+            return estimator.name, estimator.load_problem() if is_fixed else polynomial(np.size(result.model) - 1)
+    names = ", ".join(repr(estimator.name) for estimator in ESTIMATORS)
     raise ValueError(
         f"problem must be one of {names}, the function of one of them, or a bansac.Problem; got {problem!r}"
     )
 
 
-def _check_model(name: str, row: Problem, model: Any) -> None:
+def _check_model(name: str, problem: Problem, model: Any) -> None:
     """Raise a ValueError if a model is not one of the estimator."""
-    form = RELATIVE_POSE if name == "relative_pose" else form_of(row, name)
+    form = RELATIVE_POSE if name == "relative_pose" else form_of(problem, name)
     if not isinstance(model, form.kind) or (form.shape and model.shape != form.shape):
         wanted = f"an array of shape {form.shape}" if form.shape else f"of type {form.kind.__name__}"
         got = f"shape {model.shape}" if isinstance(model, np.ndarray) else type(model).__name__
-        raise ValueError(f"the result is not of {name or row.name}: its model must be {wanted}, got {got}")
+        raise ValueError(f"the result is not of {name or problem.name}: its model must be {wanted}, got {got}")
 
 
 # --- The data of a call ---
@@ -206,27 +209,27 @@ class _Data(NamedTuple):
     The errors (N, components) are those of the numbers of a model; None without distortion.
     """
 
-    points: _Array
+    points: Floats
     unit: float = 1.0
     errors: _Errors | None = None
 
 
-def _read_points(row: Problem, points: ArrayLike, degree: int | None = None) -> _Data:
-    return _Data(np.ascontiguousarray(as_points("points", points, row.channels).T))
+def _read_points(problem: Problem, points: ArrayLike, degree: int | None = None) -> _Data:
+    return _Data(as_columns("points", points, problem.channels))
 
 
-def _read_matches(row: Problem, x1: ArrayLike, x2: ArrayLike) -> _Data:
-    return _Data(as_matches(x1, x2, channels=(row.channels // 2, row.channels // 2)))
+def _read_matches(problem: Problem, x1: ArrayLike, x2: ArrayLike) -> _Data:
+    return _Data(as_matches(x1, x2, channels=(problem.channels // 2, problem.channels // 2)))
 
 
 def _read_rays(
-    row: Problem, x1: ArrayLike, x2: ArrayLike, K1: CameraLike | None = None, K2: CameraLike | None = None
+    problem: Problem, x1: ArrayLike, x2: ArrayLike, K1: CameraLike | None = None, K2: CameraLike | None = None
 ) -> _Data:
     rays, unit, jacobians = as_rays(x1, x2, K1, K2, None)
     if jacobians is None:
         return _Data(rays, unit)
 
-    def errors(numbers: _Array) -> _Array:
+    def errors(numbers: Floats) -> Floats:
         is_pose = numbers.size == 12
         E = essential_from_pose(numbers[:9].reshape(3, 3), numbers[9:]) if is_pose else numbers.reshape(3, 3)
         return tangent_sampson(E, rays, *jacobians)
@@ -234,20 +237,18 @@ def _read_rays(
     return _Data(rays, unit, errors)
 
 
-def _read_projections(row: Problem, points3D: ArrayLike, points2D: ArrayLike, K: CameraLike | None = None) -> _Data:
+def _read_projections(problem: Problem, points3D: ArrayLike, points2D: ArrayLike, K: CameraLike | None = None) -> _Data:
     data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
     if K is None:
         return _Data(data)
     pixels = data[:2].T.copy()
     rays = unproject("K", K, data[:2])
-    errors = None
-    if isinstance(K, Camera) and K.is_distorted:
-        errors = functools.partial(_reprojection_errors, K, data[2:], pixels)
-    return _Data(data, (rays.fx + rays.fy) / 2.0, errors)
 
+    def errors(numbers: Floats) -> Floats:
+        assert isinstance(K, Camera)
+        return reprojection_errors(numbers[:9].reshape(3, 3), numbers[9:], K, data[2:], pixels)
 
-def _reprojection_errors(camera: Camera, points: _Array, pixels: _Array, numbers: _Array) -> _Array:
-    return reprojection_errors(numbers[:9].reshape(3, 3), numbers[9:], camera, points, pixels)
+    return _Data(data, (rays.fx + rays.fy) / 2.0, errors if rays.is_distorted else None)
 
 
 _READERS: dict[str, Callable[..., _Data]] = {
@@ -262,42 +263,38 @@ _READERS: dict[str, Callable[..., _Data]] = {
 # --- The parameters ---
 
 
-def _same_numbers(row: Problem, model: _Array, data: _Array, basis: ArrayLike | None = None) -> _Chart:
-    """Return the chart of a model in its own numbers: along ``basis``, the tangents of the problem, or each number."""
+def _chart(name: str, problem: Problem, model: Any, data: Floats) -> _Chart:
+    """Return the chart of a model of an estimator, in the model's own numbers if it has no other."""
+    if name in _CHARTS:
+        return _CHARTS[name](problem, model, data)
     flat = np.array(model, dtype=np.float64).ravel()
-    directions = np.eye(flat.size) if basis is None else np.array(basis, dtype=np.float64)
-    if basis is None and row.parameters is not None:
-        directions = np.empty((row.parameters, flat.size))
-        row.manifold[1](flat, directions)
+    if name in _BASES:
+        directions = np.array(_BASES[name](model), dtype=np.float64)
+    elif problem.parameters is None:
+        directions = np.eye(flat.size)
+    else:
+        directions = np.empty((problem.parameters, flat.size))
+        problem.manifold[1](flat, directions)
     return _Chart(data, flat, directions, directions)
 
 
-def _homography(row: Problem, model: _Array, data: _Array) -> _Chart:
-    fixed = 8 if model[2, 2] == 1.0 else int(np.argmax(np.abs(model)))
-    return _same_numbers(row, model, data, np.delete(np.eye(9), fixed, axis=0))
-
-
-def _similarity(row: Problem, model: _Array, data: _Array) -> _Chart:
+def _along_similarity(model: Floats) -> list[ArrayLike]:
     a, b = model[:, 0]
     scale = np.array([a, -b, 0.0, b, a, 0.0]) / np.hypot(a, b)
-    return _same_numbers(row, model, data, [scale, [-b, -a, 0, a, -b, 0], np.eye(6)[2], np.eye(6)[5]])
+    return [scale, [-b, -a, 0, a, -b, 0], np.eye(6)[2], np.eye(6)[5]]
 
 
-def _line(row: Problem, model: _Array, data: _Array) -> _Chart:
-    return _same_numbers(row, model, data, [[-model[1], model[0], 0], [0, 0, 1]])
+def _along_homography(model: Floats) -> Floats:
+    return np.delete(np.eye(9), 8 if model[2, 2] == 1.0 else int(np.argmax(np.abs(model))), axis=0)
 
 
-def _plane(row: Problem, model: _Array, data: _Array) -> _Chart:
-    return _same_numbers(row, model, data, [*([*along, 0] for along in _tangents(model[:3])), [0, 0, 0, 1]])
-
-
-def _ellipse(row: Problem, model: _Array, data: _Array) -> _Chart:
+def _ellipse(problem: Problem, model: Floats, data: Floats) -> _Chart:
     steps = _STEP * np.diag([*model[[3, 3, 2, 3]], 1.0])
     conics = [(conic_of(model + step) - conic_of(model - step)) / (2.0 * step.sum()) for step in steps]
     return _Chart(data, conic_of(model), np.array(conics), np.eye(5))
 
 
-def _relative_pose(row: Problem, model: RelativePose, data: _Array) -> _Chart:
+def _relative_pose(problem: Problem, model: RelativePose, data: Floats) -> _Chart:
     turned, moved = [_turn(axis, model.R) for axis in np.eye(3)], _tangents(model.t)
     directions = [essential_from_pose(R, model.t) for R in turned] + [essential_from_pose(model.R, t) for t in moved]
     basis = np.zeros((5, 12))
@@ -305,13 +302,13 @@ def _relative_pose(row: Problem, model: RelativePose, data: _Array) -> _Chart:
     return _Chart(data, essential_from_pose(*model).ravel(), np.reshape(directions, (5, 9)), basis)
 
 
-def _motion(row: Problem, model: Any, data: _Array) -> _Chart:
+def _motion(problem: Problem, model: Any, data: Floats) -> _Chart:
     """Return the chart of X -> s R X + t; the points are turned, so that the quaternion is 1, with w / 2 as change."""
     is_pose = isinstance(model, AbsolutePose)
     matrix, t = model if is_pose else (model[:, :3], model[:, 3])
     points, turned = (slice(2, 5) if is_pose else slice(0, 3)), data.copy()
     turned[points] = matrix @ data[points]
-    p = row.parameters or 7
+    p = problem.parameters or 7
     directions, basis = np.zeros((p, 7)), np.zeros((p, 3, 4))
     directions[:3, 1:4], directions[3:6, 4:] = 0.5 * np.eye(3), np.eye(3)
     basis[:3, :, :3], basis[3:6, :, 3] = [_turn(axis, matrix) for axis in np.eye(3)], np.eye(3)
@@ -322,21 +319,26 @@ def _motion(row: Problem, model: Any, data: _Array) -> _Chart:
     return _Chart(turned, np.array([1.0, 0.0, 0.0, 0.0, *t]), directions, numbers)
 
 
-def _turn(axis: _Array, matrix: _Array) -> _Array:
+def _turn(axis: Floats, matrix: Floats) -> Floats:
     """Return the derivative of exp([axis] angle) M by the angle."""
     return np.asarray(cross_matrix(axis) @ matrix)
 
 
-def _tangents(direction: _Array) -> _Array:
+def _tangents(direction: Floats) -> Floats:
     """Return two orthonormal rows that are orthogonal to a direction."""
     return np.asarray(np.linalg.svd(direction[None])[2][1:])
 
 
-_CHARTS: dict[str, Callable[..., _Chart]] = {
-    "homography": _homography,
-    "similarity": _similarity,
-    "line": _line,
-    "plane": _plane,
+# Directions in which the numbers of a model change; without a problem the tangents of the problem, or each number.
+_BASES: dict[str, Callable[[Floats], Any]] = {
+    "homography": _along_homography,
+    "similarity": _along_similarity,
+    "line": lambda model: [[-model[1], model[0], 0], [0, 0, 1]],
+    "plane": lambda model: [*([*along, 0] for along in _tangents(model[:3])), [0, 0, 0, 1]],
+}
+
+# Charts of models that the problem stores in another form.
+_CHARTS: dict[str, Callable[[Problem, Any, Floats], _Chart]] = {
     "ellipse": _ellipse,
     "relative_pose": _relative_pose,
     **dict.fromkeys(("absolute_pose", "rigid_3d", "similarity_3d"), _motion),
@@ -346,13 +348,13 @@ _CHARTS: dict[str, Callable[..., _Chart]] = {
 # --- The estimate ---
 
 
-def _threshold(row: Problem, chart: _Chart, result: Result, unit: float) -> float:
+def _threshold(problem: Problem, chart: _Chart, result: Result, unit: float) -> float:
     """Return the threshold in the unit of the problem; raise a ValueError if the data do not give the residuals.
 
     The residuals may be symmetric epipolar distances, which are at least twice the Sampson distance, and with
     ``preset="paper"`` they are in normalised units.
     """
-    for other, width in ((row, 1.0), (ESSENTIAL_SYMMETRIC, 2.0)) if row is ESSENTIAL else ((row, 1.0),):
+    for other, width in ((problem, 1.0), (ESSENTIAL_SYMMETRIC, 2.0)) if problem is ESSENTIAL else ((problem, 1.0),):
         residuals = other.distances(chart.data, chart.model)
         for scale in (unit, 1.0):
             if _are_equal(scale * residuals, result):
@@ -360,31 +362,21 @@ def _threshold(row: Problem, chart: _Chart, result: Result, unit: float) -> floa
     raise ValueError("the data are not those of the result: its inliers have other residuals")
 
 
-def _are_equal(residuals: _Array, result: Result) -> bool:
+def _are_equal(residuals: Floats, result: Result) -> bool:
     """Return whether the inliers have the residuals of the result."""
     inliers = result.inliers
     return np.allclose(residuals[inliers], result.residuals[inliers], rtol=0.0, atol=_EQUAL * result.threshold)
 
 
-def _linearize(row: Problem, chart: _Chart) -> tuple[_Array, _Array]:
+def _linearize(problem: Problem, chart: _Chart) -> tuple[Floats, Floats]:
     """Return residuals (c, N) and their derivatives (N, c, p) by the parameters."""
-    k, c, n = chart.directions.shape[1], row.residual_size, chart.data.shape[1]
+    k, c, n = chart.directions.shape[1], problem.residual_size, chart.data.shape[1]
     residuals, derivatives = np.empty((c, n)), np.empty((c * k, n))
-    row.manifold[0](chart.data, chart.model, 0, n, residuals, derivatives)
+    problem.manifold[0](chart.data, chart.model, 0, n, residuals, derivatives)
     return residuals, np.einsum("pk,ckn->ncp", chart.directions, derivatives.reshape(c, k, n))
 
 
-def _differentiate(errors: _Errors, numbers: _Array, basis: _Array, scale: float) -> _Array:
-    """Return the numerical derivatives (N, c, p) of errors along the rows of a basis; ``scale`` is that of t."""
-    columns = []
-    with np.errstate(invalid="ignore"):  # infinite errors behind the camera
-        for along in basis:
-            step = _STEP if along[:9].any() else _STEP * scale
-            columns.append((errors(numbers + step * along) - errors(numbers - step * along)) / (2.0 * step))
-    return np.stack(columns, axis=2)
-
-
-def _spread(residuals: _Array, derivatives: _Array, threshold: float) -> _Array:
+def _spread(residuals: Floats, derivatives: Floats, threshold: float) -> Floats:
     """Return A^-1 B A^-1 over the points within reach of the Cauchy loss."""
     (c, n), p = residuals.shape, derivatives.shape[2]
     squares = (residuals * residuals).sum(axis=0) / (SCALE * threshold) ** 2

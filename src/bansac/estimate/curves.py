@@ -6,28 +6,15 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from bansac.estimate.generic import estimate
+from bansac.estimate.generic import as_columns, estimate
 from bansac.estimate.model_forms import form_of
-from bansac.estimate.presets import Options, Settings, Threshold
-from bansac.estimate.solve import Arguments
-from bansac.maths.validate import as_points
+from bansac.estimate.presets import CallSettings, Threshold
 from bansac.result import Result
 
 __all__ = ["fit_circle", "fit_ellipse", "fit_line", "fit_plane", "fit_polynomial"]
 
 
-def fit_line(
-    points: ArrayLike,
-    *,
-    threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
-) -> Result:
+def fit_line(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
     """Fit a line to 2D points with outliers.
 
     Parameters
@@ -37,8 +24,9 @@ def fit_line(
     threshold : float or "auto", optional
         Largest orthogonal distance of an inlier. By default it is estimated, starting from a share of the extent of the
         points.
-    scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
     -------
@@ -47,10 +35,8 @@ def fit_line(
 
     Raises
     ------
-    ValueError
-        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
-    TypeError
-        If an option does not exist.
+    ValueError, TypeError
+        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -62,22 +48,10 @@ def fit_line(
     """
     from bansac.problems.line import LINE
 
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
-    return estimate(LINE, as_points("points", points, 2), arguments)
+    return estimate(LINE, as_columns("points", points, 2), threshold, settings)
 
 
-def fit_circle(
-    points: ArrayLike,
-    *,
-    threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
-) -> Result:
+def fit_circle(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
     """Fit a circle to 2D points with outliers.
 
     Parameters
@@ -87,8 +61,9 @@ def fit_circle(
     threshold : float or "auto", optional
         Largest distance of an inlier to the circle. By default it is estimated, starting from a share of the extent of
         the points.
-    scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
     -------
@@ -97,10 +72,8 @@ def fit_circle(
 
     Raises
     ------
-    ValueError
-        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
-    TypeError
-        If an option does not exist.
+    ValueError, TypeError
+        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -112,22 +85,10 @@ def fit_circle(
     """
     from bansac.problems.circle import CIRCLE
 
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
-    return estimate(CIRCLE, as_points("points", points, 2), arguments)
+    return estimate(CIRCLE, as_columns("points", points, 2), threshold, settings)
 
 
-def fit_ellipse(
-    points: ArrayLike,
-    *,
-    threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
-) -> Result:
+def fit_ellipse(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
     """Fit an ellipse to 2D points with outliers.
 
     Parameters
@@ -137,8 +98,9 @@ def fit_ellipse(
     threshold : float or "auto", optional
         Largest Sampson distance of an inlier, to first order its distance from the ellipse. By default it is estimated,
         starting from a share of the extent of the points.
-    scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
     -------
@@ -148,10 +110,8 @@ def fit_ellipse(
 
     Raises
     ------
-    ValueError
-        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
-    TypeError
-        If an option does not exist.
+    ValueError, TypeError
+        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -164,22 +124,11 @@ def fit_ellipse(
     """
     from bansac.problems.ellipse import ELLIPSE
 
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
-    return estimate(ELLIPSE, as_points("points", points, 2), arguments, form_of(ELLIPSE, "ellipse"))
+    return estimate(ELLIPSE, as_columns("points", points, 2), threshold, settings, form=form_of(ELLIPSE, "ellipse"))
 
 
 def fit_polynomial(
-    points: ArrayLike,
-    degree: int,
-    *,
-    threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
+    points: ArrayLike, degree: int, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
 ) -> Result:
     """Fit a polynomial curve y = c0 + c1 x + ... + cd x^d to 2D points with outliers.
 
@@ -191,8 +140,9 @@ def fit_polynomial(
         Degree d of the polynomial, 1 to 8.
     threshold : float or "auto", optional
         Largest vertical distance of an inlier. By default it is estimated, starting from a share of the range of y.
-    scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
     -------
@@ -201,10 +151,8 @@ def fit_polynomial(
 
     Raises
     ------
-    ValueError
-        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
-    TypeError
-        If an option does not exist.
+    ValueError, TypeError
+        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -216,23 +164,10 @@ def fit_polynomial(
     """
     from bansac.problems.polynomial import polynomial
 
-    problem = polynomial(degree)
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
-    return estimate(problem, as_points("points", points, 2), arguments)
+    return estimate(polynomial(degree), as_columns("points", points, 2), threshold, settings)
 
 
-def fit_plane(
-    points: ArrayLike,
-    *,
-    threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
-) -> Result:
+def fit_plane(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
     """Fit a plane to 3D points with outliers.
 
     Parameters
@@ -242,8 +177,9 @@ def fit_plane(
     threshold : float or "auto", optional
         Largest orthogonal distance of an inlier. By default it is estimated, starting from a share of the extent of the
         points.
-    scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
     -------
@@ -252,10 +188,8 @@ def fit_plane(
 
     Raises
     ------
-    ValueError
-        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
-    TypeError
-        If an option does not exist.
+    ValueError, TypeError
+        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -267,5 +201,4 @@ def fit_plane(
     """
     from bansac.problems.plane import PLANE
 
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
-    return estimate(PLANE, as_points("points", points, 3), arguments)
+    return estimate(PLANE, as_columns("points", points, 3), threshold, settings)

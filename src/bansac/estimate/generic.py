@@ -1,35 +1,25 @@
-"""The estimation of any problem, built in or user-defined."""
+"""The arguments that all estimators share, and the estimation of any problem, built in or user-defined."""
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.estimate.model_forms import ModelForm
-from bansac.estimate.presets import Options, Settings, Threshold
+from bansac.estimate.presets import SHARED_ARGUMENTS, CallSettings, Settings, Threshold
 from bansac.estimate.solve import Arguments, make_request, solve
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_points
 from bansac.problems.problem import Problem
+from bansac.problems.trial import try_once
 from bansac.result import Result
 
-__all__ = ["ransac"]
+__all__ = ["as_columns", "collect_arguments", "estimate", "ransac"]
 
 
 def ransac(
-    problem: Problem,
-    data: ArrayLike,
-    *,
-    threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
+    problem: Problem, data: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
 ) -> Result:
     """Estimate any model, built in or user-defined, from data with outliers.
 
@@ -42,8 +32,9 @@ def ransac(
     threshold : float or "auto", optional
         Largest residual of an inlier, a distance. By default it is estimated, starting from the default of the problem,
         or from a share of the extent of the data.
-    scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
     -------
@@ -52,10 +43,8 @@ def ransac(
 
     Raises
     ------
-    ValueError
-        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
-    TypeError
-        If an option does not exist.
+    ValueError, TypeError
+        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -67,13 +56,26 @@ def ransac(
     """
     if not isinstance(problem, Problem):
         raise ValueError(f"problem must be a bansac.Problem, got {type(problem).__name__}")
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
-    return estimate(problem, as_points("data", data, problem.channels), arguments)
-
-
-def estimate(problem: Problem, points: Floats, arguments: Arguments, form: ModelForm | None = None) -> Result:
-    """Estimate a model from points (N x channels)."""
-    columns = np.ascontiguousarray(points.T)
-    request = make_request(problem, columns, arguments, form=form)
-    problem.check_on(columns)
+    columns = as_columns("data", data, problem.channels)
+    request = make_request(problem, columns, collect_arguments(threshold, settings))
+    try_once(problem, columns)
     return solve(request)
+
+
+def collect_arguments(threshold: Threshold | None, settings: CallSettings) -> Arguments:
+    """Return the arguments of a call that all estimators share."""
+    options = cast(dict[str, Any], settings)
+    named = {name: options.pop(name, None) for name in SHARED_ARGUMENTS}
+    return Arguments(threshold, **named, settings=cast(Settings, options))
+
+
+def as_columns(name: str, points: ArrayLike, channels: int) -> Floats:
+    """Check points (N x channels) and return them as channels x N."""
+    return np.ascontiguousarray(as_points(name, points, channels).T)
+
+
+def estimate(
+    problem: Problem, data: Floats, threshold: Threshold | None, settings: CallSettings, **more: Any
+) -> Result:
+    """Estimate a model of a built-in problem from data (channels x N); ``more`` are arguments of ``make_request``."""
+    return solve(make_request(problem, data, collect_arguments(threshold, settings), **more))

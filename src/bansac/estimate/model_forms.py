@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.geometry import essential_from_pose
-from bansac.maths.arrays import Floats, as_floats
+from bansac.maths.arrays import Floats
 from bansac.maths.quaternion import matrix_of, model_of
-from bansac.maths.validate import check_finite
+from bansac.maths.validate import as_numbers
 from bansac.problems.problem import Problem
 from bansac.result import AbsolutePose, RelativePose
 
@@ -89,8 +89,4 @@ def as_motion(value: ArrayLike) -> tuple[Floats, Floats]:
 
 def check_model(value: ArrayLike, shape: tuple[int, ...], part: str = "") -> Floats:
     """Return an array of finite numbers of this shape."""
-    array = as_floats(part + _NAME, value)
-    if array.shape != shape:
-        raise ValueError(f"{part}{_NAME} must have shape {shape}, got {array.shape}")
-    check_finite(part + _NAME, array)
-    return array
+    return as_numbers(part + _NAME, value, shape)

@@ -27,13 +27,15 @@ from numpy.typing import ArrayLike
 
 from bansac.compiled.clock import Stopwatch
 from bansac.engine.posterior import inlier_probabilities
+from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import ModelForm, form_of
 from bansac.estimate.presets import Options, Settings, Threshold
 from bansac.estimate.solve import Arguments, Request, make_request, measure, solve_once
 from bansac.maths.arrays import Bools, Floats, Ints
-from bansac.maths.validate import as_points, as_probabilities, as_scores, as_weights
+from bansac.maths.validate import as_probabilities, as_scores, as_weights
 from bansac.problems.estimators import MODELS
 from bansac.problems.problem import Problem
+from bansac.problems.trial import try_once
 from bansac.result import MultipleResult, Result
 
 __all__ = ["check_max_models", "estimate_multiple"]
@@ -71,16 +73,6 @@ class _Task(NamedTuple):
     weights: Floats | None
     max_models: float
     deadline: float
-
-    @property
-    def problem(self) -> Problem:
-        """The problem."""
-        return self.request.problem
-
-    @property
-    def data(self) -> Floats:
-        """All points, channels x N."""
-        return self.request.data
 
 
 def estimate_multiple(
@@ -125,10 +117,8 @@ def estimate_multiple(
 
     Raises
     ------
-    ValueError
-        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
-    TypeError
-        If an option does not exist.
+    ValueError, TypeError
+        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -142,9 +132,9 @@ def estimate_multiple(
     arguments = Arguments(threshold, scores, priors, weights, None, preset, options, settings)
     problem, form = _find_problem(problem)
     check_max_models(max_models)
-    columns = np.ascontiguousarray(as_points("data", data, problem.channels).T)
+    columns = as_columns("data", data, problem.channels)
     request = make_request(problem, columns, arguments)
-    problem.check_on(columns)
+    try_once(problem, columns)
     n, seconds = columns.shape[1], request.options.max_seconds
     task = _Task(
         request.replace(resolved=request.resolved._replace(options=request.options.replace(trace=False))),
@@ -168,12 +158,12 @@ def _find_problem(problem: Any) -> tuple[Problem, ModelForm]:
     """Return the problem, and the form of its models: that of the estimator for a name, the problem's own otherwise."""
     if isinstance(problem, Problem):
         return problem, form_of(problem)
-    row = MODELS.get(str(problem))
-    if row is None:
+    estimator = MODELS.get(str(problem))
+    if estimator is None:
         got = repr(problem) if isinstance(problem, str) else type(problem).__name__
         raise ValueError(f"problem must be a bansac.Problem or one of {', '.join(map(repr, MODELS))}, got {got}")
-    problem = row.load_problem()
-    return problem, form_of(problem, row.name)
+    problem = estimator.load_problem()
+    return problem, form_of(problem, estimator.name)
 
 
 def _find_all(task: _Task) -> tuple[list[_Model], Result]:
@@ -185,14 +175,14 @@ def _find_all(task: _Task) -> tuple[list[_Model], Result]:
         models = _drop_same(_estimate_again(task, models))
         freed = _free(task, models) & ~free
         ended = len(models) >= task.max_models or _out_of_time(task)
-        if ended or np.count_nonzero(freed) <= task.problem.sample_size:
+        if ended or np.count_nonzero(freed) <= task.request.problem.sample_size:
             break
     return models, last
 
 
 def _add_models(task: _Task, models: list[_Model]) -> Result:
     """Append models found in the points that no model explains; return the result of the last search."""
-    aside, failures = np.zeros(task.data.shape[1], np.bool_), 0
+    aside, failures = np.zeros(task.request.data.shape[1], np.bool_), 0
     while True:
         free = _free(task, models) & ~aside
         explained = _shares(task, models).sum(axis=0)
@@ -204,7 +194,7 @@ def _add_models(task: _Task, models: list[_Model]) -> Result:
         else:
             aside[np.flatnonzero(free)[result.inliers]] = True
             failures += 1
-        nothing_left = failures > _SET_ASIDE or result.num_inliers <= task.problem.sample_size
+        nothing_left = failures > _SET_ASIDE or result.num_inliers <= task.request.problem.sample_size
         if nothing_left or len(models) >= task.max_models or _out_of_time(task):
             return result
 
@@ -244,7 +234,7 @@ def _search(task: _Task, among: Bools, prior: Floats | None, most: int | None = 
         prior = None
     scores, weights = (None if values is None else values[indices] for values in (task.scores, task.weights))
     request = task.request.replace(
-        data=np.ascontiguousarray(task.data[:, indices]),
+        data=np.ascontiguousarray(task.request.data[:, indices]),
         resolved=task.request.resolved._replace(options=options),
         scores=scores,
         priors=prior,
@@ -264,14 +254,14 @@ def _neutral_prior(task: _Task) -> Floats | float:
 
 def _measure(task: _Task, result: Result) -> _Model:
     """Return a model with the residuals and the posterior odds of all points."""
-    residuals = measure(task.problem, task.data, result.model.flatten(), result.threshold)[0]
-    inlier = inlier_probabilities(residuals, result.threshold, task.problem.codimension)
+    residuals = measure(task.request.problem, task.request.data, result.model.flatten(), result.threshold)[0]
+    inlier = inlier_probabilities(residuals, result.threshold, task.request.problem.codimension)
     return _Model(result, residuals, inlier / np.maximum(1.0 - inlier, 1e-12))
 
 
 def _shares(task: _Task, models: list[_Model]) -> Floats:
     """Return the probability (models x N) that a point belongs to a model."""
-    odds = np.array([model.odds for model in models]).reshape(len(models), task.data.shape[1])
+    odds = np.array([model.odds for model in models]).reshape(len(models), task.request.data.shape[1])
     return np.asarray(odds / (1.0 + odds.sum(axis=0)))
 
 
@@ -292,7 +282,7 @@ def _result(task: _Task, models: list[_Model], last: Result, form: ModelForm) ->
     order = np.argsort([-np.count_nonzero(labels == k) for k in range(len(models))], kind="stable")
     labels = np.append(np.argsort(order), -1)[labels]
     probabilities = probabilities[:, [*order, len(models)]]
-    name, n = task.problem.name, labels.size
+    name, n = task.request.problem.name, labels.size
     results = []
     for column, model in enumerate(models[k] for k in order):
         inliers = model.residuals <= model.result.threshold

@@ -28,21 +28,11 @@ _IN_FRONT = 0.95
 def motion_of_plane(rays: Floats) -> tuple[Floats, Floats] | None:
     """Return the motion of a camera from matches on a plane.
 
-    A homography has four motions. At most two of them put the points in front of the cameras, and both agree with all
+    ``rays`` (4 x N) are the matches in normalised units; the motion is X2 = R X1 + t with t of unit length. A
+    homography has four motions. At most two of them put the points in front of the cameras, and both agree with all
     matches. The motion whose plane is seen less obliquely is chosen, because surfaces at a grazing angle give few
-    matches.
-
-    Parameters
-    ----------
-    rays : (4, N) ndarray
-        The matches in normalised units.
-
-    Returns
-    -------
-    R, t : (3, 3) and (3,) ndarray
-        The motion ``X2 = R X1 + t`` with t of unit length. The return value is None if the matches determine no
-        homography, or if no motion of the homography has the plane in front of the camera. Rays of a wrong scale, such
-        as pixels, can give a homography of rank 2 within rounding. It has no motion.
+    matches. The return value is None if the matches determine no homography, or if no motion has the plane in front of
+    the camera. Rays of a wrong scale, such as pixels, can give a homography of rank 2, which has no motion.
     """
     H = homography_dlt(rays[:2].T, rays[2:].T)
     if H is None or not np.linalg.det(H) > 0.0:

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, TypedDict
 
+from numpy.typing import ArrayLike
+
 from bansac.engine.options import (
     Activation,
     Degeneracy,
@@ -28,7 +30,18 @@ from bansac.engine.scoring import Score
 from bansac.engine.stopping import Stop
 from bansac.problems.problem import Problem
 
-__all__ = ["PRESETS", "Options", "Preset", "Resolved", "Settings", "Threshold", "find_preset", "resolve_options"]
+__all__ = [
+    "PRESETS",
+    "SHARED_ARGUMENTS",
+    "CallSettings",
+    "Options",
+    "Preset",
+    "Resolved",
+    "Settings",
+    "Threshold",
+    "find_preset",
+    "resolve_options",
+]
 
 Threshold = float | Literal["auto"]
 """Type of the argument ``threshold`` of the public functions."""
@@ -63,6 +76,17 @@ class Settings(TypedDict, total=False):
     refinement: str | Refiner | None
     seed: int | None
     trace: bool
+
+
+class CallSettings(Settings, total=False):
+    """The keyword arguments of the estimators, except the threshold; ``estimate_homography`` explains them."""
+
+    scores: ArrayLike | None
+    priors: ArrayLike | None
+    weights: ArrayLike | None
+    initial_model: Any
+    preset: str | None
+    options: Options | None
 
 
 @dataclass(frozen=True)
@@ -141,8 +165,8 @@ PRESETS = {
 
 _DEFAULT = Preset(Options())
 
-# Arguments of all estimators that are no options, for messages.
-_OTHER_ARGUMENTS = ("scores", "priors", "weights", "preset", "options")
+SHARED_ARGUMENTS = ("scores", "priors", "weights", "initial_model", "preset", "options")
+"""Keyword arguments of all estimators that are no options."""
 
 # Number of bits of a random seed, so that it is short enough to type.
 _SEED_BITS = 32
@@ -212,7 +236,7 @@ def _merge(
     values = find_preset(preset)
     base = values.options
     changes = {name: value for name, value, _ in items}
-    check_names(changes, _OTHER_ARGUMENTS)
+    check_names(changes, [name for name in SHARED_ARGUMENTS if name not in changes])
     if options is not None:
         if not isinstance(options, Options):
             raise ValueError(f"options must be a bansac.Options, got {type(options).__name__}")

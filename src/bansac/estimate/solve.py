@@ -34,13 +34,17 @@ from bansac.estimate.presets import Resolved, Settings, Threshold, resolve_optio
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_weights, check_probabilities, scores_and_range
 from bansac.problems.problem import Problem
-from bansac.result import Result
+from bansac.result import Result, Rival
+from bansac.significance.rivals import is_rival, significance_over_thresholds
 from bansac.significance.verdict import MeasuredModel, Verdict, find_verdict, is_significant, plane_motion_verdict
 
 __all__ = ["Arguments", "Request", "Solution", "finish", "make_request", "measure", "solve", "solve_once"]
 
 # If a run with scores or priors fails, this number of samples is drawn without them. A success shows that they mislead.
 _WITHOUT_SCORES = 150
+
+# Models of different noise are compared over thresholds from this number of first thresholds on.
+_SMALLEST = 0.05
 
 # If the threshold is estimated, displacements within this number of first thresholds may differ by their noise only.
 _NOISE = 2.0
@@ -140,6 +144,7 @@ class Solution:
     count: int
     codimension: int
     public: Any = None
+    rival: Rival | None = None
     is_of_plane: bool = False
     undetermined: str = ""
 
@@ -157,15 +162,20 @@ class Solution:
         """Return a copy with changes."""
         return dataclasses.replace(self, **changes)
 
+    @property
+    def measured(self) -> MeasuredModel | None:
+        """The model as it is measured, in the unit of the data; None if there is none."""
+        if self.model is None:
+            return None
+        unit = self.request.unit
+        return MeasuredModel(
+            self.model, self.threshold / unit, self.residuals / unit, self.inliers, self.count, self.noise / unit
+        )
+
     @functools.cached_property
     def verdict(self) -> Verdict:
         """The verdict on the inliers of the model."""
-        request, unit = self.request, self.request.unit
-        measured = None
-        if self.model is not None:
-            measured = MeasuredModel(
-                self.model, self.threshold / unit, self.residuals / unit, self.inliers, self.count, self.noise / unit
-            )
+        request, measured = self.request, self.measured
         if self.is_of_plane and measured is not None:
             return plane_motion_verdict(request.problem, request.data, measured)
         return find_verdict(request.problem, request.data, measured, self.outcome, two_views=request.two_views)
@@ -213,6 +223,10 @@ def finish(solution: Solution) -> Result:
         public = request.form.to_public(solution.model) if public is None else public
     if solution.undetermined and configuration in (("general", "ambiguous") if request.two_views else (None,)):
         configuration, remark = "undetermined_focal", f"{remark}; {solution.undetermined}"
+    rival = solution.rival if verdict.success else None
+    if rival is not None:
+        configuration = "ambiguous"
+        remark += f"; {_rival_in_words(request.problem.name, rival)}"
     posterior: Any = functools.partial(
         inlier_probabilities, solution.residuals, solution.threshold, solution.codimension
     )
@@ -237,7 +251,13 @@ def finish(solution: Solution) -> Result:
         loading_seconds=loading_seconds,
         trace=outcome.trace,
         configuration=configuration,
+        rival=rival,
     )
+
+
+def _rival_in_words(name: str, rival: Rival) -> str:
+    """Return the part of a message that names a rival."""
+    return f"a second {name} has {np.count_nonzero(rival.inliers)} inliers, threshold {rival.threshold:.3g}"
 
 
 def _search(request: Request) -> Solution:
@@ -265,6 +285,9 @@ def _search(request: Request) -> Solution:
                 quality=quality,
                 weights=weights,
                 plausibility=request.plausibility,
+                significance=functools.partial(
+                    significance_over_thresholds, problem, data, smallest=_SMALLEST * threshold / unit
+                ),
                 is_significant=test if is_estimated or request.initial_model is not None else None,
                 is_estimated=is_estimated,
                 initial_model=request.initial_model,
@@ -272,8 +295,23 @@ def _search(request: Request) -> Solution:
         )
     if outcome.threshold is not None:
         threshold = outcome.threshold * (unit / outcome.scale)
-    residuals, inliers, count = measure(problem, data, outcome.model, threshold, unit)
-    return Solution(request, outcome, threshold, noise, outcome.model, residuals, inliers, count, problem.codimension)
+    measured = measure(problem, data, outcome.model, threshold, unit)
+    solution = Solution(request, outcome, threshold, noise, outcome.model, *measured, problem.codimension)
+    return solution.replace(rival=_find_rival(solution)) if outcome.others else solution
+
+
+def _find_rival(solution: Solution) -> Rival | None:
+    """Return the best of the other hypotheses that is a rival; None if there is none."""
+    request, outcome, best = solution.request, solution.outcome, solution.measured
+    if best is None:
+        return None
+    for model, value, share in outcome.others:
+        threshold = value / outcome.scale
+        if is_rival(request.problem, request.data, best, model, threshold, share):
+            threshold *= request.unit
+            inliers = measure(request.problem, request.data, model, threshold, request.unit)[1]
+            return Rival(request.form.to_public(model), inliers, threshold)
+    return None
 
 
 def measure(
@@ -353,4 +391,4 @@ def _score_weights(request: Request, quality: Floats | None) -> Floats | None:
 def _no_data(prior: Floats | None, n: int, options: Options) -> EngineResult:
     start = np.full(n, 0.5) if prior is None else prior.copy()
     beliefs = start if options.sampler_row.prior else None
-    return EngineResult(None, 0.0, beliefs, 0, 0, "no_data", None, restarts=0, threshold=None, scale=1.0)
+    return EngineResult(None, 0.0, beliefs, 0, 0, "no_data", None, restarts=0, threshold=None, scale=1.0, others=[])

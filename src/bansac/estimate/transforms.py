@@ -1,4 +1,4 @@
-"""Affine maps and similarities of the plane."""
+"""Affine maps, similarities and rigid motions of the plane and of space."""
 
 from __future__ import annotations
 
@@ -6,26 +6,23 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
-from bansac.estimate.presets import Options, Settings, Threshold
-from bansac.estimate.solve import Arguments, make_request, solve
+from bansac.estimate.generic import estimate
+from bansac.estimate.model_forms import form_of
+from bansac.estimate.presets import CallSettings, Threshold
 from bansac.estimate.two_views import as_matches
 from bansac.result import Result
 
-__all__ = ["estimate_affine", "estimate_similarity"]
+__all__ = [
+    "estimate_affine",
+    "estimate_affine_3d",
+    "estimate_rigid_3d",
+    "estimate_similarity",
+    "estimate_similarity_3d",
+]
 
 
 def estimate_affine(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    *,
-    threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
+    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
 ) -> Result:
     """Estimate the affine map between two sets of 2D points from matches with outliers.
 
@@ -36,8 +33,9 @@ def estimate_affine(
     threshold : float or "auto", optional
         Largest transfer error ``|x2 - A x1 - b|`` of an inlier, in pixels. By default it is estimated, as in
         :func:`bansac.estimate_homography`, starting from 2.
-    scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
@@ -46,10 +44,8 @@ def estimate_affine(
 
     Raises
     ------
-    ValueError
-        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
-    TypeError
-        If an option does not exist.
+    ValueError, TypeError
+        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -62,22 +58,11 @@ def estimate_affine(
     """
     from bansac.problems.affine import AFFINE
 
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
-    return solve(make_request(AFFINE, as_matches(x1, x2), arguments))
+    return estimate(AFFINE, as_matches(x1, x2), threshold, settings)
 
 
 def estimate_similarity(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    *,
-    threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
+    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
 ) -> Result:
     """Estimate the similarity between two sets of 2D points from matches with outliers.
 
@@ -88,8 +73,9 @@ def estimate_similarity(
     threshold : float or "auto", optional
         Largest transfer error ``|x2 - s R x1 - t|`` of an inlier, in pixels. By default it is estimated, as in
         :func:`bansac.estimate_homography`, starting from 2.
-    scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
@@ -98,10 +84,8 @@ def estimate_similarity(
 
     Raises
     ------
-    ValueError
-        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
-    TypeError
-        If an option does not exist.
+    ValueError, TypeError
+        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -114,5 +98,129 @@ def estimate_similarity(
     """
     from bansac.problems.similarity import SIMILARITY
 
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
-    return solve(make_request(SIMILARITY, as_matches(x1, x2), arguments))
+    return estimate(SIMILARITY, as_matches(x1, x2), threshold, settings)
+
+
+def estimate_rigid_3d(
+    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
+) -> Result:
+    """Estimate the rigid motion between two sets of 3D points from matches with outliers.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 3) array_like
+        Matched points of the first and the second set, in the same unit.
+    threshold : float or "auto", optional
+        Largest distance ``|x2 - R x1 - t|`` of an inlier. By default it is estimated, starting from a share of the
+        extent of ``x2``.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is the matrix (R | t) (3 x 4) with ``x2 = R x1 + t`` and the rotation R.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in :func:`bansac.estimate_homography`.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> x1 = np.random.default_rng(0).uniform(0, 10, (100, 3))
+    >>> M, inliers = bansac.estimate_rigid_3d(x1, x1[:, [1, 2, 0]] + [1, 2, 3], threshold=0.1)
+    >>> np.round(M, 6) + 0.0
+    array([[0., 1., 0., 1.],
+           [0., 0., 1., 2.],
+           [1., 0., 0., 3.]])
+    """
+    from bansac.problems.motion_3d import RIGID_3D
+
+    data = as_matches(x1, x2, channels=(3, 3))
+    return estimate(RIGID_3D, data, threshold, settings, form=form_of(RIGID_3D, "rigid_3d"))
+
+
+def estimate_similarity_3d(
+    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
+) -> Result:
+    """Estimate the similarity between two sets of 3D points from matches with outliers.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 3) array_like
+        Matched points of the first and the second set.
+    threshold : float or "auto", optional
+        Largest distance ``|x2 - s R x1 - t|`` of an inlier, in the unit of ``x2``. By default it is estimated, as for
+        :func:`bansac.estimate_rigid_3d`.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is the matrix (s R | t) (3 x 4) with ``x2 = s R x1 + t``, the scale s > 0 and the rotation R.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in :func:`bansac.estimate_homography`.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> x1 = np.random.default_rng(0).uniform(0, 10, (100, 3))
+    >>> M, inliers = bansac.estimate_similarity_3d(x1, 2 * x1[:, [1, 2, 0]] + [1, 2, 3], threshold=0.1)
+    >>> np.round(M, 6) + 0.0
+    array([[0., 2., 0., 1.],
+           [0., 0., 2., 2.],
+           [2., 0., 0., 3.]])
+    """
+    from bansac.problems.motion_3d import SIMILARITY_3D
+
+    data = as_matches(x1, x2, channels=(3, 3))
+    return estimate(SIMILARITY_3D, data, threshold, settings, form=form_of(SIMILARITY_3D, "similarity_3d"))
+
+
+def estimate_affine_3d(
+    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
+) -> Result:
+    """Estimate the affine map between two sets of 3D points from matches with outliers.
+
+    Parameters
+    ----------
+    x1, x2 : (N, 3) array_like
+        Matched points of the first and the second set.
+    threshold : float or "auto", optional
+        Largest distance ``|x2 - A x1 - b|`` of an inlier, in the unit of ``x2``. By default it is estimated, as for
+        :func:`bansac.estimate_rigid_3d`.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
+
+    Returns
+    -------
+    Result
+        ``model`` is the matrix (A | b) (3 x 4) with ``x2 = A x1 + b``. Points on a plane do not determine it.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As in :func:`bansac.estimate_homography`.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> x1 = np.random.default_rng(0).uniform(0, 10, (100, 3))
+    >>> M, inliers = bansac.estimate_affine_3d(x1, x1 * [1, 2, 3] + [4, 5, 6], threshold=0.1)
+    >>> np.round(M, 6) + 0.0
+    array([[1., 0., 0., 4.],
+           [0., 2., 0., 5.],
+           [0., 0., 3., 6.]])
+    """
+    from bansac.problems.affine_3d import AFFINE_3D
+
+    return estimate(AFFINE_3D, as_matches(x1, x2, channels=(3, 3)), threshold, settings)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import functools
 import math
 import warnings
-from typing import Unpack
+from typing import TypeAlias, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.compiled.jit import kernel
 from bansac.engine.model_selection import Plausibility
 from bansac.estimate.cameras import (
     WIDEST,
@@ -21,13 +20,14 @@ from bansac.estimate.cameras import (
     tangent_sampson,
     unproject,
 )
+from bansac.estimate.generic import collect_arguments, estimate
 from bansac.estimate.model_forms import RELATIVE_POSE, ModelForm
-from bansac.estimate.presets import Options, Settings, Threshold, find_preset
+from bansac.estimate.presets import CallSettings, Options, Settings, Threshold, find_preset
 from bansac.estimate.solve import Arguments, Request, Solution, make_request, solve
 from bansac.geometry.camera import Camera
 from bansac.geometry.focal_lengths import focal_plausibility
-from bansac.maths.arrays import Floats, as_floats
-from bansac.maths.validate import LARGEST, as_points, as_size, check_finite, check_same_length
+from bansac.maths.arrays import Floats
+from bansac.maths.validate import LARGEST, as_numbers, as_points, as_size, check_finite, check_same_length
 from bansac.result import RelativePose, Result
 
 __all__ = [
@@ -38,6 +38,9 @@ __all__ = [
     "estimate_homography",
     "estimate_relative_pose",
 ]
+
+Jacobians: TypeAlias = tuple[Floats, Floats]
+"""Derivatives (N or 1, 2, 2) of the pixels by the rays in both images."""
 
 # Default threshold of the essential matrix if camera matrices are given, in pixels.
 _DEFAULT_PIXELS = 0.5
@@ -122,15 +125,9 @@ def estimate_fundamental(
     x2: ArrayLike,
     *,
     threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
     image_size1: tuple[int, int] | None = None,
     image_size2: tuple[int, int] | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
+    **settings: Unpack[CallSettings],
 ) -> Result:
     """Estimate the fundamental matrix of two images from matches with outliers.
 
@@ -147,8 +144,9 @@ def estimate_fundamental(
         agreeing restarts.
         A single size has no effect and a warning. If height and width seem swapped, or most points lie outside of the
         image, a ValueError is raised.
-    scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
@@ -157,10 +155,8 @@ def estimate_fundamental(
 
     Raises
     ------
-    ValueError
-        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
-    TypeError
-        If an option does not exist.
+    ValueError, TypeError
+        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -173,10 +169,9 @@ def estimate_fundamental(
     """
     from bansac.problems.fundamental import FUNDAMENTAL
 
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
     data = as_matches(x1, x2)
     plausibility = _focal_plausibility(image_size1, image_size2, data)
-    return solve(make_request(FUNDAMENTAL, data, arguments, two_views=True, plausibility=plausibility))
+    return estimate(FUNDAMENTAL, data, threshold, settings, two_views=True, plausibility=plausibility)
 
 
 def _focal_plausibility(
@@ -203,13 +198,7 @@ def estimate_essential(
     K2: CameraLike | None = None,
     *,
     threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
+    **settings: Unpack[CallSettings],
 ) -> Result:
     """Estimate the essential matrix of two calibrated images from matches with outliers.
 
@@ -229,8 +218,9 @@ def estimate_essential(
         distance is the Sampson distance, or the symmetric epipolar distance with
         ``epipolar_error="symmetric"``. With ``preset="paper"`` the distance is symmetric and the threshold is in
         normalised units, 1e-3 by default.
-    scores, priors, weights, initial_model, preset, options, **settings
-        As in :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
+    **settings
+        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
+        :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
@@ -240,10 +230,8 @@ def estimate_essential(
 
     Raises
     ------
-    ValueError
-        If an argument has the wrong shape, holds NaN or infinity, or is out of its range.
-    TypeError
-        If an option does not exist.
+    ValueError, TypeError
+        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -254,25 +242,16 @@ def estimate_essential(
     >>> result.success
     True
     """
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
-    rays, unit, jacobians = as_rays(x1, x2, K1, K2, preset)
-    request = _request_essential(rays, unit, arguments)
-    if K1 is None:
-        request = request.replace(hint=_pixels_hint(rays))
-    if jacobians is not None and request.problem.residual_size == 1:
+    arguments = collect_arguments(threshold, settings)
+    request, jacobians = _request_essential(x1, x2, K1, K2, arguments)
+    if jacobians is not None:
         request = request.replace(conclude=functools.partial(_essential_in_image, jacobians))
     return solve(request)
 
 
-def _essential_in_image(jacobians: tuple[Floats, Floats], solution: Solution) -> Solution:
+def _essential_in_image(jacobians: Jacobians, solution: Solution) -> Solution:
     """Refine and measure an essential matrix in distorted images."""
-    from bansac.geometry import recover_pose
-
-    assert solution.model is not None
-    rays = solution.request.data
-    R, t, _ = recover_pose(solution.model.reshape(3, 3), rays[:2].T, rays[2:].T, solution.inliers)
-    solution = _measure_in_image(solution, R, t, jacobians)
-    return solution.replace(public=None)  # the matrix
+    return _as_pose(jacobians, False, solution).replace(public=None)  # the matrix
 
 
 def estimate_relative_pose(
@@ -282,15 +261,9 @@ def estimate_relative_pose(
     K2: CameraLike | None = None,
     *,
     threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
     gravity1: ArrayLike | None = None,
     gravity2: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
+    **settings: Unpack[CallSettings],
 ) -> Result:
     """Estimate the motion between two calibrated cameras from matches with outliers.
 
@@ -304,7 +277,7 @@ def estimate_relative_pose(
 
     Parameters
     ----------
-    x1, x2, K1, K2, threshold, scores, priors, weights, initial_model, preset, options, **settings
+    x1, x2, K1, K2, threshold, **settings
         As in :func:`bansac.estimate_essential`; without ``K2`` both images are assumed to have the camera ``K1``.
         ``K1`` and ``K2`` may be cameras without a focal length (:meth:`bansac.Camera.unknown_focal`). It is then
         estimated, too. The same camera twice, or ``K2=None``, has one focal length in both images.
@@ -338,7 +311,7 @@ def estimate_relative_pose(
     >>> R.shape, t.shape
     ((3, 3), (3,))
     """
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
+    arguments = collect_arguments(threshold, settings)
     verticals = _as_verticals(gravity1, gravity2)
     if any(isinstance(K, Camera) and not K.has_focal for K in (K1, K2)):
         if verticals is not None:
@@ -346,26 +319,28 @@ def estimate_relative_pose(
         from bansac.estimate.unknown_focal import estimate_unknown_focal
 
         return estimate_unknown_focal(as_matches(x1, x2), K1, K2, arguments)
-    rays, unit, jacobians = as_rays(x1, x2, K1, K2, preset)
-    request = _request_essential(rays, unit, arguments, RELATIVE_POSE)
-    problem = request.problem
+    request, jacobians = _request_essential(x1, x2, K1, K2, arguments, RELATIVE_POSE)
     if verticals is not None:
         from bansac.problems.upright import upright
 
-        data = np.vstack([rays, np.tile(verticals, rays.shape[1])])
-        request = request.replace(problem=upright(problem), data=data)
-    images = jacobians if problem.residual_size == 1 else None
-    conclude = functools.partial(_as_pose, rays, images, find_preset(preset).motion_of_plane)
-    return solve(request.replace(conclude=conclude, hint=_pixels_hint(rays) if K1 is None else ""))
+        data = np.vstack([request.data, np.tile(verticals, request.data.shape[1])])
+        request = request.replace(problem=upright(request.problem), data=data)
+    conclude = functools.partial(_as_pose, jacobians, find_preset(arguments.preset).motion_of_plane)
+    return solve(request.replace(conclude=conclude))
 
 
-def _as_pose(rays: Floats, jacobians: tuple[Floats, Floats] | None, of_plane: bool, solution: Solution) -> Solution:
+def _as_pose(jacobians: Jacobians | None, of_plane: bool, solution: Solution) -> Solution:
     """Return the motion of an essential matrix, or of the plane of its inliers, refined in distorted images."""
     from bansac.geometry import recover_pose
 
     assert solution.model is not None
+    rays = solution.request.data[:4]
     R, t, _ = recover_pose(solution.model.reshape(3, 3), rays[:2].T, rays[2:].T, solution.inliers)
-    solution = solution.replace(public=RelativePose(R, t))
+    rival = solution.rival
+    if rival is not None:
+        motion = recover_pose(rival.model, rays[:2].T, rays[2:].T, rival.inliers)
+        rival = rival._replace(model=RelativePose(*motion[:2]))
+    solution = solution.replace(public=RelativePose(R, t), rival=rival)
     if of_plane and solution.verdict.configuration == "planar":
         from bansac.estimate.planar_motion import prefer_motion_of_plane
 
@@ -384,10 +359,7 @@ def _as_verticals(gravity1: ArrayLike | None, gravity2: ArrayLike | None) -> Flo
     for name, gravity in (("gravity1", gravity1), ("gravity2", gravity2)):
         if gravity is None:
             raise ValueError(f"{name} must be given if the other one is")
-        direction = as_floats(name, gravity)
-        if direction.shape != (3,):
-            raise ValueError(f"{name} must have shape (3,), got {direction.shape}")
-        check_finite(name, direction)
+        direction = as_numbers(name, gravity, (3,))
         length = np.linalg.norm(direction)
         if not length > 0.0:
             raise ValueError(f"{name} must not be zero")
@@ -395,7 +367,7 @@ def _as_verticals(gravity1: ArrayLike | None, gravity2: ArrayLike | None) -> Flo
     return np.concatenate(units)[:, None]
 
 
-def _measure_in_image(solution: Solution, R: Floats, t: Floats, jacobians: tuple[Floats, Floats]) -> Solution:
+def _measure_in_image(solution: Solution, R: Floats, t: Floats, jacobians: Jacobians) -> Solution:
     """Measure a motion with Sampson distances in distorted images; refine it if its inliers determine it."""
     from bansac.geometry import essential_from_pose
     from bansac.maths.normalization import fix_sign
@@ -407,23 +379,36 @@ def _measure_in_image(solution: Solution, R: Floats, t: Floats, jacobians: tuple
 
     residuals = lengths_of_errors(errors(R, t))
     if solution.verdict.configuration in ("general", "ambiguous"):
-        R, t, residuals = refine_in_image(R, t, residuals, solution.threshold, errors, 1.0)
+        R, t, residuals = refine_in_image(R, t, solution.threshold, errors, 1.0)
     t = t / np.linalg.norm(t)
     E = essential_from_pose(R, t).ravel()
     fix_sign(E)
     return solution.moved(E, residuals, codimension=1, public=RelativePose(R, t))
 
 
-def _request_essential(rays: Floats, unit: float, arguments: Arguments, form: ModelForm | None = None) -> Request:
-    """Return the request of the essential matrix with the chosen epipolar error."""
+def _request_essential(
+    x1: ArrayLike,
+    x2: ArrayLike,
+    K1: CameraLike | None,
+    K2: CameraLike | None,
+    arguments: Arguments,
+    form: ModelForm | None = None,
+) -> tuple[Request, Jacobians | None]:
+    """Return the request of the essential matrix with the chosen epipolar error.
+
+    If the error is the Sampson distance in distorted images, the jacobians of :func:`as_rays` are returned, too.
+    """
     from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 
+    rays, unit, jacobians = as_rays(x1, x2, K1, K2, arguments.preset)
     request = make_request(
         ESSENTIAL, rays, arguments, form=form, unit=unit, two_views=True,
         default_threshold=None if unit == 1.0 else _DEFAULT_PIXELS, epipolar_choice=True,
+        hint=_pixels_hint(rays) if K1 is None else "",
     )  # fmt: skip
-    is_symmetric = request.options.epipolar_error == "symmetric"
-    return request.replace(problem=ESSENTIAL_SYMMETRIC) if is_symmetric else request
+    if request.options.epipolar_error == "symmetric":
+        return request.replace(problem=ESSENTIAL_SYMMETRIC), None
+    return request, jacobians
 
 
 def as_matches(
@@ -434,27 +419,16 @@ def as_matches(
     second = as_points(names[1], x2, channels[1], finite=False)
     check_same_length(names[0], first, names[1], second)
     data = np.empty((sum(channels), len(first)))
-    if not _lay_out(np.ascontiguousarray(first), np.ascontiguousarray(second), data):
+    data[: channels[0]], data[channels[0] :] = first.T, second.T
+    if data.size and not (data.max() <= LARGEST and data.min() >= -LARGEST):  # also for NaN
         check_finite(names[0], first)
         check_finite(names[1], second)
     return data
 
 
-@kernel
-def _lay_out(x1: Floats, x2: Floats, data: Floats) -> bool:
-    """Write the coordinates of points (N x D) into the rows of ``data``; False if one is too large or NaN."""
-    d, good = x1.shape[1], True
-    for c in range(data.shape[0]):
-        row = data[c]
-        for n in range(row.size):
-            row[n] = x1[n, c] if c < d else x2[n, c - d]
-            good &= abs(row[n]) <= LARGEST
-    return good
-
-
 def as_rays(
     x1: ArrayLike, x2: ArrayLike, K1: CameraLike | None, K2: CameraLike | None, preset: str | None
-) -> tuple[Floats, float, tuple[Floats, Floats] | None]:
+) -> tuple[Floats, float, Jacobians | None]:
     """Check matched points; return them in normalised units (4 x N) with the unit of the threshold.
 
     If a camera has distortion and the unit is pixels, the derivatives of the pixels by the rays are returned, too.
@@ -464,8 +438,8 @@ def as_rays(
         if K2 is not None:
             raise ValueError("K1 must be given if K2 is")
         return data, 1.0, None
-    first = unproject("K1", K1, data[:2], depth=4)
-    second = unproject("K1" if K2 is None else "K2", K1 if K2 is None else K2, data[2:], depth=4)
+    first = unproject("K1", K1, data[:2], depth=5)
+    second = unproject("K1" if K2 is None else "K2", K1 if K2 is None else K2, data[2:], depth=5)
     if find_preset(preset).normalised_threshold:
         return data, 1.0, None
     focal = (first.fx + first.fy + second.fx + second.fy) / 4
@@ -479,16 +453,6 @@ def _pixels_hint(data: Floats) -> str:
 
     They do if the median absolute coordinate is outside a field of view of 140 degrees.
     """
-    if not _is_wide(data) or np.median(np.abs(data)) < WIDEST:
+    if not data.size or max(data.max(), -data.min()) < WIDEST or np.median(np.abs(data)) < WIDEST:
         return ""
     return "these look like pixels, and normalised coordinates are expected where no camera matrices are given"
-
-
-@kernel
-def _is_wide(data: Floats) -> bool:
-    """Return whether any coordinate is outside a field of view of 140 degrees."""
-    wide = False
-    for row in data:
-        for x in row:
-            wide |= not abs(x) < WIDEST
-    return wide

@@ -8,19 +8,18 @@
 =============  =========================================================================================
 
 An item is the argument of the work function: a unit of an experiment, a pair of images, or a batch of pairs of a
-database. It can be pickled, and ``str(item)`` is its name. This package imports no other part of bansac.
+database. It can be pickled, and ``str(item)`` is its name. This package imports only the digest of the source from
+the rest of bansac.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib
 import pickle
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol, TypeVar
 
 EXECUTORS = {"serial": "bansac.executors.serial", "processes": "bansac.executors.processes"}
@@ -75,15 +74,6 @@ def find_executor(name: str) -> Executor:
         raise ValueError(f"executor must be one of {', '.join(EXECUTORS)}; got {name!r}")
     executor: Executor = importlib.import_module(EXECUTORS[name]).EXECUTOR
     return executor
-
-
-def digest_files(files: Iterable[Path]) -> str:
-    """Return the SHA-256 digest of the names and the content of files, in the order of their paths."""
-    digest = hashlib.sha256()
-    for file in sorted(files):
-        content = file.read_bytes()
-        digest.update(f"{file.name} {len(content)}\n".encode() + content)
-    return digest.hexdigest()
 
 
 def attempt(work: Work[Item, Value], item: Item) -> Value | ItemFailure:

@@ -20,10 +20,10 @@ import time
 import uuid
 from collections.abc import Generator, Iterable
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
-from bansac.executors import Item, ItemFailure, Value, Work, attempt_in_worker, digest_files
+from bansac.compiled.source import PACKAGE, digest_files
+from bansac.executors import Item, ItemFailure, Value, Work, attempt_in_worker
 
 CHUNK_SECONDS = 2.0
 """Target time of a chunk in seconds."""
@@ -69,7 +69,10 @@ class ClusterExecutor:
                     yield item, ItemFailure("its workers died again and again, with nothing beside it")
 
     def _connect(self) -> Any:
-        distributed = _import_distributed()
+        try:
+            import distributed
+        except ImportError as error:
+            raise ImportError("a cluster needs dask.distributed: pip install distributed") from error
         try:
             place = distributed.comm.get_address_host_port(self.scheduler)
             socket.create_connection(place, timeout=_CONNECTING).close()  # Client gives up only after a minute
@@ -82,15 +85,18 @@ class ClusterExecutor:
         self, client: Any, work: Work[Item, Value], items: Iterable[Item], deadly: list[Item]
     ) -> Generator[tuple[Item, Value | ItemFailure], None, None]:
         """Yield the items; items of chunks whose workers died repeatedly are appended to ``deadly`` instead."""
+        from distributed.client import FutureCancelledError
+        from distributed.comm import CommClosedError
         from distributed.scheduler import KilledWorker
 
         remaining = iter(items)
         finished: queue.SimpleQueue[Any] = queue.SimpleQueue()
         pending: dict[str, tuple[Any, tuple[Item, ...]]] = {}
-        threads, size = _Threads(client), 1
+        size = 1
         try:
             while True:
-                while len(pending) < _PENDING_PER_THREAD * threads.count():
+                threads = _count_threads(client, int(time.monotonic() / _COUNTING))
+                while len(pending) < _PENDING_PER_THREAD * threads:
                     chunk = tuple(itertools.islice(remaining, size))
                     if not chunk:
                         break
@@ -103,10 +109,12 @@ class ClusterExecutor:
                 future = self._next(client, finished)
                 _, chunk = pending.pop(future.key)
                 try:
-                    seconds, answers = self._result(future)
+                    seconds, answers = future.result()
                 except KilledWorker:
                     deadly += chunk
                     continue
+                except (FutureCancelledError, CommClosedError) as error:
+                    raise OSError(f"the scheduler {self.scheduler!r} has left: {error}") from None
                 yield from zip(chunk, answers, strict=True)
                 size = _chunk_size(self.chunk_seconds, seconds, len(chunk))
         finally:
@@ -121,31 +129,12 @@ class ClusterExecutor:
                 if client.status != "running" or not client.nthreads():
                     raise OSError(f"the scheduler {self.scheduler!r} has had no workers for a minute") from None
 
-    def _result(self, future: Any) -> tuple[float, list[Any]]:
-        from distributed.client import FutureCancelledError
-        from distributed.comm import CommClosedError
 
-        try:
-            result: tuple[float, list[Any]] = future.result()
-        except (FutureCancelledError, CommClosedError) as error:
-            raise OSError(f"the scheduler {self.scheduler!r} has left: {error}") from None
-        return result
-
-
-class _Threads:
-    """Number of threads of a cluster, which may change during a run."""
-
-    def __init__(self, client: Any) -> None:
-        self._client = client
-        self._count = 0
-        self._due = -1.0
-
-    def count(self) -> int:
-        """Return the number of threads, at least 1, at most some seconds old."""
-        if time.monotonic() >= self._due:
-            self._count = max(1, sum(self._client.nthreads().values()))
-            self._due = time.monotonic() + _COUNTING
-        return self._count
+@functools.lru_cache(maxsize=1)
+def _count_threads(client: Any, period: int) -> int:
+    """Return the number of threads of a cluster, at least 1, counted once in a period, as it may change."""
+    threads: int = sum(client.nthreads().values())
+    return max(1, threads)
 
 
 def _chunk_size(wanted: float, seconds: float, items: int) -> int:
@@ -172,14 +161,5 @@ def _code() -> dict[str, str]:
         "Python": platform.python_version(),
         "NumPy": metadata.version("numpy"),
         "Numba": metadata.version("numba"),
-        "source of bansac": digest_files(Path(__file__).parents[1].rglob("*.py"))[:12],
+        "source of bansac": digest_files(PACKAGE.rglob("*.py"))[:12],
     }
-
-
-def _import_distributed() -> Any:
-    """Return the module distributed; an ImportError that names the extra if it is not installed."""
-    try:
-        import distributed
-    except ImportError as error:
-        raise ImportError("a cluster needs dask.distributed: pip install distributed") from error
-    return distributed

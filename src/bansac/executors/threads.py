@@ -12,7 +12,7 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -43,8 +43,9 @@ def in_order(
         return
     jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
     pending: deque[_Job] = deque()
+    errors: list[Exception] = []
     try:
-        for index, item in enumerate(_until_broken(items)):
+        for index, item in enumerate(_until_broken(items, errors)):
             if index < workers:
                 threading.Thread(target=_work, args=(jobs, function), name=f"bansac-{index}", daemon=True).start()
             pending.append(_Job(index, item))
@@ -58,6 +59,8 @@ def in_order(
         while pending:
             pending[0].wait()
             yield pending.popleft().result()
+        if errors:
+            raise errors[0]
     finally:
         with contextlib.suppress(queue.Empty):
             while True:
@@ -82,8 +85,6 @@ class _Job:
     def do(self, function: Callable[[int, Any], Any]) -> None:
         """Call the function, store its value or exception, and wake a waiting caller."""
         try:
-            if isinstance(self.item, _Broken):
-                raise self.item.error
             self.answer = function(self.number, self.item)
         except BaseException as error:
             self.error = error
@@ -105,18 +106,12 @@ class _Job:
         return self.answer
 
 
-class _Broken(NamedTuple):
-    """Marks the end of an iterable that raised an exception."""
-
-    error: Exception
-
-
-def _until_broken(items: Iterable[Any]) -> Iterator[Any]:
-    """Yield the items, then the exception of the iterable."""
+def _until_broken(items: Iterable[Any], errors: list[Exception]) -> Iterator[Any]:
+    """Yield the items; append an exception of the iterable to ``errors`` instead of raising it."""
     try:
         yield from items
     except Exception as error:
-        yield _Broken(error)
+        errors.append(error)
 
 
 def _work(jobs: queue.SimpleQueue[_Job | None], function: Callable[[int, Any], Any]) -> None:

@@ -18,14 +18,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from bansac.maths.arrays import as_floats
+from bansac.maths.arrays import Floats, as_floats
 from bansac.maths.validate import as_camera, as_points
 
 __all__ = ["Camera"]
-
-_Array = NDArray[np.float64]
 
 _FISHEYE = "OPENCV_FISHEYE"
 
@@ -203,7 +201,7 @@ class Camera:
         return cls.unknown_focal(image.width, image.height).with_focal(pixels)
 
     @property
-    def K(self) -> _Array:
+    def K(self) -> Floats:
         """Camera matrix (3, 3); its focal lengths are NaN if they are unknown."""
         count = _MODELS[self.model][0]
         (fx, fy), (cx, cy) = np.resize(self.params[:count], 2), self.params[count : count + 2]
@@ -224,13 +222,13 @@ class Camera:
         count = _MODELS[self.model][0]
         return replace(self, params=(focal,) * count + self.params[count:])
 
-    def project(self, normalized: ArrayLike) -> _Array:
+    def project(self, normalized: ArrayLike) -> Floats:
         """Return the pixels (N, 2) of normalised image points (N, 2), which are X / Z and Y / Z of 3D points."""
         (fx, fy), centre = self._pinhole()
         x, y, *_ = self._distort(*as_points("normalized", normalized, 2).T)
         return np.column_stack([fx * x, fy * y]) + centre
 
-    def unproject(self, points: ArrayLike) -> _Array:
+    def unproject(self, points: ArrayLike) -> Floats:
         """Return the undistorted, normalised coordinates of pixels.
 
         Parameters
@@ -261,13 +259,13 @@ class Camera:
             good = (error < _SAME) & (a * d > b * b) & (a + d > 0)
         return np.where(good[:, None], np.column_stack([x, y]), np.nan)
 
-    def jacobian(self, normalized: ArrayLike) -> _Array:
+    def jacobian(self, normalized: ArrayLike) -> Floats:
         """Return the derivatives (N, 2, 2) of the pixels by the normalised coordinates (N, 2)."""
         (fx, fy), _ = self._pinhole()
         _, _, a, b, d = self._distort(*as_points("normalized", normalized, 2).T)
         return np.stack([fx * a, fx * b, fy * b, fy * d], axis=1).reshape(-1, 2, 2)
 
-    def _pinhole(self) -> tuple[_Array, _Array]:
+    def _pinhole(self) -> tuple[Floats, Floats]:
         """Return the focal lengths and the principal point; a ValueError if the focal length is unknown."""
         if not self.has_focal:
             raise ValueError("the focal length of the camera is unknown")
@@ -275,12 +273,12 @@ class Camera:
         return K[[0, 1], [0, 1]], K[:2, 2]
 
     @property
-    def _coefficients(self) -> _Array:
+    def _coefficients(self) -> Floats:
         """The distortion coefficients, padded with zeros to eight."""
         coefficients = np.array(self.params[_MODELS[self.model][0] + 2 :])
         return np.pad(coefficients, (0, 8 - coefficients.size))
 
-    def _distort(self, x: _Array, y: _Array) -> tuple[_Array, ...]:
+    def _distort(self, x: Floats, y: Floats) -> tuple[Floats, ...]:
         """Return distorted coordinates x' and y', and the derivatives dx'/dx, dx'/dy = dy'/dx, dy'/dy."""
         square = x * x + y * y
         if self.model == _FISHEYE:
@@ -300,7 +298,7 @@ class Camera:
             factor + change * y * y + 6 * p1 * y + 2 * p2 * x,
         )
 
-    def _fisheye_factor(self, square: _Array) -> tuple[_Array, _Array]:
+    def _fisheye_factor(self, square: Floats) -> tuple[Floats, Floats]:
         """Return the factor x' / x of points with x^2 + y^2 = ``square``, and twice its derivative by ``square``."""
         square = np.maximum(square, _CENTRE)  # the quotients below have limits at 0
         radius = np.sqrt(square)
@@ -308,14 +306,14 @@ class Camera:
         factor = angle / radius
         return factor, (slope / (1.0 + square) - factor) / square
 
-    def _bend(self, theta: _Array) -> tuple[_Array, _Array]:
+    def _bend(self, theta: Floats) -> tuple[Floats, Floats]:
         """Return the fisheye's distorted angles and their derivatives."""
         k1, k2, k3, k4 = self._coefficients[:4]
         t = theta * theta
         distorted = theta * (1 + t * (k1 + t * (k2 + t * (k3 + t * k4))))
         return distorted, 1 + t * (3 * k1 + t * (5 * k2 + t * (7 * k3 + t * 9 * k4)))
 
-    def _invert(self, u: _Array, v: _Array) -> tuple[_Array, _Array]:
+    def _invert(self, u: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Return the points that are distorted to (u, v), by Newton's method."""
         x, y = u, v
         for _ in range(_STEPS):
@@ -327,7 +325,7 @@ class Camera:
                 break
         return x, y
 
-    def _invert_fisheye(self, u: _Array, v: _Array) -> tuple[_Array, _Array]:
+    def _invert_fisheye(self, u: Floats, v: Floats) -> tuple[Floats, Floats]:
         """Return the points that the fisheye distorts to (u, v), by Newton's method for the angle."""
         radius = np.hypot(u, v)
         theta = np.minimum(radius, 0.5 * math.pi)

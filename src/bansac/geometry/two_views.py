@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from bansac.maths.arrays import as_floats
+from bansac.maths.arrays import Bools, Floats, as_floats
+from bansac.maths.validate import as_numbers
 
 __all__ = [
     "apply_homography",
@@ -29,19 +30,17 @@ __all__ = [
     "rotation_matrix",
 ]
 
-_Array = NDArray[np.float64]
-
 # Thresholds on the singular values of a homography: smallest over largest, for a plane through a camera's centre; root
 # of the difference of their squares, for a rotation.
 _RANK_TWO, _ROTATION = 1e-9, 1e-6
 
 
-def homogeneous(points: _Array) -> _Array:
+def homogeneous(points: Floats) -> Floats:
     """Append a coordinate of 1 to points (N, D)."""
     return np.column_stack([points, np.ones(len(points))])
 
 
-def apply_transform(matrix: _Array, points: _Array) -> _Array:
+def apply_transform(matrix: Floats, points: Floats) -> Floats:
     """Map points (N, 2) by a homography or a camera matrix; homogeneous points (N, 3) are also accepted.
 
     Points that are mapped to infinity become inf or NaN, with a warning.
@@ -50,13 +49,13 @@ def apply_transform(matrix: _Array, points: _Array) -> _Array:
     return np.asarray(mapped[:, :2] / mapped[:, 2:])
 
 
-def apply_homography(H: _Array, points: _Array) -> _Array:
+def apply_homography(H: Floats, points: Floats) -> Floats:
     """Map points by a homography of any scale as :func:`apply_transform` does, without warnings."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return apply_transform(H / max(np.abs(H).max(), np.finfo(float).tiny), points)
 
 
-def corner_distance(H1: _Array, H2: _Array, size: tuple[float, float]) -> float:
+def corner_distance(H1: Floats, H2: Floats, size: tuple[float, float]) -> float:
     """Return the mean distance in pixels between the corners of an image mapped by two homographies.
 
     ``size`` is the height and the width. The corners are the centres of the four corner pixels: (0, 0), (w - 1, 0),
@@ -75,39 +74,33 @@ def corner_distance(H1: _Array, H2: _Array, size: tuple[float, float]) -> float:
     return float(np.hypot(*(mapped1 - mapped2).T).mean())
 
 
-def normalize_points(K: _Array, points: _Array) -> _Array:
+def normalize_points(K: Floats, points: Floats) -> Floats:
     """Return K^-1 x, the points (N, 2) in normalised units, for points in pixels (N, 2)."""
     rays = np.linalg.solve(K, homogeneous(points).T)
     return np.ascontiguousarray((rays[:2] / rays[2]).T)
 
 
-def cross_matrix(t: ArrayLike) -> _Array:
+def cross_matrix(t: ArrayLike) -> Floats:
     """Return the matrix [t]x of the cross product, [t]x v = t x v."""
     x, y, z = np.asarray(t, dtype=np.float64)
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
-def rotation_matrix(vector: ArrayLike) -> _Array:
-    """Return the rotation about a non-zero vector by its length in radians (Rodrigues' formula)."""
+def rotation_matrix(vector: ArrayLike) -> Floats:
+    """Return the rotation about a vector by its length in radians (Rodrigues' formula)."""
     angle = float(np.linalg.norm(vector))
+    if angle == 0.0:
+        return np.eye(3)
     A = cross_matrix(np.asarray(vector, dtype=np.float64) / angle)
     return np.asarray(np.eye(3) + np.sin(angle) * A + (1 - np.cos(angle)) * A @ A)
 
 
-def essential_from_pose(R: _Array, t: ArrayLike) -> _Array:
+def essential_from_pose(R: Floats, t: ArrayLike) -> Floats:
     """Return E = [t]x R of the motion X2 = R X1 + t; its singular values are (|t|, |t|, 0)."""
     return np.asarray(cross_matrix(t) @ R)
 
 
-def _as_matrix(name: str, value: ArrayLike) -> _Array:
-    """Return a finite 3 x 3 matrix."""
-    matrix = as_floats(name, value)
-    if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
-        raise ValueError(f"{name} must be a finite 3 x 3 matrix, got {matrix.tolist()}")
-    return matrix
-
-
-def decompose_essential(E: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def decompose_essential(E: ArrayLike) -> tuple[Floats, Floats, Floats]:
     """Return the rotations R1, R2 and the unit vector t of E = [t]x R up to scale, with R1 or R2 and either sign of t.
 
     Any other matrix is replaced by the nearest essential matrix. A matrix that is not finite or not 3 x 3 raises a
@@ -119,7 +112,7 @@ def decompose_essential(E: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.f
     >>> bool(np.allclose(np.abs(t), [1, 0, 0]))
     True
     """
-    U, _, Vt = np.linalg.svd(_as_matrix("E", E))
+    U, _, Vt = np.linalg.svd(as_numbers("E", E, (3, 3)))
     W = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
     R1, R2 = U @ W @ Vt, U @ W.T @ Vt
     # U and V may contain a reflection; E and -E have the same motions.
@@ -127,7 +120,7 @@ def decompose_essential(E: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.f
     return sign * R1, sign * R2, U[:, 2].copy()
 
 
-def decompose_homography(H: ArrayLike) -> list[tuple[_Array, _Array, _Array]]:
+def decompose_homography(H: ArrayLike) -> list[tuple[Floats, Floats, Floats]]:
     """Return the motions (R, t) and plane normals n of a homography between calibrated cameras, as a list of (R, t, n).
 
     The homography is H = R + t n^T up to scale, for the plane n^T X = 1 and the motion X2 = R X1 + t. ``H`` maps image
@@ -140,7 +133,7 @@ def decompose_homography(H: ArrayLike) -> list[tuple[_Array, _Array, _Array]]:
     Soatto, Kosecka and Sastry, An Invitation to 3-D Vision, 2004, section 5.3). The solutions are the same as those of
     Faugeras and Lustman (1988) and of Malis and Vargas (2007).
     """
-    matrix = _as_matrix("H", H)
+    matrix = as_numbers("H", H, (3, 3))
     U, (s1, s2, s3), Vt = np.linalg.svd(matrix)
     if not s3 > _RANK_TWO * s1:
         raise ValueError(f"H must have rank 3, got the singular values {[float(s1), float(s2), float(s3)]}")
@@ -162,7 +155,7 @@ def decompose_homography(H: ArrayLike) -> list[tuple[_Array, _Array, _Array]]:
 
 def recover_pose(
     E: ArrayLike, x1: ArrayLike, x2: ArrayLike, inliers: ArrayLike | None = None
-) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
+) -> tuple[Floats, Floats, int]:
     """Return the motion (R, t) of an essential matrix with the most points in front of both cameras, and their number.
 
     ``x1`` and ``x2`` (N, 2) are matched points in normalised coordinates, ``inliers`` (N,) is a mask of the points to
@@ -183,7 +176,7 @@ def recover_pose(
 
 def choose_motion(
     E: ArrayLike, x1: ArrayLike, x2: ArrayLike, inliers: ArrayLike | None = None
-) -> tuple[_Array, _Array, NDArray[np.bool_]]:
+) -> tuple[Floats, Floats, Bools]:
     """Return the motion of :func:`recover_pose`, and the mask of the points in front of both cameras."""
     from bansac.geometry.cheirality import sides  # loads Numba
 
@@ -242,15 +235,10 @@ def focals_from_fundamental(F: ArrayLike, center1: ArrayLike, center2: ArrayLike
     >>> bool(np.allclose([f1, f2], scene.K[0, 0]))
     True
     """
-    matrix = _as_matrix("F", F)
-    points = []
-    for name, center in (("center1", center1), ("center2", center2)):
-        point = as_floats(name, center)
-        if point.shape != (2,) or not np.isfinite(point).all():
-            raise ValueError(f"{name} must be two finite numbers, got {point.tolist()}")
-        points.append(point.tolist())
+    matrix, centers = as_numbers("F", F, (3, 3)), (("center1", center1), ("center2", center2))
+    (x1, y1), (x2, y2) = (as_numbers(name, center, (2,)).tolist() for name, center in centers)
     from bansac.geometry.focal_lengths import squared_focals  # loads Numba
 
-    squares = squared_focals(matrix.flatten(), *points[0], *points[1])
+    squares = squared_focals(matrix.flatten(), x1, y1, x2, y2)
     f1, f2 = (math.sqrt(square) if square > 0.0 else math.nan for square in squares)
     return f1, f2

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.versions import digest_files, installed_versions, source_digest
+from bansac.batch.versions import installed_versions
+from bansac.compiled.source import digest_files, source_digest
 from bansac.lab.measurement import Measurement, Setup
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.labelled import LabelledSet
@@ -31,7 +32,7 @@ def fingerprint(measurement: Measurement, setup: Setup, data: Mapping[str, Any])
 
     The digest covers the settings, the content of the data (not its path), and ``measurement.values``. It covers the
     versions of Python, NumPy, Numba and this package. It also covers the source of the estimators
-    (:data:`bansac.batch.versions.PACKAGES`) and of the module of ``run_unit``.
+    (:func:`bansac.compiled.source.source_digest`) and of the module of ``run_unit``.
 
     The source of the command line, the tables and the figures is excluded, so that an edit there does not discard a
     long run. Other source, such as ``metrics`` and ``sets``, is covered only if ``measurement.values`` includes it. If

@@ -25,7 +25,7 @@ from typing import Any
 
 from bansac.batch.journal import Journal, Row, Rows, Unit
 from bansac.batch.output_files import OutputFolder
-from bansac.batch.versions import source_digest
+from bansac.compiled.source import source_digest
 from bansac.executors import Executor, ItemFailure, Progress, Work, attempt, find_executor, silent
 from bansac.lab.measurement import Measurement, Report, Setup
 from bansac.lab.provenance import circumstances, data_fingerprint, fingerprint

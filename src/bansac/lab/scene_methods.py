@@ -1,4 +1,4 @@
-"""Methods on a scene: this package's and those of other libraries, without scores; and one unit of work.
+"""Methods on a scene: this package's and those of other libraries, all without scores; and one unit of work.
 
 The other libraries get the thresholds in ``THRESHOLDS``. PoseLib has its default limits (1000 to 100,000 samples,
 success probability .9999), OpenCV up to 10,000 samples at a confidence of .999. SupeRANSAC has its default limits (1000
@@ -50,11 +50,12 @@ CODE = (
 
 
 def task_of(scene: Scene, seed: int) -> Task:
-    """Return the task of a scene: its points, and its camera matrix where the problem needs one."""
+    """Return the task of a scene: its points and scores, and its camera matrices where the problem needs them."""
     count = 1 if scene.problem in ("circle", "line") else 2
     known = {} if count == 1 else {"size1": scene.truth.size1, "size2": scene.truth.size2}
     threshold = THRESHOLDS.get(scene.problem)
-    return Task(scene.problem, scene.data[:count], scene.data[count:], threshold=threshold, seed=seed, **known)
+    points, cameras = scene.data[:count], scene.data[count:]
+    return Task(scene.problem, points, cameras, scene.scores, threshold, seed=seed, **known)
 
 
 def choose(names: Sequence[str] | None) -> tuple[list[Method], list[str]]:
@@ -81,7 +82,10 @@ def left_out(methods: Iterable[Method]) -> list[str]:
 
 
 def run_scene(scene: Scene, methods: Sequence[Method], key: str, seed: int, judge: Callable[[Any], Row]) -> list[Row]:
-    """Run the methods on a scene, in an order that depends on the key; ``judge(model)`` returns columns of a row."""
+    """Run the methods on a scene, in an order that depends on the key; ``judge(model)`` returns columns of a row.
+
+    A result with a second hypothesis has these columns for it, too, with the prefix "rival_".
+    """
     task = task_of(scene, seed)
     estimates = {method.name: method.estimate(task) for method in random.Random(key).sample(methods, len(methods))}
     rows: list[Row] = []
@@ -91,6 +95,8 @@ def run_scene(scene: Scene, methods: Sequence[Method], key: str, seed: int, judg
         if result is not None:
             names = "configuration", "stop_reason", "iterations", "threshold"
             row |= {name: getattr(result, name) for name in names}
+            if (rival := getattr(result, "rival", None)) is not None:
+                row |= {f"rival_{name}": value for name, value in judge(rival.model).items()}
         rows.append({**row, **judge(model), "seconds": seconds})
     return rows
 

@@ -35,6 +35,8 @@ class Scene:
     data: tuple[Array, ...]  # positional arguments of this package's estimator: points, and camera matrices
     inliers: Mask  # true mask (N,)
     truth: Any  # :class:`bansac.Matches` with ground truth, for curves the true model
+    scores: Array | None = None  # for methods that take scores
+    undecided: bool = False  # a false structure has as much support as the true one
 
 
 def make_scene(problem: str, n: int, inlier_ratio: float, noise: float, seed: int) -> Scene:

@@ -174,31 +174,29 @@ def _named_model(path: Path, camera: Any) -> Camera:
 
 def _distorted_cameras(arrays: _Arrays) -> tuple[CameraLike, CameraLike]:
     """Return the cameras with their distortion; those without distortion as matrices."""
-    names = ("K1", "K2") if arrays.has_any("K1") and arrays.has_any("K2") else ("K", "K")
-    K1, K2 = _cameras(arrays)
+    matrices, names = _cameras(arrays), _camera_names(arrays)
     unused = [name for K, name in _DISTORTIONS.items() if K not in names and arrays.has_any(name)]
     if unused:
         raise ValueError(f"{arrays.path}: {unused[0]} has no camera matrix of its own")
-    return _distorted(arrays, names[0], K1), _distorted(arrays, names[1], K2)
+    cameras: list[CameraLike] = list(matrices)
+    for k, distortion in enumerate(_DISTORTIONS[name] for name in names):
+        if arrays.has_any(distortion):
+            try:
+                cameras[k] = Camera.from_matrix(matrices[k], arrays.get(distortion, (None,)))
+            except ValueError as error:
+                raise ValueError(f"{arrays.path}: {distortion}: {error}") from None
+    return cameras[0], cameras[1]
 
 
-def _distorted(arrays: _Arrays, name: str, K: Array) -> CameraLike:
-    distortion = _DISTORTIONS[name]
-    if not arrays.has_any(distortion):
-        return K
-    try:
-        return Camera.from_matrix(K, arrays.get(distortion, (None,)))
-    except ValueError as error:
-        raise ValueError(f"{arrays.path}: {distortion}: {error}") from None
+def _camera_names(arrays: _Arrays) -> tuple[str, str]:
+    return ("K1", "K2") if arrays.has_any("K1") and arrays.has_any("K2") else ("K", "K")
 
 
 def _cameras(arrays: _Arrays) -> tuple[Array, Array]:
-    if arrays.has_any("K1") and arrays.has_any("K2"):
-        return _camera(arrays, "K1"), _camera(arrays, "K2")
-    if arrays.has_any("K"):
-        K = _camera(arrays, "K")
-        return K, K
-    raise ValueError(f"{arrays.path}: must hold K, or K1 and K2; it has {arrays.names}")
+    name1, name2 = _camera_names(arrays)
+    if not arrays.has_any(name1):
+        raise ValueError(f"{arrays.path}: must hold K, or K1 and K2; it has {arrays.names}")
+    return _camera(arrays, name1), _camera(arrays, name2)
 
 
 def _camera(arrays: _Arrays, name: str) -> Array:

@@ -25,22 +25,11 @@ SAMPLE = 100
 
 
 def near_box(data: Floats, reach: float) -> Floats:
-    """Return the smallest and the largest value of each channel that are not far.
+    """Return the smallest and the largest value of each channel that are not far: the box (2, channels).
 
-    Parameters
-    ----------
-    data : (channels, N) ndarray
-        Channels of one unit, N at least 1.
-    reach : float
-        Distance from the middle of a channel beyond which values are far, in widths of the widest middle.
+    ``data`` (channels, N) has one unit, and N is at least 1. Values are far if they are more than ``reach`` widths of
+    the widest middle from the middle of their channel.
 
-    Returns
-    -------
-    (2, channels) ndarray
-        The lower and the upper bounds.
-
-    Examples
-    --------
     >>> near_box(np.array([[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 1e6]]), 2.0).tolist()
     [[0.0], [5.0]]
     """

@@ -13,6 +13,7 @@ LARGEST = 1e100
 __all__ = [
     "LARGEST",
     "as_camera",
+    "as_numbers",
     "as_points",
     "as_probabilities",
     "as_scores",
@@ -38,6 +39,15 @@ def as_points(argument: str, value: ArrayLike, channels: int, *, finite: bool = 
         raise ValueError(f"{argument} must have shape (N, {channels}), got {array.shape}")
     if finite:
         check_finite(argument, array)
+    return array
+
+
+def as_numbers(argument: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return a float64 array of finite numbers of this shape."""
+    array = as_floats(argument, value)
+    if array.shape != shape:
+        raise ValueError(f"{argument} must have shape {shape}, got {array.shape}")
+    check_finite(argument, array)
     return array
 
 
@@ -77,10 +87,7 @@ def as_weights(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
 
 def as_camera(argument: str, value: ArrayLike) -> NDArray[np.float64]:
     """Return an upper-triangular camera matrix with positive focal lengths, scaled to K[2, 2] = 1."""
-    K = as_floats(argument, value).copy()
-    if K.shape != (3, 3):
-        raise ValueError(f"{argument} must have shape (3, 3), got {K.shape}")
-    check_finite(argument, K)
+    K = as_numbers(argument, value, (3, 3)).copy()
     if K[1, 0] != 0 or K[2, 0] != 0 or K[2, 1] != 0 or K[2, 2] == 0:
         raise ValueError(f"{argument} must be an upper-triangular camera matrix, got {K.tolist()}")
     with np.errstate(over="ignore"):

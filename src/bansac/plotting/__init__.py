@@ -8,10 +8,9 @@ global state and need not be closed. :func:`save_figure` writes it to a file.
 from __future__ import annotations
 
 from bansac.plotting.epipolar_bands import plot_epipolar_bands
+from bansac.plotting.evolution import plot_point_evolution, plot_probability_evolution
 from bansac.plotting.layout import save_figure
-from bansac.plotting.match_evolution import plot_probability_evolution
 from bansac.plotting.matches import plot_matches
-from bansac.plotting.point_evolution import plot_point_evolution
 from bansac.plotting.trace import plot_trace
 
 __all__ = [

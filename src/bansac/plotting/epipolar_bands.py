@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bansac.geometry import homogeneous
 from bansac.matches.images import ImageLike, read_image
-from bansac.maths.validate import as_points
+from bansac.maths.validate import as_numbers, as_points
 from bansac.plotting.layout import COLORS, WIDTH, new_figure, place
 
 if TYPE_CHECKING:
@@ -55,9 +55,7 @@ def plot_epipolar_bands(image2: ImageLike, F: ArrayLike, covariance: ArrayLike, 
     2
     """
     gray, points = read_image(image2), homogeneous(as_points("x1", x1, 2))
-    matrix, spread = np.asarray(F, dtype=np.float64), np.asarray(covariance, dtype=np.float64)
-    if matrix.shape != (3, 3) or spread.shape != (9, 9):
-        raise ValueError(f"F must be (3, 3) and covariance (9, 9), got {matrix.shape} and {spread.shape}")
+    matrix, spread = as_numbers("F", F, (3, 3)), as_numbers("covariance", covariance, (9, 9))
     height, width = gray.shape
     figure = new_figure(WIDTH, WIDTH * height / width)
     from matplotlib.patches import Polygon

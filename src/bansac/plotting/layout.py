@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_Panel = tuple[int, NDArray[np.float64]]  # iteration and probabilities
+_Panel = tuple[int, Floats]  # iteration and probabilities
 
 TRUE_COLOR, ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR = "#2ecc40", "#ff3b30", "#8a8a8a", "#1687ff"
 # Sizes in inches: width of an image pair, height of a title, width of a colour bar with labels, gap; margin of a
@@ -98,17 +99,15 @@ def snapshot_panels(snapshots: Mapping[int, ArrayLike], iterations: Sequence[int
     """Return, for each iteration, the last snapshot at or before it and its iteration, without repetitions."""
     if not len(iterations):
         raise ValueError("iterations must not be empty")
-    records = dict.fromkeys(_last_record(snapshots, iteration) for iteration in iterations)
-    return [(k, as_probabilities(f"snapshots[{k}]", snapshots[k], n)) for k in records]
+    records: dict[int, Floats] = {}
+    for iteration in iterations:
+        last = max((k for k in snapshots if k <= iteration), default=None)
+        if last is None:
+            raise ValueError(f"snapshots must have one at or before iteration {iteration}, got {sorted(snapshots)}")
+        records[last] = as_probabilities(f"snapshots[{last}]", snapshots[last], n)
+    return list(records.items())
 
 
 def panel_title(iteration: int) -> str:
     """Return the title of the panel of a snapshot."""
     return f"Iteration {iteration}" if iteration else "Start"
-
-
-def _last_record(snapshots: Mapping[int, ArrayLike], iteration: int) -> int:
-    before = [k for k in snapshots if k <= iteration]
-    if not before:
-        raise ValueError(f"snapshots must have one at or before iteration {iteration}, got {sorted(snapshots)}")
-    return max(before)

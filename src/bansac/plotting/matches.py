@@ -5,17 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bansac.matches.images import ImageLike, read_image
+from bansac.maths.arrays import Bools, Bytes, Floats, Ints
 from bansac.maths.validate import as_points, as_probabilities, check_same_length
 from bansac.plotting.layout import BAR, SPACE, TITLE, WIDTH, color_bar, color_map, new_figure, place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-_Array = NDArray[np.float64]
 
 _GAP = 0.02  # between the two images, relative to the width of image 1
 
@@ -110,12 +109,12 @@ def plot_matches(
 
 def draw_matches(
     ax: Axes,
-    gray1: NDArray[np.uint8],
-    gray2: NDArray[np.uint8],
-    x1: _Array,
-    x2: _Array,
-    values: _Array,
-    mask: NDArray[np.bool_] | None = None,
+    gray1: Bytes,
+    gray2: Bytes,
+    x1: Floats,
+    x2: Floats,
+    values: Floats,
+    mask: Bools | None = None,
 ) -> None:
     """Draw the pair and its matches, those with high probability on top."""
     from matplotlib.collections import LineCollection
@@ -153,20 +152,20 @@ def _add_legend(ax: Axes) -> None:
     ax.legend(handles=[thick, thin], fontsize="small", borderaxespad=0.2, **at)
 
 
-def _show(ax: Axes, gray: NDArray[np.uint8], span: tuple[float, float], height: float | None = None) -> None:
+def _show(ax: Axes, gray: Bytes, span: tuple[float, float], height: float | None = None) -> None:
     """Show a grey image between two columns, darkened so that coloured lines are visible."""
     bottom = gray.shape[0] if height is None else height
     extent = (span[0] - 0.5, span[1] - 0.5, bottom - 0.5, -0.5)
     ax.imshow(gray, cmap="gray", vmin=0, vmax=360, extent=extent, interpolation="antialiased")
 
 
-def aspect(gray1: NDArray[np.uint8], gray2: NDArray[np.uint8]) -> float:
+def aspect(gray1: Bytes, gray2: Bytes) -> float:
     """Return the aspect ratio (width by height) of the pair, side by side at one height."""
     (height1, width1), (height2, width2) = gray1.shape, gray2.shape
     return float(width1 / height1 * (1 + _GAP) + width2 / height2)
 
 
-def subset(n: int, max_matches: int, seed: int) -> NDArray[np.int64]:
+def subset(n: int, max_matches: int, seed: int) -> Ints:
     """Return the sorted indices of at most ``max_matches`` of n matches, chosen at random."""
     if max_matches < 0:
         raise ValueError(f"max_matches must not be negative, got {max_matches}")
@@ -175,14 +174,14 @@ def subset(n: int, max_matches: int, seed: int) -> NDArray[np.int64]:
     return np.sort(np.random.default_rng(seed).choice(n, max_matches, replace=False))
 
 
-def as_matches(x1: ArrayLike, x2: ArrayLike) -> tuple[_Array, _Array]:
+def as_matches(x1: ArrayLike, x2: ArrayLike) -> tuple[Floats, Floats]:
     """Check matches and return them as two (N, 2) arrays of finite numbers."""
     points1, points2 = as_points("x1", x1, 2), as_points("x2", x2, 2)
     check_same_length("x1", points1, "x2", points2)
     return points1, points2
 
 
-def _as_mask(inliers: ArrayLike, n: int) -> NDArray[np.bool_]:
+def _as_mask(inliers: ArrayLike, n: int) -> Bools:
     mask = np.asarray(inliers)
     if mask.shape != (n,) or mask.dtype.kind not in "bui":
         raise ValueError(f"inliers must be a mask of shape ({n},), got {mask.dtype} of shape {mask.shape}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bansac.maths.arrays import Floats, Ints
 from bansac.plotting.layout import ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR, new_figure
 
 if TYPE_CHECKING:
@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from bansac.engine.trace import Trace
-
-_Array = NDArray[np.float64]
 
 
 def plot_trace(trace: Trace, *, n_points: int | None = None) -> Figure:
@@ -91,5 +89,5 @@ def plot_trace(trace: Trace, *, n_points: int | None = None) -> Figure:
     return figure
 
 
-def _dots(ax: Axes, iteration: NDArray[np.int64], values: _Array, label: str | None) -> None:
+def _dots(ax: Axes, iteration: Ints, values: Floats, label: str | None) -> None:
     ax.plot(iteration, values, ".", color=POINT_COLOR, markersize=5, alpha=0.5, markeredgewidth=0, label=label)

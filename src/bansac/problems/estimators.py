@@ -93,15 +93,15 @@ ESTIMATORS = (
         warm="plane of space", model="similarity"
     ),
     Estimator(
-        "estimate_rigid_3d", "bansac.estimate.transforms_3d", "bansac.problems.motion_3d:RIGID_3D", _MATCHES_3D,
+        "estimate_rigid_3d", "bansac.estimate.transforms", "bansac.problems.motion_3d:RIGID_3D", _MATCHES_3D,
         warm="motion of space", model="rigid-3d"
     ),
     Estimator(
-        "estimate_similarity_3d", "bansac.estimate.transforms_3d", "bansac.problems.motion_3d:SIMILARITY_3D",
+        "estimate_similarity_3d", "bansac.estimate.transforms", "bansac.problems.motion_3d:SIMILARITY_3D",
         _MATCHES_3D, warm="motion of space", model="similarity-3d"
     ),
     Estimator(
-        "estimate_affine_3d", "bansac.estimate.transforms_3d", "bansac.problems.affine_3d:AFFINE_3D", _MATCHES_3D,
+        "estimate_affine_3d", "bansac.estimate.transforms", "bansac.problems.affine_3d:AFFINE_3D", _MATCHES_3D,
         warm="motion of space", model="affine-3d"
     ),
     Estimator(

@@ -17,11 +17,10 @@ from typing import Any, Literal
 import numpy as np
 from numba import config, errors, float64, types
 
-from bansac.compiled.jit import compile_kernel, is_ours
+from bansac.compiled.jit import compile_kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.maths.arrays import Floats
 from bansac.problems.contract import CONTRACT, DEGENERACY, IN_LOOP, MANIFOLD, REALS, Function, never_degenerate
-from bansac.problems.trial import try_functions
 
 __all__ = ["LOCAL_OPTIMIZATIONS", "WEIGHTINGS", "Problem"]
 
@@ -338,19 +337,3 @@ class Problem:
         if kernel.nopython_signatures[0].return_type != signature.return_type:
             raise TypeError(f"problem {self.name!r}: {role.name} always raises an error, where it returns {signature}")
         return kernel
-
-    def check_on(self, data: Floats) -> None:
-        """Test the functions on a few points of ``data`` (channels x N) with bounds checks, once per problem.
-
-        Problems whose functions all belong to the package are not tested.
-
-        Raises
-        ------
-        ValueError
-            If a function reads or writes outside an array or returns an invalid value.
-        """
-        functions = (getattr(self, name) for name in CONTRACT)
-        own = any(function is not None and not is_ours(function) for function in functions)
-        if own and data.shape[1] >= self.sample_size and "_tried" not in self.__dict__:
-            try_functions(self, data)
-            self.__dict__["_tried"] = True

@@ -12,24 +12,32 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 from types import CellType, FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numba import float64, types
 
+from bansac.compiled.jit import is_ours
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.rng import seed_rng
 from bansac.problems.contract import CONTRACT, repair_scratch
+from bansac.problems.problem import Problem
 
-if TYPE_CHECKING:
-    from bansac.problems.problem import Problem
-
-__all__ = ["try_functions"]
+__all__ = ["try_functions", "try_once"]
 
 _DATA = 40
 _SAMPLES = 8
 _MARGIN = 256
 _UNTOUCHED = -7777.0
+
+
+def try_once(problem: Problem, data: Floats) -> None:
+    """Call ``try_functions`` for the first data with enough points, if a function of the problem is the user's."""
+    functions = (getattr(problem, name) for name in CONTRACT)
+    own = any(function is not None and not is_ours(function) for function in functions)
+    if own and data.shape[1] >= problem.sample_size and "_tried" not in problem.__dict__:
+        try_functions(problem, data)
+        problem.__dict__["_tried"] = True
 
 
 def try_functions(problem: Problem, data: Floats) -> None:

@@ -5,8 +5,8 @@ pattern on the plane repeats, features that are matched one period apart agree o
 second plane. The epipole with more matches is not always the right one.
 
 The test searches the outliers of the model off its plane for an epipole (Chum, Werner and Matas, CVPR 2005). The scene
-is ambiguous if chance does not explain the matches of this epipole, and the model has not many more matches off the
-plane.
+is ambiguous if chance does not explain the matches of this epipole, and the plane with them has nearly as many as the
+model.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _SAMPLES, _MAX_FITS = 48, 4
 # Outliers of the model have residuals above this number of thresholds.
 _OUTLIER = 3.0
 
-# Share of the model's inliers off the plane that another epipole needs.
-_SHARE = 1.0 / 3.0
+# Share of the model's inliers that the plane with another epipole needs.
+_SHARE = 0.95
 
 _residuals = inner_kernel(sampson_residuals)
 
@@ -71,7 +71,7 @@ def count_other_support(data: Floats, residuals: Floats, threshold: float) -> in
             left[k] &= off_plane
             own += 1 if off_plane and residuals[k] <= threshold else 0
         other = _search_outliers(data, residuals, distances, threshold, rng, models)
-        if other > 0 and other >= _SHARE * own:
+        if other > 0 and inliers - own + other >= _SHARE * inliers:
             return other
     return 0
 

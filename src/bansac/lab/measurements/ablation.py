@@ -84,7 +84,7 @@ THRESHOLDS: dict[Kind, tuple[float, ...]] = {
 WAYS_BACK = (0.0, 0.1, 0.4)
 _OPTIONS = Options()
 DEFAULT_EXPONENT = 2  # of bansac.engine.scoring.weights
-DEFAULT_LENGTH = 300  # of a restart with the default budget: bansac.engine.restarts
+DEFAULT_LENGTH = 300  # of a restart with the default budget: bansac.engine.hypotheses
 CHOSEN = (
     *("threshold", "weighting", "restart_iterations", "agreement", "refinement", "stopping", "degeneracy"),
     "exponent of scores",
@@ -154,8 +154,7 @@ def _of_value(setting: str, value: Any, dense: bool) -> Variant:
 
 def weigh_by_scores(exponent: float, dense: bool, task: Task) -> Array:
     """Return scores to a power, times the density weights if ``dense``."""
-    assert task.scores is not None
-    reliability = reliability_weights(task.scores)
+    reliability = None if task.scores is None else reliability_weights(task.scores)
     weights = np.ones(len(task.x1)) if reliability is None else reliability ** (exponent / DEFAULT_EXPONENT)
     return weights * density_weights(np.column_stack([task.x1, task.x2]).T.copy()) if dense else weights
 

@@ -107,7 +107,8 @@ def measure_matching() -> tuple[dict[str, float], int]:
 
 def measure_estimation(sources: Sequence[Source]) -> tuple[dict[str, float], list[Row]]:
     """Return the mean seconds of a pair by model, and the rows of the first model."""
-    seconds, rows = {}, {}
+    seconds: dict[str, float] = {}
+    rows: dict[str, list[Row]] = {}
     for model in MODELS:
         job = Job(model=model, cameras=None, scores=True, seed=0, settings={"sampler": "bansac"})
         for source in sources[:3]:

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
 PATTERNS = {"row": "repeated in a row", "grid": "repeated in a grid"}
+_DIRECTIONS = {"step": 1, "row": 2, "grid": 4}
 SHARES = (0.6, 0.8, 0.9, 0.95)
 RATIOS = (0.4, 0.6)
 MATCHES, NOISE, SEEDS = 400, 0.5, 10
@@ -57,7 +58,7 @@ METHODS = tuple(
 def repeated_plane_matches(
     pattern: str, n: int = MATCHES, inlier_ratio: float = 0.5, plane_share: float = 0.8, seed: int = 0
 ) -> SceneMatches:
-    """Return ``n`` matches of a scene with a repeated pattern on a plane, "row" or "grid".
+    """Return ``n`` matches of a scene with a repeated pattern on a plane, "row", "grid", or "step": one direction.
 
     ``plane_share`` is the share of the inliers on the plane. The result also has ``on_plane`` and ``H``, as
     :func:`bansac.synthetic.planar_scene_matches`.
@@ -86,7 +87,7 @@ def repeated_plane_matches(
     nodes, steps = _lattice(K, normal, distance, _PERIOD * scale, extent)
     points[: on + shifted] = nodes[rng.choice(len(nodes), on + shifted, replace=len(nodes) < on + shifted)]
     matched = points.copy()
-    directions = steps[: 2 if pattern == "row" else 4]
+    directions = steps[: _DIRECTIONS[pattern]]
     matched[on : on + shifted] += directions[rng.integers(0, len(directions), shifted)]
 
     kind = np.repeat([0, 1, 2, 3], [on, shifted, true - on, n - true - shifted])

@@ -136,22 +136,6 @@ def authors_code() -> str:
     )
 
 
-def score_scales() -> str:
-    """Return what other scales of the scores do to P-BANSAC."""
-    models = bench("score_scales")["models"]
-    rows = (
-        [name, *(share(models[model]["scales"][name][key]) for model in models for key in ("within 3 %", "success"))]
-        for name in next(iter(models.values()))["scales"]
-    )
-    head = [f"{model}: {what}" for model in models for what in ("pairs within 3 %", "success")]
-    floors = (
-        f"{model} {share(found['as it is'])} and {share(found['at least 20 updates'])}"
-        for model, found in ((model, models[model]["AUC@10"]) for model in models)
-    )
-    text = f"\nAUC@10 as it is, and with at least 20 updates of the network: {', '.join(floors)}.\n"
-    return lines(["scores", *head], rows) + text
-
-
 def per_scene(model: str) -> str:
     """Return one half of tab:photoTourism_results: the paper's scenes, then ours."""
     ours = table("per-scene")
@@ -407,7 +391,6 @@ TABLES: dict[str, Callable[[], Any]] = {
     "main-leads": main_leads,
     "main-H-ratio": planes_by_ratio,
     "authors-code": authors_code,
-    "score-scales": score_scales,
     "per-scene-E": lambda: per_scene("E"),
     "per-scene-F": lambda: per_scene("F"),
     "markov-order": lambda: ablation("markov-order", ORDERS),

@@ -6,6 +6,6 @@ The page is one self-contained file. This package may import ``images``, ``plott
 from __future__ import annotations
 
 from bansac.plotting.report.page import write_report
-from bansac.plotting.report.summary import Run, html_table, residual_histogram, summary_words
+from bansac.plotting.report.summary import html_table, residual_histogram, summary_words
 
-__all__ = ["Run", "html_table", "residual_histogram", "summary_words", "write_report"]
+__all__ = ["html_table", "residual_histogram", "summary_words", "write_report"]

@@ -8,16 +8,20 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bansac.matches.images import ImageLike, encode_jpeg, read_image, shrink
 from bansac.matches.storage import write_atomically
-from bansac.maths.validate import as_points, check_same_length
+from bansac.maths.arrays import Floats
+from bansac.maths.validate import as_points
+from bansac.plotting.matches import as_matches
 from bansac.plotting.report.payload import encode, numbers_of, panel
-from bansac.plotting.report.summary import Run, html_table, summary_words
+from bansac.plotting.report.summary import html_table, summary_words
+
+if TYPE_CHECKING:
+    from bansac.result import Result
 
 __all__ = ["write_report"]
 
@@ -29,40 +33,37 @@ _BYTES = 1_200_000
 
 
 def write_report(
-    run: Run,
+    result: Result,
     path: str | os.PathLike[str],
     points: tuple[ArrayLike, ArrayLike | None],
     images: tuple[ImageLike | None, ImageLike | None],
     settings: Mapping[str, Any],
     title: str | None,
 ) -> None:
-    """Write the page of a run; the other parameters are those of :meth:`bansac.Result.report`, in pairs."""
+    """Write the page of a result; the other parameters are those of :meth:`bansac.Result.report`, in pairs."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot write {target}: there is no folder {target.parent}")
-    sides = _check_points(run, *points)
+    sides = _check_points(result, *points)
     if images[1] is not None and len(sides) == 1:
         raise ValueError("image2 must not be given without x2")
-    trace = run.trace
-    if trace is not None and trace.frames.size and trace.frame_inliers.shape[1] != len(run.inliers):
-        counts = f"{trace.frame_inliers.shape[1]} data points, the result has {len(run.inliers)}"
+    trace = result.trace
+    if trace is not None and trace.frames.size and trace.frame_inliers.shape[1] != len(result.inliers):
+        counts = f"{trace.frame_inliers.shape[1]} data points, the result has {len(result.inliers)}"
         raise ValueError(f"trace must belong to the result: it has {counts}")
     panels = []
     for number, (x, image) in enumerate(zip(sides, images, strict=False), start=1):
         size, url = (None, None) if image is None else _embed(image, f"image{number}")
         panels.append(panel(x, size, url, upwards=len(sides) == 1))
     heading = _heading(images[: len(sides)], len(sides[0])) if title is None else title
-    page = _fill(run, heading, numbers_of(run, sides, panels), settings)
+    page = _fill(result, heading, numbers_of(result, sides, panels), settings)
     write_atomically(target, lambda file: file.write_text(page, encoding="utf-8"))
 
 
-def _check_points(run: Run, x1: ArrayLike, x2: ArrayLike | None) -> list[NDArray[np.float64]]:
-    points = [as_points("x1", x1, 2)]
-    if x2 is not None:
-        points.append(as_points("x2", x2, 2))
-        check_same_length("x1", points[0], "x2", points[1])
-    if len(points[0]) != len(run.inliers):
-        raise ValueError(f"x1 must have the {len(run.inliers)} data points of the result, got {len(points[0])}")
+def _check_points(result: Result, x1: ArrayLike, x2: ArrayLike | None) -> list[Floats]:
+    points = [as_points("x1", x1, 2)] if x2 is None else list(as_matches(x1, x2))
+    if len(points[0]) != len(result.inliers):
+        raise ValueError(f"x1 must have the {len(result.inliers)} data points of the result, got {len(points[0])}")
     return points
 
 
@@ -79,11 +80,11 @@ def _embed(image: ImageLike, argument: str) -> tuple[tuple[int, int], str]:
     return (pixels.shape[0], pixels.shape[1]), f"data:image/jpeg;base64,{encode(jpeg)}"
 
 
-def _fill(run: Run, title: str, data: str, settings: Mapping[str, Any]) -> str:
+def _fill(result: Result, title: str, data: str, settings: Mapping[str, Any]) -> str:
     """Fill the template; its security policy allows only this script and this style."""
     template, style = _read("report.html"), _read("report.css")
     script = "\n".join(map(_read, ("data.js", "picture.js", "controls.js")))
-    words = summary_words(run)
+    words = summary_words(result)
     return Template(template).substitute(
         title=escape(title),
         style_hash=_hash(style),
@@ -94,7 +95,7 @@ def _fill(run: Run, title: str, data: str, settings: Mapping[str, Any]) -> str:
         verdict=words.pop("Verdict"),
         reason=escape(words.pop("Reason")),
         summary=html_table(words),
-        settings=html_table({"threshold": f"{run.threshold:g}", "seed": run.seed} | dict(settings)),
+        settings=html_table({"threshold": f"{result.threshold:g}", "seed": result.seed} | dict(settings)),
     )
 
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bansac.engine.trace import Trace
 from bansac.matches.storage import to_plain
+from bansac.maths.arrays import Bools, Floats
 from bansac.plotting.layout import COLORS
-from bansac.plotting.report.summary import Run
+
+if TYPE_CHECKING:
+    from bansac.result import Result
 
 __all__ = ["encode", "numbers_of", "panel"]
 
@@ -25,28 +28,26 @@ _COURSE = 600
 # Margin around points without an image, relative to their extent.
 _MARGIN = 0.05
 
-_Array = NDArray[np.float64]
 
-
-def numbers_of(run: Run, points: list[_Array], panels: list[dict[str, Any]]) -> str:
+def numbers_of(result: Result, points: list[Floats], panels: list[dict[str, Any]]) -> str:
     """Return the data of the page as JSON, without characters that could close its script element or open another."""
     document = {
         "points": [_as_type(x, "<f8") for x in points],
         "panels": panels,
         "colors": COLORS,
-        "count": len(run.inliers),
-        "iterations": run.iterations,
-        "residuals": _as_type(run.residuals, "<f4"),
-        "posterior": _as_type(run.probabilities, "<f4"),
-        "beliefs": _as_type(run.beliefs, "<f4"),
-        "inliers": _as_bits(run.inliers),
-        "frames": _frames(run.trace, run.beliefs) if run.trace and run.trace.frames.size else None,
+        "count": len(result.inliers),
+        "iterations": result.iterations,
+        "residuals": _as_type(result.residuals, "<f4"),
+        "posterior": _as_type(result.probabilities, "<f4"),
+        "beliefs": _as_type(result.beliefs, "<f4"),
+        "inliers": _as_bits(result.inliers),
+        "frames": _frames(result.trace, result.beliefs) if result.trace and result.trace.frames.size else None,
     }
     text = json.dumps(to_plain(document), allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
-def panel(x: _Array, size: tuple[int, int] | None, url: str | None, *, upwards: bool) -> dict[str, Any]:
+def panel(x: Floats, size: tuple[int, int] | None, url: str | None, *, upwards: bool) -> dict[str, Any]:
     """Return one side of the figure: an image of ``size`` (height, width), or the extent of the points."""
     if size is not None:
         corner, extent = np.full(2, -0.5), np.array(size[::-1], dtype=np.float64)  # pixel centres are integers
@@ -59,8 +60,8 @@ def panel(x: _Array, size: tuple[int, int] | None, url: str | None, *, upwards: 
     return {"image": url, "corner": corner, "extent": extent, "upwards": upwards and url is None}
 
 
-def _frames(trace: Trace, beliefs: _Array | None) -> dict[str, Any]:
-    """Return the frames, the counters after each frame, and the curves of the whole run."""
+def _frames(trace: Trace, beliefs: Floats | None) -> dict[str, Any]:
+    """Return the frames, the counters after each frame, and the curves of the whole result."""
     rows = trace.frames[1:] - 1  # the first frame precedes the first iteration
     counters = {name: [None, *to_plain(getattr(trace, name)[rows])] for name in _COUNTERS}
     course = np.unique(np.linspace(0, len(trace) - 1, _COURSE).astype(int))
@@ -80,7 +81,7 @@ def _as_type(values: NDArray[Any] | None, kind: str) -> str | None:
     return None if values is None else encode(np.ascontiguousarray(values, dtype=kind).tobytes())
 
 
-def _as_bits(mask: NDArray[np.bool_]) -> str:
+def _as_bits(mask: Bools) -> str:
     """Return a mask with eight values per byte, the first in the lowest bit, as base64."""
     return encode(np.packbits(mask, bitorder="little").tobytes())
 

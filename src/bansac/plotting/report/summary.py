@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from html import escape
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bansac.engine.trace import Trace
+if TYPE_CHECKING:
+    from bansac.result import Result
 
-__all__ = ["Run", "html_table", "residual_histogram", "summary_words"]
-
-_Array = NDArray[np.float64]
+__all__ = ["html_table", "residual_histogram", "summary_words"]
 
 # The histogram of residuals: its size in pixels, the bins, their number within the threshold, and the colours of both
 # sides of the threshold.
@@ -33,56 +31,32 @@ _STOPS = {
 }
 
 
-class Run(NamedTuple):
-    """The fields and properties that a report shows of a :class:`bansac.Result`."""
-
-    model: Any
-    inliers: NDArray[np.bool_]
-    num_inliers: int
-    inlier_ratio: float
-    residuals: _Array
-    probabilities: _Array | None
-    beliefs: _Array | None
-    threshold: float
-    iterations: int
-    models_tested: int
-    restarts: int
-    stop_reason: str
-    success: bool
-    message: str
-    seed: int
-    timing: str
-    trace: Trace | None
-    configuration: str | None
-
-    @classmethod
-    def of(cls, result: object) -> Self:
-        """Return the fields of a result."""
-        return cls(*(getattr(result, name) for name in cls._fields))
-
-
-def summary_words(run: Run) -> dict[str, str]:
+def summary_words(result: Result) -> dict[str, str]:
     """Return the verdict, the model and the run as texts by name."""
-    inliers = f"{run.num_inliers} of {len(run.inliers)} ({run.inlier_ratio:.1%})"
+    inliers = f"{result.num_inliers} of {len(result.inliers)} ({result.inlier_ratio:.1%})"
     words = {
-        "Verdict": "success" if run.success else "failure",
-        "Reason": run.message,
-        "Inliers": f"{inliers} at threshold {run.threshold:g}",
-        "Model": _model_in_words(run.model),
-        "Stopped by": f"{run.stop_reason}: {_stop_in_words(run)}",
-        "Run": f"{_counted(run.iterations, 'iteration')} in {_counted(run.restarts, 'restart')}, "
-        f"{_counted(run.models_tested, 'model')} tested",
-        "Time": run.timing,
+        "Verdict": "success" if result.success else "failure",
+        "Reason": result.message,
+        "Inliers": f"{inliers} at threshold {result.threshold:g}",
+        "Model": _model_in_words(result.model),
+        "Stopped by": f"{result.stop_reason}: {_stop_in_words(result)}",
+        "Run": f"{_counted(result.iterations, 'iteration')} in {_counted(result.restarts, 'restart')}, "
+        f"{_counted(result.models_tested, 'model')} tested",
+        "Time": result.timing,
     }
-    return words if run.configuration is None else words | {"Configuration": run.configuration}
+    if result.configuration is not None:
+        words["Configuration"] = result.configuration
+    if (rival := result.rival) is not None:
+        words["Rival"] = f"{np.count_nonzero(rival.inliers)} inliers at threshold {rival.threshold:.4g}"
+    return words
 
 
-def residual_histogram(run: Run) -> str:
+def residual_histogram(result: Result) -> str:
     """Return a histogram of the residuals up to four thresholds, as an SVG element; empty without a model."""
-    if run.model is None:
+    if result.model is None:
         return ""
-    reach = _BINS // _WITHIN * run.threshold
-    counts, _ = np.histogram(run.residuals[run.residuals <= reach], bins=_BINS, range=(0.0, reach))
+    reach = _BINS // _WITHIN * result.threshold
+    counts, _ = np.histogram(result.residuals[result.residuals <= reach], bins=_BINS, range=(0.0, reach))
     step, unit = _WIDTH / _BINS, _HEIGHT / max(int(counts.max()), 1)
     bars = "".join(
         f'<rect x="{step * k:g}" y="{_HEIGHT - unit * count:.4g}" width="{step - 1:g}" height="{unit * count:.4g}" '
@@ -90,10 +64,10 @@ def residual_histogram(run: Run) -> str:
         for k, count in enumerate(counts.tolist())
         if count
     )
-    beyond = len(run.residuals) - int(counts.sum())
+    beyond = len(result.residuals) - int(counts.sum())
     labels = (
         (0, "start", "0"),
-        (step * _WITHIN, "middle", f"threshold {run.threshold:.3g}"),
+        (step * _WITHIN, "middle", f"threshold {result.threshold:.3g}"),
         (_WIDTH, "end", f"{beyond} residuals beyond {reach:.3g}"),
     )
     texts = "".join(f'<text x="{x:g}" y="{_HEIGHT + 12}" text-anchor="{at}">{text}</text>' for x, at, text in labels)
@@ -114,10 +88,10 @@ def html_table(rows: Mapping[str, Any]) -> str:
     return "<table>" + "".join(lines) + "</table>"
 
 
-def _stop_in_words(run: Run) -> str:
-    if run.stop_reason != "restarts":
-        return _STOPS.get(run.stop_reason, "a stopping criterion of this name")
-    return "all restarts took place" if run.restarts > 1 else "all iterations of the restart took place"
+def _stop_in_words(result: Result) -> str:
+    if result.stop_reason != "restarts":
+        return _STOPS.get(result.stop_reason, "a stopping criterion of this name")
+    return "all restarts took place" if result.restarts > 1 else "all iterations of the restart took place"
 
 
 def _model_in_words(model: Any) -> str:

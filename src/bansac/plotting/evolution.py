@@ -1,4 +1,4 @@
-"""Evolution of the inlier probabilities of matches during a run, and the outline of a homography."""
+"""Evolution of the inlier probabilities of matches or points during a run, and the outline of a homography."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bansac.geometry import homogeneous
 from bansac.matches.images import ImageLike, read_image
+from bansac.maths.arrays import Bytes, Floats
+from bansac.maths.validate import as_numbers, as_points
 from bansac.plotting.layout import (
     BAR,
     ESTIMATED_COLOR,
@@ -18,6 +20,7 @@ from bansac.plotting.layout import (
     TITLE,
     TRUE_COLOR,
     WIDTH,
+    color_map,
     panel_grid,
     panel_title,
     place,
@@ -29,8 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_Array = NDArray[np.float64]
-_Outline = tuple[str, str, Any, _Array]  # name, colour, line style, points
+_Outline = tuple[str, str, Any, Floats]  # name, colour, line style, points
 
 
 def plot_probability_evolution(
@@ -112,7 +114,7 @@ def plot_probability_evolution(
     return figure
 
 
-def _draw_outlines(ax: Axes, gray2: NDArray[np.uint8], outlines: list[_Outline]) -> None:
+def _draw_outlines(ax: Axes, gray2: Bytes, outlines: list[_Outline]) -> None:
     """Draw image 2 and quadrilaterals on it, with a margin if they exceed the image."""
     ax.imshow(gray2, cmap="gray", vmin=0, vmax=255, interpolation="antialiased")
     for name, color, style, outline in outlines:
@@ -126,7 +128,7 @@ def _draw_outlines(ax: Axes, gray2: NDArray[np.uint8], outlines: list[_Outline])
     ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=2, frameon=False, fontsize="small")
 
 
-def _outlined_limits(gray2: NDArray[np.uint8], outlines: list[_Outline]) -> tuple[_Array, _Array]:
+def _outlined_limits(gray2: Bytes, outlines: list[_Outline]) -> tuple[Floats, Floats]:
     """Return the upper left and lower right corner of the area that :func:`_draw_outlines` shows."""
     # The margin is at most a quarter of each side, so that a wrong estimate does not shrink the image.
     corners = np.array([[-0.5, -0.5], [gray2.shape[1] - 0.5, gray2.shape[0] - 0.5]])
@@ -138,16 +140,14 @@ def _outlined_limits(gray2: NDArray[np.uint8], outlines: list[_Outline]) -> tupl
     return points.min(axis=0) - border, points.max(axis=0) + border
 
 
-def _outlined_aspect(gray2: NDArray[np.uint8], outlines: list[_Outline]) -> float:
+def _outlined_aspect(gray2: Bytes, outlines: list[_Outline]) -> float:
     low, high = _outlined_limits(gray2, outlines)
     return float(np.divide(*(high - low)))
 
 
-def _outline(argument: str, H: ArrayLike, shape: tuple[int, ...]) -> _Array:
+def _outline(argument: str, H: ArrayLike, shape: tuple[int, ...]) -> Floats:
     """Map the outline of an image as a polyline; NaN for points behind the camera."""
-    matrix = np.asarray(H, dtype=np.float64)
-    if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
-        raise ValueError(f"{argument} must be a finite (3, 3) matrix, got {H!r}")
+    matrix = as_numbers(argument, H, (3, 3))
     height, width = shape
     corners = np.array([[0, 0], [width - 1, 0], [width - 1, height - 1], [0, height - 1], [0, 0]], dtype=np.float64)
     along = np.linspace(0, 1, 65)[:, None]
@@ -157,3 +157,83 @@ def _outline(argument: str, H: ArrayLike, shape: tuple[int, ...]) -> _Array:
     depth = mapped[:, 2] * np.sign(centre)
     in_front = depth > 1e-9 * np.abs(depth).max()
     return np.where(in_front[:, None], mapped[:, :2] / np.where(in_front, mapped[:, 2], 1)[:, None], np.nan)
+
+
+def plot_point_evolution(
+    points: ArrayLike,
+    snapshots: Mapping[int, ArrayLike],
+    *,
+    iterations: Sequence[int] = (0, 2, 4, 9, 11, 14),
+    curve_true: ArrayLike | None = None,
+    curves: Mapping[int, ArrayLike] | None = None,
+    columns: int = 3,
+) -> Figure:
+    """Draw how the inlier probabilities of 2D points evolve during a run, as in the BANSAC paper's curve example.
+
+    Parameters
+    ----------
+    points : (N, 2) array_like
+        2D points.
+    snapshots, iterations
+        As in :func:`plot_probability_evolution`.
+    curve_true : (K, 2) array_like or None, optional
+        Points on the true curve, drawn in green.
+    curves : mapping of int to (K, 2) array_like, optional
+        Points on the estimated curves by iteration, each drawn dashed in the panel of its iteration.
+    columns : int, optional
+        Number of panels in a row.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Raises
+    ------
+    ValueError, ImportError
+        As in :func:`plot_probability_evolution`.
+
+    Examples
+    --------
+    >>> figure = plot_point_evolution([[0, 1], [1, 2]], {0: [0.5, 0.5], 3: [0.9, 0.8]}, iterations=(0, 3))
+    >>> [ax.get_title() for ax in figure.axes[:2]]
+    ['Start', 'Iteration 3']
+    """
+    data = as_points("points", points, 2)
+    if columns < 1:
+        raise ValueError(f"columns must be at least 1, got {columns}")
+    panels = snapshot_panels(snapshots, iterations, len(data))
+    true = None if curve_true is None else as_points("curve_true", curve_true, 2)
+    estimates = {k: as_points(f"curves[{k}]", curve, 2) for k, curve in (curves or {}).items()}
+    limits = _data_limits(data)
+
+    columns = min(columns, len(panels))
+    side, legend = WIDTH / 3, TITLE if true is not None or estimates else 0.0
+    figure, axes = panel_grid([panel_title(k) for k, _ in panels], columns, side, side, below=legend)
+    handles = {}
+    for ax, (iteration, values) in zip(axes, panels, strict=True):
+        order = np.argsort(values, kind="stable")
+        x, y = data[order].T
+        ax.scatter(x, y, c=values[order], cmap=color_map(), vmin=0, vmax=1, s=14, linewidths=0)
+        if true is not None:
+            (handles["true curve"],) = ax.plot(*true.T, color=TRUE_COLOR, linewidth=5, alpha=0.55, zorder=0)
+        if iteration in estimates:
+            (line,) = ax.plot(*estimates[iteration].T, color="black", linewidth=1.1, linestyle=(0, (5, 2.5)))
+            handles["best model so far"] = line
+        ax.set(xlim=limits[0], ylim=limits[1], xticks=[], yticks=[], facecolor="#f4f4f4")
+        ax.spines[:].set_visible(False)
+    if handles:
+        middle = columns * (side + SPACE) / 2 / figure.get_size_inches()[0]
+        at: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (middle, 0), "ncols": 2, "frameon": False}
+        figure.legend(list(handles.values()), list(handles), **at)
+    return figure
+
+
+def _data_limits(points: Floats) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the x and y limits of a square panel around points, with a margin."""
+    if not len(points):
+        return (-1.0, 1.0), (-1.0, 1.0)
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = 0.03 * np.where(high > low, high - low, 1.0)
+    (x_low, y_low), (x_high, y_high) = (low - margin).tolist(), (high + margin).tolist()
+    return (x_low, x_high), (y_low, y_high)

@@ -1,4 +1,4 @@
-"""Restarts: what a restart starts from, when the restarts end, and which model they return."""
+"""Hypotheses: what a restart starts from, when the restarts end, and which model they return."""
 
 from __future__ import annotations
 
@@ -6,14 +6,12 @@ import numpy as np
 import pytest
 from numba import config
 
-from bansac.engine import runner, search
+from bansac.engine import runner
+from bansac.engine.hypotheses import Hypotheses, Hypothesis, SavedState, challenge_length, iterations_to_confirm
 from bansac.engine.loop import run_iterations
 from bansac.engine.model_selection import Plausibility
-from bansac.engine.plan import find_plan
-from bansac.engine.restarts import RestartModel, Restarts, SavedState, iterations_to_confirm
 from bansac.engine.state import pack_run
 from bansac.maths.normalization import denormalize_homography
-from bansac.maths.rng import seed_rng, shuffle
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
@@ -25,56 +23,61 @@ def matches(scene):
     return np.ascontiguousarray(np.vstack([scene.x1.T, scene.x2.T]))
 
 
-def candidate(value, inliers, n=100, plausibility=1.0):
+def candidate(value, inliers, n=100, plausibility=1.0, threshold=1.0, is_trusted=True):
     is_inlier = np.zeros(n, np.bool_)
     is_inlier[inliers] = True
-    return RestartModel(np.array([value]), value, value * plausibility, plausibility, is_inlier, int(is_inlier.sum()))
+    number = int(is_inlier.sum())
+    weighted = value * plausibility
+    return Hypothesis(
+        np.array([value]), threshold, value, weighted, plausibility, is_inlier, number, is_trusted=is_trusted
+    )
 
 
-def finish(restarts, state, found, iterations=10):
-    state.progress["iterations"] = iterations
-    restarts.end_restart(state, found)
+def end_restart(hypotheses, new=None, iterations=10):
+    """Count a restart and add its hypothesis, which competes by its score, as the search does at one threshold."""
+    hypotheses.count_restart({"iterations": iterations, "models_tested": iterations})
+    if new is not None:
+        best, old = hypotheses.best, hypotheses.earlier(new)
+        confirms = old is not None and (old.is_inlier & new.is_inlier).sum() > 0.9 * new.inliers
+        rival = best if hypotheses.is_trusted else old
+        leads = rival is None or new.weighted_score > rival.weighted_score
+        hypotheses.add(new, old, leads=leads, confirms=confirms)
 
 
-@pytest.fixture
-def state():
-    return build_run(LINE, np.random.default_rng(0).normal(size=(2, 100)))
-
-
-def test_rounds_end_when_enough_of_them_agree(state):
-    restarts = Restarts(BASE.replace(max_iterations=1000, restarts=9, agreement=3))
-    finish(restarts, state, candidate(5.0, slice(0, 40)))
-    finish(restarts, state, candidate(4.0, slice(0, 39)))  # 39 of 40 are 97.5 %
-    assert not restarts.agree()
-    finish(restarts, state, None)
-    finish(restarts, state, candidate(4.5, slice(0, 40)))
-    assert restarts.agree()
+def test_rounds_end_when_enough_of_them_agree():
+    restarts = Hypotheses(BASE.replace(max_iterations=1000, restarts=9, agreement=3))
+    end_restart(restarts, candidate(5.0, slice(0, 40)))
+    end_restart(restarts, candidate(4.0, slice(0, 39)))  # 39 of 40 are 97.5 %
+    assert not restarts.is_confirmed()
+    end_restart(restarts)
+    end_restart(restarts, candidate(4.5, slice(0, 40)))
+    assert restarts.is_confirmed()
     assert restarts.over()
     assert restarts.best.score == 5.0
     assert (restarts.count, restarts.iterations) == (4, 40)
 
 
-def test_one_restart_agrees_with_an_initial_model(state):
-    restarts = Restarts(BASE.replace(max_iterations=1000, restarts=9, agreement=2))
+def test_one_restart_agrees_with_an_initial_model():
+    restarts = Hypotheses(BASE.replace(max_iterations=1000, restarts=9, agreement=2))
     first = candidate(5.0, slice(0, 40))
     restarts.begin_with(first)
     assert restarts.initial is first
     assert not restarts.over()
-    finish(restarts, state, None)
-    assert not restarts.agree()
-    finish(restarts, state, candidate(4.0, slice(0, 39)))
-    assert restarts.agree()
+    end_restart(restarts)
+    assert not restarts.is_confirmed()
+    end_restart(restarts, candidate(4.0, slice(0, 39)))
+    assert restarts.is_confirmed()
     assert restarts.initial is None
     assert restarts.best is first
 
 
-def test_a_better_model_replaces_the_initial_one(state):
-    restarts = Restarts(BASE.replace(max_iterations=1000, restarts=9, agreement=2))
+def test_a_better_model_replaces_the_initial_one():
+    restarts = Hypotheses(BASE.replace(max_iterations=1000, restarts=9, agreement=2))
     restarts.begin_with(candidate(5.0, slice(0, 40)))
-    finish(restarts, state, candidate(6.0, slice(30, 80)))
+    end_restart(restarts, candidate(6.0, slice(30, 80)))
     assert restarts.initial is None
     assert restarts.best.score == 6.0
-    assert not restarts.agree()
+    assert not restarts.is_confirmed()
 
 
 def test_restart_confirms_an_initial_model_after_half_of_the_required_iterations():
@@ -84,99 +87,120 @@ def test_restart_confirms_an_initial_model_after_half_of_the_required_iterations
     assert iterations_to_confirm(candidate(5.0, slice(0, 100)), 300, 4, 0.999) == (25, 50)
 
 
-def test_a_better_model_that_differs_starts_the_count_anew(state):
-    restarts = Restarts(BASE.replace(max_iterations=1000, restarts=9, agreement=2))
-    finish(restarts, state, candidate(5.0, slice(0, 40)))
-    finish(restarts, state, candidate(6.0, slice(30, 80)))
-    assert not restarts.agree()
+def test_a_better_model_that_differs_starts_the_count_anew():
+    restarts = Hypotheses(BASE.replace(max_iterations=1000, restarts=9, agreement=2))
+    end_restart(restarts, candidate(5.0, slice(0, 40)))
+    end_restart(restarts, candidate(6.0, slice(30, 80)))
+    assert not restarts.is_confirmed()
     assert restarts.best.score == 6.0
-    finish(restarts, state, candidate(5.5, slice(0, 40)))  # agrees with the first one only
-    assert not restarts.agree()
+    end_restart(restarts, candidate(5.5, slice(0, 40)))  # agrees with the first one only
+    assert not restarts.is_confirmed()
 
 
-def test_a_model_of_most_data_needs_one_round_less(state):
+def test_a_model_of_most_data_needs_one_round_less():
     for count, needed in ((50, 3), (51, 2)):
-        restarts = Restarts(BASE.replace(max_iterations=1000, restarts=9, agreement=3))
+        restarts = Hypotheses(BASE.replace(max_iterations=1000, restarts=9, agreement=3))
         for _ in range(needed - 1):
-            finish(restarts, state, candidate(5.0, slice(0, count)))
-            assert not restarts.agree()
-        finish(restarts, state, candidate(5.0, slice(0, count)))
-        assert restarts.agree()
-    restarts = Restarts(BASE.replace(max_iterations=1000, restarts=9, agreement=2), majority_agrees=False)
-    finish(restarts, state, candidate(5.0, slice(0, 60)))
-    assert not restarts.agree()
-    finish(restarts, state, candidate(5.0, slice(0, 60)))
-    assert restarts.agree()
-    restarts = Restarts(BASE.replace(max_iterations=1000, restarts=9, agreement=2))
+            end_restart(restarts, candidate(5.0, slice(0, count)))
+            assert not restarts.is_confirmed()
+        end_restart(restarts, candidate(5.0, slice(0, count)))
+        assert restarts.is_confirmed()
+    restarts = Hypotheses(BASE.replace(max_iterations=1000, restarts=9, agreement=2), majority_agrees=False)
+    end_restart(restarts, candidate(5.0, slice(0, 60)))
+    assert not restarts.is_confirmed()
+    end_restart(restarts, candidate(5.0, slice(0, 60)))
+    assert restarts.is_confirmed()
+    restarts = Hypotheses(BASE.replace(max_iterations=1000, restarts=9, agreement=2))
     for _ in range(3):
-        finish(restarts, state, candidate(5.0, slice(0, 60), plausibility=0.8))
-        assert not restarts.agree()
+        end_restart(restarts, candidate(5.0, slice(0, 60), plausibility=0.8))
+        assert not restarts.is_confirmed()
 
 
-def test_of_an_implausible_model_twice_as_many_rounds_have_to_agree(state):
-    restarts = Restarts(BASE.replace(max_iterations=1000, restarts=9, agreement=2))
+def test_of_an_implausible_model_twice_as_many_rounds_have_to_agree():
+    restarts = Hypotheses(BASE.replace(max_iterations=1000, restarts=9, agreement=2))
     for _ in range(3):
-        finish(restarts, state, candidate(6.0, slice(0, 40), plausibility=0.8))
-    assert not restarts.agree()
-    finish(restarts, state, candidate(6.0, slice(0, 40), plausibility=0.8))
-    assert restarts.agree()
-    finish(restarts, state, candidate(5.0, slice(30, 80)))  # better: it is plausible
-    assert not restarts.agree()
-    finish(restarts, state, candidate(5.0, slice(30, 80)))
-    assert restarts.agree()
+        end_restart(restarts, candidate(6.0, slice(0, 40), plausibility=0.8))
+    assert not restarts.is_confirmed()
+    end_restart(restarts, candidate(6.0, slice(0, 40), plausibility=0.8))
+    assert restarts.is_confirmed()
+    end_restart(restarts, candidate(5.0, slice(30, 80)))  # better: it is plausible
+    assert not restarts.is_confirmed()
+    end_restart(restarts, candidate(5.0, slice(30, 80)))
+    assert restarts.is_confirmed()
     assert restarts.best.score == 5.0
 
 
-def test_rounds_share_the_budget(state):
-    restarts = Restarts(BASE.replace(max_iterations=100, restarts=9, restart_iterations=40))
+def test_rounds_share_the_budget():
+    restarts = Hypotheses(BASE.replace(max_iterations=100, restarts=9, restart_iterations=40))
     assert restarts.iterations_left() == 40
-    finish(restarts, state, None, 40)
-    finish(restarts, state, None, 40)
+    end_restart(restarts, None, 40)
+    end_restart(restarts, None, 40)
     assert restarts.iterations_left() == 20
     assert not restarts.over()
-    finish(restarts, state, None, 20)
+    end_restart(restarts, None, 20)
     assert restarts.over()
 
 
-def test_rounds_grow_with_the_budget(state):
+def test_rounds_grow_with_the_budget():
     options = BASE.replace(max_iterations=3000, restarts=4)
-    assert Restarts(options).iterations_left() == 500  # of 500, 500, 1000 and 1000
-    assert Restarts(options.replace(max_iterations=1001)).iterations_left() == 300
-    assert Restarts(options.replace(max_iterations=200)).iterations_left() == 200
-    assert Restarts(options.replace(restart_iterations=100)).iterations_left() == 100
-    assert Restarts(options.replace(restarts=1)).iterations_left() == 3000
+    assert Hypotheses(options).iterations_left() == 500  # of 500, 500, 1000 and 1000
+    assert Hypotheses(options.replace(max_iterations=1001)).iterations_left() == 300
+    assert Hypotheses(options.replace(max_iterations=200)).iterations_left() == 200
+    assert Hypotheses(options.replace(restart_iterations=100)).iterations_left() == 100
+    assert Hypotheses(options.replace(restarts=1)).iterations_left() == 3000
 
 
-def test_every_second_restart_is_twice_as_long(state):
-    restarts = Restarts(BASE.replace(max_iterations=4000, restarts=16))
+def test_every_second_restart_is_twice_as_long():
+    restarts = Hypotheses(BASE.replace(max_iterations=4000, restarts=16))
     lengths = []
     while not restarts.over():
         lengths.append(restarts.iterations_left())
-        finish(restarts, state, None, lengths[-1])
+        end_restart(restarts, None, lengths[-1])
     assert lengths == [300, 300, 600, 600, 1200, 1000]
 
 
-def test_restarts_agree_on_a_trusted_model_only(state):
-    restarts = Restarts(BASE.replace(max_iterations=1000, restarts=9))
-    restarts.is_trusted = False
+def test_restarts_confirm_a_significant_model_only():
+    hypotheses = Hypotheses(BASE.replace(max_iterations=1000, restarts=9))
     for _ in range(3):
-        finish(restarts, state, candidate(6.0, slice(0, 80)))
-    assert not restarts.agree()
-    restarts.trust()
-    assert restarts.best is None
-    finish(restarts, state, candidate(6.0, slice(0, 80)))
-    assert restarts.agree()
+        end_restart(hypotheses, candidate(6.0, slice(0, 80), is_trusted=False))
+    assert not hypotheses.is_confirmed()
+    end_restart(hypotheses, candidate(7.0, slice(0, 80)))
+    assert hypotheses.is_confirmed()
+    assert len(hypotheses.ranked) == 1
 
 
-def test_the_best_models_of_two_thresholds_are_kept_apart(state):
-    restarts = Restarts(BASE.replace(max_iterations=1000, restarts=9))
-    finish(restarts, state, candidate(6.0, slice(0, 40)))
-    assert not restarts.swap_best()
-    finish(restarts, state, candidate(9.0, slice(0, 50)))
-    assert restarts.swap_best()
-    assert restarts.best.score == 6.0
-    finish(restarts, state, candidate(5.0, slice(0, 40)))
-    assert restarts.agree()
+def test_models_of_two_thresholds_are_kept_apart_until_one_is_significant():
+    hypotheses = Hypotheses(BASE.replace(max_iterations=1000, restarts=9))
+    first = candidate(6.0, slice(0, 40), is_trusted=False)
+    wide = candidate(9.0, slice(0, 40), threshold=4.0, is_trusted=False)
+    for new in (first, wide):
+        end_restart(hypotheses, new)
+    assert hypotheses.best is first
+    end_restart(hypotheses, candidate(5.0, slice(0, 40), is_trusted=False))
+    assert (hypotheses.best, hypotheses.ranked) == (first, [wide, first])
+    end_restart(hypotheses, new := candidate(10.0, slice(0, 40), threshold=4.0))
+    assert hypotheses.ranked == [new]
+
+
+def test_the_hypothesis_that_loses_is_kept():
+    hypotheses = Hypotheses(BASE.replace(max_iterations=1000, restarts=9))
+    small, large = candidate(5.0, slice(0, 30)), candidate(9.0, slice(40, 90))
+    for new in (small, large):
+        end_restart(hypotheses, new)
+    assert hypotheses.ranked == [large, small]
+    end_restart(hypotheses, candidate(4.5, slice(0, 30)))
+    assert (small.restarts, large.restarts) == (2, 1)
+    end_restart(hypotheses, candidate(9.0, slice(40, 90)))
+    assert hypotheses.is_confirmed()
+
+
+def test_a_challenge_is_as_long_as_a_rival_is_rare():
+    best = candidate(5.0, slice(0, 80))
+    assert challenge_length(best, 20, 4, 600, is_coarse=False) == 1  # all others are its inliers
+    assert challenge_length(best, 19, 4, 600, is_coarse=False) == 0
+    assert challenge_length(best, 40, 4, 600, is_coarse=False) == 47  # half of them: log .05 / log(1 - .5^4)
+    assert challenge_length(best, 40, 7, 300, is_coarse=False) == 300
+    assert challenge_length(best, 80, 4, 600, is_coarse=True) == 47
 
 
 @pytest.mark.parametrize("order", [1, 2])
@@ -270,13 +294,12 @@ def test_later_rounds_find_what_a_first_short_one_misses():
 def test_beliefs_are_those_of_the_round_of_the_model(sampler, monkeypatch):
     learnt = []
 
-    def end_restart(restarts, state, candidate):
-        before, plan = restarts.best, find_plan(FUNDAMENTAL, options, informed=False)
-        original(restarts, state, candidate)
-        learnt.append((restarts.best is not before, search.current_beliefs(plan, state).copy()))
+    def add(hypotheses, new, *arguments, **settings):
+        original(hypotheses, new, *arguments, **settings)
+        learnt.append((hypotheses.best is new, new.learnt))
 
-    original = Restarts.end_restart
-    monkeypatch.setattr(Restarts, "end_restart", end_restart)
+    original = Hypotheses.add
+    monkeypatch.setattr(Hypotheses, "add", add)
     data = matches(epipolar_matches(200, inlier_ratio=0.4, noise=0.3, seed=2))
     earlier = 0
     for seed in range(5):
@@ -285,11 +308,10 @@ def test_beliefs_are_those_of_the_round_of_the_model(sampler, monkeypatch):
             sampler=sampler, restarts=6, restart_iterations=60, agreement=6, stopping=None, seed=seed
         )
         found = runner.run(runner.Run(FUNDAMENTAL, data, options, options.threshold, prior=np.full(200, 0.5)))
-        best = [beliefs for better, beliefs in learnt if better][-1]
-        order = np.empty(200, np.int64)
-        shuffle(seed_rng(seed), order)  # of the data in the run
-        assert np.array_equal(found.beliefs[order], best)
-        earlier += not np.array_equal(best, learnt[-1][1])
+        of_model = [arrays for is_best, arrays in learnt if is_best][-1]
+        assert all(np.array_equal(array, copy) for array, copy in of_model)
+        earlier += learnt[-1][1] is not of_model
+        assert found.beliefs.shape == (200,)
     assert earlier >= 2
 
 

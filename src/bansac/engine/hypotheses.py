@@ -1,0 +1,250 @@
+"""Hypotheses of a run: the models that its restarts led to, and when the restarts end.
+
+If the network has high probabilities for the inliers of a wrong model, it keeps drawing from them, whatever the number
+of iterations. A restart from the prior does not depend on the restarts before it. Its refined model confirms a
+hypothesis, if the two have nearly the same inliers, or is a new one.
+
+Hypotheses of the same threshold are compared by their weighted scores: the score over the matches in front of the
+cameras (``bansac.engine.cheirality_score``) times the plausibility of the model. A score at one threshold does not
+compare structures of different noise: at the threshold of a fine structure, a larger and coarser one loses its inliers.
+So hypotheses of different thresholds are compared by their significance over all thresholds.
+
+:meth:`Hypotheses.over` decides when the restarts end:
+
+* the iterations of all restarts together have reached ``max_iterations``;
+* or ``restarts`` restarts are done;
+* or ``agreement`` restarts have led to the best hypothesis, and a search among the other data has found no better one.
+  One restart less is enough if most points are its inliers and the problem has ``majority_agrees``. If the threshold is
+  estimated, the model must be significant.
+
+The last two apply from ``min_iterations`` on. Easy data need one or two short restarts, hard data need all. The search
+(``bansac.engine.search``) also ends the restarts at ``max_seconds``.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bansac.engine.options import Options
+from bansac.engine.state import State
+from bansac.maths.arrays import Bools, Floats
+
+__all__ = [
+    "RIVAL",
+    "Hypotheses",
+    "Hypothesis",
+    "SavedState",
+    "challenge_length",
+    "is_same",
+    "iterations_to_confirm",
+]
+
+# Length of the first restart in iterations, or longer if all restarts together would not use the budget. The length is
+# doubled with every second restart.
+_RESTART_ITERATIONS = 300
+_MOST_GROWING = 64
+
+# A model with a plausibility below _PLAUSIBLE is likely to be wrong. It needs _IMPLAUSIBLE_RESTARTS times more agreeing
+# restarts.
+_PLAUSIBLE = 0.9
+_IMPLAUSIBLE_RESTARTS = 2
+
+# A model with a larger inlier ratio needs one agreeing restart less: no model with other inliers can have more.
+_MAJORITY = 0.5
+
+# Fewest iterations of a restart that agrees with an initial model.
+_FEWEST = 25
+
+# Two models are the same if the intersection of their inlier sets is at least this share of the union.
+_SAME = 0.9
+
+# Largest number of hypotheses.
+_MOST = 4
+
+# A challenge samples a structure of the needed size with this probability, if it may be so long.
+_CHANCE = 0.95
+
+RIVAL = 0.25
+"""A rival needs this share of the inliers of the best hypothesis."""
+
+
+@dataclass(eq=False)
+class Hypothesis:
+    """A refined model, in the frame of the run.
+
+    ``restarts`` is the number of restarts that led to it. ``is_trusted`` says whether chance does not explain its
+    support. ``challenges`` is the number of searches for a better one. ``significance`` is that over all
+    thresholds, NaN until it is compared. ``learnt`` are arrays of the sampler with copies from the end of its restart.
+    """
+
+    model: Floats
+    threshold: float
+    score: float
+    weighted_score: float
+    plausibility: float
+    is_inlier: Bools
+    inliers: int
+    restarts: int = 1
+    is_trusted: bool = True
+    challenges: int = 0
+    significance: float = math.nan
+    learnt: list[tuple[Any, Any]] = field(default_factory=list)
+
+
+class Hypotheses:
+    """The hypotheses of a run, best first, and the sums over its restarts.
+
+    Parameters
+    ----------
+    options : Options
+        The options of the run, with ``max_iterations`` set.
+    majority_agrees : bool
+        The property of the problem.
+    """
+
+    def __init__(self, options: Options, majority_agrees: bool = True) -> None:
+        assert options.max_iterations is not None
+        self._options, self._majority_agrees = options, majority_agrees
+        self._budget = int(options.max_iterations)
+        self._grows = options.restart_iterations is None
+        shares = sum(_growth(k) for k in range(min(options.restarts, _MOST_GROWING)))
+        self._first = options.restart_iterations or max(_RESTART_ITERATIONS, math.ceil(self._budget / shares))
+        self.ranked: list[Hypothesis] = []
+        self.count = 0
+        self.iterations = 0
+        self.models_tested = 0
+        self._initial: Hypothesis | None = None
+
+    @property
+    def best(self) -> Hypothesis | None:
+        """The best hypothesis, None if there is none; without a significant one that of the smallest threshold."""
+        if self.is_trusted:
+            return self.ranked[0]
+        return min(self.ranked, key=lambda hypothesis: hypothesis.threshold, default=None)
+
+    @property
+    def is_trusted(self) -> bool:
+        """Whether the best hypothesis is significant."""
+        return bool(self.ranked) and self.ranked[0].is_trusted
+
+    @property
+    def initial(self) -> Hypothesis | None:
+        """The initial model as long as it is the best one and no restart agrees with it."""
+        initial = self._initial
+        return initial if initial is not None and self.best is initial and initial.restarts == 1 else None
+
+    def begin_with(self, initial: Hypothesis) -> None:
+        """Start from a significant initial model; a restart that leads to it confirms it."""
+        self.ranked, self._initial = [initial], initial
+
+    def iterations_left(self) -> int:
+        """Return the maximum number of iterations of the next restart."""
+        longest = self._first * _growth(self.count) if self._grows else self._first
+        return min(self._budget - self.iterations, longest)
+
+    def count_restart(self, progress: Any, *, is_challenge: bool = False) -> None:
+        """Count the iterations and models of a restart, and the restart unless it challenges the best hypothesis."""
+        self.count += not is_challenge
+        self.iterations += int(progress["iterations"])
+        self.models_tested += int(progress["models_tested"])
+
+    def earlier(self, new: Hypothesis) -> Hypothesis | None:
+        """Return the hypothesis that a new one competes with: of the same structure, or at first the same threshold."""
+        if self.is_trusted:
+            return next((old for old in self.ranked if is_same(old.is_inlier, new.is_inlier)), None)
+        return next((old for old in self.ranked if old.threshold == new.threshold), None)
+
+    def add(self, new: Hypothesis, old: Hypothesis | None, *, leads: bool, confirms: bool) -> None:
+        """Add the hypothesis of a restart: as the best one if it leads, in place of the one of the same structure.
+
+        If it does not lead, it may confirm the old one. The first significant one replaces all others.
+        """
+        if old is not None:
+            new.challenges = old.challenges
+            if confirms:
+                old.restarts = new.restarts = old.restarts + 1
+        if leads:
+            others = (h for h in self.ranked if h is not old and (h.is_trusted or not new.is_trusted))
+            self.ranked = [new, *others][:_MOST]
+        elif old is None and new.is_trusted:
+            self.ranked = [*self.ranked[: _MOST - 1], new]
+
+    def is_confirmed(self) -> bool:
+        """Return whether enough restarts have led to the best hypothesis."""
+        best, options = self.best, self._options
+        if best is None or not best.is_trusted:
+            return False
+        if options.restarts == 1:
+            return self._initial is not None and best.restarts > 1
+        if best.plausibility < _PLAUSIBLE:
+            return best.restarts >= _IMPLAUSIBLE_RESTARTS * options.agreement
+        majority = self._majority_agrees and best.inliers > _MAJORITY * best.is_inlier.size
+        return best.restarts >= options.agreement - majority
+
+    def over(self) -> bool:
+        """Return whether there is no further restart, apart from the search among the other data.
+
+        Before ``min_iterations`` only the budget of iterations ends the restarts.
+        """
+        if self.iterations >= self._budget:
+            return True
+        enough = self.iterations >= self._options.min_iterations
+        return enough and (self.is_confirmed() or self.count >= self._options.restarts)
+
+
+def challenge_length(best: Hypothesis, others: int, sample_size: int, most: int, *, is_coarse: bool) -> int:
+    """Return the number of iterations, at most ``most``, to search ``others`` data for a better hypothesis or a rival.
+
+    A rival needs a share of the inliers of the best, a better one nearly as many inliers, or half of those of a coarse
+    one. Returns 0 if there are too few data.
+    """
+    needed = max((0.5 if is_coarse else RIVAL) * best.inliers, sample_size + 1.0)
+    if needed >= others:
+        return int(needed == others)
+    share = (needed / others) ** sample_size
+    return min(math.ceil(math.log1p(-_CHANCE) / math.log1p(-share)), most)
+
+
+def _growth(count: int) -> int:
+    """Return the length of a restart after ``count`` others, in lengths of the first: 1, 1, 2, 2, 4, 4, ..."""
+    return 1 << min(count // 2, 30)
+
+
+def is_same(first: Bools, second: Bools) -> bool:
+    """Return whether two models with these masks of inliers are the same."""
+    both = int(np.count_nonzero(first & second))
+    return both >= _SAME * (int(np.count_nonzero(first)) + int(np.count_nonzero(second)) - both)
+
+
+def iterations_to_confirm(initial: Hypothesis, most: int, sample_size: int, confidence: float) -> tuple[int, ...]:
+    """Return the numbers of iterations after which a restart ends if it has led to the initial model.
+
+    They are half of the iterations that a search requires for as many inliers, and all of them. ``most`` is the maximum
+    for the restart.
+    """
+    all_inlier = (initial.inliers / initial.is_inlier.size) ** sample_size
+    required = min(math.log1p(-confidence) / math.log1p(-min(all_inlier, confidence)), most)
+    return max(_FEWEST, math.ceil(0.5 * required)), max(2 * _FEWEST, math.ceil(required))
+
+
+class SavedState:
+    """A copy of the state before the first restart, from which every restart starts.
+
+    Parameters
+    ----------
+    state : State
+        The state before its first iteration. ``pack_run`` must have been called, because it writes to the records.
+    """
+
+    def __init__(self, state: State) -> None:
+        arrays = (state.memory, state.odds, state.sampler_numbers, state.sampler_indices, state.stop_indices)
+        self._arrays = [(array, array.copy()) for array in arrays if array.size > 0]
+
+    def restore(self) -> None:
+        """Reset the state to that before the first restart, except the random generator."""
+        for array, first in self._arrays:
+            array[...] = first

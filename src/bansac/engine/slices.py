@@ -1,0 +1,128 @@
+"""The compiled loop in slices of about 50 ms, with repairs, time checks and the record of the trace between them."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from bansac.engine.dbn import probabilities_from_odds
+from bansac.engine.loop import run_iterations
+from bansac.engine.model_selection import ModelSelection, find_degenerate, score_repaired
+from bansac.engine.plan import Plan
+from bansac.engine.state import NOTHING, RUNNING, State, pack_run
+from bansac.engine.trace import TRACE_COLUMNS, Recorder
+from bansac.engine.verification import mark_inliers
+from bansac.maths.arrays import Bools, Floats
+from bansac.problems.problem import Problem
+
+__all__ = ["SlicedLoop", "current_beliefs"]
+
+# Ctrl-C and max_seconds are checked between slices. The first slice measures the speed of the loop, and is shorter for
+# many points.
+_SLICE_SECONDS = 0.05
+_FIRST_SLICE, _SHORT_SLICE = 64, 16
+_FEW = 10_000
+
+_NO_TRACE = np.empty((0, len(TRACE_COLUMNS)))
+
+
+class SlicedLoop:
+    """The loop on a state.
+
+    Parameters
+    ----------
+    problem, plan
+        The problem and the plan of the run.
+    state : State
+        The state before the first iteration.
+    functions, selection
+        The model selection of the run, or None twice.
+    deadline : float
+        Time limit on the clock ``time.perf_counter``, in seconds.
+    recorder : Recorder, optional
+        Records the trace.
+
+    Attributes
+    ----------
+    packed : struct
+        The state as the struct for the kernels.
+    optimize : callable or None
+        Optimises the best model locally.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        plan: Plan,
+        state: State,
+        functions: Any,
+        selection: ModelSelection | None,
+        deadline: float,
+        recorder: Recorder | None,
+    ) -> None:
+        self._problem, self._plan, self.state, self.packed = problem, plan, state, pack_run(state)
+        self._deadline, self._recorder = deadline, recorder
+        self._slice = _FIRST_SLICE if state.odds.size < _FEW else _SHORT_SLICE
+        self._iterate: Callable[..., tuple[int, int, int]] = functools.partial(run_iterations, self.packed)
+        self.optimize: Callable[[], None] | None = None
+        if plan.optimization is not None:
+            from bansac.engine.local_optimization import select_optimization
+
+            optimization = select_optimization(plan.optimization, problem, self.packed, functions, selection)
+            self._iterate, self.optimize = optimization.iterate, optimization.optimize
+
+    def run(self, before: int, most: int) -> int:
+        """Call the compiled loop slice by slice until it stops; return its stop code, ``RUNNING`` for the time limit.
+
+        ``before`` is the number of iterations of earlier restarts, ``most`` the maximum for this restart.
+        """
+        recorder, started = self._recorder, time.perf_counter()
+        self.state.settings["max_iterations"] = most
+        stop, done = RUNNING, int(self.state.progress["iterations"])
+        while stop == RUNNING:
+            first, length = done, min(self._slice, most - done)
+            if recorder is not None:
+                length = recorder.begin(before + first, length, current_beliefs(self._plan, self.state))
+            rows = _NO_TRACE if recorder is None else recorder.rows
+            stop, done, due = self._iterate(rows, first, first + length)
+            while due != NOTHING:
+                self._repair()
+                stop, done, due = self._iterate(rows, first, first + length)
+            if recorder is not None:
+                recorder.end(before + done, current_beliefs(self._plan, self.state), self.best_inliers())
+            now = time.perf_counter()
+            if now > self._deadline:
+                break
+            self._slice = max(1, int(_SLICE_SECONDS * (done - first) / max(now - started, 1e-9)))
+            started = now
+        return stop
+
+    def is_late(self) -> bool:
+        """Return whether the time limit is over."""
+        return time.perf_counter() > self._deadline
+
+    def best_inliers(self) -> Bools:
+        """Return the mask of the best model so far."""
+        is_inlier = np.zeros(self.state.odds.size, np.bool_)
+        if self.state.progress["best_inliers"] > 0:
+            mark_inliers(self.packed, self.state.best_model, is_inlier, self.state.settings["squared_threshold"])
+        return is_inlier
+
+    def _repair(self) -> None:
+        """Repair the iteration's best model, whose sample is degenerate, if the problem has a ``repair`` function."""
+        state, repair = self.state, self._problem.repair
+        if repair is None:
+            return
+        sample, model, work = find_degenerate(self.packed)
+        if repair(state.data, sample, model, state.settings["squared_threshold"], state.rng, work):
+            score_repaired(self.packed)
+
+
+def current_beliefs(plan: Plan, state: State) -> Floats:
+    """Return the inlier probabilities of the sampler, or those of the network if the sampler has none."""
+    found = None if plan.probabilities is None else plan.probabilities(state.sampler_numbers, state.sampler_indices)
+    return probabilities_from_odds(state.odds) if found is None else np.asarray(found)

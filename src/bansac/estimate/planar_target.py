@@ -1,0 +1,114 @@
+"""Planar targets: the images of points of a plane may have two poses, which mirror each other.
+
+The cost of a pose has two minima if the points are coplanar (Schweighofer and Pinz, PAMI 2006). The second one is near
+the first one with the plane mirrored in depth about its centroid. Both are refined, and the better one is returned. If
+both explain the points, the other one is its rival.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from bansac.compiled.jit import kernel
+from bansac.estimate.model_forms import as_pose
+from bansac.estimate.solve import Solution
+from bansac.maths.arrays import Bools, Floats
+from bansac.maths.quaternion import model_of
+from bansac.result import Rival
+
+__all__ = ["choose_pose"]
+
+# Points whose smallest deviation is at most this share of the second one are nearly coplanar.
+_FLAT = 0.1
+# Poses whose rotations differ by less, in degrees, are the same.
+_SAME = 5.0
+# The poses are compared within this number of thresholds. A threshold estimated from the wrong one may be too small.
+_REACH = 2.0
+# Both explain the points if the sum of squared errors rises by at most this share, and if the rise is below three
+# standard deviations (chi-square of 9). In units of the variance, it is twice the logarithm of the likelihood ratio.
+_NEARLY, _RISE = 0.05, 9.0
+# Parameters of a pose, and components of an error.
+_PARAMETERS, _COMPONENTS = 6, 2
+
+
+def choose_pose(solution: Solution, refine: Callable[..., Solution]) -> Solution:
+    """Return the better one of a pose and its mirror image, with the other one as rival if it is nearly as good.
+
+    ``refine(solution, model, reach, members)`` refines a flat pose, first with the members, then within ``reach``
+    thresholds. Points that are not coplanar have no second pose; their solution is returned as it is.
+    """
+    inliers, model = solution.inliers, solution.model
+    assert model is not None
+    mirrored = _mirror(solution.request.data[2:], inliers, model)
+    if mirrored is None:
+        return solution
+    best, other = refine(solution, model, _REACH), refine(solution, mirrored, _REACH, inliers)
+    assert best.model is not None
+    assert other.model is not None
+    if _angle(best.model, other.model) < _SAME:
+        return solution
+    reach = _REACH * solution.threshold
+    costs = [float(np.sum(np.minimum(pose.residuals, reach) ** 2)) for pose in (best, other)]
+    is_mirrored = costs[1] < costs[0]
+    residuals = (best, other)[is_mirrored].residuals
+    errors = residuals[residuals <= reach]
+    limit = min(_NEARLY, _RISE / max(_COMPONENTS * errors.size - _PARAMETERS, 1)) * float(errors @ errors)
+    is_rival = abs(costs[1] - costs[0]) <= limit
+    if not is_mirrored and not is_rival:
+        return solution
+    first, second = solution, refine(solution, other.model)
+    if is_mirrored:
+        first, second = second.replace(rival=None), first
+    if not is_rival:
+        return first
+    assert second.model is not None
+    public = solution.request.form.to_public(second.model) if second.public is None else second.public
+    return first.replace(rival=Rival(public, second.inliers, second.threshold))
+
+
+def _mirror(points: Floats, inliers: Bools, model: Floats) -> Floats | None:
+    """Return the pose with the plane of the inliers mirrored in depth; None for no plane or the same pose."""
+    centre, scatter = np.zeros(3), np.zeros((3, 3))
+    if not _is_flat(points, inliers, centre, scatter):
+        return None
+    normal = np.linalg.eigh(scatter)[1][:, 0]
+    R, t = as_pose(model)
+    seen = R @ centre + t
+    ray = seen / np.linalg.norm(seen)
+    turned = (np.eye(3) - 2.0 * np.outer(ray, ray)) @ R @ (np.eye(3) - 2.0 * np.outer(normal, normal))
+    mirrored = model_of(np.column_stack([turned, seen - turned @ centre]))
+    return None if _angle(model, mirrored) < _SAME else mirrored
+
+
+def _angle(first: Floats, second: Floats) -> float:
+    """Return the angle between the rotations of two models in degrees."""
+    return math.degrees(2.0 * math.acos(min(abs(float(first[:4] @ second[:4])), 1.0)))
+
+
+@kernel
+def _is_flat(points: Floats, inliers: Bools, centre: Floats, scatter: Floats) -> bool:
+    """Compute mean and scatter matrix of the inliers of points (3 x N), and whether they are nearly coplanar."""
+    count = 0
+    for n in range(inliers.size):
+        if inliers[n]:
+            count += 1
+            for i in range(3):
+                centre[i] += points[i, n]
+    if count <= 3:
+        return False
+    for i in range(3):
+        centre[i] /= count
+    for n in range(inliers.size):
+        if inliers[n]:
+            for i in range(3):
+                for j in range(i + 1):
+                    scatter[i, j] += (points[i, n] - centre[i]) * (points[j, n] - centre[j])
+    # The eigenvalues have these sum, sum of products of two, and product. The ratio of the smaller two is about the
+    # product times the sum, by the square of the sum of products.
+    a, b, c, d, e, f = scatter[0, 0], scatter[1, 0], scatter[2, 0], scatter[1, 1], scatter[2, 1], scatter[2, 2]
+    pairs = a * d + a * f + d * f - b * b - c * c - e * e
+    product = a * (d * f - e * e) - b * (b * f - c * e) + c * (b * e - c * d)
+    return bool(product * (a + d + f) <= _FLAT**2 * pairs * pairs)

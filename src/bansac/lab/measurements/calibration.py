@@ -1,0 +1,244 @@
+"""Measure the calibration of the probabilities of matches: on real pairs with ground truth, or on awkward scenes.
+
+With ``--data``, the folder contains sets in the format of the "RANSAC in 2020" tutorial (``EF`` and ``H``) and, in
+``F_labelled``, sets of labelled matches. Every pair is estimated with the default options, without scores (BANSAC) and
+with scores (P-BANSAC). A match is true if its distance to the true model is at most 2 pixels. The distance is the
+Sampson distance for F and E and the transfer error for H. Labelled matches are true by their label. Limits of 1 and 3
+pixels show the effect of this choice. The report has ``probabilities``, the posterior, and ``beliefs``, the P^k of the
+network. Only successful runs have a posterior, and only they count.
+
+Without ``--data`` the matches are those of the families of awkward scenes that have a model
+(``bansac.synthetic.FAMILIES``): 500 matches, half of them inliers, with a noise of .2 pixels. A match is true by its
+label. A model is right if its mask has at least 85 % of the true matches.
+
+ECE is the expected calibration error over ten bins: the mean absolute difference between the mean probability and the
+share of true matches in a bin, weighted by the number of matches. The Brier score is the mean squared error.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from bansac.batch.journal import Row, Unit
+from bansac.lab.charts import import_figure
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested, no_warm_up
+from bansac.lab.options import DATA
+from bansac.lab.peers.library import Array, Task
+from bansac.lab.peers.ours import OURS
+from bansac.lab.reports import lines, share
+from bansac.lab.sets import PairSet
+from bansac.lab.sets.labelled import LabelledSet
+from bansac.lab.sets.survey import survey
+from bansac.lab.summary import import_pandas
+from bansac.lab.task import DEFAULTS, squared_distances, usable_pairs
+from bansac.matches import Matches
+from bansac.problems.estimators import Kind
+from bansac.synthetic import FAMILIES, awkward_scene
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame, Series
+
+TRUE, OTHERS = 2.0, (1.0, 3.0)  # pixels up to which a match is true
+BINS, RIGHT = 10, 0.85
+KINDS = ("beliefs", "probabilities")
+
+_SCENES = ("EF/fountain-P11", "EF/Herz-Jesus-P8", "EF/Herz-Jesus-P25", "EF/entry-P10", "EF/kitti_seq1")
+_SMALL = ("H/VGG", "H/homogr", "H/EVD", "H/EVD_asift", "H/homogr_asift", "H/VGG_asift")
+
+# Model, sets, and SNN ratio below which matches are used (None for matches with labels) of every row of the table. The
+# sets after the first three groups had no part in the choice of the mixture.
+GROUPS: Mapping[str, tuple[Kind, tuple[str, ...], float | None]] = {
+    "F": ("F", _SCENES, 0.85),
+    "E": ("E", _SCENES, 0.85),
+    "H": ("H", ("H/exact_warp",), 0.95),
+    "F, Middlebury dino": ("F", ("EF/middlebury_dino",), 0.85),
+    "E, Middlebury dino": ("E", ("EF/middlebury_dino",), 0.85),
+    "F, AdelaideRMF (labels)": ("F", ("F_labelled/adelaidermf",), None),
+    "H, small sets (truth 1 to 5 px off)": ("H", _SMALL, 0.6),
+}
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Return one unit for each group of sets, or for each model and family."""
+    if setup.data is not None:
+        return each(GROUPS)
+    return [unit for unit in each(DEFAULTS, FAMILIES) if awkward_scene(*unit.payload[::-1]).model is not None]
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Return the figures of a group or of a family."""
+    frames: list[DataFrame] = []
+    failures = 0
+    for name, model, pair, options in _read_pairs(setup, *unit.payload):
+        cameras: Any = (pair.K1, pair.K2) if model == "E" else ()
+        for scores in (None,) if pair.scores is None else (None, np.clip(pair.scores, 0, 1)):
+            result = OURS.estimate(Task(model, (pair.x1, pair.x2), cameras, scores), options).result
+            if result.probabilities is None:
+                failures += 1
+                continue
+            columns = {"run": len(frames), "set": name, "distance": _distances(model, pair), "inlier": result.inliers}
+            beliefs = {kind: getattr(result, kind) for kind in KINDS}
+            frames.append(import_pandas().DataFrame(columns | beliefs))
+    keys = ("model", "family") if setup.data is None else ("group",)
+    cell: Row = {**dict(zip(keys, unit.payload, strict=True)), "runs": len(frames), "without_success": failures}
+    if not frames:
+        return [cell]
+    frame = import_pandas().concat(frames, ignore_index=True)
+    cell["matches"] = len(frame)
+    if setup.data is not None:
+        return [cell | {kind: _judge(frame, kind) for kind in KINDS}]
+    right = frame[frame["distance"] <= TRUE].groupby("run")["inlier"].mean() >= RIGHT
+    cell["wrong_model"] = int((~right).sum())
+    if right.any():
+        cell["ECE_right_model"] = measure(frame[frame["run"].map(right)], "probabilities")["ECE"]
+    return [cell | _judge(frame, "probabilities")]
+
+
+def _read_pairs(setup: Setup, *names: Any) -> Iterator[tuple[str, Kind, Matches, Row]]:
+    """Yield the set, the model, the matches and the options of every pair of a group, or scene of a family."""
+    if setup.data is None:
+        model, family = names
+        for seed in range(setup.runs):
+            scene = awkward_scene(family, model, seed=seed)
+            yield family, model, scene.matches, {"threshold": scene.threshold, "seed": seed}
+        return
+    model, sets, max_ratio = GROUPS[names[0]]
+    for name in sets:
+        if max_ratio is None:
+            labelled = LabelledSet(setup.data / name)
+            pairs: Iterable[Matches] = map(labelled.pair, labelled.keys)
+        else:
+            protocol = dataclasses.replace(DEFAULTS[model], max_ratio=max_ratio, pairs=setup.pairs)
+            pairs = usable_pairs(PairSet(setup.data / name), protocol)
+        yield from ((name, model, pair, {}) for pair in pairs)
+
+
+def _distances(model: Kind, pair: Matches) -> Array:
+    """Return the distances of the matches from the true model in pixels; 0 or inf if there are labels."""
+    if pair.inliers is not None:
+        return np.where(pair.inliers, 0.0, np.inf)
+    matrix: Literal["H", "F"] = "H" if model == "H" else "F"
+    return np.sqrt(squared_distances(getattr(pair, matrix), pair, matrix))
+
+
+def _judge(frame: DataFrame, kind: str) -> Row:
+    """Return the figures of one of ``KINDS``."""
+    sets = frame.groupby("set", sort=False)
+    return {
+        **measure(frame, kind),
+        "mask_below_0.5": _share(frame[kind][frame["inlier"]] < 0.5),
+        "outliers_above_0.9": _share(frame[kind][~frame["inlier"]] > 0.9),
+        "ECE_by_set": {str(name): measure(of_set, kind)["ECE"] for name, of_set in sets},
+        "ECE_by_pixels": {str(pixels): measure(frame, kind, pixels)["ECE"] for pixels in OTHERS},
+        "bins": bins(frame[kind], frame["distance"] <= TRUE),
+    }
+
+
+def bins(p: Series, true: Series) -> list[tuple[int, float, float]]:
+    """Return the number of matches, the mean probability and the share of true ones in every non-empty bin."""
+    which = np.minimum((p * BINS).astype(int), BINS - 1)
+    masks = [which == k for k in range(BINS)]
+    return [(int(mask.sum()), float(p[mask].mean()), float(true[mask].mean())) for mask in masks if mask.any()]
+
+
+def _share(part: Series) -> float | None:
+    return float(part.mean()) if len(part) else None
+
+
+def measure(frame: DataFrame, kind: str, pixels: float = TRUE) -> Row:
+    """Return the figures of one of ``KINDS``; a match is true up to a distance in pixels."""
+    p, true = frame[kind], frame["distance"] <= pixels
+    return {
+        "ECE": sum(n * abs(mean - found) for n, mean, found in bins(p, true)) / len(p),
+        "Brier": float(np.mean((p - true) ** 2)),
+        "true_below_0.1": _share(true[p < 0.1]),
+        "true_above_0.9": _share(true[p > 0.9]),
+        "below_0.1": float(np.mean(p < 0.1)),
+        "above_0.9": float(np.mean(p > 0.9)),
+    }
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Return the figures by group with the reliability diagram, or by model and family."""
+    if setup.data is None:
+        return Report(records={"families": nested(rows, "model", "family")})
+    groups = nested(rows, "group")
+    drawn = [(name, group) for name, group in groups.items() if group["runs"]][:3]
+    figures = {"calibration": draw(dict(drawn))} if drawn else {}
+    return Report(records={"true_pixels": TRUE, "groups": groups}, figures=figures)
+
+
+def draw(groups: Mapping[str, Any]) -> Figure:
+    """Draw the reliability diagram of groups; dots have the area of their bins."""
+    figure = import_figure()(figsize=(10, 3.6), layout="constrained")
+    for ax, (name, group) in zip(
+        figure.subplots(1, len(groups), sharey=True, squeeze=False)[0], groups.items(), strict=True
+    ):
+        ax.plot([0, 1], [0, 1], color="#8a8a8a", linewidth=1, linestyle="--")
+        for kind, color in zip(KINDS, ("#ff3b30", "#1687ff"), strict=True):
+            n, mean, found = np.array(group[kind]["bins"]).T
+            ax.plot(mean, found, color=color, linewidth=1, label=f"{kind}, ECE {group[kind]['ECE']:.3f}")
+            ax.scatter(mean, found, s=400 * n / n.sum(), color=color, linewidths=0, alpha=0.7, clip_on=False)
+        ax.set(xlim=(0, 1), ylim=(0, 1), title=name, xlabel="probability", aspect="equal")
+        ax.legend(frameon=False, fontsize="small", loc="lower right")
+    figure.axes[0].set_ylabel("share of true matches")
+    return figure
+
+
+def table(document: Document) -> str:
+    """Return the table of a report: of groups, or of families."""
+    return _of_families(document["families"]) if "families" in document else _of_groups(document["groups"])
+
+
+def _of_groups(groups: Mapping[str, Any]) -> str:
+    """Return the table of the calibration of beliefs and probabilities."""
+
+    def cells(figures: Mapping[str, Any]) -> list[str]:
+        by_pixels = figures["ECE_by_pixels"]
+        return [
+            *(share(figures[key]) for key in ("ECE", "Brier", "true_below_0.1", "true_above_0.9")),
+            "/".join(share(by_pixels[str(pixels)]) for pixels in OTHERS),
+            share(figures["mask_below_0.5"]),
+        ]
+
+    rows = [[name, kind, *cells(group[kind])] for name, group in groups.items() for kind in KINDS if kind in group]
+    true = ["true of p < .1", "true of p > .9"]
+    return lines(["matches", "of", "ECE", "Brier", *true, "ECE at 1/3 px", "p < .5 in the mask"], rows)
+
+
+def _of_families(kinds: Mapping[str, Any]) -> str:
+    """Return the table of the calibration of probabilities on awkward scenes."""
+
+    def cell(figures: Mapping[str, Any]) -> str:
+        if "ECE" not in figures:
+            return "-"
+        return f"**{share(figures['ECE'])}**" if figures["ECE"] > 0.05 else share(figures["ECE"])
+
+    names = dict.fromkeys(name for families in kinds.values() for name in families)
+    rows = [[name, *(cell(found.get(name, {})) for found in kinds.values())] for name in names]
+    return lines(["family", *kinds], rows)
+
+
+MEASUREMENT = Measurement(
+    name="calibration",
+    title="Calibration of the probabilities of matches",
+    help=__doc__,
+    options=(
+        dataclasses.replace(DATA, help="Folder with the sets EF, H and F_labelled. Default: awkward scenes."),
+        Option("pairs", int, 43, "Maximum number of pairs of a set."),
+        Option("runs", int, 20, "Scenes of a family.", least=1),
+    ),
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    tables={"calibration": table, "family-calibration": table},
+    reports={"family-calibration": ("calibration_families",)},
+    sets=lambda setup: [*(found := survey(setup.data)).pair_sets, *found.labelled_sets],
+    warm_up=no_warm_up,
+    values=(squared_distances, awkward_scene),
+)

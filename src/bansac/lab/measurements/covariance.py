@@ -1,0 +1,104 @@
+"""Check covariances by simulation: normalised squared errors and the coverage of 95 % regions.
+
+Every run has new data, see ``known_scene``, with a noise of .5. The error of the estimate is expressed in the
+parameters of ``bansac.covariance``. Its square, normalised by the covariance, has a chi-square distribution if the
+covariance is right. Divided by the number of parameters, its mean is then 1, and 95 % of the runs lie below the 95 %
+quantile. Runs without success do not count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+import bansac
+from bansac.batch.journal import Row, Unit
+from bansac.lab.known_scenes import FUNCTIONS, SCENES, KnownScene, known_scene
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested, no_warm_up
+from bansac.lab.reports import lines, share
+
+CASES = {"300 points": (300, 1.0), "300 points, half outliers": (300, 0.5), "60 points": (60, 1.0)}
+"""Number of points and inlier ratio."""
+
+NOISE, COVERED = 0.5, 0.95
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Return one unit for each estimator and case."""
+    return each(dict.fromkeys(setup.problems), CASES)
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Return the mean and the median of the normalised errors over those of chi-square, and the coverage."""
+    from scipy.stats import chi2  # type: ignore[import-untyped]
+
+    name, case = unit.payload
+    errors = []
+    for seed in range(setup.runs):
+        errors += normalised_errors(name, known_scene(name, *CASES[case], NOISE, seed), seed)
+    if not errors:
+        raise ValueError("no run has success")
+    squares, (parameters, *_) = map(np.array, zip(*errors, strict=True))
+    figures = {
+        "parameters": int(parameters),
+        "runs": len(squares),
+        "mean": float(squares.mean() / parameters),
+        "median": float(np.median(squares) / chi2.median(parameters)),
+        "coverage": float(np.mean(squares <= chi2.ppf(COVERED, parameters))),
+    }
+    return [{"problem": name, "case": case, **figures}]
+
+
+def normalised_errors(name: str, scene: KnownScene, seed: int) -> list[tuple[float, int]]:
+    """Return the normalised squared error and the number of parameters; nothing without success."""
+    result = FUNCTIONS[name](*scene.arguments, seed=seed)
+    if not result.success:
+        return []
+    covariance = bansac.covariance(name, result, *scene.arguments)
+    numbers, true = np.concatenate([np.ravel(part) for part in result.model]), scene.model.ravel()
+    change = true - numbers
+    if name in ("line", "plane", "essential", "fundamental"):  # of either sign
+        change = min(change, -true - numbers, key=np.linalg.norm)
+    if name == "ellipse":
+        change[4] = (change[4] + np.pi / 2) % np.pi - np.pi / 2
+    error = np.linalg.lstsq(covariance.basis.T, change, rcond=None)[0]
+    return [(float(error @ np.linalg.solve(covariance.matrix, error)), error.size)]
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Return the figures by estimator and case."""
+    return Report(records={"runs": setup.runs, "problems": nested(rows, "problem", "case")})
+
+
+def table(document: Document) -> str:
+    """Return the table of the mean normalised errors and of the coverage."""
+    problems = document["problems"]
+    cases = next(iter(problems.values()))
+
+    def cell(figures: Mapping[str, float]) -> str:
+        return f"{figures['mean']:.2f}, {share(figures['coverage'])}"
+
+    rows = (
+        [f"`{name}`", str(next(iter(of.values()))["parameters"]), *(cell(of[case]) for case in cases)]
+        for name, of in problems.items()
+    )
+    return lines(["estimator", "parameters", *cases], rows)
+
+
+MEASUREMENT = Measurement(
+    name="covariance",
+    title="Errors and coverage of the covariances",
+    help=__doc__,
+    options=(
+        Option("runs", int, 300, "Runs of an estimator and a case.", least=1),
+        Option("problems", tuple[str, ...], SCENES, "Only these, joined by commas.", choices=SCENES),
+    ),
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    tables={"covariances": table},
+    warm_up=no_warm_up,
+    packages=("scipy",),
+    values=(known_scene,),
+)

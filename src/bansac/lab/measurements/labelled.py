@@ -1,0 +1,212 @@
+"""Evaluate fundamental matrices on hand-marked ground truth: check points (kusvod2), labelled matches (AdelaideRMF).
+
+All methods get the same matches: those of kusvod2 with an SNN ratio below .85, and all matches of AdelaideRMF, which
+have no ratios. All methods have the same threshold, .5 pixel in one run and 1 pixel in another. This package's presets
+have their own limits and get the image sizes. The other libraries have a confidence of .999 and at most 10,000
+iterations, except the methods named "own", which have their default limits.
+
+The error of a pair is the median Sampson distance of its check points in pixels; the median over the repeats is
+reported. For AdelaideRMF the measure is the share of labelled inliers within a fixed distance of the model, equal for
+all methods; the mean over the repeats is reported.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bansac.batch.journal import Row, Unit
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, no_warm_up
+from bansac.lab.options import NEEDED_DATA
+from bansac.lab.pairs import UNIT_CODE
+from bansac.lab.peers.library import Array
+from bansac.lab.peers.method import Method
+from bansac.lab.peers.methods import METHODS
+from bansac.lab.reports import lines, number, share
+from bansac.lab.scene_methods import left_out
+from bansac.lab.sets.labelled import CheckPointSet, LabelledSet
+from bansac.lab.summary import import_pandas
+from bansac.lab.task import DEFAULTS, make_task, squared_distances
+from bansac.matches import Matches
+
+if TYPE_CHECKING:
+    from pandas import DataFrame, Series
+
+OURS = ("default", "accurate", "default-unscored", "default-unsized")
+PEERS = (
+    *("opencv-accurate", "opencv-magsac", "poselib", "poselib-prosac"),
+    *("poselib-own", "poselib-prosac-own", "pycolmap", "pydegensac"),
+)
+THRESHOLDS = (0.5, 1.0)
+
+DISTANCES = (1.0, 0.5, 2.0)
+"""Pixels within which a labelled inlier is found."""
+
+TOLERANCE = 0.1
+"""Points are marked by hand: differences up to this, in pixels, say little."""
+
+
+def _sets(setup: Setup) -> dict[str, Any]:
+    """Return the set of every part of the report."""
+    return {
+        "check_points": CheckPointSet(setup.data / "kusvod2_strechamvs"),
+        "labelled_inliers": LabelledSet(setup.data / "adelaidermf"),
+    }
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Return one unit for each threshold and pair."""
+    parts = _sets(setup).items()
+    return [unit for threshold in THRESHOLDS for part, of in parts for unit in each([threshold], [part], of.keys)]
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Run all methods on a pair."""
+    threshold, part, key = unit.payload
+    marked = _sets(setup)[part]
+    pair = marked.pair(key)
+    if part == "check_points":
+        pair, judged = pair.filtered(DEFAULTS["F"].max_ratio), Matches(*marked.check_points(key))
+    else:
+        judged = pair.select(pair.inliers)
+        pair = dataclasses.replace(pair, scores=np.zeros(len(pair)))  # the task has scores, and no method gets them
+    rows: list[Row] = []
+    for method in _methods(part, threshold):
+        models = [method.estimate(make_task(pair, DEFAULTS["F"], seed)).model for seed in range(setup.repeats)]
+        distances = np.array([_distances(F, judged) for F in models])
+        inliers = [np.sum(_distances(F, pair) <= threshold) for F in models]
+        figures = {
+            "error": float(np.median(np.median(distances, axis=1))),
+            "inliers": float(np.median(inliers)),
+            **{f"{pixels:g}": float(np.mean(distances <= pixels)) for pixels in DISTANCES},
+        }
+        rows.append({"threshold": f"{threshold:g}", "part": part, "method": method.name, "pair": key, **figures})
+    return rows
+
+
+def _methods(part: str, threshold: float) -> list[Method]:
+    """Return the installed methods; of those that are others with scores only the ones without."""
+    methods = [METHODS[name].changed(name, threshold=threshold) for name in (*OURS, *PEERS)]
+    methods = [method for method in methods if method.installed]
+    if part == "check_points":
+        return methods
+    without = (method for method in methods if not method.sort and method.name != "default-unscored")
+    return [dataclasses.replace(method, scored=False) for method in without]
+
+
+def _distances(F: Array | None, matches: Matches) -> Array:
+    """Return the distances of matches to a matrix, inf without one."""
+    if F is None:
+        return np.full(len(matches), math.inf)
+    return np.sqrt(np.nan_to_num(squared_distances(F, matches, "F"), nan=math.inf, posinf=math.inf))
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Return the figures at both thresholds."""
+    frame = import_pandas().DataFrame(list(rows))
+    thresholds = {
+        str(threshold): {
+            "check_points": _compare(runs[runs["part"] == "check_points"]),
+            "labelled_inliers": _shares(runs[runs["part"] == "labelled_inliers"]),
+        }
+        for threshold, runs in frame.groupby("threshold", sort=False)
+    }
+    missing = left_out(METHODS[name] for name in PEERS if not METHODS[name].installed)
+    return Report(records={"repeats": setup.repeats, "thresholds": thresholds}, notes=missing)
+
+
+def _compare(frame: DataFrame) -> Row:
+    """Return the errors on each pair with check points, and how ours compare with the other libraries'."""
+    names = list(frame["method"].unique())
+    errors, inliers = (frame.pivot(index="pair", columns="method", values=of)[names] for of in ("error", "inliers"))
+    peers = [name for name in PEERS if name in names]
+    best = errors[peers].min(axis=1)
+
+    def no_worse(others: Series, tolerance: float = 0.0) -> dict[str, int]:
+        """Return the numbers of pairs on which the errors of our methods are no larger."""
+        return errors[list(OURS)].le(others + tolerance, axis=0).sum().to_dict()  # type: ignore[no-any-return]
+
+    singles = {peer: no_worse(errors[peer]) for peer in peers}
+    return {
+        "median_error": errors.to_dict(),
+        "inliers": inliers.to_dict(),
+        "best_peer": best.to_dict(),
+        "no_worse_than_the_best_peer_of_each_pair": no_worse(best),
+        "the_same_within_0.1_pixel": no_worse(best, TOLERANCE),
+        "no_worse_than": {name: {peer: counts[name] for peer, counts in singles.items()} for name in OURS},
+    }
+
+
+def _shares(frame: DataFrame) -> Row:
+    """Return the shares of the labelled inliers within each distance, and on each pair within the first."""
+    distances = [f"{pixels:g}" for pixels in DISTANCES]
+    methods = frame.groupby("method", sort=False)
+    found = {name: dict(zip(of["pair"], of[distances[0]], strict=True)) for name, of in methods}
+    return {"found_within": methods[distances].mean().to_dict("index"), "found": found}
+
+
+def check_points(document: Document) -> str:
+    """Return the errors of check points at both thresholds, and the counts of pairs."""
+    points = {threshold: figures["check_points"] for threshold, figures in document["thresholds"].items()}
+    first = next(iter(points.values()))
+    tables, counts = [], []
+    for threshold, figures in points.items():
+        rows = [[name, *map(number, errors.values())] for name, errors in figures["median_error"].items()]
+        tables.append(lines([f"threshold {threshold} px", *map(_place, first["best_peer"])], rows))
+    for name in first["no_worse_than"]:
+        for threshold, figures in points.items():
+            singles = ", ".join(f"{peer} {count}" for peer, count in figures["no_worse_than"][name].items())
+            columns = ("no_worse_than_the_best_peer_of_each_pair", "the_same_within_0.1_pixel")
+            counts.append([f"{name}, {threshold} px", *(str(figures[column][name]) for column in columns), singles])
+    head = ["pairs of ten", "no worse than the best peer of the pair", "worse by .1 px at most", "no worse than"]
+    return "\n".join([*tables, lines(head, counts), _beside_the_best(first)])
+
+
+def _beside_the_best(figures: Mapping[str, Any]) -> str:
+    """Return errors and numbers of inliers of the default and of the best peer of each pair."""
+    rows, error = [], figures["median_error"]
+    for key, best in figures["best_peer"].items():
+        peer = next(name for name in error if name not in figures["no_worse_than"] and error[name][key] == best)
+        cells = (f"{number(error[name][key])}, {figures['inliers'][name][key]:.0f}" for name in ("default", peer))
+        rows.append([_place(key), *cells, peer])
+    return lines(["error in pixels, matches within the first threshold", "default", "best peer", "which"], rows)
+
+
+def _place(key: str) -> str:
+    """Return the place that a pair shows."""
+    return key.partition("-")[0].removesuffix("A")
+
+
+def labelled_inliers(document: Document) -> str:
+    """Return the shares of labelled inliers that are found."""
+    thresholds = document["thresholds"].items()
+    found = {threshold: figures["labelled_inliers"]["found_within"] for threshold, figures in thresholds}
+    first = next(iter(found.values()))
+    distances = list(next(iter(first.values())))
+    head = [f"threshold {threshold} px, within {pixels} px" for threshold in found for pixels in distances]
+    rows = ([name, *(share(of[name][pixels]) for of in found.values() for pixels in distances)] for name in first)
+    return lines(["", *head], rows)
+
+
+MEASUREMENT = Measurement(
+    name="labelled",
+    title="Fundamental matrices on hand-marked ground truth",
+    help=__doc__,
+    options=(
+        dataclasses.replace(NEEDED_DATA, help="Folder with the sets kusvod2_strechamvs and adelaidermf."),
+        Option("repeats", int, 5, "Runs of every pair.", least=1),
+    ),
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    tables={"check-points": check_points, "labelled-inliers": labelled_inliers},
+    sets=lambda setup: list(_sets(setup).values()),
+    warm_up=no_warm_up,
+    packages=tuple(METHODS[name].package for name in PEERS),
+    complete=True,
+    values=(UNIT_CODE, [type(METHODS[name].library) for name in (OURS[0], *PEERS)]),
+)

@@ -1,0 +1,329 @@
+"""Data with two structures: whether the true one is found, and whether a wrong one is claimed.
+
+The images have 640 x 480 pixels. The numbers of points vary by factors of up to 2 with the seed, the noise by up to
+sqrt(2) around 1 px (H, target), 1.5 px (initial model) or .5 px. Planes and facades have .5 px. The rest are outliers.
+
+- An overlay is a date stamp, fields of text (HUD) or a dashboard: static matches with a noise of .1 px.
+- The moving object is rigid, has 25 % of the matches and is in an eighth of the image. The background has 35 %.
+- All matches of the facade, a repeated pattern, are shifted by one period: 35 to 40 %. The true ones, 20 to 30 %, are
+  off its plane. The true structure is the smaller one, so that only "ambiguous" is honest.
+- The target is a plane seen at 20 degrees, 60 to 400 px large at uniform distances, with 60 % inliers. Two poses
+  explain it, one of them mirrored. The true pose is the better one after a refinement with the true inliers.
+
+A model is right up to a corner error of 5 px (H), a pose error of 5 degrees (E, F, relative pose) or a rotation error
+of 5 degrees (absolute pose). A wrong model is claimed if the run is a success and its configuration is not "ambiguous".
+Other libraries claim every model. Right models that are called ambiguous count as "ambiguous" if the true structure has
+more support. If it has not, as in facades and in some planes and targets, they count as "undecided". "Rival" counts
+wrong models whose second hypothesis is right, "refused" right models without success.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from bansac.batch.journal import Row, Unit
+from bansac.estimate.absolute_pose import reprojection_errors
+from bansac.estimate.cameras import refine_in_image
+from bansac.geometry import apply_transform, rotation_matrix
+from bansac.geometry.camera import Camera
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, choose_sets, each
+from bansac.lab.measurements.planes import PATTERNS, RATIOS, SHARES, make_plane_scene, repeated_plane_matches
+from bansac.lab.metrics import rotation_error
+from bansac.lab.options import DATA, EXCLUDE, FIRST_SEED, SETS
+from bansac.lab.pairs import open_set
+from bansac.lab.peers.method import Method
+from bansac.lab.peers.methods import PRESET_METHODS
+from bansac.lab.reports import lines
+from bansac.lab.scene_methods import CODE, PEERS, left_out, load_kernels, run_scene
+from bansac.lab.scenes import Array, Mask, Scene, errors
+from bansac.lab.sets import PairSet, find_sets
+from bansac.lab.summary import import_pandas
+from bansac.lab.tables import Section, Table, TableRow
+from bansac.lab.task import squared_distances
+from bansac.matches.demo import load_demo
+from bansac.matches.pair_folder import evenly_spaced
+from bansac.synthetic import SceneMatches, epipolar_matches, homography_matches
+from bansac.synthetic.two_views import image_extent, viewing_rays
+
+SEEDS, PAIRS = 50, 20
+LIMIT, STATIC_NOISE = 5.0, 0.1  # pixels or degrees; pixels
+_SIZE = (480, 640)
+
+OVERLAYS: Mapping[str, tuple[tuple[float, ...], ...]] = {
+    "stamp": ((0.72, 0.92, 0.97, 0.96),),
+    "HUD": ((0.03, 0.03, 0.25, 0.08), (0.75, 0.03, 0.97, 0.08), (0.03, 0.91, 0.2, 0.97), (0.8, 0.86, 0.97, 0.97)),
+    "dashboard": ((0.0, 0.83, 1.0, 1.0),),
+}
+"""Left, upper, right and lower edges of the fields of every overlay, as shares of the image size."""
+
+
+def _scene(problem: str, matches: Any, scores: Array | None = None, *, undecided: bool = False) -> Scene:
+    """Return the scene of matches with ground truth."""
+    cameras = (matches.K1, matches.K2) if problem in ("E", "relative pose") else ()
+    return Scene(problem, (matches.x1, matches.x2, *cameras), matches.inliers, matches, scores, undecided)
+
+
+def _vary(rng: np.random.Generator, n: int, noise: float) -> tuple[int, float]:
+    return round(n * 2 ** rng.uniform(-1, 1)), float(noise * 2 ** rng.uniform(-0.5, 0.5))
+
+
+def add_overlay(matches: Any, share: float, rng: np.random.Generator, kind: str = "") -> tuple[Any, Mask]:
+    """Replace outliers by the static matches of an overlay of any or the given kind; return matches and their mask."""
+    mask = ~matches.inliers & (np.cumsum(~matches.inliers) <= round(share * len(matches)))
+    fields = rng.choice(OVERLAYS[kind or str(rng.choice(list(OVERLAYS)))], np.count_nonzero(mask))
+    x1, x2 = matches.x1.copy(), matches.x2.copy()
+    x1[mask] = rng.uniform(fields[:, :2], fields[:, 2:]) * matches.size1[::-1]
+    x2[mask] = x1[mask] + rng.normal(0, STATIC_NOISE, x1[mask].shape)
+    return dataclasses.replace(matches, x1=x1, x2=x2), mask
+
+
+def _plane(
+    seed: int, true: float, static: float, *, n: int = 1000, noise: float = 1.0, kind: str = "", scored: bool = False
+) -> Scene:
+    """Return a plane with an overlay; if ``scored``, the overlay has the best scores."""
+    rng = np.random.default_rng([seed, 1])
+    n, noise = _vary(rng, n, noise)
+    matches, on_overlay = add_overlay(homography_matches(n, true, noise, seed), static, rng, kind)
+    levels = np.where(on_overlay, 2, matches.inliers)
+    scores = rng.uniform(np.choose(levels, [0.0, 0.4, 0.8]), np.choose(levels, [0.6, 0.8, 1.0]))
+    return _scene("H", matches, scores if scored else None)
+
+
+def _overlaid_pose(seed: int) -> Scene:
+    """Return a relative pose with 40 to 60 % inliers and a HUD or a dashboard of 20 %."""
+    rng = np.random.default_rng([seed, 2])
+    n, noise = _vary(rng, 1000, 0.5)
+    matches = epipolar_matches(n, rng.uniform(0.4, 0.6), noise, seed)
+    return _scene("relative pose", add_overlay(matches, 0.2, rng, str(rng.choice(["HUD", "dashboard"])))[0])
+
+
+def _logo(seed: int) -> Scene:
+    """Return the demo pair with a logo of 300 matches with the best scores."""
+    rng = np.random.default_rng([seed, 3])
+    demo = load_demo()
+    matches, on_logo = add_overlay(demo, 300 / len(demo), rng)
+    return _scene("H", matches, np.where(on_logo, rng.uniform(0.9, 1.0, len(demo)), demo.scores))  # type: ignore[arg-type]
+
+
+def _moving_object(problem: str, seed: int) -> Scene:
+    """Return a general scene with a moving object."""
+    rng = np.random.default_rng([seed, 4])
+    n, noise = _vary(rng, 800, 0.5)
+    matches: Any = epipolar_matches(n, 0.35, noise, seed)
+    moving = rng.permutation(np.flatnonzero(~matches.inliers))[: round(0.25 * n)]
+    x = (rng.uniform(0.05, 0.6, 2) + rng.uniform(0, 0.35, (len(moving), 2))) * image_extent(_SIZE)
+    points = viewing_rays(matches.K1, x) * (rng.uniform(4, 8) + rng.uniform(-0.7, 0.7, (len(moving), 1)))
+    centre, axis, step = points.mean(axis=0), *(v / np.linalg.norm(v) for v in rng.normal(size=(2, 3)))
+    turned = (points - centre) @ rotation_matrix(axis * np.radians(rng.uniform(3, 10))).T
+    points = turned + centre + step * rng.uniform(0.3, 0.6)
+    matches.x1[moving] = x + rng.normal(0, noise, x.shape)
+    x = apply_transform(matches.K2, points @ matches.R.T + matches.t)
+    matches.x2[moving] = x + rng.normal(0, noise, x.shape)
+    return _scene(problem, matches)
+
+
+def _facade(problem: str, seed: int) -> Scene:
+    """Return a facade whose matches are shifted by one period, and true matches off it."""
+    rng = np.random.default_rng([seed, 5])
+    n, _ = _vary(rng, 800, 0.5)
+    return _scene(problem, repeated_plane_matches("step", n, rng.uniform(0.2, 0.3), 0.0, seed), undecided=True)
+
+
+def _dominant_plane(seed: int) -> Scene:
+    """Return a scene of ``bansac bench planes``."""
+    rng = np.random.default_rng([seed, 6])
+    pattern, ratio, share = str(rng.choice(list(PATTERNS))), *map(float, map(rng.choice, (RATIOS, SHARES)))
+    scene = make_plane_scene(pattern, ratio, share, seed)
+    shifted = (1 - ratio) / (2 if pattern == "row" else 4)  # matches along one line agree on an epipole
+    return _scene("relative pose", scene.truth, undecided=bool(shifted >= (1 - share) * ratio))
+
+
+def _target(seed: int) -> Scene:
+    """Return an absolute pose of a planar target, a square with sides of 1."""
+    rng = np.random.default_rng([seed, 7])
+    n, noise = _vary(rng, 30, 1.0)
+    focal, extent = 1600.0, image_extent(_SIZE)
+    K = np.array([[focal, 0, extent[0] / 2], [0, focal, extent[1] / 2], [0, 0, 1]])
+    depth = focal * rng.uniform(1 / 400, 1 / 60)
+    x, y = rng.uniform(-0.5, 0.5, 2) * np.maximum(extent / focal - 1.4 / depth, 0)  # of the centre, at depth 1
+    about_axis, about_centre = np.radians(rng.uniform(0, 360, 2))
+    to_ray = rotation_matrix(np.array([-y, x, 0]) / np.hypot(x, y) * np.arctan(np.hypot(x, y)))
+    turns = ([0, 0, about_axis], [np.radians(20), 0, 0], [0, 0, about_centre])
+    turn = functools.reduce(np.matmul, (rotation_matrix(np.array(vector)) for vector in turns))
+    R, t = to_ray @ turn, depth * np.array([x, y, 1])
+    points = np.column_stack([rng.uniform(-0.5, 0.5, (n, 2)), np.zeros(n)])
+    pixels = apply_transform(K, points @ R.T + t) + rng.normal(0, noise, (n, 2))
+    inliers = rng.permutation(n) < round(0.6 * n)
+    pixels[~inliers] = rng.uniform(0, 1, (np.count_nonzero(~inliers), 2)) * extent
+    mirror = np.diag([1.0, 1.0, -1.0])
+    refine = functools.partial(_refine, K, points[inliers], pixels[inliers], t=t)
+    minima = [refine(R), refine(to_ray @ mirror @ turn @ mirror)]
+    (cost, R, t), (other, mirrored, _) = sorted(minima, key=lambda minimum: minimum[0])
+    truth = SceneMatches(pixels, pixels, K1=K, K2=K, R=R, t=t, inliers=inliers)
+    undecided = other <= 1.05 * cost and rotation_error(mirrored, R) > LIMIT
+    return Scene("pose", (points, pixels, K), inliers, truth, undecided=undecided)
+
+
+def _refine(K: Array, points: Array, pixels: Array, R: Array, t: Array) -> tuple[float, Array, Array]:
+    """Return the least sum of squared reprojection errors near a pose, and the pose there."""
+    errors = functools.partial(reprojection_errors, camera=Camera.from_matrix(K), points=points.T, pixels=pixels)
+    for _ in range(5):
+        R, t, residuals = refine_in_image(R, t, np.inf, errors, float(t[2]))
+    return float(residuals @ residuals), R, t
+
+
+CLASSES: Mapping[str, tuple[str, Callable[[int], Scene]]] = {
+    "H": ("H, stamp (50 % true, 20 % overlay)", functools.partial(_plane, true=0.5, static=0.2, kind="stamp")),
+    "H-small": ("H, small truth (25 % true, 13 % overlay)", functools.partial(_plane, true=0.25, static=0.13)),
+    "H-scores": ("H, overlay with the best scores", functools.partial(_plane, true=0.5, static=0.2, scored=True)),
+    "start": ("H, initial model = identity", functools.partial(_plane, true=0.4, static=0.03, n=600, noise=1.5)),
+    "logo": ("H, demo pair with a logo, with scores", _logo),
+    "pose-overlay": ("relative pose, HUD or dashboard", _overlaid_pose),
+    "planes": ("relative pose, dominant planes", _dominant_plane),
+    "object-E": ("E, moving object", functools.partial(_moving_object, "E")),
+    "object-F": ("F, moving object", functools.partial(_moving_object, "F")),
+    "facade-E": ("E, facade shifted by a period", functools.partial(_facade, "E")),
+    "facade-F": ("F, facade shifted by a period", functools.partial(_facade, "F")),
+    "target": ("absolute pose, planar target", _target),
+}
+"""Title of every class, and the maker of its scenes."""
+
+REAL: Mapping[str, tuple[str, str, float]] = {
+    "real-H": ("H", "H", 0.95),
+    "real-F": ("EF", "F", 0.85),
+    "real-pose": ("EF", "relative pose", 0.85),
+}
+"""Classes of real pairs: kind of the sets, problem, and limit of the SNN ratio."""
+
+NAMES = (*CLASSES, *REAL)
+OURS = PRESET_METHODS[0]
+METHODS = (OURS, *PEERS[:2])  # without SupeRANSAC
+
+
+def _methods(name: str) -> list[Method]:
+    """Return the methods of a class; real pairs are for the verdicts of the default alone."""
+    ours = [OURS.changed(OURS.name, initial_model=np.eye(3)), OURS.changed("no start")] if name == "start" else [OURS]
+    peers = [] if name in REAL else METHODS[1:]
+    return [*ours, *(method for method in peers if method.installed)]
+
+
+def sets(setup: Setup) -> list[PairSet]:
+    """Return the sets of real pairs that the setup selects."""
+    return [] if setup.data is None else choose_sets(find_sets(setup.data), setup.sets, setup.exclude)
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Return one unit for each scene, and for each real pair and problem."""
+    chosen = setup.get("classes", NAMES)
+    made = each((name for name in CLASSES if name in chosen), range(setup.repeats))
+    for name, (kind, *_) in REAL.items():
+        for pair_set in sets(setup) if name in chosen else ():
+            keys = evenly_spaced(pair_set.keys, setup.pairs) if pair_set.kind == kind else ()
+            made += [Unit(f"{name}/{pair_set.name}/{key}", (name, key, str(pair_set.folder))) for key in keys]
+    if not made:
+        raise ValueError("--classes: real pairs need --data with sets of their kind")
+    return made
+
+
+def _make(setup: Setup, name: str, source: Any, folder: str = "") -> Scene:
+    if name in CLASSES:
+        return CLASSES[name][1](setup.seed + source)
+    _, problem, max_ratio = REAL[name]
+    pair = open_set(folder).pair(source).filtered(max_ratio)
+    model: Any = pair.H if problem == "H" else pair.F
+    near = squared_distances(model, pair, "H" if problem == "H" else "F")
+    return _scene(problem, dataclasses.replace(pair, inliers=near <= 1.0), pair.scores)
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Run all methods of a class on a scene."""
+    name, source, *_ = unit.payload
+    scene = _make(setup, *unit.payload)
+    title = CLASSES[name][0] if name in CLASSES else f"real pairs, {REAL[name][1]}"
+    seed = setup.seed + (source if name in CLASSES else 0)
+    rows = run_scene(scene, _methods(name), unit.key, seed, functools.partial(_judge, scene))
+    return [{"class": title, "scene": unit.key, "undecided": scene.undecided, **row} for row in rows]
+
+
+def _judge(scene: Scene, model: Any) -> Row:
+    found = errors(scene, model)
+    error = found["rotation_error"] if scene.problem == "pose" else next(iter(found.values()))
+    return {"error": error, "right": bool(error <= LIMIT)}
+
+
+def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
+    """Load or compile the kernels by runs on the first scene of each class, with right and with wrong matches."""
+    for payload in {unit.payload[0]: unit.payload for unit in reversed(units)}.values():
+        scene = _make(setup, *payload)
+        first, second, *cameras = scene.data
+        wrong = dataclasses.replace(scene, data=(first, np.roll(second, len(second) // 2, axis=0), *cameras))
+        load_kernels((scene, wrong), [method for method in _methods(payload[0]) if method.ours])
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Report the counts and the times of every class and method; cells are a record."""
+    frame = import_pandas().DataFrame(list(rows))
+    right, success, undecided = (frame[name].astype(bool) for name in ("right", "success", "undecided"))
+    ambiguous = success & (frame["configuration"] == "ambiguous")
+    rival = frame["rival_right"].eq(True) if "rival_right" in frame else False
+    frame = frame.assign(runs=1, wrong=~right, right=right, rival=~right & rival, refused=right & ~success)
+    frame["claimed"] = ~right & success & ~ambiguous
+    frame["ambiguous"], frame["undecided"] = right & ambiguous & ~undecided, right & ambiguous & undecided
+    groups = frame.groupby(["class", "method"], sort=False)
+    cells = groups[list(_COUNTS)].sum()
+    cells[["mean [ms]", "median [ms]"]] = 1e3 * groups["seconds"].agg(["mean", "median"])
+    records = cells.reset_index().to_dict("records")
+    of_table: list[Section | TableRow] = []
+    for title, method, *values in (cell.values() for cell in records):
+        of_table += [Section(title)] if Section(title) not in of_table else []
+        of_table.append(TableRow((method,), (*map(int, values[:-2]), *values[-2:])))
+    title = "Data with two structures: wrong models, those claimed, right ones called ambiguous or refused, true rivals"
+    tables = {"rivals": Table(title, ("method",), tuple(cells.columns), tuple(of_table))}
+    notes = left_out(method for method in METHODS if not method.installed)
+    return Report(tables=tables, records={"cells": records}, notes=notes)
+
+
+def page_table(document: Document) -> str:
+    """Return the wrong models of all methods, those that are claimed, and right ones that are called ambiguous."""
+    cells = {(cell["class"], cell["method"]): cell for cell in document["cells"]}
+    columns, peers = ("runs", "wrong", "claimed", "ambiguous"), [method.name for method in METHODS[1:]]
+    rows = [
+        [title, *(cell[name] for name in columns), *(cells.get((title, peer), {}).get("wrong", "") for peer in peers)]
+        for (title, method), cell in cells.items()
+        if method == OURS.name
+    ]
+    header = ["data", *columns[:-1], "right, called ambiguous", *(f"{peer}: wrong" for peer in peers)]
+    return lines(header, (map(str, row) for row in rows))
+
+
+_COUNTS = ("runs", "wrong", "claimed", "rival", "right", "ambiguous", "undecided", "refused")
+
+HELP = """Count wrong models, and those claimed as right, on data with two structures.
+
+Overlays, a wrong initial model, moving objects, shifted facades, dominant planes, planar targets. With --data also
+real pairs, to count right models that are called ambiguous. One thread.
+"""
+
+MEASUREMENT = Measurement(
+    name="rivals",
+    title="Data with two structures",
+    help=HELP,
+    options=(
+        Option("repeats", int, SEEDS, "Scenes of every class.", least=1, flag="--seeds"),
+        Option("classes", tuple[str, ...], None, f"Joined by commas, of: {', '.join(NAMES)}.", choices=NAMES),
+        *(DATA, SETS, EXCLUDE, Option("pairs", int, PAIRS, "Maximum number of real pairs of a set."), FIRST_SEED),
+    ),
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    tables={"rivals": page_table},
+    sets=sets,
+    warm_up=warm_up,
+    packages=tuple(method.package for method in METHODS),
+    values=(CODE, repeated_plane_matches, homography_matches),
+)

@@ -1,0 +1,129 @@
+"""Measure the effect of the scale of the scores, and of a minimum number of updates, on P-BANSAC (preset "paper").
+
+The variants are scores times .1 and .01, ranks of the scores, and five other seeds. For every pair, the median number
+of inliers over five seeds is compared with that of the original scores. The report gives the share of pairs within 3 %,
+and AUC@10 of the first two seeds as it is and with a minimum of 20 updates of the network.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bansac.batch.journal import Row, Unit
+from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, no_warm_up
+from bansac.lab.measurements.folders import Bench
+from bansac.lab.options import EXCLUDE, NEEDED_DATA, SETS
+from bansac.lab.pairs import UNIT_CODE
+from bansac.lab.peers.library import Array, Estimate, Task
+from bansac.lab.peers.method import Method
+from bansac.lab.peers.methods import P_BANSAC
+from bansac.lab.reports import lines, share
+from bansac.lab.summary import AUC_10, Summary, import_pandas
+from bansac.lab.task import DEFAULTS
+from bansac.problems.estimators import Kind
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+MODELS: tuple[Kind, ...] = ("E", "F")
+SEEDS, WITHIN = 5, 0.03
+ORIGINAL, FLOOR = "times 1", "at least 20 updates"
+
+# Changed scores, and what is added to the seed.
+CHANGES: Mapping[str, tuple[Callable[[Array], Array], int]] = {
+    ORIGINAL: (np.asarray, 0),
+    "times 0.1": (lambda scores: 0.1 * scores, 0),
+    "times 0.01": (lambda scores: 0.01 * scores, 0),
+    "ranks": (lambda scores: (np.argsort(np.argsort(scores)) + 0.5) / scores.size, 0),
+    "other seeds": (np.asarray, SEEDS),
+}
+
+
+@dataclass(frozen=True)
+class Changed(Method):
+    """P-BANSAC on a changed task; the name is a key of ``CHANGES``."""
+
+    def estimate(self, task: Task, **settings: Any) -> Estimate:
+        """Estimate the model of the changed task."""
+        change, shift = CHANGES[self.name]
+        assert task.scores is not None
+        task = dataclasses.replace(task, scores=change(task.scores), seed=task.seed + shift)
+        return super().estimate(task, **settings)
+
+
+METHODS = (
+    *(Changed(name, P_BANSAC.settings, scored=True) for name in CHANGES),
+    P_BANSAC.changed(FLOOR, min_updates=20),
+)
+
+
+def _bench(setup: Setup, kind: Kind) -> Bench:
+    return Bench(METHODS, dataclasses.replace(DEFAULTS[kind], pairs=setup.pairs, repeats=SEEDS))
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Return one unit for each model, set, pair and seed."""
+    return [unit for kind in MODELS for unit in _bench(setup, kind).units(setup)]
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Run all variants on a pair."""
+    return _bench(setup, unit.payload[0]).run_unit(setup, unit)
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Return the figures of both models."""
+    frame = import_pandas().DataFrame(list(rows))
+    return Report(records={"models": {kind: _figures(frame[frame["model"] == kind], kind) for kind in MODELS}})
+
+
+def _figures(frame: DataFrame, kind: Kind) -> Row:
+    success = frame.groupby("configuration")["success"].mean()
+    medians = frame.groupby(["set", "pair", "configuration"])["inliers"].median().unstack()
+    near = medians.sub(medians[ORIGINAL], axis=0).abs().le(WITHIN * medians[ORIGINAL], axis=0).mean()
+    accuracy = Summary(frame[frame["repeat"] < 2].to_dict("records"))
+    return {
+        "pairs": len(medians),
+        "scales": {name: {"within 3 %": float(near[name]), "success": float(success[name])} for name in CHANGES},
+        "AUC@10": {
+            "as it is": accuracy.mean(AUC_10, kind, ORIGINAL),
+            FLOOR: accuracy.mean(AUC_10, kind, FLOOR),
+        },
+    }
+
+
+def table(document: Document) -> str:
+    """Return what other scales of the scores do to P-BANSAC."""
+    models = document["models"]
+    rows = (
+        [name, *(share(of["scales"][name][key]) for of in models.values() for key in ("within 3 %", "success"))]
+        for name in next(iter(models.values()))["scales"]
+    )
+    head = [f"{model}: {what}" for model in models for what in ("pairs within 3 %", "success")]
+    floors = (
+        f"{model} {share(of['AUC@10']['as it is'])} and {share(of['AUC@10'][FLOOR])}" for model, of in models.items()
+    )
+    text = f"\nAUC@10 as it is, and with {FLOOR} of the network: {', '.join(floors)}.\n"
+    return lines(["scores", *head], rows) + text
+
+
+MEASUREMENT = Measurement(
+    name="score-scales",
+    title="Scale of the scores",
+    help=__doc__,
+    options=(NEEDED_DATA, SETS, EXCLUDE, Option("pairs", int, 43, "Maximum number of pairs of a set.")),
+    units=units,
+    run_unit=run_unit,
+    report=report,
+    tables={"score-scales": table},
+    sets=lambda setup: _bench(setup, "E").sets(setup),
+    warm_up=no_warm_up,
+    complete=True,
+    parallel=True,
+    values=(UNIT_CODE, [type(method.library) for method in METHODS]),
+)

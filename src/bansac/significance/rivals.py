@@ -1,0 +1,55 @@
+"""Rivals: another model that the data support beside the best one.
+
+The search keeps the hypotheses that its restarts led to (``bansac.engine.hypotheses``). One of them is a rival if it is
+nearly as significant as the best one, although most of its inliers are not near that one. It is also a rival if it has
+inliers of its own, which are not near the best model: at least a share of the inliers of the best, more than chance
+explains.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bansac.engine.hypotheses import RIVAL
+from bansac.engine.search import NEAR
+from bansac.maths.arrays import Floats
+from bansac.problems.problem import Problem
+from bansac.significance.false_alarms import log_nfa
+from bansac.significance.null_model import measure_far
+from bansac.significance.verdict import MeasuredModel, is_significant
+
+__all__ = ["is_rival", "significance_over_thresholds"]
+
+
+# Share of the significance of the best hypothesis that is nearly the same.
+_NEARLY = 0.9
+
+
+def significance_over_thresholds(problem: Problem, data: Floats, model: Floats, smallest: float) -> float:
+    """Return -log NFA of a flat model over all thresholds, to compare models of different noise.
+
+    Matches are rearranged with any others, not with neighbours. Residuals below ``smallest`` are raised to it.
+    """
+    residuals = np.sort(problem.distances(data, model))
+    residuals = np.maximum(residuals[np.isfinite(residuals)], smallest)
+    alpha = measure_far(problem, data, model).probability_first(residuals)
+    none = np.zeros(alpha.size, np.bool_)
+    return -log_nfa(alpha, alpha, none, (data.shape[1], 0), problem.sample_size, problem.max_models)
+
+
+def is_rival(
+    problem: Problem, data: Floats, best: MeasuredModel, model: Floats, threshold: float, significance: float
+) -> bool:
+    """Return whether a flat model with a threshold is a rival of the best one; lengths are in the unit of the data.
+
+    ``significance`` is a share of that of the best one.
+    """
+    if significance >= _NEARLY:
+        return True
+    others = np.ascontiguousarray(data[:, best.residuals > NEAR * best.threshold])
+    own = int(np.count_nonzero(problem.distances(others, model) <= threshold))
+    return (
+        own > problem.sample_size
+        and own >= RIVAL * best.num_inliers
+        and is_significant(problem, others, best.noise, model, threshold)
+    )

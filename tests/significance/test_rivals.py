@@ -1,0 +1,96 @@
+"""Rivals: data with two structures have two models, and the larger one wins."""
+
+from __future__ import annotations
+
+import json
+
+import numba
+import numpy as np
+import pytest
+
+import bansac
+from bansac.geometry import corner_distance
+from bansac.lab.metrics import pose_error
+from bansac.problems.line import LINE
+from bansac.significance.rivals import significance_over_thresholds
+from bansac.synthetic import epipolar_matches, homography_matches
+
+pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="whole searches take minutes as plain Python")
+
+SIZE = 640.0, 480.0
+
+
+def overlaid(matches, share, seed, left=480.0, top=430.0):
+    """Return matches, the last ones static in a corner of the image, and scores that prefer these."""
+    rng = np.random.default_rng(seed)
+    static = rng.uniform([left, top], SIZE, (round(share * len(matches.x1)), 2))
+    x1 = np.vstack([matches.x1, static])
+    x2 = np.vstack([matches.x2, static + rng.normal(0, 0.1, static.shape)])
+    return x1, x2, np.r_[rng.uniform(0, 0.8, len(matches.x1)), rng.uniform(0.8, 1, len(static))]
+
+
+@pytest.mark.parametrize("scored", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_precise_overlay_loses_against_a_larger_plane(seed, scored):
+    matches = homography_matches(800, inlier_ratio=0.6, noise=1.0, seed=seed)
+    x1, x2, scores = overlaid(matches, 0.25, seed)
+    result = bansac.estimate_homography(x1, x2, scores=scores if scored else None, seed=seed)
+    assert corner_distance(result.model, matches.H, SIZE) < 2
+    assert (result.success, result.configuration) == (True, "ambiguous")
+    assert corner_distance(result.rival.model, np.eye(3), SIZE) < 30  # all its matches are in a corner
+    assert np.mean(result.rival.inliers[800:]) > 0.9
+    assert result.rival.threshold < 0.5 * result.threshold
+    assert f"a second homography has {result.rival.inliers.sum()} inliers" in result.message
+
+
+def test_the_rival_of_a_pose_is_a_pose():
+    matches = epipolar_matches(800, inlier_ratio=0.6, noise=0.5, seed=1)
+    x1, x2, _ = overlaid(matches, 0.25, 1, left=0.0, top=400.0)
+    result = bansac.estimate_relative_pose(x1, x2, matches.K)
+    assert pose_error(*result.model, matches.R, matches.t) < 2
+    assert np.allclose(result.rival.model.R, np.eye(3), atol=0.02)
+
+
+def test_lines_have_rivals_too():
+    x = np.random.default_rng(0).uniform(0, 100, (2, 150))
+    noise = np.random.default_rng(1).normal(0, 0.2, 150)
+    points = np.vstack([np.column_stack([x[0], noise]), np.column_stack([50 + noise[:60], x[1, :60]])])
+    result = bansac.fit_line(points)
+    assert result.configuration == "ambiguous"
+    assert abs(result.model[1]) > 0.99 > 0.1 > abs(result.rival.model[1])
+
+
+def test_one_structure_has_no_rival():
+    for seed in range(5):
+        plane = homography_matches(400, inlier_ratio=0.5, noise=1.0, seed=seed)
+        assert bansac.estimate_homography(plane.x1, plane.x2, seed=seed).rival is None
+        scene = epipolar_matches(400, inlier_ratio=0.5, noise=0.5, seed=seed)
+        assert bansac.estimate_fundamental(scene.x1, scene.x2, seed=seed).rival is None
+
+
+@pytest.mark.parametrize("suffix", [".json", ".npz"])
+def test_a_rival_is_saved(tmp_path, suffix):
+    x1, x2, _ = overlaid(homography_matches(800, inlier_ratio=0.6, noise=1.0, seed=0), 0.25, 0)
+    result = bansac.estimate_homography(x1, x2)
+    result.save(tmp_path / f"result{suffix}")
+    loaded = bansac.Result.load(tmp_path / f"result{suffix}").rival
+    for one, other in zip(loaded, result.rival, strict=True):
+        np.testing.assert_array_equal(one, other)
+    document = json.loads(json.dumps(result.to_dict()))
+    assert document["rival"]["threshold"] == result.rival.threshold
+    document.pop("rival")  # as in files of earlier versions
+    (tmp_path / "old.json").write_text(json.dumps(document))
+    assert bansac.Result.load(tmp_path / "old.json").rival is None
+
+
+def test_significance_compares_models_of_different_noise():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 100, 200)
+    large = np.vstack([x[:120], rng.normal(50, 1.0, 120)])
+    small = np.vstack([rng.normal(20, 0.05, 30), x[120:150]])
+    data = np.ascontiguousarray(np.hstack([large, small, rng.uniform(0, 100, (2, 50))]))
+    horizontal, vertical, neither = (np.array(line) for line in ([0.0, 1, -50], [1.0, 0, -20], [0.6, 0.8, -10]))
+    first, second, third = (
+        significance_over_thresholds(LINE, data, line, 0.01) for line in (horizontal, vertical, neither)
+    )
+    assert first > second > 30 > third
