@@ -156,7 +156,7 @@ def wheels(session: nox.Session) -> None:
     session.run("python", "-m", "venv", str(folder / "empty"))
     python = str(folder / "empty" / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
     session.run(python, "-m", "pip", "install", str(built), external=True)
-    session.run("python", "benchmarks/wheel.py", "--python", python, *session.posargs)
+    session.run(python, "tools/wheel.py", *session.posargs, external=True)
     Path(DIST).mkdir(exist_ok=True)
     shutil.copy(built, DIST)
 

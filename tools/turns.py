@@ -23,12 +23,13 @@ import report
 
 from bansac.lab.measurements.budgets import ACCURACY
 from bansac.lab.provenance import circumstances
+from bansac.problems.estimators import Kind
 
 ROOT = Path(__file__).resolve().parents[1]
 
 # Model, folder below the data, and options of the benchmark.
 POSES = ["--exclude", "middlebury_dino", "--pairs", "20"]
-RUNS = {
+RUNS: dict[Kind, tuple[str, list[str]]] = {
     "H": ("H", ["--sets", "exact_warp", "--max-ratio", "0.95", "--pairs", "60", "--repeats", "3"]),
     "F": ("EF", POSES),
     "E": ("EF", POSES),
@@ -36,7 +37,7 @@ RUNS = {
 METHODS = "bansac,p-bansac,uniform,prosac,p-bansac-lo"
 
 
-def bench(source: Path, cache: Path, data: Path, model: str) -> dict[str, Any]:
+def bench(source: Path, cache: Path, data: Path, model: Kind) -> dict[str, Any]:
     """Run the benchmark of a source tree and return its report."""
     folder, options = RUNS[model]
     environment = os.environ | {"PYTHONPATH": str(source / "src"), "NUMBA_CACHE_DIR": str(cache)}
@@ -47,7 +48,7 @@ def bench(source: Path, cache: Path, data: Path, model: str) -> dict[str, Any]:
     return found
 
 
-def compare(before: list[dict[str, Any]], after: list[dict[str, Any]], model: str, method: str) -> dict[str, float]:
+def compare(before: list[dict[str, Any]], after: list[dict[str, Any]], model: Kind, method: str) -> dict[str, float]:
     """Return the times of a method, each the mean over the sets of the fastest round, and its accuracies."""
     times = [
         statistics.mean(

@@ -190,8 +190,9 @@ class Search:
         self._is_trusted = not threshold.is_estimated or (
             hypotheses.is_trusted and hypotheses.ranked[0].threshold == threshold.value
         )
-        if len(hypotheses.ranked) > 1 and hypotheses.is_trusted:
-            return self._search_among(self._far(hypotheses.ranked[1:]), hypotheses.iterations_left())
+        members = self._far(hypotheses.ranked[1:] if hypotheses.is_trusted else [])
+        if self.problem.sample_size < np.count_nonzero(members) < members.size:
+            return self._search_among(members, hypotheses.iterations_left())
         self._reset_selection()
         if self._recorder is not None:
             self._recorder.begin_restart()

@@ -80,17 +80,76 @@ THRESHOLDS: dict[Kind, tuple[float, ...]] = {
     "F": (0.25, 0.35, 0.5, 0.75, 1.0),
     "H": (1.0, 1.5, 2.0, 2.5, 3.0, 4.0),
 }
-WEIGHTINGS = (None, "density", "scores", "density+scores")
-EXPONENTS = (1, 2, 4)
-RESTART_LENGTHS = (200, 300, 500)
-AGREEMENTS = (2, 3)
-REFINEMENTS = ("least_squares", None)
-STOPS = ("sprt", "bansac+ransac")
 # P(inlier | outlier, classified as inlier), .2 in the paper; a datum never changes, so a count of true states gives 0.
 WAYS_BACK = (0.0, 0.1, 0.4)
 _OPTIONS = Options()
 DEFAULT_EXPONENT = 2  # of bansac.engine.scoring.weights
 DEFAULT_LENGTH = 300  # of a restart with the default budget: bansac.engine.hypotheses
+CHOSEN = (
+    *("threshold", "weighting", "restart_iterations", "agreement", "refinement", "stopping", "degeneracy"),
+    "exponent of scores",
+)
+"""Settings whose default was chosen on these sets."""
+
+
+def tried_values(kind: Kind) -> dict[str, tuple[Any, tuple[Any, ...]]]:
+    """Return the default of each setting that varies alone, and all its values."""
+    problem = MODELS[kind].load_problem()
+    weightings = (None, "density", "scores", "density+scores")
+    found: dict[str, tuple[Any, tuple[Any, ...]]] = {
+        "agreement": (_OPTIONS.agreement, (2, 3)),
+        "restart_iterations": (DEFAULT_LENGTH, (200, 300, 500)),
+        "weighting": (problem.default_weighting, weightings),
+        "scoring": (_OPTIONS.scoring, ("inliers", "magsac++")),
+        "refinement": (_OPTIONS.refinement, (_OPTIONS.refinement, "least_squares", None)),
+        "local_optimization": (problem.default_local_optimization, (None, "inner", "inner+iterative", "lm")),
+        "sampler": (_OPTIONS.sampler, ("prosac",)),
+        "verification": (_OPTIONS.verification, (None,)),
+        "stopping": (_OPTIONS.stopping, (_OPTIONS.stopping, "sprt", "bansac+ransac")),
+        "threshold": (problem.default_threshold, THRESHOLDS[kind]),
+    }
+    if "scores" in (problem.default_weighting or ""):
+        found["exponent of scores"] = DEFAULT_EXPONENT, (1, 2, 4)
+    if kind == "F":
+        found["degeneracy"] = _OPTIONS.degeneracy, (_OPTIONS.degeneracy, None)
+    return found
+
+
+def variants(kind: Kind) -> list[Variant]:
+    """Return the variants for a kind of model, the default first."""
+    problem = MODELS[kind].load_problem()
+    assert problem.default_threshold is not None
+    dense, scored = (name in (problem.default_weighting or "") for name in ("density", "scores"))
+    as_by_default = functools.partial(weigh_by_scores, DEFAULT_EXPONENT if scored else 0, dense)
+    found = [
+        _variant("default"),
+        _variant("restarts", "one, with the whole budget", {"restarts": 1, "restart_iterations": None}),
+        *(
+            _of_value(setting, value, dense)
+            for setting, (default, values) in tried_values(kind).items()
+            for value in values
+            if value != default
+        ),
+        _variant(
+            "scoring",
+            "magsac++, threshold x 2.5",
+            {"scoring": "magsac++", "threshold": 2.5 * problem.default_threshold},
+        ),
+        _variant("score_in_front", "none", problem=dataclasses.replace(problem, score_in_front=None)),
+        _variant("sampler", "uniform", {"sampler": "uniform"}, scored=False, weigh=as_by_default),
+        *(_variant("cpt, way back", f"{share:g}", {"cpt": [((0.0, share), (1.0, 1.0))]}) for share in WAYS_BACK),
+        _variant("without scores", scored=False),
+    ]
+    return [*found, _variant("without sizes of images", sized=False)] if kind == "F" else found
+
+
+def _of_value(setting: str, value: Any, dense: bool) -> Variant:
+    if setting == "exponent of scores":
+        return _variant(setting, _text(value), weigh=functools.partial(weigh_by_scores, value, dense))
+    settings = {setting: value}
+    if setting == "restart_iterations":  # as many as the budget allows; a share of it is the least length
+        settings["restarts"] = max(_OPTIONS.restarts, -(-_OPTIONS.restarts * DEFAULT_LENGTH // value))
+    return _variant(setting, _text(value), settings)
 
 
 def weigh_by_scores(exponent: float, dense: bool, task: Task) -> Array:
@@ -100,79 +159,16 @@ def weigh_by_scores(exponent: float, dense: bool, task: Task) -> Array:
     return weights * density_weights(np.column_stack([task.x1, task.x2]).T.copy()) if dense else weights
 
 
-def variants(kind: Kind) -> list[Variant]:
-    """Return the variants for a kind of model, the default first."""
-    problem = MODELS[kind].load_problem()
-    weighting = problem.default_weighting or ""
-    dense, scored = "density" in weighting, "scores" in weighting
-    as_by_default = functools.partial(weigh_by_scores, DEFAULT_EXPONENT if scored else 0, dense)
-    threshold = problem.default_threshold
-    assert threshold is not None
-    found = [
-        _variant("default"),
-        _variant("restarts", "one, with the whole budget", {"restarts": 1, "restart_iterations": None}),
-        *(_of_setting("agreement", value) for value in AGREEMENTS if value != _OPTIONS.agreement),
-        *(_of_length(value) for value in RESTART_LENGTHS if value != DEFAULT_LENGTH),
-        *(_of_setting("weighting", value) for value in WEIGHTINGS if value != problem.default_weighting),
-        *(
-            _variant("exponent of scores", str(exponent), weigh=functools.partial(weigh_by_scores, exponent, dense))
-            for exponent in EXPONENTS
-            if scored and exponent != DEFAULT_EXPONENT
-        ),
-        *(_of_setting("scoring", value) for value in ("inliers", "magsac++")),
-        _variant("scoring", "magsac++, threshold x 2.5", {"scoring": "magsac++", "threshold": 2.5 * threshold}),
-        *(_of_setting("refinement", value) for value in REFINEMENTS),
-        *(
-            _of_setting("local_optimization", value)
-            for value in (None, "inner", "inner+iterative", "lm")
-            if value != problem.default_local_optimization
-        ),
-        _variant("score_in_front", "none", problem=dataclasses.replace(problem, score_in_front=None)),
-        _variant("sampler", "uniform", {"sampler": "uniform"}, scored=False, weigh=as_by_default),
-        _of_setting("sampler", "prosac"),
-        _of_setting("verification", None),
-        *(_of_setting("stopping", value) for value in STOPS),
-        *(_variant("cpt, way back", f"{share:g}", {"cpt": [((0.0, share), (1.0, 1.0))]}) for share in WAYS_BACK),
-        _variant("without scores", scored=False),
-        *(_of_setting("threshold", value) for value in THRESHOLDS[kind] if value != threshold),
-    ]
-    if kind == "F":
-        found += [_of_setting("degeneracy", None), _variant("without sizes of images", sized=False)]
-    return found
-
-
-def _of_setting(setting: str, value: Any) -> Variant:
-    return _variant(setting, _text(value), {setting: value})
-
-
-def _of_length(iterations: int) -> Variant:
-    """Return restarts of a length; there are as many as the budget allows, a share of it being the least length."""
-    budget = _OPTIONS.restarts * DEFAULT_LENGTH
-    settings = {"restart_iterations": iterations, "restarts": max(_OPTIONS.restarts, -(-budget // iterations))}
-    return _variant("restart_iterations", str(iterations), settings)
-
-
 def _text(value: Any) -> str:
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def choices(kind: Kind) -> dict[str, dict[str, Any]]:
-    """Return the settings that were chosen on these sets: the default, and all values that were tried."""
-    problem = MODELS[kind].load_problem()
-    of: dict[str, tuple[Any, Sequence[Any]]] = {
-        "threshold": (problem.default_threshold, THRESHOLDS[kind]),
-        "weighting": (problem.default_weighting, WEIGHTINGS),
-        "restart_iterations": (DEFAULT_LENGTH, RESTART_LENGTHS),
-        "agreement": (_OPTIONS.agreement, AGREEMENTS),
-        "refinement": (_OPTIONS.refinement, (_OPTIONS.refinement, *REFINEMENTS)),
-        "stopping": (_OPTIONS.stopping, (_OPTIONS.stopping, *STOPS)),
-    }
-    if kind == "F":
-        of["degeneracy"] = _OPTIONS.degeneracy, (_OPTIONS.degeneracy, None)
-    if "scores" in (problem.default_weighting or ""):
-        of["exponent of scores"] = DEFAULT_EXPONENT, EXPONENTS
+    """Return the default and all values of the settings that were chosen on these sets."""
     return {
-        name: {"default": _text(default), "values": list(map(_text, values))} for name, (default, values) in of.items()
+        name: {"default": _text(default), "values": list(map(_text, values))}
+        for name, (default, values) in tried_values(kind).items()
+        if name in CHOSEN
     }
 
 

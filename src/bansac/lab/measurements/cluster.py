@@ -36,9 +36,10 @@ from bansac.lab.options import DATA
 from bansac.lab.reports import lines, number
 from bansac.matches import Matches, load_demo
 from bansac.matches.image_matching import Features, detect_features, match_features
+from bansac.problems.estimators import Kind
 from bansac.synthetic import epipolar_matches
 
-MODELS = ("F", "E", "H")
+MODELS: tuple[Kind, ...] = ("F", "E", "H")
 FEATURES = (1000, 2000, 4000, 8000)
 RATIO = 0.85
 SYNTHETIC = 50
@@ -50,10 +51,10 @@ TRANSFERS = 400
 ANSWERS = 20_000
 
 
-def load_pairs(data: Path | None, count: int) -> list[Any]:
+def load_pairs(data: Path | None, count: int) -> Sequence[Matches]:
     """Return pairs, evenly spaced over the sets, or synthetic ones."""
     if data is None:
-        return [epipolar_matches(800, inlier_ratio=0.5, noise=0.5, seed=seed) for seed in range(SYNTHETIC)][:count]
+        return [epipolar_matches(800, inlier_ratio=0.5, noise=0.5, seed=seed) for seed in range(min(count, SYNTHETIC))]
     keys = [(pair_set, key) for pair_set in scenes(data) for key in pair_set.keys]
     chosen = keys[:: max(1, len(keys) // count)][:count]
     return [pair_set.pair(key).filtered(RATIO) for pair_set, key in chosen]
@@ -107,21 +108,15 @@ def measure_matching() -> tuple[dict[str, float], int]:
 def measure_estimation(sources: Sequence[Source]) -> tuple[dict[str, float], list[Row]]:
     """Return the mean seconds of a pair by model, and the rows of the first model."""
     seconds: dict[str, float] = {}
-    kept: list[Row] = []
+    rows: dict[str, list[Row]] = {}
     for model in MODELS:
-        job = make_job(model)
+        job = Job(model=model, cameras=None, scores=True, seed=0, settings={"sampler": "bansac"})
         for source in sources[:3]:
             job.estimate(source)
         started = time.process_time()
-        rows = [job.estimate(source) for source in sources]
+        rows[model] = [job.estimate(source) for source in sources]
         seconds[model] = (time.process_time() - started) / len(sources)
-        kept = kept or rows
-    return seconds, kept
-
-
-def make_job(model: Any) -> Job:
-    """Return the settings of a run."""
-    return Job(model=model, cameras=None, scores=True, seed=0, settings={"sampler": "bansac"})
+    return seconds, rows[MODELS[0]]
 
 
 def measure_files(matches: Sequence[Matches], rows: Sequence[Row], count: int) -> dict[str, Any]:
@@ -246,17 +241,17 @@ MODEL = "F"
 PLANNED = "4000"  # features of an image
 
 
-def _pair_seconds(document: Document, images: bool) -> float:
-    """Return what a pair costs a worker: from features on disk, or from its matches."""
-    matching = document["matching_seconds"][PLANNED] if images else 0.0
-    return float(matching + document["estimation_seconds"][MODEL])
+def _pair_seconds(document: Document) -> tuple[float, float]:
+    """Return what a pair costs a worker: from features on disk, and from its matches."""
+    estimation = document["estimation_seconds"][MODEL]
+    return document["matching_seconds"][PLANNED] + estimation, estimation
 
 
-def _caller_seconds(document: Document, images: bool) -> float:
+def _caller_seconds(document: Document) -> list[float]:
     """Return what a pair costs the caller and the scheduler: its part of a task, its answer, its journal's entry."""
-    cluster, per_chunk = document["cluster"], document["chunk_seconds"] / _pair_seconds(document, images)
+    cluster, chunk = document["cluster"], document["chunk_seconds"]
     answer = cluster["seconds_per_pair"] + document["files"]["journal"]["seconds"]
-    return float(cluster["seconds_per_task"] / per_chunk + answer)
+    return [cluster["seconds_per_task"] / (chunk / seconds) + answer for seconds in _pair_seconds(document)]
 
 
 def costs(document: Document) -> str:
@@ -288,26 +283,24 @@ def costs(document: Document) -> str:
 
 def plan(document: Document) -> str:
     """Return the plan of ten million pairs."""
-    files, chunk = document["files"], document["chunk_seconds"]
-    both = (True, False)
-    per_chunk = [chunk / _pair_seconds(document, images) for images in both]
-    rates = [CORES / _pair_seconds(document, images) for images in both]
+    files, chunk, of_pair = document["files"], document["chunk_seconds"], _pair_seconds(document)
+    rates = [CORES / seconds for seconds in of_pair]
     n = (1 + math.sqrt(1 + 8 * PAIRS)) / 2
     feature_file = int(PLANNED) * document["images"]["bytes_per_feature"]
     rows = [
-        ["a pair", *(f"{1e3 * _pair_seconds(document, images):.0f} ms" for images in both)],
+        ["a pair", *(f"{1e3 * seconds:.0f} ms" for seconds in of_pair)],
         [f"hours on {CORES} cores", *(number(PAIRS / rate / 3600) for rate in rates)],
-        ["hours of the one caller and scheduler", *(number(PAIRS * _caller_seconds(document, i) / 3600) for i in both)],
-        ["pairs in a chunk", *(f"{items:.0f}" for items in per_chunk)],
-        ["chunks", *(f"{PAIRS / items:,.0f}" for items in per_chunk)],
-        ["tasks a second", *(number(CORES / chunk) for _ in both)],
-        ["pairs a second", *(number(rate) for rate in rates)],
+        ["hours of the one caller and scheduler", *(number(PAIRS * s / 3600) for s in _caller_seconds(document))],
+        ["pairs in a chunk", *(f"{chunk / seconds:.0f}" for seconds in of_pair)],
+        ["chunks", *(f"{PAIRS / (chunk / seconds):,.0f}" for seconds in of_pair)],
+        ["tasks a second", *2 * [number(CORES / chunk)]],
+        ["pairs a second", *map(number, rates)],
         ["results a second", *(f"{rate * document['cluster']['bytes_per_row'] / 1e6:.1f} MB" for rate in rates)],
         ["read from disk a second", f"{rates[0] * feature_file / 1e6:.0f} MB", "the files of matches"],
         [f"images, and their features on disk ({PLANNED} each)", f"{n:.0f}, {n * feature_file / 1e9:.1f} GB", "-"],
-        ["journal", *(f"{PAIRS * files['journal']['bytes'] / 1e9:.0f} GB" for _ in both)],
-        ["results in Parquet", *(f"{PAIRS * files['.parquet']['bytes'] / 1e9:.0f} GB" for _ in both)],
-        ["writing them at the end, minutes", *(number(PAIRS * files[".parquet"]["seconds"] / 60) for _ in both)],
+        ["journal", *2 * [f"{PAIRS * files['journal']['bytes'] / 1e9:.0f} GB"]],
+        ["results in Parquet", *2 * [f"{PAIRS * files['.parquet']['bytes'] / 1e9:.0f} GB"]],
+        ["writing them at the end, minutes", *2 * [number(PAIRS * files[".parquet"]["seconds"] / 60)]],
     ]
     return lines([f"{PAIRS:,} pairs, {MODEL}", "from images", "from matches"], rows)
 
@@ -315,21 +308,15 @@ def plan(document: Document) -> str:
 def limits(document: Document) -> str:
     """Return where each part is at its end."""
     files, cluster = document["files"], document["cluster"]
-    tasks = document["chunk_seconds"] / cluster["seconds_per_task"]
+    busy = zip(_pair_seconds(document), _caller_seconds(document), strict=True)
     sizes = files[".npz"]["memory"], cluster["memory_per_source"]
     npz, listed = (f"{16e9 / size / 1e6:.0f} million pairs" for size in sizes)
     rows = [
-        [
-            "caller and scheduler busy with pairs, in one process",
-            *(
-                f"{_pair_seconds(document, images) / _caller_seconds(document, images):.0f} cores"
-                for images in (True, False)
-            ),
-        ],
-        ["scheduler busy with tasks", *(f"{tasks:.0f} cores" for _ in range(2))],
+        ["caller and scheduler busy with pairs, in one process", *(f"{pair / call:.0f} cores" for pair, call in busy)],
+        ["scheduler busy with tasks", *2 * [f"{document['chunk_seconds'] / cluster['seconds_per_task']:.0f} cores"]],
         ["16 GB of memory, writing a .npz file", npz, npz],
         ["16 GB of memory, the list of the files of matches", "-", listed],
-        ["journal on a disk of 1 TB", *(f"{1e12 / files['journal']['bytes'] / 1e6:.0f} million pairs" for _ in "ab")],
+        ["journal on a disk of 1 TB", *2 * [f"{1e12 / files['journal']['bytes'] / 1e6:.0f} million pairs"]],
     ]
     return lines(["what is full or busy", "from images", "from matches"], rows)
 

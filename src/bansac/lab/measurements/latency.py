@@ -86,15 +86,14 @@ BUDGETS = {"import bansac, more than import numpy": 0.030} | {
 CPU_BUDGETS = {"first call ever H": 5.5, "first call ever F": 8.5, "first call ever E": 8.5}
 
 
+COLUMNS = ("seconds", "cpu_seconds")
+
 Key = tuple[str, str]
 """Names of a source tree and of a figure."""
 
 
-class Times(NamedTuple):
-    """Duration of a statement in seconds."""
-
-    wall: float
-    cpu: float
+Times = tuple[float, ...]
+"""Wall time and processor time in seconds."""
 
 
 class Job(NamedTuple):
@@ -114,8 +113,7 @@ def measure(job: Job, folder: Path) -> Times:
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{job.statement!r} failed with {job.source}:\n{done.stderr}")
-    wall, cpu = done.stdout.split()[-2:]
-    return Times(float(wall), float(cpu))
+    return tuple(map(float, done.stdout.split()[-2:]))
 
 
 def in_turn(jobs: Mapping[Key, Job], runs: int, folder: Path) -> dict[Key, Times]:
@@ -130,34 +128,34 @@ def in_turn(jobs: Mapping[Key, Job], runs: int, folder: Path) -> dict[Key, Times
     for _ in range(runs):
         for key, job in jobs.items():
             times[key].append(measure(job, folder))
-    return {
-        key: Times(*(statistics.median(column) for column in zip(*taken, strict=True))) for key, taken in times.items()
-    }
-
-
-def jobs_of(group: str, sources: Mapping[str, Path], folder: Path) -> dict[Key, Job]:
-    """Return the jobs of a group, by the names of the source trees and of the figures; the trees take turns."""
-    trivial = folder / "trivial"
-    trivial.mkdir()
-    (trivial / "trivial.py").write_text(TRIVIAL_MODULE)
-    imports = {f"import {name}": ("", f"import {name}") for name in ("numpy", "numba", "bansac")}
-    calls = {model: ("import bansac" + POINTS, call) for model, call in CALLS.items()}
-    commands = {name: (FILE, COMMAND.format(arguments=arguments)) for name, arguments in COMMANDS.items()}
-    cold = {f"first call ever {model}": call for model, call in calls.items()}
-    warm = {f"warm cache {model}": call for model, call in calls.items()}
-    statements = {
-        "imports": imports,
-        "warm": {_TRIVIAL: (POINTS, "import trivial; trivial.add(1, 2)"), **warm, **commands},
-        "cold": cold,
-    }
-    return {
-        (tree, name): Job(*texts, trivial if name == _TRIVIAL else source, None if group == "cold" else folder / tree)
-        for name, texts in statements[group].items()
-        for tree, source in sources.items()
-    }
+    return {key: tuple(map(statistics.median, zip(*taken, strict=True))) for key, taken in times.items()}
 
 
 _TRIVIAL = "warm cache, trivial cached function"
+_OF_CALLS = {model: ("import bansac" + POINTS, call) for model, call in CALLS.items()}
+
+STATEMENTS: dict[str, dict[str, tuple[str, str]]] = {
+    "imports": {f"import {name}": ("", f"import {name}") for name in ("numpy", "numba", "bansac")},
+    "warm": {
+        _TRIVIAL: (POINTS, "import trivial; trivial.add(1, 2)"),
+        **{f"warm cache {model}": texts for model, texts in _OF_CALLS.items()},
+        **{name: (FILE, COMMAND.format(arguments=arguments)) for name, arguments in COMMANDS.items()},
+    },
+    "cold": {f"first call ever {model}": texts for model, texts in _OF_CALLS.items()},
+}
+"""Preparation and statement of the figures of each group, whose processes take turns."""
+
+
+def jobs_of(group: str, sources: Mapping[str, Path], folder: Path) -> dict[Key, Job]:
+    """Return the jobs of a group, by the names of the source trees and of the figures."""
+    trivial = folder / "trivial"
+    trivial.mkdir()
+    (trivial / "trivial.py").write_text(TRIVIAL_MODULE)
+    return {
+        (tree, name): Job(*texts, trivial if name == _TRIVIAL else source, None if group == "cold" else folder / tree)
+        for name, texts in STATEMENTS[group].items()
+        for tree, source in sources.items()
+    }
 
 
 def source_folder(path: Path) -> Path:
@@ -182,7 +180,7 @@ def _sources(setup: Setup) -> dict[str, Path]:
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each group of processes that take turns."""
     _sources(setup)
-    return each(("imports", "warm", "cold"))
+    return each(STATEMENTS)
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
@@ -191,58 +189,54 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     with tempfile.TemporaryDirectory() as folder:
         jobs = jobs_of(group, _sources(setup), Path(folder))
         found = in_turn(jobs, min(setup.runs, 3) if group == "cold" else setup.runs, Path(folder))
-    return [{"tree": tree, "figure": name, **times._asdict()} for (tree, name), times in found.items()]
+    return [
+        {"tree": tree, "figure": name, **dict(zip(COLUMNS, times, strict=True))}
+        for (tree, name), times in found.items()
+    ]
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the seconds of all figures, those before, and a table; figures over their budgets are failures."""
-    trees: dict[str, dict[str, Times]] = {}
+    trees: dict[str, dict[str, dict[str, float]]] = {}
     for row in rows:
-        trees.setdefault(row["tree"], {})[row["figure"]] = Times(row["wall"], row["cpu"])
-    for figures in trees.values():
-        _add_excess(figures)
-    seconds = {
-        tree: {
-            "seconds": {name: times.wall for name, times in figures.items()},
-            "cpu_seconds": {name: times.cpu for name, times in figures.items()},
-        }
-        for tree, figures in trees.items()
-    }
-    now = seconds.pop("now")
-    records = {"runs": setup.runs, **now, "budgets": BUDGETS, "cpu_budgets": CPU_BUDGETS, **seconds}
+        for column in COLUMNS:
+            trees.setdefault(row["tree"], {}).setdefault(column, {})[row["figure"]] = row[column]
+    for of_tree in trees.values():
+        for seconds in of_tree.values():
+            _add_excess(seconds)
+    table = _table(trees)
+    now = trees.pop("now")
     late = [
-        f"{name}: {measured[name]:.3f} {unit}, more than {budget:g} {unit}"
-        for measured, budgets, unit in ((now["seconds"], BUDGETS, "s"), (now["cpu_seconds"], CPU_BUDGETS, "s CPU"))
+        f"{name}: {now[column][name]:.3f} s, more than {budget:g} s ({column})"
+        for column, budgets in (("seconds", BUDGETS), ("cpu_seconds", CPU_BUDGETS))
         for name, budget in budgets.items()
-        if measured[name] > budget
+        if now[column][name] > budget
     ]
-    return Report(tables={"latency": _table(trees)}, records=records, failures=late)
+    records = {"runs": setup.runs, **now, "budgets": BUDGETS, "cpu_budgets": CPU_BUDGETS, **trees}
+    return Report(tables={"latency": table}, records=records, failures=late)
 
 
-def _add_excess(figures: dict[str, Times]) -> None:
+def _add_excess(seconds: dict[str, float]) -> None:
     """Add the differences to what every process needs."""
     bases = {"import bansac": ("import numpy", "import numpy")}
     bases |= {f"warm cache {model}": (_TRIVIAL, "a trivial cached function") for model in CALLS}
     for name, (base, title) in bases.items():
-        wall, cpu = (value - of_base for value, of_base in zip(figures[name], figures[base], strict=True))
-        figures[f"{name}, more than {title}"] = Times(wall, cpu)
+        seconds[f"{name}, more than {title}"] = seconds[name] - seconds[base]
 
 
-def _table(trees: Mapping[str, Mapping[str, Times]]) -> Table:
-    """Return milliseconds of all figures and their budgets; with another tree, its own and the ratios to them."""
+def _table(trees: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Table:
+    """Return all seconds and their budgets; with another tree, its own and the ratios to them."""
     rows = []
-    for name, times in trees["now"].items():
-        at_most = BUDGETS.get(name, CPU_BUDGETS.get(name))
-        cells: list[float | None] = [1e3 * times.wall, 1e3 * times.cpu, None if at_most is None else 1e3 * at_most]
-        if "before" in trees:
-            before = trees["before"][name]
-            cells += [1e3 * value for value in before]
-            difference = "more than" in name  # may be 0
-            cells += [None if difference else new / old for new, old in zip(times, before, strict=True)]
+    for name in trees["now"]["seconds"]:
+        of_trees = [[seconds[name] for seconds in of_tree.values()] for of_tree in trees.values()]
+        cells = [*of_trees[0], BUDGETS.get(name, CPU_BUDGETS.get(name))]
+        for before in of_trees[1:]:
+            is_difference = "more than" in name  # may be 0
+            cells += before
+            cells += [None if is_difference else new / old for new, old in zip(of_trees[0], before, strict=True)]
         rows.append(TableRow((name,), tuple(cells)))
-    columns: tuple[str, ...] = ("ms", "ms CPU", "at most")
-    columns += ("before, ms", "before, ms CPU", "ratio", "ratio, CPU") if "before" in trees else ()
-    return Table("Waiting times", ("what",), columns, tuple(rows))
+    columns = ["s", "s CPU", "at most", "before, s", "before, s CPU", "ratio", "ratio, CPU"]
+    return Table("Waiting times", ("what",), tuple(columns[: 3 if len(trees) == 1 else None]), tuple(rows))
 
 
 def waiting_times(document: Document) -> str:
