@@ -90,7 +90,6 @@ def test_significance_compares_models_of_different_noise():
     small = np.vstack([rng.normal(20, 0.05, 30), x[120:150]])
     data = np.ascontiguousarray(np.hstack([large, small, rng.uniform(0, 100, (2, 50))]))
     horizontal, vertical, neither = (np.array(line) for line in ([0.0, 1, -50], [1.0, 0, -20], [0.6, 0.8, -10]))
-    first, second, third = (
-        significance_over_thresholds(LINE, data, line, 0.01) for line in (horizontal, vertical, neither)
-    )
+    lines = (horizontal, 3.0), (vertical, 0.2), (neither, 3.0)
+    first, second, third = (significance_over_thresholds(LINE, data, 0.01, *line) for line in lines)
     assert first > second > 30 > third

@@ -176,7 +176,8 @@ def _significance_there(
     if significance is None:
         return hypothesis.weighted_score
     factor = hypothesis.weighted_score / hypothesis.score if hypothesis.score > 0.0 else 0.0
-    return factor * significance(_to_data(problem, hypothesis.model.copy(), transform))
+    model = _to_data(problem, hypothesis.model.copy(), transform)
+    return factor * significance(model, hypothesis.threshold / transform[0])
 
 
 @kernel

@@ -11,6 +11,7 @@ search of all data at the first threshold.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -224,13 +225,28 @@ class Search:
             self._add(self._refined_hypothesis(self._is_trusted), is_other=is_other)
         return stop
 
+    def _leads(self, new: Hypothesis, best: Hypothesis) -> bool:
+        """Return whether another structure is better: by score at a given threshold, else over all thresholds."""
+        if not self.threshold.is_estimated:
+            return new.weighted_score > best.weighted_score
+        if not self._is_significant(new) or (self._is_significant(best) and new.significance <= best.significance):
+            return False
+        return self.threshold.is_trustworthy(new.model)
+
+    def _is_significant(self, hypothesis: Hypothesis) -> bool:
+        """Return whether a structure is more significant than chance; it is measured once."""
+        if math.isnan(hypothesis.significance):
+            hypothesis.significance = self._significance(hypothesis)
+        return hypothesis.significance > _SIGNIFICANT
+
     def _is_challenge_due(self) -> bool:
         """Return whether to search for a better hypothesis of other data or of less noise than the best one."""
         if self.options.restarts == 1 or not self.options.sampler_row.adaptive or not self.hypotheses.is_trusted:
             return False
         best = self.hypotheses.ranked[0]
         left = 1 + (best.threshold > _COARSE * self.threshold.first) - best.challenges
-        return left > 0 and (self.hypotheses.over() or self.hypotheses.count >= _PATIENCE)
+        patient = self.hypotheses.count >= _PATIENCE and self._is_significant(best)
+        return left > 0 and (self.hypotheses.over() or patient)
 
     def _challenge(self) -> int:
         """Search for a better hypothesis than the best one, or a rival of it; return the stop code."""
@@ -264,18 +280,18 @@ class Search:
                 if new.threshold != best.threshold and self._optimize_at(best.threshold, new.model):
                     new = self._refined_hypothesis(is_trusted=True)
                     confirms = is_same(old.is_inlier, new.is_inlier)
-        if best is None or not best.is_trusted or old is best or not is_estimated:
-            other = old if best is None or not best.is_trusted else best
-            leads = other is None or new.weighted_score > other.weighted_score
+        if best is None or not best.is_trusted or old is best:
+            leads = old is None or new.weighted_score > old.weighted_score
             new = self._adapted(new) if leads and is_estimated else new
         else:
             new.is_trusted = True
-            new = self._adapted(new)
+            new = self._adapted(new) if is_estimated else new
             if is_other and new.threshold > _FINER * best.threshold:
                 return
-            new.significance, best.significance = self._significance(new), self._significance(best)
-            new.is_trusted = new.significance > _SIGNIFICANT
-            leads = new.significance > best.significance and self.threshold.is_trustworthy(new.model)
+            leads = self._leads(new, best)
+            new.is_trusted = leads or self._is_significant(new)
+            if leads and not self._is_significant(best):
+                hypotheses.ranked.remove(best)
         if self.options.restarts > 1:
             arrays = (self.state.odds, self.state.sampler_numbers, self.state.sampler_indices)
             new.learnt = [(array, array.copy()) for array in arrays if array.size > 0]

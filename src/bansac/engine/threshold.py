@@ -29,8 +29,8 @@ SignificanceTest: TypeAlias = Callable[[Floats, float, bool], bool]
 If the third argument is True, only by the fast test.
 """
 
-Significance: TypeAlias = Callable[[Floats], float]
-"""Returns the significance of a model over all thresholds."""
+Significance: TypeAlias = Callable[[Floats, float], float]
+"""Returns the significance of a model over all thresholds up to its own."""
 
 
 class AdaptiveThreshold:

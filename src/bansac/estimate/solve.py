@@ -286,7 +286,7 @@ def _search(request: Request) -> Solution:
                 weights=weights,
                 plausibility=request.plausibility,
                 significance=functools.partial(
-                    significance_over_thresholds, problem, data, smallest=_SMALLEST * threshold / unit
+                    significance_over_thresholds, problem, data, _SMALLEST * threshold / unit
                 ),
                 is_significant=test if is_estimated or request.initial_model is not None else None,
                 is_estimated=is_estimated,

@@ -21,18 +21,29 @@ from bansac.significance.verdict import MeasuredModel, is_significant
 __all__ = ["is_rival", "significance_over_thresholds"]
 
 
+_PER_CENT = 100
 # Share of the significance of the best hypothesis that is nearly the same.
 _NEARLY = 0.9
 
 
-def significance_over_thresholds(problem: Problem, data: Floats, model: Floats, smallest: float) -> float:
-    """Return -log NFA of a flat model over all thresholds, to compare models of different noise.
+def significance_over_thresholds(
+    problem: Problem, data: Floats, smallest: float, model: Floats, threshold: float
+) -> float:
+    """Return -log NFA of a flat model over all thresholds up to its own, to compare models of different noise.
 
-    Matches are rearranged with any others, not with neighbours. Residuals below ``smallest`` are raised to it.
+    Matches are rearranged with any others, not with neighbours. Few of these residuals are small. So the probability of
+    one below the distance of the first percent is that of the volume within it. Residuals below ``smallest`` are raised
+    to it.
     """
     residuals = np.sort(problem.distances(data, model))
-    residuals = np.maximum(residuals[np.isfinite(residuals)], smallest)
-    alpha = measure_far(problem, data, model).probability_first(residuals)
+    residuals = np.maximum(residuals[residuals <= threshold], smallest)
+    null_model = measure_far(problem, data, model)
+    k = null_model.far.size // _PER_CENT
+    anchor = max(float(null_model.far[k]), smallest)
+    volume = (k + 1) / (null_model.far.size + 1) * (residuals / anchor) ** problem.codimension
+    alpha = np.where(
+        residuals < anchor, np.maximum(volume, null_model.resolution), null_model.probability_first(residuals)
+    )
     none = np.zeros(alpha.size, np.bool_)
     return -log_nfa(alpha, alpha, none, (data.shape[1], 0), problem.sample_size, problem.max_models)
 
