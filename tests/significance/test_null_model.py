@@ -89,7 +89,7 @@ def test_rows_of_a_grid_are_no_lines():
 
 def residuals_of(far, near=(), moved=(), n=100):
     follows = np.arange(n) < len(near)
-    return NullModel(np.array(far), np.array(near), np.array(moved), follows, resolution=0.0, codimension=1)
+    return NullModel(np.array(far), np.array(near), np.array(moved), follows, resolution=0.0, decay=1)
 
 
 def test_below_the_smallest_residual_it_falls_linearly_and_never_to_zero():

@@ -53,7 +53,8 @@ class NullModel:
     of matches with the displacements of others; there are none if the points have no displacement. ``follows`` (N) says
     whether an earlier point or match is a neighbour, as many times as there are ``near``; none is before
     :func:`add_neighbours`. ``resolution`` is the probability that two random points share a coordinate of a grid, the
-    smallest probability.
+    smallest probability. Below the smallest residual the probability falls with the power ``decay`` of the distance:
+    the codimension in images, and 1 in space, where points near a plane have small residuals by chance.
     """
 
     far: Floats
@@ -61,7 +62,7 @@ class NullModel:
     moved: Floats
     follows: Bools
     resolution: float
-    codimension: int
+    decay: int
 
     def probability(self, distance: Floats) -> Floats:
         """Return alpha(t), the probability that a random point or match has a residual of at most ``distance``."""
@@ -84,13 +85,13 @@ class NullModel:
         """Return the share of ``residuals`` within each distance.
 
         ``extra`` residuals are added within each distance, so that the share is never 0. Below the smallest residual
-        the share falls as the volume within the distance, down to that within a thousandth.
+        the share falls with the power ``decay``, down to that within a thousandth.
         """
         count = np.searchsorted(residuals, distance, side="right")
         share = (count + extra) / (residuals.size + extra)
         below = count == 0
         if below.any():
-            share[below] *= np.clip(distance[below] / residuals[0], 1e-3, 1.0) ** self.codimension
+            share[below] *= np.clip(distance[below] / residuals[0], 1e-3, 1.0) ** self.decay
         return np.asarray(share)
 
 
@@ -115,7 +116,7 @@ def measure_far(problem: Problem, data: Floats, model: Floats) -> NullModel:
         moved=np.empty(0),
         follows=np.zeros(n, np.bool_),
         resolution=0.0 if len(problem.points) > 1 else _resolution(data),
-        codimension=problem.codimension,
+        decay=problem.codimension if all(len(point) == 2 for point in problem.points) else 1,
     )
 
 
