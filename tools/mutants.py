@@ -62,7 +62,7 @@ OTHER_TESTS = {
     "solvers/one_focal_6pt.py": ["solvers/test_focal_6pt.py"],
     "solvers/shared_focal_6pt.py": ["solvers/test_focal_6pt.py"],
     "problems/estimators.py": ["problems/test_problem.py", "problems/test_fundamental.py"],
-    "engine/search.py": ["engine/test_restarts.py", "engine/test_runner.py", "engine/test_noise_scale.py"],
+    "engine/search.py": ["engine/test_hypotheses.py", "engine/test_runner.py", "engine/test_noise_scale.py"],
     "engine/option_fields.py": ["engine/test_options.py"],
     "engine/sampling/distinct.py": ["engine/sampling/test_uniform.py"],
     "engine/sampling/__init__.py": ["engine/sampling/test_registry.py", "engine/test_options.py"],

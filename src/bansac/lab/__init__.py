@@ -1,11 +1,14 @@
 """Comparison of estimators and reproduction of the paper's experiments.
 
-===============  ==============================================================================
-``evaluation``   protocol of a comparison, methods, other libraries, runner, tables and charts
-``experiments``  tables and figures of the paper, one module each
-``metrics``      errors of poses, homographies and curves; mAA and AUC
-``sets``         benchmark sets with ground truth: readers and download
-===============  ==============================================================================
+================  =============================================================================
+``measurements``  one module a measurement: options, rows, report, table (``bansac bench NAME``)
+``experiments``   the same for the tables and figures of the paper
+``reproduction``  verdicts on the paper's claims
+``peers``         one adapter a library
+``metrics``       errors of poses, homographies and curves; mAA and AUC
+``sets``          benchmark sets with ground truth: readers and download
+``pages``         marked tables and figures of the documentation, from stored reports
+================  =============================================================================
 
-The package imports the rest of the library. Only ``cli`` imports it.
+``measurement`` has the contract, ``runner`` distributes and resumes units of work. The package imports the rest of the library. Only ``cli`` imports it.
 """
