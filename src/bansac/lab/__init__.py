@@ -10,5 +10,6 @@
 ``pages``         marked tables and figures of the documentation, from stored reports
 ================  =============================================================================
 
-``measurement`` has the contract, ``runner`` distributes and resumes units of work. The package imports the rest of the library. Only ``cli`` imports it.
+``measurement`` has the contract, ``runner`` distributes and resumes units of work. The package imports the rest of the
+library. Only ``cli`` imports it.
 """
