@@ -22,7 +22,7 @@ from bansac.batch.summary_page import write_summary
 from bansac.executors import Executor, ItemFailure, Progress, silent
 from bansac.matches.storage import write_atomically
 
-# Journal entry of a run that has written its results.
+# Journal entry of a run that has written its results: the names of its pairs.
 _WRITTEN = Unit("written")
 
 
@@ -61,6 +61,13 @@ class Output:
                 what = f"{path} is there already, and was not written by a run with these settings"
                 check_replaceable(what, self.overwrite)
 
+    def check_complete(self, written: set[str], sources: Sources) -> None:
+        """Raise a ValueError if the existing file has pairs that the new one would lack, unless it may be replaced."""
+        lost = sorted(written - {source.name for source in sources}) if written and self.path.exists() else []
+        if lost:
+            what = f"{self.path} has {len(lost)} pairs of an earlier run that this input lacks, such as {lost[0]!r}"
+            check_replaceable(what, self.overwrite)
+
 
 def check_out(out: Path | None, hint: str = "") -> Path:
     """Check that a file of results can be written and return it; ``hint`` is part of the ValueError."""
@@ -80,8 +87,8 @@ def estimate_pairs(
 ) -> BatchSummary:
     """Estimate the missing pairs, then write all results.
 
-    An existing file is replaced if the journal shows that this run has written it, or if it may be overwritten;
-    otherwise a ValueError is raised.
+    An existing file is replaced if the journal shows that this run has written it and all its pairs are in the sources,
+    or if it may be overwritten; otherwise a ValueError is raised.
     """
     failed: dict[str, str] = {}
     if not output.journal.exists():
@@ -89,6 +96,7 @@ def estimate_pairs(
     with Journal(output.journal, job.fingerprint()) as journal:
         if _WRITTEN not in journal:
             output.check_replaceable()
+        output.check_complete({row["name"] for row in journal.rows(_WRITTEN)}, sources)
         missing = sum(source.unit not in journal for source in sources)
         todo = (source for source in sources if source.unit not in journal)
         answers = executor.run(job.estimate, todo, workers)
@@ -104,6 +112,6 @@ def estimate_pairs(
         write_atomically(output.path, lambda temporary: write(temporary, records))
         if output.summary is not None:
             write_atomically(output.summary, lambda temporary: write_summary(temporary, records))
-        journal.add(_WRITTEN, [], alone=True)
+        journal.add(_WRITTEN, [{"name": source.name} for source in sources], alone=True)
         successes = sum(record["success"] for record in records)
     return BatchSummary(len(sources), missing, successes, failed)
