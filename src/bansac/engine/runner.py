@@ -45,8 +45,8 @@ class Run(NamedTuple):
     ``weights`` (N) are the weights of the points in the score, at most 1 (``bansac.engine.scoring.weights``).
     ``plausibility`` is a factor of the score, used to compare optimised models and restarts. ``is_significant`` says
     whether chance explains the support of a model at a threshold. If it is given, the threshold is estimated, starting
-    from ``threshold``, except if ``is_estimated`` is False; then models of different thresholds are compared by
-    ``significance``, or else by score. ``initial_model`` (flat) competes with the search; it needs ``is_significant``.
+    from ``threshold``, except if ``is_estimated`` is False. ``significance`` compares structures of different
+    thresholds, by default their score. ``initial_model`` (flat) competes with the search; it needs ``is_significant``.
     """
 
     problem: Problem
@@ -248,16 +248,13 @@ def _restricted_state(
     problem: Problem, options: Options, setup: SamplerInput, weights: Floats | None, members: Bools
 ) -> State:
     """Return the state before the first iteration for the data of a mask; its threshold is not yet set."""
+    ranking = setup.ranking
     setup = setup._replace(
         data=np.compress(members, setup.data, axis=1),
         prior=None if setup.prior is None else setup.prior[members],
-        ranking=setup.ranking if setup.ranking.size == 0 else (np.cumsum(members) - 1)[_within(setup.ranking, members)],
+        ranking=(np.cumsum(members) - 1)[ranking[members[ranking]]],
     )
     return start_state(problem, options, setup, np.nan, None if weights is None else weights[members])[0]
-
-
-def _within(ranking: Ints, members: Bools) -> Ints:
-    return ranking[members[ranking]]
 
 
 def _stop_indices(plan: Plan, n: int, sample_size: int) -> Ints:

@@ -191,9 +191,10 @@ class Search:
         self._is_trusted = not threshold.is_estimated or (
             hypotheses.is_trusted and hypotheses.ranked[0].threshold == threshold.value
         )
-        members = self._far(hypotheses.ranked[1:] if hypotheses.is_trusted else [])
-        if self.problem.sample_size < np.count_nonzero(members) < members.size:
-            return self._search_among(members, hypotheses.iterations_left())
+        if len(hypotheses.ranked) > 1 and hypotheses.is_trusted:
+            members = self._far(hypotheses.ranked[1:])
+            if self.problem.sample_size < np.count_nonzero(members) < members.size:
+                return self._search_among(members, hypotheses.iterations_left())
         self._reset_selection()
         if self._recorder is not None:
             self._recorder.begin_restart()
@@ -218,9 +219,11 @@ class Search:
         least = self.problem.sample_size
         if is_challenge and self.hypotheses.is_trusted:
             least = max(least, int(RIVAL * self.hypotheses.ranked[0].inliers) - 1)
-        if progress["best_inliers"] > least and loop.optimize is not None and progress["unoptimized"]:
+        if progress["best_inliers"] <= least:
+            return stop
+        if loop.optimize is not None and progress["unoptimized"]:
             loop.optimize()
-        if progress["best_inliers"] > least and self._optimize_at(self.threshold.value, loop.state.best_model):
+        if self._optimize_at(self.threshold.value, loop.state.best_model):
             self.state.odds[members] = loop.state.odds
             self._add(self._refined_hypothesis(self._is_trusted), is_other=is_other)
         return stop
