@@ -481,6 +481,9 @@ def test_reversed_scores_are_named_as_the_reason_of_a_failure(plane):
         result = bansac.estimate_homography(plane.x1, plane.x2, **{name: scores})
         assert not result.success
         assert "without scores and priors a model has" in result.message
+        paper = bansac.estimate_homography(plane.x1, plane.x2, preset="paper", **{name: scores})
+        assert not paper.success
+        assert "without scores" not in paper.message, "the paper's method has no second run"
     noise = np.random.default_rng(0).uniform(0, 500, (60, 4))
     result = bansac.estimate_homography(noise[:, :2], noise[:, 2:], scores=np.linspace(0.1, 0.9, 60))
     assert not result.success

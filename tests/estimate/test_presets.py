@@ -70,6 +70,7 @@ def test_the_paper_is_pinned_field_by_field():
     assert paper.max_iterations == {"homography": 1000, "fundamental matrix": 10_000, "essential matrix": 1000}
     assert paper.normalised_threshold
     assert not paper.motion_of_plane
+    assert not paper.tries_without_scores
     criteria = {
         sampler: tuple(
             "+".join(stop.name for stop in paper.options.replace(sampler=sampler).stops(informed=informed))

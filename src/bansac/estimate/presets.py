@@ -96,7 +96,8 @@ class Preset:
     ``thresholds`` and ``max_iterations``, by the name of a problem, replace the defaults of problems. If
     ``normalised_threshold``, thresholds of calibrated problems are in normalised units even if camera matrices are
     given. If ``estimates_threshold``, the threshold is estimated if none is given. If ``motion_of_plane``, the relative
-    pose of a plane is computed from its homography.
+    pose of a plane is computed from its homography. If ``tries_without_scores``, a failed run with scores or priors is
+    followed by a short one without them.
     """
 
     options: Options
@@ -105,6 +106,7 @@ class Preset:
     normalised_threshold: bool = False
     estimates_threshold: bool = True
     motion_of_plane: bool = True
+    tries_without_scores: bool = True
 
 
 class Resolved(NamedTuple):
@@ -158,6 +160,7 @@ PRESETS = {
         normalised_threshold=True,
         estimates_threshold=False,
         motion_of_plane=False,
+        tries_without_scores=False,
     ),
     "fast": Preset(_FAST),
     "accurate": Preset(_ACCURATE),

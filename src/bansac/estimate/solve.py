@@ -30,7 +30,7 @@ from bansac.engine.runner import EngineResult, Run, run
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
 from bansac.estimate.model_forms import ModelForm, form_of
-from bansac.estimate.presets import Resolved, Settings, Threshold, resolve_options
+from bansac.estimate.presets import Resolved, Settings, Threshold, find_preset, resolve_options
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_weights, check_probabilities, scores_and_range
 from bansac.problems.problem import Problem
@@ -72,7 +72,8 @@ class Request:
     A distance of 1 in ``data`` (channels x N) is ``unit`` in the caller's unit, that of thresholds and residuals.
     ``initial_model`` is flat. If ``two_views``, the data are matches of two views, whose configuration is determined.
     ``plausibility`` is a factor of the score of optimised models. ``conclude`` refines the solution of the engine or
-    gives it its public form. ``hint`` is appended to the message.
+    gives it its public form. ``hint`` is appended to the message. If ``tries_without_scores``, a failed run with scores
+    or priors is followed by a short one without them.
     """
 
     problem: Problem
@@ -89,6 +90,7 @@ class Request:
     plausibility: Plausibility | None = None
     conclude: Callable[[Solution], Solution] | None = None
     hint: str = ""
+    tries_without_scores: bool = True
 
     @property
     def options(self) -> Options:
@@ -121,6 +123,7 @@ def make_request(
     )  # fmt: skip
     form = form_of(problem) if form is None else form
     initial = None if a.initial_model is None else form.from_public(a.initial_model)
+    more["tries_without_scores"] = find_preset(a.preset).tries_without_scores
     return Request(problem, data, resolved, form, a.scores, a.priors, a.weights, initial, a.watch, **more)
 
 
@@ -184,12 +187,14 @@ class Solution:
 def solve(request: Request) -> Result:
     """Return the result of a request.
 
-    If a run with scores or priors fails, a short one without them shows whether they mislead.
+    If a run with scores or priors fails, a short one without them shows whether they mislead, except with
+    ``preset="paper"``.
     """
     result, options = solve_once(request), request.options
     informed = (request.scores is not None or request.priors is not None) and options.sampler_row.prior
     hint = f"; {request.hint}" if request.hint else ""
-    if result.success or not informed or options.max_seconds is not None or options.needs_order(informed=False):
+    tries = request.tries_without_scores and informed and options.max_seconds is None
+    if result.success or not tries or options.needs_order(informed=False):
         return dataclasses.replace(result, message=result.message + hint) if hint else result
     few = min(_WITHOUT_SCORES, options.max_iterations or _WITHOUT_SCORES)
     short = request.resolved._replace(options=options.replace(max_iterations=few, min_iterations=0, trace=False))

@@ -73,7 +73,7 @@ def estimate_homography(
         Quality of the matches, larger is better. Scores define the order of PROSAC, P-NAPSAC and PROSAC's stopping
         criterion. Samplers that start from probabilities (BANSAC, BaySAC, AR) use the scores as prior inlier
         probabilities if ``priors`` is not given; the scores must then lie in [0, 1]. If the run fails, a short run
-        without scores and priors follows. ``Result.message`` says if it finds a model.
+        without scores and priors follows, except with ``preset="paper"``. ``Result.message`` says if it finds a model.
     priors : (N,) array_like, optional
         Prior inlier probabilities in [0, 1].
     weights : (N,) array_like, optional
