@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bansac.engine.dbn import PAPER_CPT
 from bansac.lab.experiments import EXPERIMENTS, find_experiment
 from bansac.lab.measurement import Setup
 from bansac.lab.reports import load
 from bansac.lab.reproduction import claims, runs
-from bansac.lab.reproduction.claim import CLAIMS, above, first, verdict
-from bansac.lab.reproduction.main_claims import bansac_over_baselines
+from bansac.lab.reproduction.claims import in_words, judge, leads, load_claims
 
 # Every table and figure of the paper and its supplement with results or settings in it.
 LABELS = (
@@ -59,32 +59,22 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return change
 
 
-def test_verdicts() -> None:
-    assert [verdict(held, 4) for held in (4, 3, 1, 0)] == ["yes", "in part", "in part", "no"]
-    assert first({"a": 0.5004, "b": 0.4996, "c": 0.4}) == {"a", "b"}, "level with three digits"
-    assert first({"a": 0.5, "b": 0.4}, lowest=True) == {"b"}
-    row = dict.fromkeys(runs.METHODS, 0.5) | {"BANSAC": 0.6, "P-BANSAC": 0.5}
-    assert above(row, "BANSAC")
-    assert not above(row, "P-BANSAC")
-    assert not above(row, "BANSAC", lowest=True)
-
-
 def test_a_verdict_follows_the_table(copy: Any) -> None:
+    claim = next(claim for claim in load_claims() if claim["words"].startswith("BANSAC is more accurate"))
+
     def change(lead: float) -> tuple[str, str]:
         for label in runs.RATES:
             for place in range(8):
                 copy("main-table", "leads", label, place, {"value": lead, "error": 0.01})  # the first row is that of E
-        _, said, held = bansac_over_baselines()
+        said, held = judge(claim)
         assert said in claims.claims()
         return said, held
 
-    said, _ = change(0.02)
-    assert said.startswith("ahead in 8 of 8") or "behind" in said
-    said, held = change(0.005)  # within the interval
-    assert held != "yes"
+    assert change(0.02)[1] == "yes"
+    assert change(0.005)[1] == "in part"  # within the interval
     said, held = change(-0.02)
-    assert held != "yes"
-    assert "behind in" in said
+    assert held == "in part"
+    assert "behind in 4, 4 beyond" in said
 
 
 def test_a_lead_within_its_interval_is_none() -> None:
@@ -94,19 +84,60 @@ def test_a_lead_within_its_interval_is_none() -> None:
     assert runs.Lead(-0.02, 0.01).fails
 
 
+def test_leads_of_comparisons() -> None:
+    place = {"run": "main-table", "section": "Calibrated", "group": "Without", "column": "BANSAC"}
+    found = runs.table("main-table")
+    without = {"section": "Calibrated", "group": "Without"}
+    own, prosac, rival = (
+        [found.value(name, method, **without) for name in ("Rotation mAA (5°)", runs.TIME)]
+        for method in ("BANSAC", "PROSAC", "P-BANSAC")
+    )
+    accuracy = place | {"row": "Rotation mAA (5°)"}
+    (lead,) = leads(accuracy | {"over": {"column": "baselines"}})
+    assert lead.value == pytest.approx(own[0] - found.value("Rotation mAA (5°)", "P-NAPSAC", **without))
+    assert lead.error == 0.005
+    (lead,) = leads(accuracy | {"over": {"column": "others"}, "margin": 0.01})
+    assert (lead.value, lead.error) == (pytest.approx(own[0] - rival[0] + 0.01), 0)
+    time = place | {"row": "time", "lower": True, "unit": " ms"}
+    (lead,) = leads(time | {"over": {"column": "PROSAC"}})
+    assert (lead.value, lead.error) == (pytest.approx(prosac[1] - own[1]), pytest.approx(0.05 * prosac[1]))
+    (lead,) = leads(time | {"over": {"column": "PROSAC"}, "factor": 2})
+    assert (lead.value, lead.error) == (pytest.approx(2 * prosac[1] - own[1]), 0)
+    (lead,) = leads(time | {"column": [["BANSAC", "P-BANSAC"]], "over": {"column": "PROSAC"}})
+    assert lead.value == pytest.approx(prosac[1] - rival[1]), "the best of ours"
+    local = found.value("Rotation mAA (5°)", "BANSAC", section="Calibrated", group="With Local")
+    (lead,) = leads(accuracy | {"minus": {"group": "With Local"}, "value": 0.0})
+    assert lead.value == pytest.approx(own[0] - local)
+    (lead,) = leads(accuracy | {"per": {"group": "With Local"}, "value": 1.0})
+    assert lead.value == pytest.approx(own[0] / local - 1)
+    assert len(leads({"run": "cpt-robustness", "section": "poses", "column": 0, "over": {"row": ["paper"]}})) == 24
+
+
+def test_words_of_leads() -> None:
+    found = [runs.Lead(0.02, 0.01), runs.Lead(0.005, 0.01), runs.Lead(-0.03, 0.01)]
+    words = "ahead in 2 of 3 rows, 1 beyond the interval; behind in 1, 1 beyond; leads -0.030 ± 0.010 to +0.020 ± 0.010"
+    assert in_words(found) == words
+    assert in_words(found[:1], " ms") == "lead +0.02 ± 0.01 ms"
+    assert in_words([runs.Lead(1, 0), runs.Lead(2, 0)], "°") == "ahead in 2 of 2 rows; leads +1.00° to +2.00°"
+
+
+def test_the_tables_of_the_network_are_the_papers() -> None:
+    for order, cpt in enumerate(PAPER_CPT, 1):
+        np.testing.assert_array_equal(np.array(cpt).ravel()[::-1], runs.paper()["cpt"][f"order{order}"])
+
+
 @pytest.mark.parametrize("label", LABELS)
 def test_every_table_and_figure_of_the_paper_has_a_claim(label: str) -> None:
-    assert any(label in re.split(r", ", claim.place) for claim in CLAIMS)
+    assert any(label in claim["place"].split(", ") for claim in load_claims())
 
 
 def test_every_claim_has_figures_and_tables() -> None:
-    for claim in CLAIMS:
-        of_paper, ours, holds = claim.judge()
+    for claim in load_claims():
+        ours, holds = judge(claim)
         assert holds in ("yes", "in part", "no")
-        assert re.search(r"\d", ours), claim.words
-        assert re.search(r"\d", of_paper) or "figure" in of_paper or "settings" in of_paper, claim.words
-        for run in claim.runs:
-            assert (RUNS / run / f"{claim.table_name or runs.file_of(run)}.json").exists()
+        assert re.search(r"\d", ours), claim["words"]
+        for path in re.findall(r"\(\.\./(.*?)\)", claims.links(claim)):
+            assert (RUNS.parents[1] / path).exists()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -398,6 +398,7 @@ TABLES: dict[str, Callable[[], Any]] = {
     "inlier-ratio": inlier_ratio,
     "synthetic": synthetic,
     "synthetic-low-noise": lambda: synthetic("synthetic-low-noise"),
+    "synthetic-variance": lambda: synthetic("synthetic-variance"),
     "classification-cpt": lambda: ablation("classification-cpt", GAMMAS, ("BANSAC", "P-BANSAC")),
     "sampling-activation": lambda: ablation("sampling-activation", RHOS),
     "stopping-criteria": stopping_criteria,
