@@ -65,7 +65,7 @@ def leads(comparison: Mapping[str, Any]) -> list[Lead]:
         for row in _names(comparison.get("row", rows)):
             columns = list(dict.fromkeys(name for of, name in found.columns if of.startswith(group)))
             places += [(section, group, row, column) for column in _names(comparison.get("column", columns))]
-    return [_lead(comparison, comparison | dict(zip(_PLACE, place, strict=True))) for place in places]
+    return [_lead(comparison, dict(comparison) | dict(zip(_PLACE, place, strict=True))) for place in places]
 
 
 def _names(value: Any) -> list[Any]:
