@@ -78,7 +78,7 @@ DEFAULTS: tuple[Task, ...] = (
     *((name, {}) for name in ("known_vertical", "shared_focal", "one_focal", "unknown_focal_pose")),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
     ("pose_of_plane", {}),  # the motion of a plane, also in COLMAP's databases
-    ("homography", {"sampler": "uniform"}),  # ``bansac demo``
+    ("fundamental", {"sampler": "uniform"}),  # ``bansac demo``
     ("homography", {"trace": True}),  # ``bansac match --out`` and ``--report``
     ("fundamental", {"preset": "fast"}),  # ``bansac colmap verify``
 )
