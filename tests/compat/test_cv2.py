@@ -570,3 +570,14 @@ def test_homogeneous_points_are_those_of_the_plane(theirs):
     for points in (as_homogeneous(X1), np.column_stack([X1, np.zeros(len(X1))])):
         for cv in (ours, theirs):
             assert transfer(cv.findHomography(points, X2)[0], cv.findHomography(X1, X2)[0], X1) < 1e-6
+
+
+def test_a_map_that_opencv_returns_and_the_test_refuses_is_a_warning_with_the_reason() -> None:
+    points = np.random.default_rng(0).uniform(0, 2, (50, 3))
+    with pytest.warns(UserWarning, match="the threshold of 3 is too large for data with an extent of"):
+        found, out, mask = ours.estimateAffine3D(points, 2 * points + 1)
+    assert not found
+    assert out is None
+    assert not mask.any()
+    opencv = pytest.importorskip("cv2", reason="the rest compares with OpenCV")
+    assert opencv.estimateAffine3D(points, 2 * points + 1)[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,8 @@ def estimateAffine3D(
     out : (3, 4) ndarray or None
         Affine map.
     inliers : (N, 1) ndarray of uint8 or None
-        1 for an inlier. All zeros without a map, or None for fewer than four points.
+        1 for an inlier. All zeros without a map, or None for fewer than four points. A map without more support than
+        chance gives, as with a threshold beyond the extent of the points, is refused with a warning.
     T, scale : (3, 4) ndarray and float
         With the second signature: (R | t) and s with ``dst = s R src + t``.
 
@@ -176,6 +178,9 @@ def _of_space(
     if len(result.inliers) < _LEAST:
         return False, None, None
     model, mask = answer(result, _LEAST, inliers)
+    if model is None and 2 * result.num_inliers > len(result.inliers):
+        # OpenCV returns a model of most matches. The frames: this function, the public one, its decorator, the caller.
+        warnings.warn(f"no model where OpenCV returns one: {result.message}", stacklevel=4)
     return model is not None, None if model is None else write_same_shape(model.reshape(shape), out), mask
 
 

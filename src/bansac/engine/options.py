@@ -92,7 +92,10 @@ class Options:
     confidence: float = _stop_option(
         0.999,
         _PROBABILITY,
-        help="Desired probability that the best model was found when the run stops, in (0, 1).",
+        help="Confidence of the stopping criteria within one restart, in (0, 1).",
+        details="""A bound such as RANSAC's ends a restart after enough samples for this probability of one sample
+        without outliers. By default a run ends by the agreement of restarts instead, so this is not the probability
+        that the result is the best model.""",
         flag=True,
     )
     max_iterations: int | None = _stop_option(

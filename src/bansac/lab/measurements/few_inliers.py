@@ -93,7 +93,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     frame["false"] = frame["success"].astype(bool) & ~frame["right"].astype(bool)
     related, unrelated = frame[frame["inlier_ratio"] > 0], frame[frame["inlier_ratio"] == 0]
     return Report(
-        tables={"hard": _hard_table(related), "unrelated": _unrelated_table(unrelated)},
+        tables={"hard": _hard_table(related), "unrelated": _unrelated_table(unrelated), "stops": _stops_table(frame)},
         figures={"hard": _figure(related)},
         records={"cells": _cells(frame)},
         notes=choose(setup.get("methods"))[1],
@@ -147,6 +147,19 @@ def _unrelated_table(frame: DataFrame) -> Table:
             lines.append(TableRow((name,), (*medians, f"{int(runs['success'].sum())} of {len(runs)}")))
     columns = (*(f"{n} matches [ms]" for n in SIZES), "successes")
     return Table("Unrelated images: median time of a pair, and successes", ("method",), columns, tuple(lines))
+
+
+def _stops_table(frame: DataFrame) -> Table:
+    """Return the shares of the stop reasons of the default."""
+    own = frame[frame["method"] == "default"]
+    reasons = sorted(own["stop_reason"].dropna().unique()) if "stop_reason" in own else []
+    parts = {"few inliers": own[own["inlier_ratio"] > 0], "unrelated images": own[own["inlier_ratio"] == 0]}
+    rows = tuple(
+        TableRow((title,), (len(runs), *(float((runs["stop_reason"] == reason).mean()) for reason in reasons)))
+        for title, runs in parts.items()
+        if len(runs)
+    )
+    return Table("What ends a run of the default, as a share of the runs", ("data",), ("runs", *reasons), rows)
 
 
 def _figure(frame: DataFrame) -> Figure:
@@ -234,7 +247,9 @@ MEASUREMENT = Measurement(
     tables={
         "few-inliers": functools.partial(stored_table, name="hard"),
         "unrelated": functools.partial(stored_table, name="unrelated"),
+        "stops": functools.partial(stored_table, name="stops"),
     },
+    reports={"stops": ("stops",)},  # of ``--methods default``
     figures={
         "hard-E": functools.partial(beside_others, problem="E"),
         "hard-F": functools.partial(beside_others, problem="F"),
