@@ -1,7 +1,7 @@
 """Write the matches of ``bansac.matches.load_motorcycle_matches``: the motorcycle pair of scikit-image, few inliers.
 
-The matches are one-way nearest neighbours of RootSIFT with an SNN ratio of .9 to .99, those that Lowe's ratio test rejects.
-The photographs are not part of the package. It needs OpenCV and scikit-image:
+The matches are one-way nearest neighbours of RootSIFT with an SNN ratio of .9 to .99, those that Lowe's ratio test
+rejects. The photographs are not part of the package. It needs OpenCV and scikit-image:
 
     python scripts/motorcycle_matches.py [FOLDER]
 """

@@ -1,4 +1,4 @@
-"""Draw the pictures of ``docs/results.md``: accuracy over the mean time of a call, each method a point with its interval.
+"""Draw the pictures of ``docs/results.md``: accuracy over the mean time of a call, with intervals.
 
 Usage: python scripts/results_pictures.py [FOLDER]
 

@@ -11,7 +11,6 @@ import pytest
 
 from bansac.cli import demo as demo_module
 
-
 ROOT = Path(__file__).parents[2]
 
 

@@ -16,7 +16,6 @@ from bansac.lab.summary import import_pandas
 from bansac.lab.tables import TableRow
 from bansac.lab.task import squared_distances
 
-
 ROOT = Path(__file__).parents[2]
 
 

@@ -42,7 +42,11 @@ def demo(out: OutOption = None, overwrite: OverwriteFlag = False, seed: SeedOpti
         name: [_estimate(pair, seed + run, **settings) for run in range(RUNS)] for name, settings in methods.items()
     }
     first = answers["bansac"][0]
-    document = {"fundamental": _compare(pair, answers), "result": first.as_dict(), "loading_seconds": loading}
+    document: dict[str, Any] = {
+        "fundamental": _compare(pair, answers),
+        "result": first.as_dict(),
+        "loading_seconds": loading,
+    }
     if not json:
         _show(document["fundamental"], first, loading)
     if folder is not None:
@@ -64,6 +68,7 @@ def _estimate(pair: Matches, seed: int, **settings: Any) -> Answer:
 
 def _compare(pair: Matches, answers: dict[str, list[Answer]]) -> dict[str, Any]:
     """Return the statistics of the methods: medians over the runs, and the numbers of right models and successes."""
+    assert pair.inliers is not None
     methods = {}
     for name, runs in answers.items():
         results = [answer.result for answer in runs]
@@ -86,8 +91,8 @@ def _compare(pair: Matches, answers: dict[str, list[Answer]]) -> dict[str, Any]:
 def _show(comparison: dict[str, Any], first: Answer, loading: float) -> None:
     matches = comparison["num_matches"]
     report.print(
-        f"Fundamental matrix of two photographs: {matches} matches, {comparison['num_true']} of them true by the measured "
-        f"disparity; {RUNS} runs of each sampler."
+        f"Fundamental matrix of two photographs: {matches} matches, {comparison['num_true']} of them true by the "
+        f"measured disparity; {RUNS} runs of each sampler."
     )
     headings = ["sampler", "right", "success", "iterations", "time"]
     rows = [
@@ -103,8 +108,8 @@ def _show(comparison: dict[str, Any], first: Answer, loading: float) -> None:
     show_table(headings, rows, left=("sampler",))
     report.print(f"{_reason(comparison)}\n")
     report.print(
-        f"right: the median distance of the true matches from the model is below {RIGHT:g} px. success: the result says "
-        f"so itself. Iterations and times are medians, without the {loading:.2f} s to load or compile the kernels.\n"
+        f"right: the median distance of the true matches from the model is below {RIGHT:g} px. success: the result "
+        f"says so itself. Iterations and times are medians, without the {loading:.2f} s to load or compile the kernels.\n"
     )
     report.print(f"bansac, seed {first.result.seed}: ", end="")
     first.show()
@@ -115,8 +120,8 @@ def _reason(comparison: dict[str, Any]) -> str:
     samples = comparison["inlier_ratio"] ** -_SAMPLE
     digits = 10 ** (len(str(round(samples))) - 1)
     return (
-        f"Why: only 1 of about {round(samples / digits) * digits:,} samples of {_SAMPLE} matches has inliers alone. BANSAC "
-        "draws matches more often that agreed with its earlier models."
+        f"Why: only 1 of about {round(samples / digits) * digits:,} samples of {_SAMPLE} matches has inliers alone. "
+        "BANSAC draws matches more often that agreed with its earlier models."
     )
 
 

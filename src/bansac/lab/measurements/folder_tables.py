@@ -65,7 +65,7 @@ def in_order(methods: Iterable[str]) -> list[str]:
 
 
 def comparison(document: Document, columns: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the tables of one benchmark, means over the sets: one accuracy in groups, by set, and the rest in a fold."""
+    """Return the tables of one benchmark, means over the sets: one accuracy, and folds with the rest."""
     mean, spread, key = document["mean"], document.get("spread", {}), ACCURACY[document["protocol"]["kind"]]
     methods = in_order(mean)
 
@@ -102,7 +102,7 @@ def group(method: str) -> str:
 
 
 def _by_set(document: Document, key: str) -> str:
-    """Return the accuracy on each set in a fold, for the methods that are no ablation; the worst set of each is bold."""
+    """Return the accuracy on each set in a fold, except for the paper's methods; the worst set is bold."""
     sets = document["sets"]
     rows = []
     for method in in_order(document["mean"]):

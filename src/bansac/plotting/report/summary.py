@@ -20,7 +20,7 @@ _BINS, _WITHIN = 32, 8
 _INSIDE, _OUTSIDE = "#1687ff", "#d7191c"
 
 _STOPS = {
-    "agreement": "several restarts led to the model with the most support",
+    "agreement": "the model was confirmed: restarts agree on it, or one found it and it holds for most data",
     "max_iterations": "the largest number of iterations was reached",
     "max_seconds": "the time limit was reached",
     "ransac": "enough samples, at the desired confidence, for one of inliers only",
