@@ -109,7 +109,8 @@ def _show(comparison: dict[str, Any], first: Answer, loading: float) -> None:
     report.print(f"{_reason(comparison)}\n")
     report.print(
         f"right: the median distance of the true matches from the model is below {RIGHT:g} px. success: the result "
-        f"says so itself. Iterations and times are medians, without the {loading:.2f} s to load or compile the kernels.\n"
+        "says so itself. Iterations and times are medians, without the "
+        f"{loading:.2f} s to load or compile the kernels.\n"
     )
     report.print(f"bansac, seed {first.result.seed}: ", end="")
     first.show()
