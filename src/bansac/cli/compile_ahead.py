@@ -32,11 +32,11 @@ from bansac.engine.sampling import SAMPLERS, SamplerInput
 from bansac.engine.scoring import SCORES
 from bansac.engine.state import pack_run
 from bansac.estimate.presets import resolve_options
+from bansac.estimate.result import Result
 from bansac.estimate.solve import measure
 from bansac.estimate.two_views import as_matches
 from bansac.maths.rng import seed_rng
 from bansac.problems.estimators import ESTIMATORS, MODELS
-from bansac.result import Result
 from bansac.significance.verdict import MeasuredModel, find_verdict, is_significant
 
 __all__ = ["DEFAULTS", "OPTIONS", "Warmed", "build_pack", "run_in_processes", "split_call", "warm_cache"]

@@ -30,6 +30,7 @@ from bansac.estimate.cameras import CameraLike, tangent_sampson, unproject
 from bansac.estimate.damped_least_squares import differentiate
 from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import RELATIVE_POSE, form_of
+from bansac.estimate.result import AbsolutePose, RelativePose, Result
 from bansac.estimate.two_views import as_matches, as_rays
 from bansac.geometry import cross_matrix, essential_from_pose
 from bansac.geometry.camera import Camera
@@ -39,7 +40,6 @@ from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.polynomial import polynomial
 from bansac.problems.problem import Problem
-from bansac.result import AbsolutePose, RelativePose, Result
 
 __all__ = ["Covariance", "covariance"]
 

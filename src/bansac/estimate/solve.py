@@ -31,10 +31,10 @@ from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
 from bansac.estimate.model_forms import ModelForm, form_of
 from bansac.estimate.presets import Resolved, Settings, Threshold, resolve_options
+from bansac.estimate.result import Result, Rival
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_weights, check_probabilities, scores_and_range
 from bansac.problems.problem import Problem
-from bansac.result import Result, Rival
 from bansac.significance.rivals import is_rival, significance_over_thresholds
 from bansac.significance.verdict import MeasuredModel, Verdict, find_verdict, is_significant, plane_motion_verdict
 

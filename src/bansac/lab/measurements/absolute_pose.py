@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
+from bansac.estimate.result import AbsolutePose
 from bansac.geometry import normalize_points, rotation_matrix
 from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested, no_warm_up
 from bansac.lab.measurements.folder_tables import label
@@ -29,7 +30,6 @@ from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.reports import lines
 from bansac.lab.scene_methods import CODE, Calls, by_method, calls_of, compare, left_out
 from bansac.lab.scenes import LIMITS, Scene, errors
-from bansac.result import AbsolutePose
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
+from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry import rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested, no_warm_up
@@ -37,7 +38,6 @@ from bansac.lab.reports import lines
 from bansac.lab.scene_methods import Calls, by_method, compare
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.tutorial import MAX_RATIO
-from bansac.result import AbsolutePose, RelativePose
 
 WIDTH, HEIGHT = 1600, 1200
 LENSES = {

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
+from bansac.estimate.result import RelativePose
 from bansac.geometry import focals_from_fundamental, normalize_points, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested, no_warm_up
@@ -48,7 +49,6 @@ from bansac.lab.scene_methods import Calls, by_method, calls_of, compare
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.tutorial import MAX_RATIO
 from bansac.matches.pair_folder import evenly_spaced
-from bansac.result import RelativePose
 from bansac.solvers import p4pf, shared_focal_6pt
 from bansac.synthetic import epipolar_matches
 

@@ -18,16 +18,16 @@ from typing import Any, ClassVar, Literal, cast, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.batch.progress_bar import progress_bar
 from bansac.estimate.generic import ransac
 from bansac.estimate.multiple import check_max_models, estimate_multiple
 from bansac.estimate.presets import SHARED_ARGUMENTS, resolve_options
+from bansac.estimate.result import MultipleResult, Result
 from bansac.estimate.two_views import as_matches
+from bansac.executors.progress_bar import progress_bar
 from bansac.executors.threads import as_count, count_workers, in_order
 from bansac.maths.rng import derive_seed
 from bansac.problems.estimators import ESTIMATORS, MODELS
 from bansac.problems.problem import Problem
-from bansac.result import MultipleResult, Result
 
 __all__ = ["Failure", "estimate_many", "iter_estimates"]
 
