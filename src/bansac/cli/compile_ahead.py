@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 import bansac
 from bansac.compiled.cache import cache_folders
 from bansac.compiled.compile_once import compile_once
-from bansac.compiled.numba_backend import KERNELS, read_cache
+from bansac.compiled.numba_private import KERNELS, read_cache
 from bansac.compiled.pack import write_pack
 from bansac.compiled.target import describe_target, find_mismatch, portable_level
 from bansac.engine import runner
