@@ -199,12 +199,13 @@ class Hypotheses:
 def challenge_length(best: Hypothesis, others: int, sample_size: int, most: int, *, is_coarse: bool) -> int:
     """Return the number of iterations, at most ``most``, to search ``others`` data for a better hypothesis or a rival.
 
-    A rival needs a share of the inliers of the best, a better one nearly as many inliers, or half of those of a coarse
-    one. Returns 0 if there are too few data.
+    They sample a structure of as many inliers as the best has, or half of those of a coarse one, but no more than half
+    of the data. A rival may have less, a share of the inliers of the best. Returns 0 if there are too few data.
     """
-    needed = max((0.5 if is_coarse else RIVAL) * best.inliers, sample_size + 1.0)
-    if needed >= others:
-        return int(needed == others)
+    least = max(RIVAL * best.inliers, sample_size + 1.0)
+    if least >= others:
+        return int(least == others)
+    needed = max(min((0.5 if is_coarse else 1.0) * best.inliers, 0.5 * others), least)
     share = (needed / others) ** sample_size
     return min(math.ceil(math.log1p(-_CHANCE) / math.log1p(-share)), most)
 
