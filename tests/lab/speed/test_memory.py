@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from bansac.lab.measurements.speed import memory
-from bansac.lab.measurements.speed.memory import peak_in_process, peak_of_call
+from bansac.lab.measurements.speed import timing as memory
+from bansac.lab.measurements.speed.timing import peak_in_process, peak_of_call
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the resident set is read from /proc")
 
@@ -17,7 +17,7 @@ import sys
 
 import numpy as np
 
-from bansac.lab.measurements.speed.memory import peak_of_call
+from bansac.lab.measurements.speed.timing import peak_of_call
 from bansac.compiled.jit import kernel
 
 

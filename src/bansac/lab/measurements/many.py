@@ -27,7 +27,7 @@ from numba import njit
 import bansac
 from bansac.batch.journal import Row, Unit
 from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, no_warm_up
-from bansac.lab.measurements.speed.memory import peak_in_process, status_bytes
+from bansac.lab.measurements.speed.timing import peak_in_process, status_bytes
 from bansac.lab.options import NEEDED_DATA
 from bansac.lab.peers.library import Task
 from bansac.lab.peers.methods import select_methods

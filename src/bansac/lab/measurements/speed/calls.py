@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from bansac.lab.measurements.speed.memory import peak_in_process, peak_of_call
 from bansac.lab.measurements.speed.scenes import KINDS, make_task
-from bansac.lab.measurements.speed.timing import Call, least_seconds
+from bansac.lab.measurements.speed.timing import Call, least_seconds, peak_in_process, peak_of_call
 from bansac.lab.peers.library import Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import METHODS
