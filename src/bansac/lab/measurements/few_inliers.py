@@ -1,9 +1,10 @@
 """Few inliers and unrelated images: shares of right models and of false successes, and times.
 
-Scenes of :mod:`.scenes` with .5 px noise, without scores. :func:`.scenes.is_right` defines a right model; its inliers
-are within four standard deviations of the noise. A false success is a model that is not right but is claimed as a
-success. On unrelated images, which have no inliers, every success is false. Other libraries have no such flag: each
-model that they return counts as a success.
+Homographies (H), essential (E) and fundamental (F) matrices and absolute poses (pose) of synthetic scenes without
+scores, with 5 to 30 % inliers, .5 px noise and 500, 2,000 and 8,000 matches. One thread. Times hold within one run
+only. A right model has small errors (:func:`.scenes.is_right`). Its inliers are within four standard deviations of the
+noise. A false success is a model that is not right but is claimed as a success. On unrelated images, which have no
+inliers, every success is false. Other libraries have no such flag: each model that they return counts as a success.
 """
 
 from __future__ import annotations
@@ -187,16 +188,10 @@ def unrelated_successes(document: Document) -> str:
     return f"{sum(int(count) for count, _ in found)} of {sum(int(runs) for _, runs in found)}"
 
 
-HELP = """Count right models and false successes where inliers are few (5 to 30 %), and on unrelated images.
-
-The scenes are synthetic, without scores, with .5 px noise and 500, 2,000 and 8,000 matches: homographies (H),
-essential (E) and fundamental (F) matrices, absolute poses (pose). One thread. Times hold within one run only.
-"""
-
 MEASUREMENT = Measurement(
     name="hard",
     title="Few inliers and unrelated images",
-    help=HELP,
+    help=__doc__,
     options=(
         SCENES,
         Option("problems", tuple[str, ...], None, "Only these problems, joined by commas.", choices=PROBLEMS),

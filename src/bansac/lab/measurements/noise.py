@@ -1,9 +1,10 @@
 """Unknown noise: the default, which estimates the threshold, beside the best fixed threshold of a grid.
 
-A cell is a problem with a level of noise, a number of points and an inlier ratio. All methods see the same scenes,
-without scores. The error of a method in a cell is the median over the scenes, a failure counting as the largest error
-of the problem (``FAILED``). It is divided by the smallest median of the fixed thresholds. The time is the mean, divided
-by that of the same fixed threshold.
+Noise of .25 to 4 px, 100 to 8,000 points, 40 and 60 % inliers: H, E, F, absolute poses (pose), circles (circle) and
+lines (line). A cell is a problem with a level of noise, a number of points and an inlier ratio. All methods see the
+same scenes, without scores. The error of a method in a cell is the median over the scenes, a failure counting as the
+largest error of the problem (``FAILED``). It is divided by the smallest median of the fixed thresholds. The time is the
+mean, divided by that of the same fixed threshold.
 """
 
 from __future__ import annotations
@@ -135,16 +136,10 @@ def _geometric_mean(values: Any) -> float:
     return float(np.exp(np.mean(np.log(values))))
 
 
-HELP = """Compare the default, which estimates the threshold, with the best fixed one where the noise is unknown.
-
-Noise of .25 to 4 px, 100 to 8,000 points, 40 and 60 % inliers: H, E, F, absolute poses (pose), circles (circle) and
-lines (line). Error and time are those of the default over those of the best fixed threshold of the cell.
-"""
-
 MEASUREMENT = Measurement(
     name="noise",
     title="The default threshold under unknown noise",
-    help=HELP,
+    help=__doc__,
     options=(
         SCENES,
         Option("problems", tuple[str, ...], None, "Only these problems, joined by commas.", choices=tuple(GRIDS)),

@@ -1,9 +1,10 @@
 """Relative poses where most inliers lie on one plane with a repeated pattern.
 
-The plane is 8 to 20 baselines away. Its features are nodes of a lattice with a period of 20 px. Half of the outliers
-are further nodes, matched with a neighbouring node, one period away in the plane: to the left or right ("row"), or in
-one of four directions ("grid"). In each direction they agree with one homography. The other outliers are unrelated
-points. The inliers off the plane are at .5 to .8 or 1.25 to 2 times its depth. The noise is .5 px.
+The plane is 8 to 20 baselines away and has 60 to 95 % of the inliers. Its features are nodes of a lattice with a period
+of 20 px. Half of the outliers are further nodes, matched with a neighbouring node, one period away in the plane: to the
+left or right ("row"), or in one of four directions ("grid"). In each direction they agree with one homography. The
+other outliers are unrelated points. The inliers off the plane are at .5 to .8 or 1.25 to 2 times its depth. The noise
+is .5 px.
 
 A pose is wrong if the rotation or the direction of the translation is off by more than 5 degrees. It is claimed if the
 result is a success with the configuration "general". PoseLib has no such verdicts: each of its poses is a claim. A
@@ -207,15 +208,10 @@ def page_table(document: Document) -> str:
     return lines(["method", *columns], rows)
 
 
-HELP = """Count wrong relative poses, and those claimed as right, on a dominant plane with a repeated pattern.
-
-60 to 95 % of the inliers are on the plane. Half of the outliers are its features matched one period apart.
-"""
-
 MEASUREMENT = Measurement(
     name="planes",
     title="Relative poses with a repeated pattern on a dominant plane",
-    help=HELP,
+    help=__doc__,
     options=(SCENES, FIRST_SEED),
     units=units,
     run_unit=run_unit,

@@ -1,4 +1,4 @@
-"""Errors, averages and tables of posebench, as in its repository on 2026-02-19.
+"""Run the protocol of posebench (PoseLib/posebench on GitHub, 2026-02-19) on its files, beside other libraries.
 
 - Relative pose and homography: the larger of the angles of the rotation error and of the translation error in degrees,
   AUC up to 5, 10 and 20 degrees. The sign of the translation counts. A matrix has several motions: F four with the true
@@ -6,7 +6,8 @@
 - Absolute pose: distance of the camera centres in the unit of the scene, AUC up to .1, 1 and 5; medians of this
   distance and of the rotation error in degrees.
 - A failure counts 180 degrees and an infinite distance. Times are means and medians of one call on one thread.
-- All points of an instance are used, without scores. Each set has a threshold. All sets have the same weight in a mean.
+- One thread. All points of an instance are used, without scores. Each set has a threshold. All sets have the same
+  weight in a mean.
 
 The methods have posebench's settings: 100 to 1000 iterations, success probability .9999, the threshold of the set.
 PoseLib and COLMAP are called as posebench calls them. It has no other libraries. This package has two methods: one with
@@ -262,17 +263,10 @@ def page_table(document: Document, problem: str) -> str:
     return lines(["method", *columns], ([method, *(mean(method, column) for column in columns)] for method in methods))
 
 
-HELP = """Run the protocol of posebench (PoseLib/posebench on GitHub) on its files, beside other libraries.
-
-Relative poses, fundamental matrices, absolute poses and homographies at posebench's thresholds, with 100 to 1000
-iterations and a success probability of .9999. "bansac, its own settings" estimates the threshold and has its
-default limits. One thread.
-"""
-
 MEASUREMENT = Measurement(
     name="posebench",
     title="Protocol of posebench",
-    help=HELP,
+    help=__doc__,
     options=(
         Option(
             "data",

@@ -1,5 +1,7 @@
 """Data with two structures: whether the true one is found, and whether a wrong one is claimed.
 
+One thread. With --data also real pairs, to count right models that are called ambiguous.
+
 The images have 640 x 480 pixels. The numbers of points vary by factors of up to 2 with the seed, the noise by up to
 sqrt(2) around 1 px (H, target), 1.5 px (initial model) or .5 px. Planes and facades have .5 px. The rest are outliers.
 
@@ -303,16 +305,10 @@ def page_table(document: Document) -> str:
 
 _COUNTS = ("runs", "wrong", "claimed", "rival", "right", "ambiguous", "undecided", "refused")
 
-HELP = """Count wrong models, and those claimed as right, on data with two structures.
-
-Overlays, a wrong initial model, moving objects, shifted facades, dominant planes, planar targets. With --data also
-real pairs, to count right models that are called ambiguous. One thread.
-"""
-
 MEASUREMENT = Measurement(
     name="rivals",
     title="Data with two structures",
-    help=HELP,
+    help=__doc__,
     options=(
         Option("repeats", int, SEEDS, "Scenes of every class.", least=1, flag="--seeds"),
         Option("classes", tuple[str, ...], None, f"Joined by commas, of: {', '.join(NAMES)}.", choices=NAMES),

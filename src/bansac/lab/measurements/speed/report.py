@@ -1,4 +1,7 @@
-"""Report of all measurements of one run, compared with targets."""
+"""Measure the time of solvers, iterations and calls on one thread, beside other libraries, and compare it with targets.
+
+This takes about three minutes. Use an idle machine, and compare ratios within one run, not times of two runs.
+"""
 
 from __future__ import annotations
 
@@ -132,15 +135,10 @@ def _target(what: str, value: float, target: float) -> dict[str, Any]:
     return {"what": what, "value": value, "target": target, "met": value <= target}
 
 
-HELP = """Measure the time of solvers, iterations and calls on one thread, compared with other libraries.
-
-This takes about three minutes. Use an idle machine, and compare ratios within one run, not times of two runs.
-"""
-
 MEASUREMENT = Measurement(
     name="speed",
     title="Times of solvers, iterations and calls on one thread",
-    help=HELP,
+    help=__doc__,
     options=(
         Option(
             "peers",
