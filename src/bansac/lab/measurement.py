@@ -179,9 +179,8 @@ class Measurement:
         ``warm_up(setup, units)`` loads or compiles all kernels of the units before the workers start. If None, the
         runner executes the first unit that does not fail and drops its rows. See :func:`no_warm_up`.
     values : object
-        Further dependencies of the rows: settings, and functions (which stand for the source of their modules), in
-        dataclasses and containers. The options, the data, the module of ``run_unit`` and the estimators' source are
-        included already. It is part of the fingerprint, see :func:`bansac.lab.provenance.fingerprint`.
+        Further dependencies of the rows: settings, and functions of other measurements (which stand for the source of
+        their modules), in dataclasses and containers. See :func:`bansac.lab.provenance.fingerprint`.
     """
 
     name: str

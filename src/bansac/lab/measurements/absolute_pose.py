@@ -27,7 +27,7 @@ from bansac.lab.peers.method import Method
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.reports import lines
-from bansac.lab.scene_methods import CODE, Calls, by_method, calls_of, compare, left_out
+from bansac.lab.scene_methods import Calls, by_method, calls_of, compare, left_out
 from bansac.lab.scenes import LIMITS, Scene, errors
 from bansac.result import AbsolutePose
 
@@ -173,5 +173,4 @@ MEASUREMENT = Measurement(
     tables={"absolute-poses": table},
     warm_up=no_warm_up,
     packages=("poselib", "cv2"),
-    values=CODE,
 )

@@ -240,5 +240,4 @@ MEASUREMENT = Measurement(
     reports={"family-calibration": ("calibration_families",)},
     sets=lambda setup: [*(found := survey(setup.data)).pair_sets, *found.labelled_sets],
     warm_up=no_warm_up,
-    values=(squared_distances, awkward_scene),
 )

@@ -367,5 +367,5 @@ MEASUREMENT = Measurement(
     sets=lambda setup: [PairSet(setup.data / "EF" / name) for name, known in REAL.values() if known],
     warm_up=warm_up,
     packages=("pycolmap",),
-    values=(verify_database, umeyama, mutual_matches),
+    values=verify_database,
 )

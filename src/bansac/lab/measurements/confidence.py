@@ -222,5 +222,4 @@ MEASUREMENT = Measurement(
     tables={"confidence": table},
     figures={"confidence-one-model": lowest_of_one_model},
     warm_up=no_warm_up,
-    values=(homography_matches, line_points),
 )

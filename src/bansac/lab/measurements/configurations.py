@@ -28,7 +28,6 @@ from bansac.geometry import recover_pose
 from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested, no_warm_up
 from bansac.lab.metrics import pose_error, translation_error
 from bansac.lab.options import DATA
-from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.library import Task
 from bansac.lab.peers.methods import METHODS
 from bansac.lab.reports import lines, share
@@ -239,5 +238,4 @@ MEASUREMENT = Measurement(
     sets=lambda setup: find_sets(setup.data),
     warm_up=no_warm_up,
     packages=tuple(peer.package for peer in PEERS),
-    values=(UNIT_CODE, SCENES["general"], [type(peer.library) for peer in PEERS]),
 )

@@ -100,5 +100,4 @@ MEASUREMENT = Measurement(
     tables={"covariances": table},
     warm_up=no_warm_up,
     packages=("scipy",),
-    values=(known_scene,),
 )

@@ -30,7 +30,7 @@ from bansac.lab.measurement import Document, Measurement, Option, Report, Setup,
 from bansac.lab.measurements.folder_tables import label
 from bansac.lab.metrics import auc, pose_error, rotation_error
 from bansac.lab.options import DATA
-from bansac.lab.peers.library import Array, Estimate, Library, Task
+from bansac.lab.peers.library import Array, Estimate, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.reports import lines
@@ -241,5 +241,4 @@ MEASUREMENT = Measurement(
     sets=_real_sets,
     warm_up=no_warm_up,
     packages=("poselib",),
-    values=(Library.estimate, type(POSELIB), auc, pose_error),
 )

@@ -23,7 +23,6 @@ from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.peers.method import Method
 from bansac.lab.render import stored_table
 from bansac.lab.scene_methods import (
-    CODE,
     OURS,
     PEER,
     PEERS,
@@ -218,5 +217,4 @@ MEASUREMENT = Measurement(
     },
     warm_up=warm_up,
     packages=tuple(peer.package for peer in PEERS),
-    values=CODE,
 )

@@ -359,5 +359,5 @@ MEASUREMENT = Measurement(
     sets=lambda setup: [PairSet(setup.data / "EF" / name) for name in setup.sets],
     warm_up=no_warm_up,
     packages=("poselib", "pycolmap"),
-    values=(type(POSELIB), type(PYCOLMAP), rate_solver, mutual_matches, compare, pose_error, auc),
+    values=rate_solver,
 )

@@ -15,7 +15,7 @@ from bansac.lab.measurement import Measurement, Option, Report, Setup, choose_se
 from bansac.lab.measurements.budgets import Sweep
 from bansac.lab.metrics import auc, mean_average_accuracy
 from bansac.lab.options import EXCLUDE, NEEDED_DATA, SETS
-from bansac.lab.pairs import UNIT_CODE, Configuration, pair_unit, run_pair, warm_up
+from bansac.lab.pairs import Configuration, pair_unit, run_pair, warm_up
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import METHODS, PRESET_METHODS, select_methods
 from bansac.lab.runner import open_run
@@ -50,7 +50,7 @@ class Bench:
             complete=True,
             sets=self.sets,
             warm_up=self.warm_up,
-            values=(UNIT_CODE, self.methods, self.protocol, [type(method.library) for method in self.methods]),
+            values=(self.methods, self.protocol),
             packages=tuple(method.package for method in self.methods),
         )
 

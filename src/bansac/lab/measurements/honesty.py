@@ -369,5 +369,4 @@ MEASUREMENT = Measurement(
     sets=lambda setup: find_sets(setup.data),
     warm_up=no_warm_up,
     updates=True,
-    values=(known_scene, awkward_scene, judge, PairSet),
 )

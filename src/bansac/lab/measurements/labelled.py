@@ -22,7 +22,6 @@ import numpy as np
 from bansac.batch.journal import Row, Unit
 from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, no_warm_up
 from bansac.lab.options import NEEDED_DATA
-from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.library import Array
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import METHODS
@@ -208,5 +207,4 @@ MEASUREMENT = Measurement(
     warm_up=no_warm_up,
     packages=tuple(METHODS[name].package for name in PEERS),
     complete=True,
-    values=(UNIT_CODE, [type(METHODS[name].library) for name in (OURS[0], *PEERS)]),
 )

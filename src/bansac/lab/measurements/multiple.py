@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 import bansac
 from bansac.batch.journal import Row, Unit
 from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, no_warm_up
-from bansac.lab.peers.library import Array, Library, Task
+from bansac.lab.peers.library import Array, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.reports import lines
@@ -243,5 +243,4 @@ MEASUREMENT = Measurement(
     updates=True,
     warm_up=no_warm_up,
     packages=("cv2", "scipy"),
-    values=(Library.estimate, type(OPENCV)),
 )

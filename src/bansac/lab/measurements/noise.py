@@ -21,7 +21,7 @@ from bansac.lab.measurement import Measurement, Option, Report, Setup
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.peers.method import Method
 from bansac.lab.render import stored_table
-from bansac.lab.scene_methods import CODE, OURS, PEERS, load_kernels, run_scene
+from bansac.lab.scene_methods import OURS, PEERS, load_kernels, run_scene
 from bansac.lab.scenes import Scene, errors, make_scene
 from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Table, TableRow, percent
@@ -151,5 +151,4 @@ MEASUREMENT = Measurement(
     tables={"unknown-noise": functools.partial(stored_table, name="noise")},
     warm_up=warm_up,
     packages=tuple(peer.package for peer in PEERS),
-    values=CODE,
 )

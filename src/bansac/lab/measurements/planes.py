@@ -26,7 +26,7 @@ from bansac.geometry import apply_transform, essential_from_pose
 from bansac.lab.measurement import Document, Measurement, Report, Setup
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.reports import lines
-from bansac.lab.scene_methods import CODE, OURS, PEER, PEERS, load_kernels, run_scene
+from bansac.lab.scene_methods import OURS, PEER, PEERS, load_kernels, run_scene
 from bansac.lab.scenes import Array, Scene, errors
 from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Section, Table, TableRow, percent
@@ -219,5 +219,4 @@ MEASUREMENT = Measurement(
     tables={"repeated-planes": page_table},
     warm_up=warm_up,
     packages=tuple(peer.package for peer in PEERS),
-    values=CODE,
 )

@@ -287,5 +287,4 @@ MEASUREMENT = Measurement(
     sets=sets,
     warm_up=warm_up,
     packages=tuple(method.package for method in PEERS),
-    values=([type(method.library) for method in (*OURS[:1], *PEERS)], task_of, Instance),
 )

@@ -41,7 +41,7 @@ from bansac.lab.pairs import open_set
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import PRESET_METHODS
 from bansac.lab.reports import lines
-from bansac.lab.scene_methods import CODE, PEERS, left_out, load_kernels, run_scene
+from bansac.lab.scene_methods import PEERS, left_out, load_kernels, run_scene
 from bansac.lab.scenes import Array, Mask, Scene, errors
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.summary import import_pandas
@@ -321,5 +321,5 @@ MEASUREMENT = Measurement(
     sets=sets,
     warm_up=warm_up,
     packages=tuple(method.package for method in METHODS),
-    values=(CODE, repeated_plane_matches, homography_matches),
+    values=repeated_plane_matches,
 )

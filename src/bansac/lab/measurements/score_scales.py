@@ -18,7 +18,6 @@ from bansac.batch.journal import Row, Unit
 from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, no_warm_up
 from bansac.lab.measurements.folders import Bench
 from bansac.lab.options import EXCLUDE, NEEDED_DATA, SETS
-from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.library import Array, Estimate, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import P_BANSAC
@@ -125,5 +124,4 @@ MEASUREMENT = Measurement(
     warm_up=no_warm_up,
     complete=True,
     parallel=True,
-    values=(UNIT_CODE, [type(method.library) for method in METHODS]),
 )

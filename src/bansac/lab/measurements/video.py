@@ -27,7 +27,7 @@ from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, rotation_matrix
 from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, no_warm_up
 from bansac.lab.metrics import corner_error, pose_error
-from bansac.lab.peers.library import Array, Library, Task
+from bansac.lab.peers.library import Array, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.reports import lines
@@ -258,5 +258,4 @@ MEASUREMENT = Measurement(
     tables={"video": table},
     warm_up=no_warm_up,
     packages=("cv2",),
-    values=(Library.estimate, type(OPENCV), corner_error, pose_error),
 )
