@@ -18,39 +18,25 @@ from bansac.lab.measurements.speed.calls import SIZES, outlier_costs, size_costs
 from bansac.lab.measurements.speed.iterations import fixed_iterations, iteration_costs
 from bansac.lab.measurements.speed.kernels import POINTS, draw_costs, point_costs
 from bansac.lab.measurements.speed.limits import measure_peaks
-from bansac.lab.measurements.speed.pairs import find_pairs
+from bansac.lab.measurements.speed.pairs import find_pairs, pair_times
 from bansac.lab.measurements.speed.solvers import solver_costs
 from bansac.lab.measurements.speed.tables import TABLES, machines, page_table, tables_of
 
-__all__ = ["MEASUREMENT", "PEERS", "check_settings", "targets"]
+__all__ = ["MEASUREMENT", "PEERS", "find_peers", "targets"]
 
 PEERS = {"opencv": "cv2", "poselib": "poselib"}
 """Name of each library for comparison -> its module."""
 
 
-def check_settings(peers: Sequence[str] | None, seconds: float, max_points: int) -> tuple[str, ...]:
-    """Check the settings and return the libraries to compare, by default the installed ones.
-
-    Raises
-    ------
-    ValueError
-        If a library is unknown, ``seconds`` is not positive and finite, or ``max_points`` is below the smallest size.
-    ModuleNotFoundError
-        If a requested library is not installed.
-    """
-    if not 0 < seconds < float("inf"):
-        raise ValueError(f"seconds must be > 0, got {seconds}")
-    if max_points < SIZES[0]:
-        raise ValueError(f"max_points must be at least {SIZES[0]}, got {max_points}")
-    installed = tuple(name for name, module in PEERS.items() if importlib.util.find_spec(module) is not None)
-    if peers is None:
-        return installed
-    for name in peers:
-        if name not in PEERS:
-            raise ValueError(f"peers: unknown library {name!r}; they are {', '.join(PEERS)}")
-        if name not in installed:
+def find_peers(names: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the libraries to compare, by default the installed ones; another one raises a ModuleNotFoundError."""
+    missing = [name for name, module in PEERS.items() if importlib.util.find_spec(module) is None]
+    if names is None:
+        return tuple(name for name in PEERS if name not in missing)
+    for name in names:
+        if name in missing:
             raise ModuleNotFoundError(f"peer {name} needs the package {PEERS[name]}", name=PEERS[name])
-    return tuple(dict.fromkeys(peers))
+    return tuple(dict.fromkeys(names))
 
 
 # Parts that one unit measures together, because the last one compares itself with the others.
@@ -58,8 +44,8 @@ _TOGETHER = ("peaks", "solvers", "iterations")
 
 
 def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each part of the report; settings and data are checked."""
-    peers = check_settings(setup.peers, setup.seconds, setup.max_points)
+    """Return one unit for each part of the report; peers and data are checked."""
+    peers = find_peers(setup.peers)
     parts = ["iterations", "points", "draws", "fixed", "sizes", "outliers"]
     if setup.data is not None and find_pairs(setup.data, peers, setup.pairs):
         parts.append("pairs")
@@ -80,14 +66,14 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
         "fixed": lambda: fixed_iterations(3 * seconds, peers),
         "sizes": lambda: size_costs(seconds, peers, setup.max_points),
         "outliers": lambda: outlier_costs(seconds, peers),
-        "pairs": lambda: {k: group.times() for k, group in find_pairs(setup.data, peers, setup.pairs).items()},
+        "pairs": lambda: {k: pair_times(*v) for k, v in find_pairs(setup.data, peers, setup.pairs).items()},
     }
     return [{"part": part, "value": parts[part]()}]
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the measured parts, the targets and the tables."""
-    peers = check_settings(setup.peers, setup.seconds, setup.max_points)
+    peers = find_peers(setup.peers)
     parts = {str(row["part"]): row["value"] for row in rows}
     records = {name: parts[name] for name in _PARTS if name in parts}
     records["targets"] = list(targets(records))
@@ -145,9 +131,10 @@ MEASUREMENT = Measurement(
             tuple[str, ...],
             None,
             f"Libraries beside ours, joined by commas, of: {', '.join(PEERS)}. Default: the installed.",
+            choices=tuple(PEERS),
         ),
-        Option("seconds", float, 0.7, "How long the calls of each comparison take turns."),
-        Option("max_points", int, 1_000_000, "Largest number of matches of a call."),
+        Option("seconds", float, 0.7, "How long the calls of each comparison take turns.", least=1e-3),
+        Option("max_points", int, 1_000_000, "Largest number of matches of a call.", least=SIZES[0]),
         Option(
             "data",
             Path,
