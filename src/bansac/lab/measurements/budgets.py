@@ -17,7 +17,7 @@ from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.measurement import Report
 from bansac.lab.peers.method import Method
 from bansac.lab.render import to_markdown
-from bansac.lab.tables import Better, Table, TableRow, format_number
+from bansac.lab.tables import Table, format_number, sectioned
 from bansac.problems.estimators import Kind
 
 if TYPE_CHECKING:
@@ -125,14 +125,9 @@ def time_table(curves: Mapping[str, Points], kind: Kind) -> Table:
     (0.7, 0.7, 0.8)
     """
     accuracy = ACCURACY[kind]
-    rows = tuple(
-        TableRow((name,), tuple(best_within(points, time, accuracy) for time in TIMES))
-        for name, points in curves.items()
-    )
-    columns = tuple(f"{time:g} ms" for time in TIMES)
-    better: Better = "higher"
+    rows = {name: [best_within(points, time, accuracy) for time in TIMES] for name, points in curves.items()}
     title = f"{_NAMES[kind]}: {accuracy} within a mean time of"
-    return Table(title, ("method",), columns, rows, better=(better,) * len(columns))
+    return sectioned(title, "method", (f"{time:g} ms" for time in TIMES), {"": rows}, ("higher",) * len(TIMES))
 
 
 def budget_table(curves: Mapping[str, Points], kind: Kind) -> Table:
@@ -144,10 +139,10 @@ def budget_table(curves: Mapping[str, Points], kind: Kind) -> Table:
     >>> budget_table(curves, "H").rows[0].values
     ('0.700 (0.400 ms)',)
     """
-    rows = tuple(TableRow((name,), tuple(_point(point, kind) for point in points)) for name, points in curves.items())
-    columns = tuple(str(point["max_iterations"]) for point in next(iter(curves.values())))
+    rows = {name: [_point(point, kind) for point in points] for name, points in curves.items()}
+    columns = (str(point["max_iterations"]) for point in next(iter(curves.values())))
     title = f"{_NAMES[kind]}: {ACCURACY[kind]} (mean time) at a maximum number of iterations of"
-    return Table(title, ("method",), columns, rows)
+    return sectioned(title, "method", columns, {"": rows})
 
 
 def _point(point: Mapping[str, float], kind: Kind) -> str:

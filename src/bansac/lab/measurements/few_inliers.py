@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from bansac.lab.scene_methods import (
 )
 from bansac.lab.scenes import Scene, errors, is_right, make_scene
 from bansac.lab.summary import import_pandas
-from bansac.lab.tables import Better, Section, Table, TableRow, percent
+from bansac.lab.tables import Better, Table, percent, sectioned
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -117,36 +117,38 @@ def _by_method(frame: DataFrame) -> Iterable[tuple[str, dict[str, DataFrame]]]:
 
 
 def _hard_table(frame: DataFrame) -> Table:
-    lines: list[TableRow | Section] = []
-    higher: Better = "higher"
-    lower: Better = "lower"
-    for problem, methods in _by_method(frame):
-        lines.append(Section(TITLES[problem]))
-        base = methods[PEER.name]["seconds"].sum() if PEER.name in methods else math.nan
-        for name, runs in methods.items():
-            seconds = float(runs["seconds"].sum())
-            shares = [float(runs["right"][runs["inlier_ratio"] == ratio].mean()) for ratio in RATIOS]
-            values = (float(runs["right"].mean()), *shares, float(runs["false"].mean()), seconds, seconds / base)
-            lines.append(TableRow((name,), values))
+    sections = {
+        TITLES[problem]: {name: _hard_cells(runs, methods.get(PEER.name)) for name, runs in methods.items()}
+        for problem, methods in _by_method(frame)
+    }
     runs_of = len(frame) // max(frame.groupby(["problem", "method"]).ngroups, 1)
-    return Table(
-        f"Few inliers, no scores: right models, overall and by inlier ratio, false successes, time ({runs_of} scenes)",
-        ("method",),
-        ("right", *(f"{percent(ratio)} %" for ratio in RATIOS), "false", "time [s]", "over PoseLib"),
-        tuple(lines),
-        better=(*[higher] * (1 + len(RATIOS)), lower, lower, None),
+    title = (
+        f"Few inliers, no scores: right models, overall and by inlier ratio, false successes, time ({runs_of} scenes)"
     )
+    columns = ("right", *(f"{percent(ratio)} %" for ratio in RATIOS), "false", "time [s]", "over PoseLib")
+    better: list[Better | None] = ["higher"] * (1 + len(RATIOS))
+    return sectioned(title, "method", columns, sections, (*better, "lower", "lower", None))
+
+
+def _hard_cells(runs: DataFrame, peer: DataFrame | None) -> Iterator[float]:
+    yield float(runs["right"].mean())
+    yield from (float(runs["right"][runs["inlier_ratio"] == ratio].mean()) for ratio in RATIOS)
+    seconds = float(runs["seconds"].sum())
+    yield from (float(runs["false"].mean()), seconds, math.nan if peer is None else seconds / peer["seconds"].sum())
 
 
 def _unrelated_table(frame: DataFrame) -> Table:
-    lines: list[TableRow | Section] = []
-    for problem, methods in _by_method(frame):
-        lines.append(Section(TITLES[problem]))
-        for name, runs in methods.items():
-            medians = [1e3 * float(runs["seconds"][runs["n"] == n].median()) for n in SIZES]
-            lines.append(TableRow((name,), (*medians, f"{int(runs['success'].sum())} of {len(runs)}")))
+    sections = {
+        TITLES[problem]: {name: _unrelated_cells(runs) for name, runs in methods.items()}
+        for problem, methods in _by_method(frame)
+    }
     columns = (*(f"{n} matches [ms]" for n in SIZES), "successes")
-    return Table("Unrelated images: median time of a pair, and successes", ("method",), columns, tuple(lines))
+    return sectioned("Unrelated images: median time of a pair, and successes", "method", columns, sections)
+
+
+def _unrelated_cells(runs: DataFrame) -> Iterator[float | str]:
+    yield from (1e3 * float(runs["seconds"][runs["n"] == n].median()) for n in SIZES)
+    yield f"{int(runs['success'].sum())} of {len(runs)}"
 
 
 def _figure(frame: DataFrame) -> Figure:

@@ -24,7 +24,7 @@ from bansac.lab.render import stored_table
 from bansac.lab.scene_methods import OURS, PEERS, load_kernels, run_scene
 from bansac.lab.scenes import Scene, errors, make_scene
 from bansac.lab.summary import import_pandas
-from bansac.lab.tables import Table, TableRow, percent
+from bansac.lab.tables import Table, percent, sectioned
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -119,17 +119,12 @@ def compare_cells(frame: DataFrame) -> DataFrame:
 
 
 def _table(cells: DataFrame) -> Table:
-    lines = []
+    rows = {}
     for problem, found in [*cells.groupby("problem", sort=False), ("all", cells)]:
         ratios = [found[column].to_numpy(float) for column in ("error_ratio", "time_ratio")]
-        values = [(_geometric_mean(values), float(values.max())) for values in ratios]
-        lines.append(TableRow((str(problem),), (*values[0], *values[1])))
-    return Table(
-        "The threshold is not given: error and time over those of the best fixed threshold of every cell",
-        ("problem",),
-        ("error, geometric mean", "worst", "time, geometric mean", "worst"),
-        tuple(lines),
-    )
+        rows[str(problem)] = [figure(values) for values in ratios for figure in (_geometric_mean, np.max)]
+    title = "The threshold is not given: error and time over those of the best fixed threshold of every cell"
+    return sectioned(title, "problem", ("error, geometric mean", "worst", "time, geometric mean", "worst"), {"": rows})
 
 
 def _geometric_mean(values: Any) -> float:

@@ -29,7 +29,7 @@ from bansac.lab.reports import lines
 from bansac.lab.scene_methods import OURS, PEER, PEERS, load_kernels, run_scene
 from bansac.lab.scenes import Array, Scene, errors
 from bansac.lab.summary import import_pandas
-from bansac.lab.tables import Section, Table, TableRow, percent
+from bansac.lab.tables import Table, percent, sectioned
 from bansac.lab.task import squared_distances
 from bansac.synthetic import SceneMatches
 from bansac.synthetic.two_views import camera_pair, disturb, draw_plane, image_extent, rigid_scene, viewing_rays
@@ -183,19 +183,22 @@ _COUNTS = ("wrong", "claimed", "misled")
 
 
 def _table(frame: DataFrame) -> Table:
-    lines: list[TableRow | Section] = []
-    by_share = [(f"{percent(share)} % of the inliers on the plane", frame["plane_share"] == share) for share in SHARES]
-    for title, chosen in [*by_share, ("all", frame["plane_share"] > 0)]:
-        lines.append(Section(title))
-        for method, runs in frame[chosen].groupby("method", sort=False):
-            counts = [int(runs[count][runs["pattern"] == pattern].sum()) for pattern in PATTERNS for count in _COUNTS]
-            lines.append(TableRow((str(method),), tuple(counts)))
+    by_share = {f"{percent(share)} % of the inliers on the plane": frame["plane_share"] == share for share in SHARES}
+    sections = {
+        title: {
+            str(method): [
+                int(runs[count][runs["pattern"] == pattern].sum()) for pattern in PATTERNS for count in _COUNTS
+            ]
+            for method, runs in frame[chosen].groupby("method", sort=False)
+        }
+        for title, chosen in {**by_share, "all": frame["plane_share"] > 0}.items()
+    }
     runs = len(frame) // (frame["method"].nunique() * len(SHARES) * len(PATTERNS))
     title = (
         f"Relative poses on a dominant plane with a repeated pattern: wrong ones ({runs} scenes a share and pattern)"
     )
     groups = tuple((title, len(_COUNTS)) for title in PATTERNS.values())
-    return Table(title, ("method",), _COUNTS * len(PATTERNS), tuple(lines), groups)
+    return dataclasses.replace(sectioned(title, "method", _COUNTS * len(PATTERNS), sections), groups=groups)
 
 
 def page_table(document: Document) -> str:

@@ -44,7 +44,7 @@ from bansac.lab.reports import lines
 from bansac.lab.scene_methods import left_out
 from bansac.lab.sets.posebench import Instance, PosebenchFile, find_posebench_files
 from bansac.lab.summary import import_pandas
-from bansac.lab.tables import Section, Table, TableRow, format_number
+from bansac.lab.tables import Better, Table, format_number, sectioned
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -220,23 +220,17 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 def _table(problem: str, figures: Mapping[tuple[str, str], Mapping[str, float]], counts: Mapping[str, int]) -> Table:
     methods = list(dict.fromkeys(method for _, method in figures))
     columns = list(next(iter(figures.values())))
-    lines: list[Section | TableRow] = []
-    for name, count in counts.items():
-        lines.append(Section(f"{name} ({count} instances)"))
-        lines += _lines(methods, [[figures[name, method]] for method in methods])
+    sections: dict[str, dict[str, Iterable[float]]] = {
+        f"{name} ({count} instances)": {method: figures[name, method].values() for method in methods}
+        for name, count in counts.items()
+    }
     if len(counts) > 1:
-        lines.append(Section(f"mean over {len(counts)} sets"))
-        lines += _lines(methods, [[figures[name, method] for name in counts] for method in methods])
-    better = tuple("higher" if column.startswith("AUC") else "lower" for column in columns)
-    title = f"posebench: {_TITLES[problem]}"
-    return Table(title, ("method",), tuple(columns), tuple(lines), better=better)  # type: ignore[arg-type]
-
-
-def _lines(methods: Sequence[str], of_methods: Sequence[Sequence[Mapping[str, float]]]) -> list[TableRow]:
-    return [
-        TableRow((method,), tuple(float(np.mean([entry[column] for entry in entries])) for column in entries[0]))
-        for method, entries in zip(methods, of_methods, strict=True)
-    ]
+        sections[f"mean over {len(counts)} sets"] = {
+            method: [float(np.mean([figures[name, method][column] for name in counts])) for column in columns]
+            for method in methods
+        }
+    better: list[Better | None] = ["higher" if column.startswith("AUC") else "lower" for column in columns]
+    return sectioned(f"posebench: {_TITLES[problem]}", "method", columns, sections, tuple(better))
 
 
 def warm_up(setup: Setup, units: Sequence[Unit]) -> None:

@@ -45,7 +45,7 @@ from bansac.lab.scene_methods import PEERS, left_out, load_kernels, run_scene
 from bansac.lab.scenes import Array, Mask, Scene, errors
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.summary import import_pandas
-from bansac.lab.tables import Section, Table, TableRow
+from bansac.lab.tables import sectioned
 from bansac.lab.task import squared_distances
 from bansac.matches.demo import load_demo
 from bansac.matches.pair_folder import evenly_spaced
@@ -280,12 +280,11 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     cells = groups[list(_COUNTS)].sum()
     cells[["mean [ms]", "median [ms]"]] = 1e3 * groups["seconds"].agg(["mean", "median"])
     records = cells.reset_index().to_dict("records")
-    of_table: list[Section | TableRow] = []
+    sections: dict[str, dict[str, list[float]]] = {}
     for title, method, *values in (cell.values() for cell in records):
-        of_table += [Section(title)] if Section(title) not in of_table else []
-        of_table.append(TableRow((method,), (*map(int, values[:-2]), *values[-2:])))
+        sections.setdefault(title, {})[method] = [*map(int, values[:-2]), *values[-2:]]
     title = "Data with two structures: wrong models, those claimed, right ones called ambiguous or refused, true rivals"
-    tables = {"rivals": Table(title, ("method",), tuple(cells.columns), tuple(of_table))}
+    tables = {"rivals": sectioned(title, "method", cells.columns, sections)}
     notes = left_out(method for method in METHODS if not method.installed)
     return Report(tables=tables, records={"cells": records}, notes=notes)
 
