@@ -17,7 +17,7 @@ from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.measurement import Report
 from bansac.lab.peers.method import Method
 from bansac.lab.render import to_markdown
-from bansac.lab.tables import Table, format_number, sectioned
+from bansac.lab.tables import Better, Table, format_number, sectioned
 from bansac.problems.estimators import Kind
 
 if TYPE_CHECKING:
@@ -127,7 +127,8 @@ def time_table(curves: Mapping[str, Points], kind: Kind) -> Table:
     accuracy = ACCURACY[kind]
     rows = {name: [best_within(points, time, accuracy) for time in TIMES] for name, points in curves.items()}
     title = f"{_NAMES[kind]}: {accuracy} within a mean time of"
-    return sectioned(title, "method", (f"{time:g} ms" for time in TIMES), {"": rows}, ("higher",) * len(TIMES))
+    better: tuple[Better, ...] = ("higher",) * len(TIMES)
+    return sectioned(title, "method", (f"{time:g} ms" for time in TIMES), {"": rows}, better)
 
 
 def budget_table(curves: Mapping[str, Points], kind: Kind) -> Table:
