@@ -127,8 +127,8 @@ def time_table(curves: Mapping[str, Points], kind: Kind) -> Table:
     accuracy = ACCURACY[kind]
     rows = {name: [best_within(points, time, accuracy) for time in TIMES] for name, points in curves.items()}
     title = f"{_NAMES[kind]}: {accuracy} within a mean time of"
-    better: tuple[Better, ...] = ("higher",) * len(TIMES)
-    return sectioned(title, "method", (f"{time:g} ms" for time in TIMES), {"": rows}, better)
+    better: list[Better | None] = ["higher"] * len(TIMES)
+    return sectioned(title, "method", (f"{time:g} ms" for time in TIMES), {"": rows}, tuple(better))
 
 
 def budget_table(curves: Mapping[str, Points], kind: Kind) -> Table:
