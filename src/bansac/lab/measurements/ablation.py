@@ -24,7 +24,7 @@ from bansac.batch.journal import Row, Unit
 from bansac.engine.scoring.weights import density_weights, reliability_weights
 from bansac.estimate.presets import Options
 from bansac.lab.measurement import Document, Report, Setup
-from bansac.lab.measurements.groups import Group, Groups
+from bansac.lab.measurements.folders import Group, Groups
 from bansac.lab.metrics import mean_average_accuracy
 from bansac.lab.peers.library import Estimate, Task
 from bansac.lab.peers.method import Method

@@ -17,7 +17,7 @@ import numpy as np
 from bansac import Options
 from bansac.batch.journal import Row, Unit
 from bansac.lab.measurement import Document, Report, Setup
-from bansac.lab.measurements.groups import Group, Groups
+from bansac.lab.measurements.folders import Group, Groups
 from bansac.lab.pairs import open_set
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import METHODS

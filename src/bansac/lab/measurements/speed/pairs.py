@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bansac.lab.measurement import Setup
-from bansac.lab.measurements.folders import Bench, build_report
+from bansac.lab.measurements.folders import Bench, bench_rows, build_report
 from bansac.lab.peers.methods import select_methods
-from bansac.lab.runner import open_run
 from bansac.lab.sets import find_sets
 from bansac.lab.task import DEFAULTS, Protocol
 
@@ -50,7 +49,6 @@ def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, tupl
 
 def pair_times(bench: Bench, setup: Setup) -> dict[str, dict[str, float]]:
     """Run a comparison and return the means over the sets of :func:`.folders.summarise`, by method."""
-    with open_run(bench.measurement(), setup, None) as run:
-        report = build_report(run.complete_rows(), bench.methods, bench.protocol)
-    means: dict[str, dict[str, float]] = report["mean"]
+    rows = bench_rows(bench.methods, bench.protocol, setup)
+    means: dict[str, dict[str, float]] = build_report(rows, bench.methods, bench.protocol)["mean"]
     return means
