@@ -39,7 +39,7 @@ import report
 
 import bansac
 from bansac.cli.compile_ahead import call_estimator
-from bansac.colmap.database import import_pycolmap
+from bansac.lab.measurements.colmap import write_synthetic
 from bansac.lab.provenance import circumstances
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points
 
@@ -141,18 +141,6 @@ def npz_content(path: Path) -> str:
         for name in sorted(set(arrays.files) - {"seconds"}):
             digest.update(name.encode() + np.ascontiguousarray(arrays[name]).tobytes())
     return digest.hexdigest()
-
-
-def write_database(path: Path) -> None:
-    """Write a synthetic database of 190 pairs without geometries."""
-    pycolmap = import_pycolmap()
-    settings = pycolmap.SyntheticDatasetOptions(
-        num_rigs=1, num_frames_per_rig=20, inlier_match_ratio=0.5, camera_has_prior_focal_length=True
-    )
-    pycolmap.set_random_seed(0)
-    with pycolmap.Database.open(path) as database:
-        pycolmap.synthesize_dataset(settings, database)
-        database.clear_two_view_geometries()
 
 
 def geometries(path: Path) -> tuple[bool, list[Any]]:
@@ -345,7 +333,7 @@ def main() -> int:
 
     with tempfile.TemporaryDirectory() as folder:
         if chosen.kills:
-            write_database(Path(folder, "untouched.db"))
+            write_synthetic(Path(folder, "untouched.db"), 20, 100, 0.5, True)
             preload()
             for task in (task for task in TASKS if chosen.only in task.name):
                 add(f"kills: {task.name}", kill_often(task, Path(folder), chosen.kills, rng))
