@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bansac.estimate.presets import Options, resolve_options
+from bansac.estimate.presets import resolve_options
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.measurement import Report
 from bansac.lab.peers.method import Method
 from bansac.lab.render import to_markdown
 from bansac.lab.tables import Better, Table, format_number, sectioned
-from bansac.problems.estimators import Kind
+from bansac.problems.estimators import MODELS, Kind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -100,7 +100,9 @@ def limit(method: Method, budget: int, kind: Kind) -> Method:
     """Return the method with a budget as its maximum number of iterations."""
     settings = {"max_iterations": budget}
     if method.ours and "preset" in method.settings:
-        options = _options(method, kind)
+        problem = MODELS[kind].load_problem()
+        preset = method.settings["preset"]
+        options = resolve_options(problem, None, preset, None, {}, epipolar_choice=kind == "E").options
         assert options.max_iterations is not None  # set by resolve_options
         if options.restarts > 1:
             in_proportion = math.ceil(options.restarts * budget / options.max_iterations)
@@ -162,13 +164,3 @@ def plot_curves(curves: Mapping[str, Points], kind: Kind) -> Figure:
 
 def _limited_name(method: Method, budget: int) -> str:
     return f"{method.name} [{budget}]"
-
-
-def _options(method: Method, kind: Kind) -> Options:
-    """Return the resolved options of a method's preset."""
-    from bansac.problems.essential import ESSENTIAL
-    from bansac.problems.fundamental import FUNDAMENTAL
-    from bansac.problems.homography import HOMOGRAPHY
-
-    problem = {"E": ESSENTIAL, "F": FUNDAMENTAL, "H": HOMOGRAPHY}[kind]
-    return resolve_options(problem, None, method.settings["preset"], None, {}, epipolar_choice=kind == "E").options
