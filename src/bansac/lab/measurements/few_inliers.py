@@ -18,7 +18,7 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup
+from bansac.lab.measurement import Document, Option, Report, Setup, of_module
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.peers.method import Method
 from bansac.lab.render import stored_table
@@ -189,10 +189,10 @@ def unrelated_successes(document: Document) -> str:
     return f"{sum(int(count) for count, _ in found)} of {sum(int(runs) for _, runs in found)}"
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="hard",
     title="Few inliers and unrelated images",
-    help=__doc__,
     options=(
         SCENES,
         Option("problems", tuple[str, ...], None, "Only these problems, joined by commas.", choices=PROBLEMS),
@@ -205,9 +205,6 @@ MEASUREMENT = Measurement(
         ),
         FIRST_SEED,
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={
         "few-inliers": functools.partial(stored_table, name="hard"),
         "unrelated": functools.partial(stored_table, name="unrelated"),
@@ -217,6 +214,5 @@ MEASUREMENT = Measurement(
         "hard-F": functools.partial(beside_poselib, problem="F"),
         "hard-unrelated": unrelated_successes,
     },
-    warm_up=warm_up,
     packages=tuple(peer.package for peer in PEERS),
 )

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import bansac
 from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, no_warm_up
+from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
 from bansac.lab.reports import lines
 from bansac.lab.tables import Table, sectioned
 
@@ -270,19 +270,15 @@ def first_call(document: Document) -> str:
     return f"{min(seconds):.0f} to {max(seconds):.0f} seconds"
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="latency",
     title="Waiting times besides the estimation",
-    help=__doc__,
     options=(
         Option("runs", int, 7, "Processes of every figure; of first calls ever at most 3.", least=1),
         Option("before", Path, None, "Source tree that is measured in turn with this one.", metavar="PATH"),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"waiting-times": waiting_times},
     figures={"first-call": first_call, "numba-in-command": numba_in_command},
     complete=True,
-    warm_up=no_warm_up,
 )

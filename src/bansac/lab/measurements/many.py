@@ -26,7 +26,7 @@ from numba import njit
 
 import bansac
 from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, no_warm_up
+from bansac.lab.measurement import Document, Option, Report, Setup, of_module
 from bansac.lab.measurements.speed.timing import peak_in_process, status_bytes
 from bansac.lab.options import NEEDED_DATA
 from bansac.lab.peers.library import Task
@@ -180,10 +180,10 @@ def table(document: Document) -> str:
     return lines(head, rows) + f"\n{settings} Peak memory of a process: {peaks}.\n"
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="many",
     title="Pairs a second and memory of many pairs on several cores",
-    help=__doc__,
     options=(
         dataclasses.replace(NEEDED_DATA, help="A folder with the tutorial's sets in EF."),
         Option("models", tuple[str, ...], tuple(PROBLEMS), "Joined by commas.", choices=tuple(PROBLEMS)),
@@ -194,14 +194,10 @@ MEASUREMENT = Measurement(
         Option("rounds", int, 2, "Rounds, of which the fastest counts.", least=1),
         Option("memory", tuple[int, ...], (1000, 50000), "Numbers of pairs whose memory is measured."),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"many-pairs": table},
     packages=("cv2", "poselib"),
     complete=True,
     sets=lambda setup: scenes(setup.data),
-    warm_up=no_warm_up,
 )
 
 if __name__ == "__main__":

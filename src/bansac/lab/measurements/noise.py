@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Measurement, Option, Report, Setup
+from bansac.lab.measurement import Option, Report, Setup, of_module
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.peers.method import Method
 from bansac.lab.render import stored_table
@@ -131,19 +131,15 @@ def _geometric_mean(values: Any) -> float:
     return float(np.exp(np.mean(np.log(values))))
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="noise",
     title="The default threshold under unknown noise",
-    help=__doc__,
     options=(
         SCENES,
         Option("problems", tuple[str, ...], None, "Only these problems, joined by commas.", choices=tuple(GRIDS)),
         FIRST_SEED,
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"unknown-noise": functools.partial(stored_table, name="noise")},
-    warm_up=warm_up,
     packages=tuple(peer.package for peer in PEERS),
 )

@@ -23,7 +23,7 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, essential_from_pose
-from bansac.lab.measurement import Document, Measurement, Report, Setup
+from bansac.lab.measurement import Document, Report, Setup, of_module
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.reports import lines
 from bansac.lab.scene_methods import OURS, PEER, PEERS, load_kernels, run_scene
@@ -211,15 +211,11 @@ def page_table(document: Document) -> str:
     return lines(["method", *columns], rows)
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="planes",
     title="Relative poses with a repeated pattern on a dominant plane",
-    help=__doc__,
     options=(SCENES, FIRST_SEED),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"repeated-planes": page_table},
-    warm_up=warm_up,
     packages=tuple(peer.package for peer in PEERS),
 )

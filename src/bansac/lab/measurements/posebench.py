@@ -32,7 +32,7 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import decompose_essential, decompose_homography
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, choose_sets
+from bansac.lab.measurement import Document, Option, Report, Setup, choose_sets, of_module
 from bansac.lab.metrics import FAILED_POSE, auc, rotation_error
 from bansac.lab.options import EXCLUDE, SETS
 from bansac.lab.peers.library import Array, Task
@@ -257,10 +257,10 @@ def page_table(document: Document, problem: str) -> str:
     return lines(["method", *columns], ([method, *(mean(method, column) for column in columns)] for method in methods))
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="posebench",
     title="Protocol of posebench",
-    help=__doc__,
     options=(
         Option(
             "data",
@@ -274,11 +274,6 @@ MEASUREMENT = Measurement(
         Option("subsample", int, None, "Run every N-th instance of a set. Default: 1.", least=1),
         Option("seed", int, 0, "Seed of every call."),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={f"posebench-{problem}": functools.partial(page_table, problem=problem) for problem in LIMITS},
-    sets=sets,
-    warm_up=warm_up,
     packages=tuple(method.package for method in PEERS),
 )

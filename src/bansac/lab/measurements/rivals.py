@@ -33,7 +33,7 @@ from bansac.estimate.absolute_pose import reprojection_errors
 from bansac.estimate.cameras import refine_in_image
 from bansac.geometry import apply_transform, rotation_matrix
 from bansac.geometry.camera import Camera
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, choose_sets, each
+from bansac.lab.measurement import Document, Option, Report, Setup, choose_sets, each, of_module
 from bansac.lab.measurements.planes import PATTERNS, RATIOS, SHARES, make_plane_scene, repeated_plane_matches
 from bansac.lab.metrics import rotation_error
 from bansac.lab.options import DATA, EXCLUDE, FIRST_SEED, SETS
@@ -304,21 +304,16 @@ def page_table(document: Document) -> str:
 
 _COUNTS = ("runs", "wrong", "claimed", "rival", "right", "ambiguous", "undecided", "refused")
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="rivals",
     title="Data with two structures",
-    help=__doc__,
     options=(
         Option("repeats", int, SEEDS, "Scenes of every class.", least=1, flag="--seeds"),
         Option("classes", tuple[str, ...], None, f"Joined by commas, of: {', '.join(NAMES)}.", choices=NAMES),
         *(DATA, SETS, EXCLUDE, Option("pairs", int, PAIRS, "Maximum number of real pairs of a set."), FIRST_SEED),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"rivals": page_table},
-    sets=sets,
-    warm_up=warm_up,
     packages=tuple(method.package for method in METHODS),
     values=repeated_plane_matches,
 )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, no_warm_up
+from bansac.lab.measurement import Document, Option, Report, Setup, of_module
 from bansac.lab.measurements.folders import Bench
 from bansac.lab.options import EXCLUDE, NEEDED_DATA, SETS
 from bansac.lab.peers.library import Array, Estimate, Task
@@ -111,17 +111,13 @@ def table(document: Document) -> str:
     return lines(["scores", *head], rows) + text
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="score-scales",
     title="Scale of the scores",
-    help=__doc__,
     options=(NEEDED_DATA, SETS, EXCLUDE, Option("pairs", int, 43, "Maximum number of pairs of a set.")),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"score-scales": table},
     sets=lambda setup: _bench(setup, "E").sets(setup),
-    warm_up=no_warm_up,
     complete=True,
     parallel=True,
 )

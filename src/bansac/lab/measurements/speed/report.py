@@ -13,7 +13,7 @@ from typing import Any
 
 from bansac.batch.journal import Row, Unit
 from bansac.batch.versions import installed_versions
-from bansac.lab.measurement import Measurement, Option, Report, Setup, no_warm_up
+from bansac.lab.measurement import Option, Report, Setup, of_module
 from bansac.lab.measurements.speed.calls import SIZES, outlier_costs, size_costs
 from bansac.lab.measurements.speed.iterations import fixed_iterations, iteration_costs
 from bansac.lab.measurements.speed.kernels import POINTS, draw_costs, point_costs
@@ -121,10 +121,10 @@ def _target(what: str, value: float, target: float) -> dict[str, Any]:
     return {"what": what, "value": value, "target": target, "met": value <= target}
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="speed",
     title="Times of solvers, iterations and calls on one thread",
-    help=__doc__,
     options=(
         Option(
             "peers",
@@ -144,11 +144,7 @@ MEASUREMENT = Measurement(
         ),
         Option("pairs", int, 20, "Maximum number of pairs of a set of --data.", least=1),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={f"speed-{name}": functools.partial(page_table, name=name) for name in TABLES}
     | {"speed-targets-xeon": functools.partial(page_table, name="targets"), "speed-settings": machines},
     reports={"speed-targets-xeon": ("speed_xeon",), "speed-settings": ("speed", "speed_xeon")},
-    warm_up=no_warm_up,
 )
