@@ -77,18 +77,11 @@ def gallery_time(name: str) -> str:
 
 def wheel() -> str:
     """Return the table of the first calls with a wheel that has compiled kernels."""
-    return lines(
-        ["first call", "processor time, s", "kernels loaded", "compiled"],
-        (
-            [
-                name,
-                f"{call['cpu_seconds']:.2f}" if "cpu_seconds" in call else "-",
-                str(call["from_wheel"]),
-                str(call["compiled"]),
-            ]
-            for name, call in bench("wheel")["first_calls"].items()
-        ),
-    )
+    rows = []
+    for name, call in bench("wheel")["first_calls"].items():
+        seconds = f"{call['cpu_seconds']:.2f}" if "cpu_seconds" in call else "-"
+        rows.append([name, seconds, str(call["from_wheel"]), str(call["compiled"])])
+    return lines(["first call", "processor time, s", "kernels loaded", "compiled"], rows)
 
 
 def wheel_bits() -> str:

@@ -1,13 +1,16 @@
 """Run the protocol of posebench (PoseLib/posebench on GitHub, 2026-02-19) on its files, beside other libraries.
 
-- Relative pose and homography: the larger of the angles of the rotation error and of the translation error in degrees,
-  AUC up to 5, 10 and 20 degrees. The sign of the translation counts. A matrix has several motions: F four with the true
-  cameras, H up to four. The one with the least sum of both angles counts.
-- Absolute pose: distance of the camera centres in the unit of the scene, AUC up to .1, 1 and 5; medians of this
-  distance and of the rotation error in degrees.
-- A failure counts 180 degrees and an infinite distance. Times are means and medians of one call on one thread.
-- One thread. All points of an instance are used, without scores. Each set has a threshold. All sets have the same
-  weight in a mean.
+Relative pose and homography: the larger of the angles of the rotation error and of the translation error in degrees,
+AUC up to 5, 10 and 20 degrees. The sign of the translation counts. A matrix has several motions: F four with the true
+cameras, H up to four. The one with the least sum of both angles counts.
+
+Absolute pose: distance of the camera centres in the unit of the scene, AUC up to .1, 1 and 5; medians of this distance
+and of the rotation error in degrees.
+
+A failure counts 180 degrees and an infinite distance. Times are means and medians of one call on one thread.
+
+One thread. All points of an instance are used, without scores. Each set has a threshold. All sets have the same weight
+in a mean.
 
 The methods have posebench's settings: 100 to 1000 iterations, success probability .9999, the threshold of the set.
 PoseLib and COLMAP are called as posebench calls them. It has no other libraries. This package has two methods: one with
@@ -25,7 +28,6 @@ import math
 import random
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,7 +36,7 @@ from bansac.batch.journal import Row, Unit
 from bansac.geometry import decompose_essential, decompose_homography
 from bansac.lab.measurement import Document, Option, Report, Setup, choose_sets, of_module
 from bansac.lab.metrics import FAILED_POSE, auc, rotation_error
-from bansac.lab.options import EXCLUDE, SETS
+from bansac.lab.options import DATA, EXCLUDE, SETS
 from bansac.lab.peers.library import Array, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.opencv import OPENCV
@@ -262,13 +264,7 @@ MEASUREMENT = of_module(
     name="posebench",
     title="Protocol of posebench",
     options=(
-        Option(
-            "data",
-            Path,
-            help="The folder with posebench's relative, absolute and homography.",
-            argument=True,
-            metavar="DIR",
-        ),
+        dataclasses.replace(DATA, help="The folder with posebench's relative, absolute and homography.", argument=True),
         SETS,
         EXCLUDE,
         Option("subsample", int, None, "Run every N-th instance of a set. Default: 1.", least=1),

@@ -5,12 +5,15 @@ One thread. With --data also real pairs, to count right models that are called a
 The images have 640 x 480 pixels. The numbers of points vary by factors of up to 2 with the seed, the noise by up to
 sqrt(2) around 1 px (H, target), 1.5 px (initial model) or .5 px. Planes and facades have .5 px. The rest are outliers.
 
-- An overlay is a date stamp, fields of text (HUD) or a dashboard: static matches with a noise of .1 px.
-- The moving object is rigid, has 25 % of the matches and is in an eighth of the image. The background has 35 %.
-- All matches of the facade, a repeated pattern, are shifted by one period: 35 to 40 %. The true ones, 20 to 30 %, are
-  off its plane. The true structure is the smaller one, so that only "ambiguous" is honest.
-- The target is a plane seen at 20 degrees, 60 to 400 px large at uniform distances, with 60 % inliers. Two poses
-  explain it, one of them mirrored. The true pose is the better one after a refinement with the true inliers.
+An overlay is a date stamp, fields of text (HUD) or a dashboard: static matches with a noise of .1 px.
+
+The moving object is rigid, has 25 % of the matches and is in an eighth of the image. The background has 35 %.
+
+All matches of the facade, a repeated pattern, are shifted by one period: 35 to 40 %. The true ones, 20 to 30 %, are off
+its plane. The true structure is the smaller one, so that only "ambiguous" is honest.
+
+The target is a plane seen at 20 degrees, 60 to 400 px large at uniform distances, with 60 % inliers. Two poses explain
+it, one of them mirrored. The true pose is the better one after a refinement with the true inliers.
 
 A model is right up to a corner error of 5 px (H), a pose error of 5 degrees (E, F, relative pose) or a rotation error
 of 5 degrees (absolute pose). A wrong model is claimed if the run is a success and its configuration is not "ambiguous".

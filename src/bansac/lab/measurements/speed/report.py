@@ -5,10 +5,10 @@ This takes about three minutes. Use an idle machine, and compare ratios within o
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib.util
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from bansac.batch.journal import Row, Unit
@@ -21,6 +21,7 @@ from bansac.lab.measurements.speed.limits import measure_peaks
 from bansac.lab.measurements.speed.pairs import find_pairs, pair_times
 from bansac.lab.measurements.speed.solvers import solver_costs
 from bansac.lab.measurements.speed.tables import TABLES, machines, page_table, tables_of
+from bansac.lab.options import DATA
 
 __all__ = ["MEASUREMENT", "PEERS", "find_peers", "targets"]
 
@@ -135,13 +136,7 @@ MEASUREMENT = of_module(
         ),
         Option("seconds", float, 0.7, "How long the calls of each comparison take turns.", least=1e-3),
         Option("max_points", int, 1_000_000, "Largest number of matches of a call.", least=SIZES[0]),
-        Option(
-            "data",
-            Path,
-            None,
-            "Measure on real pairs, too: a folder with the tutorial's sets in EF and in H.",
-            metavar="DIR",
-        ),
+        dataclasses.replace(DATA, help="Measure on real pairs, too: a folder with the tutorial's sets in EF and in H."),
         Option("pairs", int, 20, "Maximum number of pairs of a set of --data.", least=1),
     ),
     tables={f"speed-{name}": functools.partial(page_table, name=name) for name in TABLES}
