@@ -18,7 +18,7 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
-from bansac.lab.measurement import Document, Option, Report, Setup, of_module
+from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.peers.method import Method
 from bansac.lab.render import stored_table
@@ -50,14 +50,8 @@ _NEAR = 4 * NOISE
 
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each scene; the seed changes fastest."""
-    seeds = range(setup.repeats or SEEDS)
-    return [
-        Unit(f"{problem}/{percent(ratio)}/{n}/{seed}", (problem, n, ratio, seed))
-        for problem in dict.fromkeys(setup.get("problems", PROBLEMS))
-        for ratio in (*RATIOS, UNRELATED)
-        for n in SIZES
-        for seed in seeds
-    ]
+    problems = dict.fromkeys(setup.get("problems", PROBLEMS))
+    return each(problems, (*RATIOS, UNRELATED), SIZES, range(setup.repeats or SEEDS))
 
 
 def _methods(setup: Setup) -> list[Method]:
@@ -66,7 +60,7 @@ def _methods(setup: Setup) -> list[Method]:
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Run all methods on a scene."""
-    problem, n, ratio, repeat = unit.payload
+    problem, ratio, n, repeat = unit.payload
     seed = setup.seed + repeat
     scene = make_scene(problem, n, ratio, NOISE, seed)
     cell: Row = {"problem": problem, "n": n, "inlier_ratio": ratio, "seed": seed}

@@ -128,7 +128,7 @@ class Group:
     """Sets in a folder below the data, and the protocol of the comparison on them."""
 
     folder: str
-    chosen: Mapping[str, tuple[str, ...]]  # ``sets`` or ``exclude``: names of sets
+    chosen: Mapping[str, tuple[str, ...]]  # ``sets`` or ``exclude``: names of sets; empty for those of the options
     protocol: Protocol
 
 
@@ -199,7 +199,8 @@ class Groups:
         assert setup.data is not None  # needed by the options
         for name in setup.get(self.option, self.groups):
             group = self.groups[name]
-            yield name, Bench((), self.protocol(setup, name)), Setup(data=setup.data / group.folder, **group.chosen)
+            chosen = group.chosen or {"sets": setup.sets, "exclude": setup.exclude}
+            yield name, Bench((), self.protocol(setup, name)), Setup(data=setup.data / group.folder, **chosen)
 
     def _bench(self, setup: Setup, name: str, unit: Unit) -> Bench:
         return Bench(tuple(self.methods(name, unit)), self.protocol(setup, name))

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Option, Report, Setup, of_module
+from bansac.lab.measurement import Option, Report, Setup, each, of_module
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.peers.method import Method
 from bansac.lab.render import stored_table
 from bansac.lab.scene_methods import OURS, PEERS, load_kernels, run_scene
 from bansac.lab.scenes import Scene, errors, make_scene
 from bansac.lab.summary import import_pandas
-from bansac.lab.tables import Table, percent, sectioned
+from bansac.lab.tables import Table, sectioned
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -56,14 +56,8 @@ def _methods(problem: str) -> list[Method]:
 
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each scene."""
-    return [
-        Unit(f"{problem}/{noise:g}/{n}/{percent(ratio)}/{seed}", (problem, noise, n, ratio, seed))
-        for problem in dict.fromkeys(setup.get("problems", GRIDS))
-        for noise in NOISES
-        for n in SIZES
-        for ratio in RATIOS
-        for seed in range(setup.repeats or SEEDS)
-    ]
+    problems = dict.fromkeys(setup.get("problems", GRIDS))
+    return each(problems, NOISES, SIZES, RATIOS, range(setup.repeats or SEEDS))
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:

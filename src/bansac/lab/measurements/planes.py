@@ -23,7 +23,7 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, essential_from_pose
-from bansac.lab.measurement import Document, Report, Setup, of_module
+from bansac.lab.measurement import Document, Report, Setup, each, of_module
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.reports import lines
 from bansac.lab.scene_methods import OURS, PEER, PEERS, load_kernels, run_scene
@@ -124,13 +124,7 @@ def make_plane_scene(pattern: str, inlier_ratio: float, plane_share: float, seed
 
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each scene."""
-    return [
-        Unit(f"{pattern}/{percent(share)}/{percent(ratio)}/{seed}", (pattern, share, ratio, seed))
-        for pattern in PATTERNS
-        for share in SHARES
-        for ratio in RATIOS
-        for seed in range(setup.repeats or SEEDS)
-    ]
+    return each(PATTERNS, SHARES, RATIOS, range(setup.repeats or SEEDS))
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
