@@ -22,14 +22,7 @@ from bansac.lab.measurement import Document, Option, Report, Setup, each, of_mod
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.peers.method import Method
 from bansac.lab.render import stored_table
-from bansac.lab.scene_methods import (
-    OURS,
-    PEER,
-    PEERS,
-    choose,
-    load_kernels,
-    run_scene,
-)
+from bansac.lab.scene_methods import OURS, PEER, PEERS, choose, load_kernels, run_scene
 from bansac.lab.scenes import Scene, errors, is_right, make_scene
 from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Better, Table, percent, sectioned
@@ -183,6 +176,8 @@ def unrelated_successes(document: Document) -> str:
     return f"{sum(int(count) for count, _ in found)} of {sum(int(runs) for _, runs in found)}"
 
 
+_METHODS_HELP = f"Joined by commas, of: {', '.join(METHODS)}. Default: all that are installed."
+
 MEASUREMENT = of_module(
     __name__,
     name="hard",
@@ -190,13 +185,7 @@ MEASUREMENT = of_module(
     options=(
         SCENES,
         Option("problems", tuple[str, ...], None, "Only these problems, joined by commas.", choices=PROBLEMS),
-        Option(
-            "methods",
-            tuple[str, ...],
-            None,
-            f"Joined by commas, of: {', '.join(METHODS)}. Default: all that are installed.",
-            choices=METHODS,
-        ),
+        Option("methods", tuple[str, ...], None, _METHODS_HELP, METHODS),
         FIRST_SEED,
     ),
     tables={

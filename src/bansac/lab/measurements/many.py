@@ -26,7 +26,7 @@ from numba import njit
 
 import bansac
 from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Document, Option, Report, Setup, of_module
+from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
 from bansac.lab.measurements.speed.timing import peak_in_process, status_bytes
 from bansac.lab.options import NEEDED_DATA
 from bansac.lab.peers.library import Task
@@ -83,18 +83,15 @@ def in_pool(calls: Sequence[Callable[[], Any]], workers: int) -> int:
 
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each model, and one for each number of pairs whose memory is measured."""
-    return [
-        *(Unit(f"speed/{kind}", (kind, None)) for kind in setup.models),
-        *(Unit(f"memory/{count}", (None, count)) for count in setup.memory),
-    ]
+    return [*each(["speed"], setup.models), *each(["memory"], setup.memory)]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Measure the speed of all methods, or the memory of this package."""
-    kind, count = unit.payload
-    if kind is None:
-        found = peak_in_process(__name__, str(setup.data), str(count))
-        return [] if found is None else [{"memory": str(count), "peak": found / 1e6}]
+    part, kind = unit.payload
+    if part == "memory":
+        found = peak_in_process(__name__, str(setup.data), str(kind))
+        return [] if found is None else [{"memory": str(kind), "peak": found / 1e6}]
     tasks = load_tasks(setup.data, kind)[: setup.pairs]
     return [{"model": kind, "pairs": len(tasks), "methods": pairs_per_second(kind, tasks, setup)}]
 

@@ -122,18 +122,14 @@ def _target(what: str, value: float, target: float) -> dict[str, Any]:
     return {"what": what, "value": value, "target": target, "met": value <= target}
 
 
+_PEERS_HELP = f"Libraries beside ours, joined by commas, of: {', '.join(PEERS)}. Default: the installed."
+
 MEASUREMENT = of_module(
     __name__,
     name="speed",
     title="Times of solvers, iterations and calls on one thread",
     options=(
-        Option(
-            "peers",
-            tuple[str, ...],
-            None,
-            f"Libraries beside ours, joined by commas, of: {', '.join(PEERS)}. Default: the installed.",
-            choices=tuple(PEERS),
-        ),
+        Option("peers", tuple[str, ...], None, _PEERS_HELP, tuple(PEERS)),
         Option("seconds", float, 0.7, "How long the calls of each comparison take turns.", least=1e-3),
         Option("max_points", int, 1_000_000, "Largest number of matches of a call.", least=SIZES[0]),
         dataclasses.replace(DATA, help="Measure on real pairs, too: a folder with the tutorial's sets in EF and in H."),

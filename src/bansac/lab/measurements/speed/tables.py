@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from bansac.lab.measurement import Document
 from bansac.lab.measurements.speed.iterations import ITERATIONS
 from bansac.lab.measurements.speed.kernels import INLIER_RATIO, POINTS
 from bansac.lab.render import to_markdown
@@ -12,8 +13,6 @@ from bansac.lab.reports import lines
 from bansac.lab.tables import Table, sectioned
 
 __all__ = ["TABLES", "machines", "page_table", "tables_of"]
-
-Document = Mapping[str, Any]
 
 _NAMES = {
     "bansac": "bansac",
