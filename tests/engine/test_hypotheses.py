@@ -7,10 +7,10 @@ import pytest
 from numba import config
 
 from bansac.engine import runner
-from bansac.engine.hypotheses import Hypotheses, Hypothesis, SavedState, challenge_length, iterations_to_confirm
+from bansac.engine.hypotheses import Hypotheses, Hypothesis, challenge_length, iterations_to_confirm
 from bansac.engine.loop import run_iterations
 from bansac.engine.model_selection import Plausibility
-from bansac.engine.state import pack_run
+from bansac.engine.state import SavedState, pack_run
 from bansac.maths.normalization import denormalize_homography
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
@@ -167,6 +167,22 @@ def test_restarts_confirm_a_significant_model_only():
     end_restart(hypotheses, candidate(7.0, slice(0, 80)))
     assert hypotheses.is_confirmed()
     assert len(hypotheses.ranked) == 1
+
+
+def test_restarts_end_if_all_lead_to_models_that_chance_explains():
+    restarts = Hypotheses(BASE.replace(max_iterations=10_000, restarts=20, agreement=2))
+    weak = {
+        threshold: candidate(threshold, slice(0, 12), threshold=threshold, is_trusted=False) for threshold in (1, 4)
+    }
+    for _ in range(4):
+        end_restart(restarts, weak[1])
+    assert restarts.is_hopeless()
+    end_restart(restarts, weak[4])
+    assert not restarts.over()  # one restart only at the wide threshold
+    for _ in range(3):
+        end_restart(restarts, weak[4])
+    assert restarts.over()
+    assert not restarts.is_confirmed()
 
 
 def test_models_of_two_thresholds_are_kept_apart_until_one_is_significant():
