@@ -3,8 +3,8 @@
 Noise of .25 to 4 px, 100 to 8,000 points, 40 and 60 % inliers: H, E, F, absolute poses (pose), circles (circle) and
 lines (line). A cell is a problem with a level of noise, a number of points and an inlier ratio. All methods see the
 same scenes, without scores. The error of a method in a cell is the median over the scenes, a failure counting as the
-largest error of the problem (``FAILED``). It is divided by the smallest median of the fixed thresholds. The time is the
-mean, divided by that of the same fixed threshold.
+largest error of the problem. It is divided by the smallest median of the fixed thresholds. The time is the mean,
+divided by that of the same fixed threshold.
 """
 
 from __future__ import annotations
