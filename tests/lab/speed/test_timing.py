@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from types import SimpleNamespace
 
@@ -99,7 +100,7 @@ print(peak_of_call(lambda: make(5_000_000)))
 def test_memory_of_numpy_and_of_kernels_counts(tmp_path, monkeypatch):
     # in processes of their own: this one may have freed that much before, and takes it again without growing
     (tmp_path / "makes.py").write_text(PROGRAM)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     assert peak_in_process("makes", "ones") == pytest.approx(40e6, rel=0.05)
     assert peak_in_process("makes", "fill") == pytest.approx(40e6, rel=0.05)
     assert peak_in_process("makes", "nothing") < 1e6
@@ -114,6 +115,6 @@ def test_it_is_not_known_without_proc(tmp_path, monkeypatch):
 
 def test_a_process_prints_a_number_or_nothing(tmp_path, monkeypatch):
     (tmp_path / "prints.py").write_text("import sys\nprint(*sys.argv[1:])\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
     assert peak_in_process("prints", "123") == 123
     assert peak_in_process("prints") is None
