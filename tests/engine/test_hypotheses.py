@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numba import config
 
+from bansac import estimate_fundamental
 from bansac.engine import runner
 from bansac.engine.hypotheses import Hypotheses, Hypothesis, challenge_length, iterations_to_confirm
 from bansac.engine.loop import run_iterations
@@ -231,6 +232,14 @@ def test_a_round_repeats_itself_from_its_start(order):
         restarts.append((state.odds.tobytes(), state.memory.tobytes(), state.best_model.tobytes()))
         start.restore()
     assert restarts[0] == restarts[1]
+
+
+def test_a_threshold_that_falls_keeps_the_model_significant():
+    """Of 30 matches, a threshold of a tenth keeps 10 exact ones, which prove nothing; 15 within the first one do."""
+    scene = epipolar_matches(30, 0.6, 0.5, 0)
+    result = estimate_fundamental(scene.x1, scene.x2, seed=0)
+    assert result.success
+    assert result.num_inliers >= 15
 
 
 def test_every_round_has_the_same_start():

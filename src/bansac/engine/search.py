@@ -358,9 +358,8 @@ class Search:
             return None
         if self._optimize_at(threshold, hypothesis.model):
             moved = self._refined_hypothesis(is_trusted=True)
-            if (hypothesis.is_trusted and moved.inliers >= hypothesis.inliers) or self.threshold.is_trustworthy(
-                moved.model
-            ):
+            keeps = hypothesis.is_trusted and moved.inliers >= hypothesis.inliers
+            if keeps or self.threshold.is_trustworthy(moved.model):
                 return moved
         self.threshold.write(last)
         return None
