@@ -89,22 +89,9 @@ def are_close(first: float, second: float) -> bool:
 def estimate_threshold(residuals: NDArray[np.float64], problem: Problem, bounds: tuple[float, float]) -> float:
     """Return the distance from a model below which 99 % of its inliers lie.
 
-    The first window of residuals is the widest one. If the threshold was too small, the inliers of the model are spread
+    ``residuals`` are inf for points that cannot be inliers; ``bounds`` are the smallest and the largest threshold. The
+    first window of residuals is the widest one. If the threshold was too small, the inliers of the model are spread
     over several thresholds, and a narrow window would give the threshold instead of the noise.
-
-    Parameters
-    ----------
-    residuals : (N,) ndarray
-        Residuals of the points; inf for a point that cannot be an inlier.
-    problem : Problem
-        The problem, for its codimension, sample size and number of parameters.
-    bounds : tuple of float
-        The smallest and the largest threshold.
-
-    Returns
-    -------
-    float
-        The threshold, in the unit of ``residuals``.
     """
     codimension = problem.codimension
     return _estimate_threshold(

@@ -39,7 +39,7 @@ from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Floats
 from bansac.problems.ellipse import conic_of
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
-from bansac.problems.estimators import ESTIMATORS
+from bansac.problems.estimators import ESTIMATORS, find_estimator
 from bansac.problems.polynomial import polynomial
 from bansac.problems.problem import Problem
 from bansac.result import AbsolutePose, RelativePose, Result
@@ -207,14 +207,9 @@ def _find(problem: Any, result: Result) -> tuple[str, Problem]:
         if problem.linearize is None:
             raise ValueError(f"problem {problem.name!r} has no derivatives: it needs linearize")
         return "", problem
-    for estimator in ESTIMATORS:
-        if problem == estimator.name or problem is estimator.load_function():
-            is_fixed = estimator.problem is not None
-            return estimator.name, estimator.load_problem() if is_fixed else polynomial(np.size(result.model) - 1)
-    names = ", ".join(repr(estimator.name) for estimator in ESTIMATORS)
-    raise ValueError(
-        f"problem must be one of {names}, the function of one of them, or a bansac.Problem; got {problem!r}"
-    )
+    estimator = find_estimator(problem, ESTIMATORS)
+    is_fixed = estimator.problem is not None
+    return estimator.name, estimator.load_problem() if is_fixed else polynomial(np.size(result.model) - 1)
 
 
 def _check_model(name: str, problem: Problem, model: Any) -> None:
