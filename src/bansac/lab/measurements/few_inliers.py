@@ -26,7 +26,7 @@ from bansac.lab.render import stored_table
 from bansac.lab.scene_methods import OURS, PEER, PEERS, choose, load_kernels, run_scene
 from bansac.lab.scenes import Scene, errors, is_right, make_scene
 from bansac.lab.summary import import_pandas
-from bansac.lab.tables import Better, Table, percent, sectioned
+from bansac.lab.tables import Better, Table, TableRow, percent, sectioned
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
