@@ -24,10 +24,11 @@ Values of ``method`` (the constants have OpenCV's values):
 points (P3P); the ``USAC_*`` are those above.
 
 A ``cv2.UsacParams`` can be passed as the method. It sets the threshold, the confidence, the number of iterations, the
-seed, ``SAMPLING_PROSAC`` and the score; its other fields are ignored. ``confidence`` and ``prob`` have OpenCV's
-defaults. By default ``maxIters`` of affine maps and translations is OpenCV's, too. Other models have four times OpenCV's
-``maxIters`` or ``iterationsCount``, because an iteration takes a fraction of OpenCV's time. So a search for a model that
-does not exist ends as early as OpenCV's. None is the default of the estimator, which searches longer.
+seed, ``SAMPLING_PROSAC`` and the score; its other fields are ignored.
+
+``confidence`` and ``prob`` have OpenCV's defaults. The default of ``maxIters`` is OpenCV's for affine maps,
+similarities and translations. For other models ``maxIters`` and ``iterationsCount`` are four times OpenCV's, because an
+iteration takes a fraction of OpenCV's time. None is the default of the estimator, which searches longer.
 
 Differences from OpenCV's return values:
 
