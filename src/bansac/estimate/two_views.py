@@ -251,7 +251,7 @@ def estimate_essential(
 
 def _essential_in_image(jacobians: Jacobians, solution: Solution) -> Solution:
     """Refine and measure an essential matrix in distorted images."""
-    return _as_pose(jacobians, False, solution).replace(public=None)  # the matrix
+    return _as_pose(jacobians, False, solution).replace(public=None, rival=solution.rival)  # the matrix
 
 
 def estimate_relative_pose(
