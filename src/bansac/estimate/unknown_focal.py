@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.engine.model_selection import Plausibility
-from bansac.estimate.cameras import CameraLike, unproject
+from bansac.estimate.cameras import CameraLike, check_order, unproject
 from bansac.estimate.damped_least_squares import Linearize, minimize
 from bansac.estimate.model_forms import as_motion, as_pose, check_model, form_of
 from bansac.estimate.planar_target import choose_pose
@@ -169,6 +169,7 @@ def estimate_unknown_focal(data: Floats, K1: CameraLike | None, K2: CameraLike |
     """
     if K1 is None:
         raise ValueError("K1 must be given if K2 is")
+    check_order(K1, K1 if K2 is None else K2, data, depth=4)
     matches = _relative_to_principal_points(data, [_View("K1", K1), _View("K2", K1 if K2 is None else K2)])
     problem, plausibility = _select(matches)
     from_public = functools.partial(_model_of_pose, problem, matches)
