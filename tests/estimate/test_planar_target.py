@@ -83,3 +83,10 @@ def test_points_on_a_line_have_no_mirror_image():
     points[:, 1] = -2.0
     pixels = apply_transform(K, points @ R.T + t)
     assert bansac.estimate_absolute_pose(points, pixels, K).rival is None
+
+
+def test_few_points_are_told_how_many_are_missing():
+    points, pixels, _ = target(3.0, noise=0.0, n=9, thickness=1.0)
+    result = bansac.estimate_absolute_pose(points[3:6], pixels[3:6], K)
+    assert result.message.endswith("no more than chance gives: at least 1 more inlier is needed")
+    assert bansac.estimate_absolute_pose(points[3:7], pixels[3:7], K).success
