@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -176,7 +177,7 @@ def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry
     if is_watermark(found.x1, found.x2, pair.size1, pair.size2, options):
         configuration, pose = "watermark", None
     ids = pair.image_id1, pair.image_id2
-    models = {"E": E.model, "F": F.model, "H": H.model}
+    models: dict[str, Any] = {"E": E.model, "F": F.model, "H": H.model}
     return PairGeometry(*ids, configuration, found.matches, **models, pose=pose, ambiguous=support.is_ambiguous)
 
 

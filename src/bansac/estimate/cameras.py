@@ -137,7 +137,7 @@ def check_order(K1: CameraLike, K2: CameraLike, data: Floats, depth: int = 5) ->
         K.K[:2, 2] if isinstance(K, Camera) else as_camera(name, K)[:2, 2] for name, K in (("K1", K1), ("K2", K2))
     ]
     n = data.shape[1]
-    if n < _MANY or np.array_equal(*centres):
+    if n < _MANY or np.array_equal(centres[0], centres[1]):
         return
     given, exchanged = (
         sum(_count_outside(x, *(2.0 * centre)) for x, centre in zip((data[:2], data[2:]), order, strict=True))
