@@ -44,6 +44,7 @@ def test_summary_and_second_run(bansac: Any, database: Path) -> None:
         "new": 6,
         "inlier_matches": 480,
         "configurations": {"uncalibrated": 6},
+        "ambiguous": [],
         "failures": {},
     }
     again = bansac("colmap", "verify", database)
@@ -51,7 +52,7 @@ def test_summary_and_second_run(bansac: Any, database: Path) -> None:
     assert "nothing to do: all 6 pairs are done already; --overwrite does them again" in again.stderr
     anew = bansac("colmap", "verify", database, "--overwrite")
     assert "6 of them new" in anew.stdout
-    assert "6 uncalibrated; 480 inlier matches, 0 failed" in anew.stdout
+    assert "6 uncalibrated; 480 inlier matches, 0 ambiguous, 0 failed" in anew.stdout
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ import pytest
 
 import bansac.compat.cv2 as ours
 from bansac.compat import return_values
+from bansac.compat.arguments import Call
 from bansac.geometry import apply_transform, rotation_matrix
 from bansac.lab.metrics import pose_error
 from bansac.synthetic import epipolar_matches, homography_matches
@@ -329,7 +330,7 @@ def test_the_methods_are_options():
         )
         H, _ = ours.findHomography(PLANE.x1, PLANE.x2, method, 2.0, None, 600, 0.9)
         np.testing.assert_array_equal(H, expected.model)
-    H, _ = ours.findHomography(PLANE.x1, PLANE.x2, ours.LMEDS, 77.0)
+    H, _ = ours.findHomography(PLANE.x1, PLANE.x2, ours.LMEDS, 77.0, None, None, None)
     np.testing.assert_array_equal(H, estimate_homography(PLANE.x1, PLANE.x2).model)
 
 
@@ -480,6 +481,29 @@ def test_invalid_cameras_and_points_are_named(theirs):
     ):
         with pytest.raises(ours.error, match=message):
             function(*arguments)
+
+
+# Calls without a number of iterations, and the largest number of theirs.
+SEARCHES = {
+    "H": (lambda x, y, X: ours.findHomography(x, y, ours.RANSAC), 8000),
+    "F": (lambda x, y, X: ours.findFundamentalMat(x, y), 4000),
+    "E": (lambda x, y, X: ours.findEssentialMat(x, y, K), 4000),
+    "affine": (lambda x, y, X: ours.estimateAffine2D(x, y), 2000),
+    "similarity": (lambda x, y, X: ours.estimateAffinePartial2D(x, y), 2000),
+    "translation": (lambda x, y, X: ours.estimateTranslation2D(x, y), 2000),
+    "affine of space": (lambda x, y, X: ours.estimateAffine3D(X, X[::-1]), 1000),
+    "pose": (lambda x, y, X: ours.solvePnPRansac(X, x, K, None), 400),
+}
+
+
+@pytest.mark.parametrize(("call", "most"), SEARCHES.values(), ids=SEARCHES)
+def test_a_search_without_a_model_ends_as_early_as_that_of_opencv(monkeypatch, call, most):
+    results, run = [], Call.run
+    monkeypatch.setattr(Call, "run", lambda *arguments: results.append(run(*arguments)) or results[-1])
+    rng = np.random.default_rng(0)
+    call(*(rng.uniform(0, 600, (300, channels)) for channels in (2, 2, 3)))
+    assert not results[0].success
+    assert results[0].iterations <= most
 
 
 def test_noise_is_no_model():

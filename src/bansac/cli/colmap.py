@@ -100,6 +100,6 @@ def _show(database: Path, summary: VerificationSummary) -> None:
     report.print(
         f"{database}: {summary.pairs} pairs with matches, {summary.new} of them new in {summary.seconds:.1f} s"
         f"{': ' if counts else ''}{counts}; {summary.inlier_matches} inlier matches, "
-        f"{sum(map(len, summary.failures.values()))} failed",
+        f"{len(summary.ambiguous)} ambiguous, {sum(map(len, summary.failures.values()))} failed",
         markup=False,
     )

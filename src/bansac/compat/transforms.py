@@ -20,8 +20,9 @@ from bansac.solvers.umeyama import umeyama
 
 __all__ = ["estimateAffine3D", "estimateTranslation2D", "estimateTranslation3D"]
 
-# OpenCV returns no model of fewer matches of space.
+# OpenCV returns no model of fewer matches of space. Its searches have these numbers.
 _LEAST = 4
+_MAX_ITERATIONS, _CONFIDENCE = 1000, 0.99
 
 
 @raises_opencv_error
@@ -51,7 +52,7 @@ def estimateAffine3D(
     ransacThreshold : float, optional
         Largest distance of an inlier from its image. 0 or less is 3.
     confidence : float, optional
-        By default that of the estimator, also outside of (0, 1).
+        By default, and outside of (0, 1), it is .99.
     force_rotation : bool, optional
         Whether the similarity must not be a reflection.
 
@@ -125,8 +126,8 @@ def estimateTranslation2D(
     inliers: Any = None,
     method: Any = RANSAC,
     ransacReprojThreshold: float = 3.0,
-    maxIters: int | None = None,
-    confidence: float | None = None,
+    maxIters: int | None = 2000,
+    confidence: float | None = 0.99,
     refineIters: int = 0,
 ) -> tuple[tuple[float, float], Bytes | None]:
     """Estimate the translation between two sets of 2D points, as ``cv2.estimateTranslation2D``.
@@ -162,8 +163,9 @@ def estimateTranslation2D(
 
 def _read(threshold: float, confidence: float | None) -> Call:
     """Translate a threshold and a confidence; those out of their range are the defaults, as in OpenCV."""
-    outside = is_number(confidence) and (confidence <= 0.0 or confidence >= 1.0)
-    return read_method(RANSAC, threshold, None, None if outside else confidence, 3.0)
+    if confidence is None or (is_number(confidence) and (confidence <= 0.0 or confidence >= 1.0)):
+        confidence = _CONFIDENCE
+    return read_method(RANSAC, threshold, _MAX_ITERATIONS, confidence, 3.0)
 
 
 def _translation(problem: Problem, call: Call, x1: Floats, x2: Floats) -> Result:

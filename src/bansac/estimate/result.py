@@ -398,8 +398,8 @@ class Result:
 
         Points are coloured by their probability, or by the inlier mask if there are no probabilities. A line, circle,
         ellipse or polynomial is drawn as a curve, a plane as a surface. Crosses show where the model of a 3D motion or
-        of an absolute pose moves or projects the inliers. Matches without images are drawn as segments from image 1 to
-        image 2; :meth:`plot_matches` draws them on the images.
+        of an absolute pose moves or projects the inliers. Rings mark inliers of a rival only. Matches without images
+        are drawn as segments from image 1 to image 2; :meth:`plot_matches` draws them on the images.
 
         Parameters
         ----------

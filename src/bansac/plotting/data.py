@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.validate import as_camera, as_points
-from bansac.plotting.layout import BAR, FAINT_COLOR, SPACE, WIDTH, color_bar, color_map, new_figure, place
+from bansac.plotting.layout import BAR, FAINT_COLOR, POINT_COLOR, SPACE, WIDTH, color_bar, color_map, new_figure, place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,6 +46,11 @@ def plot_data(
         _draw_segments(ax, values[order], *(x[order] for x in arrays))
     scatter: Any = ax.scatter
     scatter(*arrays[-1][order].T, c=values[order], cmap=color_map(), vmin=0, vmax=1, s=14, linewidths=0)
+    if result.rival is not None:
+        own = arrays[-1][result.rival.inliers & ~result.inliers]
+        label = f"rival: {np.count_nonzero(result.rival.inliers)} inliers"
+        scatter(*own.T, s=40, facecolors="none", edgecolors=POINT_COLOR, linewidths=0.9, label=label)
+        ax.legend()
     good = values >= 0.5
     if dimensions == [2]:
         _draw_curve(ax, model, residuals, *arrays)

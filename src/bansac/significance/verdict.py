@@ -39,6 +39,8 @@ _CHANCE = ", no more than chance gives"
 # A model of fewer inliers than this share of its score in the search is not represented by its numbers.
 _ROUNDED_SHARE = 0.5
 _ROUNDED = ": rounded to double precision it has other residuals, so move the origin of coordinates nearer to the data"
+# Of at most _FEW data, the number of further inliers that a success needs at least is told, up to _MOST_MISSING.
+_FEW, _MOST_MISSING = 20, 10
 
 # Limits that end a search before its restarts agree, and what a success then says.
 _LIMITS = "max_iterations", "max_seconds", "restarts"
@@ -188,7 +190,7 @@ def _test(problem: Problem, data: Floats, measured: MeasuredModel) -> tuple[Doub
     m, nothing = problem.sample_size, Doubt()
     model, threshold, residuals, inliers, count, noise = measured
     if count <= m:
-        return Doubt(_CHANCE), None
+        return Doubt(_CHANCE + _explain_missing(problem, data, measured)), None
     if is_significant_fast(problem, data, model, threshold, inliers, noise):
         return nothing, None
     doubt = _explain_large_threshold(problem, data, model, threshold)
@@ -197,7 +199,8 @@ def _test(problem: Problem, data: Floats, measured: MeasuredModel) -> tuple[Doub
     distinct = first_of_equals(problem, data, threshold)
     support = distinct[inliers[distinct]]
     if not _is_significant(problem, data, model, threshold, residuals, distinct, noise):
-        return Doubt(_explain_shared_points(support.size, count) + _CHANCE), None
+        text = _explain_shared_points(support.size, count) + _CHANCE
+        return Doubt(text if text != _CHANCE else text + _explain_missing(problem, data, measured)), None
     # The test is for problems with m > 2 whose data are matches or points in space. Two matches determine a similarity
     # and are always on a line; points of the plane on a line determine a line. At least m - 1 points must be off the
     # line. The test of find_configuration has a wider tolerance and requires more points off the line than chance
@@ -242,6 +245,24 @@ def _explain_shared_points(distinct: int, count: int) -> str:
         f", but only {distinct} of them at distinct points: points repeat, or the threshold is large compared with "
         "their distances"
     )
+
+
+def _explain_missing(problem: Problem, data: Floats, measured: MeasuredModel) -> str:
+    """Return how many more inliers few data need at least: with the largest residual of these; else "".
+
+    A model of few data fits them better than others, so that more than these may be needed.
+    """
+    n, count, m = data.shape[1], measured.num_inliers, problem.sample_size
+    if not 2 <= n <= _FEW or 2 * count < n or count < m:
+        return ""
+    exactness = np.maximum(np.sort(measured.residuals[measured.inliers]), _EXACT * measured.threshold)
+    alpha = measure_far(problem, data, measured.model).probability_first(exactness)
+    for more in range(1, _MOST_MISSING + 1):
+        extended = np.append(alpha, np.full(more, alpha[-1]))
+        none = np.zeros(extended.size, np.bool_)
+        if log_nfa(extended, extended, none, (n + more, 0), m, problem.max_models) < SIGNIFICANT:
+            return f": at least {more} more {'inliers are' if more > 1 else 'inlier is'} needed"
+    return ""
 
 
 def _is_significant(
