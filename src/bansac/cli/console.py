@@ -111,7 +111,7 @@ def show_markdown(text: str) -> None:
         return
     from rich.markdown import Markdown
 
-    report.print(Markdown(text.replace("<ins>", "").replace("</ins>", "")))
+    report.print(Markdown(text.replace("<ins>", "").replace("</ins>", "")), soft_wrap=False)
 
 
 def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: Container[str]) -> None:
