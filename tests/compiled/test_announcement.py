@@ -12,7 +12,7 @@ from types import ModuleType
 
 import pytest
 
-from bansac.compiled import announcement
+from bansac.compiled import announcement, numba_private
 from bansac.compiled.announcement import COMPILATION, COSTS_FILE, Compilation, before_compilation, redirect_announcement
 from bansac.compiled.source import PACKAGE
 from bansac.problems.estimators import ESTIMATORS
@@ -166,3 +166,22 @@ def test_the_costs_are_of_the_functions_that_there_are() -> None:
         source = "".join(path.read_text(encoding="utf-8") for path in modules[module])
         made = name == "pack"  # by ``compiled.struct``
         assert made or f"def {name}(" in source, f"{module}.{name}: run tools/kernel_costs.py"
+
+
+class Struct:
+    """A type of a struct, whose name ends with the digest of its fields."""
+
+    def __init__(self, digit: str, *fields: object) -> None:
+        self.name = f"_RunType-{16 * digit}"
+        self._fields = [("field", field) for field in fields]
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+def test_the_name_of_a_cost_depends_on_the_precision_of_structs_alone() -> None:
+    double, edited = Struct("0", "float64"), Struct("1", "float64", "int64")
+    single = Struct("2", Struct("3", "Array(float32)"))
+    names = [numba_private._label("loop.run", (kind, "int64")) for kind in (double, edited, single)]
+    assert names[0] == names[1]
+    assert names[0] != names[2]

@@ -40,7 +40,9 @@ class _Screen(Console):
 
     def _break(self, text: str) -> str:
         wrap = functools.partial(textwrap.wrap, width=self.width, break_long_words=False, break_on_hyphens=False)
-        lines = (wrap(line, subsequent_indent="    ") or [line] for line in text.split("\n"))
+        lines = (
+            wrap(line, subsequent_indent="    ") if len(line) > self.width else [line] for line in text.split("\n")
+        )
         return "\n".join(itertools.chain.from_iterable(lines))
 
 

@@ -60,6 +60,7 @@ import gc
 import glob
 import hashlib
 import pickle
+import re
 import signal
 import threading
 import uuid
@@ -485,7 +486,16 @@ def label_kernel(function: Callable[..., Any], signature: Any) -> str:
 
 
 def _label(name: str, signature: Any) -> str:
-    return f"{name} {hashlib.blake2b(str(signature).encode(), digest_size=4).hexdigest()}"
+    """Return the name with a digest of the types, in which a struct counts by its name and its precision alone."""
+    arguments = getattr(signature, "args", signature)
+    kinds = [re.sub("-[0-9a-f]{16}", "", str(one)) + "single" * _holds_float32(one) for one in arguments]
+    return f"{name} {hashlib.blake2b(repr(kinds).encode(), digest_size=4).hexdigest()}"
+
+
+def _holds_float32(kind: Any) -> bool:
+    """Return whether the type is a struct that holds arrays or functions of single precision, at any depth."""
+    fields = [field for _, field in getattr(kind, "_fields", ())]
+    return "float32" in repr(fields) or any(map(_holds_float32, fields))
 
 
 def list_cached() -> set[str]:
