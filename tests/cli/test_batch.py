@@ -81,7 +81,7 @@ def test_a_list_of_files(bansac: Any, folder: Path, tmp_path: Path) -> None:
     names.write_text("# the good ones\n2.npz\n\ndeep/1.csv\nnowhere.csv\n")
     summary = run(bansac, names, tmp_path / "r.npz")
     assert read_arrays(tmp_path / "r.npz")["name"].tolist() == ["2.npz", "deep/1.csv", "nowhere.csv"]
-    assert "No such file" in summary["failed"]["nowhere.csv"]
+    assert "no such file" in summary["failed"]["nowhere.csv"]
     assert run(bansac, folder / "1.npz", tmp_path / "one.npz")["successes"] == 1
 
 

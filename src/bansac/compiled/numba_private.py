@@ -49,13 +49,14 @@ import gc
 import glob
 import hashlib
 import pickle
+import re
 import signal
 import threading
 import uuid
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -81,10 +82,10 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.core.untyped_passes import InlineClosureLikes, WithLifting
 from numba.experimental import structref
 
-from bansac.compiled.announcement import announce_compilation
+from bansac.compiled.announcement import COMPILATION
 from bansac.compiled.clock import loading
 from bansac.compiled.pack import PACK_FILE, Kernel, Pack, PackError
-from bansac.compiled.source import holds_kernels
+from bansac.compiled.source import PACKAGE, holds_kernels
 from bansac.compiled.target import find_mismatch
 
 __all__ = [
@@ -92,6 +93,8 @@ __all__ = [
     "KERNELS",
     "CheckedCache",
     "define_struct",
+    "label_kernel",
+    "list_cached",
     "make_dispatcher",
     "open_pack",
     "read_cache",
@@ -275,9 +278,10 @@ class CheckedCache(_Cache):  # type: ignore[misc]
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Load compiled code; None if it has to be compiled."""
         found, reason = self._load(signature, target_context)
-        ours = found is None and holds_kernels(self._function.__code__.co_filename)
-        if ours and announce_compilation(reason, kept=self._folder is not None):
-            found, _ = self._load(signature, target_context)
+        if found is None and holds_kernels(self._function.__code__.co_filename):
+            kernel, kept = label_kernel(self._function, signature), self._folder is not None
+            if COMPILATION.begin(kernel, reason, list_cached, kept=kept):
+                found, _ = self._load(signature, target_context)
         KERNELS["loaded"] += found is not None
         return found
 
@@ -309,6 +313,7 @@ class CheckedCache(_Cache):  # type: ignore[misc]
     def save_overload(self, signature: Any, data: Any) -> None:
         """Save compiled code; a failure (full disk, deleted folder) is a warning, because the code itself runs."""
         KERNELS["compiled"] += 1
+        COMPILATION.end([label_kernel(self._function, signature)])
         try:
             if self._folder:
                 self._folder.save_overload(signature, data)
@@ -461,6 +466,39 @@ def read_cache(folder: Path) -> dict[str, Kernel]:
             if key:
                 code, llvm_code = file._load_data(name)
                 found[key] = Kernel(file._dump(code), llvm_code)
+    return found
+
+
+def label_kernel(function: Callable[..., Any], signature: Any) -> str:
+    """Return the name of a kernel in ``costs.json``."""
+    return _label(f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}", signature)
+
+
+def _label(name: str, signature: Any) -> str:
+    """Return the name with a digest of the types, in which a struct counts by its name and its precision alone."""
+    arguments = getattr(signature, "args", signature)
+    kinds = [re.sub("-[0-9a-f]{16}", "", str(one)) + "single" * _holds_float32(one) for one in arguments]
+    return f"{name} {hashlib.blake2b(repr(kinds).encode(), digest_size=4).hexdigest()}"
+
+
+def _holds_float32(kind: Any) -> bool:
+    """Return whether the type is a struct that holds arrays or functions of single precision, at any depth."""
+    fields = [field for _, field in getattr(kind, "_fields", ())]
+    return "float32" in repr(fields) or any(map(_holds_float32, fields))
+
+
+def list_cached() -> set[str]:
+    """Return the names in ``costs.json`` of the cached kernels that are newer than their source."""
+    from bansac.compiled.cache import cache_folders  # here, because it imports this module
+
+    edited = {source.stem: source.stat().st_mtime for source in PACKAGE.rglob("*.py")}
+    found: set[str] = set()
+    for index in (index for folder in cache_folders() for index in folder.glob("*-bansac.nbi")):
+        name = index.name.partition("-")[0]
+        with suppress(OSError):
+            if index.stat().st_mtime >= edited.get(name.partition(".")[0], 0.0):
+                _, overloads = _CheckedFile(str(index.parent), index.stem, None)._read(str(index))
+                found.update(_label(name, signature) for signature, *_ in overloads)
     return found
 
 

@@ -436,7 +436,8 @@ class Result:
             from bansac.plotting.data import plot_data
 
             values = self.inliers.astype(np.float64) if self.probabilities is None else self.probabilities
-            return plot_data((x1, x2), self.model, self.residuals, values, K, ax)
+            rival = None if self.rival is None else (self.rival.inliers, self.rival.inliers & ~self.inliers)
+            return plot_data((x1, x2), self.model, self.residuals, values, K, ax, rival)
         if self.trace is None:
             raise ValueError(
                 "this result has no trace; estimate with trace=True to draw the course of the run, or give the data"

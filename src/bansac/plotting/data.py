@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.geometry.camera import Camera
-from bansac.maths.arrays import Floats, Ints
+from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.validate import as_camera, as_points
 from bansac.plotting.layout import BAR, FAINT_COLOR, POINT_COLOR, SPACE, WIDTH, color_bar, color_map, new_figure, place
 
@@ -33,8 +33,12 @@ def plot_data(
     values: Floats,
     K: ArrayLike | Camera | None,
     ax: Axes | None,
+    rival: tuple[Bools, Bools] | None,
 ) -> Figure:
-    """Draw points (N, 2 or 3), or matches of two such arrays, coloured by ``values``, with the model of a result."""
+    """Draw points (N, 2 or 3), or matches of two such arrays, coloured by ``values``, with the model of a result.
+
+    ``rival`` are the inliers of the rival, and those that are not of the model; the latter get rings.
+    """
     arrays = [_as_points(name, x, len(values)) for name, x in zip(("x1", "x2"), points, strict=True) if x is not None]
     dimensions = [x.shape[1] for x in arrays]
     if dimensions == [2, 3]:
@@ -46,10 +50,9 @@ def plot_data(
         _draw_segments(ax, values[order], *(x[order] for x in arrays))
     scatter: Any = ax.scatter
     scatter(*arrays[-1][order].T, c=values[order], cmap=color_map(), vmin=0, vmax=1, s=14, linewidths=0)
-    if result.rival is not None:
-        own = arrays[-1][result.rival.inliers & ~result.inliers]
-        label = f"rival: {np.count_nonzero(result.rival.inliers)} inliers"
-        scatter(*own.T, s=40, facecolors="none", edgecolors=POINT_COLOR, linewidths=0.9, label=label)
+    if rival is not None:
+        label = f"rival: {np.count_nonzero(rival[0])} inliers"
+        scatter(*arrays[-1][rival[1]].T, s=40, facecolors="none", edgecolors=POINT_COLOR, linewidths=0.9, label=label)
         ax.legend()
     good = values >= 0.5
     if dimensions == [2]:
