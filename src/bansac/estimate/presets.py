@@ -59,6 +59,7 @@ class Settings(TypedDict, total=False):
     stopping: str | Sequence[str | Stop] | None
     sampler: str | Sampler
     neighborhood_radius: float | None
+    neighbours: bool
     order: int
     gamma: GammaName | Gamma
     activation: Activation
@@ -151,6 +152,7 @@ PRESETS = {
             cpt=None,
             tau=None,
             neighborhood_radius=None,
+            neighbours=False,
             trace=False,
         ),
         thresholds={"homography": 1.0, "fundamental matrix": 0.5, "essential matrix": 1e-3},
