@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from bansac import estimate_essential, estimate_fundamental, estimate_homography
@@ -22,7 +23,7 @@ def smooth(n, wrong, seed=0):
     return np.vstack([x, y])
 
 
-@settings(deadline=None, max_examples=25)
+@hypothesis_settings(deadline=None, max_examples=25)
 @given(st.integers(50, 300), st.floats(0, 1), st.integers(0, 10**6))
 def test_the_kernel_equals_its_twin(n, share, seed):
     data = smooth(n, int(share * n), seed)
@@ -73,31 +74,19 @@ def test_a_dense_cluster_has_bounded_counts():
     assert np.isfinite(neighbour_priors(data)).all()
 
 
-def test_scores_count_too():
-    data = smooth(200, 100)
-    alone, low, high = neighbour_priors(data), *(neighbour_priors(data, np.full(200, s)) for s in (0.1, 0.9))
-    assert np.all(low <= np.maximum(alone, 0.02))
-    assert np.all(alone <= high)
+def test_few_matches_have_no_priors():
+    assert neighbour_priors(smooth(49, 0)) is None
 
 
-def test_few_matches_keep_their_scores():
-    data, scores = smooth(49, 0), np.full(49, 0.3)
-    assert neighbour_priors(data, scores) is scores
-    assert neighbour_priors(data) is None
-
-
-def test_only_epipolar_geometry_without_priors_uses_neighbours():
+def test_only_epipolar_geometry_without_scores_and_priors_uses_neighbours():
     scene = epipolar_matches(400, 0.4, 0.5, 0)
-    given_priors = np.full(400, 0.5)
+    known = np.linspace(0.1, 0.9, 400)
     for function, cameras in ((estimate_essential, (scene.K1, scene.K2)), (estimate_fundamental, ())):
-        on, off, own = (
-            function(scene.x1, scene.x2, *cameras, seed=0, **kwargs)
-            for kwargs in ({}, {"neighbours": False}, {"priors": given_priors})
-        )
-        assert not np.array_equal(on.beliefs, off.beliefs)
-        assert not np.array_equal(on.beliefs, own.beliefs)
-        paper = function(scene.x1, scene.x2, *cameras, preset="paper", neighbours=False)
-        assert np.array_equal(function(scene.x1, scene.x2, *cameras, preset="paper").beliefs, paper.beliefs)
+        for settings, differs in (({}, True), ({"scores": known}, False), ({"priors": known}, False)):
+            on, off = (
+                function(scene.x1, scene.x2, *cameras, seed=0, neighbours=value, **settings) for value in (True, False)
+            )
+            assert np.array_equal(on.beliefs, off.beliefs) != differs
     plane = homography_matches(400, 0.4, 0.5, 0)
     on, off = (estimate_homography(plane.x1, plane.x2, seed=0, neighbours=value) for value in (True, False))
     assert np.array_equal(on.beliefs, off.beliefs)

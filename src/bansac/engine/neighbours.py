@@ -26,9 +26,6 @@ __all__ = ["neighbour_priors"]
 _PER_CELL = 1.5
 # Prior of a match with no more neighbours than chance gives, and its increase for _FULL more neighbours.
 _LOW, _RANGE, _FULL = 0.02, 0.7, 6.0
-# Bounds of scores and of priors from both, and the power of the odds of a score.
-_LEAST, _MOST = 0.02, 0.95
-_SCORE_POWER = 0.5
 # Near duplicates are within this share of the diagonal of the box of an image.
 _DUPLICATE = 1e-3
 # Largest number of neighbours, evenly spaced, that are used of a row of cells. So clusters cost no more time.
@@ -37,10 +34,8 @@ _MOST_OF_ROW = 32
 _FEWEST = 50
 
 
-def neighbour_priors(data: Floats, scores: Floats | None = None) -> Floats | None:
-    """Return prior inlier probabilities of matches (4 x N) from their neighbours and ``scores``, probabilities as well.
-
-    With few matches ``scores`` are the priors, None for no priors.
+def neighbour_priors(data: Floats) -> Floats | None:
+    """Return prior inlier probabilities of matches (4 x N) from their neighbours; None if there are few matches.
 
     Examples
     --------
@@ -52,14 +47,10 @@ def neighbour_priors(data: Floats, scores: Floats | None = None) -> Floats | Non
     """
     n = data.shape[1]
     if n < _FEWEST:
-        return scores
+        return None
     priors = np.empty(n)
     _write_priors(data, int(math.sqrt(n / _PER_CELL)), priors)
-    if scores is None:
-        return priors
-    known = np.clip(scores, _LEAST, 1.0 - _LEAST)
-    odds = priors / (1.0 - priors) * (known / (1.0 - known)) ** _SCORE_POWER
-    return np.clip(odds / (1.0 + odds), _LEAST, _MOST)
+    return priors
 
 
 @kernel

@@ -152,9 +152,9 @@ class Options:
     neighbours: bool = _sampling_option(
         True,
         boolean,
-        help="Take prior probabilities of E and F from the neighbours of the matches, if no ``priors`` are given.",
-        details="""The neighbours of a right match have moved with it (:mod:`bansac.engine.neighbours`). ``scores`` are
-        combined with them. It is for samplers that start from prior probabilities, such as ``"bansac"``.""",
+        help="Take prior probabilities of E and F from the neighbours of the matches if neither scores nor priors are given.",
+        details="""The neighbours of a right match have moved with it (:mod:`bansac.engine.neighbours`). It is for
+        samplers that start from prior probabilities, such as ``"bansac"``.""",
     )
     order: int = _network_option(1, integer(1, 3), help="Order of the Markov assumption: 1, 2 or 3.")
     gamma: GammaName | Gamma = _network_option(

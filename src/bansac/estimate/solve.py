@@ -345,8 +345,8 @@ def _prior_and_quality(request: Request) -> tuple[Floats | None, Floats | None]:
     """Return the prior inlier probabilities P^0, and the quality that orders the points; None if not given.
 
     For a sampler that starts from a prior, ``scores`` are the prior if no ``priors`` are given. The quality is
-    ``scores``, or else ``priors`` if they are not all equal. Without ``priors`` the prior of a match for an epipolar
-    geometry also depends on its neighbours.
+    ``scores``, or else ``priors`` if they are not all equal. Without both, the neighbours of the matches give
+    the prior and the quality for an epipolar geometry.
     """
     scores, priors, options, n = request.scores, request.priors, request.options, request.data.shape[1]
     sampler = options.sampler_row
@@ -368,9 +368,8 @@ def _prior_and_quality(request: Request) -> tuple[Floats | None, Floats | None]:
         prior, lowest, highest = scores_and_range("priors", priors, n)
         check_probabilities("priors", lowest, highest)
         quality = prior if quality is None and lowest < highest else quality
-    elif options.neighbours and sampler.prior and _is_epipolar(request):
-        prior = neighbour_priors(request.data, prior)
-        quality = prior if quality is None else quality
+    elif scores is None and options.neighbours and sampler.prior and _is_epipolar(request):
+        prior = quality = neighbour_priors(request.data)
     if quality is None and options.needs_order(informed=False):
         what = f"sampler={sampler.name!r}" if sampler.order else f"stopping={options.stopping!r}"
         raise ValueError(f"{what} needs scores, which order the data")
