@@ -152,7 +152,7 @@ class Options:
     neighbours: bool = _sampling_option(
         True,
         boolean,
-        help="Take prior probabilities of E and F from the neighbours of the matches if neither scores nor priors are given.",
+        help="Prior probabilities of E and F from the neighbours of the matches, without scores and priors.",
         details="""The neighbours of a right match have moved with it (:mod:`bansac.engine.neighbours`). It is for
         samplers that start from prior probabilities, such as ``"bansac"``.""",
     )
