@@ -105,7 +105,7 @@ DEFAULT = {
     "refinement": "default",
 }
 OTHERS = {
-    "fast": {"restarts": 1, "max_iterations": 600, "stopping": "default"},
+    "fast": {"restarts": 1, "max_iterations": 600, "stopping": "default", "neighbours": False},
     "accurate": {"restarts": 64, "agreement": 4, "max_iterations": 200_000},
 }
 

@@ -119,7 +119,7 @@ class Resolved(NamedTuple):
     is_estimated: bool
 
 
-_FAST = Options(restarts=1, max_iterations=600, stopping="default")
+_FAST = Options(restarts=1, max_iterations=600, stopping="default", neighbours=False)
 _ACCURATE = Options(restarts=64, agreement=4, max_iterations=200_000)
 
 PRESETS = {
