@@ -207,7 +207,7 @@ def test_processes_compile_all_that_a_command_needs(matches_csv: Path, tmp_path:
     script = f"""
 import sys
 from bansac.cli import console, main
-from bansac.compiled.numba_backend import KERNELS
+from bansac.compiled.numba_private import KERNELS
 
 console.count_workers = lambda workers: 2
 sys.argv = ["bansac", "estimate", {str(matches_csv)!r}, "--model", "H"]

@@ -46,7 +46,7 @@ logging.basicConfig(level=logging.INFO, format="%(message)s")
 {before}
 import numpy as np
 from bansac.maths.linalg import normalize_vector
-from bansac.compiled.numba_backend import KERNELS
+from bansac.compiled.numba_private import KERNELS
 
 vector = np.array([3.0, 4.0])
 normalize_vector(vector)

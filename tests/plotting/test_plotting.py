@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import bansac
+from bansac.estimate.result import AbsolutePose, Result, Trace
 from bansac.geometry.camera import Camera
-from bansac.result import AbsolutePose, Result, Trace
 
 pytest.importorskip("matplotlib", reason="figures need Matplotlib")
 

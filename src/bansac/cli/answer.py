@@ -16,12 +16,12 @@ from bansac.batch.output_files import OutputFolder
 from bansac.cli.console import compiling_in_processes, notes, report
 from bansac.engine.sampling import SAMPLERS
 from bansac.estimate.presets import find_preset
+from bansac.estimate.result import AbsolutePose, MultipleResult, RelativePose, Result
 from bansac.geometry import essential_from_pose
 from bansac.matches import Matches
 from bansac.matches.images import MAX_SIZE, read_image, shrink
 from bansac.matches.match_files import CameraLike
 from bansac.problems.estimators import MODELS
-from bansac.result import AbsolutePose, MultipleResult, RelativePose, Result
 
 # Fields of the result with the same names in result.json.
 _COUNTS = (

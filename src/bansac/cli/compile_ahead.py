@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 import bansac
 from bansac.compiled.cache import cache_folders
 from bansac.compiled.compile_once import compile_once
-from bansac.compiled.numba_backend import KERNELS, read_cache
+from bansac.compiled.numba_private import KERNELS, read_cache
 from bansac.compiled.pack import write_pack
 from bansac.compiled.target import describe_target, find_mismatch, portable_level
 from bansac.engine import runner
@@ -32,11 +32,11 @@ from bansac.engine.sampling import SAMPLERS, SamplerInput
 from bansac.engine.scoring import SCORES
 from bansac.engine.state import pack_run
 from bansac.estimate.presets import resolve_options
+from bansac.estimate.result import Result
 from bansac.estimate.solve import measure
 from bansac.estimate.two_views import as_matches
 from bansac.maths.rng import seed_rng
 from bansac.problems.estimators import ESTIMATORS, MODELS
-from bansac.result import Result
 from bansac.significance.verdict import MeasuredModel, find_verdict, is_significant
 
 __all__ = ["DEFAULTS", "OPTIONS", "Warmed", "build_pack", "run_in_processes", "split_call", "warm_cache"]

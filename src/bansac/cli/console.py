@@ -11,8 +11,8 @@ from typing import Any, NoReturn, ParamSpec
 import typer
 from rich.console import Console
 
-from bansac.batch.progress_bar import bar_columns
 from bansac.compiled.announcement import before_compilation, is_quiet, redirect_announcement
+from bansac.executors.progress_bar import bar_columns
 from bansac.executors.threads import count_workers
 from bansac.matches.storage import to_json
 

@@ -17,11 +17,11 @@ from bansac.colmap.selection import NO_SUPPORT, Support, find_rotation, is_water
 from bansac.estimate.multiple import estimate_multiple
 from bansac.estimate.planar_motion import motion_of_plane
 from bansac.estimate.presets import PRESETS, Options
+from bansac.estimate.result import RelativePose, Result
 from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.geometry import recover_pose
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.rng import derive_seed
-from bansac.result import RelativePose, Result
 
 __all__ = ["PairFailure", "PairGeometry", "PairMatches", "verify_pair", "verify_pairs"]
 

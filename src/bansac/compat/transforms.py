@@ -10,11 +10,11 @@ from numpy.typing import ArrayLike
 from bansac.compat.arguments import LMEDS, RANSAC, Call, as_pair, is_flag, is_number, read_method
 from bansac.compat.return_values import answer, raises_opencv_error, write_same_shape
 from bansac.estimate.generic import ransac
+from bansac.estimate.result import Result
 from bansac.estimate.transforms import estimate_affine_3d
 from bansac.maths.arrays import Bytes, Floats
 from bansac.problems.problem import Problem
 from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
-from bansac.result import Result
 from bansac.solvers.umeyama import umeyama
 
 __all__ = ["estimateAffine3D", "estimateTranslation2D", "estimateTranslation3D"]

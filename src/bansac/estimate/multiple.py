@@ -30,13 +30,13 @@ from bansac.engine.posterior import inlier_probabilities
 from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import ModelForm, form_of
 from bansac.estimate.presets import Options, Settings, Threshold
+from bansac.estimate.result import MultipleResult, Result
 from bansac.estimate.solve import Arguments, Request, make_request, measure, solve_once
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.validate import as_probabilities, as_scores, as_weights
 from bansac.problems.estimators import MODELS
 from bansac.problems.problem import Problem
 from bansac.problems.trial import try_once
-from bansac.result import MultipleResult, Result
 
 __all__ = ["check_max_models", "estimate_multiple"]
 

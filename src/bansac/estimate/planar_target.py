@@ -14,10 +14,10 @@ import numpy as np
 
 from bansac.compiled.jit import kernel
 from bansac.estimate.model_forms import as_pose
+from bansac.estimate.result import Rival
 from bansac.estimate.solve import Solution
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
-from bansac.result import Rival
 
 __all__ = ["choose_pose"]
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -32,17 +32,24 @@ from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
 from bansac.estimate.model_forms import ModelForm, form_of
 from bansac.estimate.presets import Resolved, Settings, Threshold, resolve_options
+from bansac.estimate.result import Result, Rival
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_weights, check_probabilities, scores_and_range
 from bansac.problems.problem import Problem
-from bansac.result import Result, Rival
 from bansac.significance.rivals import is_rival, significance_over_thresholds
 from bansac.significance.verdict import MeasuredModel, Verdict, find_verdict, is_significant, plane_motion_verdict
 
 __all__ = ["Arguments", "Request", "Solution", "finish", "make_request", "measure", "solve", "solve_once"]
 
-# If a run with scores or priors fails, this number of samples is drawn without them. A success shows that they mislead.
-_WITHOUT_SCORES = 150
+# If a run fails, this number of samples is drawn to find out why, and the message may say one of these.
+_FEW_ITERATIONS = 150
+_REVERSED = (
+    "without scores and priors a model has {inliers} inliers, so these may be reversed: larger values mean better data"
+)
+_NOISY = "with threshold={threshold:.3g} a model has {inliers} inliers, so the noise may be larger than estimates allow"
+
+# A coarse threshold, in first thresholds: a tenth of the extent of the data.
+_COARSE = 20.0
 
 # Models of different noise are compared over thresholds from this number of first thresholds on.
 _SMALLEST = 0.05
@@ -185,24 +192,31 @@ class Solution:
 def solve(request: Request) -> Result:
     """Return the result of a request.
 
-    If a run with scores or priors fails, a short one without them shows whether they mislead.
+    If a run fails, short ones show whether scores or priors mislead, and whether a larger threshold has a success.
     """
-    result, options = solve_once(request), request.options
+    result, hint = solve_once(request), f"; {request.hint}" if request.hint else ""
+    if not result.success and request.options.max_seconds is None:
+        for attempt, text in _short_attempts(request):
+            other = solve_once(attempt.replace(initial_model=None, conclude=None))
+            if other.success:
+                hint = f"; {text.format(inliers=other.num_inliers, threshold=other.threshold)}{hint}"
+            result = dataclasses.replace(result, seconds=other.seconds, loading_seconds=other.loading_seconds)
+    return dataclasses.replace(result, message=result.message + hint) if hint else result
+
+
+def _short_attempts(request: Request) -> Iterator[tuple[Request, str]]:
+    """Yield short requests whose success shows why a request fails, with what the message then says."""
+    (options, is_estimated), n = request.resolved, request.data.shape[1]
+    few = min(_FEW_ITERATIONS, options.max_iterations or _FEW_ITERATIONS)
+    short = options.replace(max_iterations=few, min_iterations=0, trace=False)
     informed = (request.scores is not None or request.priors is not None) and options.sampler_row.prior
-    hint = f"; {request.hint}" if request.hint else ""
-    if result.success or not informed or options.max_seconds is not None or options.needs_order(informed=False):
-        return dataclasses.replace(result, message=result.message + hint) if hint else result
-    few = min(_WITHOUT_SCORES, options.max_iterations or _WITHOUT_SCORES)
-    short = request.resolved._replace(options=options.replace(max_iterations=few, min_iterations=0, trace=False))
-    blind = solve_once(request.replace(resolved=short, scores=None, priors=None, initial_model=None, conclude=None))
-    if blind.success:
-        hint = (
-            f"; without scores and priors a model has {blind.num_inliers} inliers, "
-            f"so these may be reversed: larger values mean better data{hint}"
-        )
-    return dataclasses.replace(
-        result, message=result.message + hint, seconds=blind.seconds, loading_seconds=blind.loading_seconds
-    )
+    if informed and not options.needs_order(informed=False):
+        resolved = request.resolved._replace(options=short)
+        yield request.replace(resolved=resolved, scores=None, priors=None), _REVERSED
+    if is_estimated and options.threshold is None and n > request.problem.sample_size:
+        threshold = _COARSE * first_threshold(request.problem, request.data) * request.unit
+        resolved = Resolved(short.replace(threshold=threshold), is_estimated=False)
+        yield request.replace(resolved=resolved), _NOISY
 
 
 def solve_once(request: Request) -> Result:

@@ -23,12 +23,12 @@ from bansac.estimate.cameras import (
 from bansac.estimate.generic import collect_arguments, estimate
 from bansac.estimate.model_forms import RELATIVE_POSE, ModelForm
 from bansac.estimate.presets import CallSettings, Options, Settings, Threshold, find_preset
+from bansac.estimate.result import RelativePose, Result
 from bansac.estimate.solve import Arguments, Request, Solution, make_request, solve
 from bansac.geometry.camera import Camera
 from bansac.geometry.focal_lengths import focal_plausibility
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import LARGEST, as_numbers, as_points, as_size, check_finite, check_same_length
-from bansac.result import RelativePose, Result
 
 __all__ = [
     "as_matches",

@@ -21,6 +21,7 @@ from bansac.engine.model_selection import Plausibility
 from bansac.estimate.cameras import CameraLike, unproject
 from bansac.estimate.damped_least_squares import Linearize, minimize
 from bansac.estimate.model_forms import as_motion, as_pose, check_model, form_of
+from bansac.estimate.result import AbsolutePose, RelativePose, Result
 from bansac.estimate.solve import Arguments, Solution, make_request, solve
 from bansac.geometry import cross_matrix, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
@@ -35,7 +36,6 @@ from bansac.maths.arrays import Floats
 from bansac.maths.quaternion import model_of
 from bansac.maths.validate import as_camera
 from bansac.problems.problem import Problem
-from bansac.result import AbsolutePose, RelativePose, Result
 
 __all__ = ["estimate_unknown_focal", "estimate_unknown_focal_pose"]
 

@@ -36,6 +36,10 @@ _USELESS = 0.5
 
 _CHANCE = ", no more than chance gives"
 
+# A model of fewer inliers than this share of its score in the search is not represented by its numbers.
+_ROUNDED_SHARE = 0.5
+_ROUNDED = ": rounded to double precision it has other residuals, so move the origin of coordinates nearer to the data"
+
 # Limits that end a search before its restarts agree, and what a success then says.
 _LIMITS = "max_iterations", "max_seconds", "restarts"
 _NOT_CONFIRMED = "; the restarts did not agree before the search ended, and preset='accurate' searches longer"
@@ -94,6 +98,8 @@ def find_verdict(
     if measured is None:
         return Verdict(False, None, Doubt(_explain_no_model(problem, data.shape[1], outcome)))
     doubt, configuration = _test_support(problem, data, measured)
+    if doubt.text and measured.num_inliers < _ROUNDED_SHARE * outcome.score:
+        doubt = Doubt(_ROUNDED)
     residuals, threshold, others = measured.residuals, measured.threshold, 0
     if two_views and configuration is None:
         data = np.ascontiguousarray(data[:4])  # without the verticals
@@ -154,6 +160,8 @@ def _test_support(problem: Problem, data: Floats, measured: MeasuredModel) -> tu
     tested, matches, model = problem, data, measured.model
     if problem.significance_form is not None:
         tested, matches, model = problem.significance_form(data, model)
+        if _is_beyond_window(problem, data, measured):  # the form takes the motion out of the displacements
+            measured = measured._replace(noise=np.inf)
     first = _test(tested, matches, measured._replace(model=model))
     if first[0].text == "" or measured.num_inliers <= problem.sample_size or not has_verticals(problem):
         return first
@@ -163,6 +171,16 @@ def _test_support(problem: Problem, data: Floats, measured: MeasuredModel) -> tu
     upright = measured._replace(model=model, residuals=residuals, inliers=inliers, num_inliers=int(inliers.sum()))
     second = _test(of_three_matches(tested), matches, upright)
     return second if second[0].text == "" else first
+
+
+def _is_beyond_window(problem: Problem, data: Floats, measured: MeasuredModel) -> bool:
+    """Return whether a search window does not explain matches in space: most displacements differ by a threshold."""
+    if len(data) != 6 or len(problem.points) != 2 or measured.num_inliers == 0:
+        return False
+    first, second = (data[list(point)][:, measured.inliers] for point in problem.points)
+    displacement = second - first
+    differences = displacement - np.median(displacement, axis=1, keepdims=True)
+    return bool(np.median(np.linalg.norm(differences, axis=0)) > measured.threshold)
 
 
 def _test(problem: Problem, data: Floats, measured: MeasuredModel) -> tuple[Doubt, str | None]:
