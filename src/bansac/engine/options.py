@@ -152,6 +152,13 @@ class Options:
         details="""It is a distance in the joint space of all coordinates of a point or match. None takes a share of
         their extent (:func:`bansac.engine.sampling.napsac.neighborhood_radius`).""",
     )
+    neighbours: bool = _sampling_option(
+        True,
+        boolean,
+        help="Prior probabilities of E and F from the neighbours of the matches, without scores and priors.",
+        details="""The neighbours of a right match have moved with it (:mod:`bansac.engine.neighbours`). It is for
+        samplers that start from prior probabilities, such as ``"bansac"``.""",
+    )
     order: int = _network_option(1, integer(1, 3), help="Order of the Markov assumption: 1, 2 or 3.")
     gamma: GammaName | Gamma = _network_option(
         "gamma_1",

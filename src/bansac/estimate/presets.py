@@ -59,6 +59,7 @@ class Settings(TypedDict, total=False):
     stopping: str | Sequence[str | Stop] | None
     sampler: str | Sampler
     neighborhood_radius: float | None
+    neighbours: bool
     order: int
     gamma: GammaName | Gamma
     activation: Activation
@@ -118,7 +119,7 @@ class Resolved(NamedTuple):
     is_estimated: bool
 
 
-_FAST = Options(restarts=1, max_iterations=600, stopping="default")
+_FAST = Options(restarts=1, max_iterations=600, stopping="default", neighbours=False)
 _ACCURATE = Options(restarts=64, agreement=4, max_iterations=200_000)
 
 PRESETS = {
@@ -151,6 +152,7 @@ PRESETS = {
             cpt=None,
             tau=None,
             neighborhood_radius=None,
+            neighbours=False,
             trace=False,
         ),
         thresholds={"homography": 1.0, "fundamental matrix": 0.5, "essential matrix": 1e-3},

@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from bansac.compiled.clock import Stopwatch
 from bansac.compiled.jit import kernel
 from bansac.engine.model_selection import Plausibility
+from bansac.engine.neighbours import neighbour_priors
 from bansac.engine.noise_scale import first_threshold
 from bansac.engine.options import Options
 from bansac.engine.posterior import inlier_probabilities
@@ -358,7 +359,8 @@ def _prior_and_quality(request: Request) -> tuple[Floats | None, Floats | None]:
     """Return the prior inlier probabilities P^0, and the quality that orders the points; None if not given.
 
     For a sampler that starts from a prior, ``scores`` are the prior if no ``priors`` are given. The quality is
-    ``scores``, or else ``priors`` if they are not all equal.
+    ``scores``, or else ``priors`` if they are not all equal. Without both, the neighbours of the matches give
+    the prior and the quality for an epipolar geometry.
     """
     scores, priors, options, n = request.scores, request.priors, request.options, request.data.shape[1]
     sampler = options.sampler_row
@@ -380,10 +382,18 @@ def _prior_and_quality(request: Request) -> tuple[Floats | None, Floats | None]:
         prior, lowest, highest = scores_and_range("priors", priors, n)
         check_probabilities("priors", lowest, highest)
         quality = prior if quality is None and lowest < highest else quality
+    elif scores is None and options.neighbours and sampler.prior and _is_epipolar(request):
+        prior = quality = neighbour_priors(request.data)
     if quality is None and options.needs_order(informed=False):
         what = f"sampler={sampler.name!r}" if sampler.order else f"stopping={options.stopping!r}"
         raise ValueError(f"{what} needs scores, which order the data")
     return prior, quality
+
+
+def _is_epipolar(request: Request) -> bool:
+    """Return whether the model is the epipolar geometry of matches, for which the priors from neighbours gain."""
+    problem = request.problem
+    return request.two_views and problem.codimension == 1 and problem.points == ((0, 1), (2, 3))
 
 
 def _score_weights(request: Request, quality: Floats | None) -> Floats | None:
