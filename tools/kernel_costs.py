@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from bansac.compiled.announcement import COSTS_FILE
@@ -46,19 +47,25 @@ def measure(name: str) -> dict[str, float]:
     return costs
 
 
+def measure_in_process(name: str) -> dict[str, float]:
+    """Return the costs of the kernels that a call compiles, in a new process with an empty cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {"NUMBA_CACHE_DIR": folder}
+        command = [sys.executable, __file__, name]
+        done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
+    return dict(json.loads(done.stdout))
+
+
 def main() -> None:
-    """Measure all calls, each in its own process, and write the file."""
+    """Measure all calls and write the file."""
     calls = {row.function: row.name for row in ESTIMATORS if row.warm is not None}
     calls["estimate_relative_pose"] = "relative_pose"
     kernels: dict[str, tuple[float, list[int]]] = {}
-    for index, name in enumerate(calls.values()):
-        with tempfile.TemporaryDirectory() as folder:
-            environment = os.environ | {"NUMBA_CACHE_DIR": folder}
-            command = [sys.executable, __file__, name]
-            done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, check=True, text=True)
-        for kernel, cost in json.loads(done.stdout).items():
-            before, users = kernels.get(kernel, (cost, []))
-            kernels[kernel] = min(before, cost), [*users, index]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for index, costs in enumerate(pool.map(measure_in_process, calls.values())):
+            for kernel, cost in costs.items():
+                before, users = kernels.get(kernel, (cost, []))
+                kernels[kernel] = min(before, cost), [*users, index]
     rows = ",\n".join(f"  {json.dumps(name)}: {json.dumps(kernels[name])}" for name in sorted(kernels))
     COSTS_FILE.write_text(f'{{\n "calls": {json.dumps(list(calls))},\n "kernels": {{\n{rows}\n }}\n}}\n')
 

@@ -477,14 +477,15 @@ def label_kernel(function: Callable[..., Any], signature: Any) -> str:
 def _label(name: str, signature: Any) -> str:
     """Return the name with a digest of the types, in which a struct counts by its name and its precision alone."""
     arguments = getattr(signature, "args", signature)
-    kinds = [re.sub("-[0-9a-f]{16}", "", str(one)) + "single" * _holds_float32(one) for one in arguments]
+    kinds = [(re.sub("-[0-9a-f]{16}", "", str(one)), _single_fields(one)) for one in arguments]
     return f"{name} {hashlib.blake2b(repr(kinds).encode(), digest_size=4).hexdigest()}"
 
 
-def _holds_float32(kind: Any) -> bool:
-    """Return whether the type is a struct that holds arrays or functions of single precision, at any depth."""
-    fields = [field for _, field in getattr(kind, "_fields", ())]
-    return "float32" in repr(fields) or any(map(_holds_float32, fields))
+def _single_fields(kind: Any) -> list[str]:
+    """Return the names of the fields of a struct, and of structs in it, whose types have single precision."""
+    fields = getattr(kind, "_fields", ())
+    inner = [f"{name}.{one}" for name, field in fields for one in _single_fields(field)]
+    return [name for name, field in fields if "float32" in str(field)] + inner
 
 
 def list_cached() -> set[str]:
