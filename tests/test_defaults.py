@@ -226,7 +226,8 @@ HARD = epipolar_matches(200, inlier_ratio=0.3, noise=0.5, seed=4)
 
 
 def hard(**settings):
-    return bansac.estimate_fundamental(HARD.x1, HARD.x2, **settings)
+    """Estimate F of few inliers, from equal priors."""
+    return bansac.estimate_fundamental(HARD.x1, HARD.x2, neighbours=False, **settings)
 
 
 def test_rounds_share_the_budget_and_the_last_says_why_it_ended():

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.synthetic import awkward_scene, homography_matches, line_points
+from bansac.synthetic import awkward_scene, epipolar_matches, homography_matches, line_points
 
 N = 60
 LINE = line_points(N, inlier_ratio=0.6, noise=0.005, seed=3)
+EPIPOLAR = epipolar_matches(5 * N, inlier_ratio=0.5, noise=0.5, seed=3)
 PLANE = homography_matches(N, inlier_ratio=0.5, noise=0.5, seed=3)
 # One restart that nothing but the number of iterations ends, without the parts that change its best model.
 BARE: dict[str, Any] = {
@@ -49,6 +50,10 @@ def calibrated(**settings):
 def with_dominant_plane(**settings):
     scene = awkward_scene("plane and 20 %", "F", 4 * N, inlier_ratio=0.7)
     return bansac.estimate_fundamental(*scene.arguments, threshold=0.5, **settings)
+
+
+def epipolar(**settings):
+    return bansac.estimate_fundamental(EPIPOLAR.x1, EPIPOLAR.x2, max_iterations=5, **settings)
 
 
 def two_lines(**settings):
@@ -152,6 +157,13 @@ def tau(low, high):
     assert high.iterations < low.iterations
 
 
+def neighbours(without, with_them):
+    def gap(result):
+        return np.median(result.beliefs[EPIPOLAR.inliers]) - np.median(result.beliefs[~EPIPOLAR.inliers])
+
+    assert gap(with_them) > gap(without)
+
+
 def restarts(two, five):
     assert (two.restarts, five.restarts) == (2, 5)
     assert two.stop_reason == five.stop_reason == "restarts"
@@ -228,6 +240,7 @@ EFFECTS: dict[str, tuple[Any, dict[str, Any], Any, Any, Any]] = {
         10.0,
         neighborhood_radius,
     ),
+    "neighbours": (epipolar, {}, False, True, neighbours),
     "order": (bare_plane, {}, 1, 3, order),
     "gamma": (bare_plane, {}, "gamma_1", "gamma_3", gamma),
     "activation": (bare_plane, {}, "rho_1", "rho_3", activation),

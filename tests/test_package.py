@@ -25,6 +25,28 @@ def run_python(code: str) -> str:
     ).stdout
 
 
+def test_tested_versions_of_numba_are_those_that_are_installed() -> None:
+    from bansac.compiled.numba_private import TESTED
+
+    oldest, newest = (".".join(map(str, version)) for version in TESTED)
+    dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
+    assert f"numba>={oldest},<{TESTED[1][0]}.{TESTED[1][1] + 1}" in dependencies
+    assert f"\nnumba=={newest}." in (ROOT / "requirements" / "dev.lock").read_text()
+    assert f'NUMBA = "numba=={newest}.*"' in (ROOT / "hatch_build.py").read_text()
+
+
+def test_an_untested_version_of_numba_is_an_error() -> None:
+    code = """
+import numba
+numba.version_info = numba.version_info._replace(short=(0, 99))
+try:
+    from bansac import estimate_homography
+except ImportError as error:
+    print(error)
+"""
+    assert run_python(code).startswith("bansac needs a tested version of Numba, 0.61 to 0.68, and this is ")
+
+
 @pytest.mark.parametrize("name", bansac.__all__)
 def test_public_name_resolves_and_is_documented(name: str) -> None:
     value = getattr(bansac, name)

@@ -15,6 +15,7 @@ import bansac
 from bansac import AbsolutePose, RelativePose, Result
 from bansac.engine.trace import Trace
 from bansac.synthetic import epipolar_matches
+from tests.colmap.scenes import two_motions
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +60,22 @@ def test_unpacks_and_is_indexed_alike(scene):
     assert len(result) == len(tuple(result)) == 2
     with pytest.raises(IndexError):
         result[2]
+
+
+UNKNOWN, OTHER = bansac.Camera.unknown_focal(640, 480), bansac.Camera.unknown_focal(640, 480)
+DISTORTED = bansac.Camera("SIMPLE_RADIAL", (800.0, 319.5, 239.5, 1e-3))
+CAMERAS = [(DISTORTED,), (UNKNOWN,), (UNKNOWN, OTHER), (DISTORTED.K, UNKNOWN), (UNKNOWN, DISTORTED.K)]
+CALLS = [(bansac.estimate_essential, (DISTORTED,)), *((bansac.estimate_relative_pose, pair) for pair in CAMERAS)]
+
+
+@pytest.mark.parametrize(("estimate", "cameras"), CALLS)
+def test_a_rival_has_the_form_of_the_model(estimate, cameras):
+    matches, _ = two_motions((120, 90, 40))
+    result = estimate(matches.x1, matches.x2, *cameras)
+    assert (result.configuration, type(result.rival.model)) == ("ambiguous", type(result.model))
+    assert np.shape(result.rival.model[0]) == np.shape(result.model[0])
+    if isinstance(result.model, RelativePose):
+        assert (result.rival.model.K1 is None) == (result.model.K1 is None)
 
 
 def test_probabilities_are_the_same_whenever_they_are_asked_for(scene):

@@ -17,6 +17,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,10 @@ import numpy as np
 
 import bansac
 from bansac.engine.trace import TRACE_COLUMNS
-from bansac.matches import load_demo
+from bansac.lab.known_scenes import FUNCTIONS, known_scene
+from bansac.lab.sets import find_sets
+from bansac.matches import Matches, load_demo
+from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches
 
 LO = "inner+iterative"
 
@@ -77,29 +81,16 @@ class Scene:
     scores: np.ndarray | None = None
 
 
-def rotation(x: float, y: float, z: float) -> np.ndarray:
-    """Return the product of rotations about the three axes."""
-    cx, sx, cy, sy, cz, sz = np.cos(x), np.sin(x), np.cos(y), np.sin(y), np.cos(z), np.sin(z)
-    about_x = np.array([[1, 0, 0], [0, cx, -sx], [0, sx, cx]])
-    about_y = np.array([[cy, 0, sy], [0, 1, 0], [-sy, 0, cy]])
-    about_z = np.array([[cz, -sz, 0], [sz, cz, 0], [0, 0, 1]])
-    return about_z @ about_y @ about_x
-
-
-def two_views(n: int, inlier_ratio: float, seed: int, *, plane: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return matches of two views of a scene with outliers and a share ``plane`` on a plane; and the camera matrix."""
-    rng = np.random.default_rng(seed)
-    X = np.column_stack([rng.uniform(-2, 2, (n, 2)), rng.uniform(4, 9, n)])
-    flat = rng.random(n) < plane
-    X[flat, 2] = 6.0 + 0.3 * X[flat, 0]
-    Y = X @ rotation(0.05, -0.2, 0.1).T + [0.8, 0.1, -0.2]
-    K = np.array([[800.0, 0.0, 500.0], [0.0, 820.0, 400.0], [0.0, 0.0, 1.0]])
-    x1, x2 = ((P @ K.T)[:, :2] / P[:, 2:] for P in (X, Y))
-    x1 += rng.normal(0, 0.3, x1.shape)
-    x2 += rng.normal(0, 0.3, x2.shape)
-    wrong = rng.random(n) > inlier_ratio
-    x2[wrong] = rng.uniform([0, 0], [1000, 800], (int(wrong.sum()), 2))
-    return x1, x2, K
+def two_view_scenes(name: str, pair: Matches, kinds: str) -> Iterator[Scene]:
+    """Yield the estimators of one pair of images."""
+    points, cameras = (pair.x1, pair.x2), (pair.K1, pair.K2)
+    calls: dict[str, Callable[..., bansac.Result]] = {
+        "H": partial(bansac.estimate_homography, *points, preset="paper"),
+        "F": partial(bansac.estimate_fundamental, *points, preset="paper"),
+        "E": partial(bansac.estimate_essential, *points, *cameras, preset="paper"),
+        "P": partial(bansac.estimate_relative_pose, *points, *cameras, threshold=0.8),
+    }
+    yield from (Scene(f"{kind} {name}", calls[kind], len(pair), pair.scores) for kind in kinds)
 
 
 def noisy_scores(n: int, seed: int) -> np.ndarray:
@@ -107,80 +98,37 @@ def noisy_scores(n: int, seed: int) -> np.ndarray:
     return np.round(np.random.default_rng(seed).uniform(0.05, 0.95, n), 2)
 
 
-def two_view_scenes(name: str, x1: Any, x2: Any, K1: Any, K2: Any, scores: Any, kinds: str) -> Iterator[Scene]:
-    """Return the estimators of one pair of images."""
-    n = len(x1)
-    if "H" in kinds:
-        yield Scene(f"H {name}", lambda **o: bansac.estimate_homography(x1, x2, preset="paper", **o), n, scores)
-    if "F" in kinds:
-        yield Scene(f"F {name}", lambda **o: bansac.estimate_fundamental(x1, x2, preset="paper", **o), n, scores)
-    if "E" in kinds:
-        yield Scene(f"E {name}", lambda **o: bansac.estimate_essential(x1, x2, K1, K2, preset="paper", **o), n, scores)
-    if "P" in kinds:
-        pose = bansac.estimate_relative_pose
-        yield Scene(f"pose {name}", lambda **o: pose(x1, x2, K1, K2, threshold=0.8, **o), n, scores)
-
-
 def synthetic_scenes() -> Iterator[Scene]:
-    """Return synthetic scenes."""
-    for name, n, ratio, seed, plane in (("general", 400, 0.5, 1, 0.0), ("plane", 301, 0.6, 2, 0.8)):
-        x1, x2, K = two_views(n, ratio, seed, plane=plane)
-        yield from two_view_scenes(name, x1, x2, K, K, noisy_scores(n, seed), "FEP")
-    x1, x2, K = two_views(250, 0.4, 3, plane=1.0)
-    yield from two_view_scenes("planar", x1, x2, K, K, noisy_scores(250, 3), "H")
-    yield from two_view_scenes("map", x1 + 1e6, x2 - 1e6, K, K, noisy_scores(250, 3), "HF")
-    rng = np.random.default_rng(4)
-    n = 200
-    x = rng.uniform(-1, 1, n)
-    wrong = rng.random(n) < 0.45
-    scores = noisy_scores(n, 4)
-    curves = {
-        "line": (np.column_stack([x, 0.5 * x + 0.2]), bansac.fit_line, ()),
-        "circle": (np.column_stack([np.cos(3 * x) + 2, np.sin(3 * x)]), bansac.fit_circle, ()),
-        "cubic": (np.column_stack([x, 1 - x + 2 * x**3]), bansac.fit_polynomial, (3,)),
+    """Yield synthetic scenes."""
+    pairs = {
+        "general": (epipolar_matches(400, 0.5, 0.3, seed=1), "FEP"),
+        "plane": (planar_scene_matches(301, 0.6, 0.8, 0.3, seed=2), "FEP"),
+        "planar": (planar := homography_matches(250, 0.4, 0.3, seed=3), "H"),
+        "map": (Matches(planar.x1 + 1e6, planar.x2 - 1e6), "HF"),
     }
-    for name, (points, fit, arguments) in curves.items():
-        points = points + rng.normal(0, 0.01, points.shape)
-        points[wrong] = rng.uniform(-2, 3, (int(wrong.sum()), 2))
-        yield Scene(
-            name, lambda fit=fit, p=points, a=arguments, **o: fit(p, *a, threshold=0.03, preset="paper", **o), n, scores
-        )
-    noise = rng.uniform(0, 500, (2, 120, 2))
-    yield from two_view_scenes("noise", *noise, None, None, None, "HF")
+    for seed, (name, (pair, kinds)) in enumerate(pairs.items()):
+        scored = dataclasses.replace(pair, scores=noisy_scores(len(pair), seed))
+        yield from two_view_scenes(name, scored, kinds)
+    for name in ("line", "circle", "polynomial"):
+        arguments, *_ = known_scene(name, 200, 0.55, 5.0, seed=4)
+        threshold = 0.03 if name == "polynomial" else 15.0
+        call = partial(FUNCTIONS[name], *arguments, threshold=threshold, preset="paper")
+        yield Scene(name, call, 200, noisy_scores(200, 4))
+    yield from two_view_scenes("noise", Matches(*np.random.default_rng(4).uniform(0, 500, (2, 120, 2))), "HF")
 
 
 def demo_scenes() -> Iterator[Scene]:
-    """Return the bundled pair of images."""
-    pair = load_demo()
-    yield from two_view_scenes("demo", pair.x1, pair.x2, None, None, pair.scores, "HF")
+    """Yield the bundled pair of images."""
+    yield from two_view_scenes("demo", load_demo(), "HF")
 
 
 def real_scenes(folder: Path) -> Iterator[Scene]:
-    """Return some pairs of real images."""
-    import h5py
-
-    def read(path: Path, key: str) -> np.ndarray:
-        with h5py.File(path, "r") as file:
-            return np.asarray(file[key], np.float64)
-
-    for path in sorted(folder.rglob("matches.h5")):
-        if not (path.parent / "match_conf.h5").exists():
-            continue
-        with h5py.File(path, "r") as file:
-            keys = sorted(file)
-        for key in keys[:: max(1, len(keys) - 1)][:2]:
-            ratio = read(path.parent / "match_conf.h5", key).ravel()
-            chosen = ratio < 0.9
-            matches, scores = read(path, key)[chosen], 1 - ratio[chosen]
-            if len(matches) < 20:
-                continue
-            name = f"{path.parent.name} {key}"
-            x1, x2 = matches[:, :2], matches[:, 2:]
-            if (path.parent / "K1_K2.h5").exists():
-                K1, K2 = read(path.parent / "K1_K2.h5", key)[0]
-                yield from two_view_scenes(name, x1, x2, K1, K2, scores, "FE")
-            else:
-                yield from two_view_scenes(name, x1, x2, None, None, scores, "H")
+    """Yield the first and the last pair of each set of real images."""
+    for pair_set in find_sets(folder):
+        for key in dict.fromkeys((pair_set.keys[0], pair_set.keys[-1])):
+            pair = pair_set.pair(key).filtered(0.9)
+            if len(pair) >= 20:
+                yield from two_view_scenes(f"{pair_set.name} {key}", pair, "FE" if pair_set.kind == "EF" else "H")
 
 
 def runs(scenes: Iterator[Scene], names: tuple[str, ...] = tuple(COMMON)) -> Iterator[tuple[str, bansac.Result]]:

@@ -23,6 +23,7 @@ import random
 import resource
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -35,10 +36,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import report
-from colmap_kills import geometries, write_database
 
 import bansac
 from bansac.cli.compile_ahead import call_estimator
+from bansac.lab.measurements.colmap import write_synthetic
 from bansac.lab.provenance import circumstances
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points
 
@@ -142,6 +143,13 @@ def npz_content(path: Path) -> str:
     return digest.hexdigest()
 
 
+def geometries(path: Path) -> tuple[bool, list[Any]]:
+    """Return whether the file is valid, and its geometries."""
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        valid = connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        return valid, connection.execute("SELECT * FROM two_view_geometries ORDER BY pair_id").fetchall()
+
+
 def copy_database(folder: Path) -> None:
     """Copy the database without geometries."""
     shutil.copy(folder.parent / "untouched.db", folder / "r.db")
@@ -235,7 +243,7 @@ def kill_often(task: Task, root: Path, kills: int, rng: random.Random) -> dict[s
     expected, seconds, _ = undisturbed(task, root)
     folder = fresh(task, root, "killed")
     done = completed = 0
-    good = True
+    good, after = True, []
     while done < kills:
         process = start(task, folder)
         time.sleep(rng.uniform(0, 0.7 * seconds))
@@ -245,6 +253,7 @@ def kill_often(task: Task, root: Path, kills: int, rng: random.Random) -> dict[s
         if task.content is geometries:
             valid, found = geometries(folder / task.output)
             good = good and valid and set(found) <= set(expected[1])
+            after.append(len(found))
             finished = len(found) == len(expected[1])
         else:
             finished = (folder / task.output).exists()
@@ -253,12 +262,9 @@ def kill_often(task: Task, root: Path, kills: int, rng: random.Random) -> dict[s
             good = good and task.content(folder / task.output) == expected
             folder = fresh(task, root, "killed")
     good = good and finish(start(task, folder))[0] == 0 and task.content(folder / task.output) == expected
-    return {
-        "kills": done,
-        "finished between kills": completed,
-        "seconds undisturbed": round(seconds, 2),
-        "passed": good,
-    }
+    counts = {"pairs": len(expected[1]), "pairs after each kill": after} if after else {}
+    figures = {"kills": done, "finished between kills": completed, "seconds undisturbed": round(seconds, 2)}
+    return {**figures, **counts, "passed": good}
 
 
 def fill_disk(task: Task, root: Path, sizes: int) -> dict[str, Any]:
@@ -327,7 +333,7 @@ def main() -> int:
 
     with tempfile.TemporaryDirectory() as folder:
         if chosen.kills:
-            write_database(Path(folder, "untouched.db"))
+            write_synthetic(Path(folder, "untouched.db"), 20, 100, 0.5, True)
             preload()
             for task in (task for task in TASKS if chosen.only in task.name):
                 add(f"kills: {task.name}", kill_often(task, Path(folder), chosen.kills, rng))

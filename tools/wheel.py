@@ -48,7 +48,7 @@ seconds = time.process_time()
 """
 
 COUNT = """
-from bansac.compiled.numba_backend import KERNELS
+from bansac.compiled.numba_private import KERNELS
 print(seconds, KERNELS["compiled"], KERNELS["packed"])
 """
 

@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING, Any
 from bansac.problems.estimators import ESTIMATORS
 
 if TYPE_CHECKING:
-    from bansac.batch.many import Failure as Failure
-    from bansac.batch.many import estimate_many as estimate_many
-    from bansac.batch.many import iter_estimates as iter_estimates
     from bansac.engine.sampling import Sampler as Sampler
     from bansac.engine.scoring import Score as Score
     from bansac.engine.stopping import Stop as Stop
@@ -27,8 +24,17 @@ if TYPE_CHECKING:
     from bansac.estimate.curves import fit_plane as fit_plane
     from bansac.estimate.curves import fit_polynomial as fit_polynomial
     from bansac.estimate.generic import ransac as ransac
+    from bansac.estimate.many import Failure as Failure
+    from bansac.estimate.many import estimate_many as estimate_many
+    from bansac.estimate.many import iter_estimates as iter_estimates
     from bansac.estimate.multiple import estimate_multiple as estimate_multiple
     from bansac.estimate.presets import Options as Options
+    from bansac.estimate.result import AbsolutePose as AbsolutePose
+    from bansac.estimate.result import MultipleResult as MultipleResult
+    from bansac.estimate.result import RelativePose as RelativePose
+    from bansac.estimate.result import Result as Result
+    from bansac.estimate.result import Rival as Rival
+    from bansac.estimate.result import Trace as Trace
     from bansac.estimate.transforms import estimate_affine as estimate_affine
     from bansac.estimate.transforms import estimate_affine_3d as estimate_affine_3d
     from bansac.estimate.transforms import estimate_rigid_3d as estimate_rigid_3d
@@ -41,35 +47,29 @@ if TYPE_CHECKING:
     from bansac.geometry import focals_from_fundamental as focals_from_fundamental
     from bansac.geometry.camera import Camera as Camera
     from bansac.problems.problem import Problem as Problem
-    from bansac.result import AbsolutePose as AbsolutePose
-    from bansac.result import MultipleResult as MultipleResult
-    from bansac.result import RelativePose as RelativePose
-    from bansac.result import Result as Result
-    from bansac.result import Rival as Rival
-    from bansac.result import Trace as Trace
 
 __version__ = "0.1.0"
 
 _MODULES = {row.function: row.module for row in ESTIMATORS} | {
-    "AbsolutePose": "bansac.result",
+    "AbsolutePose": "bansac.estimate.result",
     "Covariance": "bansac.estimate.covariance",
     "Camera": "bansac.geometry.camera",
-    "Failure": "bansac.batch.many",
-    "MultipleResult": "bansac.result",
+    "Failure": "bansac.estimate.many",
+    "MultipleResult": "bansac.estimate.result",
     "Options": "bansac.estimate.presets",
     "Problem": "bansac.problems.problem",
-    "RelativePose": "bansac.result",
-    "Result": "bansac.result",
-    "Rival": "bansac.result",
+    "RelativePose": "bansac.estimate.result",
+    "Result": "bansac.estimate.result",
+    "Rival": "bansac.estimate.result",
     "Sampler": "bansac.engine.sampling",
     "Score": "bansac.engine.scoring",
     "Stop": "bansac.engine.stopping",
-    "Trace": "bansac.result",
+    "Trace": "bansac.estimate.result",
     "covariance": "bansac.estimate.covariance",
-    "estimate_many": "bansac.batch.many",
+    "estimate_many": "bansac.estimate.many",
     "estimate_multiple": "bansac.estimate.multiple",
     "focals_from_fundamental": "bansac.geometry",
-    "iter_estimates": "bansac.batch.many",
+    "iter_estimates": "bansac.estimate.many",
     "ransac": "bansac.estimate.generic",
 }
 

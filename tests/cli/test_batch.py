@@ -81,7 +81,7 @@ def test_a_list_of_files(bansac: Any, folder: Path, tmp_path: Path) -> None:
     names.write_text("# the good ones\n2.npz\n\ndeep/1.csv\nnowhere.csv\n")
     summary = run(bansac, names, tmp_path / "r.npz")
     assert read_arrays(tmp_path / "r.npz")["name"].tolist() == ["2.npz", "deep/1.csv", "nowhere.csv"]
-    assert "No such file" in summary["failed"]["nowhere.csv"]
+    assert "no such file" in summary["failed"]["nowhere.csv"]
     assert run(bansac, folder / "1.npz", tmp_path / "one.npz")["successes"] == 1
 
 
@@ -259,10 +259,19 @@ def test_only_a_file_of_the_same_run_is_replaced_unless_that_is_asked_for(
         none = ("estimate", tmp_path / "broken", "--model", "H", "--out", tmp_path / "none.npz")
         assert bansac.json(*none, code=1)["failed"]
     before = out.read_bytes()
-    (tmp_path / "one").mkdir()
-    shutil.copy(folder / "0.npz", tmp_path / "one" / "0.npz")
-    refused = bansac.refused("estimate", tmp_path / "one", "--model", "H", "--out", out)
-    assert "mine.npz has 7 pairs of an earlier run that this input lacks, such as" in refused
+    other, copies = tmp_path / "mine.parquet", tmp_path / "copies"
+    shutil.copytree(folder, copies)
+    refused = bansac.refused("estimate", copies, "--model", "H", "--out", out)
+    assert f"mine.npz has the results of another input, {folder}; name another place" in refused
+    assert run(bansac, copies, other)["pairs"] == 8  # with the same journal
+    assert "mine.npz has the results of another input" in bansac.refused(
+        "estimate", copies, "--model", "H", "--out", out
+    )
+    assert "mine.parquet has the results of" in bansac.refused("estimate", folder, "--model", "H", "--out", other)
+    (folder / "0.npz").rename(tmp_path / "0.npz")
+    refused = bansac.refused("estimate", folder, "--model", "H", "--out", out)
+    assert "mine.npz has 1 pairs of an earlier run that this input lacks, such as '0.npz'" in refused
+    (tmp_path / "0.npz").rename(folder / "0.npz")
     assert "--overwrite" in bansac.refused("estimate", folder, "--model", "H", "--seed", "5", "--out", out)
     assert out.read_bytes() == before
     assert run(bansac, folder, out, "--seed", "5", "--overwrite")["new"] == 8

@@ -44,14 +44,15 @@ def test_summary_and_second_run(bansac: Any, database: Path) -> None:
         "new": 6,
         "inlier_matches": 480,
         "configurations": {"uncalibrated": 6},
+        "ambiguous": [],
         "failures": {},
     }
     again = bansac("colmap", "verify", database)
-    assert "a [red] base.db: 6 pairs with matches, 0 of them new" in again.stdout
+    assert "a [red] base.db: 6 pairs with matches, all of them verified before" in again.stdout
     assert "nothing to do: all 6 pairs are done already; --overwrite does them again" in again.stderr
     anew = bansac("colmap", "verify", database, "--overwrite")
     assert "6 of them new" in anew.stdout
-    assert "6 uncalibrated; 480 inlier matches, 0 failed" in anew.stdout
+    assert "6 uncalibrated; 480 inlier matches, 0 ambiguous, 0 failed" in anew.stdout
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -7,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +17,7 @@ import pytest
 import bansac as library
 from bansac.cli import console
 from bansac.cli.app import COMMANDS, load_command
-from bansac.compiled.announcement import announce_compilation
+from bansac.compiled.announcement import COMPILATION
 from bansac.compiled.cache import cache_folders, clear_cache, inspect_cache
 from bansac.lab.measurements import MEASUREMENTS
 from tests.processes import interruptible
@@ -72,7 +74,8 @@ def test_first_run_says_that_it_compiles_and_the_cache_can_be_cleared(tmp_path: 
     line.write_text("\n".join(f"{x},{2 * x}" for x in range(30)))
     arguments = ("estimate", line, "--model", "line", "--threshold", "0.1", "--json")
     first = run_python("-m", "bansac.cli", *arguments, NUMBA_CACHE_DIR=cache)
-    assert first.stderr == "bansac: compiling kernels for this machine, about 20 s, once\n"
+    said = r"bansac: compiling \d+ kernels for this machine, about \d+ s, once\n(bansac: compiling kernels: .* left\n)*"
+    assert re.fullmatch(said, first.stderr)
     second = run_python("-m", "bansac.cli", *arguments, NUMBA_CACHE_DIR=cache)
     assert second.stderr == ""
     keep = ("parameters", "num_inliers", "iterations")
@@ -180,7 +183,7 @@ def tasks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 def test_a_missing_kernel_starts_processes(tasks: list[Any]) -> None:
     with console.compiling_in_processes("sized_images", {"sampler": "uniform", "seed": 3, "scores": [0.5]}):
-        assert announce_compilation("", kept=True)
+        assert COMPILATION.begin("a kernel", "", set, kept=True)
     options = {"sampler": "uniform", "scores": True}
     assert tasks == [("sized_images", options), ("fundamental", options | {"search": False}), 2]
 
@@ -191,7 +194,7 @@ def test_a_single_task_needs_no_process(
 ) -> None:
     monkeypatch.setattr(console, "count_workers", lambda workers: cores)
     with console.compiling_in_processes(name, {}):
-        announce_compilation("", kept=True)
+        COMPILATION.begin("a kernel", "", set, kept=True)
     assert tasks == []
 
 
@@ -207,7 +210,7 @@ def test_processes_compile_all_that_a_command_needs(matches_csv: Path, tmp_path:
     script = f"""
 import sys
 from bansac.cli import console, main
-from bansac.compiled.numba_backend import KERNELS
+from bansac.compiled.numba_private import KERNELS
 
 console.count_workers = lambda workers: 2
 sys.argv = ["bansac", "estimate", {str(matches_csv)!r}, "--model", "H"]
@@ -219,3 +222,56 @@ finally:
     done = run_python("-c", script, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1] == "0 compiled here"
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    seconds = [0.0]
+    monkeypatch.setattr(console, "time", SimpleNamespace(monotonic=lambda: seconds[0]))
+    return seconds
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_log_has_a_line_each_ten_seconds(
+    clock: list[float], quiet: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(console._Waiting, "hidden", quiet)
+    with console.show_progress("pairs", 20, 0) as advance:
+        for _ in range(6):
+            clock[0] += 4
+            advance()
+    lines = ["bansac: 3 of 20 pairs are done, about 68 s left", "bansac: 6 of 20 pairs are done, about 56 s left"]
+    assert capsys.readouterr().err.splitlines() == ([] if quiet else lines)
+
+
+def test_every_command_can_be_quiet(bansac: Any, matches_csv: Path) -> None:
+    bansac("estimate", matches_csv, "--model", "H", "--quiet")
+    assert console._Waiting.hidden
+    bansac("cache", "info")
+    assert not console._Waiting.hidden
+
+
+def test_a_terminal_breaks_lines_between_words_and_shows_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = "/a/" + "long" * 20
+    file, terminal = io.StringIO(), io.StringIO()
+    for stream in (file, terminal):
+        screen = console._Screen(
+            file=stream, width=40, force_terminal=stream is terminal, soft_wrap=True, color_system=None, highlight=False
+        )
+        screen.print("  five words, " * 4 + path)
+        monkeypatch.setattr(console, "report", screen)
+        console.show_markdown("| a | b |\n|---|---|\n| 1 | 2 |")
+    assert file.getvalue().startswith("  five words, " * 4 + path + "\n")
+    assert "| 1 | 2 |" in file.getvalue()
+    first, *others = terminal.getvalue().splitlines()
+    assert first == "  five words,   five words,   five"
+    assert f"    {path}" in others
+    assert "|" not in terminal.getvalue()
+
+
+@pytest.mark.parametrize(("words", "found"), [("bansac est", "estimate"), ("bansac bench spe", "speed")])
+def test_completion(words: str, found: str) -> None:
+    program = "import sys; sys.argv = ['bansac']; from bansac.cli import main; main()"
+    variables = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
+    done = run_python("-c", program, _BANSAC_COMPLETE="complete_bash", **variables)
+    assert done.stdout.split() == [found]

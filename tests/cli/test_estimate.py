@@ -324,7 +324,7 @@ def test_bad_file_is_named(bansac: Any, write: Any, name: str, text: str, messag
 
 def test_missing_and_truncated_files_are_named(bansac: Any, tmp_path: Path) -> None:
     refused = bansac.refused("estimate", tmp_path / "nowhere.csv", "--model", "H")
-    assert "nowhere.csv: cannot be read: No such file" in refused
+    assert "nowhere.csv: there is no such file" in refused
     path = write_arrays(tmp_path / "cut.h5", matches=np.random.default_rng(0).uniform(size=(5000, 4)))
     path.write_bytes(path.read_bytes()[:10000])
     assert "cut.h5: cannot be read" in bansac.refused("estimate", path, "--model", "H")

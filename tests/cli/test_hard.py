@@ -46,7 +46,7 @@ def test_failed_units_are_named_and_tried_again(bansac: Any, tmp_path: Path, mon
     make_scene = few_inliers.make_scene
     monkeypatch.setattr(few_inliers, "make_scene", fails)
     options = ("bench", "hard", "--problems", "H", "--methods", "default", "--seeds", "2", "--out", tmp_path / "a.json")
-    assert "unit H/60/60/1 failed: no luck" in bansac(*options, code=1).stdout
+    assert "unit H/0.6/60/1 failed: no luck" in bansac(*options, code=1).stdout
     monkeypatch.setattr(few_inliers, "make_scene", make_scene)
     done = bansac(*options, "--overwrite")
     assert "2 of 4 units are done" in done.stderr

@@ -103,7 +103,7 @@ def test_essential_matrix_goes_through_a_calibration(bansac: Any, tmp_path: Path
         ("{1} {2} --model E", "--calib must be given"),
         ("{1} {2} --model H --calib K.json", "--calib does not go with --model H"),
         ("{1} {2} --model H --ratio 1.5", "ratio"),
-        ("{1} {2} --model E --calib nowhere.json", "nowhere.json: cannot be read"),
+        ("{1} {2} --model E --calib nowhere.json", "nowhere.json: there is no such file"),
         ("{1} nowhere.jpg --model H", "nowhere.jpg"),
         ("{text} {2} --model H", "text.jpg"),
         ("{1} {2} --model H --out {text}/out", "--out: cannot write"),

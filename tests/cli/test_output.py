@@ -77,6 +77,12 @@ def test_an_earlier_result_is_refused_before_the_work(bansac: Any, matches_csv: 
     assert replaced["model"] == "F"
 
 
+def test_a_folder_that_has_the_name_of_a_file_is_refused(bansac: Any, matches_csv: Path, tmp_path: Path) -> None:
+    message = bansac.refused("estimate", matches_csv, "--model", "H", "--out", tmp_path / "x.csv")
+    assert "x.csv': it gets result.json and data.npz; only many pairs have their results in one file" in message
+    assert not (tmp_path / "x.csv").exists()
+
+
 def test_figures_of_an_earlier_run_go_with_it(bansac: Any, matches_csv: Path, tmp_path: Path) -> None:
     pair, out = load_demo(), tmp_path / "out"
     document = bansac.json("match", pair.image1, pair.image2, "--model", "H", "--max-size", "320", "--out", out)

@@ -13,7 +13,7 @@ from bansac.colmap.pairs import PairFailure
 from bansac.geometry import essential_from_pose
 from bansac.lab.metrics import rotation_error, translation_error
 from bansac.synthetic import epipolar_matches, planar_scene_matches, rotation_matches
-from tests.colmap.scenes import as_pair, verify
+from tests.colmap.scenes import as_pair, two_motions, verify
 
 OPTIONS = VerificationOptions()
 
@@ -54,6 +54,13 @@ def test_planar(selection):
     uncalibrated = verify(as_pair(scene, focal_error=None), VerificationOptions(model_selection=selection))
     assert uncalibrated.configuration == "planar_or_panoramic"
     assert uncalibrated.pose is None
+
+
+def test_a_second_motion_that_the_search_knows_is_told(monkeypatch, scene):
+    monkeypatch.setattr(pairs, "_ATTEMPTS", pairs._ATTEMPTS[1:])  # hard pairs have more than one restart
+    assert not verify(as_pair(scene)).ambiguous
+    both, _ = two_motions((100, 90, 0))
+    assert verify(as_pair(both, focal_error=None)).ambiguous
 
 
 def test_a_dominant_plane():
@@ -125,7 +132,7 @@ def test_few_right_matches_stand_out_at_a_smaller_threshold(monkeypatch):
 
 
 def test_hard_pairs_are_searched_for_longer(monkeypatch):
-    pair = as_pair(epipolar_matches(1200, inlier_ratio=0.15, noise=1.0, seed=0), focal_error=None)
+    pair = as_pair(epipolar_matches(1200, inlier_ratio=0.14, noise=1.0, seed=0), focal_error=None)
     assert len(verify(pair).inlier_matches) > 170
     monkeypatch.setattr("bansac.colmap.pairs._ATTEMPTS", pairs._ATTEMPTS[:1])
     assert verify(pair).configuration == "degenerate"

@@ -11,6 +11,7 @@ import pytest
 
 import bansac.compat.cv2 as ours
 from bansac.compat import return_values
+from bansac.compat.arguments import Call
 from bansac.geometry import apply_transform, rotation_matrix
 from bansac.lab.metrics import pose_error
 from bansac.synthetic import epipolar_matches, homography_matches
@@ -329,7 +330,7 @@ def test_the_methods_are_options():
         )
         H, _ = ours.findHomography(PLANE.x1, PLANE.x2, method, 2.0, None, 600, 0.9)
         np.testing.assert_array_equal(H, expected.model)
-    H, _ = ours.findHomography(PLANE.x1, PLANE.x2, ours.LMEDS, 77.0)
+    H, _ = ours.findHomography(PLANE.x1, PLANE.x2, ours.LMEDS, 77.0, None, None, None)
     np.testing.assert_array_equal(H, estimate_homography(PLANE.x1, PLANE.x2).model)
 
 
@@ -482,6 +483,29 @@ def test_invalid_cameras_and_points_are_named(theirs):
             function(*arguments)
 
 
+# Calls without a number of iterations, and the largest number of theirs.
+SEARCHES = {
+    "H": (lambda x, y, X: ours.findHomography(x, y, ours.RANSAC), 8000),
+    "F": (lambda x, y, X: ours.findFundamentalMat(x, y), 4000),
+    "E": (lambda x, y, X: ours.findEssentialMat(x, y, K), 4000),
+    "affine": (lambda x, y, X: ours.estimateAffine2D(x, y), 2000),
+    "similarity": (lambda x, y, X: ours.estimateAffinePartial2D(x, y), 2000),
+    "translation": (lambda x, y, X: ours.estimateTranslation2D(x, y), 2000),
+    "affine of space": (lambda x, y, X: ours.estimateAffine3D(X, X[::-1]), 1000),
+    "pose": (lambda x, y, X: ours.solvePnPRansac(X, x, K, None), 400),
+}
+
+
+@pytest.mark.parametrize(("call", "most"), SEARCHES.values(), ids=SEARCHES)
+def test_a_search_without_a_model_ends_as_early_as_that_of_opencv(monkeypatch, call, most):
+    results, run = [], Call.run
+    monkeypatch.setattr(Call, "run", lambda *arguments: results.append(run(*arguments)) or results[-1])
+    rng = np.random.default_rng(0)
+    call(*(rng.uniform(0, 600, (300, channels)) for channels in (2, 2, 3)))
+    assert not results[0].success
+    assert results[0].iterations <= most
+
+
 def test_noise_is_no_model():
     x1, x2 = np.random.default_rng(4).uniform(0, 500, (2, 60, 2))
     for model, mask in (
@@ -570,3 +594,14 @@ def test_homogeneous_points_are_those_of_the_plane(theirs):
     for points in (as_homogeneous(X1), np.column_stack([X1, np.zeros(len(X1))])):
         for cv in (ours, theirs):
             assert transfer(cv.findHomography(points, X2)[0], cv.findHomography(X1, X2)[0], X1) < 1e-6
+
+
+def test_a_map_that_opencv_returns_and_the_test_refuses_is_a_warning_with_the_reason() -> None:
+    points = np.random.default_rng(0).uniform(0, 2, (50, 3))
+    with pytest.warns(UserWarning, match="the threshold of 3 is too large for data with an extent of"):
+        found, out, mask = ours.estimateAffine3D(points, 2 * points + 1)
+    assert not found
+    assert out is None
+    assert not mask.any()
+    opencv = pytest.importorskip("cv2", reason="the rest compares with OpenCV")
+    assert opencv.estimateAffine3D(points, 2 * points + 1)[0]

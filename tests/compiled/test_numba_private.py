@@ -22,7 +22,7 @@ pytestmark = [
 MODULE = """
 from numba import float64
 from bansac.compiled.jit import compile_kernel, inner_kernel, kernel
-from bansac.compiled.numba_backend import KERNELS
+from bansac.compiled.numba_private import KERNELS
 
 
 @inner_kernel

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from numba import config
 
+from bansac import estimate_fundamental
 from bansac.engine import runner
-from bansac.engine.hypotheses import Hypotheses, Hypothesis, SavedState, challenge_length, iterations_to_confirm
+from bansac.engine.hypotheses import Hypotheses, Hypothesis, challenge_length, iterations_to_confirm
 from bansac.engine.loop import run_iterations
 from bansac.engine.model_selection import Plausibility
-from bansac.engine.state import pack_run
+from bansac.engine.state import SavedState, pack_run
 from bansac.maths.normalization import denormalize_homography
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
@@ -169,6 +170,22 @@ def test_restarts_confirm_a_significant_model_only():
     assert len(hypotheses.ranked) == 1
 
 
+def test_restarts_end_if_all_lead_to_models_that_chance_explains():
+    restarts = Hypotheses(BASE.replace(max_iterations=10_000, restarts=20, agreement=2))
+    weak = {
+        threshold: candidate(threshold, slice(0, 12), threshold=threshold, is_trusted=False) for threshold in (1, 4)
+    }
+    for _ in range(4):
+        end_restart(restarts, weak[1])
+    assert restarts.is_hopeless()
+    end_restart(restarts, weak[4])
+    assert not restarts.over()  # one restart only at the wide threshold
+    for _ in range(3):
+        end_restart(restarts, weak[4])
+    assert restarts.over()
+    assert not restarts.is_confirmed()
+
+
 def test_models_of_two_thresholds_are_kept_apart_until_one_is_significant():
     hypotheses = Hypotheses(BASE.replace(max_iterations=1000, restarts=9))
     first = candidate(6.0, slice(0, 40), is_trusted=False)
@@ -215,6 +232,14 @@ def test_a_round_repeats_itself_from_its_start(order):
         restarts.append((state.odds.tobytes(), state.memory.tobytes(), state.best_model.tobytes()))
         start.restore()
     assert restarts[0] == restarts[1]
+
+
+def test_a_threshold_that_falls_keeps_the_model_significant():
+    """Of 30 matches, a threshold of a tenth keeps 10 exact ones, which prove nothing; 15 within the first one do."""
+    scene = epipolar_matches(30, 0.6, 0.5, 0)
+    result = estimate_fundamental(scene.x1, scene.x2, seed=0)
+    assert result.success
+    assert result.num_inliers >= 15
 
 
 def test_every_round_has_the_same_start():

@@ -115,6 +115,7 @@ DOUBTS = {
     "of another image size": (np.array([[4000.0, 0, 3200], [0, 4000, 2400], [0, 0, 1]]), 1.0, "another image size"),
     "in millimetres": (np.array([[4.15, 0, 800], [0, 4.15, 600], [0, 0, 1]]), 1.0, "focal length 4.15.*millimetres"),
     "normalised, points in pixels": (np.eye(3), 1.0, "focal length 1, .*the camera normalised"),
+    "without a principal point": (np.diag([1000.0, 1010.0, 1.0]), 1.0, r"principal point \(0, 0\)"),
     "in pixels, points normalised": (PINHOLE.K, 1e-3, "normalised already, or .* dense matcher"),
 }
 
@@ -130,6 +131,38 @@ def test_a_wrong_camera_has_a_warning(doubt):
     with pytest.warns(UserWarning, match=f"^K has .*{message}") as caught:
         bansac.estimate_absolute_pose(X, scale * x2, K, **few)
     assert caught[0].filename == __file__
+
+
+SMALL = Camera("PINHOLE", (500, 505, 300, 400))  # upright and smaller
+
+
+@pytest.mark.parametrize("unknown", [False, True])
+def test_exchanged_cameras_have_a_warning(unknown):
+    cameras = [camera.with_focal(np.nan) if unknown else camera for camera in (PINHOLE, SMALL)]
+    cameras = [Camera(camera.model, camera.params) for camera in cameras]  # without sizes, which would be an error
+    rng = np.random.default_rng(0)
+    x1, x2 = rng.uniform([100, 100], [1500, 1100], (100, 2)), rng.uniform([50, 50], [550, 750], (100, 2))
+    with pytest.warns(UserWarning, match=r"^K1 and K2 seem exchanged: \d+ of 200 points lie outside") as caught:
+        bansac.estimate_relative_pose(x1, x2, *cameras[::-1], max_iterations=10)
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        bansac.estimate_relative_pose(x1, x2, *cameras, max_iterations=10)
+        bansac.estimate_relative_pose(x1, x2 / 2, *cameras, max_iterations=10)  # a part of the second image
+
+
+def test_matches_that_look_normalised_have_a_warning_without_a_threshold():
+    x1, x2, _ = two_views(PINHOLE, PINHOLE)
+    x1, x2 = PINHOLE.unproject(x1), PINHOLE.unproject(x2)
+    for settings in ({}, {"threshold": "auto"}, {"options": bansac.Options(seed=1)}):
+        with pytest.warns(UserWarning, match="^x1 and x2 look normalised .* give pixels or a threshold") as caught:
+            bansac.estimate_fundamental(x1, x2, **settings)
+        assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert bansac.estimate_fundamental(x1, x2, threshold=1e-3).success
+        assert bansac.estimate_fundamental(x1, x2, options=bansac.Options(threshold=1e-3)).success
+        bansac.estimate_fundamental(x1[:7], x2[:7])
 
 
 @pytest.mark.parametrize("box", [(0, 0, 800, 1200), (0, 0, 800, 600), (0, 0, 1600, 300), (700, 500, 900, 700)])

@@ -14,7 +14,7 @@ from bansac.geometry import apply_homography, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.problems.affine import AFFINE
 from bansac.problems.estimators import ESTIMATORS
-from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
+from bansac.synthetic import awkward_scene, epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take seconds each")
 
@@ -233,3 +233,42 @@ def test_models_that_the_inliers_do_not_determine_have_no_covariance():
 def few_at_one_place(result, points):
     """Return a result whose points are all the first one."""
     return dataclasses.replace(result, inliers=np.full(80, True), residuals=np.full(80, result.residuals[0]))
+
+
+def arc(share, seed, n=200):
+    """Return points of a share of an ellipse."""
+    rng = np.random.default_rng(seed)
+    t = rng.uniform(0, 2 * np.pi * share, n)
+    return np.column_stack([500 + 300 * np.cos(t), 450 + 180 * np.sin(t)]) + rng.normal(0, SIGMA, (n, 2))
+
+
+def test_doubts_are_few_inliers_and_short_arcs():
+    few, short, half = arc(1.0, 0, n=30), arc(0.15, 0), arc(0.5, 0)
+    doubts = [bansac.covariance("ellipse", bansac.fit_ellipse(x, seed=0), x).doubt for x in (few, short, half)]
+    assert doubts[0] == "30 errors of inliers are few for 5 parameters"
+    assert doubts[1:] == ["the residuals are not linear within two standard deviations", ""]
+    found = bansac.covariance("ellipse", bansac.fit_ellipse(short, seed=0), short)
+    assert "not linear" in repr(found)
+    assert [part.shape for part in found] == [(5, 5), (5, 5)]
+
+
+def test_chance_inliers_of_forward_motion_are_no_information():
+    inside = []
+    for seed in range(40):
+        scene = awkward_scene("forward", "E", 300, 0.5, seed=seed)
+        result = bansac.estimate_relative_pose(*scene.arguments, seed=seed)
+        matrix, basis = bansac.covariance("relative_pose", result, *scene.arguments)
+        true = np.append(scene.matches.R, scene.matches.t / np.linalg.norm(scene.matches.t))
+        error = np.linalg.lstsq(basis.T, true - np.concatenate([np.ravel(part) for part in result.model]), rcond=None)[
+            0
+        ]
+        inside.append(error @ np.linalg.solve(matrix, error) < 11.07)  # the 95 % quantile
+    assert np.mean(inside) > 0.85
+
+
+def test_rounded_points_of_a_line_have_the_variance_of_the_rounding():
+    points = np.round(points_of_line(np.random.default_rng(0)) * [1, 0] / 4) * 4  # exactly on y = 0
+    result = bansac.fit_line(points, threshold=1.0, seed=0)
+    found = bansac.covariance("line", result, points)
+    J = np.column_stack([points[:, 0] * -result.model[1], np.ones(400)])
+    assert within(found.matrix, 4**2 / 12 * np.linalg.inv(J.T @ J), 0.9, 1.1)

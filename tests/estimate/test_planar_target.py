@@ -36,16 +36,18 @@ def test_the_better_pose_wins(monkeypatch, camera, seed):
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_far_targets_are_ambiguous(seed):
+@pytest.mark.parametrize("camera", [K, bansac.Camera.unknown_focal(641, 481)], ids=["K", "unknown focal length"])
+def test_far_targets_are_ambiguous(seed, camera):
     points, pixels, _ = target(40.0, 0.5, seed=seed)
-    result = bansac.estimate_absolute_pose(points, pixels, K, seed=seed)
+    result = bansac.estimate_absolute_pose(points, pixels, camera, seed=seed)
     assert result.success
     assert result.configuration == "ambiguous"
-    assert "a second absolute pose has" in result.message
+    assert "; a second absolute pose" in result.message
     errors = [rotation_error(pose.R, R) for pose in (result.model, result.rival.model)]
     assert min(errors) < 20
     assert rotation_error(result.model.R, result.rival.model.R) > 20
     assert result.rival.inliers.sum() > 0.9 * result.num_inliers
+    assert (result.rival.model.K is None) == (camera is K)
 
 
 @pytest.mark.parametrize(("thickness", "depth"), [(1.0, 3.0), (0.2, 3.0), (1.0, 40.0)])
@@ -81,3 +83,10 @@ def test_points_on_a_line_have_no_mirror_image():
     points[:, 1] = -2.0
     pixels = apply_transform(K, points @ R.T + t)
     assert bansac.estimate_absolute_pose(points, pixels, K).rival is None
+
+
+def test_few_points_are_told_how_many_are_missing():
+    points, pixels, _ = target(3.0, noise=0.0, n=9, thickness=1.0)
+    result = bansac.estimate_absolute_pose(points[3:6], pixels[3:6], K)
+    assert result.message.endswith("no more than chance gives: at least 1 more inlier is needed")
+    assert bansac.estimate_absolute_pose(points[3:7], pixels[3:7], K).success

@@ -59,6 +59,7 @@ PAPER = {
     "cpt": None,  # tab:prob_C
     "tau": None,  # "we set [...] tau to 0.01 in BANSAC and 0.1 in P-BANSAC"
     "neighborhood_radius": None,
+    "neighbours": False,  # the paper has none
     "trace": False,
 }
 
@@ -70,7 +71,7 @@ def test_the_paper_is_pinned_field_by_field():
     assert paper.max_iterations == {"homography": 1000, "fundamental matrix": 10_000, "essential matrix": 1000}
     assert paper.normalised_threshold
     assert not paper.motion_of_plane
-    assert not paper.tries_without_scores
+    assert not paper.explains_failure
     criteria = {
         sampler: tuple(
             "+".join(stop.name for stop in paper.options.replace(sampler=sampler).stops(informed=informed))
@@ -93,6 +94,7 @@ def test_the_paper_is_pinned_field_by_field():
 
 # What the defaults are; for the rest of the fields they are the paper's.
 DEFAULT = {
+    "neighbours": True,
     "min_updates": 20,
     "restarts": 16,
     "agreement": 2,
@@ -104,7 +106,7 @@ DEFAULT = {
     "refinement": "default",
 }
 OTHERS = {
-    "fast": {"restarts": 1, "max_iterations": 600, "stopping": "default"},
+    "fast": {"restarts": 1, "max_iterations": 600, "stopping": "default", "neighbours": False},
     "accurate": {"restarts": 64, "agreement": 4, "max_iterations": 200_000},
 }
 

@@ -47,7 +47,7 @@ def ratios(inliers: np.ndarray) -> np.ndarray:
 
 def write_files(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> Path:
     """Write one h5 file for each name."""
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     for name, entries in files.items():
         with h5py.File(folder / f"{name}.h5", "w") as file:
             for key, value in entries.items():

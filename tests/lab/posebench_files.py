@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from posebench_files import instance
 
-from bansac.geometry.camera import Camera
+from bansac.geometry import rotation_matrix
 from bansac.lab.scenes import make_scene
 from bansac.lab.sets.posebench import POSEBENCH_PROBLEMS, Instance, write_instances
 from bansac.synthetic import epipolar_matches, planar_scene_matches
@@ -15,15 +16,9 @@ from bansac.synthetic import epipolar_matches, planar_scene_matches
 def make_instance(problem: str, seed: int) -> Instance:
     """Return 200 points of a synthetic scene, 70 % inliers; a plane for homographies."""
     if problem == "homography":
-        scene = planar_scene_matches(200, inlier_ratio=0.7, plane_share=1.0, noise=0.2, seed=seed)
-    else:
-        scene = epipolar_matches(200, inlier_ratio=0.7, noise=0.2, seed=seed)
-    (height, width), K = scene.size, scene.K
-    camera = Camera("PINHOLE", (K[0, 0], K[1, 1], K[0, 2], K[1, 2]), width, height)
-    if problem == "absolute":
-        points = make_scene("pose", 200, 0.7, 0.2, seed).data[0]
-        return Instance((scene.x2, points), (camera,), scene.R, scene.t)
-    return Instance((scene.x1, scene.x2), (camera, camera), scene.R, scene.t)
+        return instance(planar_scene_matches(200, inlier_ratio=0.7, plane_share=1.0, noise=0.2, seed=seed))
+    points = make_scene("pose", 200, 0.7, 0.2, seed).data[0] if problem == "absolute" else None
+    return instance(epipolar_matches(200, inlier_ratio=0.7, noise=0.2, seed=seed), points)
 
 
 def write_folder(root: Path, instances: int) -> Path:
@@ -37,5 +32,4 @@ def write_folder(root: Path, instances: int) -> Path:
 
 def turned(degrees: float) -> np.ndarray:
     """Return a rotation about the z axis."""
-    c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
-    return np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+    return rotation_matrix(np.array([0.0, 0.0, np.radians(degrees)]))

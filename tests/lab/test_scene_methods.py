@@ -23,11 +23,6 @@ def test_missing_library_is_left_out_with_a_note_unless_it_is_named(monkeypatch:
         choose(["ghost"])
 
 
-def test_unknown_names_are_refused() -> None:
-    with pytest.raises(ValueError, match="unknown method 'magic'; the methods are default"):
-        choose(["magic"])
-
-
 def test_rows_say_what_the_methods_answer() -> None:
     thresholds: list[Any] = []
     toy = Toy(answer=lambda task, settings: thresholds.append(settings["threshold"]))

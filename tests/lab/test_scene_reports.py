@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements import few_inliers, noise, planes
 from bansac.lab.summary import import_pandas
 from bansac.lab.tables import TableRow
 from bansac.lab.task import squared_distances
+
+ROOT = Path(__file__).parents[2]
 
 
 def values(table: Any) -> dict[tuple[str, ...], tuple[Any, ...]]:
@@ -44,6 +49,22 @@ def test_few_inliers() -> None:
     assert (cell["method"], cell["right"], cell["false"], cell["seconds"]) == ("default", 0.0, 1.0, 1.0)
     time = found.figures["hard"].axes[1].containers[0].lines[0].get_xydata()
     np.testing.assert_allclose(time, [[1000.0, 0.5]])
+
+
+def test_readme_picture_shows_the_means_of_its_report() -> None:
+    document = json.loads((ROOT / "benchmarks" / "hard.json").read_text(encoding="utf-8"))
+    means = few_inliers.means(document, "F")
+    rows = document["tables"]["hard"]["rows"]
+    rows = rows[rows.index({"section": few_inliers.TITLES["F"]}) + 1 :]
+    values = {row["labels"][0]: row["values"] for row in reversed(rows[: len(means)])}
+    scenes = len(few_inliers.RATIOS) * len(few_inliers.SIZES) * few_inliers.SEEDS
+    for method, (right, seconds) in means.items():
+        assert right == pytest.approx(values[method][0], rel=1e-5)
+        assert seconds == pytest.approx(values[method][-2] / scenes, rel=1e-5)
+    with Image.open(ROOT / "docs" / "images" / "few_inliers.png") as picture:
+        shown = json.loads(picture.text["Description"])  # type: ignore[attr-defined]
+    assert shown == {method: list(means[method]) for method in shown}
+    assert set(shown) == {"default", "uniform", "poselib", "opencv-magsac", "superansac"}
 
 
 def noise_row(method: str, seed: int, error: float, seconds: float) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from bansac.matches import load_demo, load_motorcycle
+from bansac.matches import load_demo, load_motorcycle, load_motorcycle_matches
 from bansac.matches.demo import ASSETS, StereoPair
 from bansac.matches.image_matching import match_images
 from bansac.matches.images import read_image
@@ -131,6 +131,14 @@ def test_motorcycle_disparity_moves_image_1_onto_image_2(stereo):
     grey1, grey2 = (np.asarray(image, float).mean(axis=2) for image in (stereo.image1, stereo.image2))
     assert np.median(np.abs(grey1[rows, columns] - grey2[rows, moved])) < 5
     assert np.median(np.abs(grey1[rows, columns] - grey2[rows, columns])) > 10
+
+
+def test_stored_matches_are_those_of_the_photographs(stereo):
+    matches = load_motorcycle_matches()
+    np.testing.assert_array_equal(matches.inliers, stereo.inliers(matches.x1, matches.x2))
+    assert (matches.ratios >= 0.9).all()
+    assert np.median(np.abs(matches.x1[matches.inliers, 1] - matches.x2[matches.inliers, 1])) < 0.5
+    np.testing.assert_array_equal(matches.F, stereo.F)
 
 
 def test_without_scikit_image_it_is_named(monkeypatch):

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import bansac
+from bansac.estimate.result import AbsolutePose, Result, Trace
 from bansac.geometry.camera import Camera
-from bansac.result import AbsolutePose, Result, Trace
 
 pytest.importorskip("matplotlib", reason="figures need Matplotlib")
 
@@ -308,6 +308,19 @@ def test_planes_and_motions_of_space():
     _, crosses = ax.collections
     np.testing.assert_allclose(np.array(crosses._offsets3d).T, points + 1)
     assert moved.plot(points, points + 1, ax=ax) is ax.figure
+
+
+def test_rings_mark_the_inliers_of_a_rival():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 100, (2, 50))
+    lines = [np.column_stack([x[0], 0.5 * x[0]]), np.column_stack([x[1, :40], 90 - x[1, :40]])]
+    points = np.vstack(lines) + rng.normal(0, 0.2, (90, 2))
+    result = bansac.fit_line(points)
+    ax = result.plot(points).axes[0]
+    rings = ax.collections[1].get_offsets()
+    np.testing.assert_array_equal(rings, points[result.rival.inliers & ~result.inliers])
+    assert len(rings) > 30
+    assert ax.get_legend().get_texts()[0].get_text() == f"rival: {result.rival.inliers.sum()} inliers"
 
 
 def test_projections_of_an_absolute_pose_are_in_the_image():

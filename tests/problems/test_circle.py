@@ -126,17 +126,3 @@ def test_fit_is_undetermined_for_collinear_points():
         assert fit_circle(np.zeros((20, 2)) + offset, np.ones(20)) is None
     assert fit_circle(np.column_stack([x, x**2]), np.zeros(20)) is None
     assert fit_circle(np.column_stack([x, x**2]), np.where(np.arange(20) < 2, 1.0, 0.0)) is None
-
-
-@pytest.mark.parametrize("offset", [0.0, 1e6])
-def test_normalised_and_back_gives_the_same_circle(offset):
-    points = arc(np.random.default_rng(1), 30, 4.0, 0.01)
-    data, transform, models = columns(points + offset), np.empty(5), np.empty((1, 3))
-    circle.normalize(data, transform)
-    assert solve(data, np.array([4, 7, 20]), models, np.empty(0)) == 1
-    normalised = np.empty(30)
-    residuals(data, models[0], 0, 30, normalised)
-    circle.denormalize(models[0], transform)
-    np.testing.assert_allclose(models[0] - [offset, offset, 0.0], solve_points(points[[4, 7, 20]]), atol=1e-7)
-    distances = reference.circle_distances(models[0], points + offset)
-    np.testing.assert_allclose(np.sqrt(normalised), distances * transform[0], atol=1e-8)

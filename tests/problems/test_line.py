@@ -101,23 +101,3 @@ def test_points_that_differ_by_rounding_have_no_line(offset):
     assert fit_line(points, np.full(4, 1e3)) is None
     points[:2, 0] = offset * (1 + 1e-9)
     np.testing.assert_allclose(fit_line(points, np.ones(4)), [0.0, 1.0, -offset])
-
-
-@pytest.mark.parametrize("offset", [0.0, 1e6])
-def test_normalised_and_back_gives_the_same_line(offset):
-    rng = np.random.default_rng(0)
-    points = rng.uniform(0.0, 100.0, (30, 2))
-    data, transform, models = columns(points + offset), np.empty(5), np.empty((1, 3))
-    line.normalize(data, transform)
-    np.testing.assert_allclose(data.mean(axis=1), 0.0, atol=1e-9)
-    assert (data**2).mean() == pytest.approx(1.0)
-    assert solve(data, np.array([4, 7]), models, np.empty(0)) == 1
-    normalised = np.empty(30)
-    residuals(data, models[0], 0, 30, normalised)
-    line.denormalize(models[0], transform)
-    line.canonical(models[0])
-    wanted = solve_points(points[[4, 7]])
-    np.testing.assert_allclose(models[0][:2], wanted[:2], atol=1e-9)
-    distances = reference.line_distances(models[0], points + offset)
-    np.testing.assert_allclose(distances, reference.line_distances(wanted, points), atol=1e-7)
-    np.testing.assert_allclose(np.sqrt(normalised), distances * transform[0], atol=1e-7)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -95,3 +97,35 @@ def test_points_on_a_line_and_noise_are_no_success(name):
 def test_the_threshold_may_be_estimated(name):
     x1, x2, *_ = scene()
     assert 0.04 < ESTIMATORS[name](x1, x2).threshold < 0.12  # 3.4 sigma is .067
+
+
+@compiled
+@pytest.mark.parametrize("name", ["rigid_3d", "similarity_3d", "affine_3d"])
+@pytest.mark.parametrize("noise", [0.1, 0.3])
+def test_noise_of_one_to_three_percent_of_the_extent(name, noise):
+    x1, x2, M, inliers = scene(noise=noise)
+    result = getattr(bansac, f"estimate_{name}")(x1, x2)
+    assert result.success
+    assert result.threshold == pytest.approx(3.37 * noise, rel=0.3)
+    clean = x1[inliers] @ M[:, :3].T + M[:, 3]
+    assert np.abs(x1[inliers] @ result.model[:, :3].T + result.model[:, 3] - clean).max() < 2 * noise
+
+
+@compiled
+@pytest.mark.parametrize("name", ["rigid_3d", "similarity_3d", "affine_3d"])
+def test_matches_at_random_in_a_window_are_no_motion(name):
+    rng = np.random.default_rng(0)
+    x1 = rng.uniform(0, 10, (200, 3))
+    assert not getattr(bansac, f"estimate_{name}")(
+        x1, x1 + rng.uniform([1.4, -0.6, -0.6], [2.6, 0.6, 0.6], (200, 3))
+    ).success
+
+
+@compiled
+def test_the_message_names_a_threshold_for_noise_that_is_not_found():
+    x1, x2, _, _ = scene(n=100, share=0.4, noise=1.2)
+    result = bansac.estimate_rigid_3d(x1, x2)
+    assert not result.success
+    threshold = float(re.search(r"with threshold=(\S+) a model has \d+ inliers", result.message)[1])
+    assert bansac.estimate_rigid_3d(x1, x2, threshold=threshold).success
+    assert "with threshold" not in bansac.estimate_rigid_3d(x1, np.random.default_rng(0).permutation(x2)).message

@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import config
 from numpy.polynomial import Polynomial
 
+import bansac
 from bansac.problems import polynomial as module
 from bansac.problems.polynomial import MAX_DEGREE, polynomial
 from tests.problems.in_loop import compile_fit, compile_residuals, compile_solve
@@ -127,3 +129,13 @@ def test_one_problem_a_degree_one_function_for_all():
 def test_a_bad_degree_is_named(degree):
     with pytest.raises(ValueError, match="degree must be an integer from 1 to 8, got"):
         polynomial(degree)
+
+
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, the searches take seconds each")
+def test_coefficients_that_do_not_represent_the_curve_are_the_reason_of_a_failure():
+    t = np.linspace(-1, 1, 200)
+    points = np.column_stack([1.7e9 + 1e3 * t, t - t**3 + np.random.default_rng(0).normal(0, 0.01, 200)])
+    result = bansac.fit_polynomial(points, 3)
+    assert not result.success
+    assert "move the origin of coordinates nearer to the data" in result.message
+    assert bansac.fit_polynomial(points - [1.7e9, 0], 3).success

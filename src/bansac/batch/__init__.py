@@ -5,8 +5,6 @@
 ``pair_selection``    selection of the pairs of a folder of images: all, sequential, or a list
 ``features``          the pairs of a folder of images, and their features, cached on disk
 ``job``               settings that all pairs of a run share, and the estimation of one pair
-``many``              estimation of many pairs in memory, in threads
-``progress_bar``      a progress bar of rich
 ``run``               estimation of the pairs that the journal lacks, by an executor
 ``journal``           finished pairs in an SQLite database
 ``versions``          versions on which results depend

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.batch.journal import Row
-from bansac.batch.many import Failure, estimate_many, iter_estimates
 from bansac.batch.records import as_row
 from bansac.batch.sources import Source
 from bansac.batch.versions import installed_versions
 from bansac.compiled.source import source_digest
+from bansac.estimate.many import Failure, estimate_many, iter_estimates
 from bansac.geometry.camera import Camera
 from bansac.matches import Matches
 from bansac.matches.match_files import CameraLike

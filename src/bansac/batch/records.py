@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from bansac.batch.journal import Journal, Row
 from bansac.batch.sources import ImagePair, Source
+from bansac.estimate.result import RelativePose, Result
 from bansac.geometry import essential_from_pose
-from bansac.result import RelativePose, Result
 
 __all__ = ["INDICES", "MATRICES", "PER_MATCH", "SCALARS", "Record", "Records", "as_record", "as_row"]
 

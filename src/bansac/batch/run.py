@@ -7,13 +7,14 @@ stopped. Another run on the same pairs estimates only those that are new, have c
 from __future__ import annotations
 
 import contextlib
+import os
 from collections.abc import Iterable, Sized
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from bansac.batch.job import Job
-from bansac.batch.journal import Journal, Unit
+from bansac.batch.journal import Journal, Row, Unit
 from bansac.batch.output_files import check_file, check_replaceable
 from bansac.batch.records import Records
 from bansac.batch.result_files import WRITERS, Writer, check_packages
@@ -21,9 +22,6 @@ from bansac.batch.sources import Source
 from bansac.batch.summary_page import write_summary
 from bansac.executors import Executor, ItemFailure, Progress, silent
 from bansac.matches.storage import write_atomically
-
-# Journal entry of a run that has written its results: the names of its pairs.
-_WRITTEN = Unit("written")
 
 
 class Sources(Sized, Iterable[Source], Protocol):
@@ -42,9 +40,13 @@ class BatchSummary:
 
 @dataclass(frozen=True)
 class Output:
-    """Files of the results: the records, by default in the format of the suffix, and an HTML page with a row a pair."""
+    """Files of the results: the records, by default in the format of the suffix, and an HTML page with a row a pair.
+
+    ``inputs`` are the files or folders with the pairs.
+    """
 
     path: Path
+    inputs: tuple[Path, ...]
     summary: Path | None = None
     overwrite: bool = False
     write: Writer | None = None
@@ -54,19 +56,34 @@ class Output:
         """File of the journal."""
         return self.path.with_suffix(".sqlite")
 
-    def check_replaceable(self) -> None:
-        """Raise a ValueError if a file exists, unless it may be replaced."""
-        for path in (self.path, self.summary):
-            if path is not None and path.exists():
-                what = f"{path} is there already, and was not written by a run with these settings"
-                check_replaceable(what, self.overwrite)
+    @property
+    def entries(self) -> dict[Path, Unit]:
+        """Entries of the written files in the journal; each has the input and the names of the pairs."""
+        paths = [self.path] if self.summary is None else [self.path, self.summary]
+        return {path: Unit(f"written {os.path.relpath(path, self.path.parent)}") for path in paths}
 
-    def check_complete(self, written: set[str], sources: Sources) -> None:
-        """Raise a ValueError if the existing file has pairs that the new one would lack, unless it may be replaced."""
-        lost = sorted(written - {source.name for source in sources}) if written and self.path.exists() else []
-        if lost:
-            what = f"{self.path} has {len(lost)} pairs of an earlier run that this input lacks, such as {lost[0]!r}"
-            check_replaceable(what, self.overwrite)
+    def entry(self, sources: Sources) -> Row:
+        """Return the row of the entries."""
+        return {"source": " and ".join(str(path.resolve()) for path in self.inputs), "names": [s.name for s in sources]}
+
+    def check_replaceable(self, sources: Sources, journal: Journal | None) -> None:
+        """Raise a ValueError if a file exists, unless it may be replaced or has some of the same results."""
+        for path, entry in self.entries.items():
+            if path.exists():
+                rows = [] if journal is None else journal.rows(entry)
+                if difference := _difference(rows, self.entry(sources)):
+                    check_replaceable(f"{path} {difference}", self.overwrite)
+
+
+def _difference(written: list[Row], entry: Row) -> str:
+    """Return how a written file differs from that of an entry, "" if that one only has more pairs."""
+    if not written:
+        return "is there already, and was not written by a run with these settings"
+    source, names = written[0]["source"], written[0]["names"]
+    if source != entry["source"]:
+        return f"has the results of another input, {source}"
+    lost = sorted(set(names) - set(entry["names"]))
+    return f"has {len(lost)} pairs of an earlier run that this input lacks, such as {lost[0]!r}" if lost else ""
 
 
 def check_out(out: Path | None, hint: str = "") -> Path:
@@ -87,16 +104,14 @@ def estimate_pairs(
 ) -> BatchSummary:
     """Estimate the missing pairs, then write all results.
 
-    An existing file is replaced if the journal shows that this run has written it and all its pairs are in the sources,
-    or if it may be overwritten; otherwise a ValueError is raised.
+    An existing file is replaced if the journal shows that this run has written it from the same input, and all its
+    pairs are in the sources, or if it may be overwritten; otherwise a ValueError is raised.
     """
     failed: dict[str, str] = {}
     if not output.journal.exists():
-        output.check_replaceable()
+        output.check_replaceable(sources, None)
     with Journal(output.journal, job.fingerprint()) as journal:
-        if _WRITTEN not in journal:
-            output.check_replaceable()
-        output.check_complete({row["name"] for row in journal.rows(_WRITTEN)}, sources)
+        output.check_replaceable(sources, journal)
         missing = sum(source.unit not in journal for source in sources)
         todo = (source for source in sources if source.unit not in journal)
         answers = executor.run(job.estimate, todo, workers)
@@ -112,6 +127,7 @@ def estimate_pairs(
         write_atomically(output.path, lambda temporary: write(temporary, records))
         if output.summary is not None:
             write_atomically(output.summary, lambda temporary: write_summary(temporary, records))
-        journal.add(_WRITTEN, [{"name": source.name} for source in sources], alone=True)
+        for entry in output.entries.values():
+            journal.add(entry, [output.entry(sources)], alone=True)
         successes = sum(record["success"] for record in records)
     return BatchSummary(len(sources), missing, successes, failed)

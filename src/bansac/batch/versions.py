@@ -7,8 +7,6 @@ import platform
 from collections.abc import Iterable
 from importlib import metadata
 
-import bansac
-
 __all__ = ["installed_versions"]
 
 # Reads the files of all installed packages.
@@ -19,7 +17,7 @@ def installed_versions(packages: Iterable[str] = ()) -> dict[str, str]:
     """Return the versions of Python, bansac, NumPy and Numba, and of those ``packages`` that are installed."""
     versions = {
         "python": platform.python_version(),
-        "bansac": bansac.__version__,
+        "bansac": metadata.version("bansac"),
         "numpy": metadata.version("numpy"),
         "numba": metadata.version("numba"),
     }

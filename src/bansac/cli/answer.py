@@ -16,12 +16,12 @@ from bansac.batch.output_files import OutputFolder
 from bansac.cli.console import compiling_in_processes, notes, report
 from bansac.engine.sampling import SAMPLERS
 from bansac.estimate.presets import find_preset
+from bansac.estimate.result import AbsolutePose, MultipleResult, RelativePose, Result
 from bansac.geometry import essential_from_pose
 from bansac.matches import Matches
 from bansac.matches.images import MAX_SIZE, read_image, shrink
 from bansac.matches.match_files import CameraLike
 from bansac.problems.estimators import MODELS
-from bansac.result import AbsolutePose, MultipleResult, RelativePose, Result
 
 # Fields of the result with the same names in result.json.
 _COUNTS = (
@@ -218,11 +218,12 @@ def figure_names(prefix: str = "") -> list[str]:
 
 
 def write_figures(
-    folder: OutputFolder, images: tuple[Any, Any], matches: Matches, answer: Answer, *, prefix: str = ""
+    folder: OutputFolder, images: tuple[Any, Any] | None, matches: Matches, answer: Answer, *, prefix: str = ""
 ) -> None:
     """Draw the matches, coloured by their posterior, and the trace if there is one.
 
-    The figure of the beliefs shows the outlines of image 1 under the true and the estimated homography.
+    The figure of the beliefs, which needs images, shows the outlines of image 1 under the true and the estimated
+    homography.
     """
     names = figure_names(prefix)
     if importlib.util.find_spec("matplotlib") is None:
@@ -230,16 +231,17 @@ def write_figures(
         return
     from bansac import plotting
 
+    result, trace = answer.result, answer.result.trace
+    if trace is not None and len(trace):
+        folder.write_figure(names[1], plotting.plot_trace(trace, n_points=len(result.inliers)))
+    if images is None:
+        folder.write_figure(names[0], result.plot(matches.x1, matches.x2))
+        return
     image1, x1, to_small1 = _shrunk(images[0], matches.x1)
     image2, x2, to_small2 = _shrunk(images[1], matches.x2)
-    result = answer.result
     figure = plotting.plot_matches(image1, image2, x1, x2, result.probabilities, inliers=result.inliers)
     folder.write_figure(names[0], figure)
-    trace = result.trace
-    if trace is None or not len(trace):
-        return
-    folder.write_figure(names[1], plotting.plot_trace(trace, n_points=len(result.inliers)))
-    if not trace.snapshots or result.beliefs is None:
+    if trace is None or not trace.snapshots or result.beliefs is None:
         return
     homographies = {"H_true": matches.H, "H_estimated": answer.model if answer.name == "H" else None}
     outlines: dict[str, Any] = {

@@ -53,7 +53,6 @@ app = typer.Typer(
     cls=_OnDemand,
     name="bansac",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -37,17 +37,17 @@ def estimate_files(asked: Shared, job: Job, file: Path, features: Path | None) -
     """
     executor, workers = asked.executor()
     path = check_out(asked.out, " (--pair chooses one of a set)")
-    write = None
+    write, inputs = None, [file]
     if features is None:
         sources = find_sources(file, path)
     else:
-        hloc = HlocPairs(features, file)
+        hloc, inputs = HlocPairs(features, file), [file, features]
         if path.resolve() in (hloc.features.resolve(), hloc.matches.resolve()):
             raise ValueError(f"--out: {path} is read, and the results would replace it; name another file")
         sources = hloc_sources(hloc)
         write = functools.partial(_write_verified, hloc) if path.suffix == ".h5" else None
     with note_on_interrupt():
-        output = Output(path, overwrite=asked.overwrite, write=write)
+        output = Output(path, tuple(inputs), overwrite=asked.overwrite, write=write)
         outcome = estimate_pairs(job, sources, output, executor, workers, show_progress)
     show_outcome(path, outcome, json=asked.json)
 

@@ -22,8 +22,8 @@ class _Measurements(TyperGroup):
     """
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Insert the command ``folders`` if the first argument is no command."""
-        known = args[:1] and args[0] in {*MEASUREMENTS, "-h", "--help"}
+        """Insert the command ``folders`` if the first argument is no command, except to complete a command."""
+        known = ctx.resilient_parsing or (args[:1] and args[0] in {*MEASUREMENTS, "-h", "--help"})
         return super().parse_args(ctx, args if known else [FOLDERS, *args])
 
     def list_commands(self, ctx: Any) -> list[str]:

@@ -96,10 +96,13 @@ def _show(database: Path, summary: VerificationSummary) -> None:
     for reason, names in summary.failures.items():
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         notes.print(f"bansac: {len(names)} failed: {reason}: {', '.join(names[:_SHOWN])}{more}", markup=False)
+    if summary.pairs and not summary.new:
+        report.print(f"{database}: {summary.pairs} pairs with matches, all of them verified before", markup=False)
+        return
     counts = ", ".join(f"{count} {name}" for name, count in sorted(summary.configurations.items()))
     report.print(
         f"{database}: {summary.pairs} pairs with matches, {summary.new} of them new in {summary.seconds:.1f} s"
         f"{': ' if counts else ''}{counts}; {summary.inlier_matches} inlier matches, "
-        f"{sum(map(len, summary.failures.values()))} failed",
+        f"{len(summary.ambiguous)} ambiguous, {sum(map(len, summary.failures.values()))} failed",
         markup=False,
     )

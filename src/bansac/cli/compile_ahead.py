@@ -11,7 +11,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 import bansac
 from bansac.compiled.cache import cache_folders
 from bansac.compiled.compile_once import compile_once
-from bansac.compiled.numba_backend import KERNELS, read_cache
+from bansac.compiled.numba_private import KERNELS, read_cache
 from bansac.compiled.pack import write_pack
 from bansac.compiled.target import describe_target, find_mismatch, portable_level
 from bansac.engine import runner
@@ -32,11 +32,11 @@ from bansac.engine.sampling import SAMPLERS, SamplerInput
 from bansac.engine.scoring import SCORES
 from bansac.engine.state import pack_run
 from bansac.estimate.presets import resolve_options
+from bansac.estimate.result import Result
 from bansac.estimate.solve import measure
 from bansac.estimate.two_views import as_matches
 from bansac.maths.rng import seed_rng
 from bansac.problems.estimators import ESTIMATORS, MODELS
-from bansac.result import Result
 from bansac.significance.verdict import MeasuredModel, find_verdict, is_significant
 
 __all__ = ["DEFAULTS", "OPTIONS", "Warmed", "build_pack", "run_in_processes", "split_call", "warm_cache"]
@@ -54,6 +54,9 @@ _VARIANTS = {
     "one_focal": ("estimate_relative_pose", "scene, one focal length unknown"),
     "unknown_focal_pose": ("estimate_absolute_pose", "projections, focal length unknown"),
 }
+
+# Seconds between two looks at the processes.
+_POLL = 0.2
 
 # Number of matches or points.
 _SIZE = 60
@@ -78,7 +81,7 @@ DEFAULTS: tuple[Task, ...] = (
     *((name, {}) for name in ("known_vertical", "shared_focal", "one_focal", "unknown_focal_pose")),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
     ("pose_of_plane", {}),  # the motion of a plane, also in COLMAP's databases
-    ("homography", {"sampler": "uniform"}),  # ``bansac demo``
+    ("fundamental", {"sampler": "uniform"}),  # ``bansac demo``
     ("homography", {"trace": True}),  # ``bansac match --out`` and ``--report``
     ("fundamental", {"preset": "fast"}),  # ``bansac colmap verify``
 )
@@ -125,7 +128,8 @@ def warm_cache(jobs: int = 1, *, options: bool = False) -> Iterator[Warmed]:
         for task in tasks:
             yield _run(*task)
         return
-    yield from run_in_processes(tasks, jobs)
+    for done in run_in_processes(tasks, jobs):
+        yield from done
     # If two processes write the same index at once, one entry is lost. A second pass compiles the missing kernels.
     for _ in run_in_processes(tasks, 1):
         pass
@@ -158,8 +162,11 @@ def split_call(name: str, options: dict[str, Any]) -> tuple[Task, ...]:
     return (name, options), (problem, options | {"search": False})
 
 
-def run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:
-    """Run the tasks in processes, and end the processes at once if the generator is closed early."""
+def run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[list[Warmed]]:
+    """Run the tasks in processes, and yield those that have ended, several times a second.
+
+    The processes end at once if the generator is closed early.
+    """
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     with (
@@ -167,8 +174,10 @@ def run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:
         ProcessPoolExecutor(jobs, context, initializer=_start_worker, initargs=(Path(locks.name),)) as pool,
     ):
         try:
-            for done in as_completed([pool.submit(_run, *task) for task in tasks]):
-                yield done.result()
+            pending = {pool.submit(_run, *task) for task in tasks}
+            while pending:
+                done, pending = wait(pending, _POLL, FIRST_COMPLETED)
+                yield [one.result() for one in done]
         except BaseException:
             workers = set(multiprocessing.active_children()) - others
             pool.shutdown(wait=False, cancel_futures=True)

@@ -1,18 +1,22 @@
-"""Output of the commands: reports on standard output, notes on standard error, exit codes."""
+"""Output of the commands: reports on standard output, notes and waiting on standard error, exit codes."""
 
 from __future__ import annotations
 
 import functools
 import gc
+import inspect
+import itertools
+import textwrap
+import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import Any, NoReturn, ParamSpec
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 
-from bansac.batch.progress_bar import bar_columns
-from bansac.compiled.announcement import before_compilation, is_quiet, redirect_announcement
+from bansac.compiled.announcement import COMPILATION, before_compilation, is_quiet, redirect_announcement
+from bansac.executors.progress_bar import bar_columns
 from bansac.executors.threads import count_workers
 from bansac.matches.storage import to_json
 
@@ -20,23 +24,59 @@ NO_MODEL = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 
-report = Console(emoji=False, highlight=False, soft_wrap=True)
-notes = Console(stderr=True, emoji=False, highlight=False, soft_wrap=True)
+# Seconds between two lines about a long run in a log, and between two looks at the kernels of other processes.
+_INTERVAL = 10.0
+_LOOK = 1.0
 
-Parameters = ParamSpec("Parameters")
+
+class _Screen(Console):
+    """Console that breaks lines between words in a terminal, and nowhere in a file."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """Print; a word that is longer than a line, such as a path, is not broken."""
+        if self.is_terminal:
+            objects = tuple(self._break(one) if isinstance(one, str) else one for one in objects)
+        super().print(*objects, **options)
+
+    def _break(self, text: str) -> str:
+        wrap = functools.partial(textwrap.wrap, width=self.width, break_long_words=False, break_on_hyphens=False)
+        lines = (
+            wrap(line, subsequent_indent="    ") if len(line) > self.width else [line] for line in text.split("\n")
+        )
+        return "\n".join(itertools.chain.from_iterable(lines))
 
 
-def command(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
-    """Report bad input, missing packages and Ctrl-C in one line and with an exit code."""
+report = _Screen(emoji=False, highlight=False, soft_wrap=True)
+notes = _Screen(stderr=True, emoji=False, highlight=False, soft_wrap=True)
+
+_QUIET = inspect.Parameter(
+    "quiet",
+    inspect.Parameter.KEYWORD_ONLY,
+    default=False,
+    annotation=Annotated[bool, typer.Option("--quiet", help="Show neither progress nor waiting times.")],
+)
+
+
+class _Waiting:
+    """Whether ``--quiet`` or ``BANSAC_QUIET`` hides progress; the class itself is the state of the command."""
+
+    hidden = False
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Add ``--quiet``; report bad input, missing packages and Ctrl-C in one line and with an exit code."""
 
     @functools.wraps(function)
-    def run(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+    def run(*args: Any, quiet: bool, **kwargs: Any) -> None:
         gc.enable()
+        _Waiting.hidden = quiet or is_quiet()
         try:
-            with redirect_announcement(lambda line: notes.print(line, markup=False)):
+            with redirect_announcement(_show_wait):
                 function(*args, **kwargs)
         except BrokenPipeError:  # the reader closed the pipe
             raise
+        except FileNotFoundError as error:
+            _fail(str(error) if error.filename is None else f"{error.filename}: there is no such file", BAD_INPUT)
         except (ValueError, OSError, ImportError) as error:
             _fail(str(error), BAD_INPUT)
         except MemoryError as error:
@@ -44,6 +84,10 @@ def command(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
         except KeyboardInterrupt:
             _fail("interrupted", INTERRUPTED)
 
+    signature = inspect.signature(function, eval_str=True)
+    run.__signature__ = signature.replace(  # type: ignore[attr-defined]
+        parameters=[*signature.parameters.values(), _QUIET]
+    )
     return run
 
 
@@ -52,9 +96,24 @@ def _fail(message: str, code: int) -> NoReturn:
     raise typer.Exit(code)
 
 
+def _show_wait(line: str) -> None:
+    if not _Waiting.hidden:
+        notes.print(line, markup=False)
+
+
 def print_json(document: dict[str, Any]) -> None:
     """Print one JSON document to standard output."""
     typer.echo(to_json(document))
+
+
+def show_markdown(text: str) -> None:
+    """Print Markdown: its tables as tables in a terminal, and as they are in a file."""
+    if not report.is_terminal:
+        report.print(text + "\n", markup=False)
+        return
+    from rich.markdown import Markdown
+
+    report.print(Markdown(text.replace("<ins>", "").replace("</ins>", "")), soft_wrap=False)
 
 
 def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: Container[str]) -> None:
@@ -71,18 +130,37 @@ def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: 
 
 
 @contextmanager
-def show_progress(what: str, total: int, done: int, *, hidden: bool = False) -> Iterator[Callable[[], None]]:
-    """Show a progress bar; call the yielded function after each further unit."""
+def show_progress(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
+    """Show a progress bar, or lines in a log; call the yielded function after each further unit."""
     if done == total > 0:
         notes.print(f"bansac: nothing to do: all {total} {what} are done already; --overwrite does them again")
     elif done:
         notes.print(f"bansac: continuing an earlier run: {done} of {total} {what} are done")
+    if _Waiting.hidden or not notes.is_terminal:
+        yield _log_progress(what, total, done)
+        return
     # Imported here, because commands without a bar start faster.
     from rich.progress import Progress
 
-    with Progress(*bar_columns(), console=notes, transient=True, disable=hidden or not notes.is_terminal) as progress:
+    with Progress(*bar_columns(), console=notes, transient=True) as progress:
         task = progress.add_task(what, total=total, completed=done)
         yield lambda: progress.advance(task)
+
+
+def _log_progress(what: str, total: int, done: int) -> Callable[[], None]:
+    """Return a function that counts units and writes a line at most every ``_INTERVAL`` seconds."""
+    started = written = time.monotonic()
+    count = done
+
+    def advance() -> None:
+        nonlocal count, written
+        count, now = count + 1, time.monotonic()
+        if now - written >= _INTERVAL:
+            written = now
+            left = (now - started) * (total - count) / (count - done)
+            _show_wait(f"bansac: {count} of {total} {what} are done, about {left:.0f} s left")
+
+    return advance
 
 
 def compiling_in_processes(name: str, settings: Mapping[str, Any]) -> AbstractContextManager[None]:
@@ -102,9 +180,19 @@ def _compile_in_processes(name: str, settings: Mapping[str, Any]) -> None:
     jobs = min(len(tasks), count_workers(None))
     if jobs == 1:
         return
-    with show_progress("parts of the kernels", len(tasks), 0, hidden=is_quiet()) as advance, suppress(Exception):
+    from bansac.compiled.numba_private import list_cached
+
+    looked = time.monotonic()
+    bar = show_progress("kernels", COMPILATION.total, 0) if notes.is_terminal else nullcontext(lambda: None)
+    with bar as advance, suppress(Exception):  # the lines of COMPILATION are enough for a log
         for _ in run_in_processes(tasks, jobs):  # the command makes the call itself, with its errors
-            advance()
+            if time.monotonic() - looked < _LOOK:
+                continue
+            before = len(COMPILATION.left)
+            COMPILATION.end(list_cached())
+            for _ in range(before - len(COMPILATION.left)):
+                advance()
+            looked = time.monotonic()
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import bansac
 from bansac.cli import arguments
 from bansac.cli.answer import Answer, MultipleAnswer, estimate_two_view, matrices, unit_of_pixels
 from bansac.cli.output import leave, result_folder
+from bansac.estimate.result import AbsolutePose
 from bansac.matches import Matches
 from bansac.matches.match_files import (
     CameraLike,
@@ -24,7 +25,6 @@ from bansac.matches.match_files import (
     read_single_camera,
 )
 from bansac.problems.estimators import MATCHES, MODELS, Kind
-from bansac.result import AbsolutePose
 
 # File in --out with the data and the results per point or match.
 DATA = "data.npz"

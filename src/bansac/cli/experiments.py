@@ -17,7 +17,7 @@ from bansac.cli.arguments import (
     parse_out,
     with_flags,
 )
-from bansac.cli.console import command, report, show_progress
+from bansac.cli.console import command, report, show_markdown, show_progress
 from bansac.cli.measure import end, parameter_of
 from bansac.lab.experiments import EXPERIMENTS, find_experiment
 from bansac.lab.measurement import Setup
@@ -69,7 +69,7 @@ def run(
     _refuse_another(folder.path, {"experiment": name, "seed": setup.seed, "settings": settings})
     outcome = run_experiment(experiment, setup, folder, workers=workers, executor=where, progress=show_progress)
     for table in outcome.report.tables.values():
-        report.print(to_markdown(table) + "\n", markup=False)
+        show_markdown(to_markdown(table))
     for note in outcome.report.notes:
         report.print(note, markup=False)
     report.print(f"wrote {', '.join(folder.files)}", markup=False)

@@ -159,7 +159,7 @@ def _match_folder(asked: Options) -> None:
         paths = {name: image for name, image in images.items() if name in names}
         features = compute_features(store, paths, executor, workers, show_progress)
         sources = ImagePairs(pairs, features, store, asked.largest_ratio, not asked.one_way)
-        output = Output(path, asked.summary, asked.overwrite)
+        output = Output(path, (asked.image1,), asked.summary, asked.overwrite)
         outcome = estimate_pairs(job, sources, output, executor, workers, show_progress)
     failed = {name: answer.reason for name, answer in features.items() if isinstance(answer, ItemFailure)}
     if not asked.json:

@@ -22,7 +22,7 @@ from bansac.cli.arguments import (
     split_names,
     with_flags,
 )
-from bansac.cli.console import notes, print_json, report, show_progress
+from bansac.cli.console import notes, print_json, report, show_markdown, show_progress
 from bansac.cli.output import check_new_file
 from bansac.lab.measurement import Measurement, Option, Setup
 from bansac.lab.render import to_markdown
@@ -151,7 +151,9 @@ def end(outcome: RunSummary) -> None:
 
 
 def _show(measurement: Measurement, outcome: RunSummary, document: Mapping[str, Any]) -> None:
-    tables = [to_markdown(table) + "\n" for table in outcome.report.tables.values()]
+    tables = [to_markdown(table) for table in outcome.report.tables.values()]
     own = [make for name, make in measurement.tables.items() if name not in measurement.reports]
-    for text in (*(tables or [make(document) for make in own]), *outcome.report.notes):
-        report.print(text, markup=False)
+    for text in tables or [make(document) for make in own]:
+        show_markdown(text)
+    for note in outcome.report.notes:
+        report.print(note, markup=False)

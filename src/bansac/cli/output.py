@@ -21,6 +21,9 @@ __all__ = ["RESULT", "ResultFolder", "check_new_file", "check_page", "leave", "r
 
 RESULT = "result.json"
 
+# Suffixes of files that commands write for many pairs, or not at all; as the name of a folder they are a mistake.
+_FILES = (".csv", ".tsv", ".txt", ".json", ".npy", ".npz", ".h5", ".hdf5", ".parquet")
+
 
 class ResultFolder(OutputFolder):
     """A folder for ``result.json`` and the files ``names``; ``inputs`` are never replaced.
@@ -72,7 +75,12 @@ class ResultFolder(OutputFolder):
 def result_folder(
     out: Path | None, names: Collection[str], inputs: Collection[Path | None] = (), *, overwrite: bool
 ) -> ResultFolder | None:
-    """Return the folder of ``--out``; None without ``--out``."""
+    """Return the folder of ``--out``; None without ``--out``. A ValueError is raised if it has the name of a file."""
+    if out is not None and out.suffix.lower() in _FILES and not out.is_dir():
+        raise ValueError(
+            f"--out must name a folder, got {str(out)!r}: it gets {RESULT} and {', '.join(names)}; "
+            "only many pairs have their results in one file"
+        )
     given = [path for path in inputs if path is not None]
     return None if out is None else ResultFolder(out, names, inputs=given, overwrite=overwrite)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +18,11 @@ from bansac.colmap.selection import NO_SUPPORT, Support, find_rotation, is_water
 from bansac.estimate.multiple import estimate_multiple
 from bansac.estimate.planar_motion import motion_of_plane
 from bansac.estimate.presets import PRESETS, Options
+from bansac.estimate.result import RelativePose, Result
 from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.geometry import recover_pose
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.rng import derive_seed
-from bansac.result import RelativePose, Result
 
 __all__ = ["PairFailure", "PairGeometry", "PairMatches", "verify_pair", "verify_pairs"]
 
@@ -94,6 +95,9 @@ class PairGeometry:
     pose : RelativePose or None
         Motion from the first camera to the second for calibrated, planar and panoramic pairs. t has unit length, or is
         0 for panoramic pairs.
+    ambiguous : bool
+        Whether the search has found a second model, so that this geometry may be the wrong one (see ``Result.rival``).
+        Pairs whose first restart succeeds are not searched for another one; ``multiple_models`` does that.
     """
 
     image_id1: int
@@ -104,6 +108,7 @@ class PairGeometry:
     F: Floats | None = None
     H: Floats | None = None
     pose: RelativePose | None = None
+    ambiguous: bool = False
 
 
 @dataclass(frozen=True)
@@ -172,7 +177,8 @@ def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry
     if is_watermark(found.x1, found.x2, pair.size1, pair.size2, options):
         configuration, pose = "watermark", None
     ids = pair.image_id1, pair.image_id2
-    return PairGeometry(*ids, configuration, found.matches, E=E.model, F=F.model, H=H.model, pose=pose)
+    models: dict[str, Any] = {"E": E.model, "F": F.model, "H": H.model}
+    return PairGeometry(*ids, configuration, found.matches, **models, pose=pose, ambiguous=support.is_ambiguous)
 
 
 def _subset(pair: PairMatches, mask: Bools) -> PairMatches:
@@ -257,7 +263,8 @@ def _support(result: Result, max_error: float) -> Support:
     inliers = result.residuals <= max_error
     if not result.success:
         return Support(None, np.zeros_like(inliers))
-    return Support(result.model, inliers, result.configuration in ("planar", "pure_rotation"))
+    on_plane = result.configuration in ("planar", "pure_rotation")
+    return Support(result.model, inliers, on_plane, result.configuration == "ambiguous")
 
 
 def _motion(

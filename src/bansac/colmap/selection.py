@@ -26,11 +26,12 @@ _TRIED = 100
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """Model of a pair, if it was estimated and is significant, and its inliers (N)."""
+    """Model of a pair, if it was estimated and is significant, its inliers (N) and what ``configuration`` tells."""
 
     model: Floats | None
     inliers: Bools
     on_plane: bool = False
+    is_ambiguous: bool = False
 
     @property
     def count(self) -> int:

@@ -39,6 +39,8 @@ class VerificationSummary:
         Number of inlier matches of the new pairs.
     configurations : dict
         Number of new pairs by configuration.
+    ambiguous : list of str
+        Names of the new pairs whose matches support a second model.
     failures : dict
         Names of the pairs without geometry, by reason.
     seconds : float
@@ -49,6 +51,7 @@ class VerificationSummary:
     new: int = 0
     inlier_matches: int = 0
     configurations: dict[str, int] = field(default_factory=dict)
+    ambiguous: list[str] = field(default_factory=list)
     failures: dict[str, list[str]] = field(default_factory=dict)
     seconds: float = 0.0
 
@@ -157,10 +160,11 @@ def verify_batch(batch: Batch, options: VerificationOptions) -> list[PairGeometr
 
 def _count(summary: VerificationSummary, answer: Sequence[PairGeometry | PairFailure], database: MatchDatabase) -> None:
     for item in answer:
+        name = database.pair_name(item.image_id1, item.image_id2)
         if isinstance(item, PairFailure):
-            names = summary.failures.setdefault(item.reason, [])
-            names.append(database.pair_name(item.image_id1, item.image_id2))
+            summary.failures.setdefault(item.reason, []).append(name)
         else:
+            summary.ambiguous += [name] if item.ambiguous else []
             summary.new += 1
             summary.inlier_matches += len(item.inlier_matches)
             counts = summary.configurations

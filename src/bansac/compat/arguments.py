@@ -8,9 +8,9 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bansac.estimate.result import Result
 from bansac.maths.arrays import Floats, as_floats
 from bansac.maths.validate import as_points, check_same_length
-from bansac.result import Result
 
 __all__ = ["LMEDS", "METHODS", "RANSAC", "RHO", "Call", "as_pair", "is_flag", "is_number", "read_method"]
 

@@ -40,7 +40,10 @@ _POSE_OF_ONE = ("E", "points1", "points2", "cameraMatrix", "R", "t", "mask")
 _POSE_OF_FOCAL = ("E", "points1", "points2", "R", "t", "focal", "pp", "mask")
 _POSE_OF_TWO = ("points1", "points2", *_CAMERAS, "E", "R", "t", *_SEARCH, "mask")
 _DEFAULTS: dict[str, Any] = {"focal": 1.0, "pp": (0.0, 0.0), "method": RANSAC, "threshold": 1.0}
-_DEFAULTS |= dict.fromkeys(("E", "R", "t", "prob", "maxIters", "mask"))
+_DEFAULTS |= dict.fromkeys(("E", "R", "t", "mask")) | {"prob": 0.999, "maxIters": 4000}
+
+# Default of ``iterationsCount``.
+_OF_POSE = 400
 
 # Values of OpenCV's SOLVEPNP_* flags, and of its USAC_* flags.
 _SOLVEPNP, _USAC = range(9), range(32, 39)
@@ -51,7 +54,7 @@ def findEssentialMat(points1: ArrayLike, points2: ArrayLike, *args: Any, **kwarg
     """Estimate the essential matrix of two calibrated images, with all signatures of ``cv2.findEssentialMat``.
 
     The signatures are
-    ``(points1, points2, cameraMatrix, method=RANSAC, prob=None, threshold=1.0, maxIters=None, mask=None)``,
+    ``(points1, points2, cameraMatrix, method=RANSAC, prob=.999, threshold=1.0, maxIters=4000, mask=None)``,
     ``(points1, points2, focal=1.0, pp=(0, 0), method, prob, threshold, maxIters, mask)``,
     ``(points1, points2, cameraMatrix1, distCoeffs1, cameraMatrix2, distCoeffs2, method, prob, threshold, mask)`` and
     ``(points1, points2, cameraMatrix1, cameraMatrix2, dist_coeff1, dist_coeff2, params, mask)``.
@@ -112,7 +115,7 @@ def _essential(arguments: Mapping[str, Any]) -> Answer:
 
         models = essential_5pt(_rays(camera1, x1), _rays(camera2, x2))
         return answer_of_minimal([E / np.sqrt(2.0) for E in models], 5, mask)
-    threshold, max_iterations = arguments.get("threshold", 1.0), arguments.get("maxIters")
+    threshold, max_iterations = arguments.get("threshold", 1.0), arguments.get("maxIters", _DEFAULTS["maxIters"])
     call = read_method(RANSAC if is_flag(method, 0) else method, threshold, max_iterations, arguments.get("prob"))
     E, inliers = answer(call.run(estimate_essential, x1, x2, camera1, camera2), 5, mask)
     return (None if E is None else E / np.sqrt(2.0)), inliers
@@ -125,7 +128,7 @@ def recoverPose(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
     The signatures are ``(E, points1, points2, cameraMatrix, R=None, t=None, mask=None)`` and
     ``(E, points1, points2, R=None, t=None, focal=1.0, pp=(0, 0), mask=None)``, which return ``(number, R, t, mask)``,
     and ``(points1, points2, cameraMatrix1, distCoeffs1, cameraMatrix2, distCoeffs2, E=None, R=None, t=None,
-    method=RANSAC, prob=None, threshold=1.0, mask=None)``, which returns ``(number, E, R, t, mask)``. The signature with
+    method=RANSAC, prob=.999, threshold=1.0, mask=None)``, which returns ``(number, E, R, t, mask)``. The signature with
     ``distanceThresh``, which triangulates points, is not supported. Points count at any distance.
 
     Parameters
@@ -186,9 +189,9 @@ def solvePnPRansac(
     rvec: Any = None,
     tvec: Any = None,
     useExtrinsicGuess: Any = False,
-    iterationsCount: Any = None,
+    iterationsCount: Any = _OF_POSE,
     reprojectionError: float = 8.0,
-    confidence: float | None = None,
+    confidence: float | None = 0.99,
     inliers: Any = None,
     flags: int = 0,
     params: Any = None,
@@ -213,7 +216,7 @@ def solvePnPRansac(
     useExtrinsicGuess : bool, optional
         Whether the search starts from ``rvec`` and ``tvec``.
     iterationsCount, confidence : int and float, optional
-        By default those of the estimator.
+        See :mod:`bansac.compat.cv2`.
     reprojectionError : float, optional
         Largest reprojection error of an inlier in pixels.
     inliers : optional
@@ -241,7 +244,7 @@ def solvePnPRansac(
         If there are fewer than four points, or an argument is invalid.
     """
     if hasattr(iterationsCount, "maxIterations"):
-        useExtrinsicGuess, iterationsCount, params = False, None, iterationsCount
+        useExtrinsicGuess, iterationsCount, params = False, _OF_POSE, iterationsCount
     X, x = as_pair("objectPoints", objectPoints, "imagePoints", imagePoints, channels=(3, 2), least=4)
     camera = _with_distortion(("cameraMatrix", "distCoeffs"), cameraMatrix, distCoeffs)
     method = _pose_method(flags) if params is None else params

@@ -24,8 +24,11 @@ Values of ``method`` (the constants have OpenCV's values):
 points (P3P); the ``USAC_*`` are those above.
 
 A ``cv2.UsacParams`` can be passed as the method. It sets the threshold, the confidence, the number of iterations, the
-seed, ``SAMPLING_PROSAC`` and the score; its other fields are ignored. If ``maxIters``, ``iterationsCount``,
-``confidence`` or ``prob`` is None, the default, the estimator's default is used.
+seed, ``SAMPLING_PROSAC`` and the score; its other fields are ignored.
+
+``confidence`` and ``prob`` have OpenCV's defaults. The default of ``maxIters`` is OpenCV's for affine maps,
+similarities and translations. For other models ``maxIters`` and ``iterationsCount`` are four times OpenCV's, because an
+iteration takes a fraction of OpenCV's time. None is the default of the estimator, which searches longer.
 
 Differences from OpenCV's return values:
 
@@ -101,6 +104,9 @@ _TINY = 1e-12
 # Threshold of H and F if the caller's is 0 or less.
 _DEFAULT_THRESHOLD = 3.0
 
+# Default of ``maxIters`` of fundamental matrices.
+_OF_FUNDAMENTAL = 4000
+
 
 @raises_opencv_error
 def findHomography(
@@ -109,8 +115,8 @@ def findHomography(
     method: Any = 0,
     ransacReprojThreshold: float = 3.0,
     mask: Any = None,
-    maxIters: int | None = None,
-    confidence: float | None = None,
+    maxIters: int | None = 8000,
+    confidence: float | None = 0.995,
 ) -> Answer:
     """Estimate the homography between two sets of points, as ``cv2.findHomography``.
 
@@ -125,7 +131,7 @@ def findHomography(
     mask : (N, 1) ndarray of uint8, optional
         Output array for the mask.
     maxIters, confidence : int and float, optional
-        By default those of the estimator.
+        See :mod:`bansac.compat.cv2`.
 
     Returns
     -------
@@ -165,8 +171,8 @@ def findFundamentalMat(
     points2: ArrayLike,
     method: Any = FM_RANSAC,
     ransacReprojThreshold: float = 3.0,
-    confidence: float | None = None,
-    maxIters: Any = None,
+    confidence: float | None = 0.99,
+    maxIters: Any = _OF_FUNDAMENTAL,
     mask: Any = None,
 ) -> Answer:
     """Estimate the fundamental matrix of two images, as ``cv2.findFundamentalMat``.
@@ -180,8 +186,7 @@ def findFundamentalMat(
     ransacReprojThreshold : float
         Largest Sampson distance of an inlier. 0 or less is 3 for FM_RANSAC.
     confidence, maxIters : float and int, optional
-        By default those of the estimator. An array passed as ``maxIters`` is the mask, as in OpenCV's shorter
-        signature.
+        See :mod:`bansac.compat.cv2`. An array passed as ``maxIters`` is the mask, as in OpenCV's shorter signature.
     mask : (N, 1) ndarray of uint8, optional
         Output array for the mask.
 
@@ -200,7 +205,7 @@ def findFundamentalMat(
     """
     x1, x2 = as_pair("points1", points1, "points2", points2, homogeneous=True)
     if isinstance(maxIters, np.ndarray):
-        maxIters, mask = None, maxIters
+        maxIters, mask = _OF_FUNDAMENTAL, maxIters
     if len(x1) < 7:
         return None, None
     if len(x1) == 7 and any(is_flag(method, classic) for classic in (FM_7POINT, FM_8POINT, FM_LMEDS, FM_RANSAC)):
@@ -224,8 +229,8 @@ def estimateAffine2D(
     inliers: Any = None,
     method: Any = RANSAC,
     ransacReprojThreshold: float = 3.0,
-    maxIters: int | None = None,
-    confidence: float | None = None,
+    maxIters: int | None = 2000,
+    confidence: float | None = 0.99,
     refineIters: int = 10,
 ) -> Answer:
     """Estimate the affine transform between two sets of points, as ``cv2.estimateAffine2D``.
@@ -241,7 +246,7 @@ def estimateAffine2D(
     ransacReprojThreshold : float
         Largest transfer error of an inlier.
     maxIters, confidence : int and float, optional
-        By default those of the estimator.
+        See :mod:`bansac.compat.cv2`.
     refineIters : int
         If 0, the final refinement is skipped; other values have no effect.
 
@@ -268,8 +273,8 @@ def estimateAffinePartial2D(
     inliers: Any = None,
     method: Any = RANSAC,
     ransacReprojThreshold: float = 3.0,
-    maxIters: int | None = None,
-    confidence: float | None = None,
+    maxIters: int | None = 2000,
+    confidence: float | None = 0.99,
     refineIters: int = 10,
 ) -> Answer:
     """Estimate a rotation, scale and translation between two sets of points, as ``cv2.estimateAffinePartial2D``.

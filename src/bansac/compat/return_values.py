@@ -10,8 +10,8 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.estimate.result import Result
 from bansac.maths.arrays import Bools, Bytes, Floats
-from bansac.result import Result
 
 __all__ = [
     "Answer",

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bansac.estimate.curves import fit_circle, fit_ellipse, fit_line
+from bansac.estimate.result import Result
 from bansac.estimate.transforms import estimate_affine, estimate_similarity
 from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.maths.arrays import Bools, Floats, as_floats
-from bansac.result import Result
 
 __all__ = ["ransac"]
 

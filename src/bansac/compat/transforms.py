@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -10,17 +11,18 @@ from numpy.typing import ArrayLike
 from bansac.compat.arguments import LMEDS, RANSAC, Call, as_pair, is_flag, is_number, read_method
 from bansac.compat.return_values import answer, raises_opencv_error, write_same_shape
 from bansac.estimate.generic import ransac
+from bansac.estimate.result import Result
 from bansac.estimate.transforms import estimate_affine_3d
 from bansac.maths.arrays import Bytes, Floats
 from bansac.problems.problem import Problem
 from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
-from bansac.result import Result
 from bansac.solvers.umeyama import umeyama
 
 __all__ = ["estimateAffine3D", "estimateTranslation2D", "estimateTranslation3D"]
 
-# OpenCV returns no model of fewer matches of space.
+# OpenCV returns no model of fewer matches of space. Its searches have these numbers.
 _LEAST = 4
+_MAX_ITERATIONS, _CONFIDENCE = 1000, 0.99
 
 
 @raises_opencv_error
@@ -50,7 +52,7 @@ def estimateAffine3D(
     ransacThreshold : float, optional
         Largest distance of an inlier from its image. 0 or less is 3.
     confidence : float, optional
-        By default that of the estimator, also outside of (0, 1).
+        By default, and outside of (0, 1), it is .99.
     force_rotation : bool, optional
         Whether the similarity must not be a reflection.
 
@@ -61,7 +63,8 @@ def estimateAffine3D(
     out : (3, 4) ndarray or None
         Affine map.
     inliers : (N, 1) ndarray of uint8 or None
-        1 for an inlier. All zeros without a map, or None for fewer than four points.
+        1 for an inlier. All zeros without a map, or None for fewer than four points. A map without more support than
+        chance gives, as with a threshold beyond the extent of the points, is refused with a warning.
     T, scale : (3, 4) ndarray and float
         With the second signature: (R | t) and s with ``dst = s R src + t``.
 
@@ -123,8 +126,8 @@ def estimateTranslation2D(
     inliers: Any = None,
     method: Any = RANSAC,
     ransacReprojThreshold: float = 3.0,
-    maxIters: int | None = None,
-    confidence: float | None = None,
+    maxIters: int | None = 2000,
+    confidence: float | None = 0.99,
     refineIters: int = 0,
 ) -> tuple[tuple[float, float], Bytes | None]:
     """Estimate the translation between two sets of 2D points, as ``cv2.estimateTranslation2D``.
@@ -160,8 +163,9 @@ def estimateTranslation2D(
 
 def _read(threshold: float, confidence: float | None) -> Call:
     """Translate a threshold and a confidence; those out of their range are the defaults, as in OpenCV."""
-    outside = is_number(confidence) and (confidence <= 0.0 or confidence >= 1.0)
-    return read_method(RANSAC, threshold, None, None if outside else confidence, 3.0)
+    if confidence is None or (is_number(confidence) and (confidence <= 0.0 or confidence >= 1.0)):
+        confidence = _CONFIDENCE
+    return read_method(RANSAC, threshold, _MAX_ITERATIONS, confidence, 3.0)
 
 
 def _translation(problem: Problem, call: Call, x1: Floats, x2: Floats) -> Result:
@@ -176,6 +180,9 @@ def _of_space(
     if len(result.inliers) < _LEAST:
         return False, None, None
     model, mask = answer(result, _LEAST, inliers)
+    if model is None and 2 * result.num_inliers > len(result.inliers):
+        # OpenCV returns a model of most matches. The frames: this function, the public one, its decorator, the caller.
+        warnings.warn(f"no model where OpenCV returns one: {result.message}", stacklevel=4)
     return model is not None, None if model is None else write_same_shape(model.reshape(shape), out), mask
 
 

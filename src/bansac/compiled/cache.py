@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import NamedTuple
 
-from bansac.compiled.numba_backend import make_dispatcher, open_pack
+from bansac.compiled.numba_private import make_dispatcher, open_pack
 from bansac.compiled.pack import PACK_FILE
 from bansac.compiled.source import PACKAGE
 

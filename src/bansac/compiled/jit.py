@@ -31,7 +31,7 @@ from typing import Any, TypeVar
 
 from numba import config, njit
 
-from bansac.compiled.numba_backend import COMPILER_LOCK, make_dispatcher
+from bansac.compiled.numba_private import COMPILER_LOCK, make_dispatcher
 
 __all__ = [
     "COMPILER_LOCK",

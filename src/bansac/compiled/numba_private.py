@@ -1,33 +1,26 @@
 """All uses of Numba's private parts. No other module imports or overrides private parts.
 
-Importing this module raises an error if the version of Numba is untested or a private part has changed. In that case
-``numba_backend`` uses ``numba_plain`` instead, which has the same functions, made of public parts only, and runs
-slower. Public parts may be used anywhere: ``njit``, ``numba.types``, ``numba.errors``,
-``numba.experimental.structref``.
+Importing this module raises an error if the version of Numba is untested. Public parts may be used anywhere: ``njit``,
+``numba.types``, ``numba.errors``, ``numba.experimental.structref``.
 
-Each entry lists the benefit, the assumptions, and the behaviour without it. The figures are for ``estimate_homography``
-on one core: 54 s of CPU time for the first call with an empty cache, 0.40 ms for 30 points, 1.2 ms for 1000 iterations
-on 500 points.
+Each entry lists the benefit and the assumptions. The figures are for ``estimate_homography`` on one core: 54 s of CPU
+time for the first call with an empty cache, 0.40 ms for 30 points, 1.2 ms for 1000 iterations on 500 points.
 
 Kernels without reference counts (target option ``_nrt``)
     Gain: 30 points take 0.40 ms instead of 0.48 ms, 1000 iterations 1.2 ms instead of 2.1 ms.
     Assumption: ``_nrt=False`` forbids allocation. Callees inherit ``_nrt`` if it is unset.
-    Without: each read of a struct's field and each row view of an array is counted.
 Structs that these kernels can read (``define_struct``)
     Gain: kernels without reference counts cannot read other structs.
     Assumption: a structref is one pointer ``meminfo`` to a record whose field 3 is the address of the contents.
     ``infer_getattr``, ``lower_getattr_generic`` and ``lower_setattr_generic`` keep their signatures.
-    Without: ``structref.register``, whose fields only kernels with reference counts can read.
 Kernels without wrappers (target options ``no_cpython_wrapper``, ``no_cfunc_wrapper``)
     Gain: 3 s of the first call, 50 ms for each kernel.
     Assumption: Python never calls code without a wrapper; such a call would crash. ``_InnerDispatcher`` prevents it.
-    Without: each kernel is compiled with wrappers for Python and C.
 Subclasses of ``CPUDispatcher``
     Gain: 3 s of the first call, because the garbage collector is off during compilation. ``Result.seconds`` excludes
     compilation and loading: 20 ms instead of 1.4 s in the first call of a process. They hold ``CheckedCache``.
     Assumption: Numba reads ``_cache`` and calls ``enable_caching``, ``compile``, ``_compile_for_args`` and
     ``typeof_pyval``. ``CPUDispatcher(function, targetoptions=...)`` makes a dispatcher.
-    Without: ``Result.seconds`` and ``max_seconds`` of the first call include most of the compilation.
 The cache (``_Cache``, ``FunctionCache``, ``IndexDataCacheFile``)
     Gain: safety, no speed. A damaged file counts as missing; Numba reads its files unchecked, so that a truncated index
     raises an error in every process and a changed byte of machine code is executed. A full disk is a warning. The
@@ -35,23 +28,19 @@ The cache (``_Cache``, ``FunctionCache``, ``IndexDataCacheFile``)
     The folder is looked up on the first use: .1 ms for each of the kernels that are not called.
     Assumption: the methods that ``_FolderCache`` and ``_CheckedFile`` override read and write all files. A dispatcher
     calls ``load_overload`` before and ``save_overload`` after a compilation.
-    Without: the cache of ``njit(cache=True)``. Its files have other names, because neither can read the other's.
 The lock of the compiler (``global_compiler_lock``)
     Gain: if several threads need a kernel, one compiles and the others wait. Another lock could deadlock, because
     Numba calls ``_Dispatcher.compile`` during a compilation, too.
     Assumption: the lock is reentrant and a context manager.
-    Without: a lock of the package, which is never taken during a compilation.
 Registration of a dispatcher (``register_dispatcher``)
     Gain: a function that is compiled for one signature may call itself.
     Assumption: ``njit(signature)`` uses it in the same way.
-    Without: ``njit(signature)`` calls it.
 Loading of compiled code (``CompileResult``, ``JITCodeLibrary``, ``CompileResultCacheImpl``, ``Environment``, ``rtsys``)
     Gain: binary wheels contain compiled kernels (see ``pack``), so that the first call compiles nothing. The first call
     of a process does not fill Numba's tables for compilation and does not parse LLVM code that nothing links.
     Assumption: ``_rebuild`` and ``_LoadedLibrary`` do what ``CompileResult._rebuild`` and ``_unserialize`` do. Loaded
     code needs only the runtime of ``rtsys``; Numba fills its tables before each compilation. Compiled code reads the
     constants of an ``Environment``, and never its globals.
-    Without: the first call compiles, and the first call of a later process takes twice as long.
 """
 
 from __future__ import annotations
@@ -60,20 +49,20 @@ import gc
 import glob
 import hashlib
 import pickle
+import re
 import signal
 import threading
 import uuid
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 import llvmlite.binding as llvm
 import numba
-from numba import types
 from numba.core import cgutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _Cache
 from numba.core.codegen import JITCodeLibrary
@@ -93,10 +82,10 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.core.untyped_passes import InlineClosureLikes, WithLifting
 from numba.experimental import structref
 
-from bansac.compiled.announcement import announce_compilation
+from bansac.compiled.announcement import COMPILATION
 from bansac.compiled.clock import loading
 from bansac.compiled.pack import PACK_FILE, Kernel, Pack, PackError
-from bansac.compiled.source import holds_kernels
+from bansac.compiled.source import PACKAGE, holds_kernels
 from bansac.compiled.target import find_mismatch
 
 __all__ = [
@@ -104,6 +93,8 @@ __all__ = [
     "KERNELS",
     "CheckedCache",
     "define_struct",
+    "label_kernel",
+    "list_cached",
     "make_dispatcher",
     "open_pack",
     "read_cache",
@@ -113,7 +104,8 @@ __all__ = [
 TESTED = (0, 61), (0, 68)
 
 if not TESTED[0] <= numba.version_info.short <= TESTED[1]:
-    raise ImportError(f"Numba {numba.__version__} is not a tested version")
+    oldest, newest = (".".join(map(str, version)) for version in TESTED)
+    raise ImportError(f"bansac needs a tested version of Numba, {oldest} to {newest}, and this is {numba.__version__}")
 
 # Only one thread compiles at a time; waiting threads then use its code. The lock is reentrant.
 COMPILER_LOCK = global_compiler_lock
@@ -286,9 +278,10 @@ class CheckedCache(_Cache):  # type: ignore[misc]
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Load compiled code; None if it has to be compiled."""
         found, reason = self._load(signature, target_context)
-        ours = found is None and holds_kernels(self._function.__code__.co_filename)
-        if ours and announce_compilation(reason, kept=self._folder is not None):
-            found, _ = self._load(signature, target_context)
+        if found is None and holds_kernels(self._function.__code__.co_filename):
+            kernel, kept = label_kernel(self._function, signature), self._folder is not None
+            if COMPILATION.begin(kernel, reason, list_cached, kept=kept):
+                found, _ = self._load(signature, target_context)
         KERNELS["loaded"] += found is not None
         return found
 
@@ -320,6 +313,7 @@ class CheckedCache(_Cache):  # type: ignore[misc]
     def save_overload(self, signature: Any, data: Any) -> None:
         """Save compiled code; a failure (full disk, deleted folder) is a warning, because the code itself runs."""
         KERNELS["compiled"] += 1
+        COMPILATION.end([label_kernel(self._function, signature)])
         try:
             if self._folder:
                 self._folder.save_overload(signature, data)
@@ -475,6 +469,40 @@ def read_cache(folder: Path) -> dict[str, Kernel]:
     return found
 
 
+def label_kernel(function: Callable[..., Any], signature: Any) -> str:
+    """Return the name of a kernel in ``costs.json``."""
+    return _label(f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}", signature)
+
+
+def _label(name: str, signature: Any) -> str:
+    """Return the name with a digest of the types, in which a struct counts by its name and its precision alone."""
+    arguments = getattr(signature, "args", signature)
+    kinds = [(re.sub("-[0-9a-f]{16}", "", str(one)), _single_fields(one)) for one in arguments]
+    return f"{name} {hashlib.blake2b(repr(kinds).encode(), digest_size=4).hexdigest()}"
+
+
+def _single_fields(kind: Any) -> list[str]:
+    """Return the names of the fields of a struct, and of structs in it, whose types have single precision."""
+    fields = getattr(kind, "_fields", ())
+    inner = [f"{name}.{one}" for name, field in fields for one in _single_fields(field)]
+    return [name for name, field in fields if "float32" in str(field)] + inner
+
+
+def list_cached() -> set[str]:
+    """Return the names in ``costs.json`` of the cached kernels that are newer than their source."""
+    from bansac.compiled.cache import cache_folders  # here, because it imports this module
+
+    edited = {source.stem: source.stat().st_mtime for source in PACKAGE.rglob("*.py")}
+    found: set[str] = set()
+    for index in (index for folder in cache_folders() for index in folder.glob("*-bansac.nbi")):
+        name = index.name.partition("-")[0]
+        with suppress(OSError):
+            if index.stat().st_mtime >= edited.get(name.partition(".")[0], 0.0):
+                _, overloads = _CheckedFile(str(index.parent), index.stem, None)._read(str(index))
+                found.update(_label(name, signature) for signature, *_ in overloads)
+    return found
+
+
 @contextmanager
 def _interrupts_deferred() -> Iterator[None]:
     """Let Ctrl-C wait while code is loaded: an exception in a callback of LLVM would crash the process."""
@@ -582,13 +610,3 @@ def _contents(context: Any, builder: Any, struct_type: Any, value: Any) -> Any:
     content_type = struct_type.get_data_type()
     data = builder.bitcast(data, context.data_model_manager[content_type].get_value_type().as_pointer())
     return cgutils.create_struct_proxy(content_type)(context, builder, ref=data)
-
-
-def _define_probes() -> None:
-    """Define a struct and a dispatcher at import, so that an incompatible Numba is detected here."""
-    proxy, struct = type("_Proxy", (structref.StructRefProxy,), {}), type("_Struct", (types.StructRef,), {})
-    define_struct(proxy, struct, ("field",))
-    make_dispatcher(_define_probes).stats  # noqa: B018 - its cache
-
-
-_define_probes()

@@ -17,7 +17,7 @@ from numba import config, types
 from numba.experimental import structref
 
 from bansac.compiled.jit import COMPILER_LOCK, compile_kernel
-from bansac.compiled.numba_backend import define_struct
+from bansac.compiled.numba_private import define_struct
 
 __all__ = ["FunctionStruct", "make_struct", "write_function"]
 

@@ -15,10 +15,11 @@ So hypotheses of different thresholds are compared by their significance over al
 * or ``restarts`` restarts are done;
 * or ``agreement`` restarts have led to the best hypothesis, and a search among the other data has found no better one.
   One restart less is enough if most points are its inliers and the problem has ``majority_agrees``. If the threshold is
-  estimated, the model must be significant.
+  estimated, the model must be significant;
+* or twice as many restarts have led to a model that chance explains, at the first and at the wide threshold.
 
-The last two apply from ``min_iterations`` on. Easy data need one or two short restarts, hard data need all. The search
-(``bansac.engine.search``) also ends the restarts at ``max_seconds``.
+The last three apply from ``min_iterations`` on. Easy data need one or two short restarts, hard data need all. The
+search (``bansac.engine.search``) also ends the restarts at ``max_seconds``.
 """
 
 from __future__ import annotations
@@ -30,14 +31,12 @@ from typing import Any
 import numpy as np
 
 from bansac.engine.options import Options
-from bansac.engine.state import State
 from bansac.maths.arrays import Bools, Floats
 
 __all__ = [
     "RIVAL",
     "Hypotheses",
     "Hypothesis",
-    "SavedState",
     "challenge_length",
     "is_same",
     "iterations_to_confirm",
@@ -52,6 +51,9 @@ _MOST_GROWING = 64
 # restarts.
 _PLAUSIBLE = 0.9
 _IMPLAUSIBLE_RESTARTS = 2
+
+# If no model is significant, the restarts end after this number of times more agreeing restarts, at each threshold.
+_HOPELESS_RESTARTS = 2
 
 # A model with a larger inlier ratio needs one agreeing restart less: no model with other inliers can have more.
 _MAJORITY = 0.5
@@ -185,6 +187,11 @@ class Hypotheses:
         majority = self._majority_agrees and best.inliers > _MAJORITY * best.is_inlier.size
         return best.restarts >= options.agreement - majority
 
+    def is_hopeless(self) -> bool:
+        """Return whether restarts lead to the same models again and again, although chance explains their support."""
+        needed = _HOPELESS_RESTARTS * self._options.agreement
+        return bool(self.ranked) and not self.is_trusted and all(h.restarts >= needed for h in self.ranked)
+
     def over(self) -> bool:
         """Return whether there is no further restart, apart from the search among the other data.
 
@@ -193,18 +200,19 @@ class Hypotheses:
         if self.iterations >= self._budget:
             return True
         enough = self.iterations >= self._options.min_iterations
-        return enough and (self.is_confirmed() or self.count >= self._options.restarts)
+        return enough and (self.is_confirmed() or self.is_hopeless() or self.count >= self._options.restarts)
 
 
 def challenge_length(best: Hypothesis, others: int, sample_size: int, most: int, *, is_coarse: bool) -> int:
     """Return the number of iterations, at most ``most``, to search ``others`` data for a better hypothesis or a rival.
 
-    A rival needs a share of the inliers of the best, a better one nearly as many inliers, or half of those of a coarse
-    one. Returns 0 if there are too few data.
+    They sample a structure of as many inliers as the best has, or half of those of a coarse one, but no more than half
+    of the data. A rival may have less, a share of the inliers of the best. Returns 0 if there are too few data.
     """
-    needed = max((0.5 if is_coarse else RIVAL) * best.inliers, sample_size + 1.0)
-    if needed >= others:
-        return int(needed == others)
+    least = max(RIVAL * best.inliers, sample_size + 1.0)
+    if least >= others:
+        return int(least == others)
+    needed = max(min((0.5 if is_coarse else 1.0) * best.inliers, 0.5 * others), least)
     share = (needed / others) ** sample_size
     return min(math.ceil(math.log1p(-_CHANCE) / math.log1p(-share)), most)
 
@@ -229,22 +237,3 @@ def iterations_to_confirm(initial: Hypothesis, most: int, sample_size: int, conf
     all_inlier = (initial.inliers / initial.is_inlier.size) ** sample_size
     required = min(math.log1p(-confidence) / math.log1p(-min(all_inlier, confidence)), most)
     return max(_FEWEST, math.ceil(0.5 * required)), max(2 * _FEWEST, math.ceil(required))
-
-
-class SavedState:
-    """A copy of the state before the first restart, from which every restart starts.
-
-    Parameters
-    ----------
-    state : State
-        The state before its first iteration. ``pack_run`` must have been called, because it writes to the records.
-    """
-
-    def __init__(self, state: State) -> None:
-        arrays = (state.memory, state.odds, state.sampler_numbers, state.sampler_indices, state.stop_indices)
-        self._arrays = [(array, array.copy()) for array in arrays if array.size > 0]
-
-    def restore(self) -> None:
-        """Reset the state to that before the first restart, except the random generator."""
-        for array, first in self._arrays:
-            array[...] = first

@@ -27,6 +27,7 @@ from bansac.problems.problem import Problem
 __all__ = [
     "LARGEST",
     "LARGEST_IN_PLANE",
+    "LARGEST_IN_SPACE",
     "SMALLEST",
     "WIDE",
     "are_close",
@@ -39,10 +40,11 @@ __all__ = [
 SMALLEST = 0.1
 """The smallest estimated threshold, in thresholds of the start."""
 
-LARGEST, LARGEST_IN_PLANE = 26.0, 6.5
-"""The largest threshold, in thresholds of the start: for residuals of one component, and of more.
+LARGEST, LARGEST_IN_PLANE, LARGEST_IN_SPACE = 26.0, 6.5, 40.0
+"""The largest threshold, in thresholds of the start: for residuals of one component, of two, and of more.
 
-A model with larger residuals is not accepted: matches found at random in a search window look like noise.
+A model with larger residuals is not accepted. The bound for two components is the smallest: in images, matches found at
+random in a search window look like noise. Problems in space start from a small share of the extent of the data.
 """
 
 WIDE = 4.0
@@ -75,7 +77,8 @@ def first_threshold(problem: Problem, data: NDArray[np.float64]) -> float:
 
 def threshold_bounds(problem: Problem, first: float) -> tuple[float, float]:
     """Return the smallest and the largest threshold for a first threshold."""
-    return SMALLEST * first, (LARGEST if problem.codimension == 1 else LARGEST_IN_PLANE) * first
+    largest = {1: LARGEST, 2: LARGEST_IN_PLANE}.get(problem.codimension, LARGEST_IN_SPACE)
+    return SMALLEST * first, largest * first
 
 
 def are_close(first: float, second: float) -> bool:
@@ -86,22 +89,9 @@ def are_close(first: float, second: float) -> bool:
 def estimate_threshold(residuals: NDArray[np.float64], problem: Problem, bounds: tuple[float, float]) -> float:
     """Return the distance from a model below which 99 % of its inliers lie.
 
-    The first window of residuals is the widest one. If the threshold was too small, the inliers of the model are spread
+    ``residuals`` are inf for points that cannot be inliers; ``bounds`` are the smallest and the largest threshold. The
+    first window of residuals is the widest one. If the threshold was too small, the inliers of the model are spread
     over several thresholds, and a narrow window would give the threshold instead of the noise.
-
-    Parameters
-    ----------
-    residuals : (N,) ndarray
-        Residuals of the points; inf for a point that cannot be an inlier.
-    problem : Problem
-        The problem, for its codimension, sample size and number of parameters.
-    bounds : tuple of float
-        The smallest and the largest threshold.
-
-    Returns
-    -------
-    float
-        The threshold, in the unit of ``residuals``.
     """
     codimension = problem.codimension
     return _estimate_threshold(

@@ -92,7 +92,10 @@ class Options:
     confidence: float = _stop_option(
         0.999,
         _PROBABILITY,
-        help="Desired probability that the best model was found when the run stops, in (0, 1).",
+        help="Confidence of the stopping criteria within one restart, in (0, 1).",
+        details="""A bound such as RANSAC's ends a restart after enough samples for this probability of one sample
+        without outliers. By default a run ends by the agreement of restarts instead, so this is not the probability
+        that the result is the best model.""",
         flag=True,
     )
     max_iterations: int | None = _stop_option(
@@ -148,6 +151,13 @@ class Options:
         help="Radius of a neighbourhood of ``napsac``, in the unit of the coordinates.",
         details="""It is a distance in the joint space of all coordinates of a point or match. None takes a share of
         their extent (:func:`bansac.engine.sampling.napsac.neighborhood_radius`).""",
+    )
+    neighbours: bool = _sampling_option(
+        True,
+        boolean,
+        help="Prior probabilities of E and F from the neighbours of the matches, without scores and priors.",
+        details="""The neighbours of a right match have moved with it (:mod:`bansac.engine.neighbours`). It is for
+        samplers that start from prior probabilities, such as ``"bansac"``.""",
     )
     order: int = _network_option(1, integer(1, 3), help="Order of the Markov assumption: 1, 2 or 3.")
     gamma: GammaName | Gamma = _network_option(

@@ -22,7 +22,6 @@ from bansac.engine.hypotheses import (
     RIVAL,
     Hypotheses,
     Hypothesis,
-    SavedState,
     challenge_length,
     is_same,
     iterations_to_confirm,
@@ -32,7 +31,7 @@ from bansac.engine.noise_scale import WIDE, are_close
 from bansac.engine.options import Options
 from bansac.engine.plan import Plan
 from bansac.engine.slices import SlicedLoop
-from bansac.engine.state import MAX_ITERATIONS, RUNNING, STOPPED_BANSAC, STOPPED_CRITERION, State
+from bansac.engine.state import MAX_ITERATIONS, RUNNING, STOPPED_BANSAC, STOPPED_CRITERION, SavedState, State
 from bansac.engine.threshold import AdaptiveThreshold
 from bansac.engine.trace import Recorder
 from bansac.maths.arrays import Bools, Floats
@@ -44,8 +43,6 @@ __all__ = ["NEAR", "Search"]
 # estimated after these numbers of iterations of a restart.
 _ESTIMATES = 3
 _EARLY = 50, 150
-# A model is tested again if its threshold loses a larger share of its inliers.
-_LOST = 0.2
 
 NEAR = 3.0
 """Data within this number of thresholds are near the model of a hypothesis."""
@@ -361,7 +358,7 @@ class Search:
             return None
         if self._optimize_at(threshold, hypothesis.model):
             moved = self._refined_hypothesis(is_trusted=True)
-            keeps = hypothesis.is_trusted and moved.inliers >= (1.0 - _LOST) * hypothesis.inliers
+            keeps = hypothesis.is_trusted and moved.inliers >= hypothesis.inliers
             if keeps or self.threshold.is_trustworthy(moved.model):
                 return moved
         self.threshold.write(last)

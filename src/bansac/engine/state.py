@@ -34,6 +34,7 @@ __all__ = [
     "STOPPED_BANSAC",
     "STOPPED_CRITERION",
     "Run",
+    "SavedState",
     "Sizes",
     "State",
     "open_records",
@@ -290,3 +291,22 @@ def weights_at(weights: Reals, start: int, stop: int, n: int) -> Reals:
     """Return the weights of points ``start`` to ``stop`` of n; if all are 1, ``weights`` has one block only."""
     first = start if weights.size >= n else 0
     return weights[first : first + stop - start]
+
+
+class SavedState:
+    """A copy of the state before the first restart, from which every restart starts.
+
+    Parameters
+    ----------
+    state : State
+        The state before its first iteration. ``pack_run`` must have been called, because it writes to the records.
+    """
+
+    def __init__(self, state: State) -> None:
+        arrays = (state.memory, state.odds, state.sampler_numbers, state.sampler_indices, state.stop_indices)
+        self._arrays = [(array, array.copy()) for array in arrays if array.size > 0]
+
+    def restore(self) -> None:
+        """Reset the state to that before the first restart, except the random generator."""
+        for array, first in self._arrays:
+            array[...] = first

@@ -34,20 +34,9 @@ Significance: TypeAlias = Callable[[Floats, float], float]
 
 
 class AdaptiveThreshold:
-    """The threshold of a run, in the frame of the run.
+    """The threshold of a run, in the frame of the run; it is written to the state.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    state : State
-        The state of the run, to which the threshold is written.
-    first : float
-        The first threshold.
-    is_significant : callable, optional
-        The significance test of a model. If it is given, the threshold is estimated.
-    is_estimated : bool
-        If False, the threshold is not estimated, although there is a test.
+    ``first`` is the first threshold. It is estimated if there is a significance test, unless ``is_estimated`` is False.
     """
 
     def __init__(

@@ -13,12 +13,12 @@ from bansac.estimate.generic import collect_arguments
 from bansac.estimate.model_forms import as_pose, form_of
 from bansac.estimate.planar_target import choose_pose
 from bansac.estimate.presets import CallSettings, Threshold, find_preset
+from bansac.estimate.result import AbsolutePose, Result
 from bansac.estimate.solve import Solution, make_request, solve
 from bansac.estimate.two_views import as_matches
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
-from bansac.result import AbsolutePose, Result
 
 __all__ = ["estimate_absolute_pose", "reprojection_errors"]
 

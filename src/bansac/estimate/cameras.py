@@ -25,6 +25,7 @@ __all__ = [
     "CameraLike",
     "Errors",
     "Unprojected",
+    "check_order",
     "check_size",
     "lengths_of_errors",
     "refine_in_image",
@@ -48,6 +49,10 @@ WIDEST = 2.75
 _OFF_CENTRE, _MANY = 0.5, 20
 # Coordinates below this are hardly pixels.
 _NORMALISED = 10.0
+
+# Two cameras are exchanged if more than this share of the points is outside of their images as given, which reach to
+# twice the principal point, and nearly none is with the cameras exchanged.
+_EXCHANGED = 0.1
 
 # The refinement in the image: largest number of steps, smallest relative decrease of the cost by a step, and the size
 # of the steps of numerical derivatives.
@@ -115,10 +120,35 @@ def _doubt_camera(K: Floats, x: Floats) -> str:
         hint = question if normalised else "is the camera that of another image size?"
     elif max((high - centre).max(), (centre - low).max()) > WIDEST * focal and _median_angle(K, x) > WIDEST:
         what, hint = f"the focal length {K[0, 0]:.6g}", "is it in millimetres, or the camera normalised?"
+    elif x.shape[1] >= _MANY and not centre.any() and (low >= 0.0).all() and (high > _NORMALISED).all():
+        what, hint = "the principal point (0, 0)", "is it not near the centre of the image?"
     else:
         return ""
     (x0, y0), (x1, y1) = low, high
     return f"{what}, but the points have x from {x0:.6g} to {x1:.6g} and y from {y0:.6g} to {y1:.6g}: {hint}"
+
+
+def check_order(K1: CameraLike, K2: CameraLike, data: Floats, depth: int = 5) -> None:
+    """Warn if the points (4 x N) are in the images that two different cameras would have in the reverse order.
+
+    ``depth`` is the level in the stack that the warning names.
+    """
+    centres = [
+        K.K[:2, 2] if isinstance(K, Camera) else as_camera(name, K)[:2, 2] for name, K in (("K1", K1), ("K2", K2))
+    ]
+    n = data.shape[1]
+    if n < _MANY or np.array_equal(centres[0], centres[1]):
+        return
+    given, exchanged = (
+        sum(_count_outside(x, *(2.0 * centre)) for x, centre in zip((data[:2], data[2:]), order, strict=True))
+        for order in (centres, centres[::-1])
+    )
+    if given > _EXCHANGED * 2 * n and exchanged <= _FEW_OUTSIDE * 2 * n:
+        warnings.warn(
+            f"K1 and K2 seem exchanged: {given} of {2 * n} points lie outside of the images around their principal "
+            f"points, and {exchanged} in the reverse order",
+            stacklevel=depth,
+        )
 
 
 def _median_angle(K: Floats, x: Floats) -> float:
@@ -145,7 +175,7 @@ def check_size(name: str, size: tuple[int, int], x: Floats) -> None:
         )
 
 
-def _count_outside(x: Floats, width: int, height: int) -> int:
+def _count_outside(x: Floats, width: float, height: float) -> int:
     inside = (x[0] >= -1) & (x[0] <= width) & (x[1] >= -1) & (x[1] <= height)
     return int(np.count_nonzero(~inside))
 

@@ -6,19 +6,22 @@ its last step minimises the Cauchy loss rho over the points near the model (``en
 chance inliers, which may be far from the others and so have a large effect. The covariance is therefore the sandwich
 A^-1 B A^-1 of an M-estimator (Huber and Ronchetti, Robust Statistics, 2nd ed., section 7.6), where
 
-* A = d J^T J with the mean d of the derivatives of psi, the gradient of rho,
+* A = d J^T J with the mean d of the derivatives of psi, the gradient of rho. It has no points with a leverage above
+  three times the mean (Velleman and Welsch, The American Statistician 1981), because many of these are chance inliers,
 * B = sum of J_i^T psi_i psi_i^T J_i, where psi_i is divided by 1 - h_i for the leverage h_i of the point: HC3 of
   MacKinnon and White (Journal of Econometrics 1985), which approximates the jackknife.
 
 psi is small for large residuals, so the truncation at the threshold needs no correction. B is measured, so the noise of
-the points need not be equal.
+the points need not be equal. Rounded points of curves have errors that are not
+independent, so the variance of the rounding is added.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,16 +33,16 @@ from bansac.estimate.cameras import CameraLike, tangent_sampson, unproject
 from bansac.estimate.damped_least_squares import differentiate
 from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import RELATIVE_POSE, form_of
+from bansac.estimate.result import AbsolutePose, RelativePose, Result
 from bansac.estimate.two_views import as_matches, as_rays
 from bansac.geometry import cross_matrix, essential_from_pose
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Floats
 from bansac.problems.ellipse import conic_of
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
-from bansac.problems.estimators import ESTIMATORS
+from bansac.problems.estimators import ESTIMATORS, find_estimator
 from bansac.problems.polynomial import polynomial
 from bansac.problems.problem import Problem
-from bansac.result import AbsolutePose, RelativePose, Result
 
 __all__ = ["Covariance", "covariance"]
 
@@ -50,6 +53,11 @@ _SINGULAR = 1e-11
 # Relative step of numerical derivatives, and the largest difference of equal residuals in thresholds.
 _STEP = 1e-5
 _EQUAL = 1e-3
+# Points with a leverage above this multiple of the mean give no information, only errors.
+_LEVERAGE = 2.0
+# The covariance is doubtful with fewer errors for a parameter than _FEW, or if the residuals have a second difference
+# above this share of the first within _STANDARD standard deviations.
+_FEW, _NONLINEAR, _STANDARD = 20, 0.1, 2.0
 
 _UNDETERMINED: dict[tuple[str, str | None], str] = {
     ("fundamental", "planar"): "they agree with a homography",
@@ -58,8 +66,9 @@ _UNDETERMINED: dict[tuple[str, str | None], str] = {
 }
 
 
-class Covariance(NamedTuple):
-    """Covariance of a model to first order, see :func:`bansac.covariance`.
+@dataclass(frozen=True, eq=False)
+class Covariance:
+    """Covariance of a model to first order, see :func:`bansac.covariance`; unpacks as ``(matrix, basis)``.
 
     Attributes
     ----------
@@ -68,10 +77,17 @@ class Covariance(NamedTuple):
     basis : (p, m) ndarray
         Derivatives of the m numbers of the model by the parameters. The numbers are those of ``result.model`` row by
         row; for a pose the nine of R, then the three of t.
+    doubt : str
+        Why the covariance may be too small, "" if nothing speaks against it.
     """
 
     matrix: Floats
     basis: Floats
+    doubt: str = ""
+
+    def __iter__(self) -> Iterator[Floats]:
+        """Iterate over the two arrays."""
+        return iter((self.matrix, self.basis))
 
     @property
     def of_model(self) -> Floats:
@@ -86,6 +102,11 @@ class _Chart(NamedTuple):
     model: Floats  # flat, k numbers
     directions: Floats  # p x k
     basis: Floats  # p x m
+    exact: Callable[[Floats], Floats] | None = None  # the flat model after a change of the parameters
+
+    def after(self, step: Floats) -> Floats:
+        """Return the flat model after a change of the parameters, to first order if ``exact`` is None."""
+        return self.model + step @ self.directions if self.exact is None else self.exact(step)
 
 
 def covariance(
@@ -107,7 +128,8 @@ def covariance(
     Returns
     -------
     Covariance
-        ``matrix``, in the units of the parameters below, and ``basis``, the derivatives of the model by them.
+        ``matrix``, in the units of the parameters below, ``basis``, the derivatives of the model by them, and
+        ``doubt``.
 
     Raises
     ------
@@ -132,8 +154,8 @@ def covariance(
 
     The errors of the points are assumed independent; their size is measured by the residuals within two thresholds. The
     covariance is that of the default refinement; the one of a least-squares estimate is a little smaller. With
-    ``epipolar_error="symmetric"`` it is that of the Sampson distance. It is too small if there are fewer than about 20
-    inliers for a parameter, and for F, E and the relative pose if half of the matches are outliers.
+    ``epipolar_error="symmetric"`` it is that of the Sampson distance. ``doubt`` says if there are few inliers, or if
+    the residuals are not linear in the parameters within two standard deviations: a short arc of an ellipse.
 
     Examples
     --------
@@ -170,9 +192,13 @@ def covariance(
             depth = np.median(chart.data[4] + numbers[11]) if name == "absolute_pose" else 1.0  # the scale of t
             sizes = _STEP * np.where(chart.basis[:, :9].any(axis=1), 1.0, depth)[:, None]
             derivatives = differentiate(lambda step: errors(numbers + step), sizes * chart.basis) / sizes.T
-            return Covariance(_spread(errors(numbers).T, derivatives, result.threshold), chart.basis)
-    threshold = _threshold(definition, chart, result, unit)
-    return Covariance(_spread(*_linearize(definition, chart), threshold), chart.basis)
+            return _estimate(lambda step: errors(numbers + step @ chart.basis).T, derivatives, result.threshold, chart)
+    threshold, derivatives = _threshold(definition, chart, result, unit), _linearize(definition, chart)[1]
+
+    def residuals_after(step: Floats) -> Floats:
+        return _linearize(definition, chart._replace(model=chart.after(step)))[0]
+
+    return _estimate(residuals_after, derivatives, threshold, chart)
 
 
 def _find(problem: Any, result: Result) -> tuple[str, Problem]:
@@ -181,14 +207,9 @@ def _find(problem: Any, result: Result) -> tuple[str, Problem]:
         if problem.linearize is None:
             raise ValueError(f"problem {problem.name!r} has no derivatives: it needs linearize")
         return "", problem
-    for estimator in ESTIMATORS:
-        if problem == estimator.name or problem is estimator.load_function():
-            is_fixed = estimator.problem is not None
-            return estimator.name, estimator.load_problem() if is_fixed else polynomial(np.size(result.model) - 1)
-    names = ", ".join(repr(estimator.name) for estimator in ESTIMATORS)
-    raise ValueError(
-        f"problem must be one of {names}, the function of one of them, or a bansac.Problem; got {problem!r}"
-    )
+    estimator = find_estimator(problem, ESTIMATORS)
+    is_fixed = estimator.problem is not None
+    return estimator.name, estimator.load_problem() if is_fixed else polynomial(np.size(result.model) - 1)
 
 
 def _check_model(name: str, problem: Problem, model: Any) -> None:
@@ -289,9 +310,12 @@ def _along_homography(model: Floats) -> Floats:
 
 
 def _ellipse(problem: Problem, model: Floats, data: Floats) -> _Chart:
+    def after(step: Floats) -> Floats:
+        return conic_of(model + step)
+
     steps = _STEP * np.diag([*model[[3, 3, 2, 3]], 1.0])
-    conics = [(conic_of(model + step) - conic_of(model - step)) / (2.0 * step.sum()) for step in steps]
-    return _Chart(data, conic_of(model), np.array(conics), np.eye(5))
+    conics = [(after(step) - after(-step)) / (2.0 * step.sum()) for step in steps]
+    return _Chart(data, conic_of(model), np.array(conics), np.eye(5), after)
 
 
 def _relative_pose(problem: Problem, model: RelativePose, data: Floats) -> _Chart:
@@ -376,28 +400,60 @@ def _linearize(problem: Problem, chart: _Chart) -> tuple[Floats, Floats]:
     return residuals, np.einsum("pk,ckn->ncp", chart.directions, derivatives.reshape(c, k, n))
 
 
-def _spread(residuals: Floats, derivatives: Floats, threshold: float) -> Floats:
-    """Return A^-1 B A^-1 over the points within reach of the Cauchy loss."""
+def _estimate(residuals_after: _Errors, derivatives: Floats, threshold: float, chart: _Chart) -> Covariance:
+    """Return the covariance; ``residuals_after`` returns the residuals (c, N) after a change of the parameters."""
+    p = derivatives.shape[2]
+    residuals = residuals_after(np.zeros(p))
+    near = (residuals * residuals).sum(axis=0) <= (REACH * threshold) ** 2
+    matrix = _spread(residuals[:, near], derivatives[near], threshold, _rounding(chart.data) ** 2 / 12.0)
+    errors = residuals[:, near].size
+    if errors < _FEW * p:
+        return Covariance(matrix, chart.basis, f"{errors} errors of inliers are few for {p} parameters")
+    variances, axes = np.linalg.eigh(matrix)
+    for step in _STANDARD * np.sqrt(np.maximum(variances, 0.0))[:, None] * axes.T:
+        after, before = residuals_after(step)[:, near], residuals_after(-step)[:, near]
+        curved = np.linalg.norm(after + before - 2.0 * residuals[:, near])
+        if not curved <= _NONLINEAR * np.linalg.norm(after - before) + _EQUAL * threshold:
+            return Covariance(matrix, chart.basis, "the residuals are not linear within two standard deviations")
+    return Covariance(matrix, chart.basis)
+
+
+def _rounding(data: Floats) -> float:
+    """Return the distance between values to which the points of a curve or plane are rounded, 0 if they are not.
+
+    The rounding errors of neighbours on a curve are nearly equal, and those of matches are independent.
+    """
+    if len(data) > 3:
+        return 0.0
+    gaps = [np.diff(values) for values in map(np.unique, data) if values.size > 1]
+    steps = [float(gap.min()) for gap in gaps]
+    are_rounded = all(np.allclose(gap / step, np.round(gap / step)) for gap, step in zip(gaps, steps, strict=True))
+    return min(steps) if steps and are_rounded else 0.0
+
+
+def _spread(residuals: Floats, derivatives: Floats, threshold: float, rounding: float) -> Floats:
+    """Return A^-1 B A^-1 over points within reach of the Cauchy loss; ``rounding`` is the variance of rounding."""
     (c, n), p = residuals.shape, derivatives.shape[2]
     squares = (residuals * residuals).sum(axis=0) / (SCALE * threshold) ** 2
-    near = squares <= (REACH / SCALE) ** 2
-    squares, n = squares[near], np.count_nonzero(near)
     if c * n <= p:
         raise ValueError(f"the inliers do not determine the model: {n} inliers for {p} parameters")
-    J = derivatives[near].reshape(c * n, p)
+    J = derivatives.reshape(c * n, p)
     lengths = np.linalg.norm(J, axis=0)
     Q, values, Vt = np.linalg.svd(J / np.where(lengths > 0.0, lengths, 1.0), full_matrices=False)
     if not values[-1] > _SINGULAR:
         raise ValueError("the inliers do not determine the model: a change of it leaves their residuals as they are")
-    weights = 1.0 / (1.0 + squares)
+    weights, blocks = 1.0 / (1.0 + squares), Q.reshape(n, c, p)
+    leverages = (blocks * blocks).sum(axis=(1, 2))
     slope = np.mean(weights - 2.0 / c * squares * weights * weights)
     if not slope > 0.0:
         raise ValueError("the inliers do not determine the model: most residuals are not small beside the threshold")
-    blocks = Q.reshape(n, c, p)
+    shares = np.minimum(1.0, _LEVERAGE * p / n / np.maximum(leverages, _SINGULAR))
+    A = slope * np.einsum("ncp,n,ncq->pq", blocks, shares, blocks)
     outside = np.eye(c) - blocks @ blocks.transpose(0, 2, 1)  # the share of a residual that the fit leaves
-    if not np.linalg.det(outside).min() > _SINGULAR:
+    if not min(np.linalg.det(outside).min(), np.linalg.eigvalsh(A)[0]) > _SINGULAR:
         raise ValueError("the inliers do not determine the model: one of them alone determines a parameter")
-    errors = np.linalg.solve(outside, (residuals[:, near] * weights).T[:, :, None])
-    influence = (blocks * errors).sum(axis=1) / slope
-    half = influence @ (Vt / (values[:, None] * lengths))
-    return np.asarray(half.T @ half)
+    errors = np.linalg.solve(outside, (residuals * weights).T[:, :, None])
+    influence = np.linalg.solve(A, (blocks * errors).sum(axis=1).T).T
+    root = Vt / (values[:, None] * lengths)
+    half = influence @ root
+    return np.asarray(half.T @ half + rounding * root.T @ root)

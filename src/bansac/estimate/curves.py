@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from bansac.estimate.generic import as_columns, estimate
 from bansac.estimate.model_forms import form_of
 from bansac.estimate.presets import CallSettings, Threshold
-from bansac.result import Result
+from bansac.estimate.result import Result
 
 __all__ = ["fit_circle", "fit_ellipse", "fit_line", "fit_plane", "fit_polynomial"]
 

@@ -8,12 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.estimate.presets import SHARED_ARGUMENTS, CallSettings, Settings, Threshold
+from bansac.estimate.result import Result
 from bansac.estimate.solve import Arguments, make_request, solve
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_points
 from bansac.problems.problem import Problem
 from bansac.problems.trial import try_once
-from bansac.result import Result
 
 __all__ = ["as_columns", "collect_arguments", "estimate", "ransac"]
 

@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry import essential_from_pose
 from bansac.maths.arrays import Floats
 from bansac.maths.quaternion import matrix_of, model_of
 from bansac.maths.validate import as_numbers
 from bansac.problems.problem import Problem
-from bansac.result import AbsolutePose, RelativePose
 
 __all__ = ["RELATIVE_POSE", "ModelForm", "as_motion", "as_pose", "check_model", "form_of"]
 

@@ -30,13 +30,13 @@ from bansac.engine.posterior import inlier_probabilities
 from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import ModelForm, form_of
 from bansac.estimate.presets import Options, Settings, Threshold
+from bansac.estimate.result import MultipleResult, Result
 from bansac.estimate.solve import Arguments, Request, make_request, measure, solve_once
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.validate import as_probabilities, as_scores, as_weights
 from bansac.problems.estimators import MODELS
 from bansac.problems.problem import Problem
 from bansac.problems.trial import try_once
-from bansac.result import MultipleResult, Result
 
 __all__ = ["check_max_models", "estimate_multiple"]
 
@@ -291,7 +291,7 @@ def _result(task: _Task, models: list[_Model], last: Result, form: ModelForm) ->
         )
         of_all = {"inliers": inliers, "residuals": model.residuals, "probabilities": probabilities[:, column]}
         of_all["model"] = form.to_public(model.result.model.flatten())
-        results.append(replace(model.result, **of_all, beliefs=None, message=message, configuration=None))
+        results.append(replace(model.result, **of_all, beliefs=None, message=message, configuration=None, rival=None))
     reason = "max_seconds" if _out_of_time(task) else "max_models" if len(models) >= task.max_models else "no_more"
     seconds, loading_seconds = task.request.watch.read()
     seed = task.request.options.seed

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from bansac.estimate.result import RelativePose
 from bansac.estimate.solve import Solution
 from bansac.geometry import decompose_homography, essential_from_pose
 from bansac.maths.arrays import Floats
-from bansac.result import RelativePose
 from bansac.significance.configuration import matches_of_plane
 from bansac.solvers.homography_dlt import homography_dlt
 

@@ -14,10 +14,10 @@ import numpy as np
 
 from bansac.compiled.jit import kernel
 from bansac.estimate.model_forms import as_pose
+from bansac.estimate.result import Rival
 from bansac.estimate.solve import Solution
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
-from bansac.result import Rival
 
 __all__ = ["choose_pose"]
 
@@ -57,6 +57,8 @@ def choose_pose(solution: Solution, refine: Callable[..., Solution]) -> Solution
     errors = residuals[residuals <= reach]
     limit = min(_NEARLY, _RISE / max(_COMPONENTS * errors.size - _PARAMETERS, 1)) * float(errors @ errors)
     is_rival = abs(costs[1] - costs[0]) <= limit
+    if is_rival and solution.request.plausibility is not None:  # the search has compared the focal lengths, too
+        is_mirrored = False
     if not is_mirrored and not is_rival:
         return solution
     first, second = solution, refine(solution, other.model)
@@ -75,11 +77,13 @@ def _mirror(points: Floats, inliers: Bools, model: Floats) -> Floats | None:
     if not _is_flat(points, inliers, centre, scatter):
         return None
     normal = np.linalg.eigh(scatter)[1][:, 0]
-    R, t = as_pose(model)
+    R, t = as_pose(model[:7])
     seen = R @ centre + t
     ray = seen / np.linalg.norm(seen)
     turned = (np.eye(3) - 2.0 * np.outer(ray, ray)) @ R @ (np.eye(3) - 2.0 * np.outer(normal, normal))
-    mirrored = model_of(np.column_stack([turned, seen - turned @ centre]))
+    mirrored = np.append(
+        model_of(np.column_stack([turned, seen - turned @ centre])), model[7:]
+    )  # the focal length, if any
     return None if _angle(model, mirrored) < _SAME else mirrored
 
 

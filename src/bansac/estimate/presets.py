@@ -59,6 +59,7 @@ class Settings(TypedDict, total=False):
     stopping: str | Sequence[str | Stop] | None
     sampler: str | Sampler
     neighborhood_radius: float | None
+    neighbours: bool
     order: int
     gamma: GammaName | Gamma
     activation: Activation
@@ -96,8 +97,8 @@ class Preset:
     ``thresholds`` and ``max_iterations``, by the name of a problem, replace the defaults of problems. If
     ``normalised_threshold``, thresholds of calibrated problems are in normalised units even if camera matrices are
     given. If ``estimates_threshold``, the threshold is estimated if none is given. If ``motion_of_plane``, the relative
-    pose of a plane is computed from its homography. If ``tries_without_scores``, a failed run with scores or priors is
-    followed by a short one without them.
+    pose of a plane is computed from its homography. If ``explains_failure``, short runs follow a failed one, to
+    see whether the scores mislead.
     """
 
     options: Options
@@ -106,7 +107,7 @@ class Preset:
     normalised_threshold: bool = False
     estimates_threshold: bool = True
     motion_of_plane: bool = True
-    tries_without_scores: bool = True
+    explains_failure: bool = True
 
 
 class Resolved(NamedTuple):
@@ -120,7 +121,7 @@ class Resolved(NamedTuple):
     is_estimated: bool
 
 
-_FAST = Options(restarts=1, max_iterations=600, stopping="default")
+_FAST = Options(restarts=1, max_iterations=600, stopping="default", neighbours=False)
 _ACCURATE = Options(restarts=64, agreement=4, max_iterations=200_000)
 
 PRESETS = {
@@ -153,6 +154,7 @@ PRESETS = {
             cpt=None,
             tau=None,
             neighborhood_radius=None,
+            neighbours=False,
             trace=False,
         ),
         thresholds={"homography": 1.0, "fundamental matrix": 0.5, "essential matrix": 1e-3},
@@ -160,7 +162,7 @@ PRESETS = {
         normalised_threshold=True,
         estimates_threshold=False,
         motion_of_plane=False,
-        tries_without_scores=False,
+        explains_failure=False,
     ),
     "fast": Preset(_FAST),
     "accurate": Preset(_ACCURATE),

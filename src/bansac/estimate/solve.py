@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -23,6 +23,7 @@ from numpy.typing import ArrayLike
 from bansac.compiled.clock import Stopwatch
 from bansac.compiled.jit import kernel
 from bansac.engine.model_selection import Plausibility
+from bansac.engine.neighbours import neighbour_priors
 from bansac.engine.noise_scale import first_threshold
 from bansac.engine.options import Options
 from bansac.engine.posterior import inlier_probabilities
@@ -31,17 +32,24 @@ from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
 from bansac.estimate.model_forms import ModelForm, form_of
 from bansac.estimate.presets import Resolved, Settings, Threshold, find_preset, resolve_options
+from bansac.estimate.result import Result, Rival
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_weights, check_probabilities, scores_and_range
 from bansac.problems.problem import Problem
-from bansac.result import Result, Rival
 from bansac.significance.rivals import is_rival, significance_over_thresholds
 from bansac.significance.verdict import MeasuredModel, Verdict, find_verdict, is_significant, plane_motion_verdict
 
 __all__ = ["Arguments", "Request", "Solution", "finish", "make_request", "measure", "solve", "solve_once"]
 
-# If a run with scores or priors fails, this number of samples is drawn without them. A success shows that they mislead.
-_WITHOUT_SCORES = 150
+# If a run fails, this number of samples is drawn to find out why, and the message may say one of these.
+_FEW_ITERATIONS = 150
+_REVERSED = (
+    "without scores and priors a model has {inliers} inliers, so these may be reversed: larger values mean better data"
+)
+_NOISY = "with threshold={threshold:.3g} a model has {inliers} inliers, so the noise may be larger than estimates allow"
+
+# A coarse threshold, in first thresholds: a tenth of the extent of the data.
+_COARSE = 20.0
 
 # Models of different noise are compared over thresholds from this number of first thresholds on.
 _SMALLEST = 0.05
@@ -72,8 +80,8 @@ class Request:
     A distance of 1 in ``data`` (channels x N) is ``unit`` in the caller's unit, that of thresholds and residuals.
     ``initial_model`` is flat. If ``two_views``, the data are matches of two views, whose configuration is determined.
     ``plausibility`` is a factor of the score of optimised models. ``conclude`` refines the solution of the engine or
-    gives it its public form. ``hint`` is appended to the message. If ``tries_without_scores``, a failed run with scores
-    or priors is followed by a short one without them.
+    gives it its public form. ``hint`` is appended to the message. If ``explains_failure``, short runs follow a failed
+    one.
     """
 
     problem: Problem
@@ -90,7 +98,7 @@ class Request:
     plausibility: Plausibility | None = None
     conclude: Callable[[Solution], Solution] | None = None
     hint: str = ""
-    tries_without_scores: bool = True
+    explains_failure: bool = True
 
     @property
     def options(self) -> Options:
@@ -123,7 +131,7 @@ def make_request(
     )  # fmt: skip
     form = form_of(problem) if form is None else form
     initial = None if a.initial_model is None else form.from_public(a.initial_model)
-    more["tries_without_scores"] = find_preset(a.preset).tries_without_scores
+    more["explains_failure"] = find_preset(a.preset).explains_failure
     return Request(problem, data, resolved, form, a.scores, a.priors, a.weights, initial, a.watch, **more)
 
 
@@ -187,26 +195,32 @@ class Solution:
 def solve(request: Request) -> Result:
     """Return the result of a request.
 
-    If a run with scores or priors fails, a short one without them shows whether they mislead, except with
-    ``preset="paper"``.
+    If a run fails, short ones show whether scores or priors mislead, and whether a larger threshold has a success. With
+    ``preset="paper"`` there are none.
     """
-    result, options = solve_once(request), request.options
+    result, hint = solve_once(request), f"; {request.hint}" if request.hint else ""
+    if not result.success and request.explains_failure and request.options.max_seconds is None:
+        for attempt, text in _short_attempts(request):
+            other = solve_once(attempt.replace(initial_model=None, conclude=None))
+            if other.success:
+                hint = f"; {text.format(inliers=other.num_inliers, threshold=other.threshold)}{hint}"
+            result = dataclasses.replace(result, seconds=other.seconds, loading_seconds=other.loading_seconds)
+    return dataclasses.replace(result, message=result.message + hint) if hint else result
+
+
+def _short_attempts(request: Request) -> Iterator[tuple[Request, str]]:
+    """Yield short requests whose success shows why a request fails, with what the message then says."""
+    (options, is_estimated), n = request.resolved, request.data.shape[1]
+    few = min(_FEW_ITERATIONS, options.max_iterations or _FEW_ITERATIONS)
+    short = options.replace(max_iterations=few, min_iterations=0, trace=False)
     informed = (request.scores is not None or request.priors is not None) and options.sampler_row.prior
-    hint = f"; {request.hint}" if request.hint else ""
-    tries = request.tries_without_scores and informed and options.max_seconds is None
-    if result.success or not tries or options.needs_order(informed=False):
-        return dataclasses.replace(result, message=result.message + hint) if hint else result
-    few = min(_WITHOUT_SCORES, options.max_iterations or _WITHOUT_SCORES)
-    short = request.resolved._replace(options=options.replace(max_iterations=few, min_iterations=0, trace=False))
-    blind = solve_once(request.replace(resolved=short, scores=None, priors=None, initial_model=None, conclude=None))
-    if blind.success:
-        hint = (
-            f"; without scores and priors a model has {blind.num_inliers} inliers, "
-            f"so these may be reversed: larger values mean better data{hint}"
-        )
-    return dataclasses.replace(
-        result, message=result.message + hint, seconds=blind.seconds, loading_seconds=blind.loading_seconds
-    )
+    if informed and not options.needs_order(informed=False):
+        resolved = request.resolved._replace(options=short)
+        yield request.replace(resolved=resolved, scores=None, priors=None), _REVERSED
+    if is_estimated and options.threshold is None and n > request.problem.sample_size:
+        threshold = _COARSE * first_threshold(request.problem, request.data) * request.unit
+        resolved = Resolved(short.replace(threshold=threshold), is_estimated=False)
+        yield request.replace(resolved=resolved), _NOISY
 
 
 def solve_once(request: Request) -> Result:
@@ -349,7 +363,8 @@ def _prior_and_quality(request: Request) -> tuple[Floats | None, Floats | None]:
     """Return the prior inlier probabilities P^0, and the quality that orders the points; None if not given.
 
     For a sampler that starts from a prior, ``scores`` are the prior if no ``priors`` are given. The quality is
-    ``scores``, or else ``priors`` if they are not all equal.
+    ``scores``, or else ``priors`` if they are not all equal. Without both, the neighbours of the matches give
+    the prior and the quality for an epipolar geometry.
     """
     scores, priors, options, n = request.scores, request.priors, request.options, request.data.shape[1]
     sampler = options.sampler_row
@@ -371,10 +386,18 @@ def _prior_and_quality(request: Request) -> tuple[Floats | None, Floats | None]:
         prior, lowest, highest = scores_and_range("priors", priors, n)
         check_probabilities("priors", lowest, highest)
         quality = prior if quality is None and lowest < highest else quality
+    elif scores is None and options.neighbours and sampler.prior and _is_epipolar(request):
+        prior = quality = neighbour_priors(request.data)
     if quality is None and options.needs_order(informed=False):
         what = f"sampler={sampler.name!r}" if sampler.order else f"stopping={options.stopping!r}"
         raise ValueError(f"{what} needs scores, which order the data")
     return prior, quality
+
+
+def _is_epipolar(request: Request) -> bool:
+    """Return whether the model is the epipolar geometry of matches, for which the priors from neighbours gain."""
+    problem = request.problem
+    return request.two_views and problem.codimension == 1 and problem.points == ((0, 1), (2, 3))
 
 
 def _score_weights(request: Request, quality: Floats | None) -> Floats | None:

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 from bansac.estimate.generic import estimate
 from bansac.estimate.model_forms import form_of
 from bansac.estimate.presets import CallSettings, Threshold
+from bansac.estimate.result import Result
 from bansac.estimate.two_views import as_matches
-from bansac.result import Result
 
 __all__ = [
     "estimate_affine",

@@ -14,6 +14,7 @@ from bansac.engine.model_selection import Plausibility
 from bansac.estimate.cameras import (
     WIDEST,
     CameraLike,
+    check_order,
     check_size,
     lengths_of_errors,
     refine_in_image,
@@ -23,12 +24,12 @@ from bansac.estimate.cameras import (
 from bansac.estimate.generic import collect_arguments, estimate
 from bansac.estimate.model_forms import RELATIVE_POSE, ModelForm
 from bansac.estimate.presets import CallSettings, Options, Settings, Threshold, find_preset
+from bansac.estimate.result import RelativePose, Result
 from bansac.estimate.solve import Arguments, Request, Solution, make_request, solve
 from bansac.geometry.camera import Camera
 from bansac.geometry.focal_lengths import focal_plausibility
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import LARGEST, as_numbers, as_points, as_size, check_finite, check_same_length
-from bansac.result import RelativePose, Result
 
 __all__ = [
     "as_matches",
@@ -44,6 +45,9 @@ Jacobians: TypeAlias = tuple[Floats, Floats]
 
 # Default threshold of the essential matrix if camera matrices are given, in pixels.
 _DEFAULT_PIXELS = 0.5
+
+# Coordinates below this size are no pixels of two images.
+_LARGEST_NORMALISED, _FEWEST = 2.0, 7
 
 
 def estimate_homography(
@@ -136,7 +140,8 @@ def estimate_fundamental(
     x1, x2 : (N, 2) array_like
         Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
     threshold : float or "auto", optional
-        Largest Sampson distance of an inlier, in pixels. By default it is estimated, as in
+        Largest Sampson distance of an inlier, in pixels. Without a threshold, coordinates below 2 have a warning,
+        because they look normalised. By default it is estimated, as in
         :func:`bansac.estimate_homography`, starting from 0.5, the threshold of ``preset="paper"``.
     image_size1, image_size2 : (height, width), optional
         Sizes of the images in pixels. If both are given, optimised models are also compared by the focal lengths they
@@ -170,8 +175,20 @@ def estimate_fundamental(
     from bansac.problems.fundamental import FUNDAMENTAL
 
     data = as_matches(x1, x2)
+    options = settings.get("options")
+    is_default = threshold is None and (options is None or options.threshold is None)
+    if (is_default or isinstance(threshold, str)) and _look_normalised(data):
+        what = f"x1 and x2 look normalised (all coordinates are below {_LARGEST_NORMALISED:g})"
+        warnings.warn(f"{what}, but the default threshold is in pixels: give pixels or a threshold", stacklevel=2)
     plausibility = _focal_plausibility(image_size1, image_size2, data)
     return estimate(FUNDAMENTAL, data, threshold, settings, two_views=True, plausibility=plausibility)
+
+
+def _look_normalised(data: Floats) -> bool:
+    """Return whether matches (4 x N) look like normalised ones; few points tell nothing."""
+    if data.shape[1] <= _FEWEST or np.abs(data[:, 0]).max() >= _LARGEST_NORMALISED:  # nearly always
+        return False
+    return bool(np.abs(data).max() < _LARGEST_NORMALISED)
 
 
 def _focal_plausibility(
@@ -251,7 +268,7 @@ def estimate_essential(
 
 def _essential_in_image(jacobians: Jacobians, solution: Solution) -> Solution:
     """Refine and measure an essential matrix in distorted images."""
-    return _as_pose(jacobians, False, solution).replace(public=None)  # the matrix
+    return _as_pose(jacobians, False, solution).replace(public=None, rival=solution.rival)  # the matrix
 
 
 def estimate_relative_pose(
@@ -438,6 +455,8 @@ def as_rays(
         if K2 is not None:
             raise ValueError("K1 must be given if K2 is")
         return data, 1.0, None
+    if K2 is not None:
+        check_order(K1, K2, data)
     first = unproject("K1", K1, data[:2], depth=5)
     second = unproject("K1" if K2 is None else "K2", K1 if K2 is None else K2, data[2:], depth=5)
     if find_preset(preset).normalised_threshold:

@@ -18,9 +18,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.engine.model_selection import Plausibility
-from bansac.estimate.cameras import CameraLike, unproject
+from bansac.estimate.cameras import CameraLike, check_order, unproject
 from bansac.estimate.damped_least_squares import Linearize, minimize
 from bansac.estimate.model_forms import as_motion, as_pose, check_model, form_of
+from bansac.estimate.planar_target import choose_pose
+from bansac.estimate.result import AbsolutePose, RelativePose, Result
 from bansac.estimate.solve import Arguments, Solution, make_request, solve
 from bansac.geometry import cross_matrix, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
@@ -31,11 +33,10 @@ from bansac.geometry.focal_lengths import (
     model_focal_plausibility,
     squared_focals,
 )
-from bansac.maths.arrays import Floats
+from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
 from bansac.maths.validate import as_camera
 from bansac.problems.problem import Problem
-from bansac.result import AbsolutePose, RelativePose, Result
 
 __all__ = ["estimate_unknown_focal", "estimate_unknown_focal_pose"]
 
@@ -168,6 +169,7 @@ def estimate_unknown_focal(data: Floats, K1: CameraLike | None, K2: CameraLike |
     """
     if K1 is None:
         raise ValueError("K1 must be given if K2 is")
+    check_order(K1, K1 if K2 is None else K2, data, depth=4)
     matches = _relative_to_principal_points(data, [_View("K1", K1), _View("K2", K1 if K2 is None else K2)])
     problem, plausibility = _select(matches)
     from_public = functools.partial(_model_of_pose, problem, matches)
@@ -240,9 +242,7 @@ def _refine_relative_pose(matches: _Matches, solution: Solution) -> Solution:
     assert solution.model is not None
     data, unit = matches.data, matches.unit
     problem, model = solution.request.problem, solution.model.copy()
-    focals = _initial_focals(model, matches)
-    E = model[:9].reshape(3, 3) / _focal_factors(focals)
-    R, t, _ = recover_pose(E, data[:2].T / focals[0], data[2:].T / focals[1], solution.inliers)
+    R, t, focals = _motion_of(model, matches, solution.inliers)
     residuals, threshold = solution.residuals / unit, solution.threshold / unit
     noise, near = _noise_of(residuals, threshold), np.ascontiguousarray(data[:, residuals <= _REACH * threshold])
 
@@ -260,12 +260,29 @@ def _refine_relative_pose(matches: _Matches, solution: Solution) -> Solution:
 
     (R, t, focals), normal = minimize((R, t, focals), evaluate, move)
     model[:9] = _fundamental(R, t, focals).ravel()
-    K1, K2 = (camera.matrix(focal * unit) for camera, focal in zip(matches.cameras, focals, strict=True))
-    pose = RelativePose(R.T, -R.T @ t, K2, K1) if matches.is_swapped else RelativePose(R, t, K1, K2)
+    pose, rival = _relative_pose(matches, (R, t, focals)), solution.rival
+    if rival is not None:
+        motion = _motion_of(rival.model.ravel(), matches, rival.inliers)
+        rival = rival._replace(model=_relative_pose(matches, motion))
     undetermined = "the matches do not determine the focal length (the optical axes meet, or the motion is small)"
     if _are_determined(normal, noise, len(matches.directions)):
         undetermined = ""
-    return solution.moved(model, public=pose, undetermined=undetermined)
+    return solution.moved(model, public=pose, rival=rival, undetermined=undetermined)
+
+
+def _motion_of(model: Floats, matches: _Matches, inliers: Bools) -> _Motion:
+    """Return the motion of a flat model before its refinement."""
+    focals = _initial_focals(model, matches)
+    first, second = matches.data[:2].T / focals[0], matches.data[2:].T / focals[1]
+    R, t, _ = recover_pose(model[:9].reshape(3, 3) / _focal_factors(focals), first, second, inliers)
+    return R, t, focals
+
+
+def _relative_pose(matches: _Matches, motion: _Motion) -> RelativePose:
+    """Return a motion with its camera matrices, in the caller's order of the images."""
+    R, t, focals = motion
+    K1, K2 = (camera.matrix(focal * matches.unit) for camera, focal in zip(matches.cameras, focals, strict=True))
+    return RelativePose(R.T, -R.T @ t, K2, K1) if matches.is_swapped else RelativePose(R, t, K1, K2)
 
 
 def _initial_focals(model: Floats, matches: _Matches) -> Floats:
@@ -335,11 +352,14 @@ def estimate_unknown_focal_pose(data: Floats, K: Camera, arguments: Arguments, d
         UNKNOWN_FOCAL_POSE,
         data,
         arguments,
-        form=form_of(UNKNOWN_FOCAL_POSE)._replace(from_public=functools.partial(_model_of_absolute_pose, unit)),
+        form=form_of(UNKNOWN_FOCAL_POSE)._replace(
+            from_public=functools.partial(_model_of_absolute_pose, unit),
+            to_public=functools.partial(_absolute_pose, view, unit),
+        ),
         default_threshold=default_threshold,
         unit=unit,
         plausibility=Plausibility(model_focal_plausibility, np.array([2.0])),  # the diagonal
-        conclude=functools.partial(_refine_absolute_pose, view),
+        conclude=functools.partial(_conclude_absolute_pose, view),
     )
     return solve(request)
 
@@ -352,16 +372,49 @@ def _model_of_absolute_pose(unit: float, initial_model: ArrayLike) -> Floats:
     return np.append(model_of(np.column_stack(pose)), check_model(K, (3, 3))[0, 0] / unit)
 
 
-def _refine_absolute_pose(view: _View, solution: Solution) -> Solution:
-    """Refine the pose and the focal length, and say whether the focal length is determined."""
+def _absolute_pose(view: _View, unit: float, model: Floats) -> AbsolutePose:
+    """Return the pose of a flat model, with its camera matrix."""
+    return AbsolutePose(*as_pose(model[:7]), view.matrix(model[7] * unit))
+
+
+def _conclude_absolute_pose(view: _View, solution: Solution) -> Solution:
+    """Refine the pose and the focal length, and compare the two poses of a planar target."""
     assert solution.model is not None
-    problem, data, unit = solution.request.problem, solution.request.data, solution.request.unit
+    return choose_pose(
+        _refine_absolute_pose(view, solution, solution.model), functools.partial(_refine_absolute_pose, view)
+    )
+
+
+def _refine_absolute_pose(
+    view: _View, solution: Solution, model: Floats, reach: float = _REACH, members: Bools | None = None
+) -> Solution:
+    """Refine a pose and its focal length, with the members first, then within ``reach`` thresholds.
+
+    The solution says whether the focal length is determined.
+    """
+    unit, threshold = solution.request.unit, solution.threshold / solution.request.unit
+    noise = _noise_of(solution.residuals / unit, threshold)
+    normal = np.zeros((7, 7))
+    for chosen in (members, None) if members is not None else (None,):
+        if chosen is None:
+            chosen = solution.moved(model).residuals / unit <= max(reach, _REACH) * threshold
+        if not chosen.any():
+            break
+        model, normal = _minimize_absolute_pose(
+            solution.request.problem, np.ascontiguousarray(solution.request.data[:, chosen]), noise, model
+        )
+    undetermined = "the points do not determine the focal length (a plane parallel to the image, or few depths)"
+    if _are_determined(normal, noise, 1):
+        undetermined = ""
+    return solution.moved(model, public=_absolute_pose(view, unit, model), undetermined=undetermined)
+
+
+def _minimize_absolute_pose(problem: Problem, near: Floats, noise: _Noise, model: Floats) -> tuple[Floats, Floats]:
+    """Return the flat model with the least cost for points (5 x N), and the normal matrix."""
     assert problem.normalize is not None
     assert problem.normalize_model is not None
     assert problem.denormalize is not None
-    residuals, threshold = solution.residuals / unit, solution.threshold / unit
-    noise, near = _noise_of(residuals, threshold), np.ascontiguousarray(data[:, residuals <= _REACH * threshold])
-    model, transform = np.array(solution.model, dtype=np.float64), np.empty(1 + 2 * len(data))
+    model, transform = np.array(model, dtype=np.float64), np.empty(1 + 2 * len(near))
     problem.normalize(near, transform)
     problem.normalize_model(model, transform)
 
@@ -388,8 +441,4 @@ def _refine_absolute_pose(view: _View, solution: Solution) -> Solution:
 
     model, normal = minimize(model, evaluate, move)
     problem.denormalize(model, transform)
-    pose = AbsolutePose(*as_pose(model[:7]), view.matrix(model[7] * unit))
-    undetermined = "the points do not determine the focal length (a plane parallel to the image, or few depths)"
-    if _are_determined(normal, noise, 1):
-        undetermined = ""
-    return solution.moved(model, public=pose, undetermined=undetermined)
+    return model, normal

@@ -8,8 +8,8 @@
 =============  =========================================================================================
 
 An item is the argument of the work function: a unit of an experiment, a pair of images, or a batch of pairs of a
-database. It can be pickled, and ``str(item)`` is its name. This package imports only the digest of the source from
-the rest of bansac.
+database. It can be pickled, and ``str(item)`` is its name. :mod:`bansac.executors.progress_bar` shows
+how many items are done. This package imports only the digest of the source from the rest of bansac.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ runner may therefore distribute the units over workers, repeat a unit, and resum
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -179,9 +180,8 @@ class Measurement:
         ``warm_up(setup, units)`` loads or compiles all kernels of the units before the workers start. If None, the
         runner executes the first unit that does not fail and drops its rows. See :func:`no_warm_up`.
     values : object
-        Further dependencies of the rows: settings, and functions (which stand for the source of their modules), in
-        dataclasses and containers. The options, the data, the module of ``run_unit`` and the estimators' source are
-        included already. It is part of the fingerprint, see :func:`bansac.lab.provenance.fingerprint`.
+        Further dependencies of the rows: settings, and functions of other measurements (which stand for the source of
+        their modules), in dataclasses and containers. See :func:`bansac.lab.provenance.fingerprint`.
     """
 
     name: str
@@ -244,6 +244,18 @@ class Measurement:
 
 def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
+
+
+def of_module(module: str, **fields: Any) -> Measurement:
+    """Return the measurement that is a module: its docstring and functions, and further ``fields``.
+
+    The functions are ``units``, ``run_unit``, ``report`` and, if the module has them, ``sets`` and ``warm_up``. Without
+    ``warm_up`` there is none.
+    """
+    source = sys.modules[module]
+    functions = ("units", "run_unit", "report", "sets", "warm_up")
+    found = {function: getattr(source, function) for function in functions if hasattr(source, function)}
+    return Measurement(**{"help": source.__doc__, "warm_up": no_warm_up, **found, **fields})
 
 
 def no_warm_up(setup: Setup, units: Sequence[Unit]) -> None:

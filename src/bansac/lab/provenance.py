@@ -17,11 +17,17 @@ from typing import Any
 import numpy as np
 
 from bansac.batch.versions import installed_versions
-from bansac.compiled.source import digest_files, source_digest
+from bansac.compiled import source
 from bansac.lab.measurement import Measurement, Setup
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.labelled import LabelledSet
 from bansac.lab.sets.posebench import PosebenchFile
+
+# Source beside that of the estimators on which rows depend: data, scenes, methods and errors.
+_SHARED = (
+    *(f"lab/{name}.py" for name in ("metrics/*", "peers/*", "sets/*", "known_scenes", "pairs", "scene*", "task")),
+    *("matches/*.py", "synthetic/*.py"),
+)
 
 # The digest of a file covers at most three blocks, the first, the middle and the last: a file may have gigabytes.
 _BLOCK = 1 << 20
@@ -32,14 +38,13 @@ def fingerprint(measurement: Measurement, setup: Setup, data: Mapping[str, Any])
 
     The digest covers the settings, the content of the data (not its path), and ``measurement.values``. It covers the
     versions of Python, NumPy, Numba and this package. It also covers the source of the estimators
-    (:func:`bansac.compiled.source.source_digest`) and of the module of ``run_unit``.
-
-    The source of the command line, the tables and the figures is excluded, so that an edit there does not discard a
-    long run. Other source, such as ``metrics`` and ``sets``, is covered only if ``measurement.values`` includes it. If
-    an edit there changes results without a new version of this package, use another output folder.
+    (:func:`bansac.compiled.source.source_digest`), of data, scenes, methods and errors, and of the module of
+    ``run_unit``. The source of the command line, the tables and the figures is excluded, so that an edit there does not
+    discard a long run. The modules of other measurements are covered only if ``measurement.values`` includes them.
     """
     settings = setup.plain() | {"data": data.get("sha256")}
-    code = [measurement.run_unit, measurement.values, source_digest()]
+    shared = source.digest_files(file for pattern in _SHARED for file in source.PACKAGE.glob(pattern))
+    code = [measurement.run_unit, measurement.values, source.source_digest(), shared]
     parts = [measurement.name, settings, *code, installed_versions(measurement.packages)]
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=_by_value).encode()).hexdigest()
 
@@ -54,7 +59,7 @@ def _by_value(value: Any) -> Any:
         return value.tolist()
     if callable(value):
         file = getattr(sys.modules[value.__module__], "__file__", None)
-        return [value.__module__, value.__qualname__, digest_files([Path(file)]) if file is not None else None]
+        return [value.__module__, value.__qualname__, source.digest_files([Path(file)]) if file is not None else None]
     raise TypeError(f"the fingerprint needs plain values and functions, got {value!r}")
 
 

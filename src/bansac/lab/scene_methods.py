@@ -13,17 +13,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bansac.batch.journal import Row
-from bansac.engine.noise_scale import estimate_threshold
-from bansac.estimate.absolute_pose import estimate_absolute_pose
-from bansac.estimate.presets import resolve_options
-from bansac.estimate.solve import solve
-from bansac.estimate.two_views import estimate_homography
-from bansac.lab.peers.library import Estimate, Library, Task
+from bansac.lab.peers.library import Estimate, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.peers.superansac import SUPERANSAC
-from bansac.lab.scenes import Scene, make_scene
+from bansac.lab.scenes import Scene
 from bansac.lab.summary import import_pandas
 
 if TYPE_CHECKING:
@@ -46,13 +41,6 @@ PEERS = (
 PEER = PEERS[0]
 """The other library of all tables."""
 
-CODE = (
-    *(make_scene, resolve_options, solve, estimate_threshold, estimate_homography, estimate_absolute_pose),
-    Library.estimate,
-    *(type(method.library) for method in (*OURS[:1], *PEERS)),
-)
-"""Functions and classes whose modules the rows depend on, for :attr:`.Measurement.values`."""
-
 
 def task_of(scene: Scene, seed: int) -> Task:
     """Return the task of a scene: its points and scores, and its camera matrices where the problem needs them."""
@@ -66,12 +54,9 @@ def task_of(scene: Scene, seed: int) -> Task:
 def choose(names: Sequence[str] | None) -> tuple[list[Method], list[str]]:
     """Return the named methods, by default all that are installed, and notes on those that are not.
 
-    An unknown name raises a ValueError, a named one that is not installed a ModuleNotFoundError.
+    A named one that is not installed raises a ModuleNotFoundError.
     """
     known = {method.name: method for method in (*OURS, *PEERS)}
-    for name in names or ():
-        if name not in known:
-            raise ValueError(f"methods: unknown method {name!r}; the methods are {', '.join(known)}")
     methods = [known[name] for name in (known if names is None else dict.fromkeys(names))]
     missing = [method for method in methods if not method.installed]
     if missing and names is not None:

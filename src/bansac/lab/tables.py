@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -128,6 +128,27 @@ class Table:
     def _row_groups(self) -> list[list[int]]:
         runs = itertools.groupby(range(len(self.rows)), key=lambda i: isinstance(self.rows[i], Section))
         return [list(places) for is_section, places in runs if not is_section]
+
+
+def sectioned(
+    title: str,
+    stub: str,
+    columns: Iterable[str],
+    sections: Mapping[str, Mapping[str, Iterable[Cell]]],
+    better: tuple[Better | None, ...] = (),
+) -> Table:
+    """Return a table with the values of each label in each section; the section "" has no line.
+
+    Examples
+    --------
+    >>> sectioned("Times", "method", ["ms"], {"H": {"a": [1.0], "b": [2.0]}}).rows[1].values
+    (1.0,)
+    """
+    rows: list[TableRow | Section] = []
+    for section, lines in sections.items():
+        rows += [Section(section)] if section else []
+        rows += [TableRow((label,), tuple(values)) for label, values in lines.items()]
+    return Table(title, (stub,), tuple(columns), tuple(rows), better=better)
 
 
 def format_number(value: float) -> str:

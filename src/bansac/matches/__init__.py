@@ -17,8 +17,8 @@ This package imports ``geometry`` and ``maths``, but no estimators.
 
 from __future__ import annotations
 
-from bansac.matches.demo import StereoPair, load_demo, load_motorcycle
+from bansac.matches.demo import StereoPair, load_demo, load_motorcycle, load_motorcycle_matches
 from bansac.matches.hloc import HlocPairs
 from bansac.matches.matches import Matches
 
-__all__ = ["HlocPairs", "Matches", "StereoPair", "load_demo", "load_motorcycle"]
+__all__ = ["HlocPairs", "Matches", "StereoPair", "load_demo", "load_motorcycle", "load_motorcycle_matches"]

@@ -1,6 +1,7 @@
 """Two image pairs for examples and tests: one is part of this package, the other comes from scikit-image.
 
 ``scripts/render_demo_pair.py`` renders the first pair, which includes its matches: :func:`load_demo` needs only NumPy.
+So does :func:`load_motorcycle_matches`, without the photographs; ``scripts/motorcycle_matches.py`` writes its file.
 """
 
 from __future__ import annotations
@@ -17,10 +18,14 @@ from bansac.matches.array_files import read_arrays
 from bansac.matches.matches import Matches
 from bansac.matches.text_tables import unreadable
 
-__all__ = ["StereoPair", "load_demo", "load_motorcycle", "plane_inliers"]
+__all__ = ["StereoPair", "load_demo", "load_motorcycle", "load_motorcycle_matches", "plane_inliers"]
 
 ASSETS = Path(__file__).parent / "assets"
 IMAGE1, IMAGE2, MATCHES = "demo_1.jpg", "demo_2.jpg", "demo.npz"
+MOTORCYCLE = "motorcycle.npz"
+
+# Fundamental matrix of a rectified pair: matches are in the same row.
+_RECTIFIED = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]) / np.sqrt(2)
 
 _Array = NDArray[np.float64]
 
@@ -123,5 +128,27 @@ def load_motorcycle() -> StereoPair:
             f"scikit-image cannot load its stereo_motorcycle (it is downloaded once, by pooch): {error}"
         ) from error
     disparity = np.where(np.isfinite(disparity), disparity, np.nan).astype(np.float64)
-    F = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]) / np.sqrt(2)
-    return StereoPair(np.asarray(left), np.asarray(right), disparity, F)
+    return StereoPair(np.asarray(left), np.asarray(right), disparity, _RECTIFIED.copy())
+
+
+def load_motorcycle_matches() -> Matches:
+    """Load matches of the photographs of :func:`load_motorcycle` in which uniform sampling rarely finds the model.
+
+    They are one-way nearest neighbours of RootSIFT with an SNN ratio of .9 to .99, which a ratio test rejects. The
+    photographs are not part of the package.
+
+    Returns
+    -------
+    Matches
+        Matches in pixels with their ratios and scores, the true ``F``, and ``inliers``: the matches within 2 pixels of
+        the measured disparity.
+
+    Examples
+    --------
+    >>> pair = load_motorcycle_matches()
+    >>> len(pair), int(pair.inliers.sum())
+    (1076, 51)
+    """
+    arrays, _ = read_arrays(ASSETS / MOTORCYCLE, ("x1", "x2", "ratios", "inliers"))
+    x1, x2, ratios = (np.asarray(arrays[name], dtype=np.float64) for name in ("x1", "x2", "ratios"))
+    return Matches(x1, x2, "motorcycle", ratios, F=_RECTIFIED.copy(), inliers=np.asarray(arrays["inliers"], dtype=bool))

@@ -105,9 +105,10 @@ def read_text(path: Path) -> str:
 
 def unreadable(path: Path, error: BaseException) -> OSError:
     """Return the error for a file that cannot be read."""
+    if isinstance(error, FileNotFoundError):
+        return FileNotFoundError(f"{path}: there is no such file")
     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-    kind = FileNotFoundError if isinstance(error, FileNotFoundError) else OSError
-    return kind(f"{path}: cannot be read: {reason}")
+    return OSError(f"{path}: cannot be read: {reason}")
 
 
 def _split(path: Path, line: int, text: str, separator: str | None) -> list[str]:

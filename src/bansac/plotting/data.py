@@ -9,15 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.geometry.camera import Camera
-from bansac.maths.arrays import Floats, Ints
+from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.validate import as_camera, as_points
-from bansac.plotting.layout import BAR, FAINT_COLOR, SPACE, WIDTH, color_bar, color_map, new_figure, place
+from bansac.plotting.layout import BAR, FAINT_COLOR, POINT_COLOR, SPACE, WIDTH, color_bar, color_map, new_figure, place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from bansac.result import Result
 
 __all__ = ["plot_data", "plot_labels"]
 
@@ -29,31 +27,43 @@ _SAME = 1e-4  # relative error of the residuals that identify a curve
 
 
 def plot_data(
-    result: Result, first: ArrayLike, second: ArrayLike | None, K: ArrayLike | Camera | None, ax: Axes | None
+    points: tuple[ArrayLike, ArrayLike | None],
+    model: Any,
+    residuals: Floats,
+    values: Floats,
+    K: ArrayLike | Camera | None,
+    ax: Axes | None,
+    rival: tuple[Bools, Bools] | None,
 ) -> Figure:
-    """Draw points (N, 2 or 3), or matches of two such arrays, with the model; the arguments of ``Result.plot``."""
-    arrays = [_as_points(name, x, len(result.inliers)) for name, x in (("x1", first), ("x2", second)) if x is not None]
+    """Draw points (N, 2 or 3), or matches of two such arrays, coloured by ``values``, with the model of a result.
+
+    ``rival`` are the inliers of the rival, and those that are not of the model; the latter get rings.
+    """
+    arrays = [_as_points(name, x, len(values)) for name, x in zip(("x1", "x2"), points, strict=True) if x is not None]
     dimensions = [x.shape[1] for x in arrays]
     if dimensions == [2, 3]:
         raise ValueError("x1 must be the 3D points and x2 the image points of an absolute pose")
     if ax is None:
         ax = _new_axes(spatial=dimensions in ([3], [3, 3]))
-    values = result.inliers.astype(np.float64) if result.probabilities is None else result.probabilities
     order = np.argsort(values, kind="stable")  # probable points on top
     if dimensions == [2, 2]:
         _draw_segments(ax, values[order], *(x[order] for x in arrays))
     scatter: Any = ax.scatter
     scatter(*arrays[-1][order].T, c=values[order], cmap=color_map(), vmin=0, vmax=1, s=14, linewidths=0)
+    if rival is not None:
+        label = f"rival: {np.count_nonzero(rival[0])} inliers"
+        scatter(*arrays[-1][rival[1]].T, s=40, facecolors="none", edgecolors=POINT_COLOR, linewidths=0.9, label=label)
+        ax.legend()
     good = values >= 0.5
     if dimensions == [2]:
-        _draw_curve(ax, result, *arrays)
+        _draw_curve(ax, model, residuals, *arrays)
     elif dimensions == [3]:
-        _draw_plane(ax, result.model, arrays[0][good] if good.any() else arrays[0])
+        _draw_plane(ax, model, arrays[0][good] if good.any() else arrays[0])
     elif dimensions == [3, 3]:
-        _draw_motion(ax, result.model, arrays[0][good])
+        _draw_motion(ax, model, arrays[0][good])
     else:
-        if dimensions == [3, 2] and result.model is not None:
-            _draw_projections(ax, result.model, K, arrays[0][good])
+        if dimensions == [3, 2] and model is not None:
+            _draw_projections(ax, model, K, arrays[0][good])
         _as_image(ax)
     return ax.figure.figure  # the parent figure if the axes belong to a SubFigure
 
@@ -91,9 +101,9 @@ def _new_axes(*, spatial: bool) -> Axes:
     return ax
 
 
-def _draw_curve(ax: Axes, result: Result, points: Floats) -> None:
+def _draw_curve(ax: Axes, model: Any, residuals: Floats, points: Floats) -> None:
     """Draw the zeros of the function of a curve near the points of the plane."""
-    function = _find_curve(result, points)
+    function = _find_curve(model, residuals, points)
     if function is not None:
         low, high = points.min(axis=0), points.max(axis=0)
         margin = _MARGIN * np.where(high > low, high - low, 1.0)
@@ -104,9 +114,8 @@ def _draw_curve(ax: Axes, result: Result, points: Floats) -> None:
         ax.set_aspect("equal", adjustable="datalim")
 
 
-def _find_curve(result: Result, points: Floats) -> Callable[[Floats, Floats], Floats] | None:
+def _find_curve(model: Any, residuals: Floats, points: Floats) -> Callable[[Floats, Floats], Floats] | None:
     """Return the signed distance from the curve whose distances are the residuals; None if no curve has them."""
-    model = result.model
     if not isinstance(model, np.ndarray) or model.ndim != 1:
         return None
 
@@ -129,7 +138,7 @@ def _find_curve(result: Result, points: Floats) -> Callable[[Floats, Floats], Fl
     curves = {3: [line, circle], 5: [ellipse]}.get(model.size, [])
     for curve in (*curves, polynomial):
         distances = np.abs(curve(*points.T))
-        if np.allclose(distances, result.residuals, rtol=_SAME, atol=1e-9 + _SAME * float(np.median(result.residuals))):
+        if np.allclose(distances, residuals, rtol=_SAME, atol=1e-9 + _SAME * float(np.median(residuals))):
             return curve
     return None
 

@@ -59,14 +59,14 @@ def plot_trace(trace: Trace, *, n_points: int | None = None) -> Figure:
 
     ax = axes[1]
     _dots(ax, iteration, trace.gamma, None)
-    ax.set(ylabel=r"$\gamma$ = P(c = I | x = I)", ylim=(0, 1))
+    ax.set(ylabel="weight of a vote (gamma)", ylim=(0, 1))
 
     ax = axes[2]
     ax.step(
-        iteration, trace.low_probability, where="post", color=POINT_COLOR, label=r"data with $p < \tau$ ($\tilde{O}$)"
+        iteration, trace.low_probability, where="post", color=POINT_COLOR, label="improbable data (belief below tau)"
     )
-    ax.step(iteration, trace.outliers, where="post", color=ESTIMATED_COLOR, label=r"outliers of the best model ($O^*$)")
-    ax.set(ylabel="data", ylim=(0, 1.05 * n_points))
+    ax.step(iteration, trace.outliers, where="post", color=ESTIMATED_COLOR, label="outliers of the best model")
+    ax.set(ylabel="number of data", ylim=(0, 1.05 * n_points))
 
     if counting:
         ax = axes[3]

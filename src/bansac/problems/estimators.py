@@ -7,13 +7,13 @@ imports neither NumPy nor Numba.
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from bansac.problems.problem import Problem
 
-__all__ = ["ESTIMATORS", "MATCHES", "MODELS", "Estimator", "Kind"]
+__all__ = ["ESTIMATORS", "MATCHES", "MODELS", "Estimator", "Kind", "find_estimator"]
 
 Kind = Literal["H", "F", "E"]
 """The models of ``--model`` that batches, image matching and benchmarks estimate."""
@@ -130,3 +130,15 @@ ESTIMATORS = (
 
 MODELS = {row.model: row for row in ESTIMATORS if row.model is not None}
 """The rows by their names for ``--model``."""
+
+
+def find_estimator(problem: object, rows: Iterable[Estimator]) -> Estimator:
+    """Return the row with this name or function; raise a ValueError that names all if there is none."""
+    rows = tuple(rows)
+    for row in rows:
+        if problem == row.name or problem is row.load_function():
+            return row
+    names = ", ".join(repr(row.name) for row in rows)
+    raise ValueError(
+        f"problem must be one of {names}, the function of one of them, or a bansac.Problem; got {problem!r}"
+    )

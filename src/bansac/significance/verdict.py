@@ -36,6 +36,12 @@ _USELESS = 0.5
 
 _CHANCE = ", no more than chance gives"
 
+# A model of fewer inliers than this share of its score in the search is not represented by its numbers.
+_ROUNDED_SHARE = 0.5
+_ROUNDED = ": rounded to double precision it has other residuals, so move the origin of coordinates nearer to the data"
+# Of at most _FEW data, the number of further inliers that a success needs at least is told, up to _MOST_MISSING.
+_FEW, _MOST_MISSING = 20, 10
+
 # Limits that end a search before its restarts agree, and what a success then says.
 _LIMITS = "max_iterations", "max_seconds", "restarts"
 _NOT_CONFIRMED = "; the restarts did not agree before the search ended, and preset='accurate' searches longer"
@@ -94,6 +100,8 @@ def find_verdict(
     if measured is None:
         return Verdict(False, None, Doubt(_explain_no_model(problem, data.shape[1], outcome)))
     doubt, configuration = _test_support(problem, data, measured)
+    if doubt.text and measured.num_inliers < _ROUNDED_SHARE * outcome.score:
+        doubt = Doubt(_ROUNDED)
     residuals, threshold, others = measured.residuals, measured.threshold, 0
     if two_views and configuration is None:
         data = np.ascontiguousarray(data[:4])  # without the verticals
@@ -154,6 +162,8 @@ def _test_support(problem: Problem, data: Floats, measured: MeasuredModel) -> tu
     tested, matches, model = problem, data, measured.model
     if problem.significance_form is not None:
         tested, matches, model = problem.significance_form(data, model)
+        if _is_beyond_window(problem, data, measured):  # the form takes the motion out of the displacements
+            measured = measured._replace(noise=np.inf)
     first = _test(tested, matches, measured._replace(model=model))
     if first[0].text == "" or measured.num_inliers <= problem.sample_size or not has_verticals(problem):
         return first
@@ -165,12 +175,22 @@ def _test_support(problem: Problem, data: Floats, measured: MeasuredModel) -> tu
     return second if second[0].text == "" else first
 
 
+def _is_beyond_window(problem: Problem, data: Floats, measured: MeasuredModel) -> bool:
+    """Return whether a search window does not explain matches in space: most displacements differ by a threshold."""
+    if len(data) != 6 or len(problem.points) != 2 or measured.num_inliers == 0:
+        return False
+    first, second = (data[list(point)][:, measured.inliers] for point in problem.points)
+    displacement = second - first
+    differences = displacement - np.median(displacement, axis=1, keepdims=True)
+    return bool(np.median(np.linalg.norm(differences, axis=0)) > measured.threshold)
+
+
 def _test(problem: Problem, data: Floats, measured: MeasuredModel) -> tuple[Doubt, str | None]:
     """Return what ``_test_support`` does, for the model of the significance test."""
     m, nothing = problem.sample_size, Doubt()
     model, threshold, residuals, inliers, count, noise = measured
     if count <= m:
-        return Doubt(_CHANCE), None
+        return Doubt(_CHANCE + _explain_missing(problem, data, measured)), None
     if is_significant_fast(problem, data, model, threshold, inliers, noise):
         return nothing, None
     doubt = _explain_large_threshold(problem, data, model, threshold)
@@ -179,7 +199,8 @@ def _test(problem: Problem, data: Floats, measured: MeasuredModel) -> tuple[Doub
     distinct = first_of_equals(problem, data, threshold)
     support = distinct[inliers[distinct]]
     if not _is_significant(problem, data, model, threshold, residuals, distinct, noise):
-        return Doubt(_explain_shared_points(support.size, count) + _CHANCE), None
+        text = _explain_shared_points(support.size, count) + _CHANCE
+        return Doubt(text if text != _CHANCE else text + _explain_missing(problem, data, measured)), None
     # The test is for problems with m > 2 whose data are matches or points in space. Two matches determine a similarity
     # and are always on a line; points of the plane on a line determine a line. At least m - 1 points must be off the
     # line. The test of find_configuration has a wider tolerance and requires more points off the line than chance
@@ -224,6 +245,24 @@ def _explain_shared_points(distinct: int, count: int) -> str:
         f", but only {distinct} of them at distinct points: points repeat, or the threshold is large compared with "
         "their distances"
     )
+
+
+def _explain_missing(problem: Problem, data: Floats, measured: MeasuredModel) -> str:
+    """Return how many more inliers few data need at least: with the largest residual of these; else "".
+
+    A model of few data fits them better than others, so that more than these may be needed.
+    """
+    n, count, m = data.shape[1], measured.num_inliers, problem.sample_size
+    if not 2 <= n <= _FEW or 2 * count < n or count < m:
+        return ""
+    exactness = np.maximum(np.sort(measured.residuals[measured.inliers]), _EXACT * measured.threshold)
+    alpha = measure_far(problem, data, measured.model).probability_first(exactness)
+    for more in range(1, _MOST_MISSING + 1):
+        extended = np.append(alpha, np.full(more, alpha[-1]))
+        none = np.zeros(extended.size, np.bool_)
+        if log_nfa(extended, extended, none, (n + more, 0), m, problem.max_models) < SIGNIFICANT:
+            return f": at least {more} more {'inliers are' if more > 1 else 'inlier is'} needed"
+    return ""
 
 
 def _is_significant(

@@ -6,22 +6,19 @@ import numpy as np
 import pytest
 
 from bansac.lab.sets.labelled import CheckPointSet, LabelledSet, find_labelled_sets, missing_files
+from tests.lab.pair_sets import write_files
 
 h5py = pytest.importorskip("h5py", reason="reading HDF5 files needs h5py")
 
 
 def write_labelled_set(folder, pairs):
     """Write a set of pairs (x1, x2, labels, F) by key."""
-    folder.mkdir(parents=True, exist_ok=True)
-    with (
-        h5py.File(folder / "matches.h5", "w") as matches,
-        h5py.File(folder / "labels.h5", "w") as labels,
-        h5py.File(folder / "Fgt.h5", "w") as truth,
-    ):
-        for key, (x1, x2, inliers, F) in pairs.items():
-            matches[key] = np.hstack([x1, x2]).astype(np.float32)
-            labels[key] = np.asarray(inliers, np.uint8)
-            truth[key] = np.asarray(F, np.float64)
+    files = {
+        "matches": {key: np.hstack(pair[:2]).astype(np.float32) for key, pair in pairs.items()},
+        "labels": {key: np.asarray(pair[2], np.uint8) for key, pair in pairs.items()},
+        "Fgt": {key: np.asarray(pair[3], np.float64) for key, pair in pairs.items()},
+    }
+    write_files(folder, files)
 
 
 @pytest.fixture
@@ -67,7 +64,7 @@ def test_a_split_is_named_after_what_it_splits(folder):
 
 def test_a_set_without_pairs_is_named(folder):
     path, _ = folder
-    h5py.File(path / "matches.h5", "w").close()
+    write_files(path, {"matches": {}})
     with pytest.raises(OSError, match=r"matches\.h5 holds no pairs"):
         LabelledSet(path)
 
@@ -91,8 +88,7 @@ def test_damage_is_told(folder):
 def test_sizes_are_read_where_they_are(folder):
     path, _ = folder
     assert LabelledSet(path).pair("a").size1 is None
-    with h5py.File(path / "size.h5", "w") as file:
-        file["a"], file["b"] = [30, 40], [50, 60]
+    write_files(path, {"size": {"a": [30, 40], "b": [50, 60]}})
     labelled = LabelledSet(path)
     assert (labelled.pair("b").size1, labelled.pair("b").size2) == ((50, 60), None)
     assert [file.name for file in labelled.files()][3:] == ["size.h5"]
@@ -102,16 +98,13 @@ def test_sizes_are_read_where_they_are(folder):
 def checked(tmp_path):
     rng = np.random.default_rng(0)
     stored = {
-        "matches.h5": rng.uniform(0, 99, (9, 4)).astype(np.float32),
-        "match_conf.h5": rng.uniform(0, 1, 9).astype(np.float32),
-        "vpts.h5": rng.uniform(0, 99, (5, 4)),
-        "size.h5": np.array([30, 40]),
-        "size2.h5": np.array([50, 60]),
+        "matches": rng.uniform(0, 99, (9, 4)).astype(np.float32),
+        "match_conf": rng.uniform(0, 1, 9).astype(np.float32),
+        "vpts": rng.uniform(0, 99, (5, 4)),
+        "size": np.array([30, 40]),
+        "size2": np.array([50, 60]),
     }
-    for name, values in stored.items():
-        with h5py.File(tmp_path / name, "w") as file:
-            file["a-b"] = values
-    return tmp_path, stored
+    return write_files(tmp_path, {name: {"a-b": values} for name, values in stored.items()}), stored
 
 
 def test_pairs_with_check_points_come_back(checked):
@@ -119,10 +112,10 @@ def test_pairs_with_check_points_come_back(checked):
     checked_set = CheckPointSet(path)
     assert (checked_set.keys, len(checked_set.files())) == (("a-b",), 5)
     pair = checked_set.pair("a-b")
-    np.testing.assert_array_equal(np.hstack([pair.x1, pair.x2]), stored["matches.h5"])
-    np.testing.assert_array_equal(pair.ratios, stored["match_conf.h5"])
+    np.testing.assert_array_equal(np.hstack([pair.x1, pair.x2]), stored["matches"])
+    np.testing.assert_array_equal(pair.ratios, stored["match_conf"])
     assert (pair.size1, pair.size2) == ((30, 40), (50, 60))
-    np.testing.assert_array_equal(np.hstack(checked_set.check_points("a-b")), stored["vpts.h5"])
+    np.testing.assert_array_equal(np.hstack(checked_set.check_points("a-b")), stored["vpts"])
 
 
 def test_damaged_check_points_are_told(checked):

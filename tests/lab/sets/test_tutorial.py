@@ -8,57 +8,46 @@ import sys
 import numpy as np
 import pytest
 
+from bansac.geometry import rotation_matrix
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.tutorial import MAX_RATIO
 from bansac.matches import Matches
 from bansac.synthetic import epipolar_matches
+from tests.lab.pair_sets import write_files
 from tests.lab.sets.archives import write_ppm
 
 h5py = pytest.importorskip("h5py", reason="reading the tutorial's sets needs h5py")
 
 
-def write(path, **data):
-    """Write one HDF5 file; keys have "_" for "-"."""
-    with h5py.File(path, "w") as file:
-        for key, value in data.items():
-            file[key.replace("_", "-")] = value
-
-
-def rotation(rng):
-    """Return a random rotation."""
-    Q = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    return Q * np.linalg.det(Q)
-
-
 @pytest.fixture
 def h_folder(tmp_path):
     """Make a homography set of pairs p0-q .. p9-q with 10, 11, .. 19 matches."""
-    folder = tmp_path / "H" / "walls"
-    folder.mkdir(parents=True)
     rng = np.random.default_rng(0)
-    keys = [f"p{i}_q" for i in range(10)]
-    write(folder / "matches.h5", **{k: rng.uniform(0, 99, (10 + i, 4)).astype("f4") for i, k in enumerate(keys)})
-    write(folder / "match_conf.h5", **{k: np.linspace(0.5, 0.9, 10 + i, dtype="f4") for i, k in enumerate(keys)})
-    write(folder / "Hgt.h5", **{k: np.diag([2.0, 1.0, 1.0 + i]) for i, k in enumerate(keys)})
-    write(folder / "size.h5", **{k: np.array([480, 640]) for k in keys})
-    return folder
+    keys = [f"p{i}-q" for i in range(10)]
+    files = {
+        "matches": {k: rng.uniform(0, 99, (10 + i, 4)).astype("f4") for i, k in enumerate(keys)},
+        "match_conf": {k: np.linspace(0.5, 0.9, 10 + i, dtype="f4") for i, k in enumerate(keys)},
+        "Hgt": {k: np.diag([2.0, 1.0, 1.0 + i]) for i, k in enumerate(keys)},
+        "size": {k: np.array([480, 640]) for k in keys},
+    }
+    return write_files(tmp_path / "H" / "walls", files)
 
 
 @pytest.fixture
 def ef_folder(tmp_path):
     """Make a pose set of one pair whose world frame is neither camera's."""
-    folder = tmp_path / "EF" / "tower"
-    folder.mkdir(parents=True)
     rng = np.random.default_rng(1)
     scene = epipolar_matches(50, inlier_ratio=1.0, noise=0.0)
-    R1, T1 = rotation(rng), rng.normal(size=3)
+    R1, T1 = rotation_matrix(rng.normal(size=3)), rng.normal(size=3)
     R2, T2 = scene.R @ R1, scene.R @ T1 + scene.t
-    write(folder / "matches.h5", **{"a_b": np.hstack([scene.x1, scene.x2])})
-    write(folder / "match_conf.h5", **{"a_b": np.full((50, 1), 0.7)})
-    write(folder / "K1_K2.h5", **{"a_b": np.stack([scene.K, scene.K])[None]})
-    write(folder / "R.h5", a=R1, b=R2)
-    write(folder / "T.h5", a=T1[:, None], b=T2[:, None])
-    return folder
+    files = {
+        "matches": {"a-b": np.hstack([scene.x1, scene.x2])},
+        "match_conf": {"a-b": np.full((50, 1), 0.7)},
+        "K1_K2": {"a-b": np.stack([scene.K, scene.K])[None]},
+        "R": {"a": R1, "b": R2},
+        "T": {"a": T1[:, None], "b": T2[:, None]},
+    }
+    return write_files(tmp_path / "EF" / "tower", files)
 
 
 def test_homography_pair_is_read_as_written(h_folder):
@@ -128,8 +117,7 @@ def test_match_counts_are_those_of_the_filtered_pairs(h_folder):
 
 def test_find_sets_below_a_folder_and_at_it(h_folder, ef_folder, tmp_path):
     (tmp_path / "notes").mkdir()
-    (tmp_path / "labelled").mkdir()
-    write(tmp_path / "labelled" / "matches.h5", **{"a_b": np.zeros((1, 4))})  # without truth: no set
+    write_files(tmp_path / "labelled", {"matches": {"a-b": np.zeros((1, 4))}})  # without truth: no set
     assert [(s.name, s.kind) for s in find_sets(tmp_path)] == [("tower", "EF"), ("walls", "H")]
     assert [s.name for s in find_sets(str(h_folder))] == ["walls"]
 
@@ -148,10 +136,8 @@ def test_test_sets_have_cameras_but_no_truth_and_are_passed_over(h_folder, ef_fo
 
 def image_set(folder, key, *images):
     """Write a homography set of one pair without sizes, and images: the first has 5 by 7 pixels, the next 6 by 8."""
-    folder.mkdir(parents=True)
-    for name, value in (("matches", np.zeros((4, 4))), ("match_conf", np.zeros(4)), ("Hgt", np.eye(3))):
-        with h5py.File(folder / f"{name}.h5", "w") as file:
-            file[key] = value
+    values = {"matches": np.zeros((4, 4)), "match_conf": np.zeros(4), "Hgt": np.eye(3)}
+    write_files(folder, {name: {key: value} for name, value in values.items()})
     for i, name in enumerate(images):
         write_ppm(folder / name, (5 + i, 7 + i))
     return PairSet(folder)
@@ -316,7 +302,7 @@ def test_a_pair_or_an_image_missing_from_one_file_is_named(ef_folder, name, key)
     ],
 )
 def test_damaged_matches_are_named(ef_folder, value, message):
-    write(ef_folder / "matches.h5", **{"a_b": value})
+    write_files(ef_folder, {"matches": {"a-b": value}})
     with pytest.raises(OSError, match=message):
         PairSet(ef_folder).pair("a-b")
 
@@ -329,7 +315,7 @@ def test_a_group_in_place_of_numbers_is_named(ef_folder):
 
 
 def test_a_set_without_pairs_is_named(ef_folder):
-    write(ef_folder / "matches.h5")
+    write_files(ef_folder, {"matches": {}})
     with pytest.raises(OSError, match=r"matches\.h5 holds no pairs"):
         PairSet(ef_folder)
 

@@ -58,6 +58,6 @@ def test_memory_of_a_call_is_in_proportion_to_the_matches(name):
 
 
 def test_peers_are_chosen():
-    assert list(calls._default_methods(())) == ["bansac"]
-    assert list(calls._default_methods(("poselib", "opencv"))) == ["bansac", "opencv-magsac", "poselib-prosac"]
-    assert list(calls._ten_methods(("poselib",))) == ["bansac"]
+    assert list(calls._methods("default", ())) == ["bansac"]
+    assert list(calls._methods("default", ("poselib", "opencv"))) == ["bansac", "opencv-magsac", "poselib-prosac"]
+    assert list(calls._methods("ten", ("poselib",))) == ["bansac"]

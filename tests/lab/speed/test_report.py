@@ -1,8 +1,6 @@
-"""The targets that a report is held against, and the settings of a measurement."""
+"""The targets that a report is held against."""
 
 from __future__ import annotations
-
-import re
 
 import pytest
 
@@ -33,22 +31,8 @@ def test_what_is_not_measured_has_no_target():
     assert [row["target"] for row in rows] == [1.4, 1.4, 1.4, 0.05]
 
 
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"seconds": 0.0}, "seconds must be > 0, got 0.0"),
-        ({"seconds": float("inf")}, "seconds must be > 0, got inf"),
-        ({"max_points": 29}, "max_points must be at least 30, got 29"),
-        ({"peers": ["colmap"]}, "peers: unknown library 'colmap'; they are opencv, poselib"),
-    ],
-)
-def test_bad_settings_are_named(settings, message):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        report.check_settings(**({"peers": None, "seconds": 1.0, "max_points": 100} | settings))
-
-
 def test_a_peer_that_is_not_installed_is_named(monkeypatch):
     monkeypatch.setitem(report.PEERS, "poselib", "no_such_module")
-    assert "poselib" not in report.check_settings(None, 1.0, 100)
+    assert "poselib" not in report.find_peers(None)
     with pytest.raises(ModuleNotFoundError, match="peer poselib needs the package no_such_module"):
-        report.check_settings(["poselib"], 1.0, 100)
+        report.find_peers(["poselib"])

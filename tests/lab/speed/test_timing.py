@@ -1,12 +1,15 @@
-"""The least time of calls that take turns, on a clock of the test's own."""
+"""The least time of calls that take turns, on a clock of the test's own; and their memory."""
 
 from __future__ import annotations
 
+import os
+import sys
 from types import SimpleNamespace
 
 import pytest
 
 from bansac.lab.measurements.speed import timing
+from bansac.lab.measurements.speed.timing import peak_in_process, peak_of_call
 
 
 @pytest.fixture
@@ -64,3 +67,54 @@ def test_a_long_call_is_made_twice(clock):
 
     assert timing.least_seconds({"long": call}, seconds=0.0) == {"long": 10.0}
     assert len(made) == 2
+
+
+LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the resident set is read from /proc")
+
+
+PROGRAM = """
+import sys
+
+import numpy as np
+
+from bansac.lab.measurements.speed.timing import peak_of_call
+from bansac.compiled.jit import kernel
+
+
+@kernel
+def fill(n):
+    values = np.empty(n)
+    for k in range(n):
+        values[k] = k
+    return values[n - 1]
+
+
+make = {"ones": np.ones, "fill": fill, "nothing": lambda n: None}[sys.argv[1]]
+make(10)
+print(peak_of_call(lambda: make(5_000_000)))
+"""
+
+
+@pytest.mark.slow
+@LINUX
+def test_memory_of_numpy_and_of_kernels_counts(tmp_path, monkeypatch):
+    # in processes of their own: this one may have freed that much before, and takes it again without growing
+    (tmp_path / "makes.py").write_text(PROGRAM)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    assert peak_in_process("makes", "ones") == pytest.approx(40e6, rel=0.05)
+    assert peak_in_process("makes", "fill") == pytest.approx(40e6, rel=0.05)
+    assert peak_in_process("makes", "nothing") < 1e6
+
+
+def test_it_is_not_known_without_proc(tmp_path, monkeypatch):
+    monkeypatch.setattr(timing, "_PROCESS", tmp_path)
+    called = []
+    assert peak_of_call(lambda: called.append(1)) is None
+    assert not called
+
+
+def test_a_process_prints_a_number_or_nothing(tmp_path, monkeypatch):
+    (tmp_path / "prints.py").write_text("import sys\nprint(*sys.argv[1:])\n")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    assert peak_in_process("prints", "123") == 123
+    assert peak_in_process("prints") is None

@@ -1,7 +1,7 @@
 """Measurements by name, one module each: ``bansac bench NAME`` runs one.
 
-A module has a docstring with the protocol, a ``MEASUREMENT`` (:class:`bansac.lab.measurement.Measurement`), and the
-functions of its units, of its report and of its tables on the pages. To add one, add a module and a row here.
+A module has a docstring with the protocol, the functions ``units``, ``run_unit`` and ``report``, those of its tables on
+the pages, and a ``MEASUREMENT`` (:func:`bansac.lab.measurement.of_module`). To add one, add a module and a row here.
 The package imports the modules of :mod:`bansac.lab`, its peers, metrics and sets, and no experiment.
 """
 

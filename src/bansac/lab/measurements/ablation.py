@@ -24,9 +24,8 @@ from bansac.batch.journal import Row, Unit
 from bansac.engine.scoring.weights import density_weights, reliability_weights
 from bansac.estimate.presets import Options
 from bansac.lab.measurement import Document, Report, Setup
-from bansac.lab.measurements.groups import Group, Groups
+from bansac.lab.measurements.folders import Group, Groups
 from bansac.lab.metrics import mean_average_accuracy
-from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.library import Estimate, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.reports import lines, share
@@ -348,5 +347,5 @@ MEASUREMENT = _RUNS.measurement(
         "ablation-scenes": scenes,
         "leave-one-out": leave_one_out,
     },
-    values=(UNIT_CODE, variants),
+    values=variants,
 )

@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
+from bansac.estimate.result import AbsolutePose
 from bansac.geometry import normalize_points, rotation_matrix
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested, no_warm_up
+from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.measurements.folder_tables import label
 from bansac.lab.peers.library import Array, Estimate, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.reports import lines
-from bansac.lab.scene_methods import CODE, Calls, by_method, calls_of, compare, left_out
+from bansac.lab.scene_methods import Calls, by_method, calls_of, compare, left_out
 from bansac.lab.scenes import LIMITS, Scene, errors
-from bansac.result import AbsolutePose
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -159,19 +159,14 @@ def table(document: Document) -> str:
     return lines(["method", *(f"{outliers} % outliers" for outliers in shares)], rows)
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="absolute-pose",
     title="Absolute poses of synthetic scenes",
-    help=__doc__,
     options=(
         Option("runs", int, 20, "Scenes of a kind.", least=1),
         Option("points", int, 500, "Points of a scene.", least=4),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"absolute-poses": table},
-    warm_up=no_warm_up,
     packages=("poselib", "cv2"),
-    values=CODE,
 )

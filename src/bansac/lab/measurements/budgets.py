@@ -12,13 +12,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bansac.estimate.presets import Options, resolve_options
+from bansac.estimate.presets import resolve_options
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.measurement import Report
 from bansac.lab.peers.method import Method
 from bansac.lab.render import to_markdown
-from bansac.lab.tables import Better, Table, TableRow, format_number
-from bansac.problems.estimators import Kind
+from bansac.lab.tables import Better, Table, format_number, sectioned
+from bansac.problems.estimators import MODELS, Kind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -100,7 +100,9 @@ def limit(method: Method, budget: int, kind: Kind) -> Method:
     """Return the method with a budget as its maximum number of iterations."""
     settings = {"max_iterations": budget}
     if method.ours and "preset" in method.settings:
-        options = _options(method, kind)
+        problem = MODELS[kind].load_problem()
+        preset = method.settings["preset"]
+        options = resolve_options(problem, None, preset, None, {}, epipolar_choice=kind == "E").options
         assert options.max_iterations is not None  # set by resolve_options
         if options.restarts > 1:
             in_proportion = math.ceil(options.restarts * budget / options.max_iterations)
@@ -125,14 +127,10 @@ def time_table(curves: Mapping[str, Points], kind: Kind) -> Table:
     (0.7, 0.7, 0.8)
     """
     accuracy = ACCURACY[kind]
-    rows = tuple(
-        TableRow((name,), tuple(best_within(points, time, accuracy) for time in TIMES))
-        for name, points in curves.items()
-    )
-    columns = tuple(f"{time:g} ms" for time in TIMES)
-    better: Better = "higher"
+    rows = {name: [best_within(points, time, accuracy) for time in TIMES] for name, points in curves.items()}
     title = f"{_NAMES[kind]}: {accuracy} within a mean time of"
-    return Table(title, ("method",), columns, rows, better=(better,) * len(columns))
+    better: list[Better | None] = ["higher"] * len(TIMES)
+    return sectioned(title, "method", (f"{time:g} ms" for time in TIMES), {"": rows}, tuple(better))
 
 
 def budget_table(curves: Mapping[str, Points], kind: Kind) -> Table:
@@ -144,10 +142,10 @@ def budget_table(curves: Mapping[str, Points], kind: Kind) -> Table:
     >>> budget_table(curves, "H").rows[0].values
     ('0.700 (0.400 ms)',)
     """
-    rows = tuple(TableRow((name,), tuple(_point(point, kind) for point in points)) for name, points in curves.items())
-    columns = tuple(str(point["max_iterations"]) for point in next(iter(curves.values())))
+    rows = {name: [_point(point, kind) for point in points] for name, points in curves.items()}
+    columns = (str(point["max_iterations"]) for point in next(iter(curves.values())))
     title = f"{_NAMES[kind]}: {ACCURACY[kind]} (mean time) at a maximum number of iterations of"
-    return Table(title, ("method",), columns, rows)
+    return sectioned(title, "method", columns, {"": rows})
 
 
 def _point(point: Mapping[str, float], kind: Kind) -> str:
@@ -166,13 +164,3 @@ def plot_curves(curves: Mapping[str, Points], kind: Kind) -> Figure:
 
 def _limited_name(method: Method, budget: int) -> str:
     return f"{method.name} [{budget}]"
-
-
-def _options(method: Method, kind: Kind) -> Options:
-    """Return the resolved options of a method's preset."""
-    from bansac.problems.essential import ESSENTIAL
-    from bansac.problems.fundamental import FUNDAMENTAL
-    from bansac.problems.homography import HOMOGRAPHY
-
-    problem = {"E": ESSENTIAL, "F": FUNDAMENTAL, "H": HOMOGRAPHY}[kind]
-    return resolve_options(problem, None, method.settings["preset"], None, {}, epipolar_choice=kind == "E").options

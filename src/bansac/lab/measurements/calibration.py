@@ -25,7 +25,7 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import import_figure
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested, no_warm_up
+from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.options import DATA
 from bansac.lab.peers.library import Array, Task
 from bansac.lab.peers.ours import OURS
@@ -224,21 +224,16 @@ def _of_families(kinds: Mapping[str, Any]) -> str:
     return lines(["family", *kinds], rows)
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="calibration",
     title="Calibration of the probabilities of matches",
-    help=__doc__,
     options=(
         dataclasses.replace(DATA, help="Folder with the sets EF, H and F_labelled. Default: awkward scenes."),
         Option("pairs", int, 43, "Maximum number of pairs of a set."),
         Option("runs", int, 20, "Scenes of a family.", least=1),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"calibration": table, "family-calibration": table},
     reports={"family-calibration": ("calibration_families",)},
     sets=lambda setup: [*(found := survey(setup.data)).pair_sets, *found.labelled_sets],
-    warm_up=no_warm_up,
-    values=(squared_distances, awkward_scene),
 )

@@ -30,7 +30,7 @@ from bansac.batch.result_files import WRITERS
 from bansac.batch.sources import ImagePair, Pair, Source, find_sources
 from bansac.executors import ItemFailure
 from bansac.executors.cluster import CHUNK_SECONDS, ClusterExecutor
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, no_warm_up
+from bansac.lab.measurement import Document, Option, Report, Setup, of_module
 from bansac.lab.measurements.many import scenes
 from bansac.lab.options import DATA
 from bansac.lab.reports import lines, number
@@ -329,21 +329,17 @@ def _kilobytes(size: float) -> str:
     return f"{size / 1e3:.1f} kB"
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="cluster",
     title="Cost of many pairs, on one thread and on a cluster",
-    help=__doc__,
     options=(
         dataclasses.replace(DATA, help="A folder with the tutorial's sets in EF. Default: synthetic pairs."),
         Option("count", int, 100, "Pairs that are estimated.", least=1, flag="--pairs"),
         Option("rows", int, 2000, "Pairs of the files of results.", least=2),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"scaling-costs": costs, "scaling-plan": plan, "scaling-limits": limits},
     packages=("cv2", "distributed", "pyarrow", "h5py"),
     complete=True,
     sets=lambda setup: scenes(setup.data),
-    warm_up=no_warm_up,
 )

@@ -31,7 +31,7 @@ from bansac.colmap import VerificationOptions, verify_database
 from bansac.colmap.database import import_pycolmap
 from bansac.executors.threads import count_workers
 from bansac.geometry.camera import Camera
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested
+from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.options import NEEDED_DATA
 from bansac.lab.pairs import mutual_matches
 from bansac.lab.peers.library import Array
@@ -349,14 +349,11 @@ def inliers(document: Document, method: str) -> str:
     return f"{document['databases'][list(SYNTHETIC)[-1]][method]['inlier_matches']:,.0f}"
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="colmap",
     title="Reconstructions of COLMAP from verified databases",
-    help=__doc__,
     options=(NEEDED_DATA, Option("repeats", int, 5, "Verifications and reconstructions of a database.", least=1)),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"colmap": table},
     figures={
         "colmap-fountain": functools.partial(centres, database="fountain-P11"),
@@ -365,7 +362,6 @@ MEASUREMENT = Measurement(
         "bansac-inliers": functools.partial(inliers, method="bansac"),
     },
     sets=lambda setup: [PairSet(setup.data / "EF" / name) for name, known in REAL.values() if known],
-    warm_up=warm_up,
     packages=("pycolmap",),
-    values=(verify_database, umeyama, mutual_matches),
+    values=verify_database,
 )

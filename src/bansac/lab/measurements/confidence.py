@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 import bansac
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import import_figure
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested, no_warm_up
+from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.reports import lines, share
 from bansac.synthetic import homography_matches, line_points
 
@@ -211,16 +211,11 @@ def lowest_of_one_model(document: Document) -> str:
     return share(min(cell["found"] / cell["runs"] for cell in cells))
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="confidence",
     title="How often a run finds the best model",
-    help=__doc__,
     options=(Option("runs", int, 2000, "Problems of every cell.", least=1),),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"confidence": table},
     figures={"confidence-one-model": lowest_of_one_model},
-    warm_up=no_warm_up,
-    values=(homography_matches, line_points),
 )

@@ -25,10 +25,9 @@ import numpy as np
 import bansac
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import recover_pose
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested, no_warm_up
+from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.metrics import pose_error, translation_error
 from bansac.lab.options import DATA
-from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.library import Task
 from bansac.lab.peers.methods import METHODS
 from bansac.lab.reports import lines, share
@@ -218,26 +217,21 @@ def planar_motions(document: Document) -> str:
     return lines(["planar scenes", *methods], rows)
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="configurations",
     title="Two-view configurations and the motion of planes",
-    help=__doc__,
     options=(
         dataclasses.replace(DATA, help="Folder with the sets EF and H."),
         Option("scenes", int, 100, "Synthetic scenes of each kind and settings.", least=1),
         Option("pairs", int, 43, "Maximum number of pairs of a set."),
         Option("noisy", bool, False, "Measure noisy and dense scenes only."),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={
         "configurations": configurations,
         "real-configurations": real_configurations,
         "planar-motions": planar_motions,
     },
     sets=lambda setup: find_sets(setup.data),
-    warm_up=no_warm_up,
     packages=tuple(peer.package for peer in PEERS),
-    values=(UNIT_CODE, SCENES["general"], [type(peer.library) for peer in PEERS]),
 )

@@ -15,7 +15,7 @@ import numpy as np
 import bansac
 from bansac.batch.journal import Row, Unit
 from bansac.lab.known_scenes import FUNCTIONS, SCENES, KnownScene, known_scene
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested, no_warm_up
+from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.reports import lines, share
 
 CASES = {"300 points": (300, 1.0), "300 points, half outliers": (300, 0.5), "60 points": (60, 1.0)}
@@ -86,19 +86,14 @@ def table(document: Document) -> str:
     return lines(["estimator", "parameters", *cases], rows)
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="covariance",
     title="Errors and coverage of the covariances",
-    help=__doc__,
     options=(
         Option("runs", int, 300, "Runs of an estimator and a case.", least=1),
         Option("problems", tuple[str, ...], SCENES, "Only these, joined by commas.", choices=SCENES),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"covariances": table},
-    warm_up=no_warm_up,
     packages=("scipy",),
-    values=(known_scene,),
 )

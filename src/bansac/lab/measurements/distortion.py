@@ -24,20 +24,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
+from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry import rotation_matrix
 from bansac.geometry.camera import Camera
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested, no_warm_up
+from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.measurements.folder_tables import label
 from bansac.lab.metrics import auc, pose_error, rotation_error
 from bansac.lab.options import DATA
-from bansac.lab.peers.library import Array, Estimate, Library, Task
+from bansac.lab.peers.library import Array, Estimate, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.reports import lines
 from bansac.lab.scene_methods import Calls, by_method, compare
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.tutorial import MAX_RATIO
-from bansac.result import AbsolutePose, RelativePose
 
 WIDTH, HEIGHT = 1600, 1200
 LENSES = {
@@ -225,21 +225,16 @@ def table(document: Document) -> str:
     return lines(["data", "lens", *(label(method) for method in methods)], rows)
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="distortion",
     title="Poses from distorted images",
-    help=__doc__,
     options=(
         DATA,
         Option("pairs", int, 43, "Maximum number of pairs of a set."),
         Option("runs", int, 100, "Synthetic scenes of a lens.", least=1),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"distortion": table},
     sets=_real_sets,
-    warm_up=no_warm_up,
     packages=("poselib",),
-    values=(Library.estimate, type(POSELIB), auc, pose_error),
 )

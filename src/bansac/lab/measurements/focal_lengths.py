@@ -31,9 +31,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
+from bansac.estimate.result import RelativePose
 from bansac.geometry import focals_from_fundamental, normalize_points, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested, no_warm_up
+from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.measurements.solver_rates import SAMPLES, rate_solver, solver_call, solver_table
 from bansac.lab.metrics import auc, pose_error, rotation_error
 from bansac.lab.options import DATA, SETS
@@ -48,7 +49,6 @@ from bansac.lab.scene_methods import Calls, by_method, calls_of, compare
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.tutorial import MAX_RATIO
 from bansac.matches.pair_folder import evenly_spaced
-from bansac.result import RelativePose
 from bansac.solvers import p4pf, shared_focal_6pt
 from bansac.synthetic import epipolar_matches
 
@@ -336,10 +336,10 @@ def view_table(document: Document) -> str:
     return _table(cells, lambda row: f"{row['right']:.2f}", "-")
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="focal-lengths",
     title="Poses with unknown focal lengths",
-    help=__doc__,
     options=(
         dataclasses.replace(DATA, help="Folder with the sets EF; the mode absolute needs none."),
         dataclasses.replace(SETS, default=PAIR_SETS),
@@ -347,9 +347,6 @@ MEASUREMENT = Measurement(
         Option("pairs", int, 40, "Maximum number of pairs of a set."),
         Option("runs", int, 20, "Scenes of a kind in the mode absolute.", least=1),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={
         "focal-solvers": functools.partial(solver_table, found="focal length"),
         **{f"focal-{mode}": functools.partial(pair_table, mode=mode) for mode in PAIR_MODES},
@@ -357,7 +354,6 @@ MEASUREMENT = Measurement(
     },
     updates=True,
     sets=lambda setup: [PairSet(setup.data / "EF" / name) for name in setup.sets],
-    warm_up=no_warm_up,
     packages=("poselib", "pycolmap"),
-    values=(type(POSELIB), type(PYCOLMAP), rate_solver, mutual_matches, compare, pose_error, auc),
+    values=rate_solver,
 )

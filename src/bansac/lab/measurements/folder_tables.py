@@ -65,22 +65,58 @@ def in_order(methods: Iterable[str]) -> list[str]:
 
 
 def comparison(document: Document, columns: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the table of one benchmark: a row for each method, means over the sets."""
-    mean, spread = document["mean"], document.get("spread", {})
+    """Return the tables of one benchmark, means over the sets: one accuracy, and folds with the rest."""
+    mean, spread, key = document["mean"], document.get("spread", {}), ACCURACY[document["protocol"]["kind"]]
+    methods = in_order(mean)
 
-    def figure(method: str, key: str) -> str:
-        value, error = mean[method][key], spread.get(method, {}).get(key)
-        if key.startswith("ms"):
+    def figure(method: str, name: str) -> str:
+        value, error = mean[method][name], spread.get(method, {}).get(name)
+        if name.startswith("ms"):
             return f"{value:.2f}"
         return share(value) if error is None else f"{share(value)} ± {share(error)}"
 
     def cells(method: str) -> Iterable[str]:
         yield label(method.partition("@")[0])
+        yield ("**{}**" if mean[method][key] == best else "{}").format(share(mean[method][key]))
+        yield share(spread.get(method, {}).get(key, 0.0))
+        yield f"{mean[method]['ms_mean']:.2f}"
+        yield f"{mean[method]['ms_median']:.2f}"
         yield _threshold(method, document["protocol"])
-        yield from ("/".join(figure(method, key) for key in keys) for keys in columns.values())
 
-    table = lines(["method", "threshold", *columns], map(cells, in_order(mean)))
-    return table + "".join(f"\n{line}\n" for line in _time_ratios(mean))
+    best = max(mean[method][key] for method in methods)
+    rows: list[Iterable[str]] = []
+    for title in dict.fromkeys(map(group, methods)):
+        rows += [[f"*{title}*", *[""] * 5], *(cells(method) for method in methods if group(method) == title)]
+    table = lines(["method", key, "±", "mean ms", "median ms", "threshold"], rows)
+    others = ([label(m), *("/".join(figure(m, name) for name in names) for names in columns.values())] for m in methods)
+    folded = lines(["method", *columns], others) + "".join(f"\n{line}\n" for line in _time_ratios(mean))
+    return f"{table}\n{_by_set(document, key)}\n{_fold('All thresholds of accuracy, and ratios of times', folded)}"
+
+
+def group(method: str) -> str:
+    """Return the title of the group of a method."""
+    settings = METHODS[method.partition("@")[0]].settings
+    if "preset" in settings:
+        return "Presets"
+    return "The paper's methods" if method in _OURS.split() else "Other libraries"
+
+
+def _by_set(document: Document, key: str) -> str:
+    """Return the accuracy on each set in a fold, except for the paper's methods; the worst set is bold."""
+    sets = document["sets"]
+    rows = []
+    for method in in_order(document["mean"]):
+        values = {name: row["methods"][method][key] for name, row in sets.items() if method in row["methods"]}
+        if values and group(method) != "The paper's methods":
+            worst = min(values.values())
+            found = (("**{}**" if v == worst else "{}").format(share(v)) for v in values.values())
+            rows.append([label(method), *found])
+    return _fold(f"{key} of each set; the worst of each method is bold", lines(["method", *sets], rows))
+
+
+def _fold(title: str, text: str) -> str:
+    """Return a part of a page that a click opens."""
+    return f'<details markdown="1">\n<summary>{title}</summary>\n\n{text}\n</details>\n'
 
 
 def _threshold(method: str, protocol: Mapping[str, Any]) -> str:

@@ -25,7 +25,7 @@ import numpy as np
 from bansac.batch.journal import Row, Unit
 from bansac.engine.sampling import SAMPLERS
 from bansac.lab.known_scenes import DEGREE, FUNCTIONS, known_scene
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, no_warm_up
+from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
 from bansac.lab.options import DATA
 from bansac.lab.peers.library import Array, Task
 from bansac.lab.peers.method import Method
@@ -351,23 +351,18 @@ def table(document: Document) -> str:
     return lines(["scenes", "cells", "runs", "right models", "success"], rows)
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="honesty",
     title="The success flag",
-    help=__doc__,
     options=(
         dataclasses.replace(DATA, help="Folder with the sets EF and H."),
         Option("runs", int, 300, "Runs of a cell.", least=1),
         Option("processes", int, 20, "Processes that repeat the same call.", least=1),
         Option("only", tuple[str, ...], tuple(PARTS), "Only these parts, joined by commas.", choices=tuple(PARTS)),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"misleading-scenes": table},
     reports={"misleading-scenes": ("honesty_scenes",)},
     sets=lambda setup: find_sets(setup.data),
-    warm_up=no_warm_up,
     updates=True,
-    values=(known_scene, awkward_scene, judge, PairSet),
 )

@@ -16,7 +16,7 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import essential_from_pose, normalize_points, rotation_matrix
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, nested, no_warm_up
+from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.measurements.solver_rates import SAMPLES, rate_solver, solver_call, solver_table
 from bansac.lab.metrics import auc, pose_error
 from bansac.lab.peers.library import Array, Estimate, Task
@@ -121,16 +121,12 @@ def table(document: Document) -> str:
     return lines(["inliers", *columns], rows)
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="known-vertical",
     title="Relative poses with a known vertical direction",
-    help=__doc__,
     options=(Option("runs", int, 50, "Pairs of every cell.", least=1),),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"vertical-solvers": functools.partial(solver_table, found="E"), "known-vertical": table},
-    warm_up=no_warm_up,
     packages=("poselib",),
-    values=(rate_solver, epipolar_matches, auc, pose_error),
+    values=rate_solver,
 )

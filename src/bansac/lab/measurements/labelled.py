@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, no_warm_up
+from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
 from bansac.lab.options import NEEDED_DATA
-from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.library import Array
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import METHODS
@@ -192,21 +191,16 @@ def labelled_inliers(document: Document) -> str:
     return lines(["", *head], rows)
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="labelled",
     title="Fundamental matrices on hand-marked ground truth",
-    help=__doc__,
     options=(
         dataclasses.replace(NEEDED_DATA, help="Folder with the sets kusvod2_strechamvs and adelaidermf."),
         Option("repeats", int, 5, "Runs of every pair.", least=1),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"check-points": check_points, "labelled-inliers": labelled_inliers},
     sets=lambda setup: list(_sets(setup).values()),
-    warm_up=no_warm_up,
     packages=tuple(METHODS[name].package for name in PEERS),
     complete=True,
-    values=(UNIT_CODE, [type(METHODS[name].library) for name in (OURS[0], *PEERS)]),
 )

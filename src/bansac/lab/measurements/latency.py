@@ -19,9 +19,9 @@ from typing import NamedTuple
 
 import bansac
 from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, no_warm_up
+from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
 from bansac.lab.reports import lines
-from bansac.lab.tables import Table, TableRow
+from bansac.lab.tables import Table, sectioned
 
 MODELS = ("H", "F", "E")
 
@@ -226,17 +226,16 @@ def _add_excess(seconds: dict[str, float]) -> None:
 
 def _table(trees: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Table:
     """Return all seconds and their budgets; with another tree, its own and the ratios to them."""
-    rows = []
+    rows = {}
     for name in trees["now"]["seconds"]:
         of_trees = [[seconds[name] for seconds in of_tree.values()] for of_tree in trees.values()]
-        cells = [*of_trees[0], BUDGETS.get(name, CPU_BUDGETS.get(name))]
+        rows[name] = [*of_trees[0], BUDGETS.get(name, CPU_BUDGETS.get(name))]
         for before in of_trees[1:]:
             is_difference = "more than" in name  # may be 0
-            cells += before
-            cells += [None if is_difference else new / old for new, old in zip(of_trees[0], before, strict=True)]
-        rows.append(TableRow((name,), tuple(cells)))
+            rows[name] += before
+            rows[name] += [None if is_difference else new / old for new, old in zip(of_trees[0], before, strict=True)]
     columns = ["s", "s CPU", "at most", "before, s", "before, s CPU", "ratio", "ratio, CPU"]
-    return Table("Waiting times", ("what",), tuple(columns[: 3 if len(trees) == 1 else None]), tuple(rows))
+    return sectioned("Waiting times", "what", columns[: 3 if len(trees) == 1 else None], {"": rows})
 
 
 def waiting_times(document: Document) -> str:
@@ -271,19 +270,15 @@ def first_call(document: Document) -> str:
     return f"{min(seconds):.0f} to {max(seconds):.0f} seconds"
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="latency",
     title="Waiting times besides the estimation",
-    help=__doc__,
     options=(
         Option("runs", int, 7, "Processes of every figure; of first calls ever at most 3.", least=1),
         Option("before", Path, None, "Source tree that is measured in turn with this one.", metavar="PATH"),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"waiting-times": waiting_times},
     figures={"first-call": first_call, "numba-in-command": numba_in_command},
     complete=True,
-    warm_up=no_warm_up,
 )

@@ -26,8 +26,8 @@ from numba import njit
 
 import bansac
 from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, no_warm_up
-from bansac.lab.measurements.speed.memory import peak_in_process, status_bytes
+from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
+from bansac.lab.measurements.speed.timing import peak_in_process, status_bytes
 from bansac.lab.options import NEEDED_DATA
 from bansac.lab.peers.library import Task
 from bansac.lab.peers.methods import select_methods
@@ -83,18 +83,15 @@ def in_pool(calls: Sequence[Callable[[], Any]], workers: int) -> int:
 
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each model, and one for each number of pairs whose memory is measured."""
-    return [
-        *(Unit(f"speed/{kind}", (kind, None)) for kind in setup.models),
-        *(Unit(f"memory/{count}", (None, count)) for count in setup.memory),
-    ]
+    return [*each(["speed"], setup.models), *each(["memory"], setup.memory)]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Measure the speed of all methods, or the memory of this package."""
-    kind, count = unit.payload
-    if kind is None:
-        found = peak_in_process(__name__, str(setup.data), str(count))
-        return [] if found is None else [{"memory": str(count), "peak": found / 1e6}]
+    part, kind = unit.payload
+    if part == "memory":
+        found = peak_in_process(__name__, str(setup.data), str(kind))
+        return [] if found is None else [{"memory": str(kind), "peak": found / 1e6}]
     tasks = load_tasks(setup.data, kind)[: setup.pairs]
     return [{"model": kind, "pairs": len(tasks), "methods": pairs_per_second(kind, tasks, setup)}]
 
@@ -180,10 +177,10 @@ def table(document: Document) -> str:
     return lines(head, rows) + f"\n{settings} Peak memory of a process: {peaks}.\n"
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="many",
     title="Pairs a second and memory of many pairs on several cores",
-    help=__doc__,
     options=(
         dataclasses.replace(NEEDED_DATA, help="A folder with the tutorial's sets in EF."),
         Option("models", tuple[str, ...], tuple(PROBLEMS), "Joined by commas.", choices=tuple(PROBLEMS)),
@@ -194,14 +191,10 @@ MEASUREMENT = Measurement(
         Option("rounds", int, 2, "Rounds, of which the fastest counts.", least=1),
         Option("memory", tuple[int, ...], (1000, 50000), "Numbers of pairs whose memory is measured."),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"many-pairs": table},
     packages=("cv2", "poselib"),
     complete=True,
     sets=lambda setup: scenes(setup.data),
-    warm_up=no_warm_up,
 )
 
 if __name__ == "__main__":

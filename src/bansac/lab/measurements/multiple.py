@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 import bansac
 from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, no_warm_up
-from bansac.lab.peers.library import Array, Library, Task
+from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
+from bansac.lab.peers.library import Array, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.reports import lines
@@ -225,10 +225,10 @@ def number_of_models(document: Document) -> str:
     )
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="multiple",
     title="Several models in one data set",
-    help=__doc__,
     options=(
         Option("data", Path, None, "Folder of AdelaideRMF. Default: only synthetic data.", metavar="DIR"),
         Option("runs", int, 20, "Runs of each cell of the synthetic data.", least=1),
@@ -236,12 +236,7 @@ MEASUREMENT = Measurement(
         Option("seeds", int, 5, "Seeds of every pair.", least=1),
         Option("models", tuple[str, ...], tuple(MAKERS), "Only these synthetic models.", choices=tuple(MAKERS)),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"planes-of-pairs": planes_of_pairs, "number-of-models": number_of_models},
     updates=True,
-    warm_up=no_warm_up,
     packages=("cv2", "scipy"),
-    values=(Library.estimate, type(OPENCV)),
 )

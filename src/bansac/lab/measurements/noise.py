@@ -1,9 +1,10 @@
 """Unknown noise: the default, which estimates the threshold, beside the best fixed threshold of a grid.
 
-A cell is a problem with a level of noise, a number of points and an inlier ratio. All methods see the same scenes,
-without scores. The error of a method in a cell is the median over the scenes, a failure counting as the largest error
-of the problem (``FAILED``). It is divided by the smallest median of the fixed thresholds. The time is the mean, divided
-by that of the same fixed threshold.
+Noise of .25 to 4 px, 100 to 8,000 points, 40 and 60 % inliers: H, E, F, absolute poses (pose), circles (circle) and
+lines (line). A cell is a problem with a level of noise, a number of points and an inlier ratio. All methods see the
+same scenes, without scores. The error of a method in a cell is the median over the scenes, a failure counting as the
+largest error of the problem. It is divided by the smallest median of the fixed thresholds. The time is the mean,
+divided by that of the same fixed threshold.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Measurement, Option, Report, Setup
+from bansac.lab.measurement import Option, Report, Setup, each, of_module
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.peers.method import Method
 from bansac.lab.render import stored_table
-from bansac.lab.scene_methods import CODE, OURS, PEERS, load_kernels, run_scene
+from bansac.lab.scene_methods import OURS, PEERS, load_kernels, run_scene
 from bansac.lab.scenes import Scene, errors, make_scene
 from bansac.lab.summary import import_pandas
-from bansac.lab.tables import Table, TableRow, percent
+from bansac.lab.tables import Table, sectioned
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -55,14 +56,8 @@ def _methods(problem: str) -> list[Method]:
 
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each scene."""
-    return [
-        Unit(f"{problem}/{noise:g}/{n}/{percent(ratio)}/{seed}", (problem, noise, n, ratio, seed))
-        for problem in dict.fromkeys(setup.get("problems", GRIDS))
-        for noise in NOISES
-        for n in SIZES
-        for ratio in RATIOS
-        for seed in range(setup.repeats or SEEDS)
-    ]
+    problems = dict.fromkeys(setup.get("problems", GRIDS))
+    return each(problems, NOISES, SIZES, RATIOS, range(setup.repeats or SEEDS))
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
@@ -118,43 +113,27 @@ def compare_cells(frame: DataFrame) -> DataFrame:
 
 
 def _table(cells: DataFrame) -> Table:
-    lines = []
+    rows = {}
     for problem, found in [*cells.groupby("problem", sort=False), ("all", cells)]:
         ratios = [found[column].to_numpy(float) for column in ("error_ratio", "time_ratio")]
-        values = [(_geometric_mean(values), float(values.max())) for values in ratios]
-        lines.append(TableRow((str(problem),), (*values[0], *values[1])))
-    return Table(
-        "The threshold is not given: error and time over those of the best fixed threshold of every cell",
-        ("problem",),
-        ("error, geometric mean", "worst", "time, geometric mean", "worst"),
-        tuple(lines),
-    )
+        rows[str(problem)] = [figure(values) for values in ratios for figure in (_geometric_mean, np.max)]
+    title = "The threshold is not given: error and time over those of the best fixed threshold of every cell"
+    return sectioned(title, "problem", ("error, geometric mean", "worst", "time, geometric mean", "worst"), {"": rows})
 
 
 def _geometric_mean(values: Any) -> float:
     return float(np.exp(np.mean(np.log(values))))
 
 
-HELP = """Compare the default, which estimates the threshold, with the best fixed one where the noise is unknown.
-
-Noise of .25 to 4 px, 100 to 8,000 points, 40 and 60 % inliers: H, E, F, absolute poses (pose), circles (circle) and
-lines (line). Error and time are those of the default over those of the best fixed threshold of the cell.
-"""
-
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="noise",
     title="The default threshold under unknown noise",
-    help=HELP,
     options=(
         SCENES,
         Option("problems", tuple[str, ...], None, "Only these problems, joined by commas.", choices=tuple(GRIDS)),
         FIRST_SEED,
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"unknown-noise": functools.partial(stored_table, name="noise")},
-    warm_up=warm_up,
     packages=tuple(peer.package for peer in PEERS),
-    values=CODE,
 )

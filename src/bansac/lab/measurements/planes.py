@@ -1,9 +1,10 @@
 """Relative poses where most inliers lie on one plane with a repeated pattern.
 
-The plane is 8 to 20 baselines away. Its features are nodes of a lattice with a period of 20 px. Half of the outliers
-are further nodes, matched with a neighbouring node, one period away in the plane: to the left or right ("row"), or in
-one of four directions ("grid"). In each direction they agree with one homography. The other outliers are unrelated
-points. The inliers off the plane are at .5 to .8 or 1.25 to 2 times its depth. The noise is .5 px.
+The plane is 8 to 20 baselines away and has 60 to 95 % of the inliers. Its features are nodes of a lattice with a period
+of 20 px. Half of the outliers are further nodes, matched with a neighbouring node, one period away in the plane: to the
+left or right ("row"), or in one of four directions ("grid"). In each direction they agree with one homography. The
+other outliers are unrelated points. The inliers off the plane are at .5 to .8 or 1.25 to 2 times its depth. The noise
+is .5 px.
 
 A pose is wrong if the rotation or the direction of the translation is off by more than 5 degrees. It is claimed if the
 result is a success with the configuration "general". PoseLib has no such verdicts: each of its poses is a claim. A
@@ -22,13 +23,13 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, essential_from_pose
-from bansac.lab.measurement import Document, Measurement, Report, Setup
+from bansac.lab.measurement import Document, Report, Setup, each, of_module
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.reports import lines
-from bansac.lab.scene_methods import CODE, OURS, PEER, PEERS, load_kernels, run_scene
+from bansac.lab.scene_methods import OURS, PEER, PEERS, load_kernels, run_scene
 from bansac.lab.scenes import Array, Scene, errors
 from bansac.lab.summary import import_pandas
-from bansac.lab.tables import Section, Table, TableRow, percent
+from bansac.lab.tables import Table, percent, sectioned
 from bansac.lab.task import squared_distances
 from bansac.synthetic import SceneMatches
 from bansac.synthetic.two_views import camera_pair, disturb, draw_plane, image_extent, rigid_scene, viewing_rays
@@ -123,13 +124,7 @@ def make_plane_scene(pattern: str, inlier_ratio: float, plane_share: float, seed
 
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each scene."""
-    return [
-        Unit(f"{pattern}/{percent(share)}/{percent(ratio)}/{seed}", (pattern, share, ratio, seed))
-        for pattern in PATTERNS
-        for share in SHARES
-        for ratio in RATIOS
-        for seed in range(setup.repeats or SEEDS)
-    ]
+    return each(PATTERNS, SHARES, RATIOS, range(setup.repeats or SEEDS))
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
@@ -182,19 +177,22 @@ _COUNTS = ("wrong", "claimed", "misled")
 
 
 def _table(frame: DataFrame) -> Table:
-    lines: list[TableRow | Section] = []
-    by_share = [(f"{percent(share)} % of the inliers on the plane", frame["plane_share"] == share) for share in SHARES]
-    for title, chosen in [*by_share, ("all", frame["plane_share"] > 0)]:
-        lines.append(Section(title))
-        for method, runs in frame[chosen].groupby("method", sort=False):
-            counts = [int(runs[count][runs["pattern"] == pattern].sum()) for pattern in PATTERNS for count in _COUNTS]
-            lines.append(TableRow((str(method),), tuple(counts)))
+    by_share = {f"{percent(share)} % of the inliers on the plane": frame["plane_share"] == share for share in SHARES}
+    sections = {
+        title: {
+            str(method): [
+                int(runs[count][runs["pattern"] == pattern].sum()) for pattern in PATTERNS for count in _COUNTS
+            ]
+            for method, runs in frame[chosen].groupby("method", sort=False)
+        }
+        for title, chosen in {**by_share, "all": frame["plane_share"] > 0}.items()
+    }
     runs = len(frame) // (frame["method"].nunique() * len(SHARES) * len(PATTERNS))
     title = (
         f"Relative poses on a dominant plane with a repeated pattern: wrong ones ({runs} scenes a share and pattern)"
     )
     groups = tuple((title, len(_COUNTS)) for title in PATTERNS.values())
-    return Table(title, ("method",), _COUNTS * len(PATTERNS), tuple(lines), groups)
+    return dataclasses.replace(sectioned(title, "method", _COUNTS * len(PATTERNS), sections), groups=groups)
 
 
 def page_table(document: Document) -> str:
@@ -207,21 +205,11 @@ def page_table(document: Document) -> str:
     return lines(["method", *columns], rows)
 
 
-HELP = """Count wrong relative poses, and those claimed as right, on a dominant plane with a repeated pattern.
-
-60 to 95 % of the inliers are on the plane. Half of the outliers are its features matched one period apart.
-"""
-
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="planes",
     title="Relative poses with a repeated pattern on a dominant plane",
-    help=HELP,
     options=(SCENES, FIRST_SEED),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"repeated-planes": page_table},
-    warm_up=warm_up,
     packages=tuple(peer.package for peer in PEERS),
-    values=CODE,
 )

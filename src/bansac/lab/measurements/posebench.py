@@ -1,12 +1,16 @@
-"""Errors, averages and tables of posebench, as in its repository on 2026-02-19.
+"""Run the protocol of posebench (PoseLib/posebench on GitHub, 2026-02-19) on its files, beside other libraries.
 
-- Relative pose and homography: the larger of the angles of the rotation error and of the translation error in degrees,
-  AUC up to 5, 10 and 20 degrees. The sign of the translation counts. A matrix has several motions: F four with the true
-  cameras, H up to four. The one with the least sum of both angles counts.
-- Absolute pose: distance of the camera centres in the unit of the scene, AUC up to .1, 1 and 5; medians of this
-  distance and of the rotation error in degrees.
-- A failure counts 180 degrees and an infinite distance. Times are means and medians of one call on one thread.
-- All points of an instance are used, without scores. Each set has a threshold. All sets have the same weight in a mean.
+Relative pose and homography: the larger of the angles of the rotation error and of the translation error in degrees,
+AUC up to 5, 10 and 20 degrees. The sign of the translation counts. A matrix has several motions: F four with the true
+cameras, H up to four. The one with the least sum of both angles counts.
+
+Absolute pose: distance of the camera centres in the unit of the scene, AUC up to .1, 1 and 5; medians of this distance
+and of the rotation error in degrees.
+
+A failure counts 180 degrees and an infinite distance. Times are means and medians of one call on one thread.
+
+One thread. All points of an instance are used, without scores. Each set has a threshold. All sets have the same weight
+in a mean.
 
 The methods have posebench's settings: 100 to 1000 iterations, success probability .9999, the threshold of the set.
 PoseLib and COLMAP are called as posebench calls them. It has no other libraries. This package has two methods: one with
@@ -24,16 +28,15 @@ import math
 import random
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import decompose_essential, decompose_homography
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, choose_sets
+from bansac.lab.measurement import Document, Option, Report, Setup, choose_sets, of_module
 from bansac.lab.metrics import FAILED_POSE, auc, rotation_error
-from bansac.lab.options import EXCLUDE, SETS
+from bansac.lab.options import DATA, EXCLUDE, SETS
 from bansac.lab.peers.library import Array, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.opencv import OPENCV
@@ -43,7 +46,7 @@ from bansac.lab.reports import lines
 from bansac.lab.scene_methods import left_out
 from bansac.lab.sets.posebench import Instance, PosebenchFile, find_posebench_files
 from bansac.lab.summary import import_pandas
-from bansac.lab.tables import Section, Table, TableRow, format_number
+from bansac.lab.tables import Better, Table, format_number, sectioned
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -219,23 +222,17 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 def _table(problem: str, figures: Mapping[tuple[str, str], Mapping[str, float]], counts: Mapping[str, int]) -> Table:
     methods = list(dict.fromkeys(method for _, method in figures))
     columns = list(next(iter(figures.values())))
-    lines: list[Section | TableRow] = []
-    for name, count in counts.items():
-        lines.append(Section(f"{name} ({count} instances)"))
-        lines += _lines(methods, [[figures[name, method]] for method in methods])
+    sections: dict[str, dict[str, Iterable[float]]] = {
+        f"{name} ({count} instances)": {method: figures[name, method].values() for method in methods}
+        for name, count in counts.items()
+    }
     if len(counts) > 1:
-        lines.append(Section(f"mean over {len(counts)} sets"))
-        lines += _lines(methods, [[figures[name, method] for name in counts] for method in methods])
-    better = tuple("higher" if column.startswith("AUC") else "lower" for column in columns)
-    title = f"posebench: {_TITLES[problem]}"
-    return Table(title, ("method",), tuple(columns), tuple(lines), better=better)  # type: ignore[arg-type]
-
-
-def _lines(methods: Sequence[str], of_methods: Sequence[Sequence[Mapping[str, float]]]) -> list[TableRow]:
-    return [
-        TableRow((method,), tuple(float(np.mean([entry[column] for entry in entries])) for column in entries[0]))
-        for method, entries in zip(methods, of_methods, strict=True)
-    ]
+        sections[f"mean over {len(counts)} sets"] = {
+            method: [float(np.mean([figures[name, method][column] for name in counts])) for column in columns]
+            for method in methods
+        }
+    better: list[Better | None] = ["higher" if column.startswith("AUC") else "lower" for column in columns]
+    return sectioned(f"posebench: {_TITLES[problem]}", "method", columns, sections, tuple(better))
 
 
 def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
@@ -262,36 +259,17 @@ def page_table(document: Document, problem: str) -> str:
     return lines(["method", *columns], ([method, *(mean(method, column) for column in columns)] for method in methods))
 
 
-HELP = """Run the protocol of posebench (PoseLib/posebench on GitHub) on its files, beside other libraries.
-
-Relative poses, fundamental matrices, absolute poses and homographies at posebench's thresholds, with 100 to 1000
-iterations and a success probability of .9999. "bansac, its own settings" estimates the threshold and has its
-default limits. One thread.
-"""
-
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="posebench",
     title="Protocol of posebench",
-    help=HELP,
     options=(
-        Option(
-            "data",
-            Path,
-            help="The folder with posebench's relative, absolute and homography.",
-            argument=True,
-            metavar="DIR",
-        ),
+        dataclasses.replace(DATA, help="The folder with posebench's relative, absolute and homography.", argument=True),
         SETS,
         EXCLUDE,
         Option("subsample", int, None, "Run every N-th instance of a set. Default: 1.", least=1),
         Option("seed", int, 0, "Seed of every call."),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={f"posebench-{problem}": functools.partial(page_table, problem=problem) for problem in LIMITS},
-    sets=sets,
-    warm_up=warm_up,
     packages=tuple(method.package for method in PEERS),
-    values=([type(method.library) for method in (*OURS[:1], *PEERS)], task_of, Instance),
 )

@@ -1,14 +1,19 @@
 """Data with two structures: whether the true one is found, and whether a wrong one is claimed.
 
+One thread. With --data also real pairs, to count right models that are called ambiguous.
+
 The images have 640 x 480 pixels. The numbers of points vary by factors of up to 2 with the seed, the noise by up to
 sqrt(2) around 1 px (H, target), 1.5 px (initial model) or .5 px. Planes and facades have .5 px. The rest are outliers.
 
-- An overlay is a date stamp, fields of text (HUD) or a dashboard: static matches with a noise of .1 px.
-- The moving object is rigid, has 25 % of the matches and is in an eighth of the image. The background has 35 %.
-- All matches of the facade, a repeated pattern, are shifted by one period: 35 to 40 %. The true ones, 20 to 30 %, are
-  off its plane. The true structure is the smaller one, so that only "ambiguous" is honest.
-- The target is a plane seen at 20 degrees, 60 to 400 px large at uniform distances, with 60 % inliers. Two poses
-  explain it, one of them mirrored. The true pose is the better one after a refinement with the true inliers.
+An overlay is a date stamp, fields of text (HUD) or a dashboard: static matches with a noise of .1 px.
+
+The moving object is rigid, has 25 % of the matches and is in an eighth of the image. The background has 35 %.
+
+All matches of the facade, a repeated pattern, are shifted by one period: 35 to 40 %. The true ones, 20 to 30 %, are off
+its plane. The true structure is the smaller one, so that only "ambiguous" is honest.
+
+The target is a plane seen at 20 degrees, 60 to 400 px large at uniform distances, with 60 % inliers. Two poses explain
+it, one of them mirrored. The true pose is the better one after a refinement with the true inliers.
 
 A model is right up to a corner error of 5 px (H), a pose error of 5 degrees (E, F, relative pose) or a rotation error
 of 5 degrees (absolute pose). A wrong model is claimed if the run is a success and its configuration is not "ambiguous".
@@ -31,7 +36,7 @@ from bansac.estimate.absolute_pose import reprojection_errors
 from bansac.estimate.cameras import refine_in_image
 from bansac.geometry import apply_transform, rotation_matrix
 from bansac.geometry.camera import Camera
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, choose_sets, each
+from bansac.lab.measurement import Document, Option, Report, Setup, choose_sets, each, of_module
 from bansac.lab.measurements.planes import PATTERNS, RATIOS, SHARES, make_plane_scene, repeated_plane_matches
 from bansac.lab.metrics import rotation_error
 from bansac.lab.options import DATA, EXCLUDE, FIRST_SEED, SETS
@@ -39,11 +44,11 @@ from bansac.lab.pairs import open_set
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import PRESET_METHODS
 from bansac.lab.reports import lines
-from bansac.lab.scene_methods import CODE, PEERS, left_out, load_kernels, run_scene
+from bansac.lab.scene_methods import PEERS, left_out, load_kernels, run_scene
 from bansac.lab.scenes import Array, Mask, Scene, errors
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.summary import import_pandas
-from bansac.lab.tables import Section, Table, TableRow
+from bansac.lab.tables import sectioned
 from bansac.lab.task import squared_distances
 from bansac.matches.demo import load_demo
 from bansac.matches.pair_folder import evenly_spaced
@@ -278,12 +283,11 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     cells = groups[list(_COUNTS)].sum()
     cells[["mean [ms]", "median [ms]"]] = 1e3 * groups["seconds"].agg(["mean", "median"])
     records = cells.reset_index().to_dict("records")
-    of_table: list[Section | TableRow] = []
+    sections: dict[str, dict[str, list[float]]] = {}
     for title, method, *values in (cell.values() for cell in records):
-        of_table += [Section(title)] if Section(title) not in of_table else []
-        of_table.append(TableRow((method,), (*map(int, values[:-2]), *values[-2:])))
+        sections.setdefault(title, {})[method] = [*map(int, values[:-2]), *values[-2:]]
     title = "Data with two structures: wrong models, those claimed, right ones called ambiguous or refused, true rivals"
-    tables = {"rivals": Table(title, ("method",), tuple(cells.columns), tuple(of_table))}
+    tables = {"rivals": sectioned(title, "method", cells.columns, sections)}
     notes = left_out(method for method in METHODS if not method.installed)
     return Report(tables=tables, records={"cells": records}, notes=notes)
 
@@ -303,27 +307,16 @@ def page_table(document: Document) -> str:
 
 _COUNTS = ("runs", "wrong", "claimed", "rival", "right", "ambiguous", "undecided", "refused")
 
-HELP = """Count wrong models, and those claimed as right, on data with two structures.
-
-Overlays, a wrong initial model, moving objects, shifted facades, dominant planes, planar targets. With --data also
-real pairs, to count right models that are called ambiguous. One thread.
-"""
-
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="rivals",
     title="Data with two structures",
-    help=HELP,
     options=(
         Option("repeats", int, SEEDS, "Scenes of every class.", least=1, flag="--seeds"),
         Option("classes", tuple[str, ...], None, f"Joined by commas, of: {', '.join(NAMES)}.", choices=NAMES),
         *(DATA, SETS, EXCLUDE, Option("pairs", int, PAIRS, "Maximum number of real pairs of a set."), FIRST_SEED),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"rivals": page_table},
-    sets=sets,
-    warm_up=warm_up,
     packages=tuple(method.package for method in METHODS),
-    values=(CODE, repeated_plane_matches, homography_matches),
+    values=repeated_plane_matches,
 )

@@ -7,18 +7,16 @@ and AUC@10 of the first two seeds as it is and with a minimum of 20 updates of t
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, no_warm_up
-from bansac.lab.measurements.folders import Bench
+from bansac.lab.measurement import Document, Option, Report, Setup
+from bansac.lab.measurements.folders import Group, Groups
 from bansac.lab.options import EXCLUDE, NEEDED_DATA, SETS
-from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.library import Array, Estimate, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import P_BANSAC
@@ -52,7 +50,7 @@ class Changed(Method):
         """Estimate the model of the changed task."""
         change, shift = CHANGES[self.name]
         assert task.scores is not None
-        task = dataclasses.replace(task, scores=change(task.scores), seed=task.seed + shift)
+        task = replace(task, scores=change(task.scores), seed=task.seed + shift)
         return super().estimate(task, **settings)
 
 
@@ -62,18 +60,11 @@ METHODS = (
 )
 
 
-def _bench(setup: Setup, kind: Kind) -> Bench:
-    return Bench(METHODS, dataclasses.replace(DEFAULTS[kind], pairs=setup.pairs, repeats=SEEDS))
+def _methods(kind: str, unit: Unit) -> Sequence[Method]:
+    return METHODS
 
 
-def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each model, set, pair and seed."""
-    return [unit for kind in MODELS for unit in _bench(setup, kind).units(setup)]
-
-
-def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Run all variants on a pair."""
-    return _bench(setup, unit.payload[0]).run_unit(setup, unit)
+_RUNS = Groups("models", {kind: Group("", {}, replace(DEFAULTS[kind], repeats=SEEDS)) for kind in MODELS}, _methods)
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
@@ -112,18 +103,14 @@ def table(document: Document) -> str:
     return lines(["scores", *head], rows) + text
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = _RUNS.measurement(
     name="score-scales",
     title="Scale of the scores",
     help=__doc__,
     options=(NEEDED_DATA, SETS, EXCLUDE, Option("pairs", int, 43, "Maximum number of pairs of a set.")),
-    units=units,
-    run_unit=run_unit,
     report=report,
     tables={"score-scales": table},
-    sets=lambda setup: _bench(setup, "E").sets(setup),
-    warm_up=no_warm_up,
-    complete=True,
     parallel=True,
-    values=(UNIT_CODE, [type(method.library) for method in METHODS]),
+    updates=False,
+    values=METHODS,
 )

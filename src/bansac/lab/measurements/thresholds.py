@@ -17,8 +17,8 @@ import numpy as np
 from bansac import Options
 from bansac.batch.journal import Row, Unit
 from bansac.lab.measurement import Document, Report, Setup
-from bansac.lab.measurements.groups import Group, Groups
-from bansac.lab.pairs import UNIT_CODE, open_set
+from bansac.lab.measurements.folders import Group, Groups
+from bansac.lab.pairs import open_set
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import METHODS
 from bansac.lab.reports import lines, share
@@ -153,5 +153,5 @@ MEASUREMENT = _RUNS.measurement(
     tables={f"thresholds-{group}": partial(over_thresholds, group=group) for group in GROUPS}
     | {"best-thresholds": best_thresholds},
     packages=("cv2", "poselib"),
-    values=(UNIT_CODE, methods),
+    values=methods,
 )

@@ -25,9 +25,9 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, rotation_matrix
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup, each, no_warm_up
+from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
 from bansac.lab.metrics import corner_error, pose_error
-from bansac.lab.peers.library import Array, Library, Task
+from bansac.lab.peers.library import Array, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.reports import lines
@@ -242,21 +242,16 @@ def table(document: Document) -> str:
     )
 
 
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="video",
     title="Warm starts on synthetic videos",
-    help=__doc__,
     options=(
         Option("videos", int, 3, "Videos of every problem.", least=1),
         Option("frames", int, 60, "Frames of a video.", least=2),
         Option("tracks", int, 1000, "Tracks of a video."),
         Option("repeats", int, 5, "Repetitions of each call; the shortest one counts.", least=1),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={"video": table},
-    warm_up=no_warm_up,
     packages=("cv2",),
-    values=(Library.estimate, type(OPENCV), corner_error, pose_error),
 )

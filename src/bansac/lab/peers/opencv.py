@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry import apply_transform, homogeneous
 from bansac.geometry.camera import Camera
 from bansac.lab.peers.library import Array, Library, Task
 from bansac.lab.peers.method import Method
-from bansac.result import AbsolutePose, RelativePose
 
 
 class OpenCV(Library):

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry import essential_from_pose
 from bansac.geometry.camera import Camera
 from bansac.lab.peers.library import Array, Library, Task, given, has_unknown_focal
 from bansac.lab.peers.method import Method
-from bansac.result import AbsolutePose, RelativePose
 
 _NORMALISED = {"model": "SIMPLE_PINHOLE", "width": 1, "height": 1, "params": [1.0, 0.0, 0.0]}
 

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry.camera import Camera
 from bansac.lab.peers.library import Array, Library, Task, as_camera, given, has_unknown_focal
 from bansac.lab.peers.method import Method
-from bansac.result import AbsolutePose, RelativePose
 
 _GUESS = 1.2  # COLMAP's focal length of a camera without a prior, over the larger side of its image
 

@@ -1,11 +1,12 @@
 """HTML report of a result with matches coloured by posterior and a replay of the run; and a table for notebooks.
 
-The page is one self-contained file. This package may import ``images``, ``plotting``, ``storage`` and ``validate``.
+The page is one self-contained file.
 """
 
 from __future__ import annotations
 
 from bansac.plotting.report.page import write_report
-from bansac.plotting.report.summary import html_table, residual_histogram, summary_words
+from bansac.plotting.report.payload import RunArrays
+from bansac.plotting.report.summary import html_table, residual_histogram
 
-__all__ = ["html_table", "residual_histogram", "summary_words", "write_report"]
+__all__ = ["RunArrays", "html_table", "residual_histogram", "write_report"]

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -17,11 +17,8 @@ from bansac.matches.storage import write_atomically
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_points
 from bansac.plotting.matches import as_matches
-from bansac.plotting.report.payload import encode, numbers_of, panel
-from bansac.plotting.report.summary import html_table, summary_words
-
-if TYPE_CHECKING:
-    from bansac.result import Result
+from bansac.plotting.report.payload import RunArrays, encode, numbers_of, panel
+from bansac.plotting.report.summary import html_table
 
 __all__ = ["write_report"]
 
@@ -33,37 +30,38 @@ _BYTES = 1_200_000
 
 
 def write_report(
-    result: Result,
     path: str | os.PathLike[str],
     points: tuple[ArrayLike, ArrayLike | None],
     images: tuple[ImageLike | None, ImageLike | None],
+    run: RunArrays,
+    summary: Mapping[str, str],
     settings: Mapping[str, Any],
     title: str | None,
 ) -> None:
-    """Write the page of a result; the other parameters are those of :meth:`bansac.Result.report`, in pairs."""
+    """Write the page of a run; the arguments of :meth:`bansac.Result.report`, in pairs, and the words of the result."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot write {target}: there is no folder {target.parent}")
-    sides = _check_points(result, *points)
+    sides = _check_points(len(run.inliers), *points)
     if images[1] is not None and len(sides) == 1:
         raise ValueError("image2 must not be given without x2")
-    trace = result.trace
-    if trace is not None and trace.frames.size and trace.frame_inliers.shape[1] != len(result.inliers):
-        counts = f"{trace.frame_inliers.shape[1]} data points, the result has {len(result.inliers)}"
+    trace = run.trace
+    if trace is not None and trace.frames.size and trace.frame_inliers.shape[1] != len(run.inliers):
+        counts = f"{trace.frame_inliers.shape[1]} data points, the result has {len(run.inliers)}"
         raise ValueError(f"trace must belong to the result: it has {counts}")
     panels = []
     for number, (x, image) in enumerate(zip(sides, images, strict=False), start=1):
         size, url = (None, None) if image is None else _embed(image, f"image{number}")
         panels.append(panel(x, size, url, upwards=len(sides) == 1))
     heading = _heading(images[: len(sides)], len(sides[0])) if title is None else title
-    page = _fill(result, heading, numbers_of(result, sides, panels), settings)
+    page = _fill(heading, numbers_of(run, sides, panels), dict(summary), settings)
     write_atomically(target, lambda file: file.write_text(page, encoding="utf-8"))
 
 
-def _check_points(result: Result, x1: ArrayLike, x2: ArrayLike | None) -> list[Floats]:
+def _check_points(count: int, x1: ArrayLike, x2: ArrayLike | None) -> list[Floats]:
     points = [as_points("x1", x1, 2)] if x2 is None else list(as_matches(x1, x2))
-    if len(points[0]) != len(result.inliers):
-        raise ValueError(f"x1 must have the {len(result.inliers)} data points of the result, got {len(points[0])}")
+    if len(points[0]) != count:
+        raise ValueError(f"x1 must have the {count} data points of the result, got {len(points[0])}")
     return points
 
 
@@ -80,11 +78,10 @@ def _embed(image: ImageLike, argument: str) -> tuple[tuple[int, int], str]:
     return (pixels.shape[0], pixels.shape[1]), f"data:image/jpeg;base64,{encode(jpeg)}"
 
 
-def _fill(result: Result, title: str, data: str, settings: Mapping[str, Any]) -> str:
+def _fill(title: str, data: str, words: dict[str, str], settings: Mapping[str, Any]) -> str:
     """Fill the template; its security policy allows only this script and this style."""
     template, style = _read("report.html"), _read("report.css")
     script = "\n".join(map(_read, ("data.js", "picture.js", "controls.js")))
-    words = summary_words(result)
     return Template(template).substitute(
         title=escape(title),
         style_hash=_hash(style),
@@ -95,7 +92,7 @@ def _fill(result: Result, title: str, data: str, settings: Mapping[str, Any]) ->
         verdict=words.pop("Verdict"),
         reason=escape(words.pop("Reason")),
         summary=html_table(words),
-        settings=html_table({"threshold": f"{result.threshold:g}", "seed": result.seed} | dict(settings)),
+        settings=html_table(settings),
     )
 
 

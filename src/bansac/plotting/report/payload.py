@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,7 @@ from bansac.matches.storage import to_plain
 from bansac.maths.arrays import Bools, Floats
 from bansac.plotting.layout import COLORS
 
-if TYPE_CHECKING:
-    from bansac.result import Result
-
-__all__ = ["encode", "numbers_of", "panel"]
+__all__ = ["RunArrays", "encode", "numbers_of", "panel"]
 
 # Counters that the page shows after each frame.
 _COUNTERS = ("inlier_ratio", "gamma", "best_inliers", "low_probability", "outliers", "required_iterations")
@@ -29,19 +26,30 @@ _COURSE = 600
 _MARGIN = 0.05
 
 
-def numbers_of(result: Result, points: list[Floats], panels: list[dict[str, Any]]) -> str:
+class RunArrays(NamedTuple):
+    """What the page shows of a run: arrays of a :class:`bansac.Result` and its trace."""
+
+    inliers: Bools
+    residuals: Floats
+    probabilities: Floats | None
+    beliefs: Floats | None
+    iterations: int
+    trace: Trace | None
+
+
+def numbers_of(run: RunArrays, points: list[Floats], panels: list[dict[str, Any]]) -> str:
     """Return the data of the page as JSON, without characters that could close its script element or open another."""
     document = {
         "points": [_as_type(x, "<f8") for x in points],
         "panels": panels,
         "colors": COLORS,
-        "count": len(result.inliers),
-        "iterations": result.iterations,
-        "residuals": _as_type(result.residuals, "<f4"),
-        "posterior": _as_type(result.probabilities, "<f4"),
-        "beliefs": _as_type(result.beliefs, "<f4"),
-        "inliers": _as_bits(result.inliers),
-        "frames": _frames(result.trace, result.beliefs) if result.trace and result.trace.frames.size else None,
+        "count": len(run.inliers),
+        "iterations": run.iterations,
+        "residuals": _as_type(run.residuals, "<f4"),
+        "posterior": _as_type(run.probabilities, "<f4"),
+        "beliefs": _as_type(run.beliefs, "<f4"),
+        "inliers": _as_bits(run.inliers),
+        "frames": _frames(run.trace, run.beliefs) if run.trace and run.trace.frames.size else None,
     }
     text = json.dumps(to_plain(document), allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
@@ -61,7 +69,7 @@ def panel(x: Floats, size: tuple[int, int] | None, url: str | None, *, upwards: 
 
 
 def _frames(trace: Trace, beliefs: Floats | None) -> dict[str, Any]:
-    """Return the frames, the counters after each frame, and the curves of the whole result."""
+    """Return the frames, the counters after each frame, and the curves of the whole run."""
     rows = trace.frames[1:] - 1  # the first frame precedes the first iteration
     counters = {name: [None, *to_plain(getattr(trace, name)[rows])] for name in _COUNTERS}
     course = np.unique(np.linspace(0, len(trace) - 1, _COURSE).astype(int))

@@ -1,8 +1,7 @@
 """``bansac bench speed``: single-thread times of this package and other libraries, measured in one run.
 
 =====================  ==============================================================================
-:mod:`~.timing`        minimum time of calls that alternate
-:mod:`~.memory`        peak memory of a call
+:mod:`~.timing`        minimum time of calls that alternate, and peak memory of a call
 :mod:`~.scenes`        synthetic matches, and the state of a run on them
 :mod:`~.solvers`       minimal solvers
 :mod:`~.kernels`       parts of an iteration: residuals, evaluation, update, draws; a refinement step

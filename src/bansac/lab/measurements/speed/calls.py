@@ -8,9 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from bansac.lab.measurements.speed.memory import peak_in_process, peak_of_call
 from bansac.lab.measurements.speed.scenes import KINDS, make_task
-from bansac.lab.measurements.speed.timing import Call, least_seconds
+from bansac.lab.measurements.speed.timing import Call, least_seconds, peak_in_process, peak_of_call
 from bansac.lab.peers.library import Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import METHODS
@@ -33,8 +32,10 @@ _MANY = 10_000
 
 _EASY = 0.8
 _TEN = 10
-_TEN_PEERS = {"opencv": "opencv"}
-_DEFAULT_PEERS = {"opencv": "opencv-magsac", "poselib": "poselib-prosac"}
+_METHODS = {
+    "ten": {"bansac": METHODS["uniform"].changed("ten", stopping=None), "opencv": METHODS["opencv"]},
+    "default": {"bansac": METHODS["default"]} | {name: METHODS[name] for name in ("opencv-magsac", "poselib-prosac")},
+}
 
 
 def size_costs(seconds: float, peers: Sequence[str], max_points: int) -> dict[str, Any]:
@@ -54,9 +55,9 @@ def size_costs(seconds: float, peers: Sequence[str], max_points: int) -> dict[st
     for kind in KINDS:
         sizes = [n for n in SIZES if n <= max_points]
         costs[kind] = {
-            name: _over_sizes([_task(kind, n, name) for n in sizes], methods(peers), seconds)
+            name: _over_sizes([_task(kind, n, name) for n in sizes], _methods(name, peers), seconds)
             | {"bytes": _bytes(kind, sizes[-1], name)}
-            for name, methods in _METHODS.items()
+            for name in _METHODS
         }
     return costs
 
@@ -64,7 +65,7 @@ def size_costs(seconds: float, peers: Sequence[str], max_points: int) -> dict[st
 def outlier_costs(seconds: float, peers: Sequence[str]) -> dict[str, Any]:
     """Measure the mean time of a call on 2000 matches in ms, over three seeds, by problem, method and inlier ratio."""
     costs: dict[str, Any] = {}
-    methods = _default_methods(peers)
+    methods = _methods("default", peers)
     for kind in KINDS:
         costs[kind] = {name: {} for name in methods}
         for ratio in _RATIOS:
@@ -75,25 +76,15 @@ def outlier_costs(seconds: float, peers: Sequence[str]) -> dict[str, Any]:
     return costs
 
 
-def _ten_methods(peers: Sequence[str]) -> dict[str, Method]:
-    return {"bansac": METHODS["uniform"].changed("ten", stopping=None)} | _chosen(_TEN_PEERS, peers)
-
-
-def _default_methods(peers: Sequence[str]) -> dict[str, Method]:
-    return {"bansac": METHODS["default"]} | _chosen(_DEFAULT_PEERS, peers)
-
-
-_METHODS = {"ten": _ten_methods, "default": _default_methods}
+def _methods(name: str, peers: Sequence[str]) -> dict[str, Method]:
+    """Return this package's method of a key of ``_METHODS``, and those of the given libraries."""
+    return {key: method for key, method in _METHODS[name].items() if method.ours or key.partition("-")[0] in peers}
 
 
 def _task(kind: Kind, n: int, name: str) -> Task:
     """Return the task of ``n`` matches for a key of ``_METHODS``."""
     task = make_task(kind, n, _EASY)
     return replace(task, max_iterations=_TEN) if name == "ten" else task
-
-
-def _chosen(methods: Mapping[str, str], peers: Sequence[str]) -> dict[str, Method]:
-    return {method: METHODS[method] for peer, method in methods.items() if peer in peers}
 
 
 def _call(method: Method, tasks: Sequence[Task]) -> Call:
@@ -143,7 +134,7 @@ def _bytes(kind: Kind, n: int, name: str) -> dict[str, float]:
 
 def main(kind: Kind, n: int, name: str) -> None:
     """Print the peak memory of a call in bytes, after a call on few matches that loads the kernels."""
-    method = _METHODS[name](())["bansac"]
+    method = _METHODS[name]["bansac"]
     few, many = (method.call(_task(kind, count, name)) for count in (SIZES[1], n))
     few()
     found = peak_of_call(many)

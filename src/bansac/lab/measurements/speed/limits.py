@@ -17,22 +17,19 @@ updated points. The sequential test (SPRT) may reject a good model and evaluates
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.compiled.jit import fast_kernel
 from bansac.lab.measurements.speed.scenes import PROBLEMS
 from bansac.lab.measurements.speed.timing import least_seconds
 from bansac.maths.arrays import Reals
 from bansac.problems.estimators import Kind
-from bansac.problems.problem import Problem
 
-__all__ = ["UPDATE", "PointWork", "count_evaluation", "iteration_limits", "measure_peaks", "point_limit"]
+__all__ = ["UPDATE", "PointWork", "evaluation_work", "iteration_limits", "measure_peaks", "point_limit"]
 
 
 @dataclass(frozen=True)
@@ -50,51 +47,23 @@ UPDATE = PointWork(1, 0, 9, "float32")
 """Work of the update of the first-order network with the paper's probability table."""
 
 
-class _Counted:
-    """Number that records the operations on it."""
-
-    def __init__(self, additions: list[Any], products: list[Any], denominators: list[Any]) -> None:
-        self._tally = additions, products, denominators
-
-    def _next(self, kind: int, operand: Any) -> _Counted:
-        self._tally[kind].append(operand)
-        return _Counted(*self._tally)
-
-    def __add__(self, other: Any) -> _Counted:
-        return self._next(0, other)
-
-    def __sub__(self, other: Any) -> _Counted:
-        return self._next(0, other)
-
-    def __mul__(self, other: Any) -> _Counted:
-        return self._next(1, other)
-
-    def __truediv__(self, other: Any) -> _Counted:
-        return self._next(2, other)
+# Multiplications, additions and fused multiply-adds of the squared residual of a point, and divisions. Every addition
+# may be fused with a multiplication. Quotients with a common denominator are one division and one multiplication each.
+_ARITHMETIC: Mapping[Kind, tuple[int, int]] = {
+    "H": (6 + 2 + 2, 1),  # numerators and denominator, quotients, squared distance
+    "F": (10 + 2 + 4 + 1, 1),  # five linear forms, their product, four squares, square of the quotient
+    "E": (10 + 2 + 4 + 3, 1),  # the same with two norms
+}
 
 
-def count_evaluation(problem: Problem) -> PointWork:
-    """Count the work of the squared residual of a point and of its classification.
+def evaluation_work(kind: Kind) -> PointWork:
+    """Return the work of the squared residual of a point and of its classification.
 
-    The residual function runs once on numbers that record the operations. Every addition may be fused with a
-    multiplication. Quotients with a common denominator count as one division and one multiplication each. The channels
-    are read, and one byte is written for the classification.
+    The channels are read, and one byte is written for the classification.
     """
-    additions, products, denominators = list[Any](), list[Any](), list[Any]()
-
-    def numbers(*shape: int) -> NDArray[Any]:
-        count = math.prod(shape)
-        return np.array([_Counted(additions, products, denominators) for _ in range(count)], object).reshape(shape)
-
-    problem.residuals(numbers(problem.channels, 1), numbers(problem.model_size), 0, 1, numbers(1))
-    divisions = len({id(denominator) for denominator in denominators})
-    shared = len(denominators) if len(denominators) > divisions else 0
-    return PointWork(
-        operations=max(len(additions), len(products) + shared),
-        divisions=divisions,
-        bytes=problem.channels * np.dtype(problem.precision).itemsize + 1,
-        precision=problem.precision,
-    )
+    problem = PROBLEMS[kind]
+    read = problem.channels * np.dtype(problem.precision).itemsize
+    return PointWork(*_ARITHMETIC[kind], read + 1, problem.precision)
 
 
 _SIZE = 1024  # length of an array that stays in the L1 cache
@@ -123,7 +92,7 @@ def measure_peaks(seconds: float, points: int) -> dict[str, Any]:
         rates["operations"][name] = 1e-9 * _REPEATS * _SIZE * _CHAIN / times["operations"]
         rates["divisions"][name] = 1e-9 * _REPEATS * _SIZE * _DIVISIONS / times["divisions"]
     for count in (points, 1_000_000):
-        size = count * (count_evaluation(PROBLEMS["H"]).bytes + UPDATE.bytes)
+        size = count * (evaluation_work("H").bytes + UPDATE.bytes)
         x, repeats = np.ones(size // 4, np.float32), max(1, 10_000_000 // size)
         time = least_seconds({"read": functools.partial(_read, x, repeats)}, seconds)["read"]
         rates["bytes"][str(count)] = 1e-9 * repeats * size / time
@@ -154,7 +123,7 @@ def iteration_limits(
     ``solver`` is the time to solve a sample in ns, and ``models`` the mean number of models of a sample. ``classified``
     is the share of iterations with a classification.
     """
-    evaluation = max(point_limit(count_evaluation(PROBLEMS[kind]), peaks, points).values())
+    evaluation = max(point_limit(evaluation_work(kind), peaks, points).values())
     update = max(point_limit(UPDATE, peaks, points).values())
     abandoned = (1.0 - inlier_ratio) * points
     return {

@@ -1,53 +1,43 @@
-"""Report of all measurements of one run, compared with targets."""
+"""Measure the time of solvers, iterations and calls on one thread, beside other libraries, and compare it with targets.
+
+This takes about three minutes. Use an idle machine, and compare ratios within one run, not times of two runs.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib.util
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from bansac.batch.journal import Row, Unit
 from bansac.batch.versions import installed_versions
-from bansac.lab.measurement import Measurement, Option, Report, Setup, no_warm_up
+from bansac.lab.measurement import Option, Report, Setup, of_module
 from bansac.lab.measurements.speed.calls import SIZES, outlier_costs, size_costs
 from bansac.lab.measurements.speed.iterations import fixed_iterations, iteration_costs
 from bansac.lab.measurements.speed.kernels import POINTS, draw_costs, point_costs
 from bansac.lab.measurements.speed.limits import measure_peaks
-from bansac.lab.measurements.speed.pairs import find_pairs
+from bansac.lab.measurements.speed.pairs import find_pairs, pair_times
 from bansac.lab.measurements.speed.solvers import solver_costs
 from bansac.lab.measurements.speed.tables import TABLES, machines, page_table, tables_of
+from bansac.lab.options import DATA
 
-__all__ = ["MEASUREMENT", "PEERS", "check_settings", "targets"]
+__all__ = ["MEASUREMENT", "PEERS", "find_peers", "targets"]
 
 PEERS = {"opencv": "cv2", "poselib": "poselib"}
 """Name of each library for comparison -> its module."""
 
 
-def check_settings(peers: Sequence[str] | None, seconds: float, max_points: int) -> tuple[str, ...]:
-    """Check the settings and return the libraries to compare, by default the installed ones.
-
-    Raises
-    ------
-    ValueError
-        If a library is unknown, ``seconds`` is not positive and finite, or ``max_points`` is below the smallest size.
-    ModuleNotFoundError
-        If a requested library is not installed.
-    """
-    if not 0 < seconds < float("inf"):
-        raise ValueError(f"seconds must be > 0, got {seconds}")
-    if max_points < SIZES[0]:
-        raise ValueError(f"max_points must be at least {SIZES[0]}, got {max_points}")
-    installed = tuple(name for name, module in PEERS.items() if importlib.util.find_spec(module) is not None)
-    if peers is None:
-        return installed
-    for name in peers:
-        if name not in PEERS:
-            raise ValueError(f"peers: unknown library {name!r}; they are {', '.join(PEERS)}")
-        if name not in installed:
+def find_peers(names: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the libraries to compare, by default the installed ones; another one raises a ModuleNotFoundError."""
+    missing = [name for name, module in PEERS.items() if importlib.util.find_spec(module) is None]
+    if names is None:
+        return tuple(name for name in PEERS if name not in missing)
+    for name in names:
+        if name in missing:
             raise ModuleNotFoundError(f"peer {name} needs the package {PEERS[name]}", name=PEERS[name])
-    return tuple(dict.fromkeys(peers))
+    return tuple(dict.fromkeys(names))
 
 
 # Parts that one unit measures together, because the last one compares itself with the others.
@@ -55,8 +45,8 @@ _TOGETHER = ("peaks", "solvers", "iterations")
 
 
 def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each part of the report; settings and data are checked."""
-    peers = check_settings(setup.peers, setup.seconds, setup.max_points)
+    """Return one unit for each part of the report; peers and data are checked."""
+    peers = find_peers(setup.peers)
     parts = ["iterations", "points", "draws", "fixed", "sizes", "outliers"]
     if setup.data is not None and find_pairs(setup.data, peers, setup.pairs):
         parts.append("pairs")
@@ -77,14 +67,14 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
         "fixed": lambda: fixed_iterations(3 * seconds, peers),
         "sizes": lambda: size_costs(seconds, peers, setup.max_points),
         "outliers": lambda: outlier_costs(seconds, peers),
-        "pairs": lambda: {k: group.times() for k, group in find_pairs(setup.data, peers, setup.pairs).items()},
+        "pairs": lambda: {k: pair_times(*v) for k, v in find_pairs(setup.data, peers, setup.pairs).items()},
     }
     return [{"part": part, "value": parts[part]()}]
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the measured parts, the targets and the tables."""
-    peers = check_settings(setup.peers, setup.seconds, setup.max_points)
+    peers = find_peers(setup.peers)
     parts = {str(row["part"]): row["value"] for row in rows}
     records = {name: parts[name] for name in _PARTS if name in parts}
     records["targets"] = list(targets(records))
@@ -132,38 +122,20 @@ def _target(what: str, value: float, target: float) -> dict[str, Any]:
     return {"what": what, "value": value, "target": target, "met": value <= target}
 
 
-HELP = """Measure the time of solvers, iterations and calls on one thread, compared with other libraries.
+_PEERS_HELP = f"Libraries beside ours, joined by commas, of: {', '.join(PEERS)}. Default: the installed."
 
-This takes about three minutes. Use an idle machine, and compare ratios within one run, not times of two runs.
-"""
-
-MEASUREMENT = Measurement(
+MEASUREMENT = of_module(
+    __name__,
     name="speed",
     title="Times of solvers, iterations and calls on one thread",
-    help=HELP,
     options=(
-        Option(
-            "peers",
-            tuple[str, ...],
-            None,
-            f"Libraries beside ours, joined by commas, of: {', '.join(PEERS)}. Default: the installed.",
-        ),
-        Option("seconds", float, 0.7, "How long the calls of each comparison take turns."),
-        Option("max_points", int, 1_000_000, "Largest number of matches of a call."),
-        Option(
-            "data",
-            Path,
-            None,
-            "Measure on real pairs, too: a folder with the tutorial's sets in EF and in H.",
-            metavar="DIR",
-        ),
+        Option("peers", tuple[str, ...], None, _PEERS_HELP, tuple(PEERS)),
+        Option("seconds", float, 0.7, "How long the calls of each comparison take turns.", least=1e-3),
+        Option("max_points", int, 1_000_000, "Largest number of matches of a call.", least=SIZES[0]),
+        dataclasses.replace(DATA, help="Measure on real pairs, too: a folder with the tutorial's sets in EF and in H."),
         Option("pairs", int, 20, "Maximum number of pairs of a set of --data.", least=1),
     ),
-    units=units,
-    run_unit=run_unit,
-    report=report,
     tables={f"speed-{name}": functools.partial(page_table, name=name) for name in TABLES}
     | {"speed-targets-xeon": functools.partial(page_table, name="targets"), "speed-settings": machines},
     reports={"speed-targets-xeon": ("speed_xeon",), "speed-settings": ("speed", "speed_xeon")},
-    warm_up=no_warm_up,
 )

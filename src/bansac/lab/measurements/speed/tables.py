@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from bansac.lab.measurement import Document
 from bansac.lab.measurements.speed.iterations import ITERATIONS
 from bansac.lab.measurements.speed.kernels import INLIER_RATIO, POINTS
 from bansac.lab.render import to_markdown
 from bansac.lab.reports import lines
-from bansac.lab.tables import Section, Table, TableRow
+from bansac.lab.tables import Table, sectioned
 
 __all__ = ["TABLES", "machines", "page_table", "tables_of"]
-
-Document = Mapping[str, Any]
 
 _NAMES = {
     "bansac": "bansac",
@@ -26,11 +25,11 @@ _NAMES = {
 
 def targets(document: Document) -> Table:
     """Return the table of the targets."""
-    rows = tuple(
-        TableRow((row["what"],), (row["value"], f"<= {row['target']:g}", "yes" if row["met"] else "no"))
+    rows = {
+        row["what"]: (row["value"], f"<= {row['target']:g}", "yes" if row["met"] else "no")
         for row in document["targets"]
-    )
-    return Table("Targets", ("what",), ("measured", "target", "met"), rows)
+    }
+    return sectioned("Targets", "what", ("measured", "target", "met"), {"": rows})
 
 
 def solvers(document: Document) -> Table:
@@ -42,113 +41,105 @@ def solvers(document: Document) -> Table:
         "models of an exact sample": "mean_models",
         "truth found": "share_of_truth",
     }
-    rows = tuple(
-        TableRow((kind,), tuple(row.get(key) for key in columns.values())) for kind, row in document["solvers"].items()
-    )
-    return Table("Minimal solvers", ("solver",), tuple(columns), rows)
+    rows = {kind: map(row.get, columns.values()) for kind, row in document["solvers"].items()}
+    return sectioned("Minimal solvers", "solver", columns, {"": rows})
 
 
 def points(document: Document) -> Table:
     """Return the table of the times for one point in the parts of an iteration."""
-    found = document["points"]
     columns = {
         "residual": "residual",
         "model evaluation, count": "evaluate",
         "MSAC": "msac",
         "step of Levenberg-Marquardt": "lm_step",
     }
-    rows = [
-        TableRow((kind,), (*(found[kind][key] for key in columns.values()), found["update"]))
-        for kind in document["fixed"]
-    ]
-    return Table("One point, ns", ("problem",), (*columns, "update of the network"), tuple(rows))
+    update = document["points"]["update"]
+    times = {kind: document["points"][kind] for kind in document["fixed"]}
+    rows = {kind: (*map(of.__getitem__, columns.values()), update) for kind, of in times.items()}
+    return sectioned("One point, ns", "problem", (*columns, "update of the network"), {"": rows})
 
 
 def draws(document: Document) -> Table:
     """Return the table of the times to draw a minimal sample."""
     found = document["draws"]
-    samplers = next(iter(found.values()))
-    rows = tuple(TableRow((name,), tuple(found[kind][name] for kind in found)) for name in samplers)
-    return Table(f"Draw of a sample among {POINTS} points, ns", ("sampler",), tuple(found), rows)
+    rows = {name: [of[name] for of in found.values()] for name in next(iter(found.values()))}
+    return sectioned(f"Draw of a sample among {POINTS} points, ns", "sampler", found, {"": rows})
 
 
 def fixed(document: Document) -> Table:
     """Return the table of the times of a fixed number of iterations, and their ratios."""
-    rows: list[TableRow | Section] = []
-    for kind, times in document["fixed"].items():
-        rows.append(Section(kind))
-        for name, time in times.items():
-            ratios = (_ratio(time, times.get(other)) for other in ("opencv", "poselib", "uniform"))
-            label = name.replace("-unverified", ", without sequential test")
-            rows.append(TableRow((_NAMES.get(name, label),), (time, *ratios)))
+
+    def label(name: str) -> str:
+        return _NAMES.get(name, name.replace("-unverified", ", without sequential test"))
+
+    others = ("opencv", "poselib", "uniform")
+    sections = {
+        kind: {
+            label(name): (time, *(_ratio(time, times.get(other)) for other in others)) for name, time in times.items()
+        }
+        for kind, times in document["fixed"].items()
+    }
     title = f"{ITERATIONS} iterations over {POINTS} matches, {100 * INLIER_RATIO:.0f} % of them inliers"
-    return Table(title, ("method",), ("ms", "over OpenCV", "over PoseLib", "over uniform"), tuple(rows))
+    return sectioned(title, "method", ("ms", "over OpenCV", "over PoseLib", "over uniform"), sections)
 
 
 def limits(document: Document) -> Table:
     """Return the table of the times of an iteration and their lower bounds."""
-    rows: list[TableRow | Section] = []
-    for kind, samplers in document["iterations"].items():
-        for name, row in samplers.items():
-            over = _ratio(row["unverified_ns"], row["limit_ns"])
-            cells = (row["models"], row["limit_ns"], row["unverified_ns"], over, row["ns"])
-            rows.append(TableRow((f"{kind}, {name}",), cells))
+
+    def cells(row: Mapping[str, float]) -> Iterator[float]:
+        yield from (row["models"], row["limit_ns"], row["unverified_ns"], row["unverified_ns"] / row["limit_ns"])
+        yield row["ns"]
+
+    found = document["iterations"].items()
+    rows = {f"{kind}, {name}": cells(row) for kind, samplers in found for name, row in samplers.items()}
     columns = ("models a sample", "at least, ns", "measured, ns", "measured over least", "with the sequential test, ns")
-    return Table(f"One iteration over {POINTS} matches", ("problem, sampler",), columns, tuple(rows))
+    return sectioned(f"One iteration over {POINTS} matches", "problem, sampler", columns, {"": rows})
 
 
 def peaks(document: Document) -> Table:
     """Return the table of the measured peak rates of the core."""
     found = document["peaks"]
-    rows = [
-        TableRow((f"{name}, {precision}",), (rate,))
-        for name in ("operations", "divisions")
-        for precision, rate in found[name].items()
-    ]
-    rows += [TableRow((f"bytes read, {int(n):,} points",), (rate,)) for n, rate in found["bytes"].items()]
-    return Table("Peaks of one core, in a nanosecond", ("what",), ("rate",), tuple(rows))
+    names = ("operations", "divisions")
+    rows = {f"{name}, {real}": (rate,) for name in names for real, rate in found[name].items()}
+    rows |= {f"bytes read, {int(n):,} points": (rate,) for n, rate in found["bytes"].items()}
+    return sectioned("Peaks of one core, in a nanosecond", "what", ("rate",), {"": rows})
 
 
 def sizes(document: Document, settings: str, title: str) -> Table:
     """Return the table of the times of a call over the number of matches."""
-    found = document["sizes"]
-    columns = tuple(next(iter(found.values()))[settings]["ms"]["bansac"])
-    rows: list[TableRow | Section] = []
-    for kind, of_kind in found.items():
-        row = of_kind[settings]
-        rows.append(Section(kind))
-        for name, times in row["ms"].items():
-            slope = row["slope"] if name == "bansac" else None
-            held = row["bytes"].get(columns[-1]) if name == "bansac" else None
-            rows.append(TableRow((_NAMES[name],), (*map(times.get, columns), slope, held)))
+    found = {kind: of_kind[settings] for kind, of_kind in document["sizes"].items()}
+    columns = list(next(iter(found.values()))["ms"]["bansac"])
+
+    def cells(of_kind: Mapping[str, Any], name: str) -> Iterator[float | None]:
+        yield from map(of_kind["ms"][name].get, columns)
+        yield from (of_kind["slope"], of_kind["bytes"].get(columns[-1])) if name == "bansac" else (None, None)
+
+    sections = {kind: {_NAMES[name]: cells(of_kind, name) for name in of_kind["ms"]} for kind, of_kind in found.items()}
     headings = (*(f"{int(n):,}" for n in columns), "slope", "bytes a match")
-    return Table(title, ("ms at N matches",), headings, tuple(rows))
+    return sectioned(title, "ms at N matches", headings, sections)
 
 
 def outliers(document: Document) -> Table:
     """Return the table of the times of a call over the inlier ratio."""
-    rows: list[TableRow | Section] = []
-    ratios: tuple[str, ...] = ()
-    for kind, methods in document["outliers"].items():
-        rows.append(Section(kind))
-        for name, times in methods.items():
-            ratios = tuple(times)
-            rows.append(TableRow((_NAMES[name],), tuple(times.values())))
-    return Table(f"Default options, {POINTS} matches", ("ms at an inlier ratio of",), ratios, tuple(rows))
+    found = document["outliers"]
+    sections = {
+        kind: {_NAMES[name]: times.values() for name, times in methods.items()} for kind, methods in found.items()
+    }
+    ratios = next(iter(next(iter(found.values())).values()))
+    return sectioned(f"Default options, {POINTS} matches", "ms at an inlier ratio of", ratios, sections)
 
 
 def pairs(document: Document) -> Table:
     """Return the table of times and accuracy on real pairs."""
-    rows: list[TableRow | Section] = []
-    for group, methods in document["pairs"].items():
-        rows.append(Section(group))
-        for name, figures in methods.items():
-            accuracy = figures["mAA@10" if group.startswith("H") else "AUC@10"]
-            label = {"bansac": 'bansac, preset="paper"', "uniform": 'uniform, preset="paper"'}.get(name)
-            rows.append(
-                TableRow((label or _NAMES.get(name, name),), (figures["ms_mean"], figures["ms_median"], accuracy))
-            )
-    return Table("Real pairs", ("method",), ("ms, mean", "ms, median", "AUC@10 or mAA@10"), tuple(rows))
+    names = {**_NAMES, **{name: f'{name}, preset="paper"' for name in ("bansac", "uniform")}}
+    sections = {
+        group: {
+            names.get(name, name): (of["ms_mean"], of["ms_median"], of["mAA@10" if group[0] == "H" else "AUC@10"])
+            for name, of in methods.items()
+        }
+        for group, methods in document["pairs"].items()
+    }
+    return sectioned("Real pairs", "method", ("ms, mean", "ms, median", "AUC@10 or mAA@10"), sections)
 
 
 TABLES: dict[str, Callable[[Document], Table]] = {

@@ -19,7 +19,7 @@ import pytest
 from numba import config
 
 import bansac
-from bansac.batch import many
+from bansac.estimate import many
 from bansac.matches import Matches
 from bansac.maths.rng import derive_seed
 from bansac.problems.line import LINE

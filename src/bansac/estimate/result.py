@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import os
 import textwrap
@@ -104,6 +103,17 @@ class Rival(NamedTuple):
     inliers: NDArray[np.bool_]
     threshold: float
 
+
+_STOPS = {
+    "agreement": "the model was confirmed: restarts agree on it, or one found it and it holds for most data",
+    "max_iterations": "the largest number of iterations was reached",
+    "max_seconds": "the time limit was reached",
+    "ransac": "enough samples, at the desired confidence, for one of inliers only",
+    "sprt": "enough samples, at the desired confidence, for one of inliers only that the test does not reject",
+    "prosac": "enough samples of the best data, whose support is not random",
+    "bansac": "the number of improbable data points is the number of outliers of the best model",
+    "no_data": "there were too few data points for a sample",
+}
 
 _POSES = {pose.__name__: pose for pose in (RelativePose, AbsolutePose)}
 
@@ -268,11 +278,31 @@ class Result:
         with np.printoptions(precision=6):
             return "".join("\n" + textwrap.indent(f"{name} =\n{value}", " " * 7) for name, value in parts)
 
+    def _words(self) -> dict[str, str]:
+        """Return the verdict, the model and the run as texts by name."""
+        inliers = f"{self.num_inliers} of {len(self.inliers)} ({self.inlier_ratio:.1%})"
+        words = {
+            "Verdict": "success" if self.success else "failure",
+            "Reason": self.message,
+            "Inliers": f"{inliers} at threshold {self.threshold:g}",
+            "Model": _model_in_words(self.model),
+            "Stopped by": f"{self.stop_reason}: {_stop_in_words(self)}",
+            "Run": f"{_counted(self.iterations, 'iteration')} in {_counted(self.restarts, 'restart')}, "
+            f"{_counted(self.models_tested, 'model')} tested",
+            "Time": self.timing,
+        }
+        if self.configuration is not None:
+            words["Configuration"] = self.configuration
+        if (rival := self.rival) is not None:
+            words["Rival"] = f"{np.count_nonzero(rival.inliers)} inliers at threshold {rival.threshold:.4g}"
+        return words
+
     def _repr_html_(self) -> str:
         """Summarise the result as a table and a histogram of the residuals, for notebooks."""
-        from bansac.plotting.report import html_table, residual_histogram, summary_words
+        from bansac.plotting.report import html_table, residual_histogram
 
-        return html_table(summary_words(self)) + residual_histogram(self)
+        histogram = "" if self.model is None else residual_histogram(self.residuals, self.threshold)
+        return html_table(self._words()) + histogram
 
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as JSON types, for ``json.dumps``.
@@ -368,8 +398,8 @@ class Result:
 
         Points are coloured by their probability, or by the inlier mask if there are no probabilities. A line, circle,
         ellipse or polynomial is drawn as a curve, a plane as a surface. Crosses show where the model of a 3D motion or
-        of an absolute pose moves or projects the inliers. Matches without images are drawn as segments from image 1 to
-        image 2; :meth:`plot_matches` draws them on the images.
+        of an absolute pose moves or projects the inliers. Rings mark inliers of a rival only. Matches without images
+        are drawn as segments from image 1 to image 2; :meth:`plot_matches` draws them on the images.
 
         Parameters
         ----------
@@ -405,7 +435,9 @@ class Result:
         if x1 is not None:
             from bansac.plotting.data import plot_data
 
-            return plot_data(self, x1, x2, K, ax)
+            values = self.inliers.astype(np.float64) if self.probabilities is None else self.probabilities
+            rival = None if self.rival is None else (self.rival.inliers, self.rival.inliers & ~self.inliers)
+            return plot_data((x1, x2), self.model, self.residuals, values, K, ax, rival)
         if self.trace is None:
             raise ValueError(
                 "this result has no trace; estimate with trace=True to draw the course of the run, or give the data"
@@ -500,10 +532,12 @@ class Result:
         ...     "success" in page.read_text()
         True
         """
-        from bansac.plotting.report import write_report
+        from bansac.plotting.report import RunArrays, write_report
 
-        result = self if trace is None else dataclasses.replace(self, trace=trace)
-        write_report(result, path, (x1, x2), (image1, image2), settings or {}, title)
+        shown = self.trace if trace is None else trace
+        run = RunArrays(self.inliers, self.residuals, self.probabilities, self.beliefs, self.iterations, shown)
+        rows = {"threshold": f"{self.threshold:g}", "seed": self.seed} | dict(settings or {})
+        write_report(path, (x1, x2), (image1, image2), run, self._words(), rows, title)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -585,6 +619,29 @@ class MultipleResult:
         from bansac.plotting.data import plot_labels
 
         return plot_labels(points, self.labels, len(self.models), ax)
+
+
+def _stop_in_words(result: Result) -> str:
+    if result.stop_reason != "restarts":
+        return _STOPS.get(result.stop_reason, "a stopping criterion of this name")
+    return "all restarts took place" if result.restarts > 1 else "all iterations of the restart took place"
+
+
+def _model_in_words(model: Any) -> str:
+    if model is None:
+        return "none"
+    if hasattr(model, "_asdict"):
+        return "\n".join(f"{name} = {_array_in_words(part, name)}" for name, part in model._asdict().items())
+    return _array_in_words(model)
+
+
+def _array_in_words(array: Any, name: str = "") -> str:
+    prefix = f"{name} = " if name else ""
+    return np.array2string(np.asarray(array), formatter={"float_kind": "{:.6g}".format}, prefix=prefix)
+
+
+def _counted(number: int, name: str) -> str:
+    return f"{number} {name}" + ("" if number == 1 else "s")
 
 
 def _stored(model: Any) -> Any:

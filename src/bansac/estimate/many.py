@@ -18,16 +18,16 @@ from typing import Any, ClassVar, Literal, cast, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.batch.progress_bar import progress_bar
 from bansac.estimate.generic import ransac
 from bansac.estimate.multiple import check_max_models, estimate_multiple
 from bansac.estimate.presets import SHARED_ARGUMENTS, resolve_options
+from bansac.estimate.result import MultipleResult, Result
 from bansac.estimate.two_views import as_matches
+from bansac.executors.progress_bar import progress_bar
 from bansac.executors.threads import as_count, count_workers, in_order
 from bansac.maths.rng import derive_seed
-from bansac.problems.estimators import ESTIMATORS, MODELS
+from bansac.problems.estimators import ESTIMATORS, MODELS, find_estimator
 from bansac.problems.problem import Problem
-from bansac.result import MultipleResult, Result
 
 __all__ = ["Failure", "estimate_many", "iter_estimates"]
 
@@ -308,7 +308,7 @@ def _forget_frames(error: BaseException | None) -> None:
 # Cameras of two views.
 _PAIR = ("K1", "K2")
 
-_NAMED = {row.name: row for row in ESTIMATORS if row.problem is not None}
+_NAMED = [row for row in ESTIMATORS if row.problem is not None]
 
 _SIZES = {"image_size1": "size1", "image_size2": "size2"}
 
@@ -341,19 +341,13 @@ def _find(problem: Any, multiple: bool) -> tuple[Callable[..., Any], Problem, tu
     """Return the function and the problem of an estimator, and the names of its camera arguments."""
     if isinstance(problem, Problem):
         return functools.partial(estimate_multiple if multiple else ransac, problem), problem, ()
-    for name, row in _NAMED.items():
-        if problem != name and problem is not row.load_function():
-            continue
-        if not multiple:
-            return row.load_function(), row.load_problem(), row.cameras
-        if row.cameras:
-            raise ValueError(f"multiple: {name} has cameras, which estimate_multiple does not take")
-        function = _all_of_points if len(row.data) == 1 else _all_of_matches
-        return functools.partial(function, row.model or name), row.load_problem(), ()
-    raise ValueError(
-        f"problem must be one of {', '.join(map(repr, _NAMED))}, the function of one of them, or a "
-        f"bansac.Problem; got {problem!r}"
-    )
+    row = find_estimator(problem, _NAMED)
+    if not multiple:
+        return row.load_function(), row.load_problem(), row.cameras
+    if row.cameras:
+        raise ValueError(f"multiple: {row.name} has cameras, which estimate_multiple does not take")
+    function = _all_of_points if len(row.data) == 1 else _all_of_matches
+    return functools.partial(function, row.model or row.name), row.load_problem(), ()
 
 
 def _all_of_points(model: str, points: ArrayLike, **settings: Any) -> MultipleResult:

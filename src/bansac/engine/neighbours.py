@@ -1,0 +1,127 @@
+"""Prior inlier probabilities of matches of two images, from their neighbours.
+
+The neighbours of a right match have moved like it (Bian et al., GMS, CVPR 2017). So the matches around it in image 1
+are around it in image 2, too. Wrong matches have such neighbours by chance only. The prior of a match grows with the
+number of its neighbours in both images beyond the number that chance gives.
+
+The neighbourhood of a match is the 3 x 3 cells of a grid around it. A near duplicate, a neighbour within a small
+distance in either image, is no evidence: features are detected repeatedly, and one may have several matches.
+
+The significance test does not use these priors. It counts matches with such neighbours as dependent already.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bansac.compiled.jit import inner_kernel, kernel
+from bansac.maths.arrays import Floats, Ints
+from bansac.maths.extent import GRID, SAMPLE, bound_near
+
+__all__ = ["neighbour_priors"]
+
+# Average number of matches in a cell.
+_PER_CELL = 1.5
+# Prior of a match with no more neighbours than chance gives, and its increase for _FULL more neighbours.
+_LOW, _RANGE, _FULL = 0.02, 0.7, 6.0
+# Near duplicates are within this share of the diagonal of the box of an image.
+_DUPLICATE = 1e-3
+# Largest number of neighbours, evenly spaced, that are used of a row of cells. So clusters cost no more time.
+_MOST_OF_ROW = 32
+# With fewer matches the number of neighbours says little.
+_FEWEST = 50
+
+
+def neighbour_priors(data: Floats) -> Floats | None:
+    """Return prior inlier probabilities of matches (4 x N) from their neighbours; None if there are few matches.
+
+    Examples
+    --------
+    >>> x = np.random.default_rng(0).uniform(0, 100, (2, 200))
+    >>> bool(np.median(neighbour_priors(np.vstack([x, x + 5]))) > 0.6)
+    True
+    >>> bool(np.median(neighbour_priors(np.vstack([x, np.roll(x, 100, axis=1)]))) < 0.1)
+    True
+    """
+    n = data.shape[1]
+    if n < _FEWEST:
+        return None
+    priors = np.empty(n)
+    _write_priors(data, int(math.sqrt(n / _PER_CELL)), priors)
+    return priors
+
+
+@kernel
+def _write_priors(data: Floats, side: int, priors: Floats) -> None:
+    """Write the priors from the neighbours, with a grid of ``side`` x ``side`` cells in each image."""
+    n, width = data.shape[1], side + 2
+    cells, order = np.empty((2, n), np.int64), np.empty(n, np.int64)
+    ends, box = np.zeros((2, width * width), np.int64), np.empty((2, 2))
+    near, ordered = np.empty(2), np.empty(SAMPLE)
+    for image in range(2):
+        points = data[2 * image : 2 * image + 2]
+        bound_near(points, GRID, box, ordered)
+        near[image] = _DUPLICATE * math.hypot(box[1, 0] - box[0, 0], box[1, 1] - box[0, 1])
+        _find_cells(points, side, box, cells[image], ends[image])
+    for cell in range(width * width - 1, 0, -1):  # the places of cell c in the order end before ends[0, c + 1]
+        ends[0, cell] = ends[0, cell - 1]
+    ends[0, 0] = 0
+    for i in range(n):  # counting sort by the cell in image 1
+        order[ends[0, cells[0, i]]] = i
+        ends[0, cells[0, i]] += 1
+    for i in range(n):
+        around = -1
+        for cell in range(cells[1, i] - width, cells[1, i] + width + 1, width):
+            around += ends[1, cell + 1] - ends[1, cell - 2 if cell > 1 else 0]
+        neighbours, shared = _count_neighbours(data, i, cells, order, ends[0], width, near)
+        excess = shared - neighbours * around / (n - 1)
+        priors[i] = _LOW + _RANGE * min(max(excess / _FULL, 0.0), 1.0)
+
+
+@inner_kernel
+def _find_cells(points: Floats, side: int, box: Floats, cells: Ints, ends: Ints) -> None:
+    """Write the cells of the points, and the number of points up to the end of every cell.
+
+    The cells of a far point are on the border of the box. The grid has an empty row or column on each of its sides.
+    """
+    width = side + 2
+    for axis in range(2):
+        low, high = box[0, axis], box[1, axis]
+        scale, unit = side / (high - low) if high > low else 0.0, width if axis == 1 else 1
+        for n in range(cells.size):
+            place = int(min((min(max(points[axis, n], low), high) - low) * scale, side - 1.0))
+            cells[n] = (1 + place) * unit + (cells[n] if axis == 1 else 0)
+    for n in range(cells.size):
+        ends[cells[n]] += 1
+    for cell in range(1, ends.size):
+        ends[cell] += ends[cell - 1]
+
+
+@inner_kernel
+def _count_neighbours(
+    data: Floats, i: int, cells: Ints, order: Ints, ends: Ints, width: int, near: Floats
+) -> tuple[int, int]:
+    """Return the number of neighbours of match i in image 1, and of those that are neighbours in image 2, too."""
+    neighbours = shared = 0
+    for cell in range(cells[0, i] - width, cells[0, i] + width + 1, width):
+        start, stop = ends[cell - 2 if cell > 1 else 0], ends[cell + 1]
+        for k in range(start, stop, 1 + (stop - start) // _MOST_OF_ROW):
+            j = order[k]
+            if j != i:
+                neighbours += 1
+                apart = abs(cells[1, j] - cells[1, i])
+                if (apart <= 1 or abs(apart - width) <= 1) and not _is_duplicate(data, i, j, near):
+                    shared += 1
+    return neighbours, shared
+
+
+@inner_kernel
+def _is_duplicate(data: Floats, i: int, j: int, near: Floats) -> bool:
+    """Return whether two matches have nearly the same point in one of the images."""
+    for image in range(2):
+        x, y = data[2 * image, i] - data[2 * image, j], data[2 * image + 1, i] - data[2 * image + 1, j]
+        if x * x + y * y <= near[image] * near[image]:
+            return True
+    return False

@@ -1,0 +1,92 @@
+"""Prior probabilities from the neighbours of matches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from bansac import estimate_essential, estimate_fundamental, estimate_homography
+from bansac.engine.neighbours import neighbour_priors
+from bansac.synthetic import epipolar_matches, homography_matches
+from tests.reference import neighbours as reference
+
+
+def smooth(n, wrong, seed=0):
+    """Return matches (4 x N) of a smooth motion, with random matches at the end."""
+    rng = np.random.default_rng(seed)
+    x = rng.uniform(0, 1000, (2, n))
+    y = 0.8 * x[::-1] * [[1], [-1]] + 0.0002 * x**2 + rng.normal(0, 1, x.shape)
+    y[:, n - wrong :] = rng.uniform(y.min(axis=1), y.max(axis=1), (wrong, 2)).T
+    return np.vstack([x, y])
+
+
+@hypothesis_settings(deadline=None, max_examples=25)
+@given(st.integers(50, 300), st.floats(0, 1), st.integers(0, 10**6))
+def test_the_kernel_equals_its_twin(n, share, seed):
+    data = smooth(n, int(share * n), seed)
+    np.testing.assert_allclose(neighbour_priors(data), reference.priors(data), atol=1e-12)
+
+
+def test_right_matches_have_larger_priors():
+    priors = neighbour_priors(smooth(1000, 500))
+    assert np.median(priors[:500]) > 0.5
+    assert np.median(priors[500:]) < 0.05
+
+
+def test_random_matches_have_the_lowest_prior_nearly_all():
+    assert np.mean(neighbour_priors(smooth(1000, 1000)) < 0.2) > 0.95
+
+
+def test_the_unit_and_the_order_do_not_matter():
+    data, order = smooth(300, 100), np.random.default_rng(1).permutation(300)
+    priors = neighbour_priors(data)
+    np.testing.assert_array_equal(neighbour_priors(data * 2.0**-10), priors)
+    np.testing.assert_array_equal(neighbour_priors(np.ascontiguousarray(data[:, order])), priors[order])
+
+
+def test_repeated_and_one_to_many_matches_are_no_evidence():
+    match = np.random.default_rng(0).uniform(0, 1000, (4, 60))
+    data = np.hstack([match, np.repeat(match[:, :1], 40, axis=1)])
+    many = data.copy()
+    many[2:, 60:] = np.random.default_rng(1).uniform(0, 1000, (2, 40))
+    assert np.all(neighbour_priors(data)[60:] < 0.3)
+    assert np.mean(neighbour_priors(many)[60:]) < 0.1
+
+
+def test_far_outliers_do_not_coarsen_the_grid():
+    data = smooth(1000, 500)
+    data[:, -1] = [1e9, -1e9, 1e12, 1e12]
+    priors = neighbour_priors(data)
+    assert np.median(priors[:500]) > 0.5
+
+
+@pytest.mark.parametrize("data", [np.zeros((4, 100)), np.tile(np.arange(100.0), (4, 1)), np.full((4, 60), 1e150)])
+def test_degenerate_data_give_finite_priors(data):
+    priors = neighbour_priors(data)
+    assert np.all((priors >= 0.02) & (priors <= 0.72))
+
+
+def test_a_dense_cluster_has_bounded_counts():
+    data = np.hstack([np.random.default_rng(0).uniform(0, 1, (4, 3000)), smooth(500, 250) + 5.0])
+    assert np.isfinite(neighbour_priors(data)).all()
+
+
+def test_few_matches_have_no_priors():
+    assert neighbour_priors(smooth(49, 0)) is None
+
+
+def test_only_epipolar_geometry_without_scores_and_priors_uses_neighbours():
+    scene = epipolar_matches(400, 0.4, 0.5, 0)
+    known = np.linspace(0.1, 0.9, 400)
+    for function, cameras in ((estimate_essential, (scene.K1, scene.K2)), (estimate_fundamental, ())):
+        for settings, differs in (({}, True), ({"scores": known}, False), ({"priors": known}, False)):
+            on, off = (
+                function(scene.x1, scene.x2, *cameras, seed=0, neighbours=value, **settings) for value in (True, False)
+            )
+            assert np.array_equal(on.beliefs, off.beliefs) != differs
+    plane = homography_matches(400, 0.4, 0.5, 0)
+    on, off = (estimate_homography(plane.x1, plane.x2, seed=0, neighbours=value) for value in (True, False))
+    assert np.array_equal(on.beliefs, off.beliefs)
