@@ -387,7 +387,9 @@ def _prior_and_quality(request: Request) -> tuple[Floats | None, Floats | None]:
         check_probabilities("priors", lowest, highest)
         quality = prior if quality is None and lowest < highest else quality
     elif scores is None and options.neighbours and sampler.prior and _is_epipolar(request):
-        prior = quality = neighbour_priors(request.data)
+        prior = neighbour_priors(request.data)
+        # Weights are squares of the quality. Neighbours tell less than scores, so the weight is the root of the prior.
+        quality = None if prior is None else prior**0.25
     if quality is None and options.needs_order(informed=False):
         what = f"sampler={sampler.name!r}" if sampler.order else f"stopping={options.stopping!r}"
         raise ValueError(f"{what} needs scores, which order the data")

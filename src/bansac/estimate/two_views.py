@@ -177,7 +177,7 @@ def estimate_fundamental(
     data = as_matches(x1, x2)
     options = settings.get("options")
     is_default = threshold is None and (options is None or options.threshold is None)
-    if (is_default or isinstance(threshold, str)) and _look_normalised(data):
+    if (is_default or (isinstance(threshold, str) and threshold == "auto")) and _look_normalised(data):
         what = f"x1 and x2 look normalised (all coordinates are below {_LARGEST_NORMALISED:g})"
         warnings.warn(f"{what}, but the default threshold is in pixels: give pixels or a threshold", stacklevel=2)
     plausibility = _focal_plausibility(image_size1, image_size2, data)
