@@ -63,7 +63,15 @@ def test_far_outliers_do_not_coarsen_the_grid():
     assert np.median(priors[:500]) > 0.5
 
 
-@pytest.mark.parametrize("data", [np.zeros((4, 100)), np.tile(np.arange(100.0), (4, 1)), np.full((4, 60), 1e150)])
+@pytest.mark.parametrize(
+    "data",
+    [
+        np.zeros((4, 100)),
+        np.tile(np.arange(100.0), (4, 1)),
+        np.full((4, 60), 1e150),
+        1e-320 * np.tile(np.arange(100.0), (4, 1)),  # the cells of this unit are too small for a number
+    ],
+)
 def test_degenerate_data_give_finite_priors(data):
     priors = neighbour_priors(data)
     assert np.all((priors >= 0.02) & (priors <= 0.72))

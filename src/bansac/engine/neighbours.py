@@ -91,7 +91,8 @@ def _find_cells(points: Floats, side: int, box: Floats, cells: Ints, ends: Ints)
         low, high = box[0, axis], box[1, axis]
         scale, unit = side / (high - low) if high > low else 0.0, width if axis == 1 else 1
         for n in range(cells.size):
-            place = int(min((min(max(points[axis, n], low), high) - low) * scale, side - 1.0))
+            share = (min(max(points[axis, n], low), high) - low) * scale
+            place = int(share) if share < side else side - 1  # also for NaN, 0 times the infinite scale of a tiny box
             cells[n] = (1 + place) * unit + (cells[n] if axis == 1 else 0)
     for n in range(cells.size):
         ends[cells[n]] += 1
