@@ -102,6 +102,7 @@ def find_verdict(
     doubt, configuration = _test_support(problem, data, measured)
     if doubt.text and measured.num_inliers < _ROUNDED_SHARE * outcome.score:
         doubt = Doubt(_ROUNDED)
+    doubt = _with_missing(problem, data, measured, doubt)
     residuals, threshold, others = measured.residuals, measured.threshold, 0
     if two_views and configuration is None:
         data = np.ascontiguousarray(data[:4])  # without the verticals
@@ -128,8 +129,7 @@ def is_significant(
     residuals = problem.distances(data, model)
     inliers = residuals <= threshold
     if fast:
-        if problem.significance_form is not None:
-            problem, data, model = problem.significance_form(data, model)
+        problem, data, model = _significance_form(problem, data, model)
         return is_significant_fast(problem, data, model, threshold, inliers, noise)
     measured = MeasuredModel(model, threshold, residuals, inliers, int(inliers.sum()), noise)
     return _test_support(problem, data, measured)[0].text == ""
@@ -139,6 +139,7 @@ def plane_motion_verdict(problem: Problem, data: Floats, measured: MeasuredModel
     """Return the verdict on a relative pose that was computed from the homography of the inliers."""
     doubt, configuration = _test_support(problem, data, measured)
     success = doubt.text == "" and configuration is None
+    doubt = _with_missing(problem, data, measured, doubt)
     return Verdict(success, configuration or "planar", doubt, ", from the homography of their plane")
 
 
@@ -159,11 +160,9 @@ def _test_support(problem: Problem, data: Floats, measured: MeasuredModel) -> tu
 
     Returns the doubt, and "collinear" or None. With known verticals, the model that keeps them is tested, too.
     """
-    tested, matches, model = problem, data, measured.model
-    if problem.significance_form is not None:
-        tested, matches, model = problem.significance_form(data, model)
-        if _is_beyond_window(problem, data, measured):  # the form takes the motion out of the displacements
-            measured = measured._replace(noise=np.inf)
+    tested, matches, model = _significance_form(problem, data, measured.model)
+    if problem.significance_form is not None and _is_beyond_window(problem, data, measured):
+        measured = measured._replace(noise=np.inf)  # the form takes the motion out of the displacements
     first = _test(tested, matches, measured._replace(model=model))
     if first[0].text == "" or measured.num_inliers <= problem.sample_size or not has_verticals(problem):
         return first
@@ -173,6 +172,11 @@ def _test_support(problem: Problem, data: Floats, measured: MeasuredModel) -> tu
     upright = measured._replace(model=model, residuals=residuals, inliers=inliers, num_inliers=int(inliers.sum()))
     second = _test(of_three_matches(tested), matches, upright)
     return second if second[0].text == "" else first
+
+
+def _significance_form(problem: Problem, data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
+    """Return the problem, the data and the model of the significance test."""
+    return (problem, data, model) if problem.significance_form is None else problem.significance_form(data, model)
 
 
 def _is_beyond_window(problem: Problem, data: Floats, measured: MeasuredModel) -> bool:
@@ -190,7 +194,7 @@ def _test(problem: Problem, data: Floats, measured: MeasuredModel) -> tuple[Doub
     m, nothing = problem.sample_size, Doubt()
     model, threshold, residuals, inliers, count, noise = measured
     if count <= m:
-        return Doubt(_CHANCE + _explain_missing(problem, data, measured)), None
+        return Doubt(_CHANCE), None
     if is_significant_fast(problem, data, model, threshold, inliers, noise):
         return nothing, None
     doubt = _explain_large_threshold(problem, data, model, threshold)
@@ -199,8 +203,7 @@ def _test(problem: Problem, data: Floats, measured: MeasuredModel) -> tuple[Doub
     distinct = first_of_equals(problem, data, threshold)
     support = distinct[inliers[distinct]]
     if not _is_significant(problem, data, model, threshold, residuals, distinct, noise):
-        text = _explain_shared_points(support.size, count) + _CHANCE
-        return Doubt(text if text != _CHANCE else text + _explain_missing(problem, data, measured)), None
+        return Doubt(_explain_shared_points(support.size, count) + _CHANCE), None
     # The test is for problems with m > 2 whose data are matches or points in space. Two matches determine a similarity
     # and are always on a line; points of the plane on a line determine a line. At least m - 1 points must be off the
     # line. The test of find_configuration has a wider tolerance and requires more points off the line than chance
@@ -245,6 +248,17 @@ def _explain_shared_points(distinct: int, count: int) -> str:
         f", but only {distinct} of them at distinct points: points repeat, or the threshold is large compared with "
         "their distances"
     )
+
+
+def _with_missing(problem: Problem, data: Floats, measured: MeasuredModel, doubt: Doubt) -> Doubt:
+    """Return the doubt with the number of missing inliers if chance is the only reason.
+
+    The search, which tests many models, has no use for this number.
+    """
+    if doubt.text != _CHANCE:
+        return doubt
+    tested, matches, model = _significance_form(problem, data, measured.model)
+    return Doubt(_CHANCE + _explain_missing(tested, matches, measured._replace(model=model)))
 
 
 def _explain_missing(problem: Problem, data: Floats, measured: MeasuredModel) -> str:
