@@ -26,7 +26,6 @@ RUN_CODE = {
     "lab/measurements/cluster.py": {"pickle"},  # the bytes of what travels
     "lab/measurements/latency.py": {"subprocess"},  # waiting times of new processes
     "lab/measurements/speed/timing.py": {"subprocess"},  # memory of a process of its own
-    "compiled/cache.py": {"compile"},  # a constant, to ask Numba for its folder
     "compiled/numba_private.py": {"pickle"},  # cache of kernels
     "compiled/struct.py": {"compile", "exec"},  # writes functions from names in the source
 }

@@ -3,8 +3,8 @@
     python tools/kernel_costs.py
 
 Each call runs in a new process with an empty cache. The file ``costs.json`` has the processor time of each kernel,
-without that of the kernels that it calls, and the calls that need it. Run this
-after kernels have been added or renamed.
+without that of the kernels that it calls, and the calls that need it. Run this after kernels have been added or
+renamed.
 """
 
 from __future__ import annotations

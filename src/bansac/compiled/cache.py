@@ -7,12 +7,10 @@ The kernels of user-defined problems are cached elsewhere, beside the user's mod
 from __future__ import annotations
 
 from pathlib import Path
-from types import FunctionType
 from typing import NamedTuple
 
-from bansac.compiled.numba_private import make_dispatcher, open_pack
+from bansac.compiled.numba_private import cache_folders, open_pack
 from bansac.compiled.pack import PACK_FILE
-from bansac.compiled.source import PACKAGE
 
 __all__ = ["CacheInfo", "PackInfo", "cache_folders", "clear_cache", "inspect_cache", "inspect_pack"]
 
@@ -40,19 +38,6 @@ class PackInfo(NamedTuple):
     reason: str
 
 
-def cache_folders() -> tuple[Path, ...]:
-    """Return the existing folders in which Numba caches the kernels of this package.
-
-    They are below ``NUMBA_CACHE_DIR`` if it is set. Otherwise they are ``__pycache__`` beside the modules or, if that
-    is not writable, in the user's cache folder.
-    """
-    sources: dict[Path, Path] = {}
-    for module in sorted(PACKAGE.rglob("*.py")):
-        sources.setdefault(module.parent, module)
-    folders = (_cache_folder(module) for module in sources.values())
-    return tuple(folder for folder in folders if folder is not None and folder.is_dir())
-
-
 def inspect_cache() -> CacheInfo:
     """Count the cache files of this package."""
     folders = cache_folders()
@@ -73,14 +58,6 @@ def clear_cache() -> CacheInfo:
     for file in _cache_files(info.folders):
         file.unlink(missing_ok=True)
     return info
-
-
-def _cache_folder(module: Path) -> Path | None:
-    """Return the folder in which Numba caches the functions of ``module``; None if none is writable."""
-    # A dummy function with the path of the module. Importing the module to get a real one would be slow.
-    code = compile("lambda: None", str(module), "eval").co_consts[0]
-    folder = make_dispatcher(FunctionType(code, {"__name__": "bansac"})).stats.cache_path
-    return Path(folder) if folder else None
 
 
 def _cache_files(folders: tuple[Path, ...]) -> list[Path]:

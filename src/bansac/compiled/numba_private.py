@@ -59,6 +59,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -92,6 +93,7 @@ __all__ = [
     "COMPILER_LOCK",
     "KERNELS",
     "CheckedCache",
+    "cache_folders",
     "define_struct",
     "label_kernel",
     "list_cached",
@@ -469,6 +471,27 @@ def read_cache(folder: Path) -> dict[str, Kernel]:
     return found
 
 
+def cache_folders() -> tuple[Path, ...]:
+    """Return the existing folders in which Numba caches the kernels of this package.
+
+    They are below ``NUMBA_CACHE_DIR`` if it is set. Otherwise they are ``__pycache__`` beside the modules or, if that
+    is not writable, in the user's cache folder.
+    """
+    sources: dict[Path, Path] = {}
+    for module in sorted(PACKAGE.rglob("*.py")):
+        sources.setdefault(module.parent, module)
+    folders = (_cache_folder(module) for module in sources.values())
+    return tuple(folder for folder in folders if folder is not None and folder.is_dir())
+
+
+def _cache_folder(module: Path) -> Path | None:
+    """Return the folder in which Numba caches the functions of ``module``; None if none is writable."""
+    # A dummy function with the path of the module. Importing the module to get a real one would be slow.
+    code = (lambda: None).__code__.replace(co_filename=str(module))
+    folder = make_dispatcher(FunctionType(code, {"__name__": "bansac"})).stats.cache_path
+    return Path(folder) if folder else None
+
+
 def label_kernel(function: Callable[..., Any], signature: Any) -> str:
     """Return the name of a kernel in ``costs.json``."""
     return _label(f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}", signature)
@@ -490,8 +513,6 @@ def _single_fields(kind: Any) -> list[str]:
 
 def list_cached() -> set[str]:
     """Return the names in ``costs.json`` of the cached kernels that are newer than their source."""
-    from bansac.compiled.cache import cache_folders  # here, because it imports this module
-
     edited = {source.stem: source.stat().st_mtime for source in PACKAGE.rglob("*.py")}
     found: set[str] = set()
     for index in (index for folder in cache_folders() for index in folder.glob("*-bansac.nbi")):
