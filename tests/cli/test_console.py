@@ -138,7 +138,7 @@ def test_ctrl_c_ends_at_once_with_130(tmp_path: Path) -> None:
         assert process.stdout.readline() == "searching\n"
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 130, errors
     assert "Traceback" not in errors
 
 

@@ -315,7 +315,8 @@ class CheckedCache(_Cache):  # type: ignore[misc]
     def save_overload(self, signature: Any, data: Any) -> None:
         """Save compiled code; a failure (full disk, deleted folder) is a warning, because the code itself runs."""
         KERNELS["compiled"] += 1
-        COMPILATION.end([label_kernel(self._function, signature)])
+        if holds_kernels(self._function.__code__.co_filename):
+            COMPILATION.end([label_kernel(self._function, signature)])
         try:
             if self._folder:
                 self._folder.save_overload(signature, data)
