@@ -19,8 +19,6 @@ from bansac.lab.tables import Measured, Section, Table, TableRow
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-__all__ = ["DRAWS", "Bootstrap", "Leads", "lead", "lead_table"]
-
 Leads = Mapping[str, Sequence[str]]
 """Names of configurations, each with the names of those that it is compared with."""
 

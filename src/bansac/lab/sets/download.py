@@ -8,8 +8,6 @@ from typing import Any
 
 from bansac.lab.sets.unpack import Progress, be_silent, check_space
 
-__all__ = ["download", "import_pooch"]
-
 _TIMEOUT = 60.0  # seconds without a byte
 _CHUNK = 1 << 16  # bytes
 

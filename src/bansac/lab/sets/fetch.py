@@ -25,8 +25,6 @@ from typing import Self
 from bansac.lab.sets.download import download, import_pooch
 from bansac.lab.sets.unpack import Progress, be_silent, unpack
 
-__all__ = ["BASE_URL", "DATASETS", "Dataset", "Fetched", "fetch"]
-
 BASE_URL = "http://cmp.felk.cvut.cz/~mishkdmy/CVPR-RANSAC-Tutorial-2020/"
 """Address of the tutorial's archives."""
 

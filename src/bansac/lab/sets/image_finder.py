@@ -20,8 +20,6 @@ from pathlib import Path
 from bansac.matches.images import read_image
 from bansac.matches.pair_folder import SIZE_FILES, Which
 
-__all__ = ["ImageFinder"]
-
 _IMAGE_FOLDERS = ("imgs", "images", "img", "image", "1", "2")
 _IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".ppm", ".pgm", ".bmp", ".tif", ".tiff", ".webp")
 

@@ -12,8 +12,6 @@ from bansac.lab.peers.methods import select_methods
 from bansac.lab.sets import find_sets
 from bansac.lab.task import DEFAULTS, Protocol
 
-__all__ = ["find_pairs", "pair_times"]
-
 _DINO, _WARP = "middlebury_dino", "exact_warp"
 
 # Protocol, folder below the data, a set, and whether the group is this set or all others.

@@ -23,8 +23,6 @@ from bansac.lab.measurements.speed.solvers import solver_costs
 from bansac.lab.measurements.speed.tables import TABLES, machines, page_table, tables_of
 from bansac.lab.options import DATA
 
-__all__ = ["MEASUREMENT", "PEERS", "find_peers", "targets"]
-
 PEERS = {"opencv": "cv2", "poselib": "poselib"}
 """Name of each library for comparison -> its module."""
 

@@ -20,8 +20,6 @@ from bansac.solvers.fundamental_7pt import fundamental_7pt
 from bansac.solvers.homography_4pt import homography_4pt
 from bansac.synthetic import epipolar_matches, homography_matches
 
-__all__ = ["solver_costs"]
-
 _SCENES = 20
 _SAMPLES = 25  # per scene
 

@@ -12,8 +12,6 @@ from bansac.lab.render import to_markdown
 from bansac.lab.reports import lines
 from bansac.lab.tables import Table, sectioned
 
-__all__ = ["TABLES", "machines", "page_table", "tables_of"]
-
 _NAMES = {
     "bansac": "bansac",
     "opencv": "OpenCV UsacParams, uniform, no LO",
