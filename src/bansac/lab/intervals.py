@@ -8,16 +8,13 @@ because they ran on the same pairs. Sets are not drawn: the figures hold for the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.lab.frames import DataFrame
 from bansac.lab.summary import HOMOGRAPHY_METRICS, MODEL_TITLES, POSE_METRICS, Metric, Summary
 from bansac.lab.tables import Measured, Section, Table, TableRow
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 Leads = Mapping[str, Sequence[str]]
 """Names of configurations, each with the names of those that it is compared with."""

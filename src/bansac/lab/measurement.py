@@ -17,11 +17,10 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bansac.batch.journal import Row, Unit
+from bansac.lab.frames import Figure
 from bansac.lab.tables import Table
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from bansac.lab.sets import PairSet
     from bansac.lab.sets.labelled import LabelledSet
     from bansac.lab.sets.posebench import PosebenchFile

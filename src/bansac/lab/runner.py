@@ -27,10 +27,10 @@ from bansac.batch.journal import Journal, Row, Rows, Unit
 from bansac.batch.output_files import OutputFolder
 from bansac.compiled.source import source_digest
 from bansac.executors import Executor, ItemFailure, Progress, Work, attempt, find_executor, silent
+from bansac.lab.frames import import_pandas
 from bansac.lab.measurement import Measurement, Report, Setup
 from bansac.lab.provenance import circumstances, data_fingerprint, fingerprint
 from bansac.lab.render import to_document, to_latex, to_markdown
-from bansac.lab.summary import import_pandas
 
 # Maximum number of failed units whose reasons are in the notes.
 _NOTED_FAILURES = 10

@@ -10,19 +10,16 @@ from __future__ import annotations
 import functools
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bansac.batch.journal import Row
+from bansac.lab.frames import DataFrame, import_pandas
 from bansac.lab.peers.library import Estimate, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.peers.superansac import SUPERANSAC
 from bansac.lab.scenes import Scene
-from bansac.lab.summary import import_pandas
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 THRESHOLDS: Mapping[str, float] = {"H": 2.0, "E": 1.0, "F": 1.0, "relative pose": 1.0, "pose": 4.0}
 """Thresholds of other libraries in pixels."""

@@ -10,18 +10,15 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bansac.batch.journal import Row
+from bansac.lab.frames import DataFrame, import_pandas
 from bansac.lab.metrics import auc, mean_average_accuracy
 from bansac.lab.tables import Better, Section, Table, TableRow, with_arrow
 from bansac.problems.estimators import Kind
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 MODEL_TITLES: dict[str, str] = {
     "E": "Calibrated Relative Pose Estimation (essential matrix estimation)",
@@ -48,15 +45,6 @@ def frame_of(rows: Iterable[Row]) -> DataFrame:
     while block := list(itertools.islice(left, _BLOCK)):
         blocks.append(pandas.DataFrame(block, columns=[*_TEXTS, *_NUMBERS]).astype(dict.fromkeys(_NUMBERS, float)))
     return pandas.concat(blocks[1:] or blocks, ignore_index=True).astype(dict.fromkeys(_TEXTS, "category"))
-
-
-def import_pandas() -> Any:
-    """Import pandas, which is needed for reports only."""
-    try:
-        import pandas
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("tables need pandas: pip install pandas", name="pandas") from None
-    return pandas
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.experiments.synthetic_trials import CURVES, NOISE, POINTS, SHARED, curve_of
+from bansac.lab.frames import to_frame
 from bansac.lab.measurement import Measurement, Report, Setup
 from bansac.lab.metrics import curve_rmse
 from bansac.lab.options import CURVE, SEED
-from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Table, TableRow, percent
 from bansac.plotting import plot_point_evolution
 from bansac.synthetic import polynomial_points
@@ -69,7 +69,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Draw the panels and tabulate the mean probabilities."""
     degree = CURVES[curve_of(setup)]
-    steps = dict(iter(import_pandas().DataFrame(list(rows)).groupby("iteration")))
+    steps = dict(iter(to_frame(rows).groupby("iteration")))
     data = polynomial_points(POINTS, degree, INLIER_RATE, NOISE, setup.seed)
     models = {k: step[[f"c{i}" for i in range(degree + 1)]].iloc[0].to_numpy(float) for k, step in steps.items()}
     figure = plot_point_evolution(

@@ -22,7 +22,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -39,17 +39,13 @@ from bansac.lab.experiments.degenerate_scenes import (
     sets,
     units,
 )
+from bansac.lab.frames import DataFrame, Figure, import_pandas
+from bansac.lab.frames import Series as Column
 from bansac.lab.measurement import Measurement, Report, Setup
 from bansac.lab.options import DATA, EXCLUDE, PAIRS, RUNS, SEED, SETS
 from bansac.lab.pairs import UNIT_CODE
-from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Cell, Measured, Section, Table, TableRow, with_arrow
 from bansac.lab.task import DEFAULTS
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from pandas import DataFrame
-    from pandas import Series as Column
 
 WRONG_ABOVE = 2.0
 # Above this bias, matches on the plane are drawn noticeably more often than their share.

@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
+from bansac.lab.frames import to_frame
 from bansac.lab.grid import ABLATION_SET, check_max_ratio, protocol_of
 from bansac.lab.measurement import Measurement, Report, Setup, choose_sets
 from bansac.lab.options import DATA, EXCLUDE, MAX_RATIO, MODEL, PAIR, SEED, SETS
 from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.methods import BANSAC
 from bansac.lab.sets import PairSet, find_sets
-from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Section, Table, TableRow
 from bansac.lab.task import DEFAULTS, Protocol, make_task, squared_distances
 from bansac.matches import Matches, load_demo
@@ -178,7 +178,7 @@ def _canvas(points: _Array, size: tuple[int, int] | None) -> _Array:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Draw every pair and tabulate the mean probabilities of its true and its wrong matches."""
-    frame = import_pandas().DataFrame(list(rows))
+    frame = to_frame(rows)
     folders = {} if setup.data is None else {pair_set.name: str(pair_set.folder) for pair_set in sets(setup)}
     figures, notes = {}, []
     lines: list[TableRow | Section] = []

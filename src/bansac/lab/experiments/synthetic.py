@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,15 +39,11 @@ from bansac.lab.experiments.synthetic_trials import (
     units,
     warm_up,
 )
+from bansac.lab.frames import DataFrame, Figure, import_pandas, to_frame
 from bansac.lab.measurement import Measurement, Report, Setup
 from bansac.lab.metrics import FAILED_CURVE, circle_rmse, curve_rmse
 from bansac.lab.options import CURVE, NOISE, NOISE_IS_VARIANCE, RUNS, SEED
-from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Better, Cell, Measured, Section, Table, TableRow, percent, with_arrow
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from pandas import DataFrame
 
 _Array = NDArray[np.float64]
 _Runs = dict[tuple[str, float, str], "DataFrame"]
@@ -57,7 +52,7 @@ _Runs = dict[tuple[str, float, str], "DataFrame"]
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Report means over the trials."""
-    frame = import_pandas().DataFrame(list(rows)).sort_values("trial", kind="stable")
+    frame = to_frame(rows).sort_values("trial", kind="stable")
     runs: _Runs = dict(iter(frame.groupby(["problem", "inlier_rate", "method"])))
     tables = {"synthetic": _table(runs), "synthetic_ratios": _ratio_table(runs), "synthetic_stop": _stop_table(runs)}
     return Report(tables=tables, figures={"synthetic": _figure(runs)}, notes=_notes(setup, runs))

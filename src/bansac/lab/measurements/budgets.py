@@ -10,18 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bansac.estimate.presets import resolve_options
 from bansac.lab.charts import Chart, Series, plot_charts
+from bansac.lab.frames import Figure
 from bansac.lab.measurement import Report
 from bansac.lab.peers.method import Method
 from bansac.lab.render import to_markdown
 from bansac.lab.tables import Better, Table, format_number, sectioned
 from bansac.problems.estimators import MODELS, Kind
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Points = Sequence[Mapping[str, float]]
 """One curve. Each point has ``max_iterations`` and the values of :func:`bansac.lab.measurements.folders.summarise`."""

@@ -13,24 +13,20 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
+from bansac.lab.frames import DataFrame, Figure, to_frame
 from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.peers.method import Method
 from bansac.lab.render import stored_table
 from bansac.lab.scene_methods import OURS, PEER, PEERS, choose, load_kernels, run_scene
 from bansac.lab.scenes import Scene, errors, is_right, make_scene
-from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Better, Table, TableRow, percent, sectioned
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from pandas import DataFrame
 
 PROBLEMS = ("H", "E", "F", "pose")
 TITLES = {"H": "Homography", "E": "Essential matrix", "F": "Fundamental matrix", "pose": "Absolute pose"}
@@ -77,7 +73,7 @@ def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Report the shares of right models and of false successes, and times; cells are a record."""
-    frame = import_pandas().DataFrame(list(rows))
+    frame = to_frame(rows)
     frame["false"] = frame["success"].astype(bool) & ~frame["right"].astype(bool)
     related, unrelated = frame[frame["inlier_ratio"] > 0], frame[frame["inlier_ratio"] == 0]
     return Report(

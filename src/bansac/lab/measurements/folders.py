@@ -9,11 +9,12 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
+from bansac.lab.frames import DataFrame
 from bansac.lab.measurement import Measurement, Option, Report, Setup, choose_sets
 from bansac.lab.measurements.budgets import Sweep
 from bansac.lab.metrics import auc, mean_average_accuracy
@@ -28,9 +29,6 @@ from bansac.lab.tables import Table, TableRow
 from bansac.lab.task import DEFAULTS, Protocol
 from bansac.matches.pair_folder import evenly_spaced
 from bansac.problems.estimators import Kind
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 @dataclass(frozen=True)

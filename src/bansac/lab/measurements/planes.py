@@ -17,25 +17,22 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, essential_from_pose
+from bansac.lab.frames import DataFrame, to_frame
 from bansac.lab.measurement import Document, Report, Setup, each, of_module
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.reports import lines
 from bansac.lab.scene_methods import OURS, PEER, PEERS, load_kernels, run_scene
 from bansac.lab.scenes import Array, Scene, errors
-from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Table, percent, sectioned
 from bansac.lab.task import squared_distances
 from bansac.synthetic import SceneMatches
 from bansac.synthetic.two_views import camera_pair, disturb, draw_plane, image_extent, rigid_scene, viewing_rays
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 PATTERNS = {"row": "repeated in a row", "grid": "repeated in a grid"}
 _DIRECTIONS = {"step": 1, "row": 2, "grid": 4}
@@ -162,7 +159,7 @@ def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Report the wrong poses and those claimed as general successes; cells are a record."""
-    frame = import_pandas().DataFrame(list(rows))
+    frame = to_frame(rows)
     general = frame["configuration"].fillna("general") == "general"
     frame["wrong"] = frame["pose_error"] > WRONG
     frame["misled"] = frame["wrong"] & (frame["support"] > frame["true_support"])

@@ -28,12 +28,13 @@ import math
 import random
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import decompose_essential, decompose_homography
+from bansac.lab.frames import DataFrame, to_frame
 from bansac.lab.measurement import Document, Option, Report, Setup, choose_sets, of_module
 from bansac.lab.metrics import FAILED_POSE, auc, rotation_error
 from bansac.lab.options import DATA, EXCLUDE, SETS
@@ -45,11 +46,7 @@ from bansac.lab.peers.pycolmap import PYCOLMAP
 from bansac.lab.reports import lines
 from bansac.lab.scene_methods import left_out
 from bansac.lab.sets.posebench import Instance, PosebenchFile, find_posebench_files
-from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Better, Table, format_number, sectioned
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 THRESHOLDS: Mapping[str, float] = {
     "scannet1500_sift": 1.5,
@@ -204,7 +201,7 @@ def metrics(problem: str, runs: DataFrame) -> dict[str, float]:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Report the metrics of every set and their means over the sets; one table for each problem."""
-    frame = import_pandas().DataFrame(list(rows))
+    frame = to_frame(rows)
     tables, records = {}, []
     for problem, of_problem in frame.groupby("problem", sort=False):
         figures = {

@@ -36,6 +36,7 @@ from bansac.estimate.absolute_pose import reprojection_errors
 from bansac.estimate.cameras import refine_in_image
 from bansac.geometry import apply_transform, rotation_matrix
 from bansac.geometry.camera import Camera
+from bansac.lab.frames import to_frame
 from bansac.lab.measurement import Document, Option, Report, Setup, choose_sets, each, of_module
 from bansac.lab.measurements.planes import PATTERNS, RATIOS, SHARES, make_plane_scene, repeated_plane_matches
 from bansac.lab.metrics import rotation_error
@@ -47,7 +48,6 @@ from bansac.lab.reports import lines
 from bansac.lab.scene_methods import PEERS, left_out, load_kernels, run_scene
 from bansac.lab.scenes import Array, Mask, Scene, errors
 from bansac.lab.sets import PairSet, find_sets
-from bansac.lab.summary import import_pandas
 from bansac.lab.tables import sectioned
 from bansac.lab.task import squared_distances
 from bansac.matches.demo import load_demo
@@ -272,7 +272,7 @@ def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Report the counts and the times of every class and method; cells are a record."""
-    frame = import_pandas().DataFrame(list(rows))
+    frame = to_frame(rows)
     right, success, undecided = (frame[name].astype(bool) for name in ("right", "success", "undecided"))
     ambiguous = success & (frame["configuration"] == "ambiguous")
     rival = frame["rival_right"].eq(True) if "rival_right" in frame else False
