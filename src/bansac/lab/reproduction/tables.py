@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -100,62 +99,49 @@ AUTHORS = (
 BENCH_NAMES = {"RANSAC": "uniform", **{method: method.lower() for method in METHODS[1:]}}
 
 
-def beside_authors(method: str, report: str, key: str) -> tuple[float | None, float | None]:
-    """Return the figure of the authors' code and ours, None where there is none."""
+def _ours(method: str, report: str, key: str) -> float | None:
+    """Return our figure beside the authors' code, None where there is none."""
     name, lo = method.removesuffix("+LO"), "-lo" if method.endswith("+LO") else ""
-    ours = bench(report)["mean"].get(BENCH_NAMES[name] + lo)
-    return paper()["authors-code"][method].get(report.removesuffix("_1.5px")), ours and ours[key]
-
-
-def before_audit(method: str, report: str, key: str) -> float | None:
-    """Return our figure before the error of E, the end of runs with a network and P-NAPSAC's stop were the paper's."""
-    name, lo = method.removesuffix("+LO"), "-lo" if method.endswith("+LO") else ""
-    earlier = report_path(f"earlier/{report}").exists()
-    ours = bench(f"earlier/{report}")["mean"].get(BENCH_NAMES[name] + lo) if earlier else None
-    return ours and ours[key]
+    figures: dict[str, float] = bench(report)["mean"].get(BENCH_NAMES[name] + lo, {})
+    return figures.get(key)
 
 
 def authors_code() -> str:
-    """Return our methods beside the authors' code, on the same pairs."""
+    """Return the authors' code and our methods on the same pairs.
 
-    def cell(method: str, report: str, key: str) -> str:
-        theirs, ours = beside_authors(method, report, key)
-        figures = (theirs, before_audit(method, report, key), ours)
-        return " / ".join("-" if value is None else share(value) for value in figures)
-
-    methods = paper()["authors-code"]
-    rows = ([method, *(cell(method, report, key) for report, key, _ in AUTHORS)] for method in methods)
-    below = []
-    for method, (report, key, heading) in itertools.product(methods, AUTHORS):
-        theirs, ours = beside_authors(method, report, key)
-        if theirs is not None and ours is not None and theirs - ours > 0.01:
-            below.append(f"{method} on {heading.split(',')[0]} ({share(theirs - ours)})")
-    return (
-        lines(["authors / ours before / ours", *(heading for *_, heading in AUTHORS)], rows)
-        + f"\nBelow the authors' figure by more than .01: {', '.join(below) or 'none'}.\n"
-    )
+    "Before" is before the error of E, the end of runs with a network and P-NAPSAC's stop were the paper's.
+    """
+    methods, below, rows = paper()["authors-code"], [], []
+    for method, printed in methods.items():
+        rows.append([method])
+        for report, key, heading in AUTHORS:
+            theirs, ours = printed.get(report.removesuffix("_1.5px")), _ours(method, report, key)
+            before = _ours(method, f"earlier/{report}", key) if report_path(f"earlier/{report}").exists() else None
+            rows[-1].append(" / ".join("-" if value is None else share(value) for value in (theirs, before, ours)))
+            if theirs is not None and ours is not None and theirs - ours > 0.01:
+                below.append(f"{method} on {heading.split(',')[0]} ({share(theirs - ours)})")
+    table = lines(["authors / ours before / ours", *(heading for *_, heading in AUTHORS)], rows)
+    return f"{table}\nBelow the authors' figure by more than .01: {', '.join(below) or 'none'}.\n"
 
 
 def per_scene(model: str) -> str:
     """Return one half of tab:photoTourism_results: the paper's scenes, then ours."""
-    ours = table("per-scene")
-    sections = ("Rotation mAA (10°)", "Translation mAA (10°)", TIME)
-    rows = [["*the paper*", *[""] * len(METHODS)]]
+
+    def row(scene: str, *figures: Sequence[float]) -> list[str]:
+        return [scene, *(f"{shares((R, t))}, {number(time)}" for R, t, time in zip(*figures, strict=True))]
+
+    ours, sections = table("per-scene"), ("Rotation mAA (10°)", "Translation mAA (10°)", TIME)
+    places = [place for place, (group, _) in enumerate(ours.columns) if group.startswith(MODELS[model])]
     of_paper = paper()["per-scene"][model]
-    for scene in of_paper["rotation"]:
-        rows.append([scene, *_scene_cells(*(of_paper[what][scene] for what in ("rotation", "translation", "ms")))])
+    rows = [["*the paper*", *[""] * len(METHODS)]]
+    rows += [
+        row(scene, *(of_paper[what][scene] for what in ("rotation", "translation", "ms"))) for scene in of_paper["ms"]
+    ]
     rows.append(["*ours*", *[""] * len(METHODS)])
     for scene in ours.labels(sections[0]):
-        figures = [
-            [ours.value(scene, method, section=section, group=MODELS[model]) for method in METHODS]
-            for section in sections
-        ]
-        rows.append([scene, *_scene_cells(*figures)])
+        figures = (ours.row(scene, section=section) for section in sections)
+        rows.append(row(scene, *([values[place] for place in places] for values in figures)))
     return lines([f"{model}: mAA 10, R / t, ms", *METHODS], rows)
-
-
-def _scene_cells(rotation: Sequence[float], translation: Sequence[float], ms: Sequence[float]) -> list[str]:
-    return [f"{shares((R, t))}, {number(time)}" for R, t, time in zip(rotation, translation, ms, strict=True)]
 
 
 def ablation(run: str, heading: str, methods: Sequence[str] = ()) -> str:
@@ -185,77 +171,45 @@ def stopping_criteria() -> str:
         R5, R10, t5, t10, ms = values[:5]
         return f"{shares((R5, R10))}, {shares((t5, t10))}, {number(ms)}"
 
+    of_paper, ours = paper()["stopping-criteria"], table("stopping-criteria").rows
+    of_models = ([values for section, _, values in ours if section.startswith(MODELS[model])] for model in "EF")
     rows = [
-        [name, cell(of_paper), *(cell(stop_figures(name, model)) for model in "EF")]
-        for name, of_paper in paper()["stopping-criteria"].items()
+        [name, *map(cell, (printed, *figures))]
+        for (name, printed), *figures in zip(of_paper.items(), *of_models, strict=True)
     ]
     return lines(["mAA R 5 / 10, t 5 / 10, ms", "paper", "E", "F"], rows)
 
 
-def stop_figures(name: str, model: str) -> tuple[float, ...]:
-    """Return R5, R10, t5, t10, ms and iterations with a combination of criteria, "RANSAC + BANSAC" for one."""
-    place = list(paper()["stopping-criteria"]).index(name)
-    ours = table("stopping-criteria")
-    return [values for section, _, values in ours.rows if section.startswith(MODELS[model])][place]
-
-
-def fixed_iterations() -> str:
-    """Return figures of fig:ablation_fixed_iters at three numbers of iterations."""
-    return _errors_and_rates("fixed-iterations", {count: f"{count} iterations" for count in ("1000", "5000", "10000")})
-
-
-def inlier_ratio() -> str:
-    """Return figures of fig:ablation_inlier_rates."""
-    ratios = table("inlier-ratio").labels("Rotation error")
-    return _errors_and_rates("inlier-ratio", {ratio: f"ratio < {ratio}" for ratio in ratios})
-
-
-def _errors_and_rates(name: str, labels: dict[str, str]) -> str:
-    """Return the errors, times and accuracies of some rows of a table, under other labels."""
+def errors_and_rates(name: str, label: str, chosen: Sequence[str] = ()) -> str:
+    """Return the errors, times and accuracies of some rows of a table, by default of all."""
     ours = table(name)
     rows = []
-    for row, label in labels.items():
+    for row in chosen or ours.labels("Rotation error"):
         errors = (ours.row(row, section=section) for section in ("Rotation error", "Translation error", "Avg."))
         cells = (f"{number(R)} / {number(t)}, {number(ms)}" for R, t, ms in zip(*errors, strict=True))
-        rows.append([f"{label}: error R / t, ms", *cells])
+        rows.append([f"{label.format(row)}: error R / t, ms", *cells])
         rates = (ours.row(row, section=f"{what} mAA (10°)") for what in ("Rotation", "Translation"))
         rows.append(["mAA 10, R / t", *map(shares, zip(*rates, strict=True))])
     return lines(["F", *METHODS], rows)
 
 
-def measured(value: dict[str, float], digits: int = 3) -> str:
-    """Return a value with its standard error."""
-    return f"{value['value']:.{digits}f} ± {value['error']:.{digits}f}"
-
-
 def synthetic(run: str = "synthetic") -> str:
     """Return figures of fig:results_synthetic_data: iterations, RMSE and their ratios."""
-    means, ratios, stop = (
-        table(run),
-        table(run, "synthetic_ratios"),
-        table(run, "synthetic_stop"),
-    )
-    rows = []
-    for problem in ("Curve", "Circle"):
-        for rate in means.labels(problem):
-            iterations = [means.value(rate, method, section=problem, group="Iterations") for method in SYNTHETIC]
-            rmse = [means.value(rate, method, section=problem, group="RMSE") for method in SYNTHETIC]
-            against = ratios.row(rate, section=problem)
-            rows.append(
-                [
-                    f"{problem.lower()}, {rate}",
-                    " / ".join(f"{mean['value']:.0f}" for mean in iterations),
-                    measured(against[0]),
-                    " / ".join(f"{mean['value']:.2f}" for mean in rmse),
-                    measured(against[2]),
-                    str(stop.value(rate, "fired", section=problem)),
-                ]
-            )
-    over = "BANSAC over RANSAC"
-    names = " / ".join(SYNTHETIC)
-    return lines(
-        ["inliers", f"iterations: {names}", over, f"RMSE, thousandths: {names}", over, "own stop alone fires"], rows
-    )
+    means, ratios, stop = (table(run, f"synthetic{name}") for name in ("", "_ratios", "_stop"))
+    places, rows = [(of, rate) for of in ("Curve", "Circle") for rate in means.labels(of)], []
+    for problem, rate in places:
+        cells = [f"{problem.lower()}, {rate}"]
+        for group, digits, place in (("Iterations", 0, 0), ("RMSE", 2, 2)):
+            found = (means.value(rate, method, section=problem, group=group)["value"] for method in SYNTHETIC)
+            ratio = ratios.row(rate, section=problem)[place]
+            cells += [
+                " / ".join(f"{mean:.{digits}f}" for mean in found),
+                f"{ratio['value']:.3f} ± {ratio['error']:.3f}",
+            ]
+        rows.append([*cells, str(stop.value(rate, "fired", section=problem))])
+    over, names = "BANSAC over RANSAC", " / ".join(SYNTHETIC)
+    head = ["inliers", f"iterations: {names}", over, f"RMSE, thousandths: {names}", over, "own stop alone fires"]
+    return lines(head, rows)
 
 
 SYNTHETIC = ("RANSAC", "BaySAC", "BANSAC")
@@ -275,25 +229,23 @@ def probability_evolution() -> str:
 
 def curve_example() -> str:
     """Return the means of the panels of fig:curve_fitting_example."""
+
+    def cell(value: float | None) -> str:
+        return "-" if value is None else str(value) if isinstance(value, int) else f"{value:.3f}"
+
     ours = table("curve-example")
-    rows = [
-        [
-            label,
-            *("-" if value is None else str(value) if isinstance(value, int) else f"{value:.3f}" for value in values),
-        ]
-        for _, label, values in ours.rows
-    ]
+    rows = ([label, *map(cell, values)] for _, label, values in ours.rows)
     return lines(["iteration", *(column for _, column in ours.columns)], rows)
 
 
 def cpt_robustness() -> str:
     """Return the accuracy with varied tables."""
     ours = table("cpt-robustness")
-    names = list(dict.fromkeys(ours.labels()))
-    rows = [[name, *(shares(ours.row(name, section=MODELS[model])[:4]) for model in "EF")] for name in names]
-    return lines(
-        ["varied", "E: mAA R 5 / 10 / t 5 / 10", "F"], ((row[0].replace("|", "\\|"), *row[1:]) for row in rows)
+    rows = (
+        [name.replace("|", "\\|"), *(shares(ours.row(name, section=MODELS[model])[:4]) for model in "EF")]
+        for name in dict.fromkeys(ours.labels())
     )
+    return lines(["varied", "E: mAA R 5 / 10 / t 5 / 10", "F"], rows)
 
 
 def degenerate_sampling() -> str:
@@ -371,10 +323,9 @@ def scoring() -> str:
         R10, t10, auc, ms = (ours.value(m, column, section=MODELS[model], group=method) for m in metrics)
         return f"{shares((R10, t10))}, {share(auc)}, {number(ms)}"
 
-    groups = [f"{name}{lo}" for name in ("RANSAC", "BANSAC") for lo in ("", "-lo")]
-    names = dict(zip(groups, ("RANSAC", "uniform-lo", "BANSAC", "bansac-lo"), strict=True))
+    names = {"RANSAC": "RANSAC", "RANSAC+LO": "uniform-lo", "BANSAC": "BANSAC", "BANSAC+LO": "bansac-lo"}
     rows = [
-        [f"{model}: {shown.replace('-lo', '+LO')}", *(cell(model, name, column) for column in ("inliers", "MSAC"))]
+        [f"{model}: {shown}", *(cell(model, name, column) for column in ("inliers", "MSAC"))]
         for model in "EF"
         for shown, name in names.items()
     ]
@@ -394,8 +345,8 @@ TABLES: dict[str, Callable[[], Any]] = {
     "per-scene-E": lambda: per_scene("E"),
     "per-scene-F": lambda: per_scene("F"),
     "markov-order": lambda: ablation("markov-order", ORDERS),
-    "fixed-iterations": fixed_iterations,
-    "inlier-ratio": inlier_ratio,
+    "fixed-iterations": lambda: errors_and_rates("fixed-iterations", "{} iterations", ("1000", "5000", "10000")),
+    "inlier-ratio": lambda: errors_and_rates("inlier-ratio", "ratio < {}"),
     "synthetic": synthetic,
     "synthetic-low-noise": lambda: synthetic("synthetic-low-noise"),
     "synthetic-variance": lambda: synthetic("synthetic-variance"),
