@@ -30,7 +30,6 @@ class Bootstrap:
     """
 
     def __init__(self, summary: Summary, metric: Metric, model: str, names: Sequence[str]) -> None:
-        assert metric.of_runs is not None
         of_sets = []
         for number, set_name in enumerate(summary.sets(model)):
             runs = [summary.runs(model, set_name, name) for name in names]
