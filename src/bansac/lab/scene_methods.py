@@ -64,8 +64,9 @@ def choose(names: Sequence[str] | None) -> tuple[list[Method], list[str]]:
 
 
 def left_out(methods: Iterable[Method]) -> list[str]:
-    """Return notes on methods that are not installed."""
-    return [f"{method.name} is left out: {method.package} is not installed" for method in methods]
+    """Return notes on the methods that are not installed."""
+    missing = (method for method in methods if not method.installed)
+    return [f"{method.name} is left out: {method.package} is not installed" for method in missing]
 
 
 def run_scene(scene: Scene, methods: Sequence[Method], key: str, seed: int, judge: Callable[[Any], Row]) -> list[Row]:
@@ -117,8 +118,9 @@ def by_method(frame: DataFrame) -> dict[str, DataFrame]:
     return {str(name): rows.reset_index(drop=True) for name, rows in frame.groupby("method", sort=False)}
 
 
-def load_kernels(scenes: Iterable[Scene], methods: Sequence[Method]) -> None:
-    """Load or compile all kernels by one call of every method on every scene."""
-    for scene in scenes:
-        for method in methods:
-            method.estimate(task_of(scene, 0))
+def load_kernels(scenes: Iterable[Scene], methods: Iterable[Method]) -> None:
+    """Load or compile all kernels of our methods by calls on every scene, with right and with wrong matches."""
+    tasks = [task for scene in scenes for task in (task_of(scene, 0), task_of(scene, 0).mismatched())]
+    for method in (method for method in methods if method.ours):
+        for task in tasks:
+            method.estimate(task)

@@ -116,7 +116,7 @@ def _case(scene: Scene, seed: int) -> tuple[Calls, Callable[[str, Estimate], Row
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures by share of outliers and method."""
-    notes = left_out(method for method in PEERS if not method.installed)
+    notes = left_out(PEERS)
     shares = nested(rows, "outliers", "method")
     return Report(records={"runs": setup.runs, "points": setup.points, "outliers": shares}, notes=notes)
 

@@ -140,14 +140,13 @@ def budget_table(curves: Mapping[str, Points], kind: Kind) -> Table:
     >>> budget_table(curves, "H").rows[0].values
     ('0.700 (0.400 ms)',)
     """
-    rows = {name: [_point(point, kind) for point in points] for name, points in curves.items()}
+    rows = {
+        name: [f"{format_number(point[ACCURACY[kind]])} ({format_number(point['ms_mean'])} ms)" for point in points]
+        for name, points in curves.items()
+    }
     columns = (str(point["max_iterations"]) for point in next(iter(curves.values())))
     title = f"{_NAMES[kind]}: {ACCURACY[kind]} (mean time) at a maximum number of iterations of"
     return sectioned(title, "method", columns, {"": rows})
-
-
-def _point(point: Mapping[str, float], kind: Kind) -> str:
-    return f"{format_number(point[ACCURACY[kind]])} ({format_number(point['ms_mean'])} ms)"
 
 
 def plot_curves(curves: Mapping[str, Points], kind: Kind) -> Figure:

@@ -111,7 +111,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
         }
         for threshold, runs in frame.groupby("threshold", sort=False)
     }
-    missing = left_out(METHODS[name] for name in PEERS if not METHODS[name].installed)
+    missing = left_out(METHODS[name] for name in PEERS)
     return Report(records={"repeats": setup.repeats, "thresholds": thresholds}, notes=missing)
 
 

@@ -27,7 +27,7 @@ import functools
 import math
 import random
 import statistics
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -125,22 +125,23 @@ def _methods() -> list[Method]:
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Run all methods on an instance, in an order that depends on the unit."""
     path, key = unit.payload
-    file = _open(path)
-    found = _estimate(file, file.read(key), random.Random(unit.key), setup.seed)
-    return [{"problem": file.problem, "set": file.name, "instance": key, **row} for row in found]
-
-
-def _estimate(file: PosebenchFile, instance: Instance, order: random.Random, seed: int) -> list[Row]:
-    threshold = THRESHOLDS.get(file.name, OTHER_THRESHOLDS[file.problem])
-    methods = _methods()
+    file, order, methods = _open(path), random.Random(unit.key), _methods()
+    instance = file.read(key)
     rows: list[Row] = []
-    for model in MODELS[file.problem]:
-        task = task_of(model, instance, threshold, seed)
+    for model, task in _tasks(file, instance, setup.seed):
         estimates = {method.name: method.estimate(task) for method in order.sample(methods, len(methods))}
         for name in (method.name for method in methods):
+            found = {"problem": file.problem, "set": file.name, "instance": key, "method": f"{model} ({name})"}
             errors = judge(model, estimates[name].model, instance)
-            rows.append({"method": f"{model} ({name})", **errors, "seconds": estimates[name].seconds})
+            rows.append({**found, **errors, "seconds": estimates[name].seconds})
     return rows
+
+
+def _tasks(file: PosebenchFile, instance: Instance, seed: int) -> Iterator[tuple[str, Task]]:
+    """Yield every model of a problem with its task."""
+    threshold = THRESHOLDS.get(file.name, OTHER_THRESHOLDS[file.problem])
+    for model in MODELS[file.problem]:
+        yield model, task_of(model, instance, threshold, seed)
 
 
 @functools.lru_cache(maxsize=1)
@@ -212,7 +213,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
         tables[str(problem)] = _table(str(problem), figures, counts)
         for (name, method), values in figures.items():
             records.append({"problem": str(problem), "set": name, "instances": counts[name], "method": method} | values)
-    notes = left_out(method for method in PEERS if not method.installed)
+    notes = left_out(PEERS)
     return Report(tables=tables, records={"metrics": records}, notes=notes)
 
 
@@ -235,13 +236,11 @@ def _table(problem: str, figures: Mapping[tuple[str, str], Mapping[str, float]],
 def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
     """Load or compile the kernels by runs on the first instance of each set, with right and with wrong matches."""
     for path, key in {unit.payload[0]: unit.payload for unit in reversed(units)}.values():
-        file = _open(path)
         with contextlib.suppress(OSError, ValueError):  # the unit itself will report the error
-            instance = file.read(key)
-            first, second = instance.points
-            for shift in (0, len(second) // 2):
-                moved = dataclasses.replace(instance, points=(first, np.roll(second, shift, axis=0)))
-                _estimate(file, moved, random.Random(0), setup.seed)
+            for _, task in _tasks(_open(path), _open(path).read(key), setup.seed):
+                for method in _methods():
+                    method.estimate(task)
+                    method.estimate(task.mismatched())
 
 
 def page_table(document: Document, problem: str) -> str:

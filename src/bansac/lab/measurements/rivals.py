@@ -264,10 +264,7 @@ def _judge(scene: Scene, model: Any) -> Row:
 def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
     """Load or compile the kernels by runs on the first scene of each class, with right and with wrong matches."""
     for payload in {unit.payload[0]: unit.payload for unit in reversed(units)}.values():
-        scene = _make(setup, *payload)
-        first, second, *cameras = scene.data
-        wrong = dataclasses.replace(scene, data=(first, np.roll(second, len(second) // 2, axis=0), *cameras))
-        load_kernels((scene, wrong), [method for method in _methods(payload[0]) if method.ours])
+        load_kernels([_make(setup, *payload)], _methods(payload[0]))
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
@@ -288,7 +285,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
         sections.setdefault(title, {})[method] = [*map(int, values[:-2]), *values[-2:]]
     title = "Data with two structures: wrong models, those claimed, right ones called ambiguous or refused, true rivals"
     tables = {"rivals": sectioned(title, "method", cells.columns, sections)}
-    notes = left_out(method for method in METHODS if not method.installed)
+    notes = left_out(METHODS)
     return Report(tables=tables, records={"cells": records}, notes=notes)
 
 

@@ -50,6 +50,11 @@ class Task:
         order = np.argsort(-self.scores, kind="stable")
         return dataclasses.replace(self, points=tuple(x[order] for x in self.points), scores=self.scores[order])
 
+    def mismatched(self) -> Task:
+        """Return the task with wrong matches, whose test of a model that fits by chance needs further kernels."""
+        *first, last = self.points
+        return dataclasses.replace(self, points=(*first, np.roll(last, len(last) // 2, axis=0)))
+
     def limits(self) -> dict[str, Any]:
         """Return the threshold, the confidence and the number of iterations, as far as they are given."""
         return {name: value for name in _PROTOCOL if (value := getattr(self, name)) is not None}
