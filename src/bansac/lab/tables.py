@@ -118,10 +118,15 @@ def sectioned(
     title: str,
     stub: str,
     columns: Iterable[str],
-    sections: Mapping[str, Mapping[str, Iterable[Cell]]],
+    sections: Mapping[str, Mapping[str, Iterable[Cell]] | Iterable[tuple[str, Iterable[Cell]]]],
     better: tuple[Better | None, ...] = (),
+    *,
+    groups: Iterable[tuple[str, int]] = (),
+    ranked: Better | None = None,
 ) -> Table:
     """Return a table with the values of each label in each section; the section "" has no line.
+
+    ``ranked`` marks the best values of every row.
 
     Examples
     --------
@@ -131,8 +136,9 @@ def sectioned(
     rows: list[TableRow | Section] = []
     for section, lines in sections.items():
         rows += [Section(section)] if section else []
-        rows += [TableRow((label,), tuple(values)) for label, values in lines.items()]
-    return Table(title, (stub,), tuple(columns), tuple(rows), better=better)
+        labelled = lines.items() if isinstance(lines, Mapping) else lines
+        rows += [TableRow((label,), tuple(values), ranked, arrow=False) for label, values in labelled]
+    return Table(title, (stub,), tuple(columns), tuple(rows), tuple(groups), better)
 
 
 def format_number(value: float) -> str:

@@ -19,10 +19,8 @@ F is wrong off the plane if the median Sampson distance of the true matches ther
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import numpy as np
 
@@ -40,11 +38,10 @@ from bansac.lab.experiments.degenerate_scenes import (
     units,
 )
 from bansac.lab.frames import DataFrame, Figure, import_pandas
-from bansac.lab.frames import Series as Column
 from bansac.lab.measurement import Measurement, Report, Setup
 from bansac.lab.options import DATA, EXCLUDE, PAIRS, RUNS, SEED, SETS
 from bansac.lab.pairs import UNIT_CODE
-from bansac.lab.tables import Cell, Measured, Section, Table, TableRow, with_arrow
+from bansac.lab.tables import Cell, Table, sectioned, with_arrow
 from bansac.lab.task import DEFAULTS
 
 WRONG_ABOVE = 2.0
@@ -83,55 +80,43 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 def _error_table(stopped: _Stopped, places: list[_Place]) -> Table:
     """Tabulate the errors and iterations of each method with its stopping criterion."""
-    lines: list[TableRow | Section] = []
-    for set_name, of_set in itertools.groupby(places, key=lambda place: place[0]):
-        lines.append(Section(_section_title(set_name)))
-        for place in of_set:
-            runs = [stopped[*place, method] for method in METHODS]
-            cells = [100 * _mean(of_method["wrong"]) for of_method in runs]
-            cells += [_median(of_method["translation_error"]) for of_method in runs]
-            cells += [_mean(of_method["iterations"]) for of_method in runs]
-            lines.append(TableRow((_label(place, runs[0]),), tuple(cells), better="lower", arrow=False))
-    width = len(METHODS)
+    sections: dict[str, dict[str, list[Cell]]] = {}
+    for place in places:
+        runs = [stopped[*place, method] for method in METHODS]
+        cells = [100 * of_method["wrong"].mean() for of_method in runs]
+        cells += [of_method["translation_error"].median() for of_method in runs]
+        cells += [of_method["iterations"].mean() for of_method in runs]
+        sections.setdefault(_section_title(place[0]), {})[_label(place, runs[0])] = cells
     measures = ("F wrong off the plane [%]", "Median translation error [°]", "Iterations")
-    groups = tuple((with_arrow(measure, "lower"), width) for measure in measures)
+    groups = ((with_arrow(measure, "lower"), len(METHODS)) for measure in measures)
     title = "F of scenes with a dominant plane, up to each method's stopping criterion"
-    return Table(title, ("Plane",), tuple(METHODS) * 3, tuple(lines), groups)
+    return sectioned(title, "Plane", tuple(METHODS) * 3, sections, groups=groups, ranked="lower")
 
 
-def _lines(
-    runs: _Open, places: list[_Place], cells: Callable[[dict[int, DataFrame]], Iterable[Cell]]
-) -> tuple[TableRow | Section, ...]:
-    """Return a section for each adaptive method with a row for each place.
+_Sections = dict[str, list[tuple[str, Iterable[Cell]]]]
 
-    ``cells`` computes the values of a row from the runs of each length.
-    """
-    lines: list[TableRow | Section] = []
+
+def _by_method(runs: _Open, places: list[_Place], cells: Callable[[dict[int, DataFrame]], Iterable[Cell]]) -> _Sections:
+    """Return for each adaptive method the rows of all places; ``cells`` computes them from the runs of each length."""
+    sections: _Sections = {}
     for method in ADAPTIVE:
-        lines.append(Section(method))
         for place in places:
             steps = {k: runs[*place, method, k] for k in STEPS}
-            lines.append(TableRow((_label(place, steps[STEPS[0]]),), tuple(cells(steps))))
-    return tuple(lines)
+            sections.setdefault(method, []).append((_label(place, steps[STEPS[0]]), cells(steps)))
+    return sections
 
 
 def _bias_table(runs: _Open, places: list[_Place]) -> Table:
     """Tabulate the bias over the number of iterations, for runs without a stopping criterion."""
-    lines = _lines(runs, places, lambda steps: [_median(steps[k]["bias"]) for k in STEPS])
+    sections = _by_method(runs, places, lambda steps: [steps[k]["bias"].median() for k in STEPS])
     title = "Median bias towards the plane after a number of iterations, no stopping criterion; 1 is none"
-    groups = ((with_arrow("Bias after a number of iterations", "lower"), len(STEPS)),)
-    return Table(title, ("Plane",), tuple(map(str, STEPS)), lines, groups)
+    groups = [(with_arrow("Bias after a number of iterations", "lower"), len(STEPS))]
+    return sectioned(title, "Plane", map(str, STEPS), sections, groups=groups)
 
 
-_RETURN_COLUMNS = tuple(
-    with_arrow(column, "lower")
-    for column in (
-        "bias > 2 at some time",
-        "still > 2 at the end",
-        "F wrong after 100",
-        "F wrong after 1000",
-        "F wrong at the end",
-    )
+_RETURN_COLUMNS = (
+    *("bias > 2 at some time", "still > 2 at the end"),
+    *("F wrong after 100", "F wrong after 1000", "F wrong at the end"),
 )
 
 
@@ -141,13 +126,14 @@ def _return_table(runs: _Open, places: list[_Place]) -> Table:
     def cells(steps: dict[int, DataFrame]) -> Iterable[Cell]:
         biased = np.array([steps[k]["bias"].to_numpy() for k in STEPS]) > BIASED
         shares = [float(biased.any(axis=0).mean()), float(biased[-1].mean())]
-        shares += [_mean(steps[k]["wrong"]) for k in (100, 1000, STEPS[-1])]
+        shares += [steps[k]["wrong"].mean() for k in (100, 1000, STEPS[-1])]
         return (f"{100 * share:.0f} %" for share in shares)
 
     title = (
         f"Runs that are biased towards the plane and come back, of {STEPS[-1]} iterations without a stopping criterion"
     )
-    return Table(title, ("Plane",), _RETURN_COLUMNS, _lines(runs, places, cells))
+    columns = (with_arrow(column, "lower") for column in _RETURN_COLUMNS)
+    return sectioned(title, "Plane", columns, _by_method(runs, places, cells))
 
 
 def _figures(stopped: _Stopped, runs: _Open, places: list[_Place]) -> dict[str, Figure]:
@@ -155,7 +141,7 @@ def _figures(stopped: _Stopped, runs: _Open, places: list[_Place]) -> dict[str, 
         return {}
     bias = [
         Chart(
-            [Series(place[1], STEPS, [_median(runs[*place, method, k]["bias"]) for k in STEPS]) for place in places],
+            [Series(place[1], STEPS, [runs[*place, method, k]["bias"].median() for k in STEPS]) for place in places],
             title=f"{method}, by the share of the plane",
             xlabel="iterations",
             ylabel="median bias towards the plane",
@@ -169,15 +155,18 @@ def _figures(stopped: _Stopped, runs: _Open, places: list[_Place]) -> dict[str, 
     wrong, iterations = [], []
     for method in METHODS:
         runs_of = [stopped[*place, method] for place in places]
-        shares = [_share_error(of_place["wrong"]) for of_place in runs_of]
-        wrong.append(Series(method, percent, *zip(*((100 * s.value, 100 * s.error) for s in shares), strict=True)))
-        iterations.append(Series(method, percent, [_mean(of_place["iterations"]) for of_place in runs_of]))
+        shares = [of_place["wrong"].mean() for of_place in runs_of]
+        errors = [
+            math.sqrt(s * (1 - s) / len(of_place)) for s, of_place in zip(shares, runs_of, strict=True)
+        ]  # binomial
+        wrong.append(Series(method, percent, 100 * np.array(shares), 100 * np.array(errors)))
+        iterations.append(Series(method, percent, [of_place["iterations"].mean() for of_place in runs_of]))
     label = "true matches on the plane (%)"
-    errors = [
+    charts = [
         Chart(wrong, xlabel=label, ylabel="F wrong off the plane (%)"),
         Chart(iterations, xlabel=label, ylabel="iterations", yscale="log"),
     ]
-    return {"degenerate_bias": plot_charts([bias]), "degenerate_errors": plot_charts([errors])}
+    return {"degenerate_bias": plot_charts([bias]), "degenerate_errors": plot_charts([charts])}
 
 
 def _notes(stopped: _Stopped) -> list[str]:
@@ -194,20 +183,6 @@ def _notes(stopped: _Stopped) -> list[str]:
                 f"{method}: {100 * by_own:.0f} % of the runs that end with a wrong F are ended by bansac's stop."
             )
     return notes
-
-
-def _share_error(wrong: Column[Any]) -> Measured:
-    """Return the share of wrong fundamental matrices with its binomial standard error."""
-    share = _mean(wrong)
-    return Measured(share, math.sqrt(share * (1 - share) / len(wrong)))
-
-
-def _median(values: Column[Any]) -> float:
-    return float(values.median())
-
-
-def _mean(values: Column[Any]) -> float:
-    return float(values.mean())
 
 
 def _label(place: _Place, runs: DataFrame) -> str:

@@ -43,7 +43,7 @@ from bansac.lab.frames import DataFrame, Figure, import_pandas, to_frame
 from bansac.lab.measurement import Measurement, Report, Setup
 from bansac.lab.metrics import FAILED_CURVE, circle_rmse, curve_rmse
 from bansac.lab.options import CURVE, NOISE, NOISE_IS_VARIANCE, RUNS, SEED
-from bansac.lab.tables import Better, Cell, Measured, Section, Table, TableRow, percent, with_arrow
+from bansac.lab.tables import Cell, Measured, Table, percent, sectioned, with_arrow
 
 _Array = NDArray[np.float64]
 _Runs = dict[tuple[str, float, str], "DataFrame"]
@@ -64,16 +64,12 @@ def _rates(runs: _Runs) -> dict[str, list[float]]:
     return {problem: rates for problem, rates in found.items() if rates}
 
 
-def _lines(
-    runs: _Runs, cells: Callable[[str, float], Iterable[Cell]], *, ranked: bool = False
-) -> tuple[TableRow | Section, ...]:
-    """Return a section for each problem with a row for each inlier rate; ``ranked`` marks the lowest values."""
-    better: Better | None = "lower" if ranked else None
-    lines: list[TableRow | Section] = []
-    for problem, rates in _rates(runs).items():
-        lines.append(Section(f"{problem.capitalize()} fitting"))
-        lines += [TableRow((f"{percent(rate)} %",), tuple(cells(problem, rate)), better, arrow=False) for rate in rates]
-    return tuple(lines)
+def _sections(runs: _Runs, cells: Callable[[str, float], Iterable[Cell]]) -> dict[str, dict[str, Iterable[Cell]]]:
+    """Return a section for each problem with a row for each inlier rate."""
+    return {
+        f"{problem.capitalize()} fitting": {f"{percent(rate)} %": cells(problem, rate) for rate in rates}
+        for problem, rates in _rates(runs).items()
+    }
 
 
 def _values(runs: DataFrame, column: str) -> _Array:
@@ -89,7 +85,7 @@ def _table(runs: _Runs) -> Table:
     measures = ("Iterations", "RMSE, thousandths")
     groups = tuple((with_arrow(measure, "lower"), len(METHODS)) for measure in measures)
     title = "Curve and circle fitting: means over the trials with their standard errors, by inlier rate"
-    return Table(title, ("Inliers",), (*METHODS, *METHODS), _lines(runs, cells, ranked=True), groups)
+    return sectioned(title, "Inliers", (*METHODS, *METHODS), _sections(runs, cells), groups=groups, ranked="lower")
 
 
 def _mean(values: _Array) -> Measured:
@@ -127,7 +123,7 @@ def _ratio_table(runs: _Runs) -> Table:
     measures = ("BANSAC's iterations over those of", "BANSAC's RMSE over that of")
     groups = tuple((with_arrow(measure, "lower"), len(rivals)) for measure in measures)
     title = "BANSAC (bansac + ransac) against the others on the same trials: ratios of the means with standard errors"
-    return Table(title, ("Inliers",), (*rivals, *rivals), _lines(runs, cells), groups)
+    return sectioned(title, "Inliers", (*rivals, *rivals), _sections(runs, cells), groups=groups)
 
 
 _STOP_COLUMNS = ("fired", "O~ / O*", "outliers below tau", "inliers missed by the model", "their mean probability")
@@ -146,7 +142,7 @@ def _stop_table(runs: _Runs) -> Table:
         "BANSAC's stopping criterion alone, at the end of its runs: O~ points have a probability below tau, "
         "O* are outliers of the best model; it fires at O~ ≥ O*"
     )
-    return Table(title, ("Inliers",), _STOP_COLUMNS, _lines(runs, cells))
+    return sectioned(title, "Inliers", _STOP_COLUMNS, _sections(runs, cells))
 
 
 def _stop_shares(runs: DataFrame, rate: float) -> tuple[float, float, float, float]:

@@ -187,8 +187,8 @@ def _table(frame: DataFrame) -> Table:
     title = (
         f"Relative poses on a dominant plane with a repeated pattern: wrong ones ({runs} scenes a share and pattern)"
     )
-    groups = tuple((title, len(_COUNTS)) for title in PATTERNS.values())
-    return dataclasses.replace(sectioned(title, "method", _COUNTS * len(PATTERNS), sections), groups=groups)
+    groups = ((title, len(_COUNTS)) for title in PATTERNS.values())
+    return sectioned(title, "method", _COUNTS * len(PATTERNS), sections, groups=groups)
 
 
 def page_table(document: Document) -> str:
