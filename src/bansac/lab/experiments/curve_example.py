@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.experiments.synthetic_trials import CURVES, NOISE, POINTS, SHARED, curve_of
+from bansac.lab.experiments.synthetic import CURVES, POINTS, SHARED, SIGMA, curve_of
 from bansac.lab.frames import to_frame
 from bansac.lab.measurement import Measurement, Report, Setup
 from bansac.lab.metrics import curve_rmse
@@ -44,7 +44,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     import bansac
 
     degree = CURVES[curve_of(setup)]
-    data = polynomial_points(POINTS, degree, INLIER_RATE, NOISE, setup.seed)
+    data = polynomial_points(POINTS, degree, INLIER_RATE, SIGMA, setup.seed)
     rows: list[Row] = []
     for iteration in ITERATIONS:
         settings = SETTINGS | {"max_iterations": max(iteration, 1)}
@@ -70,7 +70,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Draw the panels and tabulate the mean probabilities."""
     degree = CURVES[curve_of(setup)]
     steps = dict(iter(to_frame(rows).groupby("iteration")))
-    data = polynomial_points(POINTS, degree, INLIER_RATE, NOISE, setup.seed)
+    data = polynomial_points(POINTS, degree, INLIER_RATE, SIGMA, setup.seed)
     models = {k: step[[f"c{i}" for i in range(degree + 1)]].iloc[0].to_numpy(float) for k, step in steps.items()}
     figure = plot_point_evolution(
         data.points,
@@ -115,5 +115,5 @@ EXPERIMENT = Measurement(
     run_unit=run_unit,
     report=report,
     options=(CURVE, SEED),
-    values=(curve_rmse, POINTS, NOISE, SHARED),
+    values=(curve_rmse, POINTS, SIGMA, SHARED),
 )

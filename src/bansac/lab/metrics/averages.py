@@ -47,7 +47,7 @@ def mean_average_accuracy(errors: ArrayLike, threshold: float, steps: int = 100)
 
 def accuracies(errors: ArrayLike, threshold: float, steps: int = 100) -> NDArray[np.float64]:
     """Return the part of each error in :func:`mean_average_accuracy`: the share of thresholds that it is within."""
-    return 1 - np.searchsorted(np.linspace(1, threshold, steps), np.asarray(errors, np.float64)) / steps
+    return (steps - np.searchsorted(np.linspace(1, threshold, steps), np.asarray(errors, np.float64))) / steps
 
 
 def auc(errors: ArrayLike, threshold: float) -> float:
