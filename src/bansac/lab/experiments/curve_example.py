@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from bansac.batch.journal import Row, Unit
 from bansac.lab.experiments.synthetic import CURVES, POINTS, SHARED, SIGMA, curve_of
 from bansac.lab.frames import to_frame
-from bansac.lab.measurement import Measurement, Report, Setup
+from bansac.lab.measurement import Report, Setup, of_module
 from bansac.lab.metrics import curve_rmse
 from bansac.lab.options import CURVE, SEED
 from bansac.lab.tables import Table, TableRow, percent
@@ -106,14 +106,13 @@ def _curve_points(coefficients: _Array) -> _Array:
     return np.column_stack([x, np.polynomial.polynomial.polyval(x, coefficients)])
 
 
-EXPERIMENT = Measurement(
+EXPERIMENT = of_module(
+    __name__,
     name="curve-example",
     title="One run of BANSAC on a curve, its points coloured by probability",
     reference="fig:curve_fitting_example",
     defaults="a parabola, 50 % inliers, iterations 0, 2, 4, 9, 11, 14",
-    units=units,
-    run_unit=run_unit,
-    report=report,
     options=(CURVE, SEED),
     values=(curve_rmse, POINTS, SIGMA, SHARED),
+    warm_up=None,
 )

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import DataFrame, Figure, import_pandas
-from bansac.lab.measurement import Measurement, Report, Setup, choose_sets
+from bansac.lab.measurement import Report, Setup, choose_sets, of_module
 from bansac.lab.options import DATA, EXCLUDE, PAIRS, RUNS, SEED, SETS
 from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.sets.labelled import LabelledSet, find_labelled_sets
@@ -233,12 +233,14 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 def _error_table(stopped: _Stopped, places: list[_Place]) -> Table:
     """Tabulate the errors and iterations of each method with its stopping criterion."""
     sections: dict[str, dict[str, list[Cell]]] = {}
+    synthetic = "Synthetic scenes, by the share of the true matches that lie on the plane"
     for place in places:
+        real = f"{place[0]}, with the share of the true matches that lie on the dominant plane"
         runs = [stopped[*place, method] for method in METHODS]
         cells = [100 * of_method["wrong"].mean() for of_method in runs]
         cells += [of_method["translation_error"].median() for of_method in runs]
         cells += [of_method["iterations"].mean() for of_method in runs]
-        sections.setdefault(_section_title(place[0]), {})[_label(place, runs[0])] = cells
+        sections.setdefault(synthetic if place[0] == SYNTHETIC else real, {})[_label(place, runs[0])] = cells
     measures = ("F wrong off the plane [%]", "Median translation error [°]", "Iterations")
     groups = ((with_arrow(measure, "lower"), len(METHODS)) for measure in measures)
     title = "F of scenes with a dominant plane, up to each method's stopping criterion"
@@ -345,21 +347,13 @@ def _label(place: _Place, runs: DataFrame) -> str:
     return f"{scene} ({100 * on / (on + off):.0f} %)"
 
 
-def _section_title(set_name: str) -> str:
-    if set_name == SYNTHETIC:
-        return "Synthetic scenes, by the share of the true matches that lie on the plane"
-    return f"{set_name}, with the share of the true matches that lie on the dominant plane"
-
-
-EXPERIMENT = Measurement(
+EXPERIMENT = of_module(
+    __name__,
     name="degenerate-sampling",
     title="Scenes with a dominant plane: does BANSAC's sampling drift towards it, and does it come back?",
     reference='the section "Degenerative configurations"',
     defaults=f"{SCENES} synthetic scenes for each share of the plane; of data, labelled sets, {REPEATS} repeats",
-    units=units,
-    run_unit=run_unit,
-    report=report,
-    sets=sets,
     options=(DATA, SETS, EXCLUDE, PAIRS, RUNS, SEED),
     values=(UNIT_CODE, DEFAULTS),
+    warm_up=None,
 )

@@ -49,13 +49,11 @@ from bansac.lab.summary import (
     TRANSLATION_5,
     TRANSLATION_10,
     TRANSLATION_ERROR,
-    Metric,
     Summary,
     metric_table,
     settings_table,
 )
 from bansac.lab.tables import Section, Table, TableRow
-from bansac.problems.estimators import Kind
 
 Configurations = Mapping[str, Configuration]
 """Configurations by name."""
@@ -256,7 +254,9 @@ def _report_curves(
         lines: list[Section | TableRow] = []
         charts = []
         for metric in _METRICS:
-            curves = {method: _means(summary, metric, model, points) for method, points in names.items()}
+            curves = {
+                method: [summary.mean(metric, model, point) for point in points] for method, points in names.items()
+            }
             lines.append(Section(metric.heading))
             for value, *figures in zip(values, *curves.values(), strict=True):
                 lines.append(TableRow((f"{value:g}",), tuple(figures), better=metric.better, arrow=False))
@@ -266,19 +266,6 @@ def _report_curves(
         report.figures[file] = plot_charts([charts[: len(_PANELS)]])
         report.tables[file] = Table(f"{caption} {MODEL_TITLES[model]}.", (label,), tuple(names), tuple(lines))
     return report
-
-
-def _means(summary: Summary, metric: Metric, model: Kind, names: Iterable[str]) -> list[float]:
-    return [summary.mean(metric, model, name) for name in names]
-
-
-def _at_ratio(method: Method, ratio: float) -> Configuration:
-    return Configuration(f"{method.label}, ratio {ratio:g}", method, {}, {"max_ratio": ratio}, max_ratio=ratio)
-
-
-def _at_iterations(method: Method, iterations: int) -> Configuration:
-    settings = {"max_iterations": iterations, "stopping": None}
-    return Configuration(f"{method.label}, {iterations} iterations", method, settings, {"fixed_iterations": iterations})
 
 
 _CRITERIA = ("ransac", "sprt", "prosac", "bansac")
@@ -347,7 +334,12 @@ _ALL = (
         caption="Ablation study on the Markov assumption: BANSAC with the orders 1, 2 and 3.",
     ),
     _sweep(
-        _at_iterations,
+        lambda method, iterations: Configuration(
+            f"{method.label}, {iterations} iterations",
+            method,
+            {"max_iterations": iterations, "stopping": None},
+            {"fixed_iterations": iterations},
+        ),
         range(1000, 10001, 1000),
         name="fixed-iterations",
         title="1000 to 10000 iterations without stopping criterion",
@@ -356,7 +348,9 @@ _ALL = (
         label="Iterations",
     ),
     _sweep(
-        _at_ratio,
+        lambda method, ratio: Configuration(
+            f"{method.label}, ratio {ratio:g}", method, {}, {"max_ratio": ratio}, max_ratio=ratio
+        ),
         (0.82, 0.84, 0.86, 0.88, 0.90, 0.92),
         name="inlier-ratio",
         title="Matches with an SNN ratio below 0.82 to 0.92",

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import DataFrame, Figure, import_pandas, to_frame
-from bansac.lab.measurement import Measurement, Report, Setup
+from bansac.lab.measurement import Report, Setup, of_module
 from bansac.lab.metrics import FAILED_CURVE, circle_rmse, curve_rmse
 from bansac.lab.options import CURVE, NOISE, NOISE_IS_VARIANCE, RUNS, SEED
 from bansac.lab.tables import Cell, Measured, Table, percent, sectioned, with_arrow
@@ -325,15 +325,12 @@ def _notes(setup: Setup, runs: _Runs) -> list[str]:
     return notes
 
 
-EXPERIMENT = Measurement(
+EXPERIMENT = of_module(
+    __name__,
     name="synthetic",
     title="Curve and circle fitting: RANSAC, BaySAC and BANSAC at inlier rates of 15 to 50 %",
     reference="fig:results_synthetic_data",
     defaults=f"{TRIALS} trials for each inlier rate; the curve is a parabola, .02 the noise's standard deviation",
-    units=units,
-    run_unit=run_unit,
-    report=report,
     options=(RUNS, CURVE, NOISE, NOISE_IS_VARIANCE, SEED),
-    warm_up=warm_up,
     values=(circle_rmse, curve_rmse),
 )

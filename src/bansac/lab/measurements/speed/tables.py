@@ -73,7 +73,8 @@ def fixed(document: Document) -> Table:
     others = ("opencv", "poselib", "uniform")
     sections = {
         kind: {
-            label(name): (time, *(_ratio(time, times.get(other)) for other in others)) for name, time in times.items()
+            label(name): (time, *(time / times[other] if other in times else None for other in others))
+            for name, time in times.items()
         }
         for kind, times in document["fixed"].items()
     }
@@ -176,7 +177,3 @@ def machines(*documents: Document) -> str:
         minutes = f"{document['seconds'] / 60:.1f}"
         rows.append([document["date"][:10], document["machine"]["processor"], versions, minutes])
     return lines(["date", "processor", "versions", "minutes"], rows)
-
-
-def _ratio(time: float, other: float | None) -> float | None:
-    return None if other is None else time / other
