@@ -137,7 +137,7 @@ def sectioned(
     for section, lines in sections.items():
         rows += [Section(section)] if section else []
         labelled = lines.items() if isinstance(lines, Mapping) else lines
-        rows += [TableRow((label,), tuple(values), ranked, arrow=False) for label, values in labelled]
+        rows += [TableRow((label,), tuple(values), ranked, arrow=ranked is None) for label, values in labelled]
     return Table(title, (stub,), tuple(columns), tuple(rows), tuple(groups), better)
 
 

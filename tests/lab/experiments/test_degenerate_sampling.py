@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from bansac.lab.experiments import degenerate_sampling as experiment
-from bansac.lab.experiments import find_experiment
 from bansac.lab.experiments.degenerate_sampling import METHODS, sampling_bias
 from bansac.lab.measurement import Setup
 from bansac.synthetic import planar_scene_matches
@@ -111,7 +110,3 @@ def test_data_without_labels_and_unknown_sets_are_errors(tmp_path):
     write_labelled_set(tmp_path / "rooms", {"a-b": (np.ones((8, 2)), np.ones((8, 2)), np.ones(8), np.eye(3))})
     with pytest.raises(ValueError, match="--sets: there is no set 'x'; there are rooms"):
         experiment.units(Setup(data=tmp_path, sets=("x",)))
-
-
-def test_it_is_registered():
-    assert find_experiment("degenerate-sampling") is experiment.EXPERIMENT

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bansac
-from bansac.lab.experiments import find_experiment
 from bansac.lab.experiments import synthetic as experiment
 from bansac.lab.experiments.synthetic import METHODS, ratio_of_means
 from bansac.lab.measurement import Setup
@@ -191,7 +190,3 @@ def _rows_of_one_trial(extra):
 def test_bad_options_are_named(extra, message):
     with pytest.raises(ValueError, match=message):
         experiment.units(Setup(**extra))
-
-
-def test_it_is_registered():
-    assert find_experiment("synthetic") is experiment.EXPERIMENT
