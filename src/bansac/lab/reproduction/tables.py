@@ -108,17 +108,17 @@ def authors_code() -> str:
     )
 
 
-def per_scene(model: str) -> str:
-    """Return one half of tab:photoTourism_results on our scenes."""
+def per_scene() -> str:
+    """Return tab:photoTourism_results for F on our scenes."""
     ours = table("per-scene")
     sections = ("Rotation mAA (10°)", "Translation mAA (10°)", TIME)
 
     def cell(scene: str, method: str) -> str:
-        R, t, ms = (ours.value(scene, method, section=section, group=MODELS[model]) for section in sections)
+        R, t, ms = (ours.value(scene, method, section=section, group=MODELS["F"]) for section in sections)
         return f"{shares((R, t))}, {number(ms)}"
 
     rows = ([scene, *(cell(scene, method) for method in METHODS)] for scene in ours.labels(sections[0]))
-    return lines([f"{model}: mAA 10, R / t, ms", *METHODS], rows)
+    return lines(["F: mAA 10, R / t, ms", *METHODS], rows)
 
 
 def ablation(run: str, heading: str, methods: Sequence[str] = ()) -> str:
@@ -159,14 +159,6 @@ def stop_figures(name: str, model: str) -> tuple[float, ...]:
     place = list(paper()["stopping-criteria"]).index(name)
     ours = table("stopping-criteria")
     return [values for section, _, values in ours.rows if section.startswith(MODELS[model])][place]
-
-
-def cpt_robustness() -> str:
-    """Return the accuracy with varied tables."""
-    ours = table("cpt-robustness")
-    names = list(dict.fromkeys(ours.labels()))
-    rows = [[name, *(shares(ours.row(name, section=MODELS[model])[1:4:2]) for model in "EF")] for name in names]
-    return lines(["varied", "E: mAA 10 R / t", "F"], ((row[0].replace("|", "\\|"), *row[1:]) for row in rows))
 
 
 def degenerate_sampling() -> str:
@@ -243,13 +235,11 @@ TABLES: dict[str, Callable[[], Any]] = {
     "main-F": lambda: main_poses("F"),
     "main-H": main_planes,
     "authors-code": authors_code,
-    "per-scene-E": lambda: per_scene("E"),
-    "per-scene-F": lambda: per_scene("F"),
+    "per-scene-F": per_scene,
     "markov-order": lambda: ablation("markov-order", ORDERS),
     "classification-cpt": lambda: ablation("classification-cpt", GAMMAS, ("BANSAC", "P-BANSAC")),
     "sampling-activation": lambda: ablation("sampling-activation", RHOS),
     "stopping-criteria": stopping_criteria,
-    "cpt-robustness": cpt_robustness,
     "degenerate-sampling": degenerate_sampling,
     "readings": readings,
     "scoring": scoring,

@@ -165,8 +165,6 @@ def tables_of(document: Document) -> dict[str, Table]:
 
 def page_table(document: Document, name: str) -> str:
     """Return a table of a stored document in Markdown."""
-    if name == "pairs" and name not in document:
-        return "Not measured yet.\n"
     return to_markdown(TABLES[name](document)) + "\n"
 
 
