@@ -132,14 +132,15 @@ def in_words(found: Sequence[Lead], unit: str = "") -> str:
     if len(found) == 1:
         interval = f" ± {found[0].error:.{digits}f}" if found[0].error else ""
         return f"lead {found[0].value:+.{digits}f}{interval}{unit}"
-    ends = " to ".join(f"{pick(lead.value for lead in found):+.{digits}f}{unit}" for pick in (min, max))
-    ahead, behind = [lead for lead in found if lead.value > 0], [lead for lead in found if lead.value <= 0]
+    ends = " to ".join(f"{pick(lead.value for lead in found):+.{digits}f}" for pick in (min, max))
     intervals = any(lead.error for lead in found)
-    said = f"ahead in {len(ahead)} of {len(found)}"
-    said += f", {sum(lead.holds for lead in ahead)} beyond" if intervals else ""
-    said += f"; behind in {len(behind)}" if behind else ""
-    said += f", {sum(lead.fails for lead in behind)} beyond" if behind and intervals else ""
-    return f"{said}: {ends}"
+
+    def part(side: str, those: Sequence[Lead]) -> str:
+        beyond = f", {sum(lead.holds or lead.fails for lead in those)} beyond" if intervals else ""
+        return f"{side} in {len(those)} of {len(found)}{beyond}"
+
+    sides = {"ahead": [lead for lead in found if lead.value > 0], "behind": [lead for lead in found if lead.value <= 0]}
+    return f"{'; '.join(part(side, those) for side, those in sides.items() if those)}: {ends}{unit}"
 
 
 def judge(claim: Claim) -> tuple[str, str]:
