@@ -42,7 +42,7 @@ def test_calibration_of_a_set_and_of_a_family(data: Path) -> None:
     figures = document["families"]["F"]["plain"]
     assert (figures["runs"], figures["wrong_model"]) == (2, 0)
     assert figures["ECE_right_model"] == figures["ECE"]
-    assert tables["family-calibration"].startswith("| family | F |")
+    assert tables["calibration"].startswith("| family | F |")
 
 
 def test_configurations_of_scenes_and_of_a_set(data: Path) -> None:
