@@ -47,8 +47,8 @@ def evaluate(
 ) -> tuple[float, np.int64]:
     """Score the model ``candidate`` and mark its inliers in ``is_inlier``; return the score and their number.
 
-    The pass starts at ``first_block``. The model is abandoned as soon as its score can no longer exceed ``to_beat``, and
-    rejected as soon as the log of its likelihood ratio exceeds ``log_decision`` (inf for no test). Then the number is
+    The pass starts at ``first_block``. The model is abandoned once its score can no longer exceed ``to_beat``, and
+    rejected once the log of its likelihood ratio exceeds ``log_decision`` (inf for no test). Then the number is
     ``ABANDONED`` or ``REJECTED``, and the score is undefined.
     """
     kernels, points, model, residuals, sprt = run.kernels, run.points, run.model, run.residuals, run.sprt
