@@ -46,4 +46,4 @@ def is_older(report: Mapping[str, Any], preset: str) -> bool:
     """Return whether a report has the digest of other results than those of today; False if it has none."""
     stored, today = report.get("behaviour", {}), behaviour()
     same_processor = stored.get("processor") == today["processor"]
-    return same_processor and stored.get(preset) != today[preset]
+    return bool(same_processor and stored.get(preset) != today[preset])

@@ -1,7 +1,7 @@
 """Write the marked tables and figures of the pages from the reports in ``benchmarks`` and the fields of ``Options``.
 
     python -m bansac.lab.pages           # write the pages of the checkout that is the working directory
-    python -m bansac.lab.pages --check   # return 1 if a page differs from its reports, or a report is older than the code
+    python -m bansac.lab.pages --check   # return 1 if a page differs from its reports, or one is older than the code
     python -m bansac.lab.pages --stamp   # write into new reports the commit and the digest of results, then the pages
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``, a figure of the text between
