@@ -1,8 +1,8 @@
 """The paper's experiments by their names on the command line; those over image pairs are rows of one module.
 
 A module defines the settings, the tables and the figures of an experiment, and its ``EXPERIMENT``. To add an
-experiment, add a module here and a row to ``EXPERIMENTS``. The package imports
-the modules of :mod:`bansac.lab`, its peers, metrics and sets, and no measurement.
+experiment, add a row to :mod:`.grids` or a module here, and a row to ``EXPERIMENTS``. The package imports the modules
+of :mod:`bansac.lab`, its peers, metrics and sets, and no measurement.
 """
 
 from __future__ import annotations

@@ -237,23 +237,16 @@ def summarise(runs: DataFrame) -> dict[str, float]:
     return _accuracies(runs) | {"ms_mean": float(np.mean(milliseconds)), "ms_median": float(np.median(milliseconds))}
 
 
-_PLANES = {
-    f"{name}@{t}": accuracy("", column, t)
-    for name, column in (("mAA", "corner_error"), ("mAA_visible", "visible_area_error"))
-    for t in (5, 10)
-}
-_POSES = {
-    f"mAA_{name}@{t}": accuracy("", column, t)
-    for name, column in (("R", "rotation_error"), ("t", "translation_error"))
-    for t in (5, 10)
-}
-
-
 def _accuracies(runs: DataFrame) -> dict[str, float]:
-    if runs["corner_error"].notna().any():
-        return {name: metric.compute(runs) for name, metric in _PLANES.items()}
-    figures = {name: metric.compute(runs) for name, metric in _POSES.items()}
-    return figures | {f"AUC@{t}": auc(larger_error(runs), t) for t in (5, 10, 20)}
+    planar = runs["corner_error"].notna().any()
+    names = ("mAA", "mAA_visible") if planar else ("mAA_R", "mAA_t")
+    columns = ("corner_error", "visible_area_error") if planar else ("rotation_error", "translation_error")
+    figures = {
+        f"{name}@{t}": accuracy(name, column, t).compute(runs)
+        for name, column in zip(names, columns, strict=True)
+        for t in (5, 10)
+    }
+    return figures if planar else figures | {f"AUC@{t}": auc(larger_error(runs), t) for t in (5, 10, 20)}
 
 
 def build_report(rows: Iterable[Row], methods: Sequence[Method], protocol: Protocol) -> dict[str, Any]:
