@@ -16,12 +16,11 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColum
 from bansac.cli.arguments import JsonFlag, parse_out
 from bansac.cli.console import command, notes, print_json, report, show_table
 from bansac.lab.sets import PairSet
-from bansac.lab.sets.fetch import BASE_URL, fetch
+from bansac.lab.sets.fetch import BASE_URL, Stage, fetch
+from bansac.lab.sets.fetch import Progress as Listener
 from bansac.lab.sets.labelled import LabelledSet
 from bansac.lab.sets.survey import survey
 from bansac.lab.sets.tutorial import MAX_RATIO
-from bansac.lab.sets.unpack import Progress as Listener
-from bansac.lab.sets.unpack import Stage
 from bansac.matches.pair_folder import PairFolder, evenly_spaced
 
 SAMPLED_PAIRS = 50
