@@ -6,8 +6,6 @@ import atexit
 import gc
 import sys
 
-__all__ = ["main"]
-
 
 def main() -> None:
     """Run the command line; the garbage collector ignores what is imported, which is not garbage."""

@@ -20,9 +20,8 @@ from numba import config
 from numpy.typing import NDArray
 
 import bansac
-from bansac.compiled.cache import cache_folders
 from bansac.compiled.compile_once import compile_once
-from bansac.compiled.numba_private import KERNELS, read_cache
+from bansac.compiled.numba_private import KERNELS, cache_folders, read_cache
 from bansac.compiled.pack import write_pack
 from bansac.compiled.target import describe_target, find_mismatch, portable_level
 from bansac.engine import runner
@@ -38,8 +37,6 @@ from bansac.estimate.two_views import as_matches
 from bansac.maths.rng import seed_rng
 from bansac.problems.estimators import ESTIMATORS, MODELS
 from bansac.significance.verdict import MeasuredModel, find_verdict, is_significant
-
-__all__ = ["DEFAULTS", "OPTIONS", "Warmed", "build_pack", "run_in_processes", "split_call", "warm_cache"]
 
 _PROBLEMS = tuple(row.name for row in ESTIMATORS if row.warm is not None)
 

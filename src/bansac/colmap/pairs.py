@@ -24,8 +24,6 @@ from bansac.geometry import recover_pose
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.rng import derive_seed
 
-__all__ = ["PairFailure", "PairGeometry", "PairMatches", "verify_pair", "verify_pairs"]
-
 # Attempts: the threshold as a fraction of max_error, and the options. max_error is wide, so chance gives any model many
 # inliers within it. A model with few matches may be significant only within a quarter of it. The number of samples is
 # small, because most pairs of a database have no model.

@@ -16,8 +16,6 @@ from bansac.colmap.options import VerificationOptions
 from bansac.maths.arrays import Bools, Floats
 from bansac.significance.configuration import fit_rotation
 
-__all__ = ["NO_SUPPORT", "Support", "find_rotation", "is_watermark", "select"]
-
 _Size = tuple[int, int]
 
 # Largest number of matches, evenly spaced, whose translations are tried.

@@ -19,8 +19,6 @@ from bansac.colmap.pairs import PairFailure, PairGeometry, PairMatches, verify_p
 from bansac.executors import Executor, ItemFailure
 from bansac.executors.threads import EXECUTOR, as_count, count_workers
 
-__all__ = ["VerificationSummary", "verify_batch", "verify_database"]
-
 Batch = list[PairMatches | PairFailure]
 Progress = Callable[[int, int], object]
 

@@ -12,8 +12,6 @@ from bansac.estimate.result import Result
 from bansac.maths.arrays import Floats, as_floats
 from bansac.maths.validate import as_points, check_same_length
 
-__all__ = ["LMEDS", "METHODS", "RANSAC", "RHO", "Call", "as_pair", "is_flag", "is_number", "read_method"]
-
 LMEDS, RANSAC, RHO = 4, 8, 16
 _PROSAC = "prosac"
 

@@ -28,8 +28,6 @@ from bansac.maths.arrays import Bytes, Floats
 from bansac.maths.quaternion import model_of
 from bansac.maths.validate import as_camera, as_numbers
 
-__all__ = ["findEssentialMat", "recoverPose", "solvePnPRansac"]
-
 # OpenCV's signatures: the names of their parameters, and the defaults of those after the last required one.
 _CAMERAS, _SEARCH = ("cameraMatrix1", "distCoeffs1", "cameraMatrix2", "distCoeffs2"), ("method", "prob", "threshold")
 _E_OF_ONE = ("points1", "points2", "cameraMatrix", *_SEARCH, "maxIters", "mask")

@@ -13,19 +13,6 @@ from numpy.typing import NDArray
 from bansac.estimate.result import Result
 from bansac.maths.arrays import Bools, Bytes, Floats
 
-__all__ = [
-    "Answer",
-    "answer",
-    "answer_of_all",
-    "answer_of_minimal",
-    "column",
-    "error_type",
-    "has_model",
-    "raises_opencv_error",
-    "write_out",
-    "write_same_shape",
-]
-
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 Answer: TypeAlias = tuple[Floats | None, Bytes | None]

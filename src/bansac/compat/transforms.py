@@ -18,8 +18,6 @@ from bansac.problems.problem import Problem
 from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
 from bansac.solvers.umeyama import umeyama
 
-__all__ = ["estimateAffine3D", "estimateTranslation2D", "estimateTranslation3D"]
-
 # OpenCV returns no model of fewer matches of space. Its searches have these numbers.
 _LEAST = 4
 _MAX_ITERATIONS, _CONFIDENCE = 1000, 0.99

@@ -19,8 +19,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-__all__ = ["COMPILATION", "COSTS_FILE", "Compilation", "before_compilation", "is_quiet", "redirect_announcement"]
-
 COSTS_FILE = Path(__file__).with_name("costs.json")
 
 # Seconds of compilation before the first line, and between two lines.

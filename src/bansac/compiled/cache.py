@@ -12,8 +12,6 @@ from typing import NamedTuple
 from bansac.compiled.numba_private import cache_folders, open_pack
 from bansac.compiled.pack import PACK_FILE
 
-__all__ = ["CacheInfo", "PackInfo", "cache_folders", "clear_cache", "inspect_cache", "inspect_pack"]
-
 # Suffixes of Numba's index and machine code files.
 _SUFFIXES = (".nbi", ".nbc")
 

@@ -7,8 +7,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["Stopwatch", "loading"]
-
 
 class _Loading(threading.local):
     """Seconds that this thread has spent compiling and loading kernels."""

@@ -8,8 +8,6 @@ from typing import Any
 
 from numba import config, njit
 
-__all__ = ["compile_once"]
-
 
 def compile_once(path: Path) -> None:
     """Let this process hold a lock of each kernel while it compiles it; kernels do not call one another in circles.

@@ -31,20 +31,8 @@ from typing import Any, TypeVar
 
 from numba import config, njit
 
-from bansac.compiled.numba_private import COMPILER_LOCK, make_dispatcher
-
-__all__ = [
-    "COMPILER_LOCK",
-    "FAST_MATH",
-    "allocating_kernel",
-    "compile_kernel",
-    "fast_kernel",
-    "inlined",
-    "inner_kernel",
-    "is_ours",
-    "kernel",
-    "plain",
-]
+from bansac.compiled.numba_private import COMPILER_LOCK as COMPILER_LOCK
+from bansac.compiled.numba_private import make_dispatcher
 
 FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
 

@@ -24,8 +24,6 @@ from typing import Any, NamedTuple
 
 from bansac.compiled.source import PACKAGE, source_digest
 
-__all__ = ["PACK_FILE", "Kernel", "Pack", "PackError", "write_pack"]
-
 PACK_FILE = PACKAGE / "_kernels" / "kernels.pack"
 """The pack of an installation from a binary wheel."""
 

@@ -7,8 +7,6 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-__all__ = ["FOLDERS", "PACKAGE", "digest_files", "holds_kernels", "source_digest"]
-
 PACKAGE = Path(__file__).resolve().parents[1]
 
 FOLDERS = ("compiled", "engine", "estimate", "geometry", "maths", "problems", "significance", "solvers")

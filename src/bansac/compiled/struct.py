@@ -19,8 +19,6 @@ from numba.experimental import structref
 from bansac.compiled.jit import COMPILER_LOCK, compile_kernel
 from bansac.compiled.numba_private import define_struct
 
-__all__ = ["FunctionStruct", "make_struct", "write_function"]
-
 
 class _Struct(types.StructRef):  # type: ignore[misc]
     """Numba type of a struct, with a short name: the names of compiled functions contain those of their arguments."""

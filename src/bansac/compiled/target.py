@@ -15,8 +15,6 @@ import llvmlite.binding as llvm
 import numba
 from numba import config
 
-__all__ = ["describe_target", "find_mismatch", "portable_level"]
-
 # LLVM's names of the processor levels of binary wheels and the features that they need, by architecture.
 _X86_64 = "64bit cmov cx8 fxsr mmx sse sse2"
 _V2 = "crc32 cx16 popcnt sahf sse3 sse4.1 sse4.2 ssse3"

@@ -20,8 +20,6 @@ from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
 
-__all__ = ["estimate_absolute_pose", "reprojection_errors"]
-
 # Default threshold if a camera matrix is given, in pixels.
 _DEFAULT_PIXELS = 4.0
 

@@ -20,19 +20,6 @@ from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_camera, as_size
 
-__all__ = [
-    "WIDEST",
-    "CameraLike",
-    "Errors",
-    "Unprojected",
-    "check_order",
-    "check_size",
-    "lengths_of_errors",
-    "refine_in_image",
-    "tangent_sampson",
-    "unproject",
-]
-
 _Motion: TypeAlias = tuple[Floats, Floats]
 CameraLike: TypeAlias = ArrayLike | Camera
 """A camera matrix (3 x 3), or a camera."""

@@ -44,8 +44,6 @@ from bansac.problems.estimators import ESTIMATORS, find_estimator
 from bansac.problems.polynomial import polynomial
 from bansac.problems.problem import Problem
 
-__all__ = ["Covariance", "covariance"]
-
 _Errors = Callable[[Floats], Floats]
 
 # The inliers do not determine the parameters if a singular value of J, with columns of unit length, is below this.

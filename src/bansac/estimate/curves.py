@@ -11,8 +11,6 @@ from bansac.estimate.model_forms import form_of
 from bansac.estimate.presets import CallSettings, Threshold
 from bansac.estimate.result import Result
 
-__all__ = ["fit_circle", "fit_ellipse", "fit_line", "fit_plane", "fit_polynomial"]
-
 
 def fit_line(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
     """Fit a line to 2D points with outliers.

@@ -12,8 +12,6 @@ import numpy as np
 
 from bansac.maths.arrays import Floats
 
-__all__ = ["Linearize", "differentiate", "minimize"]
-
 _State = TypeVar("_State")
 
 Linearize: TypeAlias = Callable[[], tuple[Floats, Floats]]

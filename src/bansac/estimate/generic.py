@@ -15,8 +15,6 @@ from bansac.maths.validate import as_points
 from bansac.problems.problem import Problem
 from bansac.problems.trial import try_once
 
-__all__ = ["as_columns", "collect_arguments", "estimate", "ransac"]
-
 
 def ransac(
     problem: Problem, data: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]

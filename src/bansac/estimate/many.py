@@ -29,8 +29,6 @@ from bansac.maths.rng import derive_seed
 from bansac.problems.estimators import ESTIMATORS, MODELS, find_estimator
 from bansac.problems.problem import Problem
 
-__all__ = ["Failure", "estimate_many", "iter_estimates"]
-
 # Pending pairs per worker: while one worker estimates a hard pair, the others continue with the next pairs.
 _PENDING_PER_WORKER = 16
 

@@ -18,8 +18,6 @@ from bansac.maths.quaternion import matrix_of, model_of
 from bansac.maths.validate import as_numbers
 from bansac.problems.problem import Problem
 
-__all__ = ["RELATIVE_POSE", "ModelForm", "as_motion", "as_pose", "check_model", "form_of"]
-
 _NAME = "initial_model"
 
 

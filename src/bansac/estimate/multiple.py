@@ -38,8 +38,6 @@ from bansac.problems.estimators import MODELS
 from bansac.problems.problem import Problem
 from bansac.problems.trial import try_once
 
-__all__ = ["check_max_models", "estimate_multiple"]
-
 # Number of further searches after one without a significant model, and the largest number of their samples.
 _SET_ASIDE, _FEW_SAMPLES = 2, 5000
 

@@ -15,8 +15,6 @@ from bansac.maths.arrays import Floats
 from bansac.significance.configuration import matches_of_plane
 from bansac.solvers.homography_dlt import homography_dlt
 
-__all__ = ["motion_of_plane", "prefer_motion_of_plane"]
-
 # The motion of the plane replaces E if it has at least this share of the inliers of E. Some inliers of E are due to
 # chance.
 _SUPPORT = 0.9

@@ -19,8 +19,6 @@ from bansac.estimate.solve import Solution
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
 
-__all__ = ["choose_pose"]
-
 # Points whose smallest deviation is at most this share of the second one are nearly coplanar.
 _FLAT = 0.1
 # Poses whose rotations differ by less, in degrees, are the same.

@@ -39,8 +39,6 @@ from bansac.problems.problem import Problem
 from bansac.significance.rivals import is_rival, significance_over_thresholds
 from bansac.significance.verdict import MeasuredModel, Verdict, find_verdict, is_significant, plane_motion_verdict
 
-__all__ = ["Arguments", "Request", "Solution", "finish", "make_request", "measure", "solve", "solve_once"]
-
 # If a run fails, this number of samples is drawn to find out why, and the message may say one of these.
 _FEW_ITERATIONS = 150
 _REVERSED = (

@@ -12,14 +12,6 @@ from bansac.estimate.presets import CallSettings, Threshold
 from bansac.estimate.result import Result
 from bansac.estimate.two_views import as_matches
 
-__all__ = [
-    "estimate_affine",
-    "estimate_affine_3d",
-    "estimate_rigid_3d",
-    "estimate_similarity",
-    "estimate_similarity_3d",
-]
-
 
 def estimate_affine(
     x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]

@@ -31,15 +31,6 @@ from bansac.geometry.focal_lengths import focal_plausibility
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import LARGEST, as_numbers, as_points, as_size, check_finite, check_same_length
 
-__all__ = [
-    "as_matches",
-    "as_rays",
-    "estimate_essential",
-    "estimate_fundamental",
-    "estimate_homography",
-    "estimate_relative_pose",
-]
-
 Jacobians: TypeAlias = tuple[Floats, Floats]
 """Derivatives (N or 1, 2, 2) of the pixels by the rays in both images."""
 

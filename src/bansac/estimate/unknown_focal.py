@@ -38,8 +38,6 @@ from bansac.maths.quaternion import model_of
 from bansac.maths.validate import as_camera
 from bansac.problems.problem import Problem
 
-__all__ = ["estimate_unknown_focal", "estimate_unknown_focal_pose"]
-
 _Motion = tuple[Floats, Floats, Floats]  # R, t and the focal lengths
 
 _DEFAULT_PIXELS = 0.5

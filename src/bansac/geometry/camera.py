@@ -23,8 +23,6 @@ from numpy.typing import ArrayLike
 from bansac.maths.arrays import Floats, as_floats
 from bansac.maths.validate import as_camera, as_points
 
-__all__ = ["Camera"]
-
 _FISHEYE = "OPENCV_FISHEYE"
 
 # Numbers of focal lengths and of distortion coefficients. All but the fisheye's are the first of OpenCV's

@@ -16,8 +16,6 @@ from bansac.compiled.jit import fast_kernel, inlined, inner_kernel
 from bansac.geometry.epipolar import second_epipole
 from bansac.maths.arrays import Floats
 
-__all__ = ["score_in_front", "score_rays_in_front", "side", "sides"]
-
 
 @inlined
 def side(a0: float, a1: float, a2: float, x2: float, y2: float, t0: float, t1: float, t2: float) -> int:

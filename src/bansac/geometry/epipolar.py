@@ -12,16 +12,6 @@ import numpy as np
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
 
-__all__ = [
-    "is_oriented",
-    "linearize_sampson",
-    "linearize_symmetric",
-    "orientation",
-    "sampson_residuals",
-    "second_epipole",
-    "symmetric_residuals",
-]
-
 
 def sampson_residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
     """Compute squared Sampson distances, (x2^T F x1)^2 / (|F x1|^2 + |F^T x2|^2) over the first two coordinates.

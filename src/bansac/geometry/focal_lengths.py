@@ -10,8 +10,6 @@ from bansac.compiled.jit import inner_kernel, kernel
 from bansac.maths.arrays import Floats
 from bansac.maths.normalization import denormalize_fundamental
 
-__all__ = ["FOCAL_SPREAD", "USUAL_FOCAL", "focal_plausibility", "model_focal_plausibility", "squared_focals"]
-
 # A denominator below this fraction of its terms is rounding error left by cancellation.
 _ROUNDING = 1e-9
 

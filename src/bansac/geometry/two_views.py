@@ -14,22 +14,6 @@ from numpy.typing import ArrayLike
 from bansac.maths.arrays import Bools, Floats, as_floats
 from bansac.maths.validate import as_numbers
 
-__all__ = [
-    "apply_homography",
-    "apply_transform",
-    "choose_motion",
-    "corner_distance",
-    "cross_matrix",
-    "decompose_essential",
-    "decompose_homography",
-    "essential_from_pose",
-    "focals_from_fundamental",
-    "homogeneous",
-    "normalize_points",
-    "recover_pose",
-    "rotation_matrix",
-]
-
 # Thresholds on the singular values of a homography: smallest over largest, for a plane through a camera's centre; root
 # of the difference of their squares, for a rotation.
 _RANK_TWO, _ROTATION = 1e-9, 1e-6

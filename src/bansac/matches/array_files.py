@@ -12,8 +12,6 @@ from numpy.lib.npyio import NpzFile
 from bansac.matches.hdf5 import import_h5py, read_dataset
 from bansac.matches.text_tables import unreadable
 
-__all__ = ["ARRAY_SUFFIXES", "read_array", "read_arrays"]
-
 ARRAY_SUFFIXES = (".npz", ".h5", ".hdf5")
 
 

@@ -18,8 +18,6 @@ from bansac.matches.array_files import read_arrays
 from bansac.matches.matches import Matches
 from bansac.matches.text_tables import unreadable
 
-__all__ = ["StereoPair", "load_demo", "load_motorcycle", "load_motorcycle_matches", "plane_inliers"]
-
 ASSETS = Path(__file__).parent / "assets"
 IMAGE1, IMAGE2, MATCHES = "demo_1.jpg", "demo_2.jpg", "demo.npz"
 MOTORCYCLE = "motorcycle.npz"

@@ -24,8 +24,6 @@ from bansac.matches.hdf5 import Reader, create_hdf5
 from bansac.matches.matches import Matches
 from bansac.matches.storage import write_atomically
 
-__all__ = ["HlocPairs"]
-
 _LARGEST = 2**53  # of the integers that float64 represents
 
 _Array = NDArray[np.float64]

@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 from bansac.matches.images import MAX_SIZE, ImageLike, import_opencv, read_image, shrink
 from bansac.matches.matches import Matches
 
-__all__ = ["Features", "check_matching", "detect_features", "match_features", "match_images"]
-
 _BLOCK = 1024  # descriptors of image 1 compared at a time; bounds the memory to about 100 MB for 8000 features
 
 

@@ -24,17 +24,6 @@ from bansac.matches.pair_folder import PairFolder
 from bansac.matches.text_tables import read_rows, read_table, read_text
 from bansac.maths.arrays import as_floats
 
-__all__ = [
-    "HDF5",
-    "CameraLike",
-    "find_groups",
-    "read_calibration",
-    "read_data",
-    "read_matches",
-    "read_own_camera",
-    "read_single_camera",
-]
-
 Array = NDArray[np.float64]
 CameraLike = Array | Camera
 """A camera matrix (3, 3), or a camera with lens distortion."""

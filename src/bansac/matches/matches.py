@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from bansac.maths.arrays import as_floats
 from bansac.maths.validate import as_points, as_scores
 
-__all__ = ["Matches", "as_indices"]
-
 _Array = NDArray[np.float64]
 
 

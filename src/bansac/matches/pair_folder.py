@@ -23,8 +23,6 @@ from numpy.typing import NDArray
 from bansac.matches.hdf5 import Reader
 from bansac.matches.matches import Matches
 
-__all__ = ["SIZE_FILES", "PairFolder", "Which", "evenly_spaced", "find_pair_folders", "folders_with"]
-
 Which: TypeAlias = Literal[1, 2]
 
 SIZE_FILES: dict[Which, str] = {1: "size.h5", 2: "size2.h5"}

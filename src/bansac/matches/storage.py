@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["as_array", "read_fields", "to_json", "to_plain", "write_atomically", "write_fields", "write_json"]
-
 # Entry of an npz file with all fields that are not arrays, as JSON. Names of nested fields are joined by dots.
 _REST = "fields"
 _JOIN = "."

@@ -12,8 +12,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["SCORE", "read_rows", "read_table", "read_text", "unreadable"]
-
 SCORE = "score"
 
 _SEPARATORS = ("\t", ";", ",")

@@ -9,14 +9,6 @@ import numpy as np
 from bansac.compiled.jit import inlined, inner_kernel
 from bansac.maths.arrays import Floats, Reals
 
-__all__ = [
-    "copy",
-    "normalize_vector",
-    "smallest_eigenvector",
-    "solve_positive_definite",
-    "span_complement",
-]
-
 # Added to the eigenvalues of a semidefinite matrix, relative to its trace: above rounding errors, below the data.
 _SHIFT = 1e-14
 # A pivot up to this multiple of the shift counts as zero.

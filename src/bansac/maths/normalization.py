@@ -16,19 +16,6 @@ from bansac.compiled.jit import inlined, kernel
 from bansac.maths.arrays import Floats, as_floats
 from bansac.maths.extent import SAMPLE, UNIT, bound_near
 
-__all__ = [
-    "apply_inverse",
-    "as_points",
-    "as_weights",
-    "canonical_fundamental",
-    "canonical_homography",
-    "denormalize_fundamental",
-    "denormalize_homography",
-    "fix_sign",
-    "normalize",
-    "stack_matches",
-]
-
 # Points whose coordinates differ by less than this fraction are identical.
 _ROUNDING = 1e-14
 # An entry below this fraction of a homography's norm has no reliable sign.

@@ -12,8 +12,6 @@ import numpy as np
 from bansac.compiled.jit import inlined, inner_kernel
 from bansac.maths.arrays import Floats
 
-__all__ = ["STURM_SCRATCH", "cubic_roots", "sturm_roots"]
-
 # A coefficient below this fraction of the others is a rounding error.
 _NEGLIGIBLE = 1e-14
 _THIRD = 2.0 * math.pi / 3.0

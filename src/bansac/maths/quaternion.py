@@ -18,17 +18,6 @@ from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Floats, Reals
 from bansac.maths.linalg import normalize_vector, smallest_eigenvector, span_complement
 
-__all__ = [
-    "ALIGN_SCRATCH",
-    "align_rotation",
-    "entries",
-    "matrix_of",
-    "model_of",
-    "project_unit",
-    "span_motions",
-    "write_quaternion",
-]
-
 ALIGN_SCRATCH = 2 * 16 + 4
 """Length of the scratch of ``align_rotation``."""
 

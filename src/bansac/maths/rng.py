@@ -10,8 +10,6 @@ from numba import config
 from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Ints, Words
 
-__all__ = ["derive_seed", "fixed_rng", "next_index", "next_uint64", "seed_rng", "shuffle", "step"]
-
 _MASK = 2**64 - 1
 _STEP = 0x9E3779B97F4A7C15
 _U17 = np.uint64(17)

@@ -10,20 +10,6 @@ from bansac.maths.arrays import as_floats
 # Largest magnitude of a coordinate. Solvers multiply up to three coordinates.
 LARGEST = 1e100
 
-__all__ = [
-    "LARGEST",
-    "as_camera",
-    "as_numbers",
-    "as_points",
-    "as_probabilities",
-    "as_scores",
-    "as_size",
-    "as_weights",
-    "check_finite",
-    "check_probabilities",
-    "check_same_length",
-]
-
 
 def as_points(argument: str, value: ArrayLike, channels: int, *, finite: bool = True) -> NDArray[np.float64]:
     """Return an (N, channels) float64 array of finite numbers; (N, 1, channels) is also accepted.

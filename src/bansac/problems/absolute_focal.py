@@ -20,8 +20,6 @@ from bansac.problems.problem import Problem
 from bansac.problems.relative_focal import LONGEST, SHORTEST
 from bansac.solvers import p4pf
 
-__all__ = ["UNKNOWN_FOCAL_POSE"]
-
 _linearize = inner_kernel(absolute_pose.linearize)
 _span = inner_kernel(span_motions)
 

@@ -17,8 +17,6 @@ from bansac.problems.affine import AFFINE
 from bansac.problems.problem import Problem
 from bansac.solvers import p3p
 
-__all__ = ["ABSOLUTE_POSE", "BEHIND"]
-
 # Distance from the image point that stands for a projection behind the camera.
 BEHIND = 1e6
 

@@ -13,8 +13,6 @@ from bansac.maths.normalization import normalize
 from bansac.problems.line import weighted_centroid
 from bansac.problems.problem import Problem
 
-__all__ = ["AFFINE"]
-
 # Three points with sides u and v are collinear if |u x v| <= _COLLINEAR (|u|^2 + |v|^2).
 _COLLINEAR = 1e-6
 # Points are collinear if the determinant of their scatter is at most this fraction of its squared trace.

@@ -17,8 +17,6 @@ from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
 
-__all__ = ["AFFINE_3D"]
-
 # Vectors u, v, w are coplanar if |det (u, v, w)| <= _FLAT (|u|^2 + |v|^2 + |w|^2)^(3/2): edges of a sample, and columns
 # of a fit, whose entries are squared lengths.
 _FLAT = 1e-6

@@ -12,8 +12,6 @@ from bansac.maths.normalization import normalize
 from bansac.problems.line import weighted_centroid
 from bansac.problems.problem import Problem
 
-__all__ = ["CIRCLE"]
-
 # Three points with sides u and v are collinear if |u x v| <= _COLLINEAR (|u|^2 + |v|^2).
 _COLLINEAR = 1e-6
 # Keeps the direction of a point at the centre finite; it is then 0.

@@ -14,8 +14,6 @@ from numba import boolean, float32, float64, int64, uint64, void
 
 from bansac.maths.arrays import Floats, Ints, Words
 
-__all__ = ["CONTRACT", "DEGENERACY", "IN_LOOP", "MANIFOLD", "REALS", "Function", "never_degenerate", "repair_scratch"]
-
 
 def repair_scratch(n: int) -> int:
     """Return the scratch length of ``is_degenerate`` and ``repair_degenerate`` for ``n`` points."""

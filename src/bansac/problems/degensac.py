@@ -18,8 +18,6 @@ from bansac.maths.linalg import copy
 from bansac.maths.rng import next_index
 from bansac.solvers import homography_dlt
 
-__all__ = ["is_degenerate", "mark_plane", "refit_plane", "repair_degenerate", "search_epipole"]
-
 # Any five of seven matches contain one of these triplets.
 _TRIPLETS = np.array([0, 1, 2, 3, 4, 5, 0, 1, 6, 3, 4, 6, 2, 5, 6])
 _COPLANAR = 5

@@ -16,8 +16,6 @@ from bansac.maths.linalg import normalize_vector, smallest_eigenvector, span_com
 from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
 
-__all__ = ["ELLIPSE", "centre_and_axes", "conic_of"]
-
 # Least (4 A C - B^2) / (A^2 + B^2 + C^2) of an ellipse. Axis ratios up to 1 to 500 pass.
 _ROUND = 1e-5
 # The 6 x 6 normal matrix of the coefficients and the scratch for its eigenvector.

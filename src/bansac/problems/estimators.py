@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from bansac.problems.problem import Problem
 
-__all__ = ["ESTIMATORS", "MATCHES", "MODELS", "Estimator", "Kind", "find_estimator"]
-
 Kind = Literal["H", "F", "E"]
 """The models of ``--model`` that batches, image matching and benchmarks estimate."""
 

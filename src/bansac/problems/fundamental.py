@@ -12,8 +12,6 @@ from bansac.problems.rank_two import span_fundamental
 from bansac.solvers import fundamental_7pt, fundamental_8pt
 from bansac.solvers.fundamental_8pt import remove_smallest_singular_value
 
-__all__ = ["FUNDAMENTAL"]
-
 
 def project(model: Floats, scratch: Floats) -> bool:
     """Replace a matrix by the nearest matrix of rank 2, scaled to unit norm."""

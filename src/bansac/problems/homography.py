@@ -12,8 +12,6 @@ from bansac.maths.normalization import canonical_homography, denormalize_homogra
 from bansac.problems.problem import Problem
 from bansac.solvers import homography_4pt, homography_dlt
 
-__all__ = ["HOMOGRAPHY"]
-
 
 def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
     """Compute squared forward transfer errors; inf or NaN for a point that H maps to infinity."""

@@ -11,8 +11,6 @@ from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
 
-__all__ = ["LINE"]
-
 # Points coincide if their distance is at most this fraction of the sum of their distances from the origin.
 _COINCIDENT = 1e-12
 # A scatter has no major axis if the relative difference of its eigenvalues is at most this.

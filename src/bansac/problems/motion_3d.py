@@ -19,8 +19,6 @@ from bansac.problems.problem import Problem
 from bansac.solvers import umeyama
 from bansac.solvers.umeyama import fit_motion, solve_motion
 
-__all__ = ["RIGID_3D", "SIMILARITY_3D"]
-
 
 def solve_rigid(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     """Fit a rigid motion to three matches."""

@@ -14,8 +14,6 @@ from bansac.maths.linalg import normalize_vector, smallest_eigenvector
 from bansac.maths.normalization import fix_sign, normalize
 from bansac.problems.problem import Problem
 
-__all__ = ["PLANE"]
-
 # Three points with sides u and v are collinear if |u x v| <= _COLLINEAR (|u|^2 + |v|^2).
 _COLLINEAR = 1e-9
 # Scratch of ``fit``: the centroid, the 3 x 3 scatter matrix and the scratch for its eigenvector.

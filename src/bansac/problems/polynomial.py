@@ -15,8 +15,6 @@ from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.extent import UNIT, near_box
 from bansac.problems.problem import Problem
 
-__all__ = ["MAX_DEGREE", "polynomial"]
-
 # At higher degrees the powers of x are nearly dependent, and the coefficients are ill-conditioned.
 MAX_DEGREE = 8
 # Abscissae coincide if their difference is at most this fraction of the largest abscissa.

@@ -22,9 +22,6 @@ from bansac.compiled.struct import FunctionStruct
 from bansac.maths.arrays import Floats
 from bansac.problems.contract import CONTRACT, DEGENERACY, IN_LOOP, MANIFOLD, REALS, Function, never_degenerate
 
-__all__ = ["LOCAL_OPTIMIZATIONS", "WEIGHTINGS", "Problem"]
-
-
 # A struct of the float64 residuals for kernels, of the same type for all problems.
 _FLOAT64 = FunctionStruct(__name__, "_Float64", ("residuals",))
 

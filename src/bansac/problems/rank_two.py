@@ -19,8 +19,6 @@ import math
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats
 
-__all__ = ["span_essential", "span_fundamental"]
-
 
 def span_essential(model: Floats, basis: Floats) -> None:
     """Write the 5 tangent directions of E, rows of 9 numbers."""

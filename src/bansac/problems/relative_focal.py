@@ -22,8 +22,6 @@ from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.rank_two import span_essential
 from bansac.solvers import fundamental_8pt, one_focal_6pt, shared_focal_6pt
 
-__all__ = ["LONGEST", "ONE_FOCAL", "SHARED_FOCAL", "SHORTEST", "TWO_FOCALS"]
-
 # Offset of E after the scratch of the projection.
 _E = fundamental_8pt.SCRATCH
 

@@ -15,8 +15,6 @@ from bansac.maths.arrays import Floats, Ints
 from bansac.problems.affine import AFFINE
 from bansac.problems.line import weighted_centroid
 
-__all__ = ["SIMILARITY"]
-
 # Points coincide if their distance is at most this fraction of the sum of their distances from the origin.
 _COINCIDENT = 1e-12
 

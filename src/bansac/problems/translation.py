@@ -11,8 +11,6 @@ from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
 
-__all__ = ["TRANSLATION_2D", "TRANSLATION_3D"]
-
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     """Subtract the points of one match."""

@@ -23,8 +23,6 @@ from bansac.maths.rng import seed_rng
 from bansac.problems.contract import CONTRACT, repair_scratch
 from bansac.problems.problem import Problem
 
-__all__ = ["try_functions", "try_once"]
-
 _DATA = 40
 _SAMPLES = 8
 _MARGIN = 256

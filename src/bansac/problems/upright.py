@@ -18,8 +18,6 @@ from bansac.maths.arrays import Floats
 from bansac.problems.problem import Problem
 from bansac.solvers import essential_upright_3pt
 
-__all__ = ["upright"]
-
 
 @functools.cache
 def upright(essential: Problem) -> Problem:

@@ -15,8 +15,6 @@ from bansac.maths.arrays import Floats, Ints
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
 from bansac.solvers.fundamental_7pt import write_equation
 
-__all__ = ["SCRATCH", "essential_5pt", "solve"]
-
 # Monomials of linear, quadratic and cubic forms in x, y, z. The cubic monomials are in the order of Nister's table; the
 # first ten are eliminated.
 _LINEAR = ("x", "y", "z", "")

@@ -24,8 +24,6 @@ from bansac.maths.linalg import normalize_vector
 from bansac.maths.normalization import as_points
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
 
-__all__ = ["MAX_MODELS", "SCRATCH", "essential_upright_3pt", "solve"]
-
 MAX_MODELS = 4
 
 # The first axis of an upright frame is the horizontal part of the optical axis, unless the cosine of its angle to the

@@ -12,8 +12,6 @@ from bansac.maths.arrays import Floats, Ints
 from bansac.maths.normalization import canonical_fundamental, denormalize_fundamental, normalize, stack_matches
 from bansac.maths.polynomial_roots import cubic_roots
 
-__all__ = ["SCRATCH", "fundamental_7pt", "null_space", "solve", "write_equation"]
-
 # Offsets in the scratch: the seven equations; the basis A, B of their null space; work space; the cubic; its roots.
 _A = 7 * 9
 _B = _A + 9

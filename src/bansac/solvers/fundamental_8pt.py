@@ -18,8 +18,6 @@ from bansac.maths.normalization import (
     stack_matches,
 )
 
-__all__ = ["SCRATCH", "fit", "fit_eight_point", "fundamental_8pt", "remove_smallest_singular_value"]
-
 # Normal matrix, eigenvector, and work space of the eigen-solver. The work space first holds the sums over the matches.
 SCRATCH = 81 + 9 + 81
 _MOMENTS = 81 + 9

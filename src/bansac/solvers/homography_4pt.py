@@ -11,8 +11,6 @@ from bansac.compiled.jit import kernel
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.normalization import canonical_homography, denormalize_homography, normalize, stack_matches
 
-__all__ = ["homography_4pt", "solve"]
-
 # Three points are collinear if twice the area of their triangle is below this fraction of the squared sample size.
 _COLLINEAR = 1e-6
 

@@ -17,8 +17,6 @@ from bansac.maths.normalization import (
     stack_matches,
 )
 
-__all__ = ["SCRATCH", "fit", "homography_dlt"]
-
 SCRATCH = 3 * 9
 
 # Values below this fraction of the largest eigenvalue are rounding errors.

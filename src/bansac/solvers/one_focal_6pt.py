@@ -10,8 +10,6 @@ from bansac.maths.arrays import Floats, Ints
 from bansac.solvers.fundamental_7pt import write_equation
 from bansac.solvers.shared_focal_6pt import solve_equations
 
-__all__ = ["solve"]
-
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     """Compute models from six matches: F of unit Frobenius norm, row by row, and f of the second camera.

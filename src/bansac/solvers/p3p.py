@@ -21,8 +21,6 @@ from bansac.maths.normalization import as_points
 from bansac.maths.polynomial_roots import cubic_roots
 from bansac.maths.quaternion import matrix_of, write_quaternion
 
-__all__ = ["SCRATCH", "p3p", "solve"]
-
 # Offsets in the scratch: two conics, a member of their pencil and its adjugate, each as an upper triangle (11, 12, 13,
 # 22, 23, 33); the matrix of two lines; the cubic and its roots; the unit rays; the cosines between them and the squared
 # distances of the points, for the pairs 12, 13, 23; the inverse of the points' frame; the points in camera coordinates.

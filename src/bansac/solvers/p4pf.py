@@ -30,8 +30,6 @@ from bansac.maths.normalization import as_points
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
 from bansac.maths.quaternion import entries, matrix_of, write_quaternion
 
-__all__ = ["MAX_MODELS", "SCRATCH", "p4pf", "solve"]
-
 MAX_MODELS = 9
 
 # Range of the focal lengths, and the focal length that is assumed for a plane parallel to the image, which determines

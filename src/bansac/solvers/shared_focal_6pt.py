@@ -24,8 +24,6 @@ from bansac.maths.arrays import Floats, Ints
 from bansac.maths.normalization import stack_matches
 from bansac.solvers.fundamental_7pt import null_space, write_equation
 
-__all__ = ["MAX_MODELS", "SCRATCH", "shared_focal_6pt", "solve"]
-
 MAX_MODELS = 15
 
 # The focal length at s = 0 and the range of the solutions, in the unit of the coordinates.

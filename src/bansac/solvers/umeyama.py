@@ -19,8 +19,6 @@ from bansac.maths.arrays import Floats, Ints
 from bansac.maths.normalization import as_points, as_weights
 from bansac.maths.quaternion import ALIGN_SCRATCH, align_rotation, entries, matrix_of
 
-__all__ = ["SCRATCH", "fit_motion", "solve_motion", "umeyama"]
-
 # Offsets in the scratch: two centroids, the correlation matrix, the scatter of x1, work space of ``align_rotation``.
 _CORRELATION = 6
 _SCATTER = _CORRELATION + 9

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from bansac.synthetic.mask import draw_inliers
 
-__all__ = ["CurvePoints", "circle_points", "line_points", "polynomial_points"]
-
 _Array = NDArray[np.float64]
 
 

@@ -25,8 +25,6 @@ from bansac.synthetic.two_views import (
     viewing_rays,
 )
 
-__all__ = ["FAMILIES", "AwkwardScene", "SceneKind", "awkward_scene"]
-
 SceneKind = Literal["H", "F", "E"]
 """The model of a scene: homography, fundamental or essential matrix."""
 

@@ -15,8 +15,6 @@ from bansac.geometry import apply_transform, homogeneous, rotation_matrix
 from bansac.matches.matches import Matches
 from bansac.synthetic.mask import draw_inliers
 
-__all__ = ["SceneMatches", "epipolar_matches", "homography_matches", "planar_scene_matches", "rotation_matches"]
-
 _Array = NDArray[np.float64]
 
 

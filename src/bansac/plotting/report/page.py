@@ -20,8 +20,6 @@ from bansac.plotting.matches import as_matches
 from bansac.plotting.report.payload import RunArrays, encode, numbers_of, panel
 from bansac.plotting.report.summary import html_table
 
-__all__ = ["write_report"]
-
 _FILES = Path(__file__).parent
 
 # Largest side in pixels and size in bytes of an image in the page.

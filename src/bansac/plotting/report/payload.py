@@ -14,8 +14,6 @@ from bansac.matches.storage import to_plain
 from bansac.maths.arrays import Bools, Floats
 from bansac.plotting.layout import COLORS
 
-__all__ = ["RunArrays", "encode", "numbers_of", "panel"]
-
 # Counters that the page shows after each frame.
 _COUNTERS = ("inlier_ratio", "gamma", "best_inliers", "low_probability", "outliers", "required_iterations")
 

@@ -10,8 +10,6 @@ import numpy as np
 
 from bansac.maths.arrays import Floats
 
-__all__ = ["html_table", "residual_histogram"]
-
 # The histogram of residuals: its size in pixels, the bins, their number within the threshold, and the colours of both
 # sides of the threshold.
 _WIDTH, _HEIGHT, _FOOT = 320, 80, 16
