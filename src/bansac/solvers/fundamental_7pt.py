@@ -118,34 +118,7 @@ def _write_determinant(scratch: Floats) -> None:
 
 
 def fundamental_7pt(x1: ArrayLike, x2: ArrayLike) -> Floats:
-    """Compute the fundamental matrices of seven matches.
-
-    Parameters
-    ----------
-    x1, x2 : (7, 2) array_like
-        Points in the first and the second image.
-
-    Returns
-    -------
-    (K, 3, 3) ndarray
-        One to three matrices F with ``x2^T F x1 = 0`` and ``det F = 0``, of unit Frobenius norm. Empty if the matches
-        are degenerate.
-
-    Raises
-    ------
-    ValueError
-        If ``x1`` or ``x2`` is not seven points with finite coordinates.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bansac.solvers.fundamental_7pt import fundamental_7pt
-    >>> x1 = np.random.default_rng(0).uniform(0, 500, (7, 2))
-    >>> x2 = x1 + np.outer([3, 4, 5, 6, 7, 8, 9], [1, 0])  # a camera that moves sideways
-    >>> F = fundamental_7pt(x1, x2)
-    >>> bool(np.min(np.abs(np.abs(F[:, 1, 2]) - 0.5**0.5)) < 1e-6)
-    True
-    """
+    """Compute the fundamental matrices (K, 3, 3) of unit norm from points (7, 2): one to three, none if degenerate."""
     data = stack_matches(x1, x2, 7)
     transform, models = np.empty(5), np.empty((3, 9))
     normalize(data, transform)

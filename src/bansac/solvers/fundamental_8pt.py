@@ -157,36 +157,9 @@ def remove_smallest_singular_value(f: Floats, scratch: Floats) -> None:
 
 
 def fundamental_8pt(x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = None) -> Floats | None:
-    """Fit a fundamental matrix to eight or more matches by the normalised eight-point algorithm.
+    """Fit F (3, 3) of unit norm and rank 2 to points (N, 2) with weights (N,) of the squared algebraic errors.
 
-    Parameters
-    ----------
-    x1, x2 : (N, 2) array_like
-        Points in the first and the second image.
-    weights : (N,) array_like, optional
-        Weights of the squared algebraic errors, >= 0; by default 1.
-
-    Returns
-    -------
-    (3, 3) ndarray or None
-        F with ``x2^T F x1 = 0`` and ``det F = 0``, of unit Frobenius norm. None if the matches do not determine it:
-        fewer than eight, or all on a plane.
-
-    Raises
-    ------
-    ValueError
-        If an argument has the wrong shape or holds NaN or infinity, or if a weight is negative.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bansac.solvers.fundamental_8pt import fundamental_8pt
-    >>> x1 = np.random.default_rng(0).uniform(0, 500, (20, 2))
-    >>> x2 = x1 + np.outer(np.random.default_rng(1).uniform(3, 9, 20), [1, 0])  # a camera that moves sideways
-    >>> np.round(fundamental_8pt(x1, x2), 6) + 0.0
-    array([[ 0.      ,  0.      ,  0.      ],
-           [ 0.      ,  0.      ,  0.707107],
-           [ 0.      , -0.707107,  0.      ]])
+    None if the matches do not determine it: fewer than eight, or all on a plane.
     """
     data = stack_matches(x1, x2)
     transform, model = np.empty(5), np.empty(9)

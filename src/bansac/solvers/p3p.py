@@ -291,35 +291,7 @@ def _write_pose(data: Floats, sample: Ints, model: Floats, s: Floats) -> bool:
 
 
 def p3p(points3D: ArrayLike, points2D: ArrayLike) -> list[Floats]:
-    """Compute the poses of a calibrated camera from three 3D-2D matches.
-
-    Parameters
-    ----------
-    points3D : (3, 3) array_like
-        3D points.
-    points2D : (3, 2) array_like
-        Their image points in normalised units (``K^-1`` applied).
-
-    Returns
-    -------
-    list of (3, 4) ndarray
-        Up to four (R | t) with ``d (x, y, 1) = R X + t`` and a depth d > 0 for all points. Empty if the points or
-        their images are collinear.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not three points with finite coordinates.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bansac.solvers.p3p import p3p
-    >>> X = np.array([[0, 0, 4], [1, 0, 5], [0, 2, 6]])
-    >>> poses = p3p(X, X[:, :2] / X[:, 2:])
-    >>> any(np.allclose(pose, np.eye(3, 4)) for pose in poses)
-    True
-    """
+    """Compute up to four poses (R | t) from 3D points (3, 3) and their normalised images (3, 2); none if collinear."""
     X, x = as_points("points3D", points3D), as_points("points2D", points2D, 2)
     for name, points in (("points3D", X), ("points2D", x)):
         if len(points) != 3:

@@ -101,36 +101,9 @@ def _align(with_scale: bool, model: Floats, scratch: Floats) -> bool:
 def umeyama(
     x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = None, *, with_scale: bool = True
 ) -> Floats | None:
-    """Fit a similarity or a rigid motion to matched 3D points.
+    """Fit (s R | t), 3 x 4, to points (N, 3) with weights (N,) of the squared errors; None if they are collinear.
 
-    Parameters
-    ----------
-    x1, x2 : (N, 3) array_like
-        Matched points, at least 3.
-    weights : (N,) array_like, optional
-        Weights of the squared errors, >= 0; by default 1.
-    with_scale : bool
-        If False, the scale is fixed to 1.
-
-    Returns
-    -------
-    (3, 4) ndarray or None
-        (s R | t) with the smallest sum of ``|x2 - s R x1 - t|^2``; None if the points are collinear.
-
-    Raises
-    ------
-    ValueError
-        If an argument has the wrong shape or holds NaN or infinity, or if a weight is negative.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bansac.solvers.umeyama import umeyama
-    >>> x1 = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
-    >>> np.round(umeyama(x1, 2 * x1 + [5, 6, 7]), 6) + 0.0
-    array([[2., 0., 0., 5.],
-           [0., 2., 0., 6.],
-           [0., 0., 2., 7.]])
+    Without ``with_scale``, s is 1.
     """
     first, second = as_points("x1", x1), as_points("x2", x2)
     if len(first) != len(second) or len(first) < 3:
