@@ -222,11 +222,7 @@ def _find_motions(x1: Floats, x2: Floats, options: VerificationOptions, estimati
 
 
 def _find_models(pair: PairMatches, options: VerificationOptions) -> list[Support]:
-    """Return the supports of E, F and H.
-
-    A short run of one restart is enough for most pairs. If neither E nor F is significant, the search is repeated with
-    more restarts, and finally with a fraction of ``max_error`` as the threshold.
-    """
+    """Return the supports of E, F and H of the first attempt in which E or F is significant, else of the last one."""
     supports, seed = [NO_SUPPORT] * 3, derive_seed(options.seed, pair.pair_id)
     for share, attempt in _ATTEMPTS:
         supports = _estimate(pair, share * options.max_error, options.max_error, seed, attempt)

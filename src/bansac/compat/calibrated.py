@@ -300,10 +300,7 @@ def _cameras(arguments: Mapping[str, Any]) -> tuple[Floats | Camera, Floats | Ca
 
 
 def _with_distortion(names: tuple[str, str], matrix: ArrayLike, coefficients: ArrayLike | None) -> Floats | Camera:
-    """Return a camera with distortion, or the camera matrix if there is none.
-
-    A skew is ignored together with distortion, as ``cv2.undistortPoints`` does.
-    """
+    """Return a camera with distortion, without skew as in ``cv2.undistortPoints``, or the matrix if it has none."""
     K = as_camera(names[0], matrix)
     try:
         camera = Camera.from_matrix(K * [[1, 0, 1], [0, 1, 1], [0, 0, 1]], coefficients)

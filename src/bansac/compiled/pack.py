@@ -83,10 +83,7 @@ class Pack:
 
 
 def write_pack(path: Path, target: Mapping[str, Any], kernels: Mapping[str, Kernel]) -> None:
-    """Write a pack of kernels, given by their keys, for the source code of this package; its folder is created.
-
-    ``target`` has what the compiled code depends on, apart from the source code, as values of JSON.
-    """
+    """Write a pack of kernels by their keys, for this source code and a target (values of JSON), in a new folder."""
     slices, llvm_code = {}, bytearray()
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:

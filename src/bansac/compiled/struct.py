@@ -77,10 +77,7 @@ def _flat(values: Sequence[Any], kind: Any) -> list[Any]:
 
 
 def _write_packer(module: str, proxy: Any, fields: Sequence[str], tuples: Mapping[str, int]) -> Callable[..., Any]:
-    """Return the Python function ``pack(field, ...)``, which is compiled to fill the struct.
-
-    It takes the elements of tuples one by one.
-    """
+    """Return the Python function ``pack``, which is compiled to fill the struct from its fields and tuple elements."""
     elements = {name: [f"{name}_{k}" for k in range(length)] for name, length in tuples.items()}
     parameters = [one for name in fields for one in elements.get(name, [name])]
     values = ", ".join(f"({', '.join(elements[name])},)" if name in elements else name for name in fields)

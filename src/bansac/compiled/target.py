@@ -46,10 +46,7 @@ def describe_target() -> dict[str, Any]:
 
 
 def find_mismatch(target: Mapping[str, Any]) -> str:
-    """Return why code for a target and the portable level does not run here; empty if it runs.
-
-    The text continues the sentence "the kernels of the wheel".
-    """
+    """Return why the kernels of the wheel, for a target and the portable level, do not run here; empty if they run."""
     here = describe_target()
     for name in {**here, **target}:
         if target.get(name) != here.get(name):

@@ -116,10 +116,7 @@ def _doubt_camera(K: Floats, x: Floats) -> str:
 
 
 def check_order(K1: CameraLike, K2: CameraLike, data: Floats, depth: int = 5) -> None:
-    """Warn if the points (4 x N) are in the images that two different cameras would have in the reverse order.
-
-    ``depth`` is the level in the stack that the warning names.
-    """
+    """Warn, at a level of the stack, if the points (4 x N) are in the images of two cameras in the reverse order."""
     centres = [
         K.K[:2, 2] if isinstance(K, Camera) else as_camera(name, K)[:2, 2] for name, K in (("K1", K1), ("K2", K2))
     ]
@@ -144,10 +141,7 @@ def _median_angle(K: Floats, x: Floats) -> float:
 
 
 def check_size(name: str, size: tuple[int, int], x: Floats) -> None:
-    """Raise a ValueError if height and width seem swapped, or if most points (2 x N) lie outside of the image.
-
-    Some points may lie outside, for example points that were undistorted.
-    """
+    """Raise a ValueError if height and width seem swapped, or if most points (2 x N) lie outside of the image."""
     height, width = size
     n = x.shape[1]
     outside, otherwise = _count_outside(x, width, height), _count_outside(x, height, width)

@@ -223,10 +223,7 @@ def _check_model(name: str, problem: Problem, model: Any) -> None:
 
 
 class _Data(NamedTuple):
-    """Points (channels x N), the unit of their threshold, and the errors in distorted images.
-
-    The errors (N, components) are those of the numbers of a model; None without distortion.
-    """
+    """Points (channels x N), the unit of their threshold, and errors (N, components) of a model in distorted images."""
 
     points: Floats
     unit: float = 1.0

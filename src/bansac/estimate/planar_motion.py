@@ -49,10 +49,7 @@ def motion_of_plane(rays: Floats) -> tuple[Floats, Floats] | None:
 
 
 def prefer_motion_of_plane(rays: Floats, solution: Solution) -> Solution:
-    """Replace a planar relative pose by the motion of the plane of its inliers, if that keeps 90 % of the inliers.
-
-    ``rays`` (4 x N) are the matches in normalised units.
-    """
+    """Replace a planar pose by the motion of the plane of its rays (4 x N), if that keeps 90 % of the inliers."""
     unit = solution.request.unit
     plane = matches_of_plane(rays, solution.residuals / unit, solution.threshold / unit)
     motion = motion_of_plane(np.compress(plane, rays, axis=1))

@@ -118,10 +118,7 @@ def make_request(
     epipolar_choice: bool = False,
     **more: Any,
 ) -> Request:
-    """Return the request of a public function for checked data; ``more`` are fields of :class:`Request`.
-
-    ``form`` is by default that of the problem; the others are arguments of ``resolve_options``.
-    """
+    """Return the request of a public function for checked data; ``more`` are fields of :class:`Request`."""
     a = arguments
     resolved = resolve_options(
         problem, a.options, a.preset, a.threshold, a.settings,

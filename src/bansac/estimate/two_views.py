@@ -402,10 +402,7 @@ def _request_essential(
     arguments: Arguments,
     form: ModelForm | None = None,
 ) -> tuple[Request, Jacobians | None]:
-    """Return the request of the essential matrix with the chosen epipolar error.
-
-    If the error is the Sampson distance in distorted images, the jacobians of :func:`as_rays` are returned, too.
-    """
+    """Return the request of E with the chosen epipolar error, and the jacobians of :func:`as_rays` for Sampson's."""
     from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 
     rays, unit, jacobians = as_rays(x1, x2, K1, K2, arguments.preset)
@@ -459,10 +456,7 @@ def as_rays(
 
 
 def _pixels_hint(data: Floats) -> str:
-    """Return a hint if matches without camera matrices look like pixels, else "".
-
-    They do if the median absolute coordinate is outside a field of view of 140 degrees.
-    """
+    """Return a hint if matches look like pixels, most outside a field of view of 140 degrees, else ""."""
     if not data.size or max(data.max(), -data.min()) < WIDEST or np.median(np.abs(data)) < WIDEST:
         return ""
     return "these look like pixels, and normalised coordinates are expected where no camera matrices are given"

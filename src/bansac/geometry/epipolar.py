@@ -161,10 +161,7 @@ def orientation(data: Floats, f: Floats, ex: float, ey: float, ez: float, i: int
 
 
 def is_oriented(data: Floats, model: Floats, sample: Ints) -> bool:
-    """Return whether all points of the sample can lie in front of both cameras (Chum, Werner and Matas, ICPR 2004).
-
-    The orientation must have the same sign for all matches of the sample.
-    """
+    """Return whether the orientation has one sign for all points of the sample, as in front of both cameras."""
     ex, ey, ez = second_epipole(model)
     positive, negative = False, False
     for i in sample:

@@ -25,10 +25,7 @@ def read_array(path: Path) -> Any:
 
 
 def read_arrays(path: Path, names: Sequence[str], group: str | None = None) -> tuple[dict[str, Any], list[str]]:
-    """Read the arrays of an npz or h5 file whose names are in ``names``; return them and the names of all arrays.
-
-    ``group`` is the name of a group of an h5 file; other files have none.
-    """
+    """Return the arrays ``names`` of an npz or h5 file, or of a group in an h5 file, and the names of all arrays."""
     is_npz = path.suffix.lower() == ".npz"
     if not is_npz:
         import_h5py()

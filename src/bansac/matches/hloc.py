@@ -18,15 +18,13 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.matches.hdf5 import Reader, create_hdf5
 from bansac.matches.matches import Matches
 from bansac.matches.storage import write_atomically
+from bansac.maths.arrays import Bools, Floats, Ints
 
 _LARGEST = 2**53  # of the integers that float64 represents
-
-_Array = NDArray[np.float64]
 
 
 class HlocPairs:
@@ -134,7 +132,7 @@ class HlocPairs:
         quality = None if scores is None else scores[matched]
         return Matches(keypoints1[matched], keypoints2[partners], key=key, scores=quality)
 
-    def write_verified(self, path: str | os.PathLike[str], verdicts: Iterable[tuple[str, NDArray[np.bool_]]]) -> None:
+    def write_verified(self, path: str | os.PathLike[str], verdicts: Iterable[tuple[str, Bools]]) -> None:
         """Write the inliers of pairs to a file of matches that hloc reads; an existing file is replaced.
 
         Parameters
@@ -156,7 +154,7 @@ class HlocPairs:
             raise ValueError(f"path must be another file than {path}, which is read")
         write_atomically(Path(path), lambda temporary: self._write(temporary, verdicts))
 
-    def _write(self, path: Path, verdicts: Iterable[tuple[str, NDArray[np.bool_]]]) -> None:
+    def _write(self, path: Path, verdicts: Iterable[tuple[str, Bools]]) -> None:
         with create_hdf5(path) as file:
             for key, inliers in verdicts:
                 matches0, scores = self._read(key)
@@ -176,7 +174,7 @@ class HlocPairs:
             raise ValueError(f"{self.matches} has no pair {key!r}")
         return self._pairs[key]
 
-    def _read(self, key: str) -> tuple[NDArray[np.int64], _Array | None]:
+    def _read(self, key: str) -> tuple[Ints, Floats | None]:
         """Return ``matches0`` of a pair and its scores; the scores are None if the file has none."""
         group = self._names(key)[2]
         with Reader(self.matches) as file:

@@ -135,10 +135,7 @@ def canonical(model: Floats) -> None:
 
 
 def centre_and_axes(model: Floats) -> Floats:
-    """Return (x, y, a, b, angle): the centre, the semi-axes with a >= b, and the angle of the longer one.
-
-    The angle is measured from the x axis towards the y axis and is in [0, pi).
-    """
+    """Return (x, y, a, b, angle): centre, semi-axes a >= b, and angle of the longer one to the x axis in [0, pi)."""
     a, b, c, d, e, f = model.tolist()
     matrix = np.array([[a, 0.5 * b], [0.5 * b, c]])
     centre = np.linalg.solve(matrix, [-0.5 * d, -0.5 * e])

@@ -174,10 +174,7 @@ def normalize_model(model: Floats, transform: Floats) -> None:
 
 
 def polynomial(degree: object) -> Problem:
-    """Return the problem of fitting a polynomial of a degree from 1 to 8, the same object for the same degree.
-
-    Other degrees raise a ValueError.
-    """
+    """Return the problem of a polynomial of a degree from 1 to 8, the same object for the same degree."""
     if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or not 1 <= degree <= MAX_DEGREE:
         raise ValueError(f"degree must be an integer from 1 to {MAX_DEGREE}, got {degree!r}")
     return _problem(int(degree))

@@ -163,13 +163,7 @@ def _find_lines(s: Floats) -> tuple[int, int, float]:
     A degenerate member C = l m^T + m l^T of the pencil is a pair of lines. Its adjugate is -p p^T, where p = l x m is
     their intersection. The lines are real if the diagonal of the adjugate is not positive. Then C + [p]x = 2 m l^T. The
     pencil has up to three degenerate members; the one with the largest p is chosen, because its lines differ most.
-
-    Returns
-    -------
-    row, column : int
-        Indices of the largest entry; -1 if there are no real lines.
-    root : float
-        The g of the chosen member.
+    Return row and column of the largest entry, -1 without real lines, and the g of the chosen member.
     """
     found = cubic_roots(s[_CUBIC:_ROOTS], s[_ROOTS:_RAYS])
     size = abs(s[_CUBIC]) + abs(s[_CUBIC + 1]) + abs(s[_CUBIC + 2])
