@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from bansac.compiled.jit import inlined, kernel
 from bansac.maths.arrays import Floats, as_floats
 from bansac.maths.extent import SAMPLE, UNIT, bound_near
+from bansac.maths.validate import as_points
 
 # Points whose coordinates differ by less than this fraction are identical.
 _ROUNDING = 1e-14
@@ -30,16 +31,6 @@ def stack_matches(x1: ArrayLike, x2: ArrayLike, n: int | None = None) -> Floats:
         rows.append(array.T)
         n = len(array)  # x2 must have the length of x1
     return np.ascontiguousarray(np.vstack(rows))  # kernels are compiled anew for another order
-
-
-def as_points(name: str, value: ArrayLike, channels: int = 3, n: int | None = None) -> Floats:
-    """Check points, ``n`` of them if given, and return them as (N, channels) float64."""
-    array = as_floats(name, value)
-    if array.ndim != 2 or array.shape[1] != channels or n not in (None, len(array)):
-        raise ValueError(f"{name} must have shape ({'N' if n is None else n}, {channels}), got {array.shape}")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite, got {array.tolist()}")
-    return array
 
 
 def as_weights(weights: ArrayLike | None, n: int) -> Floats:

@@ -11,15 +11,15 @@ from bansac.maths.arrays import Floats, as_floats
 LARGEST = 1e100
 
 
-def as_points(argument: str, value: ArrayLike, channels: int, *, finite: bool = True) -> Floats:
+def as_points(argument: str, value: ArrayLike, channels: int, n: int | None = None, *, finite: bool = True) -> Floats:
     """Return (N, channels) or (N, 1, channels) numbers as (N, channels) float64, unchecked unless ``finite``."""
     array = as_floats(argument, value)
     if array.ndim == 3 and array.shape[1] == 1:
         array = np.asarray(array[:, 0, :])
-    if array.size == 0 and array.ndim <= 2 and array.shape in ((0,), (0, channels)):
-        return np.empty((0, channels))
-    if array.ndim != 2 or array.shape[1] != channels:
-        raise ValueError(f"{argument} must have shape (N, {channels}), got {array.shape}")
+    if array.shape == (0,):
+        array = np.empty((0, channels))
+    if array.ndim != 2 or array.shape[1] != channels or n not in (None, len(array)):
+        raise ValueError(f"{argument} must have shape ({'N' if n is None else n}, {channels}), got {array.shape}")
     if finite:
         check_finite(argument, array)
     return array

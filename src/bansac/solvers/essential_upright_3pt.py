@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike
 from bansac.compiled.jit import inner_kernel, kernel
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.linalg import normalize_vector
-from bansac.maths.normalization import as_points
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
+from bansac.maths.validate import as_points
 
 MAX_MODELS = 4
 

@@ -16,8 +16,9 @@ from numpy.typing import ArrayLike
 
 from bansac.compiled.jit import inner_kernel, kernel
 from bansac.maths.arrays import Floats, Ints
-from bansac.maths.normalization import as_points, as_weights
+from bansac.maths.normalization import as_weights
 from bansac.maths.quaternion import ALIGN_SCRATCH, align_rotation, entries, matrix_of
+from bansac.maths.validate import as_points
 
 # Offsets in the scratch: two centroids, the correlation matrix, the scatter of x1, work space of ``align_rotation``.
 _CORRELATION = 6
@@ -105,7 +106,7 @@ def umeyama(
 
     Without ``with_scale``, s is 1.
     """
-    first, second = as_points("x1", x1), as_points("x2", x2)
+    first, second = as_points("x1", x1, 3), as_points("x2", x2, 3)
     if len(first) != len(second) or len(first) < 3:
         raise ValueError(f"x1 and x2 must have equal lengths of at least 3, got {len(first)} and {len(second)}")
     data, model = np.ascontiguousarray(np.hstack([first, second]).T), np.empty(7)
