@@ -1,7 +1,5 @@
 """The settings that all pairs of a batch run share, and the estimation of one pair."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping

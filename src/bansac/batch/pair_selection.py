@@ -1,7 +1,5 @@
 """Selection of the pairs of a folder of images: all, neighbours in a sequence, or those of a list."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

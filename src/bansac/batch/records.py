@@ -1,7 +1,5 @@
 """The columns of the results, a pair as a row of the journal, and the records that are written to the results."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any

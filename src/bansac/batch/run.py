@@ -4,8 +4,6 @@ The journal (``results.sqlite`` for ``results.npz``) has one transaction per pai
 stopped. Another run on the same pairs estimates only those that are new, have changed or have failed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterable, Sized

@@ -1,7 +1,5 @@
 """Sources of the pairs of a run: files of matches, h5 sets, and lists of files."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass

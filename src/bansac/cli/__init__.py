@@ -1,7 +1,5 @@
 """The ``bansac`` command line, one module per command. It may import all packages; no package imports it."""
 
-from __future__ import annotations
-
 import atexit
 import gc
 import sys

@@ -1,7 +1,5 @@
 """Output of an estimation by the commands: text, JSON, files and figures."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.util
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ Compiled code is cached on disk (``NUMBA_CACHE_DIR``, see :mod:`bansac.compiled.
 so several kernels are compiled at once in processes, not in threads.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import signal
 import tempfile

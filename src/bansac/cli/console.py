@@ -1,7 +1,5 @@
 """Output of the commands: reports on standard output, notes and waiting on standard error, exit codes."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import inspect

@@ -1,7 +1,5 @@
 """Settings of the verification, with the names and defaults of COLMAP's ``TwoViewGeometryOptions`` where they exist."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@
 of pairs can be verified in threads, processes or on other machines.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any

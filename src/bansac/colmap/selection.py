@@ -6,8 +6,6 @@ plane or the camera rotates about its centre. In the second case, a rotation has
 watermark, such as a date or a name, has most of the inliers in the border of both images and follows one translation.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

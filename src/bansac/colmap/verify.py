@@ -4,8 +4,6 @@ The caller's thread reads the matches and writes the geometries. :func:`verify_p
 executor. A run that is interrupted at any point leaves a valid file, and the next run verifies the missing pairs.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Translate arguments of OpenCV's functions (points, flags and ``UsacParams``) for the estimators."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeGuard
 

@@ -1,7 +1,5 @@
 """Adapters of OpenCV's functions for calibrated cameras, ``findEssentialMat``, ``recoverPose``, ``solvePnPRansac``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from inspect import Parameter, Signature
 from typing import Any

@@ -1,7 +1,5 @@
 """Convert results, masks and errors to the return values of OpenCV's functions."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 from collections.abc import Callable

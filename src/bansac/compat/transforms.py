@@ -1,7 +1,5 @@
 """Adapters of OpenCV's functions for points of space and for translations."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 

@@ -5,8 +5,6 @@
 this machine is.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os

@@ -4,8 +4,6 @@ Numba notices an edited function, but not an edited callee of a cached function.
 The kernels of user-defined problems are cached elsewhere, beside the user's modules, and are never touched.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 

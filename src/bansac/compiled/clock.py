@@ -1,7 +1,5 @@
 """Run time without the time that compiles or loads kernels."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator

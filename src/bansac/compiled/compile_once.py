@@ -1,7 +1,5 @@
 """Processes share out the compilation: one compiles a kernel, the others wait and load it from the cache."""
 
-from __future__ import annotations
-
 import zlib
 from pathlib import Path
 from typing import Any

@@ -24,8 +24,6 @@ arrays (``compiled.struct``), at some 10 ns each. The main loop reads dozens of 
 kernel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 

@@ -11,8 +11,6 @@ Numba does not notice an edited callee in another file. Therefore one digest cov
 edit of any of them makes the pack invalid.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 import zipfile

@@ -1,7 +1,5 @@
 """The source of the estimators, and its digest: compiled kernels and journals are valid for one state of it."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ A struct is a Numba structref: a type and a proxy, which is the struct in Python
 (``NUMBA_DISABLE_JIT=1``) it is a named tuple with the same fields instead.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from collections import namedtuple

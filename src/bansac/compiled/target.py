@@ -3,8 +3,6 @@
 Kernels of binary wheels are compiled for a level that most processors have, not for the processor of the build.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from collections.abc import Mapping

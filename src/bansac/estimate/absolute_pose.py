@@ -1,7 +1,5 @@
 """The absolute pose of a camera from 3D points and their images."""
 
-from __future__ import annotations
-
 import functools
 from typing import NamedTuple, Unpack
 

@@ -5,8 +5,6 @@ the place. So the motion that the engine finds is refined with errors in the ima
 measured there. For two views this error is the tangent Sampson error (Terekhov and Larsson, ICCV 2023).
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias

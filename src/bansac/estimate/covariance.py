@@ -16,8 +16,6 @@ the points need not be equal. Rounded points of curves have errors that are not
 independent, so the variance of the rounding is added.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Iterator

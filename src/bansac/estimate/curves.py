@@ -1,7 +1,5 @@
 """Fits of lines, circles, ellipses and polynomials to 2D points, and of planes to 3D points."""
 
-from __future__ import annotations
-
 from typing import Unpack
 
 from numpy.typing import ArrayLike

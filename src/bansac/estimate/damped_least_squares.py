@@ -3,8 +3,6 @@
 The refinement in the engine, :mod:`bansac.engine.refinement.levenberg_marquardt`, is its compiled counterpart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 

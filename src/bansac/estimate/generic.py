@@ -1,7 +1,5 @@
 """The arguments that all estimators share, and the estimation of any problem, built in or user-defined."""
 
-from __future__ import annotations
-
 from typing import Any, Unpack, cast
 
 import numpy as np

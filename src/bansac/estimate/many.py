@@ -4,8 +4,6 @@ The seed of a pair depends on its index and not on the thread. So the results ar
 of workers.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import inspect

@@ -3,8 +3,6 @@
 A homography is a matrix for both, but the engine has a quaternion for a rotation and a conic for an ellipse.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -15,8 +15,6 @@ So P(k) = odds_k / (1 + sum of odds), and a point belongs to the model, or to no
 Without structure in the data, at most 1 + ``_SET_ASIDE`` models are tested. Each test has at most 1e-4 false alarms.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import replace

@@ -4,8 +4,6 @@ The matches of a plane agree with a family of essential matrices. A linear fit s
 translation is often off by tens of degrees. The homography is well determined, and so are its motions.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bansac.estimate.result import RelativePose

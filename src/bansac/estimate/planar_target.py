@@ -5,8 +5,6 @@ the first one with the plane mirrored in depth about its centroid. Both are refi
 both explain the points, the other one is its rival.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

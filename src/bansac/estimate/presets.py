@@ -1,7 +1,5 @@
 """Presets, and the options of a call: settings, options and defaults of the problem, merged."""
 
-from __future__ import annotations
-
 import functools
 import secrets
 from collections.abc import Mapping, Sequence

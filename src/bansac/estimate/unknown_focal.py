@@ -7,8 +7,6 @@ optical axes intersect, for a plane, and for a rotation about the camera's centr
 and Kukelova, CVPR 2024). 3D points do not if they are in a plane parallel to the image, or nearly at one depth.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

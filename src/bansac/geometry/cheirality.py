@@ -5,8 +5,6 @@ section 9.6). Let E = [t]x R be scaled so that |t| = 1, with the cofactors C = t
 C + [t]x E (Horn, "Recovering baseline and orientation from essential matrix", 1990).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

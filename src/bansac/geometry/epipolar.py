@@ -3,8 +3,6 @@
 The data are matches, channels x1, y1, x2, y2; models are flat, row by row.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

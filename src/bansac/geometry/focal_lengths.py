@@ -1,7 +1,5 @@
 """Focal lengths of two cameras from their fundamental matrix, and how plausible they are."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

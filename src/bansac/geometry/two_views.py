@@ -4,8 +4,6 @@ The notation is that of Hartley and Zisserman, Multiple View Geometry, 2nd ed. A
 Functions of arrays of points do not check them, because their callers have done so.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

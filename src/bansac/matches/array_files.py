@@ -1,7 +1,5 @@
 """Arrays in npy, npz and h5 files. A damaged file raises an OSError that names it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

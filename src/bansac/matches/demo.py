@@ -4,8 +4,6 @@
 So does :func:`load_motorcycle_matches`, without the photographs; ``scripts/motorcycle_matches.py`` writes its file.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Arrays in HDF5 files: finite numbers of a given shape, or an error that names the file."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import math

@@ -11,8 +11,6 @@
 The files may have any names.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path

@@ -6,8 +6,6 @@ corresponds to the Hellinger kernel on histograms (Arandjelovic and Zisserman, C
 paper is 1 - ratio.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Images from files or arrays as 8-bit pixels."""
 
-from __future__ import annotations
-
 import os
 from importlib.util import find_spec
 from io import BytesIO

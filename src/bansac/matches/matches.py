@@ -1,7 +1,5 @@
 """Matches of two images: the type that readers, matchers and generators return."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path

@@ -10,8 +10,6 @@
 This is the layout of the "RANSAC in 2020" tutorial without its ground truth, which :mod:`bansac.lab.sets` reads.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path

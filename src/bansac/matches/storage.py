@@ -1,7 +1,5 @@
 """Storage of results: conversion to JSON types, atomic writing, and files that can be loaded again."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

@@ -3,8 +3,6 @@
 The separator is the first of tab, semicolon, comma and blank that the first row contains. A ``#`` starts a comment.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Type aliases for the arrays that kernels take (C-contiguous NumPy arrays of any dimension), and their check."""
 
-from __future__ import annotations
-
 from numbers import Real
 from typing import Any, TypeAlias
 

@@ -5,8 +5,6 @@ it is outside of the middle 70 % of the values by more than ``reach`` times the 
 values have the box of all values.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bansac.compiled.jit import inner_kernel, kernel

@@ -1,7 +1,5 @@
 """Linear algebra of small fixed sizes, without allocation."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ The method is Hartley's (In defense of the eight-point algorithm, PAMI 1997), bu
 that distances in both images keep the same ratio to pixels. These functions are called once a run, from Python.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

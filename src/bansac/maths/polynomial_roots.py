@@ -3,8 +3,6 @@
 Coefficients are in increasing order, ``c[0] + c[1] x + ... + c[n] x^n``, as in :mod:`numpy.polynomial`.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -8,8 +8,6 @@ q has unit length. The entries of this matrix are quadratic in q, so their deriv
 Half the derivatives of the image of (X, Y, Z) by w, x, y and z are (a, b, c, -d), (d, -c, b, a) and (c, d, -a, b).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Seeded random numbers for kernels: xoshiro256++ (Blackman and Vigna, 2021). The state is an array of four uint64."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Checks of arguments; every error names the argument and the invalid value."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -6,8 +6,6 @@ is the reprojection error; it is infinite for a point behind the camera. A model
 and the logarithm of f.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 from bansac.compiled.jit import inner_kernel

@@ -5,8 +5,6 @@ unit quaternion and a translation (``bansac.maths.quaternion``). The residual is
 infinite for a point behind the camera (Hartley and Zisserman, Multiple View Geometry, 2nd ed., sections 7.1 to 7.3).
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -5,8 +5,6 @@ between x2 and A x1 + b (Hartley and Zisserman, Multiple View Geometry, 2nd ed.,
 in the model, so the weighted fit is the maximum-likelihood estimate.
 """
 
-from __future__ import annotations
-
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.normalization import normalize

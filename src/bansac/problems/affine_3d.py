@@ -5,8 +5,6 @@ A x1 + b. It is linear in the model, so the weighted fit is the maximum-likeliho
 images determine A: they are edges of a tetrahedron for a minimal sample, and columns of the normal equations for a fit.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

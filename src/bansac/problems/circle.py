@@ -1,7 +1,5 @@
 """The circle (c_x, c_y, r); the residual of a point p is its distance | |p - c| - r |."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ To add an optional function, add one row to ``CONTRACT`` and one field to ``Prob
 the struct follow from the table.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -5,8 +5,6 @@ of the plane for any epipole e2. Such an F has all inliers of the plane and a wr
 homography H, and repaired: H and two matches off the plane determine F ("plane and parallax").
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ A model holds the six coefficients, with unit norm and f < 0 inside. The residua
 first order (Sampson, Fitting conic sections to "very scattered" data, 1982).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

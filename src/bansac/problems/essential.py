@@ -4,8 +4,6 @@ The data are normalised image coordinates (K^-1 applied). The residual, in these
 ``ESSENTIAL`` and the symmetric epipolar distance for ``ESSENTIAL_SYMMETRIC``.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

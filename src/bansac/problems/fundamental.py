@@ -1,7 +1,5 @@
 """The fundamental matrix: x2^T F x1 = 0, det F = 0, with the Sampson distance as residual."""
 
-from __future__ import annotations
-
 from bansac.geometry.epipolar import is_oriented, linearize_sampson, sampson_residuals
 from bansac.maths.arrays import Floats
 from bansac.maths.linalg import normalize_vector

@@ -4,8 +4,6 @@ The data are matches, channels x1, y1, x2, y2. The residual is the forward trans
 image between x2 and H x1 (Hartley and Zisserman, Multiple View Geometry, 2nd ed., section 4.2).
 """
 
-from __future__ import annotations
-
 from bansac.maths.arrays import Floats, Reals
 from bansac.maths.linalg import normalize_vector, span_complement
 from bansac.maths.normalization import canonical_homography, denormalize_homography, normalize

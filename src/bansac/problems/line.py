@@ -1,7 +1,5 @@
 """The line a x + b y + c = 0 with a^2 + b^2 = 1; the residual of a point is its distance |a x + b y + c|."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -6,8 +6,6 @@ x2 and s R x1 + t. Minimal samples are also fitted by least squares, because thr
 motion has parameters.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

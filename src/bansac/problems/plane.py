@@ -3,8 +3,6 @@
 The residual of a point is its distance |a x + b y + c z + d|.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -4,8 +4,6 @@ The coefficients are in the order of ``numpy.polynomial``. All degrees share the
 the length of the model. The functions are therefore compiled once for all degrees.
 """
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -5,8 +5,6 @@ the fields of one struct. The loop is therefore compiled and cached only once. U
 as fast as the built-in ones.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

@@ -7,8 +7,6 @@ residual is the Sampson distance. A model has six parameters: five of E, and the
 are unknown and differ, the model is a fundamental matrix.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 from bansac.compiled.jit import inlined, inner_kernel

@@ -5,8 +5,6 @@ complex numbers it is z2 = p z1 + q with p = a + b i, which is linear in the mod
 for the affine map.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

@@ -3,8 +3,6 @@
 The data are matches, first the channels of x1, then those of x2. The residual is the distance between x2 and x1 + t.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 from bansac.maths.arrays import Floats, Ints, Reals

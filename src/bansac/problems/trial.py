@@ -6,8 +6,6 @@ of the contract. Each array lies inside a larger buffer, whose margins reveal ou
 remain compiled.
 """
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable
 from pathlib import Path

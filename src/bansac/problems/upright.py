@@ -7,8 +7,6 @@ matrix, too, because the refinement can move the model through five matches. If 
 the vertical is tested (``significance.vertical``).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 

@@ -3,8 +3,6 @@
 Nister, An efficient solution to the five-point relative pose problem, PAMI 2004.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

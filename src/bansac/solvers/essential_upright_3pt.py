@@ -11,8 +11,6 @@ are the columns of a singular matrix, and since c^2 + s^2 = 1, its determinant i
 This conic in (c, s) is a quartic in the tangent of half the angle, with up to four real roots.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

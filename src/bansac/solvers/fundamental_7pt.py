@@ -1,7 +1,5 @@
 """Fundamental matrices from seven matches (Hartley and Zisserman, section 11.1.2)."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

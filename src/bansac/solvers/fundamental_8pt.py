@@ -1,7 +1,5 @@
 """Fundamental matrix from weighted matches: the normalised eight-point algorithm (Hartley, PAMI 1997)."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

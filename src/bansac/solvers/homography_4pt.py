@@ -1,7 +1,5 @@
 """Homography from four matches, in closed form."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Homography from weighted matches by linear least squares."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

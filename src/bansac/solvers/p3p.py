@@ -8,8 +8,6 @@ ECCV 2018; Ding, Yang, Larsson, Olsson and Astrom, Revisiting the P3P problem, C
 A pose is a unit quaternion q and a translation t. The point X has the camera coordinates q X q* + t.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

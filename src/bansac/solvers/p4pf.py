@@ -16,8 +16,6 @@ errors.
 A model is a unit quaternion q, a translation t and f. The point X has the camera coordinates q X q* + t.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

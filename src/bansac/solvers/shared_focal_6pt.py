@@ -11,8 +11,6 @@ The papers compute the polynomial. Here det M is interpolated between Chebyshev 
 variable is s with w = w0 (1 + s) / (1 - s): it maps all focal lengths to the interval [-1, 1].
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -7,8 +7,6 @@ With a fixed scale the problem is that of Kabsch (1976). The rotation is compute
 A model is a quaternion q and a translation t with x2 = q x1 q* + t. The scale is |q|^2.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Synthetic points on 2D curves, with ground truth."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -4,8 +4,6 @@ The scenes have structures that mislead estimators: search windows, duplicates, 
 planes, rotations, extreme units. Tests and benchmarks share them. With ``inlier_ratio=0`` a family has no model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial

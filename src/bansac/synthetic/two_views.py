@@ -3,8 +3,6 @@
 The number of matches, the inlier ratio and the noise are given. Outliers are uniformly distributed over both images.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import ClassVar
 

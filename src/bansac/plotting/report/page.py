@@ -1,7 +1,5 @@
 """HTML page of a report: template, style, script and data in one self-contained file."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Mapping

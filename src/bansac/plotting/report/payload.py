@@ -1,7 +1,5 @@
 """Numbers of a report for the script of the page: plain JSON, with arrays as base64."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any, NamedTuple
