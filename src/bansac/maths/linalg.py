@@ -23,6 +23,22 @@ def copy(source: Reals, target: Reals) -> None:
         target[i] = source[i]
 
 
+@inlined
+def weighted_means(data: Floats, weights: Floats, means: Floats) -> bool:
+    """Write the weighted means of as many channels of the data as there are means; False if all weights are 0."""
+    total = 0.0
+    for i in range(weights.size):
+        total += weights[i]
+    if not total > 0.0:
+        return False
+    for c in range(means.size):
+        mean = 0.0
+        for i in range(weights.size):
+            mean += weights[i] * data[c, i]
+        means[c] = mean / total
+    return True
+
+
 @inner_kernel
 def normalize_vector(vector: Floats) -> bool:
     """Scale a vector to unit norm, in place; False if its norm is zero or not finite."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.compiled.jit import inlined, kernel
-from bansac.maths.arrays import Floats, as_floats
+from bansac.maths.arrays import Floats
 from bansac.maths.extent import SAMPLE, UNIT, bound_near
 from bansac.maths.validate import as_points
 
@@ -29,18 +29,6 @@ def stack_matches(x1: ArrayLike, x2: ArrayLike, n: int | None = None) -> Floats:
         rows.append(array.T)
         n = len(array)  # x2 must have the length of x1
     return np.ascontiguousarray(np.vstack(rows))  # kernels are compiled anew for another order
-
-
-def as_weights(weights: ArrayLike | None, n: int) -> Floats:
-    """Check the weights of ``n`` matches; None means 1 for all."""
-    if weights is None:
-        return np.ones(n)
-    array = np.ascontiguousarray(as_floats("weights", weights))
-    if array.shape != (n,):
-        raise ValueError(f"weights must have shape ({n},), got {array.shape}")
-    if not (np.isfinite(array) & (array >= 0.0)).all():
-        raise ValueError(f"weights must be finite and >= 0, got {array.tolist()}")
-    return array
 
 
 @kernel

@@ -12,6 +12,7 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
+from bansac.maths.linalg import weighted_means
 from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
 
@@ -38,16 +39,8 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
 
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     """Minimise the weighted sum of squared distances by linear regression about the centroids."""
-    total = 0.0
-    for i in range(weights.size):
-        total += weights[i]
-    if not total > 0.0:
+    if not weighted_means(data, weights, scratch[_POINT:_SCRATCH]):
         return False
-    for c in range(6):
-        mean = 0.0
-        for i in range(weights.size):
-            mean += weights[i] * data[c, i]
-        scratch[_POINT + c] = mean / total
     for k in range(3):
         for c in range(6):
             moment = 0.0

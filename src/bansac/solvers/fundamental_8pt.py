@@ -9,7 +9,6 @@ from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Floats
 from bansac.maths.linalg import smallest_eigenvector
 from bansac.maths.normalization import (
-    as_weights,
     canonical_fundamental,
     denormalize_fundamental,
     normalize,
@@ -154,18 +153,17 @@ def remove_smallest_singular_value(f: Floats, scratch: Floats) -> None:
         f[i + 2] -= along * z
 
 
-def fundamental_8pt(x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = None) -> Floats | None:
-    """Fit F (3, 3) of unit norm and rank 2 to points (N, 2) with weights (N,) of the squared algebraic errors.
+def fundamental_8pt(x1: ArrayLike, x2: ArrayLike) -> Floats | None:
+    """Fit F (3, 3) of unit norm and rank 2 to points (N, 2).
 
     None if the matches do not determine it: fewer than eight, or all on a plane.
     """
     data = stack_matches(x1, x2)
     transform, model = np.empty(5), np.empty(9)
-    used = as_weights(weights, data.shape[1])
     if data.shape[1] == 0:
         return None
     normalize(data, transform)
-    if not _fit(data, used, model, np.empty(SCRATCH)):
+    if not _fit(data, np.ones(data.shape[1]), model, np.empty(SCRATCH)):
         return None
     denormalize_fundamental(model, transform)
     canonical_fundamental(model)

@@ -8,7 +8,6 @@ from numpy.typing import ArrayLike
 from bansac.compiled.jit import fast_kernel, inlined
 from bansac.maths.arrays import Floats
 from bansac.maths.normalization import (
-    as_weights,
     canonical_homography,
     denormalize_homography,
     normalize,
@@ -153,18 +152,17 @@ def _smallest_eigenvector(scratch: Floats, vanishing: float) -> tuple[bool, floa
     return True, x, y
 
 
-def homography_dlt(x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = None) -> Floats | None:
-    """Fit the homography (3, 3) to points (N, 2) with weights (N,); None if the matches do not determine it.
+def homography_dlt(x1: ArrayLike, x2: ArrayLike) -> Floats | None:
+    """Fit the homography (3, 3) to points (N, 2); None if the matches do not determine it.
 
     The fit minimises the squared transfer errors to first order. H[2, 2] = 1, or H has unit norm if H[2, 2] vanishes.
     """
     data = stack_matches(x1, x2)
     transform, model = np.empty(5), np.empty(9)
-    used = as_weights(weights, data.shape[1])
     if data.shape[1] == 0:
         return None
     normalize(data, transform)
-    if not fit(data, used, model, np.empty(SCRATCH)):
+    if not fit(data, np.ones(data.shape[1]), model, np.empty(SCRATCH)):
         return None
     denormalize_homography(model, transform)
     canonical_homography(model)

@@ -7,12 +7,13 @@ planes, rotations, extreme units. Tests and benchmarks share them. With ``inlier
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bansac.geometry import apply_transform
 from bansac.maths.arrays import Bools, Floats
+from bansac.problems.estimators import Kind
 from bansac.synthetic.mask import draw_inliers
 from bansac.synthetic.two_views import (
     SceneMatches,
@@ -22,9 +23,6 @@ from bansac.synthetic.two_views import (
     observe,
     viewing_rays,
 )
-
-SceneKind = Literal["H", "F", "E"]
-"""The model of a scene: homography, fundamental or essential matrix."""
 
 _Mask = Bools
 
@@ -58,7 +56,7 @@ class AwkwardScene:
     """
 
     family: str
-    kind: SceneKind
+    kind: Kind
     matches: SceneMatches
     model: Floats | None
     success: bool | None
@@ -76,7 +74,7 @@ class AwkwardScene:
 class _Request(NamedTuple):
     """The arguments of :func:`awkward_scene` after the name of the family."""
 
-    kind: SceneKind
+    kind: Kind
     n: int
     inlier_ratio: float
     noise: float
@@ -89,7 +87,7 @@ class _Request(NamedTuple):
 
 
 def awkward_scene(
-    family: str, kind: SceneKind = "F", n: int = 500, inlier_ratio: float = 0.5, noise: float = 0.2, seed: int = 0
+    family: str, kind: Kind = "F", n: int = 500, inlier_ratio: float = 0.5, noise: float = 0.2, seed: int = 0
 ) -> AwkwardScene:
     """Return a scene of a family.
 
