@@ -38,14 +38,6 @@ _COUNTS = (
 SURE = 0.9
 
 
-def _rival(result: Result) -> dict[str, Any] | None:
-    """Return the second model of an ambiguous result for JSON."""
-    rival = result.rival
-    if rival is None:
-        return None
-    return {"model": rival.model, "num_inliers": int(np.count_nonzero(rival.inliers)), "threshold": rival.threshold}
-
-
 @dataclass(frozen=True)
 class Answer:
     """A result with the name of the model, its matrix or coefficients, the threshold's unit and, if any, the pose."""
@@ -58,14 +50,17 @@ class Answer:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the content of ``result.json``."""
-        result = self.result
+        result, rival = self.result, None
+        if (other := result.rival) is not None:
+            inliers = int(np.count_nonzero(other.inliers))
+            rival = {"model": other.model, "num_inliers": inliers, "threshold": other.threshold}
         document: dict[str, Any] = {
             "model": self.name,
             "parameters": self.model,
             "success": result.success,
             "message": result.message,
             "configuration": result.configuration,
-            "rival": _rival(result),
+            "rival": rival,
             "num_data": len(result.inliers),
             **{name: getattr(result, name) for name in (*_COUNTS, "seed", "seconds", "loading_seconds")},
             "posterior": self.posterior_summary(),

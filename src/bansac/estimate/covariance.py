@@ -298,10 +298,6 @@ def _along_similarity(model: Floats) -> list[ArrayLike]:
     return [scale, [-b, -a, 0, a, -b, 0], np.eye(6)[2], np.eye(6)[5]]
 
 
-def _along_homography(model: Floats) -> Floats:
-    return np.delete(np.eye(9), 8 if model[2, 2] == 1.0 else int(np.argmax(np.abs(model))), axis=0)
-
-
 def _ellipse(problem: Problem, model: Floats, data: Floats) -> _Chart:
     def after(step: Floats) -> Floats:
         return conic_of(model + step)
@@ -348,7 +344,7 @@ def _tangents(direction: Floats) -> Floats:
 
 # Directions in which the numbers of a model change; without a problem the tangents of the problem, or each number.
 _BASES: dict[str, Callable[[Floats], Any]] = {
-    "homography": _along_homography,
+    "homography": lambda model: np.delete(np.eye(9), 8 if model[2, 2] == 1.0 else np.argmax(np.abs(model)), axis=0),
     "similarity": _along_similarity,
     "line": lambda model: [[-model[1], model[0], 0], [0, 0, 1]],
     "plane": lambda model: [*([*along, 0] for along in _tangents(model[:3])), [0, 0, 0, 1]],

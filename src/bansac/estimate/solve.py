@@ -240,7 +240,8 @@ def finish(solution: Solution) -> Result:
     rival = solution.rival if verdict.success else None
     if rival is not None:
         configuration = "ambiguous"
-        remark += f"; {_rival_in_words(request.problem.name, rival)}"
+        inliers = np.count_nonzero(rival.inliers)
+        remark += f"; a second {request.problem.name} has {inliers} inliers, threshold {rival.threshold:.3g}"
     posterior: Any = functools.partial(
         inlier_probabilities, solution.residuals, solution.threshold, solution.codimension
     )
@@ -267,11 +268,6 @@ def finish(solution: Solution) -> Result:
         configuration=configuration,
         rival=rival,
     )
-
-
-def _rival_in_words(name: str, rival: Rival) -> str:
-    """Return the part of a message that names a rival."""
-    return f"a second {name} has {np.count_nonzero(rival.inliers)} inliers, threshold {rival.threshold:.3g}"
 
 
 def _search(request: Request) -> Solution:

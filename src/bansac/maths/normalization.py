@@ -127,18 +127,13 @@ def canonical_fundamental(model: Floats) -> None:
         _fix_sign(model)
 
 
-@kernel
-def fix_sign(model: Floats) -> None:
+@inlined
+def _fix_sign(model: Floats) -> None:
     """Choose the sign of a model that makes its first large entry positive.
 
     An entry is large if it exceeds half of the largest one. With a stricter limit, rounding would choose among entries
     of equal magnitude, such as those of [t]x.
     """
-    _fix_sign(model)
-
-
-@inlined
-def _fix_sign(model: Floats) -> None:
     largest, first = 0.0, 0.0
     for value in model:
         largest = max(largest, abs(value))
@@ -147,6 +142,9 @@ def _fix_sign(model: Floats) -> None:
             first = value
     for k in range(model.size if first < 0.0 else 0):
         model[k] = -model[k]
+
+
+fix_sign = kernel(_fix_sign)
 
 
 @inlined

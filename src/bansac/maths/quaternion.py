@@ -64,9 +64,7 @@ def model_of(matrix: Floats) -> Floats:
     return np.concatenate([vectors[:, -1] * math.sqrt(max(values[-1], 0.0) / 3.0), matrix[:, 3]])
 
 
-@kernel
-def _entries(model: Floats) -> Entries:
-    return entries(model)
+_entries = kernel(entries)
 
 
 @inner_kernel

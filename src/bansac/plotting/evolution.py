@@ -73,7 +73,10 @@ def plot_probability_evolution(
     panel = WIDTH / 2, WIDTH / 2 / aspect(gray1, gray2)
     # The outlined image has the height of the panels, with its legend below, but at most the width of a panel.
     outline_height = -(-len(panels) // columns) * (panel[1] + TITLE) - 2 * TITLE
-    outline_width = min(outline_height * _outlined_aspect(gray2, outlines), panel[0]) if outlines else 0.0
+    outline_width = 0.0
+    if outlines:
+        low, high = _outlined_limits(gray2, outlines)
+        outline_width = min(outline_height * float(np.divide(*(high - low))), panel[0])
     figure, axes = panel_grid([panel_title(k) for k, _ in panels], columns, *panel, right=outline_width)
     for ax, (_, values) in zip(axes, panels, strict=True):
         draw_matches(ax, gray1, gray2, points1[shown], points2[shown], values[shown])
@@ -107,11 +110,6 @@ def _outlined_limits(gray2: Bytes, outlines: list[_Outline]) -> tuple[Floats, Fl
     points = np.concatenate([corners, reach])
     border = 0.01 * gray2.shape[1]
     return points.min(axis=0) - border, points.max(axis=0) + border
-
-
-def _outlined_aspect(gray2: Bytes, outlines: list[_Outline]) -> float:
-    low, high = _outlined_limits(gray2, outlines)
-    return float(np.divide(*(high - low)))
 
 
 def _outline(argument: str, H: ArrayLike, shape: tuple[int, ...]) -> Floats:

@@ -108,11 +108,6 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
         by_f[i] = inverse
 
 
-def tangent(model: Floats, basis: Floats) -> None:
-    """Write the 5 tangent directions, orthogonal to the coefficients because their scale is free."""
-    span_complement(model, basis)
-
-
 def project(model: Floats, scratch: Floats) -> bool:
     """Scale the coefficients to unit norm; False if they are no ellipse."""
     return normalize_vector(model) and orient(model)
@@ -165,7 +160,7 @@ ELLIPSE = Problem(
     residuals=residuals,
     fit=fit,
     linearize=linearize,
-    tangent=tangent,
+    tangent=span_complement,  # orthogonal to the coefficients because their scale is free
     project=project,
     parameters=5,
     scratch_size=_SCRATCH,

@@ -49,11 +49,6 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
         dx[i], dy[i], dw[i] = -y * u, -y * v, -y * w
 
 
-def tangent(model: Floats, basis: Floats) -> None:
-    """Write the 8 tangent directions, orthogonal to H because its scale is free."""
-    span_complement(model, basis)
-
-
 def project(model: Floats, scratch: Floats) -> bool:
     """Scale H to unit norm."""
     return normalize_vector(model)
@@ -68,7 +63,7 @@ HOMOGRAPHY = Problem(
     residuals=residuals,
     fit=homography_dlt.fit,
     linearize=linearize,
-    tangent=tangent,
+    tangent=span_complement,  # orthogonal to H because its scale is free
     project=project,
     parameters=8,
     residual_size=2,
