@@ -1,7 +1,5 @@
 """Output of an estimation by the commands: text, JSON, files and figures."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.util
 from collections.abc import Mapping
@@ -21,6 +19,7 @@ from bansac.geometry import essential_from_pose
 from bansac.matches import Matches
 from bansac.matches.images import MAX_SIZE, read_image, shrink
 from bansac.matches.match_files import CameraLike
+from bansac.maths.arrays import Bytes, Floats
 from bansac.problems.estimators import MODELS
 
 # Fields of the result with the same names in result.json.
@@ -39,34 +38,29 @@ _COUNTS = (
 SURE = 0.9
 
 
-def _rival(result: Result) -> dict[str, Any] | None:
-    """Return the second model of an ambiguous result for JSON."""
-    rival = result.rival
-    if rival is None:
-        return None
-    return {"model": rival.model, "num_inliers": int(np.count_nonzero(rival.inliers)), "threshold": rival.threshold}
-
-
 @dataclass(frozen=True)
 class Answer:
     """A result with the name of the model, its matrix or coefficients, the threshold's unit and, if any, the pose."""
 
     name: str
     result: Result
-    model: NDArray[np.float64] | None
+    model: Floats | None
     unit: str
     pose: RelativePose | AbsolutePose | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the content of ``result.json``."""
-        result = self.result
+        result, rival = self.result, None
+        if (other := result.rival) is not None:
+            inliers = int(np.count_nonzero(other.inliers))
+            rival = {"model": other.model, "num_inliers": inliers, "threshold": other.threshold}
         document: dict[str, Any] = {
             "model": self.name,
             "parameters": self.model,
             "success": result.success,
             "message": result.message,
             "configuration": result.configuration,
-            "rival": _rival(result),
+            "rival": rival,
             "num_data": len(result.inliers),
             **{name: getattr(result, name) for name in (*_COUNTS, "seed", "seconds", "loading_seconds")},
             "posterior": self.posterior_summary(),
@@ -188,7 +182,7 @@ def unit_of_pixels(K: CameraLike | None, settings: Mapping[str, Any]) -> str:
     return "normalised units" if K is None or find_preset(settings.get("preset")).normalised_threshold else "px"
 
 
-def matrices(**cameras: CameraLike | None) -> dict[str, NDArray[np.float64]]:
+def matrices(**cameras: CameraLike | None) -> dict[str, Floats]:
     """Return the camera matrices for a file of results; files of matches have no cameras with distortion."""
     return {name: camera for name, camera in cameras.items() if isinstance(camera, np.ndarray)}
 
@@ -207,7 +201,7 @@ def settings_in_words(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     return words | {"priors": "scores of the matches" if informed else "none"}
 
 
-def _print_array(name: str, array: NDArray[np.float64]) -> None:
+def _print_array(name: str, array: Floats) -> None:
     text = np.array2string(array, formatter={"float_kind": "{:12.6g}".format}, prefix=f"  {name} = ")
     report.print(f"  {name} = {text}", markup=False)
 
@@ -220,11 +214,7 @@ def figure_names(prefix: str = "") -> list[str]:
 def write_figures(
     folder: OutputFolder, images: tuple[Any, Any] | None, matches: Matches, answer: Answer, *, prefix: str = ""
 ) -> None:
-    """Draw the matches, coloured by their posterior, and the trace if there is one.
-
-    The figure of the beliefs, which needs images, shows the outlines of image 1 under the true and the estimated
-    homography.
-    """
+    """Draw the matches by their posterior, the trace if any and, on images, the beliefs with the outlines by H."""
     names = figure_names(prefix)
     if importlib.util.find_spec("matplotlib") is None:
         notes.print("bansac: no figures: they need Matplotlib, pip install matplotlib", markup=False)
@@ -251,7 +241,7 @@ def write_figures(
     folder.write_figure(names[2], figure)
 
 
-def _shrunk(image: Any, x: NDArray[np.float64]) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.float64]]:
+def _shrunk(image: Any, x: Floats) -> tuple[Bytes, Floats, Floats]:
     """Scale a large image down; return the image, its points and the map from the original coordinates."""
     pixels, scale = shrink(read_image(image, color=True), MAX_SIZE)
     shift = (scale - 1) / 2  # pixel centres have integer coordinates

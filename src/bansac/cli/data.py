@@ -1,7 +1,5 @@
 """``bansac data``: download the paper's data and show the content of data folders."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path

@@ -17,8 +17,6 @@ from bansac.cli.console import NO_MODEL, print_json, report
 if TYPE_CHECKING:
     from bansac.cli.answer import Answer, MultipleAnswer
 
-__all__ = ["RESULT", "ResultFolder", "check_new_file", "check_page", "leave", "result_folder"]
-
 RESULT = "result.json"
 
 # Suffixes of files that commands write for many pairs, or not at all; as the name of a folder they are a mistake.

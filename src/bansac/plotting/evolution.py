@@ -50,42 +50,11 @@ def plot_probability_evolution(
 ) -> Figure:
     """Draw how the inlier probabilities of matches evolve during a run, as in the first figure of the BANSAC paper.
 
-    Parameters
-    ----------
-    image1, image2, x1, x2, max_matches, seed
-        As in :func:`plot_matches`; all panels show the same matches.
-    snapshots : mapping of int to (N,) array_like
-        Inlier probabilities (P^k in the paper) by number of iterations (``result.trace.snapshots``).
-    iterations : sequence of int, optional
-        Iterations of the panels. Each panel shows the last snapshot at or before its iteration, and each snapshot is
-        drawn once. For example, if a run ends after six iterations, one panel "Iteration 6" replaces the panels 10, 100
-        and 1000.
-    H_true, H_estimated : (3, 3) array_like or None, optional
-        Homographies. If one is given, a further panel shows image 2 with the outline of image 1, mapped by the true
-        homography in green and by the estimated one in red.
-
-    Returns
-    -------
-    Figure
-        The figure.
-
-    Raises
-    ------
-    OSError
-        If an image cannot be read.
-    ValueError
-        If lengths differ, a value is out of range, or there is no snapshot at or before an iteration.
-    ImportError
-        If Matplotlib is not installed.
-
-    Examples
-    --------
-    >>> grey = np.full((60, 80), 0.5)
-    >>> points = [[10, 20], [30, 40]]
-    >>> snapshots = {0: [0.5, 0.5], 7: [0.9, 0.8]}
-    >>> figure = plot_probability_evolution(grey, grey, points, points, snapshots, iterations=(0, 10))
-    >>> [ax.get_title() for ax in figure.axes[:2]]
-    ['Start', 'Iteration 7']
+    Arguments and errors are those of :func:`plot_matches`; all panels show the same matches. ``snapshots`` are the
+    probabilities (P^k in the paper) by number of iterations (``result.trace.snapshots``). Each panel shows the last
+    snapshot at or before its iteration, and each snapshot is drawn once. For example, if a run ends after six
+    iterations, one panel "Iteration 6" replaces the panels 10, 100 and 1000. If a homography is given, a further panel
+    shows image 2 with the outline of image 1, mapped by the true one in green and by the estimated one in red.
     """
     gray1, gray2 = read_image(image1), read_image(image2)
     points1, points2 = as_matches(x1, x2)
@@ -104,7 +73,10 @@ def plot_probability_evolution(
     panel = WIDTH / 2, WIDTH / 2 / aspect(gray1, gray2)
     # The outlined image has the height of the panels, with its legend below, but at most the width of a panel.
     outline_height = -(-len(panels) // columns) * (panel[1] + TITLE) - 2 * TITLE
-    outline_width = min(outline_height * _outlined_aspect(gray2, outlines), panel[0]) if outlines else 0.0
+    outline_width = 0.0
+    if outlines:
+        low, high = _outlined_limits(gray2, outlines)
+        outline_width = min(outline_height * float(np.divide(*(high - low))), panel[0])
     figure, axes = panel_grid([panel_title(k) for k, _ in panels], columns, *panel, right=outline_width)
     for ax, (_, values) in zip(axes, panels, strict=True):
         draw_matches(ax, gray1, gray2, points1[shown], points2[shown], values[shown])
@@ -140,11 +112,6 @@ def _outlined_limits(gray2: Bytes, outlines: list[_Outline]) -> tuple[Floats, Fl
     return points.min(axis=0) - border, points.max(axis=0) + border
 
 
-def _outlined_aspect(gray2: Bytes, outlines: list[_Outline]) -> float:
-    low, high = _outlined_limits(gray2, outlines)
-    return float(np.divide(*(high - low)))
-
-
 def _outline(argument: str, H: ArrayLike, shape: tuple[int, ...]) -> Floats:
     """Map the outline of an image as a polyline; NaN for points behind the camera."""
     matrix = as_numbers(argument, H, (3, 3))
@@ -170,34 +137,9 @@ def plot_point_evolution(
 ) -> Figure:
     """Draw how the inlier probabilities of 2D points evolve during a run, as in the BANSAC paper's curve example.
 
-    Parameters
-    ----------
-    points : (N, 2) array_like
-        2D points.
-    snapshots, iterations
-        As in :func:`plot_probability_evolution`.
-    curve_true : (K, 2) array_like or None, optional
-        Points on the true curve, drawn in green.
-    curves : mapping of int to (K, 2) array_like, optional
-        Points on the estimated curves by iteration, each drawn dashed in the panel of its iteration.
-    columns : int, optional
-        Number of panels in a row.
-
-    Returns
-    -------
-    Figure
-        The figure.
-
-    Raises
-    ------
-    ValueError, ImportError
-        As in :func:`plot_probability_evolution`.
-
-    Examples
-    --------
-    >>> figure = plot_point_evolution([[0, 1], [1, 2]], {0: [0.5, 0.5], 3: [0.9, 0.8]}, iterations=(0, 3))
-    >>> [ax.get_title() for ax in figure.axes[:2]]
-    ['Start', 'Iteration 3']
+    ``snapshots`` and ``iterations`` are those of :func:`plot_probability_evolution`. ``curve_true`` (K, 2) are points
+    of the true curve, drawn in green. ``curves`` are points (K, 2) of estimated curves by iteration, each drawn dashed
+    in the panel of its iteration. ``columns`` is the number of panels in a row.
     """
     data = as_points("points", points, 2)
     if columns < 1:

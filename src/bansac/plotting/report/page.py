@@ -1,7 +1,5 @@
 """HTML page of a report: template, style, script and data in one self-contained file."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Mapping
@@ -19,8 +17,6 @@ from bansac.maths.validate import as_points
 from bansac.plotting.matches import as_matches
 from bansac.plotting.report.payload import RunArrays, encode, numbers_of, panel
 from bansac.plotting.report.summary import html_table
-
-__all__ = ["write_report"]
 
 _FILES = Path(__file__).parent
 

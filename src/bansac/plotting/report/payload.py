@@ -1,7 +1,5 @@
 """Numbers of a report for the script of the page: plain JSON, with arrays as base64."""
 
-from __future__ import annotations
-
 import base64
 import json
 from typing import Any, NamedTuple
@@ -13,8 +11,6 @@ from bansac.engine.trace import Trace
 from bansac.matches.storage import to_plain
 from bansac.maths.arrays import Bools, Floats
 from bansac.plotting.layout import COLORS
-
-__all__ = ["RunArrays", "encode", "numbers_of", "panel"]
 
 # Counters that the page shows after each frame.
 _COUNTERS = ("inlier_ratio", "gamma", "best_inliers", "low_probability", "outliers", "required_iterations")

@@ -1,7 +1,5 @@
 """The summary of a result in HTML: a table of its words, and a histogram of the residuals."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from html import escape
 from typing import Any
@@ -9,8 +7,6 @@ from typing import Any
 import numpy as np
 
 from bansac.maths.arrays import Floats
-
-__all__ = ["html_table", "residual_histogram"]
 
 # The histogram of residuals: its size in pixels, the bins, their number within the threshold, and the colours of both
 # sides of the threshold.
