@@ -53,7 +53,8 @@ class Variant(Method):
             settings["weights"] = self.weigh(task)
         if self.problem is None:
             return super().estimate(task, **settings)
-        with mock.patch(str(MODELS[task.problem].problem).replace(":", "."), self.problem):
+        name = str(MODELS[task.problem].problem).replace(":", ".")
+        with mock.patch(f"bansac.problems.{name}", self.problem):
             return super().estimate(task, **settings)
 
 
