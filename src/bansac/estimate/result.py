@@ -25,6 +25,14 @@ if TYPE_CHECKING:
 
 __all__ = ["AbsolutePose", "MultipleResult", "RelativePose", "Result", "Rival", "Trace"]
 
+SURE = 0.9
+"""Smallest probability of a sure inlier, or of a sure outlier."""
+
+WHY_COUNTS_DIFFER = (
+    "Inliers are within the threshold. The posterior also depends on how many outliers have such a residual by chance."
+)
+"""The reason for different numbers of inliers and of sure inliers."""
+
 _AS_THEY_ARE = frozenset({bool, int, float, str, type(None), functools.partial})
 
 
@@ -181,6 +189,8 @@ class Result:
         plane of a homography is "planar". None without a model and for other models.
     rival : Rival or None
         A second model, which at least a quarter as many points support, and which chance does not explain.
+    first_threshold : float or None
+        Threshold from which ``threshold`` was estimated; None if it was given.
     """
 
     model: Any
@@ -202,6 +212,7 @@ class Result:
     trace: Trace | None = None
     configuration: str | None = None
     rival: Rival | None = None
+    first_threshold: float | None = None
 
     def __post_init__(self) -> None:
         """Make arrays read-only and NumPy scalars Python numbers; a function as ``probabilities`` waits for access."""
@@ -278,19 +289,26 @@ class Result:
         with np.printoptions(precision=6):
             return "".join("\n" + textwrap.indent(f"{name} =\n{value}", " " * 7) for name, value in parts)
 
+    def threshold_in_words(self, unit: str = "") -> str:
+        """Return the threshold for messages; if it was estimated, with the first one."""
+        estimated = "" if self.first_threshold is None else f" (estimated, first {self.first_threshold:g})"
+        return f"{self.threshold:g} {unit}".rstrip() + estimated
+
     def _words(self) -> dict[str, str]:
         """Return the verdict, the model and the run as texts by name."""
         inliers = f"{self.num_inliers} of {len(self.inliers)} ({self.inlier_ratio:.1%})"
         words = {
             "Verdict": "success" if self.success else "failure",
             "Reason": self.message,
-            "Inliers": f"{inliers} at threshold {self.threshold:g}",
+            "Inliers": f"{inliers} at threshold {self.threshold_in_words()}",
             "Model": _model_in_words(self.model),
             "Stopped by": f"{self.stop_reason}: {_stop_in_words(self)}",
             "Run": f"{_counted(self.iterations, 'iteration')} in {_counted(self.restarts, 'restart')}, "
             f"{_counted(self.models_tested, 'model')} tested",
             "Time": self.timing,
         }
+        if (counts := summarize_posterior(self.probabilities)) is not None:
+            words["Posterior"] = f"{posterior_in_words(counts)}. {WHY_COUNTS_DIFFER}"
         if self.configuration is not None:
             words["Configuration"] = self.configuration
         if (rival := self.rival) is not None:
@@ -370,8 +388,7 @@ class Result:
         >>> again.num_inliers
         30
         """
-        fields = read_fields(path)
-        fields.setdefault("rival", None)  # files of earlier versions have none
+        fields = {"rival": None, "first_threshold": None} | read_fields(path)  # earlier versions have none
         if other := cls.__dataclass_fields__.keys() ^ fields.keys():
             raise ValueError(f"{path} holds no result: it lacks, or has besides, {', '.join(sorted(other))}")
         try:
@@ -536,7 +553,7 @@ class Result:
 
         shown = self.trace if trace is None else trace
         run = RunArrays(self.inliers, self.residuals, self.probabilities, self.beliefs, self.iterations, shown)
-        rows = {"threshold": f"{self.threshold:g}", "seed": self.seed} | dict(settings or {})
+        rows = {"threshold": self.threshold_in_words(), "seed": self.seed} | dict(settings or {})
         write_report(path, (x1, x2), (image1, image2), run, self._words(), rows, title)
 
 
@@ -619,6 +636,20 @@ class MultipleResult:
         from bansac.plotting.data import plot_labels
 
         return plot_labels(points, self.labels, len(self.models), ax)
+
+
+def summarize_posterior(probabilities: Floats | None) -> dict[str, int] | None:
+    """Count the sure inliers, the sure outliers and the undecided points; None without a posterior."""
+    if probabilities is None:
+        return None
+    inliers, outliers = (int(np.count_nonzero(p >= SURE)) for p in (probabilities, 1.0 - probabilities))
+    return {"inlier": inliers, "outlier": outliers, "undecided": len(probabilities) - inliers - outliers}
+
+
+def posterior_in_words(counts: Mapping[str, int]) -> str:
+    """Return the counts of :func:`summarize_posterior` as a text."""
+    sure = f"at least {SURE:.0%} sure"
+    return f"{counts['inlier']} {sure} inliers, {counts['outlier']} {sure} outliers, {counts['undecided']} undecided"
 
 
 def _stop_in_words(result: Result) -> str:

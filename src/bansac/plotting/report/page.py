@@ -18,7 +18,7 @@ from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_points
 from bansac.plotting.matches import as_matches
 from bansac.plotting.report.payload import RunArrays, encode, numbers_of, panel
-from bansac.plotting.report.summary import html_table
+from bansac.plotting.report.summary import html_table, restarts_in_words
 
 __all__ = ["write_report"]
 
@@ -54,7 +54,8 @@ def write_report(
         size, url = (None, None) if image is None else _embed(image, f"image{number}")
         panels.append(panel(x, size, url, upwards=len(sides) == 1))
     heading = _heading(images[: len(sides)], len(sides[0])) if title is None else title
-    page = _fill(heading, numbers_of(run, sides, panels), dict(summary), settings)
+    restarts = [] if trace is None else restarts_in_words(trace)
+    page = _fill(heading, numbers_of(run, sides, panels), dict(summary), settings, restarts)
     write_atomically(target, lambda file: file.write_text(page, encoding="utf-8"))
 
 
@@ -78,7 +79,7 @@ def _embed(image: ImageLike, argument: str) -> tuple[tuple[int, int], str]:
     return (pixels.shape[0], pixels.shape[1]), f"data:image/jpeg;base64,{encode(jpeg)}"
 
 
-def _fill(title: str, data: str, words: dict[str, str], settings: Mapping[str, Any]) -> str:
+def _fill(title: str, data: str, words: dict[str, str], settings: Mapping[str, Any], restarts: list[str]) -> str:
     """Fill the template; its security policy allows only this script and this style."""
     template, style = _read("report.html"), _read("report.css")
     script = "\n".join(map(_read, ("data.js", "picture.js", "controls.js")))
@@ -91,6 +92,7 @@ def _fill(title: str, data: str, words: dict[str, str], settings: Mapping[str, A
         data=data,
         verdict=words.pop("Verdict"),
         reason=escape(words.pop("Reason")),
+        restarts="".join(f"<li>{escape(line)}</li>" for line in restarts),
         summary=html_table(words),
         settings=html_table(settings),
     )

@@ -13,6 +13,7 @@ from bansac.engine.trace import Trace
 from bansac.matches.storage import to_plain
 from bansac.maths.arrays import Bools, Floats
 from bansac.plotting.layout import COLORS
+from bansac.plotting.report.summary import name_restarts
 
 __all__ = ["RunArrays", "encode", "numbers_of", "panel"]
 
@@ -73,10 +74,10 @@ def _frames(trace: Trace, beliefs: Floats | None) -> dict[str, Any]:
     rows = trace.frames[1:] - 1  # the first frame precedes the first iteration
     counters = {name: [None, *to_plain(getattr(trace, name)[rows])] for name in _COUNTERS}
     course = np.unique(np.linspace(0, len(trace) - 1, _COURSE).astype(int))
-    ends = np.flatnonzero(np.diff(trace.restart)) + 1
+    ends, names = np.flatnonzero(np.diff(trace.restart)) + 1, name_restarts(trace)
     return {
         "at": trace.frames,
-        "restart": [1, *trace.restart[rows].tolist()],
+        "restart": [names[number - 1] for number in (1, *trace.restart[rows])],
         "beliefs": None if beliefs is None else _as_type(trace.frame_beliefs, "u1"),
         "inliers": _as_bits(trace.frame_inliers.ravel()),
         "counters": counters,
