@@ -612,11 +612,14 @@ class MultipleResult:
         return "\n".join(lines) + f"\n  {1e3 * self.seconds:.2f} ms, seed {self.seed})"
 
     def plot(self, points: ArrayLike, *, ax: Axes | None = None) -> Figure:
-        """Draw points coloured by their labels; points without a model are grey.
+        """Draw the models, and points coloured by their labels; points without a model are grey.
+
+        Lines, circles, ellipses and polynomials are drawn as curves, planes of 3D points as surfaces. Other models of
+        points of the plane, such as homographies, have the outline of their points.
 
         Parameters
         ----------
-        points : (N, 2) array_like
+        points : (N, 2) or (N, 3) array_like
             The points, or those of one image of the matches.
         ax : matplotlib.axes.Axes or None, optional
             Axes to draw into; by default a new figure.
@@ -635,7 +638,7 @@ class MultipleResult:
         """
         from bansac.plotting.data import plot_labels
 
-        return plot_labels(points, self.labels, len(self.models), ax)
+        return plot_labels(points, self.labels, [(r.model, r.residuals) for r in self.results], ax)
 
 
 def summarize_posterior(probabilities: Floats | None) -> dict[str, int] | None:

@@ -21,6 +21,7 @@ from bansac.plotting.layout import (
     TRUE_COLOR,
     WIDTH,
     color_map,
+    legend_outside,
     panel_grid,
     panel_title,
     place,
@@ -125,7 +126,7 @@ def _draw_outlines(ax: Axes, gray2: Bytes, outlines: list[_Outline]) -> None:
     ax.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]))
     ax.set_axis_off()
     ax.set_title("Image 1 seen in image 2", fontsize="medium")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=2, frameon=False, fontsize="small")
+    legend_outside(ax, below=True)
 
 
 def _outlined_limits(gray2: Bytes, outlines: list[_Outline]) -> tuple[Floats, Floats]:
