@@ -73,7 +73,8 @@ def root(
 ) -> None:
     """Find geometric models in data full of outliers (BANSAC, ICCV 2023).
 
-    Exit codes: 0 a model was found, 1 none was found or it has no more support than chance, 2 bad input, 130 Ctrl-C.
+    Exit codes: 0 a model was found, 1 none was found or it has no more support than chance, 2 bad input, 130 Ctrl-C,
+    143 SIGTERM.
     """
 
 

@@ -6,7 +6,9 @@ import functools
 import gc
 import inspect
 import itertools
+import signal
 import textwrap
+import threading
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -23,6 +25,7 @@ from bansac.matches.storage import to_json
 NO_MODEL = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
+TERMINATED = 143
 
 # Seconds between two lines about a long run in a log, and between two looks at the kernels of other processes.
 _INTERVAL = 10.0
@@ -71,7 +74,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         gc.enable()
         _Waiting.hidden = quiet or is_quiet()
         try:
-            with redirect_announcement(_show_wait):
+            with _termination_interrupts(), redirect_announcement(_show_wait):
                 function(*args, **kwargs)
         except BrokenPipeError:  # the reader closed the pipe
             raise
@@ -81,14 +84,31 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             _fail(str(error), BAD_INPUT)
         except MemoryError as error:
             _fail(f"there is not enough memory: {error}", BAD_INPUT)
-        except KeyboardInterrupt:
-            _fail("interrupted", INTERRUPTED)
+        except KeyboardInterrupt as interrupt:
+            _fail("interrupted", interrupt.args[0] if interrupt.args else INTERRUPTED)
 
     signature = inspect.signature(function, eval_str=True)
     run.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[*signature.parameters.values(), _QUIET]
     )
     return run
+
+
+@contextmanager
+def _termination_interrupts() -> Iterator[None]:
+    """Let SIGTERM end a command as Ctrl-C does, so that temporary files are removed and journals are closed."""
+
+    def interrupt(*_: Any) -> NoReturn:
+        raise KeyboardInterrupt(TERMINATED)
+
+    if threading.current_thread() is not threading.main_thread():  # only the main thread can set the handler
+        yield
+        return
+    handler = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, handler)
 
 
 def _fail(message: str, code: int) -> NoReturn:
@@ -197,7 +217,7 @@ def _compile_in_processes(name: str, settings: Mapping[str, Any]) -> None:
 
 @contextmanager
 def note_on_interrupt() -> Iterator[None]:
-    """Print on Ctrl-C that finished work is kept."""
+    """Print on Ctrl-C and SIGTERM that finished work is kept."""
     try:
         yield
     except KeyboardInterrupt:
