@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 from typer.main import get_group
 
+from bansac.cli.app import Group
 from bansac.cli.console import command
 from bansac.cli.measure import command_of
 from bansac.lab.measurements import MEASUREMENTS, find_measurement
@@ -15,7 +15,7 @@ from bansac.lab.measurements import MEASUREMENTS, find_measurement
 FOLDERS = "folders"
 
 
-class _Measurements(TyperGroup):
+class _Measurements(Group):
     """Interprets ``bansac bench DIR`` as ``bansac bench folders DIR``, and imports a measurement when it is called.
 
     Write a folder with the name of a command as a path, for example ``./speed``.
@@ -34,7 +34,8 @@ class _Measurements(TyperGroup):
         """Return a command, made from the options of its measurement."""
         holder = typer.Typer(rich_markup_mode=None, callback=lambda: None)
         holder.command(cmd_name)(command(command_of(find_measurement(cmd_name))))
-        return get_group(holder).commands[cmd_name]
+        self.commands[cmd_name] = get_group(holder).commands[cmd_name]
+        return super().get_command(ctx, cmd_name)
 
 
 app = typer.Typer(

@@ -6,6 +6,7 @@ import functools
 import gc
 import inspect
 import itertools
+import re
 import signal
 import textwrap
 import threading
@@ -16,6 +17,7 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from bansac.compiled.announcement import COMPILATION, before_compilation, is_quiet, redirect_announcement
 from bansac.executors.progress_bar import bar_columns
@@ -26,6 +28,9 @@ NO_MODEL = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
 TERMINATED = 143
+
+# Characters between two columns of a table.
+_GAP = 3
 
 # Seconds between two lines about a long run in a log, and between two looks at the kernels of other processes.
 _INTERVAL = 10.0
@@ -42,11 +47,12 @@ class _Screen(Console):
         super().print(*objects, **options)
 
     def _break(self, text: str) -> str:
-        wrap = functools.partial(textwrap.wrap, width=self.width, break_long_words=False, break_on_hyphens=False)
-        lines = (
-            wrap(line, subsequent_indent="    ") if len(line) > self.width else [line] for line in text.split("\n")
-        )
-        return "\n".join(itertools.chain.from_iterable(lines))
+        lines = []
+        for line in text.split("\n"):
+            wrapper = textwrap.TextWrapper(self.width, break_long_words=False, break_on_hyphens=False)
+            wrapper.subsequent_indent = line[: len(line) - len(line.lstrip())] + "  "
+            lines += wrapper.wrap(line) if len(line) > self.width else [line]
+        return "\n".join(lines)
 
 
 report = _Screen(emoji=False, highlight=False, soft_wrap=True)
@@ -131,9 +137,37 @@ def show_markdown(text: str) -> None:
     if not report.is_terminal:
         report.print(text + "\n", markup=False)
         return
-    from rich.markdown import Markdown
+    for is_table, lines in itertools.groupby(text.splitlines(), lambda line: line.startswith("|")):
+        if is_table:
+            _show_markdown_table([[cell.strip() for cell in line.strip("|").split("|")] for line in lines])
+        else:
+            report.print("\n".join(lines), markup=False)
 
-    report.print(Markdown(text.replace("<ins>", "").replace("</ins>", "")), soft_wrap=False)
+
+def _show_markdown_table(lines: list[list[str]]) -> None:
+    """Print the cells of a Markdown table; columns that do not fit beside the others follow below, no word is cut."""
+    headings, rule, *rows = ([re.sub(r"`|</?ins>|(?<!\*)\*(?!\*)", "", cell) for cell in line] for line in lines)
+    columns = list(zip(headings, *(row for row in rows if any(row[1:])), strict=True))
+    widths = [_GAP + max(len(cell.replace("**", "")) for cell in column) for column in columns]
+    parts, width = [[0]], widths[0]
+    for column in range(1, len(headings)):
+        width += widths[column]
+        if width + _GAP > report.width and len(parts[-1]) > 1:
+            parts, width = [*parts, [0]], widths[0] + widths[column]
+        parts[-1].append(column)
+    left = [_styled(name) for name, mark in zip(headings, rule, strict=True) if not mark.endswith(":")]
+    for part in parts:
+        for has_values, group in itertools.groupby(rows, lambda row: any(row[1:])):
+            if has_values:
+                shown = ([_styled(row[column]) for column in part] for row in group)
+                show_table([_styled(headings[column]) for column in part], shown, left=left)
+            else:
+                report.print("\n".join(row[0] for row in group), markup=False)
+
+
+def _styled(cell: str) -> str:
+    """Return a cell of a Markdown table as markup of rich."""
+    return re.sub(r"\*\*(.+?)\*\*", r"[bold]\1[/]", escape(cell))
 
 
 def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: Container[str]) -> None:

@@ -59,7 +59,9 @@ class Options(arguments.Shared):
             metavar="FILE", help="Matches or points: csv, tsv, txt, npy, npz, h5; a folder or a list of such."
         ),
     ]
-    model: Annotated[Model, typer.Option(help=f"The model to estimate. Columns of FILE: {_columns()}.")]
+    model: Annotated[
+        Model, typer.Option(metavar="MODEL", help=f"The model to estimate. Columns of FILE: {_columns()}.")
+    ]
     degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None
     multiple: Annotated[bool, typer.Option("--multiple", help="Estimate all models of this kind in the data.")] = False
     max_models: Annotated[int | None, typer.Option(min=1, help="Largest number of models of --multiple.")] = None

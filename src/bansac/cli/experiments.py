@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from bansac.batch.output_files import OutputFolder
+from bansac.cli.app import Group
 from bansac.cli.arguments import (
     ExecutorOption,
     SchedulerOption,
@@ -25,25 +26,23 @@ from bansac.lab.options import EXPERIMENT_OPTIONS
 from bansac.lab.render import to_markdown
 from bansac.lab.runner import run_experiment
 
-app = typer.Typer(no_args_is_help=True, help="Run the experiments of the paper.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Run the experiments of the paper.")
 
 
 @app.command("list")
 @command
 def list_command() -> None:
     """List the experiments with their place in the paper and their default settings."""
-    width = max(map(len, EXPERIMENTS))
     for name in EXPERIMENTS:
         experiment = find_experiment(name)
         optional = "; takes --data" if experiment.sets is not None else ""
         needs = "; needs --data" if experiment.needs_data else optional
-        report.print(f"{name:{width}}  {experiment.title}", markup=False)
-        report.print(f"{'':{width}}  {experiment.reference}", markup=False)
-        report.print(f"{'':{width}}  default: {experiment.defaults}{needs}", markup=False)
+        report.print(f"{name}\n  {experiment.title}", markup=False)
+        report.print(f"  {experiment.reference}\n  default: {experiment.defaults}{needs}", markup=False)
 
 
 def run(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The experiment; `bansac experiments list` has them.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The experiment, see bansac experiments list.")],
     options: dict[str, Any],
     out: Annotated[
         Path | None,

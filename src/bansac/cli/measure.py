@@ -121,7 +121,7 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
     made.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[parameter for name, parameter in signature.parameters.items() if name not in absent]
     )
-    made.__doc__ = measurement.help or measurement.title
+    made.__doc__ = (measurement.help or measurement.title).replace("``", "").replace("*", "")  # no raw Markdown
     return made
 
 
