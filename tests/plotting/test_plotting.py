@@ -19,7 +19,6 @@ from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
-from matplotlib.path import Path
 
 from bansac.plotting import (
     plot_epipolar_bands,
@@ -386,12 +385,15 @@ def test_planes_of_several_models_have_outlines():
     x[:40, 0] += 150
     x2 = np.vstack([x[:40] - 20, x[40:] * 1.3])
     result = bansac.estimate_multiple("H", np.hstack([x, x2]), threshold=0.1)
-    outlines = drawn_inside(result.plot(x)).axes[0].lines
+    outlines = [one for one in drawn_inside(result.plot(x)).axes[0].collections if isinstance(one, LineCollection)]
     assert len(outlines) == len(result.models) == 2
     for k, outline in enumerate(outlines):
-        own, corners = x[result.labels == k], outline.get_xydata()
-        np.testing.assert_array_equal([corners.min(axis=0), corners.max(axis=0)], [own.min(axis=0), own.max(axis=0)])
-        assert any(Path(corners).contains_points(own, radius=radius).all() for radius in (-1e-6, 1e-6))
+        sides, own = np.array(outline.get_segments()), x[result.labels == k]
+        (dx, dy), (x_own, y_own) = np.diff(sides, axis=1).T, np.moveaxis(own - sides[:, :1], 2, 0)
+        turns = dx.T * y_own - dy.T * x_own
+        assert (np.sign(turns).min(axis=1) * np.sign(turns).max(axis=1) >= 0).all()  # all points on one side
+        ends = sides.reshape(-1, 2)
+        np.testing.assert_array_equal([ends.min(axis=0), ends.max(axis=0)], [own.min(axis=0), own.max(axis=0)])
     space = np.vstack([np.column_stack([x[:40], 0 * x[:40, 0]]), np.column_stack([x[40:], 50 + x[40:, 0]])])
     result = bansac.estimate_multiple("plane", space, threshold=0.1)
     figure = result.plot(space)

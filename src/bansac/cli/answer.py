@@ -24,6 +24,7 @@ from bansac.estimate.result import (
     Result,
     posterior_in_words,
     summarize_posterior,
+    threshold_in_words,
 )
 from bansac.geometry import essential_from_pose
 from bansac.matches import Matches
@@ -45,14 +46,6 @@ _COUNTS = (
 )
 
 
-def _rival(result: Result) -> dict[str, Any] | None:
-    """Return the second model of an ambiguous result for JSON."""
-    rival = result.rival
-    if rival is None:
-        return None
-    return {"model": rival.model, "num_inliers": int(np.count_nonzero(rival.inliers)), "threshold": rival.threshold}
-
-
 @dataclass(frozen=True)
 class Answer:
     """A result with the name of the model, its matrix or coefficients, the threshold's unit and, if any, the pose."""
@@ -65,14 +58,15 @@ class Answer:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the content of ``result.json``."""
-        result = self.result
+        result, rival = self.result, self.result.rival
         document: dict[str, Any] = {
             "model": self.name,
             "parameters": self.model,
             "success": result.success,
             "message": result.message,
             "configuration": result.configuration,
-            "rival": _rival(result),
+            "rival": rival
+            and {"model": rival.model, "num_inliers": int(rival.inliers.sum()), "threshold": rival.threshold},
             "num_data": len(result.inliers),
             **{name: getattr(result, name) for name in (*_COUNTS, "seed", "seconds", "loading_seconds")},
             "posterior": summarize_posterior(result.probabilities),
@@ -99,7 +93,7 @@ class Answer:
         outcome = "" if result.success else "[bold red]failure:[/] "
         report.print(f"{outcome}{result.message}")
         report.print(
-            f"  threshold {result.threshold_in_words(self.unit)}, {result.iterations} iterations, "
+            f"  threshold {threshold_in_words(result, self.unit)}, {result.iterations} iterations, "
             f"{result.models_tested} models, stopped by {result.stop_reason}, {result.timing}, seed {result.seed}"
         )
         posterior = summarize_posterior(result.probabilities)

@@ -38,10 +38,7 @@ class _Measurements(Group):
         return super().get_command(ctx, cmd_name)
 
 
-app = typer.Typer(
-    cls=_Measurements,
-    help="Compare estimators on folders of image pairs or on hard synthetic pairs; or measure speed alone.",
-)
+app = typer.Typer(cls=_Measurements)
 
 
 @app.callback()

@@ -9,7 +9,6 @@ import itertools
 import re
 import signal
 import textwrap
-import threading
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -20,6 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from bansac.compiled.announcement import COMPILATION, before_compilation, is_quiet, redirect_announcement
+from bansac.executors import handling
 from bansac.executors.progress_bar import bar_columns
 from bansac.executors.threads import count_workers
 from bansac.matches.storage import to_json
@@ -80,7 +80,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         gc.enable()
         _Waiting.hidden = quiet or is_quiet()
         try:
-            with _termination_interrupts(), redirect_announcement(_show_wait):
+            with handling(signal.SIGTERM, _terminate), redirect_announcement(_show_wait):
                 function(*args, **kwargs)
         except BrokenPipeError:  # the reader closed the pipe
             raise
@@ -100,21 +100,9 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-@contextmanager
-def _termination_interrupts() -> Iterator[None]:
-    """Let SIGTERM end a command as Ctrl-C does, so that temporary files are removed and journals are closed."""
-
-    def interrupt(*_: Any) -> NoReturn:
-        raise KeyboardInterrupt(TERMINATED)
-
-    if threading.current_thread() is not threading.main_thread():  # only the main thread can set the handler
-        yield
-        return
-    handler = signal.signal(signal.SIGTERM, interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, handler)
+def _terminate(*_: Any) -> NoReturn:
+    """End a command on SIGTERM as on Ctrl-C, so that temporary files are removed and journals are closed."""
+    raise KeyboardInterrupt(TERMINATED)
 
 
 def _fail(message: str, code: int) -> NoReturn:

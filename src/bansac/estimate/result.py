@@ -289,18 +289,13 @@ class Result:
         with np.printoptions(precision=6):
             return "".join("\n" + textwrap.indent(f"{name} =\n{value}", " " * 7) for name, value in parts)
 
-    def threshold_in_words(self, unit: str = "") -> str:
-        """Return the threshold for messages; if it was estimated, with the first one."""
-        estimated = "" if self.first_threshold is None else f" (estimated, first {self.first_threshold:g})"
-        return f"{self.threshold:g} {unit}".rstrip() + estimated
-
     def _words(self) -> dict[str, str]:
         """Return the verdict, the model and the run as texts by name."""
         inliers = f"{self.num_inliers} of {len(self.inliers)} ({self.inlier_ratio:.1%})"
         words = {
             "Verdict": "success" if self.success else "failure",
             "Reason": self.message,
-            "Inliers": f"{inliers} at threshold {self.threshold_in_words()}",
+            "Inliers": f"{inliers} at threshold {threshold_in_words(self)}",
             "Model": _model_in_words(self.model),
             "Stopped by": f"{self.stop_reason}: {_stop_in_words(self)}",
             "Run": f"{_counted(self.iterations, 'iteration')} in {_counted(self.restarts, 'restart')}, "
@@ -549,12 +544,11 @@ class Result:
         ...     "success" in page.read_text()
         True
         """
-        from bansac.plotting.report import RunArrays, write_report
+        from bansac.plotting.report import write_report
 
         shown = self.trace if trace is None else trace
-        run = RunArrays(self.inliers, self.residuals, self.probabilities, self.beliefs, self.iterations, shown)
-        rows = {"threshold": self.threshold_in_words(), "seed": self.seed} | dict(settings or {})
-        write_report(path, (x1, x2), (image1, image2), run, self._words(), rows, title)
+        rows = {"threshold": threshold_in_words(self), "seed": self.seed} | dict(settings or {})
+        write_report(path, (x1, x2), (image1, image2), self, shown, self._words(), rows, title)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -639,6 +633,12 @@ class MultipleResult:
         from bansac.plotting.data import plot_labels
 
         return plot_labels(points, self.labels, [(r.model, r.residuals) for r in self.results], ax)
+
+
+def threshold_in_words(result: Result, unit: str = "") -> str:
+    """Return the threshold of a result for messages; if it was estimated, with the first one."""
+    first = "" if result.first_threshold is None else f" (estimated, first {result.first_threshold:g})"
+    return f"{result.threshold:g} {unit}".rstrip() + first
 
 
 def summarize_posterior(probabilities: Floats | None) -> dict[str, int] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +99,10 @@ def plot_labels(points: ArrayLike, labels: Ints, models: Sequence[tuple[Any, Flo
         if k >= 0 and data.shape[1] == 3:
             _draw_plane(ax, models[k][0], own, color)
         elif k >= 0:
-            curves.add(_draw_curve(ax, *models[k], data, color) or _draw_outline(ax, own, color))
+            curve = _draw_curve(ax, *models[k], data, color)
+            curves.add(curve)
+            if not curve:
+                _draw_outline(ax, own, color)
     if data.shape[1] == 2 and "polynomial" not in curves:
         ax.set_aspect("equal")
     legend_outside(ax, columns=columns)
@@ -135,23 +139,16 @@ def _draw_curve(ax: Axes, model: Any, residuals: Floats, points: Floats, color: 
     return function.__name__
 
 
-def _draw_outline(ax: Axes, points: Floats, color: str) -> str:
-    """Draw the convex outline of points, which shows the extent of a plane in an image; return its name."""
-    around = []
-    for ordered in (points[np.lexsort(points.T)], points[np.lexsort(points.T)[::-1]]):
-        side: list[Floats] = []
-        for point in ordered:
-            while len(side) > 1 and _turn(side[-2], side[-1], point) <= 0:
-                side.pop()
-            side.append(point)
-        around += side
-    ax.plot(*np.array(around).reshape(-1, 2).T, color=color, linewidth=1.1)
-    return "outline"
+def _draw_outline(ax: Axes, points: Floats, color: str) -> None:
+    """Draw the convex outline of points, which shows the extent of a plane in an image."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.tri import Triangulation
 
-
-def _turn(a: Floats, b: Floats, c: Floats) -> float:
-    """Return the area of a parallelogram, positive if the way from a over b to c turns left."""
-    return float((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+    with contextlib.suppress(RuntimeError, ValueError):  # points on a line have no outline
+        mesh = Triangulation(*points.T)
+        triangles, corners = np.nonzero(mesh.neighbors < 0)  # a side without neighbour is on the outline
+        ends = [mesh.triangles[triangles, (corners + k) % 3] for k in (0, 1)]
+        ax.add_collection(LineCollection(list(points[np.stack(ends, axis=1)]), colors=color, linewidths=1.1))
 
 
 def _find_curve(model: Any, residuals: Floats, points: Floats) -> Callable[[Floats, Floats], Floats] | None:

@@ -16,6 +16,7 @@ import pytest
 
 import bansac
 from bansac.engine.trace import Trace
+from bansac.estimate.result import threshold_in_words
 from bansac.matches import load_demo
 from bansac.plotting.report.summary import name_restarts, residual_histogram, restarts_in_words
 
@@ -148,7 +149,7 @@ def test_the_page_marks_an_estimated_threshold_and_gives_the_first_one(case):
     assert result.first_threshold == 2.0
     assert result._words()["Inliers"].endswith(f"at threshold {result.threshold:g} (estimated, first 2)")
     given = bansac.estimate_homography(case.x1, case.x2, threshold=3.0)
-    assert (given.first_threshold, given.threshold_in_words("px")) == (None, "3 px")
+    assert (given.first_threshold, threshold_in_words(given, "px")) == (None, "3 px")
 
 
 def test_the_page_says_why_sure_inliers_are_not_the_inliers(case):

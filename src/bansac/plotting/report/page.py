@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -17,8 +17,12 @@ from bansac.matches.storage import write_atomically
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_points
 from bansac.plotting.matches import as_matches
-from bansac.plotting.report.payload import RunArrays, encode, numbers_of, panel
+from bansac.plotting.report.payload import encode, numbers_of, panel
 from bansac.plotting.report.summary import html_table, restarts_in_words
+
+if TYPE_CHECKING:
+    from bansac.engine.trace import Trace
+    from bansac.estimate.result import Result
 
 __all__ = ["write_report"]
 
@@ -33,19 +37,19 @@ def write_report(
     path: str | os.PathLike[str],
     points: tuple[ArrayLike, ArrayLike | None],
     images: tuple[ImageLike | None, ImageLike | None],
-    run: RunArrays,
+    run: Result,
+    trace: Trace | None,
     summary: Mapping[str, str],
     settings: Mapping[str, Any],
     title: str | None,
 ) -> None:
-    """Write the page of a run; the arguments of :meth:`bansac.Result.report`, in pairs, and the words of the result."""
+    """Write the page of a result; the arguments of :meth:`bansac.Result.report`, in pairs, and the result's words."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot write {target}: there is no folder {target.parent}")
     sides = _check_points(len(run.inliers), *points)
     if images[1] is not None and len(sides) == 1:
         raise ValueError("image2 must not be given without x2")
-    trace = run.trace
     if trace is not None and trace.frames.size and trace.frame_inliers.shape[1] != len(run.inliers):
         counts = f"{trace.frame_inliers.shape[1]} data points, the result has {len(run.inliers)}"
         raise ValueError(f"trace must belong to the result: it has {counts}")
@@ -55,7 +59,7 @@ def write_report(
         panels.append(panel(x, size, url, upwards=len(sides) == 1))
     heading = _heading(images[: len(sides)], len(sides[0])) if title is None else title
     restarts = [] if trace is None else restarts_in_words(trace)
-    page = _fill(heading, numbers_of(run, sides, panels), dict(summary), settings, restarts)
+    page = _fill(heading, numbers_of(run, trace, sides, panels), dict(summary), settings, restarts)
     write_atomically(target, lambda file: file.write_text(page, encoding="utf-8"))
 
 
