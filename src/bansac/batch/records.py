@@ -14,8 +14,6 @@ from bansac.batch.sources import ImagePair, Source
 from bansac.estimate.result import RelativePose, Result
 from bansac.geometry import essential_from_pose
 
-__all__ = ["INDICES", "MATRICES", "PER_MATCH", "SCALARS", "Record", "Records", "as_record", "as_row"]
-
 Record = dict[str, Any]
 """Values of a pair by column: ``name``, those of the tables below and, for images, those of :class:`ImagePair`."""
 

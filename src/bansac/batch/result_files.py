@@ -21,8 +21,6 @@ from bansac.batch.records import INDICES, MATRICES, PER_MATCH, SCALARS, Record
 from bansac.batch.sources import ImagePair
 from bansac.matches.hdf5 import create_hdf5, import_h5py
 
-__all__ = ["WRITERS", "Writer", "check_packages"]
-
 # Number of records that are passed to Parquet at a time.
 _GROUP = 1000
 

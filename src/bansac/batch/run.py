@@ -102,11 +102,7 @@ def check_out(out: Path | None, hint: str = "") -> Path:
 def estimate_pairs(
     job: Job, sources: Sources, output: Output, executor: Executor, workers: int, progress: Progress = silent
 ) -> BatchSummary:
-    """Estimate the missing pairs, then write all results.
-
-    An existing file is replaced if the journal shows that this run has written it from the same input, and all its
-    pairs are in the sources, or if it may be overwritten; otherwise a ValueError is raised.
-    """
+    """Estimate the missing pairs, then write all; existing files must be replaceable (``check_replaceable``)."""
     failed: dict[str, str] = {}
     if not output.journal.exists():
         output.check_replaceable(sources, None)

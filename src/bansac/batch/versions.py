@@ -7,8 +7,6 @@ import platform
 from collections.abc import Iterable
 from importlib import metadata
 
-__all__ = ["installed_versions"]
-
 # Reads the files of all installed packages.
 _distributions = functools.cache(metadata.packages_distributions)
 

@@ -210,11 +210,7 @@ def figure_names(prefix: str = "") -> list[str]:
 def write_figures(
     folder: OutputFolder, images: tuple[Any, Any] | None, matches: Matches, answer: Answer, *, prefix: str = ""
 ) -> None:
-    """Draw the matches, coloured by their posterior, and the trace if there is one.
-
-    The figure of the beliefs, which needs images, shows the outlines of image 1 under the true and the estimated
-    homography.
-    """
+    """Draw the matches by their posterior, the trace if there is one, and with images the evolution of the beliefs."""
     names = figure_names(prefix)
     if importlib.util.find_spec("matplotlib") is None:
         notes.print("bansac: no figures: they need Matplotlib, pip install matplotlib", markup=False)

@@ -16,10 +16,7 @@ FOLDERS = "folders"
 
 
 class _Measurements(Group):
-    """Interprets ``bansac bench DIR`` as ``bansac bench folders DIR``, and imports a measurement when it is called.
-
-    Write a folder with the name of a command as a path, for example ``./speed``.
-    """
+    """Interprets ``bansac bench DIR`` as ``bansac bench folders DIR``; ``./speed`` is a folder, ``speed`` a command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the command ``folders`` if the first argument is no command, except to complete a command."""

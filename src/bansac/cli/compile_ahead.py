@@ -39,8 +39,6 @@ from bansac.maths.rng import seed_rng
 from bansac.problems.estimators import ESTIMATORS, MODELS
 from bansac.significance.verdict import MeasuredModel, find_verdict, is_significant
 
-__all__ = ["DEFAULTS", "OPTIONS", "Warmed", "build_pack", "run_in_processes", "split_call", "warm_cache"]
-
 _PROBLEMS = tuple(row.name for row in ESTIMATORS if row.warm is not None)
 
 # Further calls: the function and the key of its data.
@@ -117,10 +115,7 @@ class Warmed(NamedTuple):
 
 
 def warm_cache(jobs: int = 1, *, options: bool = False) -> Iterator[Warmed]:
-    """Run the tasks of ``DEFAULTS`` in processes, so that their kernels are cached; with ``options`` also ``OPTIONS``.
-
-    Ctrl-C, or closing the iterator, ends the processes at once. Kernels compiled so far stay in the cache.
-    """
+    """Compile what the calls of ``DEFAULTS``, and with ``options`` those of ``OPTIONS``, need, in processes."""
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
     tasks = (*DEFAULTS, *OPTIONS) if options else DEFAULTS
@@ -163,10 +158,7 @@ def split_call(name: str, options: dict[str, Any]) -> tuple[Task, ...]:
 
 
 def run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[list[Warmed]]:
-    """Run the tasks in processes, and yield those that have ended, several times a second.
-
-    The processes end at once if the generator is closed early.
-    """
+    """Run tasks in processes and yield those that have ended; closing the generator ends the processes at once."""
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     with (

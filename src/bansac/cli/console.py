@@ -206,11 +206,7 @@ def _log_progress(what: str, total: int, done: int) -> Callable[[], None]:
 
 
 def compiling_in_processes(name: str, settings: Mapping[str, Any]) -> AbstractContextManager[None]:
-    """Return a context that compiles in processes what a call of an estimator needs, if the call lacks a kernel.
-
-    ``name`` is a name of ``bansac.cli.compile_ahead``. Texts and scores of the settings determine which kernels a call
-    needs.
-    """
+    """Return a context that compiles in processes what a call of ``compile_ahead`` with these settings lacks."""
     return before_compilation(functools.partial(_compile_in_processes, name, settings))
 
 

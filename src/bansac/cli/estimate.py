@@ -73,15 +73,6 @@ class Options(arguments.Shared):
         Path | None,
         typer.Option(metavar="FILE", help="Keypoints as hloc stores them (h5); FILE has hloc's matches, many pairs."),
     ] = None
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="DIR|FILE",
-            parser=arguments.parse_out,
-            help="Folder of results; of many pairs a .npz, .h5 or .parquet file.",
-        ),
-    ] = None
 
     @property
     def many(self) -> bool:

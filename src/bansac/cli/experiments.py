@@ -18,12 +18,11 @@ from bansac.cli.arguments import (
     parse_out,
     with_flags,
 )
-from bansac.cli.console import command, report, show_markdown, show_progress
-from bansac.cli.measure import end, parameter_of
+from bansac.cli.console import command, report, show_progress
+from bansac.cli.measure import end, parameter_of, show_report
 from bansac.lab.experiments import EXPERIMENTS, find_experiment
 from bansac.lab.measurement import Setup
 from bansac.lab.options import EXPERIMENT_OPTIONS
-from bansac.lab.render import to_markdown
 from bansac.lab.runner import run_experiment
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Run the experiments of the paper.")
@@ -67,10 +66,7 @@ def run(
     settings = json.loads(json.dumps(setup.plain()))
     _refuse_another(folder.path, {"experiment": name, "seed": setup.seed, "settings": settings})
     outcome = run_experiment(experiment, setup, folder, workers=workers, executor=where, progress=show_progress)
-    for table in outcome.report.tables.values():
-        show_markdown(to_markdown(table))
-    for note in outcome.report.notes:
-        report.print(note, markup=False)
+    show_report(outcome, [])
     report.print(f"wrote {', '.join(folder.files)}", markup=False)
     end(outcome)
 

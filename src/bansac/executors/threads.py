@@ -18,8 +18,6 @@ import numpy as np
 
 from bansac.executors import Item, ItemFailure, Value, Work, attempt
 
-__all__ = ["EXECUTOR", "ThreadExecutor", "as_count", "count_workers", "in_order"]
-
 Answer = TypeVar("Answer")
 
 # Longest sleep of the caller, in seconds, before it waits for the next item in order.

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_data", "plot_labels"]
-
 _SIDE = 0.6 * WIDTH
 _LEFT, _BELOW = 0.5, 0.3  # for the numbers at the axes
 _GRID = 400  # points of a side of the grid on which a curve is traced

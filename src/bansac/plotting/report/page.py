@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from bansac.engine.trace import Trace
     from bansac.estimate.result import Result
 
-__all__ = ["write_report"]
-
 _FILES = Path(__file__).parent
 
 # Largest side in pixels and size in bytes of an image in the page.

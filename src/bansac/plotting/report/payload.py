@@ -18,8 +18,6 @@ from bansac.plotting.report.summary import name_restarts
 if TYPE_CHECKING:
     from bansac.estimate.result import Result
 
-__all__ = ["encode", "numbers_of", "panel"]
-
 # Counters that the page shows after each frame.
 _COUNTERS = ("inlier_ratio", "gamma", "best_inliers", "low_probability", "outliers", "required_iterations")
 

@@ -12,8 +12,6 @@ import numpy as np
 from bansac.engine.trace import Trace
 from bansac.maths.arrays import Floats
 
-__all__ = ["html_table", "name_restarts", "residual_histogram", "restarts_in_words"]
-
 # Largest number of restarts that are described.
 _SHOWN = 64
 _ENDS = {
