@@ -14,7 +14,16 @@ from bansac.batch.output_files import OutputFolder
 from bansac.cli.console import compiling_in_processes, notes, report
 from bansac.engine.sampling import SAMPLERS
 from bansac.estimate.presets import find_preset
-from bansac.estimate.result import AbsolutePose, MultipleResult, RelativePose, Result
+from bansac.estimate.result import (
+    WHY_COUNTS_DIFFER,
+    AbsolutePose,
+    MultipleResult,
+    RelativePose,
+    Result,
+    posterior_in_words,
+    summarize_posterior,
+    threshold_in_words,
+)
 from bansac.geometry import essential_from_pose
 from bansac.matches import Matches
 from bansac.matches.images import MAX_SIZE, read_image, shrink
@@ -27,15 +36,13 @@ _COUNTS = (
     "num_inliers",
     "inlier_ratio",
     "threshold",
+    "first_threshold",
     "score",
     "iterations",
     "models_tested",
     "restarts",
     "stop_reason",
 )
-
-# Smallest probability of a sure inlier, or of a sure outlier, in the posterior summary.
-SURE = 0.9
 
 
 @dataclass(frozen=True)
@@ -50,20 +57,18 @@ class Answer:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the content of ``result.json``."""
-        result, rival = self.result, None
-        if (other := result.rival) is not None:
-            inliers = int(np.count_nonzero(other.inliers))
-            rival = {"model": other.model, "num_inliers": inliers, "threshold": other.threshold}
+        result, rival = self.result, self.result.rival
         document: dict[str, Any] = {
             "model": self.name,
             "parameters": self.model,
             "success": result.success,
             "message": result.message,
             "configuration": result.configuration,
-            "rival": rival,
+            "rival": rival
+            and {"model": rival.model, "num_inliers": int(rival.inliers.sum()), "threshold": rival.threshold},
             "num_data": len(result.inliers),
             **{name: getattr(result, name) for name in (*_COUNTS, "seed", "seconds", "loading_seconds")},
-            "posterior": self.posterior_summary(),
+            "posterior": summarize_posterior(result.probabilities),
             "bansac": bansac.__version__,
         }
         if self.pose is not None:
@@ -76,14 +81,6 @@ class Answer:
         labels = MODELS[self.name].coefficients or [f"c{k}" for k in range(len(self.model))]
         return dict(zip(labels, self.model.tolist(), strict=True))
 
-    def posterior_summary(self) -> dict[str, int] | None:
-        """Count the sure inliers, the sure outliers and the undecided points; None without a posterior."""
-        p = self.result.probabilities
-        if p is None:
-            return None
-        inliers, outliers = int(np.sum(p >= SURE)), int(np.sum(p <= 1 - SURE))
-        return {"inlier": inliers, "outlier": outliers, "undecided": len(p) - inliers - outliers}
-
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the results per point or match."""
         names = ("inliers", "residuals", "probabilities", "beliefs")
@@ -95,15 +92,13 @@ class Answer:
         outcome = "" if result.success else "[bold red]failure:[/] "
         report.print(f"{outcome}{result.message}")
         report.print(
-            f"  threshold {f'{result.threshold:g} {self.unit}'.strip()}, {result.iterations} iterations, "
+            f"  threshold {threshold_in_words(result, self.unit)}, {result.iterations} iterations, "
             f"{result.models_tested} models, stopped by {result.stop_reason}, {result.timing}, seed {result.seed}"
         )
-        posterior = self.posterior_summary()
+        posterior = summarize_posterior(result.probabilities)
         if posterior is not None:
-            report.print(
-                f"  posterior: {posterior['inlier']} at least {SURE:.0%} sure inliers, {posterior['outlier']} at least "
-                f"{SURE:.0%} sure outliers, {posterior['undecided']} undecided"
-            )
+            report.print(f"  posterior: {posterior_in_words(posterior)}")
+            report.print(f"  {WHY_COUNTS_DIFFER}")
         self.show_model()
 
     def show_model(self) -> None:

@@ -88,11 +88,7 @@ Asked = TypeVar("Asked", bound="Shared")
 
 
 def takes(options: type[Asked]) -> Callable[[Callable[[Asked], None]], Callable[..., None]]:
-    """Make a command from a function of one object, a dataclass whose fields are the command's arguments and options.
-
-    The field ``settings`` stands for ``--preset`` and the flags of the options with ``flag=True``. It has the given
-    flags, keyed by the argument names of the estimators. Fields of a base class follow those of the class.
-    """
+    """Make a command of a function of a dataclass; its ``settings`` stand for ``--preset`` and the options' flags."""
     types = get_type_hints(options, include_extras=True)
     defaults = {field.name: field.default for field in dataclasses.fields(options)}
     parameters: list[inspect.Parameter] = []
@@ -181,7 +177,14 @@ class Shared:
     calib: CalibrationOption = None
     settings: dict[str, Any]
     no_scores: NoScoresFlag = False
-    out: Path | None = None
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR|FILE",
+            parser=parse_out,
+            help="Folder of results and figures; of many pairs a .npz, .h5 or .parquet file.",
+        ),
+    ] = None
     overwrite: OverwriteFlag = False
     workers: ThreadsOption = None
     scheduler: SchedulerOption = None

@@ -112,10 +112,7 @@ class Warmed(NamedTuple):
 
 
 def warm_cache(jobs: int = 1, *, options: bool = False) -> Iterator[Warmed]:
-    """Run the tasks of ``DEFAULTS`` in processes, so that their kernels are cached; with ``options`` also ``OPTIONS``.
-
-    Ctrl-C, or closing the iterator, ends the processes at once. Kernels compiled so far stay in the cache.
-    """
+    """Compile what the calls of ``DEFAULTS``, and with ``options`` those of ``OPTIONS``, need, in processes."""
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
     tasks = (*DEFAULTS, *OPTIONS) if options else DEFAULTS

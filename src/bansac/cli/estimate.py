@@ -59,7 +59,9 @@ class Options(arguments.Shared):
             metavar="FILE", help="Matches or points: csv, tsv, txt, npy, npz, h5; a folder or a list of such."
         ),
     ]
-    model: Annotated[Model, typer.Option(help=f"The model to estimate. Columns of FILE: {_columns()}.")]
+    model: Annotated[
+        Model, typer.Option(metavar="MODEL", help=f"The model to estimate. Columns of FILE: {_columns()}.")
+    ]
     degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None
     multiple: Annotated[bool, typer.Option("--multiple", help="Estimate all models of this kind in the data.")] = False
     max_models: Annotated[int | None, typer.Option(min=1, help="Largest number of models of --multiple.")] = None
@@ -70,15 +72,6 @@ class Options(arguments.Shared):
     features: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Keypoints as hloc stores them (h5); FILE has hloc's matches, many pairs."),
-    ] = None
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="DIR|FILE",
-            parser=arguments.parse_out,
-            help="Folder of results; of many pairs a .npz, .h5 or .parquet file.",
-        ),
     ] = None
 
     @property

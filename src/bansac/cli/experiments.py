@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from bansac.batch.output_files import OutputFolder
+from bansac.cli.app import Group
 from bansac.cli.arguments import (
     ExecutorOption,
     SchedulerOption,
@@ -16,29 +17,26 @@ from bansac.cli.arguments import (
     parse_out,
     with_flags,
 )
-from bansac.cli.console import command, report, show_markdown, show_progress
-from bansac.cli.measure import end, parameter_of
+from bansac.cli.console import command, report, show_progress
+from bansac.cli.measure import end, parameter_of, show_report
 from bansac.lab.experiments import EXPERIMENTS, find_experiment
 from bansac.lab.measurement import Measurement, Setup
 from bansac.lab.options import EXPERIMENT_OPTIONS
-from bansac.lab.render import to_markdown
 from bansac.lab.runner import RunSummary, run_experiment
 
-app = typer.Typer(no_args_is_help=True, help="Run the experiments of the paper.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Run the experiments of the paper.")
 
 
 @app.command("list")
 @command
 def list_command() -> None:
     """List the experiments with their place in the paper and their default settings."""
-    width = max(map(len, EXPERIMENTS))
     for name in EXPERIMENTS:
         experiment = find_experiment(name)
         optional = "; takes --data" if experiment.sets is not None else ""
         needs = "; needs --data" if experiment.needs_data else optional
-        report.print(f"{name:{width}}  {experiment.title}", markup=False)
-        report.print(f"{'':{width}}  {experiment.reference}", markup=False)
-        report.print(f"{'':{width}}  default: {experiment.defaults}{needs}", markup=False)
+        report.print(f"{name}\n  {experiment.title}", markup=False)
+        report.print(f"  {experiment.reference}\n  default: {experiment.defaults}{needs}", markup=False)
 
 
 ALL = "all"
@@ -47,8 +45,7 @@ ALL = "all"
 
 def run(
     name: Annotated[
-        str,
-        typer.Argument(metavar="NAME", help="The experiment; `bansac experiments list` has them. Or all of them: all."),
+        str, typer.Argument(metavar="NAME", help="The experiment, see bansac experiments list. Or all of them: all.")
     ],
     options: dict[str, Any],
     out: Annotated[
@@ -83,10 +80,7 @@ def _run_one(experiment: Measurement, setup: Setup, out: Path, where: dict[str, 
     settings = json.loads(json.dumps(setup.plain()))
     _refuse_another(folder.path, {"experiment": experiment.name, "seed": setup.seed, "settings": settings})
     outcome = run_experiment(experiment, setup, folder, progress=show_progress, **where)
-    for table in outcome.report.tables.values():
-        show_markdown(to_markdown(table))
-    for note in outcome.report.notes:
-        report.print(note, markup=False)
+    show_report(outcome, [])
     report.print(f"wrote {', '.join(folder.files)}", markup=False)
     return outcome
 

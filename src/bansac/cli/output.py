@@ -24,10 +24,7 @@ _FILES = (".csv", ".tsv", ".txt", ".json", ".npy", ".npz", ".h5", ".hdf5", ".par
 
 
 class ResultFolder(OutputFolder):
-    """A folder for ``result.json`` and the files ``names``; ``inputs`` are never replaced.
-
-    Files that exist are a ValueError unless ``overwrite``, which replaces an earlier result with all its files.
-    """
+    """A folder for ``result.json`` and ``names``: they replace files only with ``overwrite``, and ``inputs`` never."""
 
     def __init__(self, path: Path, names: Collection[str], *, inputs: Collection[Path] = (), overwrite: bool) -> None:
         super().__init__(path)

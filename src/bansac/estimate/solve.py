@@ -135,15 +135,15 @@ class Solution:
     """The model of a run and what is measured of it, in the caller's unit.
 
     ``model`` is flat, None if no model was found. ``public`` is its public form, by default that of the request.
-    ``codimension`` is the number of components of the errors with the lengths ``residuals``. If ``is_of_plane``, the
-    model is the motion of the plane of inliers. ``undetermined`` is a remark on focal lengths that the data do not
-    determine.
+    ``first_threshold`` is None if the threshold was given. ``codimension`` is the number of components of the errors
+    with the lengths ``residuals``. If ``is_of_plane``, the model is the motion of the plane of inliers.
+    ``undetermined`` is a remark on focal lengths that the data do not determine.
     """
 
     request: Request
     outcome: EngineResult
     threshold: float
-    noise: float
+    first_threshold: float | None
     model: Floats | None
     residuals: Floats
     inliers: Bools
@@ -174,8 +174,9 @@ class Solution:
         if self.model is None:
             return None
         unit = self.request.unit
+        noise = np.inf if self.first_threshold is None else _NOISE * self.first_threshold
         return MeasuredModel(
-            self.model, self.threshold / unit, self.residuals / unit, self.inliers, self.count, self.noise / unit
+            self.model, self.threshold / unit, self.residuals / unit, self.inliers, self.count, noise / unit
         )
 
     @functools.cached_property
@@ -267,6 +268,7 @@ def finish(solution: Solution) -> Result:
         trace=outcome.trace,
         configuration=configuration,
         rival=rival,
+        first_threshold=solution.first_threshold,
     )
 
 
@@ -277,7 +279,8 @@ def _search(request: Request) -> Solution:
     threshold = options.threshold
     if threshold is None:
         threshold = first_threshold(problem, data) * unit if n > 0 else np.nan
-    noise = _NOISE * threshold if is_estimated else np.inf
+    first = threshold if is_estimated else None
+    noise = np.inf if first is None else _NOISE * first
     prior, quality = _prior_and_quality(request)
     weights = _score_weights(request, quality)
     test = functools.partial(is_significant, problem, data, noise / unit)
@@ -306,7 +309,7 @@ def _search(request: Request) -> Solution:
     if outcome.threshold is not None:
         threshold = outcome.threshold * (unit / outcome.scale)
     measured = measure(problem, data, outcome.model, threshold, unit)
-    solution = Solution(request, outcome, threshold, noise, outcome.model, *measured, problem.codimension)
+    solution = Solution(request, outcome, threshold, first, outcome.model, *measured, problem.codimension)
     return solution.replace(rival=_find_rival(solution)) if outcome.others else solution
 
 

@@ -21,6 +21,7 @@ from bansac.plotting.layout import (
     TRUE_COLOR,
     WIDTH,
     color_map,
+    legend_outside,
     panel_grid,
     panel_title,
     place,
@@ -50,11 +51,38 @@ def plot_probability_evolution(
 ) -> Figure:
     """Draw how the inlier probabilities of matches evolve during a run, as in the first figure of the BANSAC paper.
 
-    Arguments and errors are those of :func:`plot_matches`; all panels show the same matches. ``snapshots`` are the
-    probabilities (P^k in the paper) by number of iterations (``result.trace.snapshots``). Each panel shows the last
-    snapshot at or before its iteration, and each snapshot is drawn once. For example, if a run ends after six
-    iterations, one panel "Iteration 6" replaces the panels 10, 100 and 1000. If a homography is given, a further panel
-    shows image 2 with the outline of image 1, mapped by the true one in green and by the estimated one in red.
+    Parameters
+    ----------
+    image1, image2, x1, x2, max_matches, seed
+        As in :func:`plot_matches`; all panels show the same matches.
+    snapshots : mapping of int to (N,) array_like
+        Inlier probabilities (P^k in the paper) by number of iterations (``result.trace.snapshots``).
+    iterations : sequence of int, optional
+        Iterations of the panels. Each panel shows the last snapshot at or before its iteration, and each snapshot is
+        drawn once. For example, if a run ends after six iterations, one panel "Iteration 6" replaces the panels 10, 100
+        and 1000.
+    H_true, H_estimated : (3, 3) array_like or None, optional
+        Homographies. If one is given, a further panel shows image 2 with the outline of image 1, mapped by the true
+        homography in green and by the estimated one in red.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Raises
+    ------
+    OSError, ValueError, ImportError
+        As in :func:`plot_matches`. A ValueError also if there is no snapshot at or before an iteration.
+
+    Examples
+    --------
+    >>> grey = np.full((60, 80), 0.5)
+    >>> points = [[10, 20], [30, 40]]
+    >>> snapshots = {0: [0.5, 0.5], 7: [0.9, 0.8]}
+    >>> figure = plot_probability_evolution(grey, grey, points, points, snapshots, iterations=(0, 10))
+    >>> [ax.get_title() for ax in figure.axes[:2]]
+    ['Start', 'Iteration 7']
     """
     gray1, gray2 = read_image(image1), read_image(image2)
     points1, points2 = as_matches(x1, x2)
@@ -97,7 +125,7 @@ def _draw_outlines(ax: Axes, gray2: Bytes, outlines: list[_Outline]) -> None:
     ax.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]))
     ax.set_axis_off()
     ax.set_title("Image 1 seen in image 2", fontsize="medium")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=2, frameon=False, fontsize="small")
+    legend_outside(ax, below=True)
 
 
 def _outlined_limits(gray2: Bytes, outlines: list[_Outline]) -> tuple[Floats, Floats]:
@@ -137,9 +165,34 @@ def plot_point_evolution(
 ) -> Figure:
     """Draw how the inlier probabilities of 2D points evolve during a run, as in the BANSAC paper's curve example.
 
-    ``snapshots`` and ``iterations`` are those of :func:`plot_probability_evolution`. ``curve_true`` (K, 2) are points
-    of the true curve, drawn in green. ``curves`` are points (K, 2) of estimated curves by iteration, each drawn dashed
-    in the panel of its iteration. ``columns`` is the number of panels in a row.
+    Parameters
+    ----------
+    points : (N, 2) array_like
+        2D points.
+    snapshots, iterations
+        As in :func:`plot_probability_evolution`.
+    curve_true : (K, 2) array_like or None, optional
+        Points on the true curve, drawn in green.
+    curves : mapping of int to (K, 2) array_like, optional
+        Points on the estimated curves by iteration, each drawn dashed in the panel of its iteration.
+    columns : int, optional
+        Number of panels in a row.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Raises
+    ------
+    ValueError, ImportError
+        As in :func:`plot_probability_evolution`.
+
+    Examples
+    --------
+    >>> figure = plot_point_evolution([[0, 1], [1, 2]], {0: [0.5, 0.5], 3: [0.9, 0.8]}, iterations=(0, 3))
+    >>> [ax.get_title() for ax in figure.axes[:2]]
+    ['Start', 'Iteration 3']
     """
     data = as_points("points", points, 2)
     if columns < 1:
@@ -177,5 +230,5 @@ def _data_limits(points: Floats) -> tuple[tuple[float, float], tuple[float, floa
         return (-1.0, 1.0), (-1.0, 1.0)
     low, high = points.min(axis=0), points.max(axis=0)
     margin = 0.03 * np.where(high > low, high - low, 1.0)
-    (x_low, y_low), (x_high, y_high) = (low - margin).tolist(), (high + margin).tolist()
-    return (x_low, x_high), (y_low, y_high)
+    x, y = zip((low - margin).tolist(), (high + margin).tolist(), strict=True)
+    return x, y

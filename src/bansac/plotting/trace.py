@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bansac.maths.arrays import Floats, Ints
-from bansac.plotting.layout import ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR, new_figure
+from bansac.plotting.layout import ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR, legend_outside, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -65,10 +65,7 @@ def plot_trace(trace: Trace, *, n_points: int | None = None) -> Figure:
         ax.set_axisbelow(True)
         ax.spines[["top", "right"]].set_visible(False)
         if ax.get_legend_handles_labels()[1]:
-            # Place the legend beside the curves, not over them.
-            ax.legend(
-                frameon=False, fontsize="small", loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1
-            )
+            legend_outside(ax)
     return figure
 
 
