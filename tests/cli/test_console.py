@@ -23,7 +23,8 @@ import bansac as library
 from bansac.cli import console
 from bansac.cli.app import COMMANDS, app, load_command
 from bansac.compiled.announcement import COMPILATION
-from bansac.compiled.cache import cache_folders, clear_cache, inspect_cache
+from bansac.compiled.cache import clear_cache, inspect_cache
+from bansac.compiled.numba_private import cache_folders
 from bansac.lab.measurements import MEASUREMENTS
 from tests.processes import interruptible
 

@@ -128,9 +128,9 @@ def test_degenerate_samples_have_no_pose(X, x):
 @pytest.mark.parametrize(
     ("X", "x", "found"),
     [
-        (np.zeros((3, 2)), np.zeros((3, 2)), r"points3D must have shape \(N, 3\)"),
-        (np.zeros((4, 3)), np.zeros((3, 2)), "points3D must have 3 rows, got 4"),
-        (np.zeros((3, 3)), np.zeros((2, 2)), "points2D must have 3 rows, got 2"),
+        (np.zeros((3, 2)), np.zeros((3, 2)), r"points3D must have shape \(3, 3\), got \(3, 2\)"),
+        (np.zeros((4, 3)), np.zeros((3, 2)), r"points3D must have shape \(3, 3\), got \(4, 3\)"),
+        (np.zeros((3, 3)), np.zeros((2, 2)), r"points2D must have shape \(3, 2\), got \(2, 2\)"),
         (np.full((3, 3), np.nan), np.zeros((3, 2)), "points3D must be finite"),
     ],
 )

@@ -1,7 +1,5 @@
 """Selection of the pairs of a folder of images: all, neighbours in a sequence, or those of a list."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re
@@ -31,7 +29,7 @@ class Pairs:
 
 
 def find_images(folder: Path) -> dict[str, Path]:
-    """Return the images in a folder and below by name, with numbers in names sorted by value; none is an error."""
+    """Return the images in a folder and below it by name, sorted with numbers by value; dot files are ignored."""
     if not folder.is_dir():
         raise NotADirectoryError(f"{folder}: there is no such folder")
     files = (file for file in folder.rglob("*") if file.suffix.lower() in IMAGE_SUFFIXES)

@@ -5,8 +5,6 @@ A file contains one value per pair of ``name``, ``success``, ``num_data`` and ot
 are concatenated; those of pair k are at ``offsets[k]`` to ``offsets[k + 1]``. In Parquet files they are lists.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import zipfile

@@ -1,7 +1,5 @@
 """Versions on which results depend, for the fingerprint of a run in the journal."""
 
-from __future__ import annotations
-
 import functools
 import platform
 from collections.abc import Iterable

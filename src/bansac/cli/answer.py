@@ -1,7 +1,5 @@
 """Output of an estimation by the commands: text, JSON, files and figures."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.util
 from collections.abc import Mapping
@@ -30,6 +28,7 @@ from bansac.geometry import essential_from_pose
 from bansac.matches import Matches
 from bansac.matches.images import MAX_SIZE, read_image, shrink
 from bansac.matches.match_files import CameraLike
+from bansac.maths.arrays import Bytes, Floats
 from bansac.problems.estimators import MODELS
 
 # Fields of the result with the same names in result.json.
@@ -52,7 +51,7 @@ class Answer:
 
     name: str
     result: Result
-    model: NDArray[np.float64] | None
+    model: Floats | None
     unit: str
     pose: RelativePose | AbsolutePose | None = None
 
@@ -178,7 +177,7 @@ def unit_of_pixels(K: CameraLike | None, settings: Mapping[str, Any]) -> str:
     return "normalised units" if K is None or find_preset(settings.get("preset")).normalised_threshold else "px"
 
 
-def matrices(**cameras: CameraLike | None) -> dict[str, NDArray[np.float64]]:
+def matrices(**cameras: CameraLike | None) -> dict[str, Floats]:
     """Return the camera matrices for a file of results; files of matches have no cameras with distortion."""
     return {name: camera for name, camera in cameras.items() if isinstance(camera, np.ndarray)}
 
@@ -197,7 +196,7 @@ def settings_in_words(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     return words | {"priors": "scores of the matches" if informed else "none"}
 
 
-def _print_array(name: str, array: NDArray[np.float64]) -> None:
+def _print_array(name: str, array: Floats) -> None:
     text = np.array2string(array, formatter={"float_kind": "{:12.6g}".format}, prefix=f"  {name} = ")
     report.print(f"  {name} = {text}", markup=False)
 
@@ -210,7 +209,7 @@ def figure_names(prefix: str = "") -> list[str]:
 def write_figures(
     folder: OutputFolder, images: tuple[Any, Any] | None, matches: Matches, answer: Answer, *, prefix: str = ""
 ) -> None:
-    """Draw the matches by their posterior, the trace if there is one, and with images the evolution of the beliefs."""
+    """Draw the matches by their posterior, the trace if any and, on images, the beliefs with the outlines by H."""
     names = figure_names(prefix)
     if importlib.util.find_spec("matplotlib") is None:
         notes.print("bansac: no figures: they need Matplotlib, pip install matplotlib", markup=False)
@@ -237,7 +236,7 @@ def write_figures(
     folder.write_figure(names[2], figure)
 
 
-def _shrunk(image: Any, x: NDArray[np.float64]) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.float64]]:
+def _shrunk(image: Any, x: Floats) -> tuple[Bytes, Floats, Floats]:
     """Scale a large image down; return the image, its points and the map from the original coordinates."""
     pixels, scale = shrink(read_image(image, color=True), MAX_SIZE)
     shift = (scale - 1) / 2  # pixel centres have integer coordinates

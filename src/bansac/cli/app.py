@@ -1,7 +1,5 @@
 """The ``bansac`` application, which imports the module of a command when the command is called."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Annotated, Any
 

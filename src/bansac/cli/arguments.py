@@ -1,7 +1,5 @@
 """Arguments and options shared by several commands."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import inspect
@@ -9,13 +7,12 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast, get_type_hints
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from bansac.estimate.presets import PRESETS, Options, Settings, resolve_options
 from bansac.executors import EXECUTORS, Executor
 from bansac.executors.threads import EXECUTOR, count_workers
+from bansac.maths.arrays import Floats
 from bansac.problems.estimators import MODELS
 from bansac.problems.polynomial import polynomial
 
@@ -250,9 +247,7 @@ def uses_scores(model: str, settings: Mapping[str, Any], no_scores: bool) -> boo
     return not no_scores and resolved.uses_scores(problem)
 
 
-def with_scores(
-    model: str, settings: Mapping[str, Any], scores: NDArray[np.float64] | None, no_scores: bool
-) -> dict[str, Any]:
+def with_scores(model: str, settings: Mapping[str, Any], scores: Floats | None, no_scores: bool) -> dict[str, Any]:
     """Return the settings, with the scores if there are scores and :func:`uses_scores` is true."""
     used = scores is not None and uses_scores(model, settings, no_scores)
     return {**settings, "scores": scores} if used else dict(settings)

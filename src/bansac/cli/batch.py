@@ -1,7 +1,5 @@
 """``bansac estimate`` for a folder or a list of files: many pairs on all cores, with one results file."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable, Mapping
 from pathlib import Path

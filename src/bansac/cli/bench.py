@@ -1,7 +1,5 @@
 """``bansac bench``: measurements, and estimators on folders of pairs with ground truth."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import typer

@@ -1,7 +1,5 @@
 """``bansac cache``: show, compile or delete the compiled kernels."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer

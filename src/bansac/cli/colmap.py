@@ -1,7 +1,5 @@
 """``bansac colmap``: verification of the matches in COLMAP databases."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from collections.abc import Callable

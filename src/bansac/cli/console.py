@@ -1,7 +1,5 @@
 """Output of the commands: reports on standard output, notes and waiting on standard error, exit codes."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import inspect
@@ -206,7 +204,7 @@ def _log_progress(what: str, total: int, done: int) -> Callable[[], None]:
 
 
 def compiling_in_processes(name: str, settings: Mapping[str, Any]) -> AbstractContextManager[None]:
-    """Return a context that compiles in processes what a call of ``compile_ahead`` with these settings lacks."""
+    """Return a context that compiles in processes the kernels that a call of ``bansac.cli.compile_ahead`` lacks."""
     return before_compilation(functools.partial(_compile_in_processes, name, settings))
 
 

@@ -1,7 +1,5 @@
 """``bansac data``: download the paper's data and show the content of data folders."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -17,12 +15,11 @@ from bansac.cli.app import Group
 from bansac.cli.arguments import JsonFlag, parse_out
 from bansac.cli.console import command, notes, print_json, report, show_table
 from bansac.lab.sets import PairSet
-from bansac.lab.sets.fetch import BASE_URL, fetch
+from bansac.lab.sets.fetch import BASE_URL, Stage, fetch
+from bansac.lab.sets.fetch import Progress as Listener
 from bansac.lab.sets.labelled import LabelledSet
 from bansac.lab.sets.survey import survey
 from bansac.lab.sets.tutorial import MAX_RATIO
-from bansac.lab.sets.unpack import Progress as Listener
-from bansac.lab.sets.unpack import Stage
 from bansac.matches.pair_folder import PairFolder, evenly_spaced
 
 SAMPLED_PAIRS = 50

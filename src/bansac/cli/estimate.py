@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast, get
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 import bansac
 from bansac.cli import arguments
@@ -24,6 +23,7 @@ from bansac.matches.match_files import (
     read_own_camera,
     read_single_camera,
 )
+from bansac.maths.arrays import Floats
 from bansac.problems.estimators import MATCHES, MODELS, Kind
 
 # File in --out with the data and the results per point or match.
@@ -134,9 +134,9 @@ def _estimate_many(asked: Options) -> None:
 class _Input(NamedTuple):
     """Arrays of a file, the cameras of its points and their scores; ``matches`` are those of two images."""
 
-    data: dict[str, NDArray[np.float64]]
+    data: dict[str, Floats]
     cameras: dict[str, CameraLike | None]
-    scores: NDArray[np.float64] | None
+    scores: Floats | None
     matches: Matches | None = None
 
 

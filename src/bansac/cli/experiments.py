@@ -1,7 +1,5 @@
 """``bansac experiments``: the tables and figures of the paper."""
 
-from __future__ import annotations
-
 import json
 import time
 from pathlib import Path

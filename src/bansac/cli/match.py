@@ -1,7 +1,5 @@
 """``bansac match``: the geometry between two images, or between the images of a folder."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated

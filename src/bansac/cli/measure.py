@@ -1,7 +1,5 @@
 """Commands made from the options of measurements."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import json

@@ -89,19 +89,6 @@ from bansac.compiled.pack import PACK_FILE, Kernel, Pack, PackError
 from bansac.compiled.source import PACKAGE, holds_kernels
 from bansac.compiled.target import find_mismatch
 
-__all__ = [
-    "COMPILER_LOCK",
-    "KERNELS",
-    "CheckedCache",
-    "cache_folders",
-    "define_struct",
-    "label_kernel",
-    "list_cached",
-    "make_dispatcher",
-    "open_pack",
-    "read_cache",
-]
-
 # First and last version of Numba that the tests run with, as in pyproject.toml. The assumptions hold in this range.
 TESTED = (0, 61), (0, 68)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.engine.trace import Trace
+from bansac.engine.trace import Trace as Trace
 from bansac.matches.storage import as_array, read_fields, to_plain, write_fields
 from bansac.maths.arrays import Floats
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bansac.geometry.camera import Camera
     from bansac.matches.images import ImageLike
 
-__all__ = ["AbsolutePose", "MultipleResult", "RelativePose", "Result", "Rival", "Trace"]
 
 SURE = 0.9
 """Smallest probability of a sure inlier, or of a sure outlier."""

@@ -39,8 +39,6 @@ from bansac.problems.problem import Problem
 from bansac.significance.rivals import is_rival, significance_over_thresholds
 from bansac.significance.verdict import MeasuredModel, Verdict, find_verdict, is_significant, plane_motion_verdict
 
-__all__ = ["Arguments", "Request", "Solution", "finish", "make_request", "measure", "solve", "solve_once"]
-
 # If a run fails, this number of samples is drawn to find out why, and the message may say one of these.
 _FEW_ITERATIONS = 150
 _REVERSED = (
@@ -120,10 +118,7 @@ def make_request(
     epipolar_choice: bool = False,
     **more: Any,
 ) -> Request:
-    """Return the request of a public function for checked data; ``more`` are fields of :class:`Request`.
-
-    ``form`` is by default that of the problem; the others are arguments of ``resolve_options``.
-    """
+    """Return the request of a public function for checked data; ``more`` are fields of :class:`Request`."""
     a = arguments
     resolved = resolve_options(
         problem, a.options, a.preset, a.threshold, a.settings,
@@ -246,7 +241,8 @@ def finish(solution: Solution) -> Result:
     rival = solution.rival if verdict.success else None
     if rival is not None:
         configuration = "ambiguous"
-        remark += f"; {_rival_in_words(request.problem.name, rival)}"
+        inliers = np.count_nonzero(rival.inliers)
+        remark += f"; a second {request.problem.name} has {inliers} inliers, threshold {rival.threshold:.3g}"
     posterior: Any = functools.partial(
         inlier_probabilities, solution.residuals, solution.threshold, solution.codimension
     )
@@ -274,11 +270,6 @@ def finish(solution: Solution) -> Result:
         rival=rival,
         first_threshold=solution.first_threshold,
     )
-
-
-def _rival_in_words(name: str, rival: Rival) -> str:
-    """Return the part of a message that names a rival."""
-    return f"a second {name} has {np.count_nonzero(rival.inliers)} inliers, threshold {rival.threshold:.3g}"
 
 
 def _search(request: Request) -> Solution:

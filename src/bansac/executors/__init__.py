@@ -12,8 +12,6 @@ database. It can be pickled, and ``str(item)`` is its name. :mod:`bansac.executo
 how many items are done. This package imports only the digest of the source from the rest of bansac.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import pickle

@@ -4,8 +4,6 @@ Each worker is a pool of one process. In a larger pool, a dead process makes all
 fault is unknown. Workers start by spawn, because a fork would copy the locks of the libraries' threads.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal

@@ -4,8 +4,6 @@ Items go to the threads one by one. At most ``most_pending`` items are pending b
 that memory does not grow with their number. A slow item delays the values after it, but not the work on them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import queue

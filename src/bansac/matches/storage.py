@@ -1,7 +1,5 @@
 """Storage of results: conversion to JSON types, atomic writing, and files that can be loaded again."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -11,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-__all__ = ["as_array", "read_fields", "to_json", "to_plain", "write_atomically", "write_fields", "write_json"]
 
 # Entry of an npz file with all fields that are not arrays, as JSON. Names of nested fields are joined by dots.
 _REST = "fields"

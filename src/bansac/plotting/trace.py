@@ -19,25 +19,8 @@ if TYPE_CHECKING:
 def plot_trace(trace: Trace, *, n_points: int | None = None) -> Figure:
     """Draw the inlier ratio, gamma and the counters of the stopping criteria over the iterations of a run.
 
-    Parameters
-    ----------
-    trace : Trace
-        Trace of a run (``result.trace``, with ``trace=True``).
-    n_points : int or None, optional
-        Number of points by which the inlier count of the best model is divided. By default it is the number of its
-        inliers and outliers.
-
-    Returns
-    -------
-    Figure
-        The figure.
-
-    Raises
-    ------
-    ValueError
-        If the trace is empty or ``n_points`` is not positive.
-    ImportError
-        If Matplotlib is not installed.
+    The inlier count of the best model is divided by ``n_points``, by default the number of its inliers and outliers. An
+    empty trace is a ValueError.
     """
     steps = len(trace.inlier_ratio)
     if not steps:

@@ -42,8 +42,12 @@ def mean_average_accuracy(errors: ArrayLike, threshold: float, steps: int = 100)
         raise ValueError(f"threshold must be a finite number of at least 1, got {threshold}")
     if steps < 1:
         raise ValueError(f"steps must be at least 1, got {steps}")
-    shares = np.searchsorted(values, np.linspace(1, threshold, steps), side="right") / len(values)
-    return float(shares.mean())
+    return float(accuracies(values, threshold, steps).mean())
+
+
+def accuracies(errors: ArrayLike, threshold: float, steps: int = 100) -> NDArray[np.float64]:
+    """Return the part of each error in :func:`mean_average_accuracy`: the share of thresholds that it is within."""
+    return (steps - np.searchsorted(np.linspace(1, threshold, steps), np.asarray(errors, np.float64))) / steps
 
 
 def auc(errors: ArrayLike, threshold: float) -> float:

@@ -3,8 +3,6 @@
 The page is one self-contained file.
 """
 
-from __future__ import annotations
-
 from bansac.plotting.report.page import write_report
 from bansac.plotting.report.summary import html_table, residual_histogram
 

@@ -1,7 +1,5 @@
 """The summary of a result in HTML: a table of its words, and a histogram of the residuals."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from html import escape
