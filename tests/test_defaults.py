@@ -175,13 +175,40 @@ def test_every_function_finds_the_model(call, made, is_right, preset, scored):
         assert result.restarts >= {None: 2, "accurate": 4}[preset] - (result.inlier_ratio > 0.5)
 
 
-@calls
-@presets
-def test_too_few_data_fail_with_the_reason(call, made, is_right, preset):
-    result = call(n=1, preset=preset)
-    assert (result.model, result.success, result.stop_reason) == (None, False, "no_data")
-    assert (result.iterations, result.restarts) == (0, 0)
-    assert "got 1" in result.message
+METHODS = {
+    "uniform": {"sampler": "uniform"},
+    "bansac": {},
+    "order 2": {"order": 2},
+    "order 3": {"order": 3},
+    "no verification": {"verification": None},
+    "msac": {"scoring": "msac"},
+    "baysac": {"sampler": "baysac"},
+    "ar": {"sampler": "ar"},
+    "uniform, inner and iterative": {"sampler": "uniform", "local_optimization": "inner+iterative"},
+}
+# Neighbours on a curve say little about it; local optimisation settles on a wrong curve once in a hundred runs.
+OF_VIEWS = {
+    "napsac": {"sampler": "napsac"},
+    "inner": {"local_optimization": "inner"},
+    "iterative": {"local_optimization": "iterative"},
+}
+VIEWS, CURVES = ("homography", "fundamental", "relative_pose"), ("fit_line", "fit_circle", "fit_polynomial")
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        *((f"estimate_{name}", method) for name in VIEWS for method in METHODS | OF_VIEWS),
+        *((name, method) for name in CURVES for method in METHODS),
+    ],
+)
+def test_every_method_of_the_paper_finds_the_model(name, method):
+    call, made, is_right = CALLS[name]
+    for seed in (0, 1):
+        result = call(preset="paper", seed=seed, **(METHODS | OF_VIEWS)[method])
+        assert result.success, result.message
+        assert is_right(result.model)
+        assert (result.inliers & made.inliers).sum() > 0.8 * made.inliers.sum()
 
 
 @calls
@@ -288,13 +315,6 @@ def test_the_time_limit_stops_between_rounds(monkeypatch):
     result = hard(agreement=50, max_seconds=1e6, restart_iterations=30)
     assert result.stop_reason == "max_seconds"
     assert (result.restarts, result.iterations) == (2, 60)
-    assert result.model is not None
-
-
-def test_the_time_limit_leaves_the_model_of_the_rounds_so_far():
-    result = hard(restarts=1_000_000, agreement=1_000_000, max_iterations=2**31 - 1, max_seconds=0.3, stopping=None)
-    assert result.stop_reason == "max_seconds"
-    assert result.iterations > 0
     assert result.model is not None
 
 

@@ -15,7 +15,6 @@ from bansac.engine.state import SavedState, pack_run
 from bansac.maths.normalization import denormalize_homography
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
-from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches, homography_matches
 from tests.engine.builder import BASE, build_run
 
@@ -242,62 +241,10 @@ def test_a_threshold_that_falls_keeps_the_model_significant():
     assert result.num_inliers >= 15
 
 
-def test_every_round_has_the_same_start():
-    data = matches(homography_matches(150, inlier_ratio=0.5, noise=0.3, seed=3))
-    state = build_run(HOMOGRAPHY, data, sampler="bansac")
-    packed = pack_run(state)
-    before = {name: getattr(state, name).copy() for name in ("odds", "sampler_numbers", "sampler_indices", "memory")}
-    start = SavedState(state)
-    state.settings["max_iterations"] = 60
-    run_iterations(packed, np.empty((0, 7)), 0, 60)
-    assert state.progress["updates"] > 0
-    assert not np.array_equal(state.odds, before["odds"])
-    start.restore()
-    for name, value in before.items():
-        assert np.array_equal(getattr(state, name), value), name
-
-
 def run(problem, data, **settings):
     options = BASE.replace(**{"max_iterations": 2000} | settings)
     # Without significance no model is challenged before its restarts are over.
     return runner.run(runner.Run(problem, data, options, options.threshold, significance=lambda *_: 0.0))
-
-
-def test_easy_data_need_as_many_rounds_as_have_to_agree():
-    for inlier_ratio, fewer in ((0.4, 0), (0.7, 1)):
-        data = matches(homography_matches(300, inlier_ratio=inlier_ratio, noise=0.3, seed=1))
-        for agreement in (2, 3):
-            found = run(HOMOGRAPHY, data, restarts=8, agreement=agreement)
-            assert found.stop_reason == "agreement"
-            assert found.restarts == agreement - fewer
-
-
-def test_one_round_is_the_run_without_rounds():
-    data = matches(epipolar_matches(200, inlier_ratio=0.5, noise=0.3, seed=1))
-    plain, one = run(FUNDAMENTAL, data), run(FUNDAMENTAL, data, restarts=1, agreement=1)
-    assert np.array_equal(plain.model, one.model)
-    assert (plain.iterations, plain.stop_reason) == (one.iterations, one.stop_reason)
-
-
-def test_budget_and_trace_cover_all_rounds():
-    data = matches(epipolar_matches(200, inlier_ratio=0.25, noise=0.5, seed=4))
-    found = run(FUNDAMENTAL, data, restarts=6, restart_iterations=30, max_iterations=100, agreement=6, trace=True)
-    assert found.restarts == 4
-    assert found.iterations == len(found.trace) == 100
-    assert found.stop_reason == "max_iterations"
-
-
-def test_restarts_that_end_without_agreement_are_the_stop_reason():
-    data = np.random.default_rng(0).uniform(size=(2, 60))
-
-    def reason(**settings):
-        found = run(LINE, data, threshold=0.02, sampler="uniform", **settings)
-        return found.stop_reason, found.restarts, found.iterations
-
-    assert reason(stopping=None, restarts=1, restart_iterations=20) == ("restarts", 1, 20)
-    assert reason(stopping=None, restarts=3, restart_iterations=20, agreement=9) == ("restarts", 3, 60)
-    assert reason(stopping="ransac", restarts=3, agreement=9)[:2] == ("restarts", 3)
-    assert reason(stopping="ransac", restarts=1)[:2] == ("ransac", 1)
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its ten runs of twenty restarts take minutes")

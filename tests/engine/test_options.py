@@ -19,6 +19,7 @@ from bansac.engine.stopping import STOPS, Stop
         ("threshold", -1.0),
         ("threshold", float("nan")),
         ("threshold", "2"),
+        ("threshold", "auto"),
         ("threshold", 1e300),
         ("neighborhood_radius", 1e300),
         ("confidence", 0.0),

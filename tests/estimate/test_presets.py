@@ -271,22 +271,6 @@ CALLS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("problem", "paper", "default"),
-    [
-        (HOMOGRAPHY, (1.0, 1000), (2.0, 50_000)),
-        (FUNDAMENTAL, (0.5, 10_000), (0.5, 50_000)),
-        (ESSENTIAL, (1e-3, 1000), (5e-4, 50_000)),
-        (ESSENTIAL_SYMMETRIC, (1e-3, 1000), (5e-4, 50_000)),
-    ],
-    ids=["H", "F", "E", "E, symmetric"],
-)
-def test_thresholds_and_numbers_of_samples_of_the_paper_and_by_default(problem, paper, default):
-    resolved = resolve(problem, preset="paper", default_threshold=7.0, epipolar_choice=True)
-    assert (resolved.threshold, resolved.max_iterations) == paper
-    assert (problem.default_threshold, problem.default_max_iterations) == default
-
-
 @pytest.mark.parametrize("name", CALLS)
 def test_the_paper_does_not_follow_the_defaults(name, other_defaults):
     paper, default = CALLS[name](preset="paper"), CALLS[name]()

@@ -110,18 +110,3 @@ def test_homography_dlt_weighs_all_matches_alike_by_default():
     np.testing.assert_array_equal(homography_dlt(x1, x2), homography_dlt(x1, x2, np.full(9, 1.0)))
     assert homography_dlt(x1[:3], x2[:3]) is None
     assert homography_dlt(x1[:0], x2[:0]) is None
-
-
-@pytest.mark.parametrize(
-    ("x1", "x2", "weights", "message"),
-    [
-        (np.zeros((5, 3)), np.zeros((5, 2)), None, r"x1 must have shape \(N, 2\), got \(5, 3\)"),
-        (np.zeros((5, 2)), np.zeros((4, 2)), None, r"x2 must have shape \(5, 2\), got \(4, 2\)"),
-        (np.zeros((5, 2)), np.full((5, 2), np.inf), None, "x2 must be finite"),
-        (np.zeros((5, 2)), np.zeros((5, 2)), np.ones(4), r"weights must have shape \(5,\), got \(4,\)"),
-        (np.zeros((5, 2)), np.zeros((5, 2)), [1, 1, 1, 1, -1], "weights must be finite and >= 0"),
-    ],
-)
-def test_homography_dlt_names_the_bad_argument(x1, x2, weights, message):
-    with pytest.raises(ValueError, match=message):
-        homography_dlt(x1, x2, weights)

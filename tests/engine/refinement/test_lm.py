@@ -8,7 +8,6 @@ import cv2
 import numpy as np
 import pytest
 from numba import config
-from scipy.optimize import least_squares
 
 import bansac
 from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold
@@ -136,27 +135,6 @@ def test_a_model_is_kept_if_its_score_is_within_the_tolerance(loss):
             assert run.progress["best_inliers"] == mask.sum()
         outcomes.add(kept)
     assert True in outcomes
-
-
-@pytest.mark.parametrize("loss", [TRUNCATED, CAUCHY])
-def test_scipy_finds_no_line_of_lower_cost(loss):
-    def distances(parameters, near):
-        return near @ [np.cos(parameters[0]), np.sin(parameters[0])] + parameters[1]
-
-    for seed in range(30):
-        points, line = blurred_line(seed, 60)
-        _, run, _ = move(points, line, loss, 1.0)
-        near = points[line_distances(points, line) < 2 * THRESHOLD]  # the data that take part
-        if loss == CAUCHY:
-            settings = {"loss": "cauchy", "f_scale": THRESHOLD / 2}
-        else:  # at the minimum of the truncated loss, the squares of the data within the threshold have theirs
-            near, settings = near[line_distances(near, run.best_model) < THRESHOLD], {}
-        a, b, c = run.best_model
-        own, found = (
-            least_squares(distances, [np.arctan2(b, a), c], args=(near,), max_nfev=steps, **settings).cost
-            for steps in (1, 100)
-        )
-        assert own <= found * (1 + 1e-3)
 
 
 def test_the_homography_has_no_higher_cauchy_cost_than_that_of_opencv_for_the_same_inliers():
