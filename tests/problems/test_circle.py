@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bansac.compiled.jit import kernel, plain
 from bansac.problems import circle
 from tests.problems.in_loop import compile_fit, compile_solve
 from tests.problems.points import columns, fit_points
@@ -15,8 +14,6 @@ from tests.reference import curves as reference
 
 solve = compile_solve(circle.solve)
 fit = compile_fit(circle.fit)
-taubin_centre = kernel(plain(circle._taubin_centre))
-
 seeds = st.integers(0, 2**32 - 1)
 
 
@@ -70,17 +67,6 @@ def test_fit_minimises_the_geometric_distance_of_far_points(seed, extent):
     wanted = reference.fit_circle(points, weights, model)
     cost, best = ((weights * reference.circle_distances(m, points) ** 2).sum() for m in (model, wanted))
     assert cost <= best * (1.0 + 1e-4)
-
-
-# In one of 1500 such scenes the steps end up to 2 % above the minimum, so the examples are fixed.
-@settings(deadline=None, max_examples=30, derandomize=True)
-@given(seed=seeds, extent=st.floats(2.0, 6.28))
-def test_the_steps_start_from_taubin_s_circle(seed, extent):
-    rng = np.random.default_rng(seed)
-    points, weights = arc(rng, 40, extent, 0.4), rng.uniform(0.1, 1.0, 40)
-    found, *centre = taubin_centre(columns(points), weights)
-    assert found
-    np.testing.assert_allclose(centre, reference.taubin_centre(points, weights), atol=1e-8)
 
 
 def test_fit_of_exact_points_is_exact_and_ignores_weight_zero():

@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import config, float64, types
 
@@ -69,24 +69,6 @@ def support(data, F, threshold):
 
 @few_if_interpreted
 @given(seeds)
-def test_the_homography_of_a_triplet_agrees_with_its_definition(seed):
-    rng = np.random.default_rng(seed)
-    data, F = rng.uniform(-1, 1, (4, 9)), rng.normal(size=(3, 3))
-    U, s, Vt = np.linalg.svd(F)
-    F = U @ np.diag([s[0], s[1], 0]) @ Vt
-    i, j, k = rng.choice(9, 3, replace=False)
-    assume(s[1] > 0.05 * s[0])
-    H = np.empty(9)
-    for squared_threshold in (1e-6, 0.05, 1.0):
-        triangle = reference.is_triangle(data[:, [i, j, k]], squared_threshold)
-        assert degensac._write_homography(data, i, j, k, F.ravel(), squared_threshold, H) == triangle
-        if triangle:
-            expected = reference.homography_of_triplet(F, data[:, [i, j, k]])
-            assert distance_up_to_scale(H, expected) < 1e-6
-
-
-@few_if_interpreted
-@given(seeds)
 def test_the_distance_to_a_plane_agrees_with_its_definition(seed):
     rng = np.random.default_rng(seed)
     data, H = rng.uniform(-1, 1, (4, 40)), rng.normal(size=(3, 3)) + 2 * np.eye(3)
@@ -113,19 +95,6 @@ def test_the_distance_to_a_plane_is_the_distance_to_the_nearest_match_that_agree
         weights = np.empty(1)
         found = degensac.mark_plane(*moved, scene.H.ravel(), (factor * expected) ** 2, weights)
         assert found == (factor > 1)
-
-
-@few_if_interpreted
-@given(seeds)
-def test_the_fundamental_matrix_of_a_pair_agrees_with_its_definition(seed):
-    rng = np.random.default_rng(seed)
-    data, H = rng.uniform(-1, 1, (4, 5)), rng.normal(size=(3, 3))
-    F = np.empty(9)
-    for i, j in itertools.product(range(5), repeat=2):
-        expected = reference.fundamental_of_pair(H, data[:, [i, j]])
-        assert degensac._write_fundamental(data, i, j, H.ravel(), F) == (expected is not None)
-        if expected is not None:
-            assert pytest.approx(expected.ravel(), abs=1e-6) == F
 
 
 @pytest.mark.parametrize("coplanar", [5, 6, 7])

@@ -16,6 +16,7 @@ from bansac.engine.state import pack_run
 from bansac.problems.line import LINE
 from bansac.synthetic import circle_points, homography_matches, line_points
 from tests.engine.builder import blurred_line, build_run, mask_of
+from tests.engine.test_local_optimization import msac
 from tests.reference import epipolar, homography
 from tests.reference.local_optimization import line_distances
 
@@ -99,10 +100,6 @@ def test_a_linear_fit_is_not_needed():
         no_fit, made.points, threshold=THRESHOLD, scoring="msac", refinement="lm", local_optimization="lm"
     )
     assert refined.score > plain.score
-
-
-def msac(points, line):
-    return np.maximum(1 - (line_distances(points, line) / THRESHOLD) ** 2, 0).sum()
 
 
 def move(points, line, loss, tolerance, limit=np.inf, reach=2.0, max_steps=25):
