@@ -74,16 +74,6 @@ def test_one_wrong_match_many_times_is_no_success():
             assert not estimate(x1, x2, max_iterations=500, seed=seed).success
 
 
-@pytest.mark.parametrize("estimate", [bansac.estimate_homography, bansac.estimate_fundamental])
-def test_matches_along_a_line_are_no_success(estimate):
-    rng = np.random.default_rng(0)
-    t = rng.uniform(0, 1000, 200)
-    x1 = np.column_stack([t, 0.4 * t + 30])
-    x2 = np.column_stack([700 - 0.6 * t, 0.2 * t + 100])
-    x1[:1] += 80
-    assert not estimate(x1, x2, threshold=1.0).success
-
-
 def test_a_threshold_that_is_not_small_against_the_data_is_said():
     x1, x2 = np.random.default_rng(0).uniform(0, 1, (2, 200, 2))
     for estimate in (bansac.estimate_homography, bansac.estimate_fundamental):
