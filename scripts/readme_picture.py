@@ -1,4 +1,4 @@
-"""Make the pictures of the README: right models beside other libraries, and how beliefs grow over the paper's run.
+"""Make the picture of the README, right models beside other libraries, and one of beliefs for the page of the reports.
 
 Usage: python scripts/readme_picture.py [FOLDER]
 

@@ -87,6 +87,39 @@ def test_noise_and_too_few_points_have_no_model():
         assert "no line in 150 points; the last search: line with" in result.message
 
 
+def with_outliers(y, noise, seed):
+    """Return points at these heights, with noise, among 40 outliers."""
+    rng = np.random.default_rng(seed)
+    points = np.column_stack([rng.uniform(-1, 1, len(y)), y + rng.normal(0, noise, len(y))])
+    return np.vstack([points, rng.uniform(-1, 1, (40, 2))])
+
+
+@pytest.mark.parametrize("gap", [0.02, 0.04])
+def test_parallel_lines_are_not_one_line_of_large_noise(gap):
+    truth = np.repeat([0, 1, -1], [60, 60, 40])
+    result = bansac.estimate_multiple("line", with_outliers(np.repeat([0.0, gap], 60), 0.002, seed=0))
+    assert len(result.models) == 2
+    assert assigned(result.labels, truth) > 0.9
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_line_of_large_noise_is_not_split(seed):
+    assert len(bansac.estimate_multiple("line", with_outliers(np.full(150, 0.3), 0.02, seed)).models) == 1
+
+
+def test_parts_of_a_model_do_not_exceed_max_models():
+    points = with_outliers(np.repeat([0.0, 0.04], 60), 0.002, seed=0)
+    assert len(bansac.estimate_multiple("line", points, max_models=1).models) == 1
+
+
+@pytest.mark.parametrize("seed", [0, 21])
+def test_a_threshold_below_the_noise_ends(seed):
+    """A significant model whose points are all more likely outliers explains nothing, and is not found again."""
+    result = bansac.estimate_multiple("line", with_outliers(np.full(150, 0.3), 0.02, seed), threshold=0.01)
+    assert result.stop_reason == "no_more"
+    assert all(np.any(result.labels == k) for k in range(len(result.models)))
+
+
 def test_max_models_and_max_seconds_end_the_search():
     points, _ = crossing_lines(3, 60)
     result, again = (bansac.estimate_multiple("line", points, max_models=2, seed=7) for _ in range(2))

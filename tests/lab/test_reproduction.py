@@ -74,7 +74,7 @@ def test_a_verdict_follows_the_table(copy: Any) -> None:
     assert change(0.005)[1] == "in part"  # within the interval
     said, held = change(-0.02)
     assert held == "in part"
-    assert "behind in 4, 4 beyond" in said
+    assert "behind in 4 of 8, 4 beyond" in said
 
 
 def test_a_lead_within_its_interval_is_none() -> None:
@@ -115,10 +115,9 @@ def test_leads_of_comparisons() -> None:
 
 def test_words_of_leads() -> None:
     found = [runs.Lead(0.02, 0.01), runs.Lead(0.005, 0.01), runs.Lead(-0.03, 0.01)]
-    words = "ahead in 2 of 3 rows, 1 beyond the interval; behind in 1, 1 beyond; leads -0.030 ± 0.010 to +0.020 ± 0.010"
-    assert in_words(found) == words
+    assert in_words(found) == "ahead in 2 of 3, 1 beyond; behind in 1 of 3, 1 beyond: -0.030 to +0.020"
     assert in_words(found[:1], " ms") == "lead +0.02 ± 0.01 ms"
-    assert in_words([runs.Lead(1, 0), runs.Lead(2, 0)], "°") == "ahead in 2 of 2 rows; leads +1.00° to +2.00°"
+    assert in_words([runs.Lead(1, 0), runs.Lead(2, 0)], "°") == "ahead in 2 of 2: +1.00 to +2.00°"
 
 
 def test_the_tables_of_the_network_are_the_papers() -> None:

@@ -16,8 +16,6 @@ from bansac.maths.arrays import Bools, Floats
 from bansac.maths.linalg import copy
 from bansac.problems.problem import Problem
 
-__all__ = ["cheirality_score", "score_in_full", "write_point_scores"]
-
 
 def cheirality_score(problem: Problem, state: State, packed: Any, model: Floats, is_inlier: Bools) -> float:
     """Return the score of ``model`` over the matches in front of both cameras.

@@ -28,26 +28,6 @@ from numpy.typing import NDArray
 from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Bools, Floats, Ints, Singles
 
-__all__ = [
-    "MAX_ODDS",
-    "MIN_ODDS",
-    "PAPER_CPT",
-    "clip_prior",
-    "find_gamma",
-    "gamma_1",
-    "gamma_2",
-    "gamma_3",
-    "pack_cpt",
-    "probabilities_from_odds",
-    "start_belief",
-    "summarize",
-    "tabulate_gamma",
-    "update_first_order",
-    "update_higher_order",
-    "write_initial_odds",
-    "write_probabilities",
-]
-
 # Bounds of the odds, far from the limits of single precision: an update changes odds by a factor of at most some 1e6.
 MIN_ODDS = np.float32(1e-30)
 MAX_ODDS = np.float32(1e30)
@@ -68,24 +48,10 @@ PAPER_CPT: tuple[Any, ...] = (
 
 
 def pack_cpt(cpt: Sequence[Any] | None, order: int) -> Floats:
-    """Check the conditional probability tables of orders 1 to ``order`` and pack them for the kernels.
+    """Return the conditional probability tables of orders 1 to ``order`` for the kernels; row j - 1 is table j, flat.
 
-    Parameters
-    ----------
-    cpt : sequence of array-like, optional
-        One table per order; table j has j + 1 axes of length 2 (x^{k-1}, ..., x^{k-j}, c^k). By default the paper's.
-    order : {1, 2, 3}
-        Order of the Markov assumption.
-
-    Returns
-    -------
-    (order, 2 ** (order + 1)) ndarray
-        Row j - 1 holds table j, flat.
-
-    Raises
-    ------
-    ValueError
-        If a table is missing, has a wrong shape, or has entries that are not probabilities.
+    Table j has j + 1 axes of length 2 (x^{k-1}, ..., x^{k-j}, c^k); by default the tables are the paper's. A table that
+    is missing, has a wrong shape, or has entries that are not probabilities, raises a ValueError.
     """
     if cpt is None:
         return _packed_paper_cpt(order)

@@ -33,15 +33,6 @@ import numpy as np
 from bansac.engine.options import Options
 from bansac.maths.arrays import Bools, Floats
 
-__all__ = [
-    "RIVAL",
-    "Hypotheses",
-    "Hypothesis",
-    "challenge_length",
-    "is_same",
-    "iterations_to_confirm",
-]
-
 # Length of the first restart in iterations, or longer if all restarts together would not use the budget. The length is
 # doubled with every second restart.
 _RESTART_ITERATIONS = 300
@@ -100,12 +91,7 @@ class Hypothesis:
 class Hypotheses:
     """The hypotheses of a run, best first, and the sums over its restarts.
 
-    Parameters
-    ----------
-    options : Options
-        The options of the run, with ``max_iterations`` set.
-    majority_agrees : bool
-        The property of the problem.
+    The options have a number of iterations; ``majority_agrees`` is the property of the problem.
     """
 
     def __init__(self, options: Options, majority_agrees: bool = True) -> None:

@@ -28,8 +28,6 @@ from bansac.maths.arrays import Bools, Floats, Ints, Words
 from bansac.problems.contract import IN_LOOP, REALS
 from bansac.problems.problem import Problem
 
-__all__ = ["find_function", "select_kernels"]
-
 _NUMBERS, _ODDS, _INDICES, _MASK = float64[::1], float32[::1], int64[::1], boolean[::1]
 
 DRAW = types.FunctionType(
@@ -65,16 +63,8 @@ def select_kernels(
 ) -> Any:
     """Return the struct of the functions of a run, compiled if necessary.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    sampler, score, criteria
-        Rows of the registries; ``criteria`` are the stopping criteria with a module.
-    higher_order : bool
-        Whether the order of the Markov assumption is above 1.
-    degeneracy : bool
-        Whether degenerate samples are detected, if the problem supports it.
+    ``criteria`` are the stopping criteria with a module. ``higher_order`` says whether the order of the Markov
+    assumption is above 1, ``degeneracy`` whether degenerate samples are detected, if the problem supports it.
     """
     key = (sampler, score, criteria, higher_order, degeneracy)
     structs = _STRUCTS.setdefault(problem, {})

@@ -35,15 +35,6 @@ from bansac.maths.linalg import copy
 from bansac.maths.rng import next_index
 from bansac.problems.problem import Problem
 
-__all__ = [
-    "Optimization",
-    "iterate",
-    "optimize",
-    "optimize_by_lm",
-    "optimize_locally",
-    "select_optimization",
-]
-
 # Repetitions of the inner optimisation (10 in Chum et al.).
 _MAX_FITS = 10
 

@@ -39,8 +39,6 @@ from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.linalg import copy
 from bansac.maths.rng import next_index
 
-__all__ = ["advance", "run_iterations", "update_stop"]
-
 
 @kernel
 def run_iterations(run: Run, trace: Floats, first: int, end: int) -> tuple[int, int, int]:
@@ -49,19 +47,8 @@ def run_iterations(run: Run, trace: Floats, first: int, end: int) -> tuple[int, 
     A new best model is repaired or optimised between two calls (``progress.due``). So the code of these steps is
     compiled only for runs that need it. The next call continues with the rest of the same iteration.
 
-    Parameters
-    ----------
-    run : Run
-        The context (``bansac.engine.state``).
-    trace : (end - first, columns) ndarray
-        Record of this slice, one row per iteration; of length 0 if no trace is recorded.
-    first, end : int
-        Numbers of iterations before and after this slice.
-
-    Returns
-    -------
-    stop, iterations, due : int
-        The fields of ``run.progress``.
+    ``first`` and ``end`` are the numbers of iterations before and after this slice. ``trace`` has a row for each of its
+    iterations, or none. Returns the fields ``stop``, ``iterations`` and ``due`` of ``run.progress``.
     """
     return advance(run, trace, first, end)
 

@@ -27,17 +27,6 @@ from bansac.maths.linalg import copy
 from bansac.problems.contract import DEGENERACY
 from bansac.problems.problem import Problem
 
-__all__ = [
-    "ModelSelection",
-    "Plausibility",
-    "find_degenerate",
-    "make_model_selection",
-    "plausibility_of",
-    "repair_sampled",
-    "score_repaired",
-    "update_if_better",
-]
-
 # Saved fields of the best optimised model.
 _SCORE, _WEIGHTED_SCORE, _INLIERS, _REQUIRED, _REQUIRED_BY = range(5)
 
@@ -95,16 +84,8 @@ def make_model_selection(
 ) -> tuple[Any, ModelSelection]:
     """Return the functions and the arrays of the model selection of a run.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    plausibility : Plausibility, optional
-        The plausibility of a model; by default 1 for all models.
-    transform : ndarray
-        The transform from ``normalize`` of the problem.
-    repairs : bool
-        Whether models from degenerate samples are repaired.
+    Without a plausibility all models are equally plausible. ``transform`` is that of ``normalize`` of the problem. If
+    ``repairs``, models from degenerate samples are repaired.
     """
     function, parameters = plausibility or Plausibility(equally_plausible, np.empty(0))
     sampled, scratch, model = np.empty((3, problem.model_size))

@@ -20,8 +20,6 @@ from bansac.compiled.jit import inner_kernel, kernel
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.extent import GRID, SAMPLE, bound_near
 
-__all__ = ["neighbour_priors"]
-
 # Average number of matches in a cell.
 _PER_CELL = 1.5
 # Prior of a match with no more neighbours than chance gives, and its increase for _FULL more neighbours.

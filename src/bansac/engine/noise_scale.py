@@ -24,19 +24,6 @@ from bansac.maths.arrays import Floats
 from bansac.maths.extent import GRID, near_box
 from bansac.problems.problem import Problem
 
-__all__ = [
-    "LARGEST",
-    "LARGEST_IN_PLANE",
-    "LARGEST_IN_SPACE",
-    "SMALLEST",
-    "WIDE",
-    "are_close",
-    "estimate_threshold",
-    "first_threshold",
-    "threshold_bounds",
-    "threshold_factor",
-]
-
 SMALLEST = 0.1
 """The smallest estimated threshold, in thresholds of the start."""
 

@@ -12,8 +12,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["boolean", "check_name", "describe", "group", "integer", "number", "type_in_words"]
-
 Check = Callable[[str, Any], Any]
 """A function of the name and the value of an option. It returns the value to store, or raises a ValueError."""
 

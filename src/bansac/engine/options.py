@@ -17,20 +17,6 @@ from bansac.engine.stopping import MAX_CRITERIA, STOPS, Stop
 from bansac.maths.arrays import Floats
 from bansac.problems.problem import Problem
 
-__all__ = [
-    "Activation",
-    "Degeneracy",
-    "EpipolarError",
-    "Gamma",
-    "GammaName",
-    "LocalOptimization",
-    "Options",
-    "Verification",
-    "Weighting",
-    "check_names",
-    "network_defaults",
-]
-
 Weighting = Literal["default", "density", "scores", "density+scores"]
 Verification = Literal["sprt"]
 LocalOptimization = Literal["default", "inner", "iterative", "inner+iterative", "lm"]

@@ -19,8 +19,6 @@ from bansac.engine.stopping import Stop
 from bansac.maths.arrays import Bytes, Floats, Ints, Reals
 from bansac.problems.problem import Problem
 
-__all__ = ["NO_FLOATS", "NO_INTS", "Plan", "check_abilities", "find_plan"]
-
 # Placeholders for arrays that a run does not use; nothing is written to them.
 NO_FLOATS, NO_INTS = np.empty(0), np.empty(0, np.int64)
 
@@ -31,64 +29,26 @@ _TAU_INFORMED = 0.1
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The plan of a run, shared by all runs of a problem with the same options.
+    """The plan of a run, shared by all runs of a problem with the same options."""
 
-    Parameters
-    ----------
-    kernels : struct
-        The functions that the loop calls.
-    criteria : tuple of Stop
-        The stopping criteria that give a required number of samples.
-    prepare : tuple of callable
-        ``prepare(n, sample_size)`` of each criterion, which returns its memory. Empty if no criterion has memory.
-    start : callable
-        ``start(setup)`` of the sampler, which returns its memory.
-    probabilities : callable or None
-        ``probabilities(numbers, indices)`` of the sampler; None if it has none.
-    optimization : str or None
-        Name of the local optimisation.
-    repairs : bool
-        Whether optimised models from degenerate samples are repaired.
-    refine : callable or None
-        ``refine(run, problem)`` of the refiner.
-    memory : ndarray
-        The records before the first iteration, except the fields that depend on the data.
-    sizes : Sizes
-        Lengths of arrays, except those that depend on N.
-    cpt : ndarray
-        The conditional probability tables.
-    counts : bool
-        Whether the score is the number of inliers if no weights are given.
-    no_weights : ndarray
-        Empty array for unit weights, in the number type of the residuals.
-    no_stop_indices : ndarray
-        Empty array for the case that no stopping criterion has memory.
-    """
-
-    kernels: Any
-    criteria: tuple[Stop, ...]
-    prepare: tuple[Callable[[int, int], Ints], ...]
-    start: Callable[[SamplerInput], tuple[Floats, Ints]]
-    probabilities: Callable[[Floats, Ints], Floats | None] | None
-    optimization: str | None
-    repairs: bool
-    refine: Callable[[Any, Problem], None] | None
-    memory: Bytes
-    sizes: Sizes
+    kernels: Any  # struct of the functions that the loop calls
+    criteria: tuple[Stop, ...]  # the stopping criteria that give a required number of samples
+    prepare: tuple[Callable[[int, int], Ints], ...]  # of each criterion, for its memory; empty if none has memory
+    start: Callable[[SamplerInput], tuple[Floats, Ints]]  # of the sampler, for its memory
+    probabilities: Callable[[Floats, Ints], Floats | None] | None  # of the sampler
+    optimization: str | None  # name of the local optimisation
+    repairs: bool  # whether optimised models from degenerate samples are repaired
+    refine: Callable[[Any, Problem], None] | None  # ``refine(run, problem)`` of the refiner
+    memory: Bytes  # the records before the first iteration, except the fields that depend on the data
+    sizes: Sizes  # lengths of arrays, except those that depend on N
     cpt: Floats
-    counts: bool
-    no_weights: Reals
-    no_stop_indices: Ints
+    counts: bool  # whether the score is the number of inliers if no weights are given
+    no_weights: Reals  # empty, for unit weights in the number type of the residuals
+    no_stop_indices: Ints  # empty, if no stopping criterion has memory
 
 
 def check_abilities(problem: Problem, options: Options) -> None:
-    """Check that the problem has the functions that the options need.
-
-    Raises
-    ------
-    ValueError
-        If a function is missing; the message names the option and the function.
-    """
+    """Raise a ValueError that names the option and the function if the problem has not what the options need."""
     if options.degeneracy == "degensac" and problem.is_degenerate is None:
         raise ValueError(f"degeneracy='degensac' is for the fundamental matrix, not for problem {problem.name!r}")
     optimization = options.optimization(problem)

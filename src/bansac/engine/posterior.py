@@ -20,8 +20,6 @@ import numpy as np
 from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Floats
 
-__all__ = ["BINS", "inlier_probabilities", "inlier_scale", "peak_ratio"]
-
 # 80% of the inliers have the standard deviation sigma, 20% have four times sigma. Residuals up to six thresholds are
 # used. Both were chosen on real matches, where neither matters much (docs/calibration.md).
 _WIDE_SHARE = 0.2

@@ -34,8 +34,6 @@ from bansac.maths.rng import seed_rng, shuffle
 from bansac.problems.contract import repair_scratch
 from bansac.problems.problem import Problem
 
-__all__ = ["EngineResult", "Run", "run", "start_state"]
-
 
 class Run(NamedTuple):
     """The input of a run. Lengths are in the unit of the data, and not those of the options.

@@ -37,8 +37,6 @@ from bansac.engine.trace import Recorder
 from bansac.maths.arrays import Bools, Floats
 from bansac.problems.problem import Problem
 
-__all__ = ["NEAR", "Search"]
-
 # The largest number of estimates of the threshold after a restart. Until a model is significant, the threshold is also
 # estimated after these numbers of iterations of a restart.
 _ESTIMATES = 3
@@ -65,26 +63,9 @@ _NO_MASK = np.empty(0, np.bool_)  # for a single restart, which is compared with
 class Search:
     """The search for the best model of a run.
 
-    Parameters
-    ----------
-    problem, options, plan
-        The problem, the options and the plan (``find_plan``) of the run.
-    state : State
-        The state before the first iteration.
-    restrict : callable
-        Returns such a state for the data of a mask.
-    threshold : AdaptiveThreshold
-        The threshold, in the frame of the run.
-    deadline : float
-        Time limit on the clock ``time.perf_counter``, in seconds.
-    recorder : Recorder, optional
-        Records the trace.
-    transform : ndarray
-        The transform from ``normalize`` of the problem.
-    plausibility : Plausibility, optional
-        Factor of the score of a model; 1 by default.
-    significance : callable
-        Returns the significance of a hypothesis over all thresholds.
+    ``restrict`` returns the state before the first iteration for the data of a mask. ``threshold`` is in the frame of
+    the run, ``deadline`` on the clock ``time.perf_counter``. ``transform`` is that of ``normalize`` of the problem.
+    ``significance`` returns the significance of a hypothesis over all thresholds.
     """
 
     def __init__(

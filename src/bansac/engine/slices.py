@@ -19,8 +19,6 @@ from bansac.engine.verification import mark_inliers
 from bansac.maths.arrays import Bools, Floats
 from bansac.problems.problem import Problem
 
-__all__ = ["SlicedLoop", "current_beliefs"]
-
 # Ctrl-C and max_seconds are checked between slices. The first slice measures the speed of the loop, and is shorter for
 # many points.
 _SLICE_SECONDS = 0.05
@@ -31,27 +29,10 @@ _NO_TRACE = np.empty((0, len(TRACE_COLUMNS)))
 
 
 class SlicedLoop:
-    """The loop on a state.
+    """The loop on a state, with ``functions`` and ``selection`` of the model selection, or None twice.
 
-    Parameters
-    ----------
-    problem, plan
-        The problem and the plan of the run.
-    state : State
-        The state before the first iteration.
-    functions, selection
-        The model selection of the run, or None twice.
-    deadline : float
-        Time limit on the clock ``time.perf_counter``, in seconds.
-    recorder : Recorder, optional
-        Records the trace.
-
-    Attributes
-    ----------
-    packed : struct
-        The state as the struct for the kernels.
-    optimize : callable or None
-        Optimises the best model locally.
+    ``deadline`` is a time on the clock ``time.perf_counter``. ``packed`` is the state as the struct for the kernels.
+    ``optimize`` optimises the best model locally, None if the run does not.
     """
 
     def __init__(

@@ -16,33 +16,6 @@ from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.compiled.struct import make_struct, write_function
 from bansac.maths.arrays import Bools, Bytes, Floats, Ints, Reals, Singles, Words
 
-__all__ = [
-    "BLOCK",
-    "CANDIDATE",
-    "CLASSIFICATIONS_FOR_UPDATE",
-    "FULL_MODELS",
-    "HISTORY",
-    "MAX_ITERATIONS",
-    "NOTHING",
-    "OPTIMIZATION",
-    "PROGRESS",
-    "PROGRESS_TYPE",
-    "REPAIR",
-    "RUNNING",
-    "SETTINGS",
-    "SPRT",
-    "STOPPED_BANSAC",
-    "STOPPED_CRITERION",
-    "Run",
-    "SavedState",
-    "Sizes",
-    "State",
-    "open_records",
-    "pack_run",
-    "start_records",
-    "weights_at",
-]
-
 # Points are scored in blocks of this size: large enough for SIMD, small enough to abandon a bad model early.
 BLOCK = 128
 
@@ -296,10 +269,7 @@ def weights_at(weights: Reals, start: int, stop: int, n: int) -> Reals:
 class SavedState:
     """A copy of the state before the first restart, from which every restart starts.
 
-    Parameters
-    ----------
-    state : State
-        The state before its first iteration. ``pack_run`` must have been called, because it writes to the records.
+    ``pack_run`` must have been called before, because it writes to the records.
     """
 
     def __init__(self, state: State) -> None:

@@ -16,8 +16,6 @@ from bansac.engine.state import State
 from bansac.maths.arrays import Floats
 from bansac.problems.problem import Problem
 
-__all__ = ["AdaptiveThreshold", "Significance", "SignificanceTest"]
-
 # If the noise of most points is below this number of thresholds, points further away are not used.
 _WINDOW = 6.0
 # A threshold above this share of the largest one is at the bound.

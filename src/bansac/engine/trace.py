@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from bansac.maths.arrays import Bools, Floats, Ints
 
-__all__ = ["SNAPSHOTS", "TRACE_COLUMNS", "Recorder", "Trace"]
-
 # The iterations after which the paper draws the probabilities (fig:prob_update, fig:curve_example).
 SNAPSHOTS = (0, 2, 4, 9, 10, 11, 14, 100, 1000, 10000)
 

@@ -25,16 +25,6 @@ from bansac.engine.state import BLOCK, Run, weights_at
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.linalg import copy
 
-__all__ = [
-    "ABANDONED",
-    "REJECTED",
-    "decision_threshold",
-    "design_test",
-    "evaluate",
-    "learn_from_rejection",
-    "mark_inliers",
-]
-
 # Status of a model that was not scored to the end, returned instead of its number of inliers.
 REJECTED = -1
 ABANDONED = -2
@@ -55,31 +45,11 @@ def evaluate(
     log_decision: float,
     first_block: np.int64,
 ) -> tuple[float, np.int64]:
-    """Score the model ``candidate`` and mark its inliers in ``is_inlier``.
+    """Score the model ``candidate`` and mark its inliers in ``is_inlier``; return the score and their number.
 
-    Parameters
-    ----------
-    run : Run
-        The struct of the run.
-    candidate : (model_size,) ndarray
-        The model.
-    is_inlier : (N,) ndarray of bool
-        Mask of its inliers, written.
-    squared_threshold : float
-        Largest squared residual of an inlier.
-    to_beat : float
-        Abandon the model as soon as its score can no longer exceed this value.
-    log_decision : float
-        Reject the model as soon as the log of its likelihood ratio exceeds this value; inf for no test.
-    first_block : int
-        Block at which the pass starts.
-
-    Returns
-    -------
-    score : float
-        The score; larger is better. Undefined if the model was not scored to the end.
-    inliers : int
-        Number of inliers; ``REJECTED`` or ``ABANDONED`` if the model was not scored to the end.
+    The pass starts at ``first_block``. The model is abandoned once its score can no longer exceed ``to_beat``, and
+    rejected once the log of its likelihood ratio exceeds ``log_decision`` (inf for no test). Then the number is
+    ``ABANDONED`` or ``REJECTED``, and the score is undefined.
     """
     kernels, points, model, residuals, sprt = run.kernels, run.points, run.model, run.residuals, run.sprt
     counts, weights = run.settings.counts, run.score_weights

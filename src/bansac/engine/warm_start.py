@@ -12,25 +12,12 @@ from bansac.maths.arrays import Floats
 from bansac.maths.normalization import apply_inverse, normalize
 from bansac.problems.problem import Problem
 
-__all__ = ["normalize_model"]
-
 
 def normalize_model(problem: Problem, model: Floats, transform: Floats) -> Floats | None:
-    """Return a model of the caller in the frame of the run, with its constraints; None if it is degenerate.
+    """Return a flat model of the caller in the frame of the run, with its constraints; None if it is degenerate.
 
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    model : (model_size,) ndarray
-        The model in the caller's coordinates.
-    transform : ndarray
-        The transform from ``normalize`` of the problem.
-
-    Raises
-    ------
-    ValueError
-        If the problem has ``normalize``, but not ``normalize_model``.
+    ``transform`` is that of ``normalize`` of the problem. A problem with ``normalize``, but not ``normalize_model``,
+    raises a ValueError.
     """
     model = model.copy()
     with np.errstate(all="ignore"):

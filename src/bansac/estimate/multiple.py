@@ -7,7 +7,9 @@
    ``_SET_ASIDE`` more.
 3. Each model is estimated again from the points that no other model explains, with its posterior as the prior. Models
    that are no longer significant are dropped. Of two models with the same points, the one with fewer inliers is
-   dropped. If points became free, the search goes on.
+   dropped.
+4. A model of large noise may be a compromise of several. Finer models replace it if they describe its points in fewer
+   bits. If points became free or a model was split, the search goes on.
 
 The posterior odds of a point for each model come from :mod:`bansac.engine.posterior`. The odds against no model are 1.
 So P(k) = odds_k / (1 + sum of odds), and a point belongs to the model, or to none, with the highest probability.
@@ -26,10 +28,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.compiled.clock import Stopwatch
+from bansac.engine.hypotheses import RIVAL
+from bansac.engine.noise_scale import first_threshold
 from bansac.engine.posterior import inlier_probabilities
 from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import ModelForm, form_of
-from bansac.estimate.presets import Options, Settings, Threshold
+from bansac.estimate.presets import Options, Resolved, Settings, Threshold
 from bansac.estimate.result import MultipleResult, Result
 from bansac.estimate.solve import Arguments, Request, make_request, measure, solve_once
 from bansac.maths.arrays import Bools, Floats, Ints
@@ -51,6 +55,9 @@ _SAME = 0.5
 
 # A point is explained if the probability that it belongs to a model is at least this.
 _EXPLAINED = 0.5
+
+# The smallest threshold at which the parts of a coarse model are searched, in first thresholds.
+_FINEST = 0.6
 
 # Prior inlier probability of a point without scores and priors, and the smallest one.
 _NEUTRAL, _SMALLEST = 0.5, 1e-3
@@ -173,9 +180,10 @@ def _find_all(task: _Task) -> tuple[list[_Model], Result]:
         last = _add_models(task, models)
         free = _free(task, models)
         models = _drop_same(_estimate_again(task, models))
+        before, models = len(models), _split(task, models)
         freed = _free(task, models) & ~free
         ended = len(models) >= task.max_models or _out_of_time(task)
-        if ended or np.count_nonzero(freed) <= task.request.problem.sample_size:
+        if ended or (len(models) == before and np.count_nonzero(freed) <= task.request.problem.sample_size):
             break
     return models, last
 
@@ -188,8 +196,9 @@ def _add_models(task: _Task, models: list[_Model]) -> Result:
         explained = _shares(task, models).sum(axis=0)
         prior = (1.0 - explained) * _neutral_prior(task) if models else task.prior
         result = _search(task, free, prior, most=_FEW_SAMPLES if failures else None)
-        if result.success:
-            models.append(_measure(task, result))
+        found = _measure(task, result) if result.success else None
+        if found is not None and np.any(found.odds[free] > 1.0):  # not all points are more likely outliers
+            models.append(found)
             aside[:], failures = False, 0
         else:
             aside[np.flatnonzero(free)[result.inliers]] = True
@@ -219,6 +228,61 @@ def _drop_same(models: list[_Model]) -> list[_Model]:
         if all(np.count_nonzero(other.odds[own] > 1.0) <= _SAME * np.count_nonzero(own) for other in kept):
             kept.append(model)
     return kept
+
+
+def _split(task: _Task, models: list[_Model]) -> list[_Model]:
+    """Return the models, where finer models replace a coarse one if they describe its points better.
+
+    They are searched at half of its threshold, a quarter and so on, down to about the first threshold.
+    """
+    request, found = task.request, list(models)
+    first = request.options.threshold or first_threshold(request.problem, request.data) * request.unit
+    for coarse in models if request.resolved.is_estimated else ():
+        best, threshold = [coarse], 0.5 * coarse.result.threshold
+        while threshold > _FINEST * first:
+            best = min(
+                best, _parts(task, coarse, threshold), key=lambda parts: _description_length(task, coarse, parts)
+            )
+            threshold *= 0.5
+        if len(best) > 1 and len(found) - 1 + len(best) <= task.max_models:
+            found = [model for model in found if model is not coarse] + best
+    return found
+
+
+def _parts(task: _Task, coarse: _Model, threshold: float) -> list[_Model]:
+    """Return models of the points of a coarse model, found one after the other at a smaller threshold.
+
+    Each has as large a share of the points as a rival needs.
+    """
+    request, own, parts = task.request, coarse.odds > 1.0, list[_Model]()
+    resolved = Resolved(request.options.replace(threshold=threshold), is_estimated=False)
+    fine = task._replace(request=request.replace(resolved=resolved))
+    among, least = own, max(RIVAL * np.count_nonzero(own), request.problem.sample_size)
+    while np.count_nonzero(among) > least and not _out_of_time(task):
+        result = _search(fine, among, None, most=_FEW_SAMPLES)
+        part = _measure(task, result) if result.success else None
+        if part is None or np.count_nonzero(part.odds[among] > 1.0) <= least:
+            break
+        parts.append(part)
+        among = own & _free(task, parts)
+    return parts
+
+
+def _description_length(task: _Task, coarse: _Model, models: list[_Model]) -> float:
+    """Return the length of a description of the points of a coarse model by a mixture of models, in nats.
+
+    It is the Bayesian information criterion (Schwarz, 1978) of Gaussian residuals, with the logarithm of the number of
+    samples that may give a model. Points of no model are uniform within the threshold of the coarse model.
+    """
+    m, d, own = task.request.problem.sample_size, task.request.problem.codimension, coarse.odds > 1.0
+    n, shares = int(np.count_nonzero(own)), _shares(task, models)[:, own]
+    density = np.maximum(1.0 - shares.sum(axis=0), 1e-3).mean() / (2.0 * coarse.result.threshold) ** d
+    for model, share in zip(models, shares, strict=True):
+        squares = np.minimum(model.residuals[own], 1e150) ** 2  # inf for some points far away
+        variance = max(float(share @ squares) / (d * max(float(share.sum()) - m, 1.0)), 1e-300)
+        density = density + share.mean() * np.exp(-0.5 * squares / variance) / (2.0 * math.pi * variance) ** (0.5 * d)
+    of_a_model = 0.5 * (m * d + 2) * math.log(n) + math.log(math.comb(n, m))
+    return float(len(models) * of_a_model - np.sum(np.log(density)))
 
 
 def _search(task: _Task, among: Bools, prior: Floats | None, most: int | None = None) -> Result:

@@ -33,8 +33,6 @@ from bansac.significance.configuration import (
 )
 from bansac.solvers import homography_dlt
 
-__all__ = ["count_other_support"]
-
 # Planes that are searched among the inliers, and the smallest share of the inliers on each. In a wrong model, matches
 # shifted along the plane are the second one. The samples miss a plane with .4 of the inliers in one of 28 runs.
 _PLANES, _FEWEST = 2, 0.2

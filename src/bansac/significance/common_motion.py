@@ -13,8 +13,6 @@ from bansac.maths.arrays import Floats
 from bansac.maths.linalg import copy
 from bansac.problems import affine
 
-__all__ = ["fit_motion"]
-
 _FITTED = 100  # matches, evenly spaced
 _FITS = 5
 

@@ -26,8 +26,6 @@ from bansac.significance.false_alarms import log_binomial_tail, log_choose
 from bansac.significance.support import squared_area, squared_length
 from bansac.solvers import homography_4pt, homography_dlt
 
-__all__ = ["configuration_message", "find_configuration", "fit_rotation", "matches_of_plane"]
-
 # All thresholds here are at least the standard deviation of the noise. It is measured from the residuals in this number
 # of thresholds; outliers are counted in the second half. 68 % of the errors are within one standard deviation.
 _BINS = 24
@@ -212,6 +210,7 @@ def _count_following(data: Floats, H: Floats, threshold: float, follows: Floats)
 
 @inlined
 def squared_tolerance(threshold: float) -> float:
+    """Return the squared distance within which a match follows a plane."""
     return TOLERANCE * TOLERANCE * threshold * threshold
 
 

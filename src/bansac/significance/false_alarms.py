@@ -22,8 +22,6 @@ import numpy as np
 from bansac.compiled.jit import inlined
 from bansac.maths.arrays import Bools, Floats
 
-__all__ = ["SIGNIFICANT", "log_binomial_tail", "log_choose", "log_nfa"]
-
 # Log of the NFA below which a model is significant. It is as low as 1e-4, because a refined model may have slightly
 # more support than every model of a sample, and because up to four tests are made.
 SIGNIFICANT = math.log(1e-4)

@@ -24,8 +24,6 @@ from bansac.significance.false_alarms import SIGNIFICANT, log_choose
 from bansac.significance.null_model import cell_size, smallest_move
 from bansac.significance.support import SAME_POINT, squared_area, squared_length, wrap
 
-__all__ = ["is_significant_fast"]
-
 _SLOTS = 2048
 _LINES = 16
 _SAMPLE = 500  # points or matches tested, evenly spaced

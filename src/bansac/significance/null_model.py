@@ -31,8 +31,6 @@ from bansac.problems.problem import Problem
 from bansac.significance.common_motion import fit_motion
 from bansac.significance.support import SAME_POINT, hash_cell
 
-__all__ = ["NullModel", "add_neighbours", "cell_size", "measure_far", "measure_null_model", "scales", "smallest_move"]
-
 # Smallest number of rearranged points or matches, if there are enough pairs.
 _PAIRS = 2000
 # Neighbours share a cell. Its side is this number of thresholds for matches and for points; for data without points, it

@@ -18,9 +18,6 @@ from bansac.significance.false_alarms import log_nfa
 from bansac.significance.null_model import measure_far
 from bansac.significance.verdict import MeasuredModel, is_significant
 
-__all__ = ["is_rival", "significance_over_thresholds"]
-
-
 _PER_CENT = 100
 # Share of the significance of the best hypothesis that is nearly the same.
 _NEARLY = 0.9

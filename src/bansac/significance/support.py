@@ -8,17 +8,6 @@ from bansac.compiled.jit import inlined, kernel
 from bansac.maths.arrays import Floats, Ints
 from bansac.problems.problem import Problem
 
-__all__ = [
-    "SAME_POINT",
-    "count_off_line",
-    "count_off_plane",
-    "first_of_equals",
-    "hash_cell",
-    "squared_area",
-    "squared_length",
-    "wrap",
-]
-
 # Points closer than this share of the threshold count as one point; up to twice this distance they may count as one.
 SAME_POINT = 0.25
 

@@ -22,8 +22,6 @@ from bansac.significance.null_model import NullModel, add_neighbours, measure_fa
 from bansac.significance.support import count_off_line, count_off_plane, first_of_equals
 from bansac.significance.vertical import has_verticals, keep_verticals, of_three_matches
 
-__all__ = ["Doubt", "MeasuredModel", "Verdict", "find_verdict", "is_significant", "plane_motion_verdict"]
-
 # Smaller residuals are raised to this share of the threshold, because they are due to rounding.
 _EXACT = 1e-3
 # The support is tested within these shares of the threshold. If the threshold is large, a support within a smaller one

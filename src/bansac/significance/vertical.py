@@ -18,8 +18,6 @@ from bansac.maths.arrays import Floats
 from bansac.problems.problem import Problem
 from bansac.solvers import essential_upright_3pt
 
-__all__ = ["has_verticals", "keep_verticals", "of_three_matches"]
-
 # Largest number of Gauss-Newton steps for each set of matches, and the smallest step in radians.
 _STEPS, _SMALLEST = 10, 1e-9
 # The matches of the second set have at most this residual, in thresholds.

@@ -16,8 +16,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["REFINERS", "Refiner"]
-
 
 @dataclass(frozen=True)
 class Refiner:

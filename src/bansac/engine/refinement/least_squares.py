@@ -10,8 +10,6 @@ from bansac.engine.verification import evaluate
 from bansac.maths.linalg import copy
 from bansac.problems.problem import Problem
 
-__all__ = ["refine", "refine_to_inliers", "supports"]
-
 _MAX_FITS = 10
 
 

@@ -33,8 +33,6 @@ from bansac.maths.linalg import copy, solve_positive_definite
 from bansac.problems.contract import MANIFOLD
 from bansac.problems.problem import Problem
 
-__all__ = ["Work", "find_work", "make_work", "minimize", "select_manifold"]
-
 # Marquardt's damping: its initial value, the factor by which it changes, and its bounds.
 _DAMPING = 1e-3
 _CHANGE = 10.0
@@ -131,26 +129,10 @@ def minimize(
     model: Floats,
     scratch: Floats,
 ) -> int:
-    """Move ``model`` to a minimum of the cost of ``data``; return the number of accepted steps.
+    """Move ``model`` to a minimum of the cost of ``data``, in at most ``max_steps`` steps; return the accepted ones.
 
-    Parameters
-    ----------
-    manifold : struct
-        The functions of the problem (``select_manifold``).
-    work : Work
-        Arrays (``make_work``).
-    data : (channels, N) ndarray
-        The data.
-    squared_scale : float
-        s^2 of the loss.
-    cauchy : bool
-        Whether the loss is the Cauchy loss; otherwise it is the truncated loss.
-    max_steps : int
-        Largest number of steps tried.
-    model : (model_size,) ndarray
-        The model, replaced.
-    scratch : ndarray
-        Scratch of ``project``.
+    ``manifold`` has the functions of the problem (``select_manifold``). ``squared_scale`` is s^2 of the loss.
+    ``scratch`` is that of ``project``.
     """
     residuals, jacobian, weights, normal, basis, system, damped, candidate = work
     copy(model, candidate)

@@ -19,8 +19,6 @@ from bansac.maths.arrays import Bools, Floats
 from bansac.maths.linalg import copy
 from bansac.problems.problem import Problem
 
-__all__ = ["CAUCHY", "REACH", "SCALE", "TRUNCATED", "move_best_model", "refine", "refine_by_lm", "supports"]
-
 # Losses.
 TRUNCATED, CAUCHY = False, True
 

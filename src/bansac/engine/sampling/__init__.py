@@ -27,8 +27,6 @@ from typing import Any, NamedTuple
 
 from bansac.maths.arrays import Floats, Ints, Words
 
-__all__ = ["SAMPLERS", "Sampler", "SamplerInput"]
-
 
 @dataclass(frozen=True)
 class Sampler:

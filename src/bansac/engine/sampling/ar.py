@@ -24,8 +24,6 @@ from bansac.engine.sampling.baysac import sample_most_probable
 from bansac.maths.arrays import Floats, Ints, Singles, Words
 from bansac.maths.rng import next_uint64
 
-__all__ = ["PERTURBATION", "VARIANCE", "draw", "learn_from_failure", "probabilities", "start"]
-
 # Variance of the Beta prior.
 VARIANCE = 0.01
 

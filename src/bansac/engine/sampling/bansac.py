@@ -16,8 +16,6 @@ from bansac.engine.sampling.distinct import contains
 from bansac.maths.arrays import Floats, Ints, Singles, Words
 from bansac.maths.rng import next_uint64, step
 
-__all__ = ["ACTIVATION_CODES", "activation", "draw", "sample_weighted", "start"]
-
 ACTIVATION_CODES = {"rho_1": 1, "rho_2": 2, "rho_3": 3, "rho_4": 4}
 
 # Largest number of draws of the rejection sampling for one point. On average it is reached if the mean weight is below

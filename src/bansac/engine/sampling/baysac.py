@@ -22,8 +22,6 @@ from bansac.engine.sampling import SamplerInput
 from bansac.maths.arrays import Floats, Ints, Singles, Words
 from bansac.maths.rng import next_index
 
-__all__ = ["draw", "learn_from_failure", "probabilities", "sample_most_probable", "start", "update_sample"]
-
 
 @inner_kernel
 def sample_most_probable(rng: Words, priority: Floats, sample: Ints) -> None:

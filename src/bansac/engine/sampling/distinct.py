@@ -8,8 +8,6 @@ from bansac.compiled.jit import inlined, inner_kernel
 from bansac.maths.arrays import Ints, Words
 from bansac.maths.rng import next_index
 
-__all__ = ["contains", "draw_distinct"]
-
 
 @inlined
 def contains(sample: Ints, size: int | np.int64, candidate: int | np.int64) -> bool:

@@ -18,8 +18,6 @@ from bansac.maths.arrays import Floats, Ints, Singles, Words
 from bansac.maths.extent import GRID, near_box
 from bansac.maths.rng import next_index
 
-__all__ = ["Memory", "draw", "neighborhood_radius", "sample_napsac", "start", "views"]
-
 # Radius over the diagonal of the bounding box of the points: 36 pixels for matches spread evenly over two images of
 # 1000 x 1000 pixels.
 _RADIUS_SHARE = 0.02

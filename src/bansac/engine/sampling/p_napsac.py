@@ -31,8 +31,6 @@ from bansac.maths.arrays import Floats, Ints, Singles, Words
 from bansac.maths.extent import GRID, near_box
 from bansac.maths.rng import next_index
 
-__all__ = ["build_layers", "draw", "make_neighborhoods", "sample_progressive_napsac", "start"]
-
 # Number of local samples per point, and T_N / N of the growth functions of the centre and of its neighbourhood.
 LOCAL_DRAWS = 20
 

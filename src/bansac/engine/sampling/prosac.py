@@ -24,8 +24,6 @@ from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.distinct import draw_distinct
 from bansac.maths.arrays import Floats, Ints, Singles, Words
 
-__all__ = ["TOTAL_DRAWS", "complete_by_prosac", "draw", "grow_subset", "growth_function", "start", "views"]
-
 # T_N: after this number of samples PROSAC is equal to RANSAC (the value of the paper).
 TOTAL_DRAWS = 200_000
 

@@ -9,8 +9,6 @@ import numpy as np
 from bansac.engine.sampling.distinct import draw_distinct
 from bansac.maths.arrays import Floats, Ints, Singles, Words
 
-__all__ = ["draw"]
-
 
 def draw(
     rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints

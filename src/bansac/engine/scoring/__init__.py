@@ -17,8 +17,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["SCORES", "Score", "check_block_score"]
-
 
 @dataclass(frozen=True)
 class Score:

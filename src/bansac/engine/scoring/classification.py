@@ -9,8 +9,6 @@ import numpy as np
 from bansac.compiled.jit import fast_kernel
 from bansac.maths.arrays import Bools, Reals
 
-__all__ = ["classify_block"]
-
 
 @fast_kernel
 def classify_block(residuals: Reals, squared_threshold: Any, is_inlier: Bools) -> np.int64:

@@ -9,8 +9,6 @@ from typing import Any
 
 from bansac.maths.arrays import Reals
 
-__all__ = ["block_score"]
-
 
 def block_score(residuals: Reals, weights: Reals, squared_threshold: Any) -> float:
     """Return the sum of the weights of the inliers of a block."""

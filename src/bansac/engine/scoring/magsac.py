@@ -20,8 +20,6 @@ import numpy as np
 
 from bansac.maths.arrays import Floats, Reals
 
-__all__ = ["block_score"]
-
 # U: half the .99 quantile of the chi-square distribution with 4 degrees of freedom.
 _LIMIT = 0.5 * 13.276704135987624
 

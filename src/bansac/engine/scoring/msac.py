@@ -6,8 +6,6 @@ from typing import Any
 
 from bansac.maths.arrays import Reals
 
-__all__ = ["block_score"]
-
 
 def block_score(residuals: Reals, weights: Reals, squared_threshold: Any) -> float:
     """Return the sum over the inliers of a block of w (1 - r^2 / t^2) (Torr and Zisserman, 2000)."""

@@ -21,8 +21,6 @@ from bansac.compiled.jit import inner_kernel, kernel
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.extent import GRID, SAMPLE, bound_near
 
-__all__ = ["density_weights", "reliability_weights", "scale_weights"]
-
 # Radius of the neighbourhood, as a share of the diagonal of the box around the points of an image.
 _RADIUS = 0.03
 # Far points (``maths.extent``) are outside of the box and count as points of its border. If the box contained them,

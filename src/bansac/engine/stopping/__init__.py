@@ -30,8 +30,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["MAX_CRITERIA", "STOPS", "Stop"]
-
 # Largest number of criteria of a run that give a required number of samples.
 MAX_CRITERIA = 4
 

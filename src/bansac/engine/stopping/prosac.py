@@ -10,8 +10,6 @@ from bansac.compiled.jit import inner_kernel, kernel
 from bansac.engine.stopping.ransac import all_inlier_probability, ransac_iterations
 from bansac.maths.arrays import Bools, Floats, Ints
 
-__all__ = ["nonrandom_supports", "prepare", "prosac_iterations", "required_iterations"]
-
 # The probability beta that a point agrees with a bad model, and the level psi of the non-randomness test.
 _CHANCE_RATE = 0.05
 _LEVEL = 0.05

@@ -10,8 +10,6 @@ import numpy as np
 from bansac.compiled.jit import inlined, inner_kernel
 from bansac.maths.arrays import Bools, Floats, Ints
 
-__all__ = ["all_inlier_probability", "ransac_iterations", "required_iterations"]
-
 
 @inlined
 def all_inlier_probability(inliers: int, n: int, sample_size: int) -> float:

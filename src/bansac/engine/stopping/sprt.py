@@ -11,8 +11,6 @@ from bansac.compiled.jit import inlined, inner_kernel
 from bansac.engine.stopping.ransac import all_inlier_probability
 from bansac.maths.arrays import Bools, Floats, Ints
 
-__all__ = ["required_iterations", "sprt_iterations"]
-
 # Search of the exponent h: its largest value, the largest number of Newton steps, and the relative error.
 _LARGEST_EXPONENT = 1e3
 _STEPS = 40

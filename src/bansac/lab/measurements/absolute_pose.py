@@ -146,16 +146,11 @@ def table(document: Document) -> str:
     shares = document["outliers"]
     labels = {method.name: method.label for method in (*OURS, *PEERS)}
 
-    def cell(found: Mapping[str, Mapping[str, float]], method: str) -> str:
-        figures, ours = found[method], found["default"]
-        return (
-            f"{figures['degrees_median']:.3f}°, {figures['per_cent_median']:.3f} % "
-            f"({figures['degrees_ratio']:.2f}, {figures['per_cent_ratio']:.2f}); {100 * figures['failed']:.0f} %; "
-            f"{figures['ms_mean']:.1f} ms ({figures['ms_mean'] / ours['ms_mean']:.2f})"
-        )
+    def cell(figures: Mapping[str, float]) -> str:
+        return f"{figures['degrees_median']:.3f}°; {100 * figures['failed']:.0f} %; {figures['ms_mean']:.1f} ms"
 
     methods = next(iter(shares.values()))
-    rows = ([labels[method], *(cell(found, method) for found in shares.values())] for method in methods)
+    rows = ([labels[method], *(cell(found[method]) for found in shares.values())] for method in methods)
     return lines(["method", *(f"{outliers} % outliers" for outliers in shares)], rows)
 
 

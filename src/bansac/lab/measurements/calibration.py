@@ -233,7 +233,6 @@ MEASUREMENT = of_module(
         Option("pairs", int, 43, "Maximum number of pairs of a set."),
         Option("runs", int, 20, "Scenes of a family.", least=1),
     ),
-    tables={"calibration": table, "family-calibration": table},
-    reports={"family-calibration": ("calibration_families",)},
+    tables={"calibration": table},
     sets=lambda setup: [*(found := survey(setup.data)).pair_sets, *found.labelled_sets],
 )

@@ -23,6 +23,7 @@ from bansac.lab.measurement import Document, Option, Report, Setup, each, of_mod
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.peers.method import Method
 from bansac.lab.render import stored_table
+from bansac.lab.reports import lines
 from bansac.lab.scene_methods import OURS, PEER, PEERS, choose, load_kernels, run_scene
 from bansac.lab.scenes import Scene, errors, is_right, make_scene
 from bansac.lab.summary import import_pandas
@@ -171,6 +172,26 @@ def _found_within(runs: DataFrame) -> tuple[list[float], list[float]]:
     return [float(times[k]) for k in shown], [(k + 1) / len(runs) for k in shown]
 
 
+def page_table(document: Document) -> str:
+    """Return the right models, the false successes and the mean times with few inliers, and on unrelated images."""
+    scenes = document["settings"]["repeats"] or SEEDS  # of a cell, whose seconds are a sum
+    found: dict[tuple[str, str], dict[bool, list[Row]]] = {}
+    for cell in document["cells"]:
+        parts = found.setdefault((cell["problem"], cell["method"]), {True: [], False: []})
+        parts[cell["inlier_ratio"] > 0].append(cell)
+
+    def mean(cells: Sequence[Row], key: str) -> float:
+        return float(sum(cell[key] for cell in cells) / len(cells))
+
+    rows = []
+    for (problem, method), parts in found.items():
+        shares = [f"{percent(mean(parts[True], key))} %" for key in ("right", "false")]
+        shares.append(f"{percent(mean(parts[False], 'success'))} %")
+        times = (f"{1e3 * mean(parts[few], 'seconds') / scenes:.0f}" for few in (True, False))
+        rows.append([f"{TITLES[problem]}, {method}", *shares, *times])
+    return lines(["method", "right", "false", "successes, unrelated", "mean ms", "mean ms, unrelated"], rows)
+
+
 def means(document: Document, problem: str) -> dict[str, tuple[float, float]]:
     """Return the share of right models and the mean seconds of a call for each method, with few inliers."""
     scenes = document["settings"]["repeats"] or SEEDS  # of a cell, whose seconds are a sum
@@ -222,8 +243,7 @@ MEASUREMENT = of_module(
         FIRST_SEED,
     ),
     tables={
-        "few-inliers": functools.partial(stored_table, name="hard"),
-        "unrelated": functools.partial(stored_table, name="unrelated"),
+        "few-inliers": page_table,
         "stops": functools.partial(stored_table, name="stops"),
     },
     reports={"stops": ("stops",)},  # of ``--methods default``

@@ -1,13 +1,12 @@
-"""Tables of the pages from the reports of ``bansac bench DIR``: accuracy and time, and accuracy within a time."""
+"""Tables of the pages from the reports of ``bansac bench DIR``: accuracy and time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import partial
 from typing import Any
 
 from bansac.lab.measurement import Document
-from bansac.lab.measurements.budgets import ACCURACY, TIMES, best_within
+from bansac.lab.measurements.budgets import ACCURACY
 from bansac.lab.peers.methods import METHODS
 from bansac.lab.reports import bench, lines, share
 
@@ -33,24 +32,6 @@ LABELS = dict(zip(_OURS.split(), _OURS.split(), strict=True)) | {
 }
 """Names of the methods in the tables, in the order of their rows. Other methods come last, by their own names."""
 
-# Other libraries' method -> ours whose times are compared with it.
-RATIOS = {
-    "poselib-prosac": ("default", "fast", "accurate"),
-    "poselib-prosac-own": ("accurate",),
-    "poselib-prosac-own@5e-4": ("accurate",),
-    "opencv-magsac": ("default",),
-    "opencv": ("bansac", "p-bansac"),
-}
-
-# Column -> keys of its figures in the report.
-POSE_COLUMNS = {
-    "mAA R 5/10": ("mAA_R@5", "mAA_R@10"),
-    "mAA t 5/10": ("mAA_t@5", "mAA_t@10"),
-    "AUC 5/10/20": ("AUC@5", "AUC@10", "AUC@20"),
-    "ms mean/median": ("ms_mean", "ms_median"),
-}
-HOMOGRAPHY_COLUMNS = {"mAA 5/10 px": ("mAA@5", "mAA@10"), "ms mean/median": ("ms_mean", "ms_median")}
-
 
 def label(method: str) -> str:
     """Return the name of a method in the tables, for ``NAME@THRESHOLD`` with its threshold."""
@@ -64,16 +45,10 @@ def in_order(methods: Iterable[str]) -> list[str]:
     return sorted(methods, key=lambda method: places.get(method.partition("@")[0], len(places)))
 
 
-def comparison(document: Document, columns: Mapping[str, tuple[str, ...]]) -> str:
-    """Return the tables of one benchmark, means over the sets: one accuracy, and folds with the rest."""
+def comparison(document: Document) -> str:
+    """Return the accuracy and the times of one benchmark, means over the sets, and a fold with the sets."""
     mean, spread, key = document["mean"], document.get("spread", {}), ACCURACY[document["protocol"]["kind"]]
     methods = in_order(mean)
-
-    def figure(method: str, name: str) -> str:
-        value, error = mean[method][name], spread.get(method, {}).get(name)
-        if name.startswith("ms"):
-            return f"{value:.2f}"
-        return share(value) if error is None else f"{share(value)} ± {share(error)}"
 
     def cells(method: str) -> Iterable[str]:
         yield label(method.partition("@")[0])
@@ -88,9 +63,7 @@ def comparison(document: Document, columns: Mapping[str, tuple[str, ...]]) -> st
     for title in dict.fromkeys(map(group, methods)):
         rows += [[f"*{title}*", *[""] * 5], *(cells(method) for method in methods if group(method) == title)]
     table = lines(["method", key, "±", "mean ms", "median ms", "threshold"], rows)
-    others = ([label(m), *("/".join(figure(m, name) for name in names) for names in columns.values())] for m in methods)
-    folded = lines(["method", *columns], others) + "".join(f"\n{line}\n" for line in _time_ratios(mean))
-    return f"{table}\n{_by_set(document, key)}\n{_fold('All thresholds of accuracy, and ratios of times', folded)}"
+    return f"{table}\n{_by_set(document, key)}" if len(document["sets"]) > 1 else table
 
 
 def group(method: str) -> str:
@@ -111,12 +84,8 @@ def _by_set(document: Document, key: str) -> str:
             worst = min(values.values())
             found = (("**{}**" if v == worst else "{}").format(share(v)) for v in values.values())
             rows.append([label(method), *found])
-    return _fold(f"{key} of each set; the worst of each method is bold", lines(["method", *sets], rows))
-
-
-def _fold(title: str, text: str) -> str:
-    """Return a part of a page that a click opens."""
-    return f'<details markdown="1">\n<summary>{title}</summary>\n\n{text}\n</details>\n'
+    summary = f"<summary>{key} of each set; the worst of each method is bold</summary>"
+    return f'<details markdown="1">\n{summary}\n\n{lines(["method", *sets], rows)}\n</details>\n'
 
 
 def _threshold(method: str, protocol: Mapping[str, Any]) -> str:
@@ -126,25 +95,6 @@ def _threshold(method: str, protocol: Mapping[str, Any]) -> str:
         return "estimated"
     unit = "" if protocol["kind"] == "E" else " px"
     return f"{own}{unit}" if own else f"common, {protocol['threshold']:g}{unit}"
-
-
-def _time_ratios(mean: Mapping[str, Mapping[str, float]]) -> Iterable[str]:
-    """Return sentences with the mean times of our methods over those of other libraries."""
-    for peer, methods in RATIOS.items():
-        ours = [method for method in methods if method in mean]
-        if peer in mean and ours:
-            parts = ", ".join(f"{label(m)} {share(mean[m]['ms_mean'] / mean[peer]['ms_mean'])}" for m in ours)
-            yield f"Mean times over that of {label(peer)}: {parts}."
-
-
-def over_time(name: str) -> str:
-    """Return accuracy within given times, and the chart, of a report of ``bansac bench --budgets``."""
-    document = bench(name)
-    curves, accuracy = document["mean"], ACCURACY[document["protocol"]["kind"]]
-    best = {method: [best_within(points, time, accuracy) for time in TIMES] for method, points in curves.items()}
-    rows = ([label(method), *(share(v) if v == v else "-" for v in best[method])] for method in in_order(curves))
-    table = lines([f"{accuracy} within", *(f"{time:g} ms" for time in TIMES)], rows)
-    return f"{table}\n![{accuracy} over the mean time of a call](../benchmarks/{name}.png)\n"
 
 
 def presets() -> str:
@@ -160,12 +110,9 @@ def presets() -> str:
 
 
 PARTS: dict[str, Callable[[], str]] = {
-    "essential": lambda: comparison(bench("E"), POSE_COLUMNS),
-    "fundamental": lambda: comparison(bench("F"), POSE_COLUMNS),
-    "homography-exact": lambda: comparison(bench("H_exact"), HOMOGRAPHY_COLUMNS),
-    "homography-small": lambda: comparison(bench("H_small"), HOMOGRAPHY_COLUMNS),
-    "essential-time": partial(over_time, "E_time"),
-    "fundamental-time": partial(over_time, "F_time"),
-    "homography-time": partial(over_time, "H_time"),
+    "essential": lambda: comparison(bench("E")),
+    "fundamental": lambda: comparison(bench("F")),
+    "homography-exact": lambda: comparison(bench("H_exact")),
+    "homography-small": lambda: comparison(bench("H_small")),
     "presets": presets,
 }

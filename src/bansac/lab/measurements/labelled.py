@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -149,24 +149,8 @@ def _shares(frame: DataFrame) -> Row:
 
 
 def check_points(document: Document) -> str:
-    """Return the errors of check points at both thresholds, and the counts of pairs."""
-    points = {threshold: figures["check_points"] for threshold, figures in document["thresholds"].items()}
-    first = next(iter(points.values()))
-    tables, counts = [], []
-    for threshold, figures in points.items():
-        rows = [[name, *map(number, errors.values())] for name, errors in figures["median_error"].items()]
-        tables.append(lines([f"threshold {threshold} px", *map(_place, first["best_peer"])], rows))
-    for name in first["no_worse_than"]:
-        for threshold, figures in points.items():
-            singles = ", ".join(f"{peer} {count}" for peer, count in figures["no_worse_than"][name].items())
-            columns = ("no_worse_than_the_best_peer_of_each_pair", "the_same_within_0.1_pixel")
-            counts.append([f"{name}, {threshold} px", *(str(figures[column][name]) for column in columns), singles])
-    head = ["pairs of ten", "no worse than the best peer of the pair", "worse by .1 px at most", "no worse than"]
-    return "\n".join([*tables, lines(head, counts), _beside_the_best(first)])
-
-
-def _beside_the_best(figures: Mapping[str, Any]) -> str:
-    """Return errors and numbers of inliers of the default and of the best peer of each pair."""
+    """Return errors and numbers of inliers of the default and of the best peer of each pair, at the first threshold."""
+    figures = next(iter(document["thresholds"].values()))["check_points"]
     rows, error = [], figures["median_error"]
     for key, best in figures["best_peer"].items():
         peer = next(name for name in error if name not in figures["no_worse_than"] and error[name][key] == best)
@@ -181,14 +165,13 @@ def _place(key: str) -> str:
 
 
 def labelled_inliers(document: Document) -> str:
-    """Return the shares of labelled inliers that are found."""
+    """Return the shares of labelled inliers that are found within the first distance."""
     thresholds = document["thresholds"].items()
     found = {threshold: figures["labelled_inliers"]["found_within"] for threshold, figures in thresholds}
     first = next(iter(found.values()))
-    distances = list(next(iter(first.values())))
-    head = [f"threshold {threshold} px, within {pixels} px" for threshold in found for pixels in distances]
-    rows = ([name, *(share(of[name][pixels]) for of in found.values() for pixels in distances)] for name in first)
-    return lines(["", *head], rows)
+    pixels = next(iter(next(iter(first.values()))))
+    rows = ([name, *(share(of[name][pixels]) for of in found.values())] for name in first)
+    return lines([f"within {pixels} px", *(f"threshold {threshold} px" for threshold in found)], rows)
 
 
 MEASUREMENT = of_module(

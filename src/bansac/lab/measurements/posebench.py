@@ -26,7 +26,6 @@ import dataclasses
 import functools
 import math
 import random
-import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +33,7 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import decompose_essential, decompose_homography
-from bansac.lab.measurement import Document, Option, Report, Setup, choose_sets, of_module
+from bansac.lab.measurement import Option, Report, Setup, choose_sets, of_module
 from bansac.lab.metrics import FAILED_POSE, auc, rotation_error
 from bansac.lab.options import DATA, EXCLUDE, SETS
 from bansac.lab.peers.library import Array, Task
@@ -42,11 +41,10 @@ from bansac.lab.peers.method import Method
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.peers.pycolmap import PYCOLMAP
-from bansac.lab.reports import lines
 from bansac.lab.scene_methods import left_out
 from bansac.lab.sets.posebench import Instance, PosebenchFile, find_posebench_files
 from bansac.lab.summary import import_pandas
-from bansac.lab.tables import Better, Table, format_number, sectioned
+from bansac.lab.tables import Better, Table, sectioned
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -247,18 +245,6 @@ def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
                 _estimate(file, moved, random.Random(0), setup.seed)
 
 
-def page_table(document: Document, problem: str) -> str:
-    """Return posebench's metrics, means over the sets."""
-    rows = [row for row in document["metrics"] if row["problem"] == problem]
-    columns = [name for name in rows[0] if name not in ("problem", "set", "instances", "method")]
-    methods = dict.fromkeys(row["method"] for row in rows)
-
-    def mean(method: str, column: str) -> str:
-        return format_number(statistics.mean(float(row[column]) for row in rows if row["method"] == method))
-
-    return lines(["method", *columns], ([method, *(mean(method, column) for column in columns)] for method in methods))
-
-
 MEASUREMENT = of_module(
     __name__,
     name="posebench",
@@ -270,6 +256,5 @@ MEASUREMENT = of_module(
         Option("subsample", int, None, "Run every N-th instance of a set. Default: 1.", least=1),
         Option("seed", int, 0, "Seed of every call."),
     ),
-    tables={f"posebench-{problem}": functools.partial(page_table, problem=problem) for problem in LIMITS},
     packages=tuple(method.package for method in PEERS),
 )

@@ -127,20 +127,20 @@ def _figure(place: Mapping[str, Any]) -> _Figure:
 
 
 def in_words(found: Sequence[Lead], unit: str = "") -> str:
-    """Return in how many rows there is a lead, in how many beyond the interval, and the extreme leads."""
+    """Return how many leads there are, how many are beyond the interval, and the extreme ones."""
     digits = 2 if unit else 3
-    ends = [pick(found, key=lambda lead: lead.value) for pick in (min, max)]
-    intervals = [f" ± {lead.error:.{digits}f}" if lead.error else "" for lead in ends]
-    said = [f"{lead.value:+.{digits}f}{interval}{unit}" for lead, interval in zip(ends, intervals, strict=True)]
     if len(found) == 1:
-        return f"lead {said[0]}"
-    ahead, behind = [lead for lead in found if lead.value > 0], [lead for lead in found if lead.value <= 0]
-    beyond = f", {sum(lead.holds for lead in ahead)} beyond the interval" if any(intervals) else ""
-    if behind:
-        beyond += f"; behind in {len(behind)}" + (
-            f", {sum(lead.fails for lead in behind)} beyond" if any(intervals) else ""
-        )
-    return f"ahead in {len(ahead)} of {len(found)} rows{beyond}; leads {' to '.join(said)}"
+        interval = f" ± {found[0].error:.{digits}f}" if found[0].error else ""
+        return f"lead {found[0].value:+.{digits}f}{interval}{unit}"
+    ends = " to ".join(f"{pick(lead.value for lead in found):+.{digits}f}" for pick in (min, max))
+    intervals = any(lead.error for lead in found)
+
+    def part(side: str, those: Sequence[Lead]) -> str:
+        beyond = f", {sum(lead.holds or lead.fails for lead in those)} beyond" if intervals else ""
+        return f"{side} in {len(those)} of {len(found)}{beyond}"
+
+    sides = {"ahead": [lead for lead in found if lead.value > 0], "behind": [lead for lead in found if lead.value <= 0]}
+    return f"{'; '.join(part(side, those) for side, those in sides.items() if those)}: {ends}{unit}"
 
 
 def judge(claim: Claim) -> tuple[str, str]:
@@ -171,13 +171,15 @@ def claims() -> str:
 
 
 def verdicts() -> str:
-    """Return how many claims have each verdict, and which."""
+    """Return how many claims have each verdict, and which hold or do not."""
     of: dict[str, list[str]] = {YES: [], PART: [], NO: []}
     for claim in load_claims():
         first, _, rest = claim["words"].partition(" ")
         is_word = first.isalpha() and first[1:] == first[1:].lower()
         of[judge(claim)[1]].append(f"{first.lower() if is_word else first} {rest}")
-    rows = [[f"{verdict} ({len(found)})", "; ".join(found)] for verdict, found in of.items()]
+    of[PART] = ["all others of [the table](#the-claims)"] if (in_part := len(of[PART])) else []
+    counts = {verdict: in_part if verdict == PART else len(found) for verdict, found in of.items()}
+    rows = [[f"{verdict} ({counts[verdict]})", "; ".join(found)] for verdict, found in of.items()]
     return lines(["holds", "claims"], rows)
 
 

@@ -127,12 +127,6 @@ class Lead:
         return self.value < -self.error
 
 
-def lead(model: str, metric: str, method: str, *, over: str = "baseline", run: str = "main-table") -> Lead:
-    """Return the lead of BANSAC or P-BANSAC (with "+LO") over the best baseline, or over the best other method."""
-    group = f"With LO, over the best {over}" if method.endswith("+LO") else f"Over the best {over}"
-    return lead_of(run, model, metric, method.removesuffix("+LO"), group)
-
-
 def lead_of(run: str, model: str, metric: str, method: str, group: str) -> Lead:
     """Return a lead of a run by the title of its group."""
     found = table(run, "leads").value(metric, method, section=MODELS[model], group=group)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from bansac.lab.reports import bench, date_and_commit, lines, number, report_path, share, shares
+from bansac.lab.reports import bench, date_and_commit, lines, number, share, shares
 from bansac.lab.reproduction.runs import (
     METHODS,
     MODELS,
@@ -15,7 +15,6 @@ from bansac.lab.reproduction.runs import (
     TIME,
     command,
     folder,
-    lead,
     lead_of,
     main_value,
     paper,
@@ -32,15 +31,15 @@ BOTH = [*METHODS, *(f"{method}+LO" for method in METHODS)]
 
 
 def runs() -> str:
-    """Return the table of the runs: the command, what it has written, when."""
+    """Return the table of the runs: the options of the command, when, how long."""
     rows = []
     for run in sorted(path.parent.name for path in folder().glob("*/run.json")):
-        document = settings(run)
-        written = sorted(path.name for path in (folder() / run).iterdir())
-        links = ", ".join(f"[{name}](../benchmarks/experiments/{run}/{name})" for name in written)
-        minutes = f"{document['seconds'] / 60:.1f}"
-        rows.append([run, f"`{command(run)}`", links, *date_and_commit(folder() / run / "run.json"), minutes])
-    return lines(["run", "command", "tables", "date", "commit", "minutes"], rows)
+        path, options = folder() / run / "run.json", command(run).removeprefix("bansac experiments run ")
+        minutes = f"{settings(run)['seconds'] / 60:.1f}"
+        rows.append(
+            [f"[{run}](../benchmarks/experiments/{run}/run.json)", f"`{options}`", date_and_commit(path)[0], minutes]
+        )
+    return lines(["run", "`bansac experiments run ...`", "date", "minutes"], rows)
 
 
 def main_poses(model: str) -> str:
@@ -58,35 +57,17 @@ def main_poses(model: str) -> str:
 
 
 def main_planes() -> str:
-    """Return tab:results_E_F_H_LO for H, on two kinds of sets and by two errors."""
+    """Return tab:results_E_F_H_LO for H by the error over the visible area, on two kinds of sets."""
 
-    def ours(run: str, method: str) -> Iterable[str]:
-        for error in ERRORS:
-            yield shares(main_value("H", f"Homography mAA ({t} px), {error}", method, run=run) for t in (5, 10))
-        yield number(main_value("H", TIME, method, run=run))
+    def ours(run: str, method: str) -> str:
+        found = (main_value("H", f"Homography mAA ({t} px), visible area", method, run=run) for t in (5, 10))
+        return f"{shares(found)}, {number(main_value('H', TIME, method, run=run))}"
 
     def row(method: str) -> list[str]:
         at_5, at_10, ms = paper()["main-table"]["H"][method]
-        return [method, f"{shares((at_5, at_10))}, {number(ms)}", *ours(SMALL, method), *ours(EXACT, method)]
+        return [method, f"{shares((at_5, at_10))}, {number(ms)}", *(ours(run, method) for run in (SMALL, EXACT))]
 
-    of_set = ["visible area", "corners", "ms"]
-    head = [
-        "H, mAA 5 / 10 px",
-        "paper, ms",
-        *(f"{name}: {what}" for name in ("small sets", "exact_warp") for what in of_set),
-    ]
-    return lines(head, map(row, BOTH))
-
-
-def planes_by_ratio() -> str:
-    """Return what the ratio of the matches and the error change on the small sets, mAA at 10 px."""
-
-    def row(method: str) -> list[str]:
-        metrics = [f"Homography mAA (10 px), {error}" for error in ERRORS[::-1]]
-        return [method, *(share(main_value("H", m, method, run=run)) for run in (SMALL_BEFORE, SMALL) for m in metrics)]
-
-    head = [f"ratio < {ratio}: {error}" for ratio in (".6", ".85") for error in ERRORS[::-1]]
-    return lines(["small H sets, mAA 10 px", *head], map(row, BOTH))
+    return lines(["H, mAA 5 / 10 px, ms", "paper", "small sets", "exact_warp"], map(row, BOTH))
 
 
 # Column of the comparison with the authors' code -> report, key of its figures, heading.
@@ -107,21 +88,12 @@ def beside_authors(method: str, report: str, key: str) -> tuple[float | None, fl
     return paper()["authors-code"][method].get(report.removesuffix("_1.5px")), ours and ours[key]
 
 
-def before_audit(method: str, report: str, key: str) -> float | None:
-    """Return our figure before the error of E, the end of runs with a network and P-NAPSAC's stop were the paper's."""
-    name, lo = method.removesuffix("+LO"), "-lo" if method.endswith("+LO") else ""
-    earlier = report_path(f"earlier/{report}").exists()
-    ours = bench(f"earlier/{report}")["mean"].get(BENCH_NAMES[name] + lo) if earlier else None
-    return ours and ours[key]
-
-
 def authors_code() -> str:
     """Return our methods beside the authors' code, on the same pairs."""
 
     def cell(method: str, report: str, key: str) -> str:
         theirs, ours = beside_authors(method, report, key)
-        figures = (theirs, before_audit(method, report, key), ours)
-        return " / ".join("-" if value is None else share(value) for value in figures)
+        return " / ".join("-" if value is None else share(value) for value in (theirs, ours))
 
     methods = paper()["authors-code"]
     rows = ([method, *(cell(method, report, key) for report, key, _ in AUTHORS)] for method in methods)
@@ -131,31 +103,22 @@ def authors_code() -> str:
         if theirs is not None and ours is not None and theirs - ours > 0.01:
             below.append(f"{method} on {heading.split(',')[0]} ({share(theirs - ours)})")
     return (
-        lines(["authors / ours before / ours", *(heading for *_, heading in AUTHORS)], rows)
+        lines(["authors / ours", *(heading for *_, heading in AUTHORS)], rows)
         + f"\nBelow the authors' figure by more than .01: {', '.join(below) or 'none'}.\n"
     )
 
 
-def per_scene(model: str) -> str:
-    """Return one half of tab:photoTourism_results: the paper's scenes, then ours."""
+def per_scene() -> str:
+    """Return tab:photoTourism_results for F on our scenes."""
     ours = table("per-scene")
     sections = ("Rotation mAA (10°)", "Translation mAA (10°)", TIME)
-    rows = [["*the paper*", *[""] * len(METHODS)]]
-    of_paper = paper()["per-scene"][model]
-    for scene in of_paper["rotation"]:
-        rows.append([scene, *_scene_cells(*(of_paper[what][scene] for what in ("rotation", "translation", "ms")))])
-    rows.append(["*ours*", *[""] * len(METHODS)])
-    for scene in ours.labels(sections[0]):
-        figures = [
-            [ours.value(scene, method, section=section, group=MODELS[model]) for method in METHODS]
-            for section in sections
-        ]
-        rows.append([scene, *_scene_cells(*figures)])
-    return lines([f"{model}: mAA 10, R / t, ms", *METHODS], rows)
 
+    def cell(scene: str, method: str) -> str:
+        R, t, ms = (ours.value(scene, method, section=section, group=MODELS["F"]) for section in sections)
+        return f"{shares((R, t))}, {number(ms)}"
 
-def _scene_cells(rotation: Sequence[float], translation: Sequence[float], ms: Sequence[float]) -> list[str]:
-    return [f"{shares((R, t))}, {number(time)}" for R, t, time in zip(rotation, translation, ms, strict=True)]
+    rows = ([scene, *(cell(scene, method) for method in METHODS)] for scene in ours.labels(sections[0]))
+    return lines(["F: mAA 10, R / t, ms", *METHODS], rows)
 
 
 def ablation(run: str, heading: str, methods: Sequence[str] = ()) -> str:
@@ -169,7 +132,7 @@ def ablation(run: str, heading: str, methods: Sequence[str] = ()) -> str:
         return " / ".join((share if metric in RATES or metric == AUC else number)(value) for value in values)
 
     rows = []
-    for key, metric in zip(("R5", "R10", "t5", "t10", "ms", None, None), (*RATES, TIME, AUC, ITERATIONS), strict=True):
+    for key, metric in {"R10": RATES[1], "t10": RATES[3], "ms": TIME, None: ITERATIONS}.items():
         printed = paper()[run][key] if key else []
         of_paper = " / ".join((number if key == "ms" else share)(value) for value in printed)
         of_ours = [cells(metric, model, group) for group in groups for model in "EF"]
@@ -182,14 +145,13 @@ def stopping_criteria() -> str:
     """Return tab:stopping_criteria."""
 
     def cell(values: Sequence[float]) -> str:
-        R5, R10, t5, t10, ms = values[:5]
-        return f"{shares((R5, R10))}, {shares((t5, t10))}, {number(ms)}"
+        return f"{shares((values[1], values[3]))}, {number(values[4])}"
 
     rows = [
         [name, cell(of_paper), *(cell(stop_figures(name, model)) for model in "EF")]
         for name, of_paper in paper()["stopping-criteria"].items()
     ]
-    return lines(["mAA R 5 / 10, t 5 / 10, ms", "paper", "E", "F"], rows)
+    return lines(["mAA 10 R / t, ms", "paper", "E", "F"], rows)
 
 
 def stop_figures(name: str, model: str) -> tuple[float, ...]:
@@ -197,103 +159,6 @@ def stop_figures(name: str, model: str) -> tuple[float, ...]:
     place = list(paper()["stopping-criteria"]).index(name)
     ours = table("stopping-criteria")
     return [values for section, _, values in ours.rows if section.startswith(MODELS[model])][place]
-
-
-def fixed_iterations() -> str:
-    """Return figures of fig:ablation_fixed_iters at three numbers of iterations."""
-    return _errors_and_rates("fixed-iterations", {count: f"{count} iterations" for count in ("1000", "5000", "10000")})
-
-
-def inlier_ratio() -> str:
-    """Return figures of fig:ablation_inlier_rates."""
-    ratios = table("inlier-ratio").labels("Rotation error")
-    return _errors_and_rates("inlier-ratio", {ratio: f"ratio < {ratio}" for ratio in ratios})
-
-
-def _errors_and_rates(name: str, labels: dict[str, str]) -> str:
-    """Return the errors, times and accuracies of some rows of a table, under other labels."""
-    ours = table(name)
-    rows = []
-    for row, label in labels.items():
-        errors = (ours.row(row, section=section) for section in ("Rotation error", "Translation error", "Avg."))
-        cells = (f"{number(R)} / {number(t)}, {number(ms)}" for R, t, ms in zip(*errors, strict=True))
-        rows.append([f"{label}: error R / t, ms", *cells])
-        rates = (ours.row(row, section=f"{what} mAA (10°)") for what in ("Rotation", "Translation"))
-        rows.append(["mAA 10, R / t", *map(shares, zip(*rates, strict=True))])
-    return lines(["F", *METHODS], rows)
-
-
-def measured(value: dict[str, float], digits: int = 3) -> str:
-    """Return a value with its standard error."""
-    return f"{value['value']:.{digits}f} ± {value['error']:.{digits}f}"
-
-
-def synthetic(run: str = "synthetic") -> str:
-    """Return figures of fig:results_synthetic_data: iterations, RMSE and their ratios."""
-    means, ratios, stop = (
-        table(run),
-        table(run, "synthetic_ratios"),
-        table(run, "synthetic_stop"),
-    )
-    rows = []
-    for problem in ("Curve", "Circle"):
-        for rate in means.labels(problem):
-            iterations = [means.value(rate, method, section=problem, group="Iterations") for method in SYNTHETIC]
-            rmse = [means.value(rate, method, section=problem, group="RMSE") for method in SYNTHETIC]
-            against = ratios.row(rate, section=problem)
-            rows.append(
-                [
-                    f"{problem.lower()}, {rate}",
-                    " / ".join(f"{mean['value']:.0f}" for mean in iterations),
-                    measured(against[0]),
-                    " / ".join(f"{mean['value']:.2f}" for mean in rmse),
-                    measured(against[2]),
-                    str(stop.value(rate, "fired", section=problem)),
-                ]
-            )
-    over = "BANSAC over RANSAC"
-    names = " / ".join(SYNTHETIC)
-    return lines(
-        ["inliers", f"iterations: {names}", over, f"RMSE, thousandths: {names}", over, "own stop alone fires"], rows
-    )
-
-
-SYNTHETIC = ("RANSAC", "BaySAC", "BANSAC")
-
-
-def probability_evolution() -> str:
-    """Return the mean probabilities of true and of wrong matches over the runs of the figures."""
-    rows = []
-    for run in ("probability-evolution", "probability-evolution-data"):
-        ours = table(run)
-        for section in dict.fromkeys(section for section, *_ in ours.rows):
-            for label in ours.labels(section):
-                true, wrong, rank = ours.row(label, section=section)
-                rows.append([section, label, true, wrong, rank])
-    return lines(["pair", "iteration", "mean P, true", "mean P, wrong", "P(true above wrong)"], rows)
-
-
-def curve_example() -> str:
-    """Return the means of the panels of fig:curve_fitting_example."""
-    ours = table("curve-example")
-    rows = [
-        [
-            label,
-            *("-" if value is None else str(value) if isinstance(value, int) else f"{value:.3f}" for value in values),
-        ]
-        for _, label, values in ours.rows
-    ]
-    return lines(["iteration", *(column for _, column in ours.columns)], rows)
-
-
-def cpt_robustness() -> str:
-    """Return the accuracy with varied tables."""
-    ours = table("cpt-robustness")
-    names = list(dict.fromkeys(ours.labels()))
-    rows = [[name, *(shares(ours.row(name, section=MODELS[model])[:4]) for model in "EF")] for name in names]
-    return lines(
-        ["varied", "E: mAA R 5 / 10 / t 5 / 10", "F"], ((row[0].replace("|", "\\|"), *row[1:]) for row in rows)
-    )
 
 
 def degenerate_sampling() -> str:
@@ -306,7 +171,7 @@ def degenerate_sampling() -> str:
         rows.append([method, *(f"{value:.0f}" for value in values)])
     rows.append(["*10,000 iterations without a criterion*", *[""] * len(shares_of_plane)])
     for method in dict.fromkeys(section for section, *_ in back.rows):
-        for place, (_, column) in enumerate(back.columns):
+        for place, column in ((place, column) for place, (_, column) in enumerate(back.columns) if "end" in column):
             cells = (back.row(of_plane, section=method)[place] for of_plane in shares_of_plane)
             rows.append([f"{method}: {column}", *map(str, cells)])
     return lines(["true matches on the plane", *shares_of_plane], rows)
@@ -343,25 +208,6 @@ def readings() -> str:
     return lines(["AUC@10, iterations, ms", "as printed, with SPRT", "without SPRT", "with SPRT, 20 updates"], rows)
 
 
-def main_leads() -> str:
-    """Return the leads of BANSAC and P-BANSAC over the best baseline in the rows of the main table."""
-    runs = (("E", "main-table"), ("F", "main-table"), ("H", SMALL), ("H", EXACT), ("H", EXACT_STRICT))
-
-    def cell(model: str, metric: str, method: str, run: str) -> str:
-        found = lead(model, metric, method, run=run)
-        digits = 2 if metric == TIME else 3
-        return f"{found.value:+.{digits}f} ± {found.error:.{digits}f}"
-
-    rows = []
-    for model, run in runs:
-        metrics = (f"Homography mAA ({t} px), {ERRORS[0]}" for t in (5, 10)) if model == "H" else RATES
-        for metric in (*metrics, TIME):
-            name = model if model in "EF" else run.replace("main-table", "H")
-            cells = (cell(model, metric, method + lo, run) for lo in ("", "+LO") for method in OURS)
-            rows.append([f"{name}: {metric}", *cells])
-    return lines(["lead over the best baseline", *(method + lo for lo in ("", "+LO") for method in OURS)], rows)
-
-
 def scoring() -> str:
     """Return what MSAC's score changes."""
     ours = table("scoring")
@@ -388,23 +234,12 @@ TABLES: dict[str, Callable[[], Any]] = {
     "main-E": lambda: main_poses("E"),
     "main-F": lambda: main_poses("F"),
     "main-H": main_planes,
-    "main-leads": main_leads,
-    "main-H-ratio": planes_by_ratio,
     "authors-code": authors_code,
-    "per-scene-E": lambda: per_scene("E"),
-    "per-scene-F": lambda: per_scene("F"),
+    "per-scene-F": per_scene,
     "markov-order": lambda: ablation("markov-order", ORDERS),
-    "fixed-iterations": fixed_iterations,
-    "inlier-ratio": inlier_ratio,
-    "synthetic": synthetic,
-    "synthetic-low-noise": lambda: synthetic("synthetic-low-noise"),
-    "synthetic-variance": lambda: synthetic("synthetic-variance"),
     "classification-cpt": lambda: ablation("classification-cpt", GAMMAS, ("BANSAC", "P-BANSAC")),
     "sampling-activation": lambda: ablation("sampling-activation", RHOS),
     "stopping-criteria": stopping_criteria,
-    "probability-evolution": probability_evolution,
-    "curve-example": curve_example,
-    "cpt-robustness": cpt_robustness,
     "degenerate-sampling": degenerate_sampling,
     "readings": readings,
     "scoring": scoring,

@@ -20,7 +20,7 @@ from bansac.lab.measurements.speed.kernels import POINTS, draw_costs, point_cost
 from bansac.lab.measurements.speed.limits import measure_peaks
 from bansac.lab.measurements.speed.pairs import find_pairs, pair_times
 from bansac.lab.measurements.speed.solvers import solver_costs
-from bansac.lab.measurements.speed.tables import TABLES, machines, page_table, tables_of
+from bansac.lab.measurements.speed.tables import page_table, tables_of
 from bansac.lab.options import DATA
 
 __all__ = ["MEASUREMENT", "PEERS", "find_peers", "targets"]
@@ -122,6 +122,8 @@ def _target(what: str, value: float, target: float) -> dict[str, Any]:
     return {"what": what, "value": value, "target": target, "met": value <= target}
 
 
+_ON_THE_PAGE = ("fixed", "solvers", "sizes", "outliers")
+
 _PEERS_HELP = f"Libraries beside ours, joined by commas, of: {', '.join(PEERS)}. Default: the installed."
 
 MEASUREMENT = of_module(
@@ -135,7 +137,5 @@ MEASUREMENT = of_module(
         dataclasses.replace(DATA, help="Measure on real pairs, too: a folder with the tutorial's sets in EF and in H."),
         Option("pairs", int, 20, "Maximum number of pairs of a set of --data.", least=1),
     ),
-    tables={f"speed-{name}": functools.partial(page_table, name=name) for name in TABLES}
-    | {"speed-targets-xeon": functools.partial(page_table, name="targets"), "speed-settings": machines},
-    reports={"speed-targets-xeon": ("speed_xeon",), "speed-settings": ("speed", "speed_xeon")},
+    tables={f"speed-{name}": functools.partial(page_table, name=name) for name in _ON_THE_PAGE},
 )

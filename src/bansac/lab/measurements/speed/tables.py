@@ -9,10 +9,9 @@ from bansac.lab.measurement import Document
 from bansac.lab.measurements.speed.iterations import ITERATIONS
 from bansac.lab.measurements.speed.kernels import INLIER_RATIO, POINTS
 from bansac.lab.render import to_markdown
-from bansac.lab.reports import lines
 from bansac.lab.tables import Table, sectioned
 
-__all__ = ["TABLES", "machines", "page_table", "tables_of"]
+__all__ = ["TABLES", "page_table", "tables_of"]
 
 _NAMES = {
     "bansac": "bansac",
@@ -165,19 +164,7 @@ def tables_of(document: Document) -> dict[str, Table]:
 
 def page_table(document: Document, name: str) -> str:
     """Return a table of a stored document in Markdown."""
-    if name == "pairs" and name not in document:
-        return "Not measured yet.\n"
     return to_markdown(TABLES[name](document)) + "\n"
-
-
-def machines(*documents: Document) -> str:
-    """Return when and with what the reports were measured."""
-    rows = []
-    for document in documents:
-        versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
-        minutes = f"{document['seconds'] / 60:.1f}"
-        rows.append([document["date"][:10], document["machine"]["processor"], versions, minutes])
-    return lines(["date", "processor", "versions", "minutes"], rows)
 
 
 def _ratio(time: float, other: float | None) -> float | None:
