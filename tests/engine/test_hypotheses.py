@@ -130,33 +130,24 @@ def test_of_an_implausible_model_twice_as_many_rounds_have_to_agree():
     assert restarts.best.score == 5.0
 
 
-def test_rounds_share_the_budget():
-    restarts = Hypotheses(BASE.replace(max_iterations=100, restarts=9, restart_iterations=40))
-    assert restarts.iterations_left() == 40
-    end_restart(restarts, None, 40)
-    end_restart(restarts, None, 40)
-    assert restarts.iterations_left() == 20
-    assert not restarts.over()
-    end_restart(restarts, None, 20)
-    assert restarts.over()
-
-
-def test_rounds_grow_with_the_budget():
-    options = BASE.replace(max_iterations=3000, restarts=4)
-    assert Hypotheses(options).iterations_left() == 500  # of 500, 500, 1000 and 1000
-    assert Hypotheses(options.replace(max_iterations=1001)).iterations_left() == 300
-    assert Hypotheses(options.replace(max_iterations=200)).iterations_left() == 200
-    assert Hypotheses(options.replace(restart_iterations=100)).iterations_left() == 100
-    assert Hypotheses(options.replace(restarts=1)).iterations_left() == 3000
-
-
-def test_every_second_restart_is_twice_as_long():
-    restarts = Hypotheses(BASE.replace(max_iterations=4000, restarts=16))
-    lengths = []
-    while not restarts.over():
-        lengths.append(restarts.iterations_left())
-        end_restart(restarts, None, lengths[-1])
-    assert lengths == [300, 300, 600, 600, 1200, 1000]
+@pytest.mark.parametrize(
+    ("most", "restarts", "settings", "lengths"),
+    [
+        (100, 9, {"restart_iterations": 40}, [40, 40, 20]),
+        (3000, 4, {}, [500, 500, 1000, 1000]),
+        (1001, 4, {}, [300, 300, 401]),
+        (200, 4, {}, [200]),
+        (3000, 4, {"restart_iterations": 100}, [100] * 4),
+        (3000, 1, {}, [3000]),
+        (4000, 16, {}, [300, 300, 600, 600, 1200, 1000]),
+    ],
+)
+def test_restarts_grow_with_the_budget_and_share_it(most, restarts, settings, lengths):
+    hypotheses, found = Hypotheses(BASE.replace(max_iterations=most, restarts=restarts, **settings)), []
+    while not hypotheses.over():
+        found.append(hypotheses.iterations_left())
+        end_restart(hypotheses, None, found[-1])
+    assert found == lengths
 
 
 def test_restarts_confirm_a_significant_model_only():

@@ -7,7 +7,6 @@ import pytest
 
 from bansac.maths.normalization import (
     apply_inverse,
-    as_weights,
     canonical_fundamental,
     canonical_homography,
     denormalize_fundamental,
@@ -79,13 +78,6 @@ def test_far_points_do_not_change_the_frame(far):
     normalize(near, expected)
     np.testing.assert_allclose(transform, expected, rtol=1e-14)
     np.testing.assert_allclose(data[:, far:], near, atol=1e-13)
-
-
-def test_a_weight_may_be_zero_but_not_negative():
-    assert as_weights([0.0, 2.0], 2).tolist() == [0.0, 2.0]
-    for weights in ([-1e-9, 2.0], [np.nan, 2.0], [np.inf, 2.0]):
-        with pytest.raises(ValueError, match="weights must be finite and >= 0"):
-            as_weights(weights, 2)
 
 
 def test_matrices_return_to_the_frames_of_the_images():
