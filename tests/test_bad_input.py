@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 
 import numpy as np
@@ -230,29 +229,6 @@ def test_bad_cameras_raise_and_are_named(camera, found):
         bansac.estimate_absolute_pose(SPACE, GOOD, camera)
     with pytest.raises(ValueError, match="K1 must be given"):
         bansac.estimate_essential(GOOD, GOOD, K2=K)
-
-
-@pytest.mark.parametrize("degree", [0, 9, 2.5, "2"])
-def test_bad_degrees_raise(degree):
-    with pytest.raises(ValueError, match="degree"):
-        bansac.fit_polynomial(GOOD, degree, threshold=0.1)
-
-
-def test_a_threshold_is_asked_for_where_the_preset_has_none():
-    for call in (
-        bansac.fit_line,
-        bansac.fit_circle,
-        bansac.fit_ellipse,
-        lambda points, **settings: bansac.fit_polynomial(points, 2, **settings),
-    ):
-        with pytest.raises(ValueError, match="threshold must be given"):
-            call(GOOD, preset="paper")
-
-
-def test_local_optimization_of_a_problem_without_a_fit_is_refused():
-    bare = dataclasses.replace(LINE, fit=None)
-    with pytest.raises(ValueError, match="problem 'line' has no fit"):
-        bansac.ransac(bare, GOOD, threshold=1.0, local_optimization="inner")
 
 
 def test_something_that_is_no_problem_is_refused():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import partial
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ PLANE = homography_matches(200, inlier_ratio=0.5, noise=0.3, seed=3)
 SCENE = epipolar_matches(200, inlier_ratio=0.6, noise=0.2, seed=4)
 POINTS = line_points(150, inlier_ratio=0.5, noise=0.005, seed=1)
 CIRCLE = circle_points(150, inlier_ratio=0.5, noise=0.005, seed=1)
-CURVE = polynomial_points(150, degree=3, inlier_ratio=0.6, noise=0.005, seed=1)
+CURVE = polynomial_points(200, degree=3, inlier_ratio=0.6, noise=0.005, seed=1)
 # The matches of a shift, in place of those of the homography.
 SHIFT = np.array([12.0, -7.0])
 MAP = dataclasses.replace(PLANE, x2=np.where(PLANE.inliers[:, None], PLANE.x1 + SHIFT, PLANE.x2), H=None)
@@ -99,58 +100,29 @@ def is_curve(model):
     return np.polynomial.polynomial.polyval(x, model) == pytest.approx(expected, abs=0.15)
 
 
-# For every public function: how it is called with the first ``n`` data, what is made, and whether a model is right.
+# For every public function: the call, what is made, and whether a model is right.
+VIEWS, SIZES = (SCENE.x1, SCENE.x2), {"image_size1": (480, 640), "image_size2": (480, 640)}
 CALLS = {
-    "estimate_homography": (
-        lambda n=None, **s: bansac.estimate_homography(PLANE.x1[:n], PLANE.x2[:n], **s), PLANE, is_homography
-    ),
-    "estimate_fundamental": (
-        lambda n=None, **s: bansac.estimate_fundamental(SCENE.x1[:n], SCENE.x2[:n], **s), SCENE, is_fundamental
-    ),
-    "estimate_fundamental, sizes": (
-        lambda n=None, **s: bansac.estimate_fundamental(
-            SCENE.x1[:n], SCENE.x2[:n], image_size1=(480, 640), image_size2=(480, 640), **s
-        ), SCENE, is_fundamental
-    ),
-    "estimate_essential": (
-        lambda n=None, **s: bansac.estimate_essential(SCENE.x1[:n], SCENE.x2[:n], SCENE.K, **s), SCENE, is_essential
-    ),
-    "estimate_essential, rays": (
-        lambda n=None, **s: bansac.estimate_essential(rays(SCENE.x1[:n]), rays(SCENE.x2[:n]), **s), SCENE, is_essential
-    ),
-    "estimate_relative_pose": (
-        lambda n=None, **s: bansac.estimate_relative_pose(SCENE.x1[:n], SCENE.x2[:n], SCENE.K, **s), SCENE, is_pose
-    ),
-    "estimate_affine": (
-        lambda n=None, **s: bansac.estimate_affine(MAP.x1[:n], MAP.x2[:n], **s), MAP, is_map
-    ),
-    "estimate_similarity": (
-        lambda n=None, **s: bansac.estimate_similarity(MAP.x1[:n], MAP.x2[:n], **s), MAP, is_map
-    ),
-    "estimate_absolute_pose": (
-        lambda n=None, **s: bansac.estimate_absolute_pose(SEEN[:n], SCENE.x1[:n], SCENE.K, **s), SCENE, is_camera
-    ),
-    "estimate_rigid_3d": (
-        lambda n=None, **s: bansac.estimate_rigid_3d(SEEN[:n], MOVED[:n], threshold=0.1, **s), SCENE, is_motion
-    ),
-    "estimate_similarity_3d": (
-        lambda n=None, **s: bansac.estimate_similarity_3d(SEEN[:n], MOVED[:n], threshold=0.1, **s), SCENE, is_motion
-    ),
-    "estimate_affine_3d": (
-        lambda n=None, **s: bansac.estimate_affine_3d(SEEN[:n], MOVED[:n], threshold=0.1, **s), SCENE, is_motion
-    ),
-    "fit_ellipse": (lambda n=None, **s: bansac.fit_ellipse(ROUND[:n], threshold=0.02, **s), CIRCLE, is_ellipse),
-    "fit_plane": (lambda n=None, **s: bansac.fit_plane(FLAT[:n], threshold=0.02, **s), POINTS, is_plane),
-    "fit_line": (lambda n=None, **s: bansac.fit_line(POINTS.points[:n], threshold=0.02, **s), POINTS, is_line),
-    "fit_circle": (lambda n=None, **s: bansac.fit_circle(CIRCLE.points[:n], threshold=0.02, **s), CIRCLE, is_circle),
-    "fit_polynomial": (
-        lambda n=None, **s: bansac.fit_polynomial(CURVE.points[:n], 3, threshold=0.02, **s), CURVE, is_curve
-    ),
-    "ransac": (lambda n=None, **s: bansac.ransac(LINE, POINTS.points[:n], threshold=0.02, **s), POINTS, is_line),
-    "ransac, bare": (
-        lambda n=None, **s: bansac.ransac(BARE, POINTS.points[:n], threshold=0.02, **s), POINTS, is_line
-    ),
-}  # fmt: skip
+    "estimate_homography": (partial(bansac.estimate_homography, PLANE.x1, PLANE.x2), PLANE, is_homography),
+    "estimate_fundamental": (partial(bansac.estimate_fundamental, *VIEWS), SCENE, is_fundamental),
+    "estimate_fundamental, sizes": (partial(bansac.estimate_fundamental, *VIEWS, **SIZES), SCENE, is_fundamental),
+    "estimate_essential": (partial(bansac.estimate_essential, *VIEWS, SCENE.K), SCENE, is_essential),
+    "estimate_essential, rays": (partial(bansac.estimate_essential, *map(rays, VIEWS)), SCENE, is_essential),
+    "estimate_relative_pose": (partial(bansac.estimate_relative_pose, *VIEWS, SCENE.K), SCENE, is_pose),
+    "estimate_affine": (partial(bansac.estimate_affine, MAP.x1, MAP.x2), MAP, is_map),
+    "estimate_similarity": (partial(bansac.estimate_similarity, MAP.x1, MAP.x2), MAP, is_map),
+    "estimate_absolute_pose": (partial(bansac.estimate_absolute_pose, SEEN, SCENE.x1, SCENE.K), SCENE, is_camera),
+    "estimate_rigid_3d": (partial(bansac.estimate_rigid_3d, SEEN, MOVED, threshold=0.1), SCENE, is_motion),
+    "estimate_similarity_3d": (partial(bansac.estimate_similarity_3d, SEEN, MOVED, threshold=0.1), SCENE, is_motion),
+    "estimate_affine_3d": (partial(bansac.estimate_affine_3d, SEEN, MOVED, threshold=0.1), SCENE, is_motion),
+    "fit_ellipse": (partial(bansac.fit_ellipse, ROUND, threshold=0.02), CIRCLE, is_ellipse),
+    "fit_plane": (partial(bansac.fit_plane, FLAT, threshold=0.02), POINTS, is_plane),
+    "fit_line": (partial(bansac.fit_line, POINTS.points, threshold=0.02), POINTS, is_line),
+    "fit_circle": (partial(bansac.fit_circle, CIRCLE.points, threshold=0.02), CIRCLE, is_circle),
+    "fit_polynomial": (partial(bansac.fit_polynomial, CURVE.points, 3, threshold=0.02), CURVE, is_curve),
+    "ransac": (partial(bansac.ransac, LINE, POINTS.points, threshold=0.02), POINTS, is_line),
+    "ransac, bare": (partial(bansac.ransac, BARE, POINTS.points, threshold=0.02), POINTS, is_line),
+}
 # From the last to the first: test_bad_input.py compiles the same functions from the first on, in another process.
 calls = pytest.mark.parametrize(("call", "made", "is_right"), list(CALLS.values())[::-1], ids=list(CALLS)[::-1])
 presets = pytest.mark.parametrize("preset", [None, "fast", "accurate"])
@@ -175,13 +147,40 @@ def test_every_function_finds_the_model(call, made, is_right, preset, scored):
         assert result.restarts >= {None: 2, "accurate": 4}[preset] - (result.inlier_ratio > 0.5)
 
 
-@calls
-@presets
-def test_too_few_data_fail_with_the_reason(call, made, is_right, preset):
-    result = call(n=1, preset=preset)
-    assert (result.model, result.success, result.stop_reason) == (None, False, "no_data")
-    assert (result.iterations, result.restarts) == (0, 0)
-    assert "got 1" in result.message
+METHODS = {
+    "uniform": {"sampler": "uniform"},
+    "bansac": {},
+    "order 2": {"order": 2},
+    "order 3": {"order": 3},
+    "no verification": {"verification": None},
+    "msac": {"scoring": "msac"},
+    "baysac": {"sampler": "baysac"},
+    "ar": {"sampler": "ar"},
+    "uniform, inner and iterative": {"sampler": "uniform", "local_optimization": "inner+iterative"},
+}
+# Neighbours on a curve say little about it; local optimisation settles on a wrong curve once in a hundred runs.
+OF_VIEWS = {
+    "napsac": {"sampler": "napsac"},
+    "inner": {"local_optimization": "inner"},
+    "iterative": {"local_optimization": "iterative"},
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "method"),
+    [
+        *((f"estimate_{n}", m) for n in ("homography", "fundamental", "relative_pose") for m in METHODS | OF_VIEWS),
+        *((f"fit_{n}", m) for n in ("line", "circle", "polynomial") for m in METHODS),
+    ],
+)
+def test_every_method_of_the_paper_finds_the_model(name, method):
+    call, made, is_right = CALLS[name]
+    for seed in (0, 1):
+        result = call(preset="paper", seed=seed, **(METHODS | OF_VIEWS)[method])
+        assert result.success, result.message
+        assert is_right(result.model)
+        if made is PLANE:
+            assert (result.inliers & made.inliers).sum() > 0.8 * made.inliers.sum()
 
 
 @calls
@@ -291,13 +290,6 @@ def test_the_time_limit_stops_between_rounds(monkeypatch):
     assert result.model is not None
 
 
-def test_the_time_limit_leaves_the_model_of_the_rounds_so_far():
-    result = hard(restarts=1_000_000, agreement=1_000_000, max_iterations=2**31 - 1, max_seconds=0.3, stopping=None)
-    assert result.stop_reason == "max_seconds"
-    assert result.iterations > 0
-    assert result.model is not None
-
-
 # Sizes of the images.
 
 
@@ -320,21 +312,20 @@ def test_bad_sizes_of_images_raise_and_are_named(name, size, found):
     with pytest.raises(ValueError, match=rf"{name}.*{found}"):
         hard(**{name: size})
     with pytest.raises(ValueError, match=rf"{name}.*{found}"):
-        hard(**{"image_size1": (480, 640), "image_size2": (480, 640)} | {name: size})
+        hard(**SIZES | {name: size})
 
 
 def test_sizes_that_the_points_leave_are_named():
-    sizes = {"image_size1": (480, 640), "image_size2": (480, 640)}
     inside = np.random.default_rng(0).uniform(0, 1, (2, 60, 2)) * [640, 480]
     for name, k in (("image_size1", 0), ("image_size2", 1)):
         height, width = inside[k].max(axis=0)[::-1]
         found = rf"y = {height:.6g} and x = {width:.6g}"
         with pytest.raises(ValueError, match=rf"{name} is .* \(640, 480\), .* {found}: height and width seem swapped"):
-            bansac.estimate_fundamental(*inside, **sizes | {name: (640, 480)})
+            bansac.estimate_fundamental(*inside, **SIZES | {name: (640, 480)})
         with pytest.raises(ValueError, match=rf"{name} is .* \(240, 320\), .* {found}: \d+ of 60 points lie outside"):
-            bansac.estimate_fundamental(*inside, **sizes | {name: (240, 320)})
+            bansac.estimate_fundamental(*inside, **SIZES | {name: (240, 320)})
     moved = SCENE.x1 + np.array([250.0, 0.0])  # some points may leave an image
-    bansac.estimate_fundamental(moved, SCENE.x2, **sizes, max_iterations=300)
+    bansac.estimate_fundamental(moved, SCENE.x2, **SIZES, max_iterations=300)
 
 
 def count_call(model, transform, cameras):
@@ -361,15 +352,14 @@ def test_sizes_of_images_decide_between_models(monkeypatch):
     with pytest.warns(UserWarning, match="image_size2 is missing"):  # one size says nothing
         hard(image_size1=(480, 640), max_iterations=300)
     assert len(given) == 1
-    sizes = {"image_size1": (480, 640), "image_size2": (480, 640)}
-    assert calls(**sizes, local_optimization=None) == 0  # one model competes with none
-    assert calls(**sizes) > 0
+    assert calls(**SIZES, local_optimization=None) == 0  # one model competes with none
+    assert calls(**SIZES) > 0
 
 
 def test_implausible_focal_lengths_lose():
     settings = {"restarts": 12, "agreement": 12, "max_iterations": 1200, "restart_iterations": 100}
     without = hard(**settings)
-    sized = hard(**settings, image_size1=(480, 640), image_size2=(480, 640))
+    sized = hard(**settings, **SIZES)
     assert sized.iterations == without.iterations
     sizes = (480, 640), (480, 640)
     assert focal_lengths.plausibility(sized.model, *sizes) >= focal_lengths.plausibility(without.model, *sizes)

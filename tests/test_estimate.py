@@ -10,13 +10,10 @@ import pytest
 
 import bansac
 from bansac.estimate.presets import PRESETS
-from bansac.lab.metrics import corner_error, rotation_error, translation_error
+from bansac.lab.metrics import corner_error
 from bansac.synthetic import (
-    circle_points,
     epipolar_matches,
     homography_matches,
-    line_points,
-    polynomial_points,
 )
 from tests.planar_scenes import PIXEL, dominant_plane
 from tests.reference import epipolar as reference
@@ -30,48 +27,6 @@ def plane():
 @pytest.fixture(scope="module")
 def scene():
     return epipolar_matches(400, inlier_ratio=0.6, noise=0.2, seed=4)
-
-
-METHODS = {
-    "uniform": {"sampler": "uniform"},
-    "bansac": {},
-    "order 2": {"order": 2},
-    "order 3": {"order": 3},
-    "no verification": {"verification": None},
-    "msac": {"scoring": "msac"},
-    "napsac": {"sampler": "napsac"},
-    "baysac": {"sampler": "baysac"},
-    "ar": {"sampler": "ar"},
-    "inner": {"local_optimization": "inner"},
-    "iterative": {"local_optimization": "iterative"},
-    "uniform, inner and iterative": {"sampler": "uniform", "local_optimization": "inner+iterative"},
-}
-methods = pytest.mark.parametrize("method", METHODS.values(), ids=METHODS.keys())
-
-
-@methods
-def test_homography_of_a_known_plane(plane, method):
-    result = bansac.estimate_homography(plane.x1, plane.x2, preset="paper", **method)
-    assert result.success
-    assert corner_error(result.model, plane.H, plane.size) < 2
-    assert (result.inliers & plane.inliers).sum() > 0.8 * plane.inliers.sum()
-
-
-@methods
-def test_fundamental_matrix_of_a_known_scene(scene, method):
-    result = bansac.estimate_fundamental(scene.x1, scene.x2, preset="paper", **method)
-    assert result.success
-    data = np.vstack([scene.x1.T, scene.x2.T])[:, scene.inliers]
-    assert np.median(np.sqrt(reference.sampson(data, result.model))) < 0.5
-    assert np.linalg.svd(result.model)[1][2] < 1e-12
-
-
-@methods
-def test_pose_of_a_known_scene(scene, method):
-    result = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, scene.K, preset="paper", **method)
-    assert result.success
-    assert rotation_error(result.model.R, scene.R) < 1
-    assert translation_error(result.model.t, scene.t) < 3
 
 
 def test_essential_matrix_in_pixels_and_in_normalised_units_is_the_same(scene):
@@ -89,24 +44,6 @@ def test_essential_matrix_in_pixels_and_in_normalised_units_is_the_same(scene):
     assert np.linalg.svd(paper.model)[1] == pytest.approx([1, 1, 0])
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name not in ("napsac", "inner", "iterative")])
-@pytest.mark.parametrize("seed", [0, 1])
-def test_curves_of_known_points(name, seed):
-    # Neighbours on a curve say little about it; local optimisation settles on a wrong curve once in a hundred runs.
-    method = METHODS[name] | {"preset": "paper"}
-    line = line_points(200, inlier_ratio=0.4, noise=0.005, seed=seed)
-    found = bansac.fit_line(line.points, threshold=0.02, **method)
-    assert found.model * np.sign(found.model[:2] @ line.model[:2]) == pytest.approx(line.model, abs=0.02)
-    circle = circle_points(200, inlier_ratio=0.4, noise=0.005, seed=seed)
-    assert bansac.fit_circle(circle.points, threshold=0.02, **method).model == pytest.approx(circle.model, abs=0.02)
-    curve = polynomial_points(200, degree=3, inlier_ratio=0.6, noise=0.005, seed=seed)
-    found = bansac.fit_polynomial(curve.points, 3, threshold=0.02, **method)
-    x = np.linspace(-1, 1, 50)
-    assert np.polynomial.polynomial.polyval(x, found.model) == pytest.approx(
-        np.polynomial.polynomial.polyval(x, curve.model), abs=0.15
-    )
-
-
 @pytest.mark.parametrize("scoring", ["inliers", "msac"])
 def test_mask_and_residuals_are_those_of_the_returned_model(plane, scene, scoring):
     result = bansac.estimate_homography(plane.x1, plane.x2, scoring=scoring)
@@ -120,13 +57,10 @@ def test_mask_and_residuals_are_those_of_the_returned_model(plane, scene, scorin
     assert np.array_equal(result.inliers, result.residuals <= result.threshold)
 
 
-def test_a_result_unpacks_and_shows_itself(plane):
+def test_a_result_shows_itself(plane):
     result = bansac.estimate_homography(plane.x1, plane.x2, seed=5)
-    model, inliers = result
-    assert model is result.model
-    assert inliers is result.inliers
-    assert result.num_inliers == inliers.sum()
-    assert result.inlier_ratio == inliers.mean()
+    assert result.num_inliers == result.inliers.sum()
+    assert result.inlier_ratio == result.inliers.mean()
     assert "success" in repr(result)
     assert "seed 5" in repr(result)
     assert f"model =\n       {np.array2string(result.model, precision=6, prefix=' ' * 7)}" in repr(result)
@@ -135,14 +69,15 @@ def test_a_result_unpacks_and_shows_itself(plane):
         result.plot()
 
 
-def test_degensac_finds_the_epipole_behind_a_dominant_plane():
+@pytest.mark.parametrize(("local", "most"), [(None, 300), ("inner", 100)])
+def test_degensac_finds_the_epipole_behind_a_dominant_plane(local, most):
     def count_good(degeneracy):
         good = 0
         for seed in range(30):
             made = dominant_plane(np.random.default_rng(seed), 400, 0.85, 0.7, 0.2 * PIXEL)
             x1, x2 = made.data[:2].T / PIXEL, made.data[2:].T / PIXEL
-            settings = {"degeneracy": degeneracy, "sampler": "uniform", "max_iterations": 300, "seed": seed}
-            settings["preset"] = "paper"
+            settings = {"degeneracy": degeneracy, "sampler": "uniform", "local_optimization": local, "preset": "paper"}
+            settings |= {"max_iterations": most, "seed": seed}
             F = bansac.estimate_fundamental(x1, x2, **settings).model
             pixels = np.diag([1 / PIXEL, 1 / PIXEL, 1.0])
             good += made.epipole_error(pixels @ F @ pixels) < 5
@@ -199,30 +134,14 @@ def test_samplers_that_go_by_scores_profit_from_good_ones(scene, sampler, local)
     assert runs(noisy) < 0.8 * runs(rng.permutation(noisy))
 
 
-def test_scores_weight_the_data_of_a_sampler_that_does_not_go_by_them(scene):
-    scores = np.where(scene.inliers, 0.9, 0.1)
-    settings = {"sampler": "uniform", "weighting": "scores"}
-    weighted = bansac.estimate_fundamental(scene.x1, scene.x2, scores=scores, **settings)
-    plain = bansac.estimate_fundamental(scene.x1, scene.x2, **settings)
-    assert weighted.success
-    assert weighted.score != plain.score
-
-
-def test_scores_of_any_size_order_the_data_of_prosac(scene):
-    scores = np.where(scene.inliers, 100.0, -3.0)
-    result = bansac.estimate_fundamental(scene.x1, scene.x2, preset="paper", sampler="prosac", scores=scores)
-    assert result.success
-    assert result.stop_reason == "prosac"
-    assert result.iterations < 50
-    assert result.beliefs is None
-
-
-def test_the_order_of_the_scores_alone_serves_prosac(scene):
-    scores = np.random.default_rng(0).uniform(0.1, 0.9, len(scene.x1))
+def test_the_order_of_scores_of_any_size_serves_prosac(scene):
     settings = {"preset": "paper", "sampler": "prosac"}
-    plain = bansac.estimate_fundamental(scene.x1, scene.x2, scores=scores, **settings)
-    scaled = bansac.estimate_fundamental(scene.x1, scene.x2, scores=np.exp(5 * scores), **settings)
-    assert np.array_equal(plain.model, scaled.model)
+    scores = np.where(scene.inliers, 100.0, -3.0)
+    result = bansac.estimate_fundamental(scene.x1, scene.x2, scores=scores, **settings)
+    assert (result.success, result.stop_reason, result.beliefs) == (True, "prosac", None)
+    assert result.iterations < 50
+    scaled = bansac.estimate_fundamental(scene.x1, scene.x2, scores=np.exp(scores / 20), **settings)
+    assert np.array_equal(result.model, scaled.model)
 
 
 def test_scores_beside_priors_are_the_order_of_the_stop(plane):
@@ -269,16 +188,6 @@ def test_local_optimization_finds_more_inliers_in_fewer_iterations(scene, sample
     plain, optimized = runs(None), runs(local)
     assert np.mean([r.num_inliers for r in optimized]) > np.mean([r.num_inliers for r in plain]) + 1
     assert np.mean([r.iterations for r in optimized]) < np.mean([r.iterations for r in plain])
-
-
-def test_a_run_too_short_for_local_optimization_has_it_at_the_end(scene):
-    settings = {"preset": "paper", "max_iterations": 8, "refinement": None, "sampler": "uniform"}
-    plain = [bansac.estimate_fundamental(scene.x1, scene.x2, seed=seed, **settings) for seed in range(10)]
-    settings["local_optimization"] = "inner"
-    local = [bansac.estimate_fundamental(scene.x1, scene.x2, seed=seed, **settings) for seed in range(10)]
-    gained = [b.num_inliers - a.num_inliers for a, b in zip(plain, local, strict=True)]
-    assert min(gained) >= 0
-    assert max(gained) > 0
 
 
 def test_scores_in_unit_range_are_the_prior(plane):
@@ -337,15 +246,6 @@ def test_local_optimization_waits_for_support_that_is_not_random(scene, monkeypa
     assert run(10_000) == ([True], 0)
 
 
-def test_options_object_and_single_settings_mix(plane):
-    options = bansac.Options(threshold=2.0, seed=3)
-    whole = bansac.estimate_homography(plane.x1, plane.x2, options=options)
-    single = bansac.estimate_homography(plane.x1, plane.x2, threshold=2.0, seed=3)
-    assert np.array_equal(whole.model, single.model)
-    assert bansac.estimate_homography(plane.x1, plane.x2, options=options, seed=4).seed == 4
-    assert bansac.fit_line(plane.x1, options=options).threshold == 2.0
-
-
 def test_a_user_function_for_gamma_is_used(plane):
     def gamma(ratio):
         return np.where(ratio < 0.7143, 0.62 * ratio + 0.5, 0.2 * ratio + 0.8)
@@ -387,25 +287,6 @@ def test_a_trace_records_the_run(plane):
     assert 0 < updated.sum() < 1500
 
 
-def test_without_verification_every_valid_iteration_updates(plane):
-    result = bansac.estimate_homography(
-        plane.x1, plane.x2, preset="paper", trace=True, verification=None, stopping=None, max_iterations=200
-    )
-    updated = ~np.isnan(result.trace.gamma)
-    assert updated.sum() > 30  # the others drew degenerate samples, which never update
-
-
-def test_tracing_and_slicing_do_not_change_the_answer(plane, monkeypatch):
-    settings = {"stopping": None, "max_iterations": 300, "local_optimization": "inner"}
-    plain = bansac.estimate_homography(plane.x1, plane.x2, **settings)
-    traced = bansac.estimate_homography(plane.x1, plane.x2, trace=True, **settings)
-    monkeypatch.setattr("bansac.engine.slices._SLICE_SECONDS", 1e-6)
-    sliced = bansac.estimate_homography(plane.x1, plane.x2, **settings)
-    for other in (traced, sliced):
-        assert np.array_equal(plain.model, other.model)
-        assert np.array_equal(plain.beliefs, other.beliefs)
-
-
 @pytest.mark.parametrize("preset", [None, "paper"])
 def test_an_interrupt_between_slices_gets_through(preset, plane, monkeypatch):
     def interrupt(*_):
@@ -439,18 +320,6 @@ def test_same_seed_same_bits_in_other_processes():
     }
     assert len(answers) == 1
     assert len(answers.pop().split()) == 3
-
-
-def test_threads_do_not_change_the_answer(plane):
-    from concurrent.futures import ThreadPoolExecutor
-
-    def run(seed):
-        return bansac.estimate_homography(plane.x1, plane.x2, seed=seed).model
-
-    expected = [run(seed) for seed in range(8)]
-    with ThreadPoolExecutor(4) as pool:
-        found = list(pool.map(run, range(8)))
-    assert all(np.array_equal(a, b) for a, b in zip(expected, found, strict=True))
 
 
 def test_homographies_end_in_one_unless_that_vanishes(plane):

@@ -173,13 +173,23 @@ def with_more(case, rng):
     return case.add(*more), np.arange(N), 1.0
 
 
-def with_far(case, rng):
+def with_far(case, rng, distance=20.0, count=10):
     """Add ten outliers some 20 times the extent of the data away from them."""
-    far = [rng.choice([-1.0, 1.0], (10, x.shape[1])) * rng.uniform(15, 25, (10, 1)) * np.ptp(x) for x in case.arrays]
+    far = [
+        rng.choice([-1.0, 1.0], (count, x.shape[1])) * rng.uniform(0.75, 1.25, (count, 1)) * distance * np.ptp(x)
+        for x in case.arrays
+    ]
     return case.add(*far), np.arange(N), 1.0
 
 
-RELATIONS = (permuted, doubled, scaled, shifted, reflected, with_more, with_far)
+def with_very_far(case, rng):
+    """Add one outlier for each of several distances that no image has."""
+    for distance in (130.0, 1e4, 1e6):
+        case, places, unit = with_far(case, rng, distance, 1)
+    return case, places, unit
+
+
+RELATIONS = (permuted, doubled, scaled, shifted, reflected, with_more, with_far, with_very_far)
 relations = pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: relation.__name__)
 
 
@@ -251,3 +261,9 @@ def test_every_estimator_has_a_case():
     assert {make_case(name).name for name in TABLE} == set(TABLE)
     for name in TABLE:
         assert 0.55 < make_case(name).inliers.mean() < 0.65
+
+
+@pytest.mark.parametrize("settings", [{"weighting": "density"}, {"preset": "accurate"}], ids=str)
+@pytest.mark.parametrize("name", ["homography", "fundamental", "line", "circle", "polynomial"])
+def test_very_far_data_have_no_effect_on_weights_and_presets(name, settings):
+    check(make_case(name), with_very_far, **settings)

@@ -60,9 +60,15 @@ def test_unknown_name_is_an_attribute_error() -> None:
         bansac.no_such_name  # noqa: B018
 
 
-def test_import_loads_neither_numba_nor_numpy() -> None:
-    heavy = run_python("import sys, bansac; print([m for m in ('numba', 'numpy', 'matplotlib') if m in sys.modules])")
-    assert heavy.strip() == "[]"
+@pytest.mark.parametrize(
+    ("modules", "heavy"),
+    [
+        ("bansac", ("numba", "numpy", "matplotlib")),
+        ("bansac.geometry, bansac.lab.metrics, bansac.plotting, bansac.matches", ("numba",)),
+    ],
+)
+def test_an_import_does_not_load_what_is_slow(modules: str, heavy: tuple[str, ...]) -> None:
+    assert run_python(f"import sys, {modules}; print([m for m in {heavy} if m in sys.modules])").strip() == "[]"
 
 
 @pytest.mark.parametrize("switch", ["enable", pytest.param("disable", marks=pytest.mark.slow)])

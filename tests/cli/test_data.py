@@ -59,9 +59,6 @@ def test_info_describes_every_set(bansac: Any, sets: Path) -> None:
     }
     assert (pose["name"], pose["kind"], pose["scenes"], pose["sizes"]) == ("room[b]", "EF", 1, None)
     assert pose["matches"]["max_ratio"] == 0.85
-
-
-def test_info_table(bansac: Any, sets: Path) -> None:
     lines = [line.split() for line in bansac("data", "info", sets).stdout.splitlines()]
     assert ["wall", "H", "3", "3", "120", "120", "120", "files"] in lines
     assert ["room[b]", "EF", "2", "1", "120", "120", "120", "unknown"] in lines

@@ -19,13 +19,18 @@ from bansac.geometry import normalize_points
 from bansac.lab.metrics import corner_error, rotation_error, translation_error
 from bansac.problems.estimators import MODELS
 from bansac.problems.line import LINE
-from bansac.synthetic import circle_points, line_points
 from tests.arrays import write_arrays
 from tests.lab.pair_sets import write_pose_set
 
 
-def test_homography_of_a_csv_is_the_librarys(bansac: Any, matches_csv: Path, plane: Any) -> None:
-    document = bansac.json("estimate", matches_csv, "--model", "H", "--seed", "4")
+@pytest.mark.parametrize("name", ["matches.csv", "matches.npz", "matches.h5", "x1_x2.npz", "x1_x2.h5"])
+def test_homography_of_a_file_is_the_librarys(
+    bansac: Any, tmp_path: Path, matches_csv: Path, plane: Any, name: str
+) -> None:
+    if name != matches_csv.name:
+        both = {"x1": plane.x1, "x2": plane.x2}
+        write_arrays(tmp_path / name, **both if "x1" in name else {"matches": np.hstack([plane.x1, plane.x2])})
+    document = bansac.json("estimate", tmp_path / name, "--model", "H", "--seed", "4")
     expected = library.estimate_homography(plane.x1, plane.x2, seed=4)
     np.testing.assert_allclose(document["parameters"], expected.model, rtol=1e-12)
     assert document["num_inliers"] == expected.num_inliers
@@ -34,16 +39,6 @@ def test_homography_of_a_csv_is_the_librarys(bansac: Any, matches_csv: Path, pla
     assert sum(document["posterior"].values()) == 150
     assert document["parameters"][2][2] == 1.0
     assert corner_error(document["parameters"], plane.H, plane.size) < 1
-
-
-@pytest.mark.parametrize("suffix", ["npz", "h5"])
-@pytest.mark.parametrize("layout", ["x1 and x2", "matches"])
-def test_arrays(bansac: Any, tmp_path: Path, plane: Any, suffix: str, layout: str) -> None:
-    arrays = {"x1": plane.x1, "x2": plane.x2}
-    if layout == "matches":
-        arrays = {"matches": np.hstack([plane.x1, plane.x2])}
-    document = bansac.json("estimate", write_arrays(tmp_path / f"arrays.{suffix}", **arrays), "--model", "H")
-    np.testing.assert_allclose(document["parameters"], library.estimate_homography(plane.x1, plane.x2).model)
 
 
 def test_header_puts_columns_in_any_order_and_scores_are_the_prior(bansac: Any, tmp_path: Path, plane: Any) -> None:
@@ -115,21 +110,32 @@ def test_pair_of_a_set(bansac: Any, tmp_path: Path) -> None:
     assert "1a-2b" in bansac.refused("estimate", folder, "--pair", "1a-2b", "--model", "E")
 
 
-def test_curves(bansac: Any, tmp_path: Path) -> None:
-    line, circle = line_points(100, seed=1), circle_points(100, seed=1)
-    np.savetxt(tmp_path / "line.csv", line.points, delimiter=",", header="x,y", comments="")
-    np.savez(tmp_path / "circle.npz", points=circle.points)
-    found = bansac.json("estimate", tmp_path / "line.csv", "--model", "line", "--threshold", "0.05")
-    assert abs(np.dot(found["parameters"][:2], line.model[:2])) == pytest.approx(1, abs=1e-2)
-    found = bansac.json("estimate", tmp_path / "circle.npz", "--model", "circle", "--threshold", "0.05")
-    np.testing.assert_allclose(found["parameters"], circle.model, atol=0.1)
-    np.savez(tmp_path / "ellipse.npz", points=circle.points * [2, 1])
-    found = bansac.json("estimate", tmp_path / "ellipse.npz", "--model", "ellipse", "--threshold", "0.05")
-    x, y, r = circle.model
-    np.testing.assert_allclose(found["parameters"][:4], [2 * x, y, 2 * r, r], atol=0.1)
-    polynomial = ("--model", "polynomial", "--degree", "1", "--threshold", "0.02")
-    assert len(bansac.json("estimate", tmp_path / "line.csv", *polynomial)["parameters"]) == 2
-    assert "--degree must be given" in bansac.refused("estimate", tmp_path / "line.csv", "--model", "polynomial")
+T = np.linspace(-2, 2, 60)
+CURVES: dict[str, tuple[Any, Any, str]] = {
+    "line": (np.column_stack([T, 0 * T + 3]), [0, 1, -3], "b = 1, c = -3 (a x + b y + c = 0)"),
+    "circle": (np.column_stack([5 + np.cos(3 * T), np.sin(3 * T)]), [5, 0, 1], "r = 1 (centre (x, y), radius r)"),
+    "ellipse": (np.column_stack([5 + 2 * np.cos(3 * T), np.sin(3 * T)]), [5, 0, 2, 1, 0], "ellipse: x = 5, y = "),
+    "polynomial": (np.column_stack([T, 1 + 0.5 * T**2]), [1, 0, 0.5], "c2 = 0.5 (y = c0 + c1 x + c2 x^2 + ...)"),
+}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "npz"])
+@pytest.mark.parametrize("model", CURVES)
+def test_curves_and_their_labels(bansac: Any, tmp_path: Path, model: str, suffix: str) -> None:
+    points, expected, label = CURVES[model]
+    path = tmp_path / f"points.{suffix}"
+    if suffix == "npz":
+        np.savez(path, points=points)
+    else:
+        np.savetxt(path, points, delimiter=",", header="x,y", comments="")
+    command = ("estimate", path, "--model", model, "--threshold", "0.01")
+    if model == "polynomial":
+        assert "--degree must be given" in bansac.refused(*command)
+        command += ("--degree", "2")
+    np.testing.assert_allclose(bansac.json(*command)["parameters"], expected, atol=1e-6)
+    shown = bansac(*command).stdout
+    assert label in shown
+    assert "threshold 0.01, " in shown
 
 
 def test_transforms_and_planes(bansac: Any, tmp_path: Path) -> None:
@@ -207,21 +213,6 @@ def test_out_holds_the_answer_and_feeds_the_next_run(bansac: Any, tmp_path: Path
     assert again["parameters"] == document["parameters"]
 
 
-def test_coefficients_are_labelled(bansac: Any, tmp_path: Path) -> None:
-    x = np.linspace(-2, 2, 60)
-    np.savetxt(tmp_path / "curve.csv", np.column_stack([x, 1 + 0.5 * x**2]), delimiter=",")
-    shown = bansac("estimate", tmp_path / "curve.csv", "--model", "polynomial", "--degree", "2", "--threshold", "0.01")
-    assert "c2 = 0.5 (y = c0 + c1 x + c2 x^2 + ...)" in shown.stdout
-    np.savetxt(tmp_path / "line.csv", np.column_stack([x, 0 * x + 3]), delimiter=",")
-    shown = bansac("estimate", tmp_path / "line.csv", "--model", "line", "--threshold", "0.01").stdout
-    assert "b = 1, c = -3 (a x + b y + c = 0)" in shown
-    assert "threshold 0.01, " in shown
-    np.savetxt(tmp_path / "circle.csv", np.column_stack([5 + np.cos(3 * x), np.sin(3 * x)]), delimiter=",")
-    shown = bansac("estimate", tmp_path / "circle.csv", "--model", "circle", "--threshold", "0.01").stdout
-    assert "circle: x = 5, y = " in shown
-    assert "r = 1 (centre (x, y), radius r)" in shown
-
-
 def test_threshold_says_its_unit(bansac: Any, tmp_path: Path, scene: Any, matches_csv: Path) -> None:
     path = tmp_path / "scene.npz"
     np.savez(path, x1=scene.x1, x2=scene.x2, K=scene.K)
@@ -288,18 +279,15 @@ def test_report_for_readers(bansac: Any, matches_csv: Path) -> None:
     assert "posterior:" in shown
 
 
-def test_noise_is_no_model_and_exit_code_1(bansac: Any, tmp_path: Path) -> None:
+def test_without_a_model_the_exit_code_is_1_and_the_document_is_strict_json(bansac: Any, tmp_path: Path) -> None:
     path = tmp_path / "noise.csv"
     np.savetxt(path, np.random.default_rng(0).uniform(0, 500, (60, 4)), delimiter=",")
     document = bansac.json("estimate", path, "--model", "H", code=1)
     assert document["success"] is False
     assert "chance" in document["message"]
-
-
-def test_too_few_data_are_no_model_and_strict_json(bansac: Any, write: Any) -> None:
-    document = bansac.json("estimate", write("few.csv", "1,2,3,4\n5,6,7,8\n"), "--model", "H", code=1)
-    assert document["parameters"] is None
-    assert document["num_data"] == 2
+    path.write_text("1,2,3,4\n5,6,7,8\n")
+    document = bansac.json("estimate", path, "--model", "H", code=1)
+    assert (document["parameters"], document["num_data"]) == (None, 2)
 
 
 @pytest.mark.parametrize(

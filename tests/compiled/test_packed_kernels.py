@@ -97,25 +97,15 @@ def pack(installed: Path) -> Path:
     return installed / "bansac" / "_kernels" / "kernels.pack"
 
 
-def test_a_packed_kernel_is_loaded_and_nothing_is_written(built: Path) -> None:
-    done = run(built)
+NO_FOLDER = "from numba.core import caching; caching.CacheImpl._locator_classes = []"
+with_and_without_a_folder = pytest.mark.parametrize("before", ["", NO_FOLDER], ids=["", "no folder"])
+
+
+@with_and_without_a_folder
+def test_a_packed_kernel_is_loaded_and_nothing_is_written(built: Path, before: str) -> None:
+    done = run(built, before)
     assert (done.stdout, done.stderr) == (PACKED, "")
     assert not [path for path in (built / "cache").rglob("*") if path.is_file()]
-
-
-NO_FOLDER = "from numba.core import caching; caching.CacheImpl._locator_classes = []"
-
-
-def test_no_folder_for_a_cache_is_needed(built: Path) -> None:
-    done = run(built, NO_FOLDER)
-    assert (done.stdout, done.stderr) == (PACKED, "")
-
-
-def test_without_a_pack_and_without_a_folder_every_process_compiles(installed: Path, pack: Path) -> None:
-    pack.unlink()
-    done = run(installed, NO_FOLDER)
-    assert done.stdout == COMPILED
-    assert done.stderr == ""  # one kernel is too short a wait for a line
 
 
 PROCESSOR = "need a processor with " if platform.machine().lower() in ("x86_64", "amd64") else ""
@@ -164,10 +154,11 @@ def test_a_damaged_pack_compiles(installed: Path, pack: Path, damage: Any) -> No
     assert (done.stdout, done.stderr) == (COMPILED, f"{REASON} are damaged\n")
 
 
-def test_without_a_pack_it_compiles(installed: Path, pack: Path) -> None:
+@with_and_without_a_folder
+def test_without_a_pack_it_compiles(installed: Path, pack: Path, before: str) -> None:
     pack.unlink()
-    done = run(installed)
-    assert (done.stdout, done.stderr) == (COMPILED, "")
+    done = run(installed, before)
+    assert (done.stdout, done.stderr) == (COMPILED, "")  # one kernel is too short a wait for a line
 
 
 def test_an_edited_function_in_another_file_compiles(installed: Path) -> None:

@@ -15,7 +15,6 @@ from bansac.engine.state import SavedState, pack_run
 from bansac.maths.normalization import denormalize_homography
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
-from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches, homography_matches
 from tests.engine.builder import BASE, build_run
 
@@ -131,33 +130,24 @@ def test_of_an_implausible_model_twice_as_many_rounds_have_to_agree():
     assert restarts.best.score == 5.0
 
 
-def test_rounds_share_the_budget():
-    restarts = Hypotheses(BASE.replace(max_iterations=100, restarts=9, restart_iterations=40))
-    assert restarts.iterations_left() == 40
-    end_restart(restarts, None, 40)
-    end_restart(restarts, None, 40)
-    assert restarts.iterations_left() == 20
-    assert not restarts.over()
-    end_restart(restarts, None, 20)
-    assert restarts.over()
-
-
-def test_rounds_grow_with_the_budget():
-    options = BASE.replace(max_iterations=3000, restarts=4)
-    assert Hypotheses(options).iterations_left() == 500  # of 500, 500, 1000 and 1000
-    assert Hypotheses(options.replace(max_iterations=1001)).iterations_left() == 300
-    assert Hypotheses(options.replace(max_iterations=200)).iterations_left() == 200
-    assert Hypotheses(options.replace(restart_iterations=100)).iterations_left() == 100
-    assert Hypotheses(options.replace(restarts=1)).iterations_left() == 3000
-
-
-def test_every_second_restart_is_twice_as_long():
-    restarts = Hypotheses(BASE.replace(max_iterations=4000, restarts=16))
-    lengths = []
-    while not restarts.over():
-        lengths.append(restarts.iterations_left())
-        end_restart(restarts, None, lengths[-1])
-    assert lengths == [300, 300, 600, 600, 1200, 1000]
+@pytest.mark.parametrize(
+    ("most", "restarts", "settings", "lengths"),
+    [
+        (100, 9, {"restart_iterations": 40}, [40, 40, 20]),
+        (3000, 4, {}, [500, 500, 1000, 1000]),
+        (1001, 4, {}, [300, 300, 401]),
+        (200, 4, {}, [200]),
+        (3000, 4, {"restart_iterations": 100}, [100] * 4),
+        (3000, 1, {}, [3000]),
+        (4000, 16, {}, [300, 300, 600, 600, 1200, 1000]),
+    ],
+)
+def test_restarts_grow_with_the_budget_and_share_it(most, restarts, settings, lengths):
+    hypotheses, found = Hypotheses(BASE.replace(max_iterations=most, restarts=restarts, **settings)), []
+    while not hypotheses.over():
+        found.append(hypotheses.iterations_left())
+        end_restart(hypotheses, None, found[-1])
+    assert found == lengths
 
 
 def test_restarts_confirm_a_significant_model_only():
@@ -242,62 +232,10 @@ def test_a_threshold_that_falls_keeps_the_model_significant():
     assert result.num_inliers >= 15
 
 
-def test_every_round_has_the_same_start():
-    data = matches(homography_matches(150, inlier_ratio=0.5, noise=0.3, seed=3))
-    state = build_run(HOMOGRAPHY, data, sampler="bansac")
-    packed = pack_run(state)
-    before = {name: getattr(state, name).copy() for name in ("odds", "sampler_numbers", "sampler_indices", "memory")}
-    start = SavedState(state)
-    state.settings["max_iterations"] = 60
-    run_iterations(packed, np.empty((0, 7)), 0, 60)
-    assert state.progress["updates"] > 0
-    assert not np.array_equal(state.odds, before["odds"])
-    start.restore()
-    for name, value in before.items():
-        assert np.array_equal(getattr(state, name), value), name
-
-
 def run(problem, data, **settings):
     options = BASE.replace(**{"max_iterations": 2000} | settings)
     # Without significance no model is challenged before its restarts are over.
     return runner.run(runner.Run(problem, data, options, options.threshold, significance=lambda *_: 0.0))
-
-
-def test_easy_data_need_as_many_rounds_as_have_to_agree():
-    for inlier_ratio, fewer in ((0.4, 0), (0.7, 1)):
-        data = matches(homography_matches(300, inlier_ratio=inlier_ratio, noise=0.3, seed=1))
-        for agreement in (2, 3):
-            found = run(HOMOGRAPHY, data, restarts=8, agreement=agreement)
-            assert found.stop_reason == "agreement"
-            assert found.restarts == agreement - fewer
-
-
-def test_one_round_is_the_run_without_rounds():
-    data = matches(epipolar_matches(200, inlier_ratio=0.5, noise=0.3, seed=1))
-    plain, one = run(FUNDAMENTAL, data), run(FUNDAMENTAL, data, restarts=1, agreement=1)
-    assert np.array_equal(plain.model, one.model)
-    assert (plain.iterations, plain.stop_reason) == (one.iterations, one.stop_reason)
-
-
-def test_budget_and_trace_cover_all_rounds():
-    data = matches(epipolar_matches(200, inlier_ratio=0.25, noise=0.5, seed=4))
-    found = run(FUNDAMENTAL, data, restarts=6, restart_iterations=30, max_iterations=100, agreement=6, trace=True)
-    assert found.restarts == 4
-    assert found.iterations == len(found.trace) == 100
-    assert found.stop_reason == "max_iterations"
-
-
-def test_restarts_that_end_without_agreement_are_the_stop_reason():
-    data = np.random.default_rng(0).uniform(size=(2, 60))
-
-    def reason(**settings):
-        found = run(LINE, data, threshold=0.02, sampler="uniform", **settings)
-        return found.stop_reason, found.restarts, found.iterations
-
-    assert reason(stopping=None, restarts=1, restart_iterations=20) == ("restarts", 1, 20)
-    assert reason(stopping=None, restarts=3, restart_iterations=20, agreement=9) == ("restarts", 3, 60)
-    assert reason(stopping="ransac", restarts=3, agreement=9)[:2] == ("restarts", 3)
-    assert reason(stopping="ransac", restarts=1)[:2] == ("ransac", 1)
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its ten runs of twenty restarts take minutes")

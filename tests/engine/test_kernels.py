@@ -109,23 +109,19 @@ def half_credit(residuals, weights, squared_threshold):
     return total
 
 
+def fit_curve(**settings):
+    """Fit a line as a polynomial, whose residuals are in double precision."""
+    return bansac.fit_polynomial(POINTS.points, 1, threshold=0.02, preset="paper", **settings)
+
+
+@pytest.mark.parametrize("function", [fit, fit_curve])
 @pytest.mark.parametrize("settings", [{}, {"local_optimization": "inner+iterative"}, {"sampler": "uniform"}])
-def test_a_score_of_the_users_is_what_the_best_model_has(settings):
-    result = fit(scoring=Score("half credit", SimpleNamespace(block_score=half_credit)), **settings)
+def test_a_score_of_the_users_is_what_the_best_model_has(function, settings):
+    result = function(scoring=Score("half credit", SimpleNamespace(block_score=half_credit)), **settings)
     assert result.success
     near = np.count_nonzero(result.residuals <= 0.01)
     assert result.score == near + (result.num_inliers - near) / 2
     assert result.score > result.num_inliers / 2
-
-
-def test_a_score_of_the_users_runs_in_both_precisions():
-    score = Score("half credit", SimpleNamespace(block_score=half_credit))
-    curve = bansac.fit_polynomial(POINTS.points, 1, threshold=0.02, preset="paper", scoring=score)  # double precision
-    line = fit(scoring=score)
-    assert curve.success
-    assert line.success
-    near = np.count_nonzero(curve.residuals <= 0.01)
-    assert curve.score == near + (curve.num_inliers - near) / 2 != curve.num_inliers
 
 
 # A stopping criterion.

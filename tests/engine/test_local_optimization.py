@@ -31,26 +31,24 @@ def required_iterations(is_inlier, ranking, history, progress, indices, sample_s
 KEEP_MASK = Stop("keep mask", SimpleNamespace(prepare=prepare, required_iterations=required_iterations))
 
 
-def optimize(points, line, *, inner, iterative, seed=0):
+def msac(points, line):
+    return np.maximum(1 - (line_distances(points, line) / THRESHOLD) ** 2, 0).sum()
+
+
+def optimize(points, line, kind, seed=0):
     """Return the model, the record of the run and the mask after a local optimisation of ``line``."""
-    parts = [name for name, wanted in (("inner", inner), ("iterative", iterative)) if wanted]
-    run = build_run(
-        LINE,
-        points.T,
-        threshold=THRESHOLD,
-        sampler="uniform",
-        stopping=[KEEP_MASK],
-        local_optimization="+".join(parts) or None,
-        seed=seed,
-    )
+    settings = {"threshold": THRESHOLD, "sampler": "uniform", "stopping": [KEEP_MASK], "seed": seed}
+    run = build_run(LINE, points.T, local_optimization=kind, scoring="msac" if kind == "lm" else "inliers", **settings)
     support = np.count_nonzero(line_distances(points, line) <= THRESHOLD)
     run.best_model[:] = line
-    run.progress["best_score"] = run.progress["best_inliers"] = support
+    run.progress["best_inliers"] = support
+    run.progress["best_score"] = msac(points, line) if kind == "lm" else support
     run.progress["unoptimized"] = True
-    optimize_locally(pack_run(run))
-    mask = run.stop_indices[0]
-    assert set(mask.tolist()) <= {0, 1}
-    return run.best_model, run.progress, mask.astype(bool)
+    if kind == "lm":
+        select_optimization("lm", LINE, pack_run(run)).optimize()
+    else:
+        optimize_locally(pack_run(run))
+    return run.best_model, run.progress, run.stop_indices[0]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -58,55 +56,32 @@ def test_the_iterative_optimisation_is_the_literal_one(seed):
     # 14 data are the most of one fit of a line: with so few points near it, no random part is drawn.
     points, line = blurred_line(seed, 24)
     points = points[np.argsort(line_distances(points, line), kind="stable")[:14]]
-    model, progress, _ = optimize(points, line, inner=False, iterative=True)
+    model, progress, _ = optimize(points, line, "iterative")
     expected = iterate(points, line, THRESHOLD)
     assert progress["best_inliers"] == np.count_nonzero(line_distances(points, expected) <= THRESHOLD)
     assert model * np.sign(model[:2] @ expected[:2]) == pytest.approx(expected, abs=1e-6)
 
 
-@pytest.mark.parametrize("inner", [True, False])
-@pytest.mark.parametrize("iterative", [True, False])
-def test_the_support_never_falls_and_the_mask_is_that_of_the_model(inner, iterative):
+@pytest.mark.parametrize("kind", [None, "inner", "iterative", "inner+iterative"])
+def test_the_support_never_falls_and_the_mask_is_that_of_the_model(kind):
     gained = []
     for seed in range(20):
         points, line = blurred_line(seed, 24)
         before = np.count_nonzero(line_distances(points, line) <= THRESHOLD)
-        model, progress, mask = optimize(points, line, inner=inner, iterative=iterative, seed=seed)
+        model, progress, mask = optimize(points, line, kind, seed)
         assert np.array_equal(mask, line_distances(points, model) <= THRESHOLD)
         assert progress["best_inliers"] == progress["best_score"] == mask.sum()
         assert not progress["unoptimized"]
         gained.append(progress["best_inliers"] - before)
     assert min(gained) >= 0
-    assert (max(gained) > 0) == (inner or iterative)
+    assert (max(gained) > 0) == (kind is not None)
 
 
 def test_a_model_without_inliers_stays():
     points = np.random.default_rng(0).uniform(-1, 1, (30, 2))
-    model, progress, mask = optimize(points, np.array([1.0, 0.0, 50.0]), inner=True, iterative=True)
+    model, progress, mask = optimize(points, np.array([1.0, 0.0, 50.0]), "inner+iterative")
     assert model.tolist() == [1.0, 0.0, 50.0]
     assert progress["best_inliers"] == mask.sum() == 0
-
-
-def optimize_by_lm(points, line):
-    """Return the model, the record of the run and the mask after an optimisation by Levenberg-Marquardt."""
-    run = build_run(
-        LINE,
-        points.T,
-        threshold=THRESHOLD,
-        sampler="uniform",
-        scoring="msac",
-        stopping=[KEEP_MASK],
-        local_optimization="lm",
-    )
-    run.best_model[:] = line
-    run.progress["best_score"] = msac(points, line)
-    run.progress["unoptimized"] = True
-    select_optimization("lm", LINE, pack_run(run)).optimize()
-    return run.best_model, run.progress, run.stop_indices[0]
-
-
-def msac(points, line):
-    return np.maximum(1 - (line_distances(points, line) / THRESHOLD) ** 2, 0).sum()
 
 
 def test_levenberg_marquardt_raises_the_score_and_the_stops_get_the_mask_of_the_model():
@@ -114,7 +89,7 @@ def test_levenberg_marquardt_raises_the_score_and_the_stops_get_the_mask_of_the_
     for seed in range(20):
         points, line = blurred_line(seed, 24)
         before = msac(points, line)
-        model, progress, mask = optimize_by_lm(points, line)
+        model, progress, mask = optimize(points, line, "lm")
         assert progress["best_score"] == pytest.approx(msac(points, model), abs=1e-3)
         assert progress["best_score"] >= before - 1e-3
         assert not progress["unoptimized"]

@@ -19,6 +19,7 @@ from bansac.engine.stopping import STOPS, Stop
         ("threshold", -1.0),
         ("threshold", float("nan")),
         ("threshold", "2"),
+        ("threshold", "auto"),
         ("threshold", 1e300),
         ("neighborhood_radius", 1e300),
         ("confidence", 0.0),
@@ -93,37 +94,32 @@ def test_the_limits_are_allowed(name, value):
 
 
 @pytest.mark.parametrize(
-    ("settings", "criteria"),
+    ("settings", "informed", "criteria"),
     [
-        ({}, ("bansac", "sprt")),
-        ({"sampler": "napsac"}, ("sprt",)),
-        ({"sampler": "baysac", "verification": None}, ("ransac",)),
-        ({"sampler": "prosac"}, ("prosac",)),
-        ({"sampler": "p-napsac"}, ("ransac", "sprt")),
-        ({"sampler": "p-napsac", "verification": None}, ("ransac",)),
-        ({"sampler": "uniform"}, ("sprt",)),
-        ({"verification": None}, ("bansac", "ransac")),
-        ({"sampler": "uniform", "verification": None}, ("ransac",)),
-        ({"stopping": "bansac"}, ("bansac",)),
-        ({"stopping": "ransac + bansac+ransac"}, ("bansac", "ransac")),
-        ({"stopping": ["sprt", "ransac"]}, ("ransac", "sprt")),
-        ({"stopping": None}, ()),
-        ({"stopping": ()}, ()),
+        ({}, False, ("bansac", "sprt")),
+        ({"sampler": "napsac"}, False, ("sprt",)),
+        ({"sampler": "baysac", "verification": None}, False, ("ransac",)),
+        ({"sampler": "prosac"}, False, ("prosac",)),
+        ({"sampler": "p-napsac"}, False, ("ransac", "sprt")),
+        ({"sampler": "p-napsac", "verification": None}, False, ("ransac",)),
+        ({"sampler": "uniform"}, False, ("sprt",)),
+        ({"verification": None}, False, ("bansac", "ransac")),
+        ({"sampler": "uniform", "verification": None}, False, ("ransac",)),
+        ({"stopping": "bansac"}, False, ("bansac",)),
+        ({"stopping": "ransac + bansac+ransac"}, False, ("bansac", "ransac")),
+        ({"stopping": ["sprt", "ransac"]}, False, ("ransac", "sprt")),
+        ({"stopping": None}, False, ()),
+        ({"stopping": ()}, False, ()),
+        ({}, True, ("bansac", "prosac")),
+        ({"verification": None}, True, ("bansac", "prosac")),
+        ({"stopping": "bansac"}, True, ("bansac",)),
+        ({"sampler": "uniform"}, True, ("sprt",)),
     ],
 )
-def test_stopping_criteria(settings, criteria):
+def test_stopping_criteria(settings, informed, criteria):
     # In the order in which they are asked, whatever the order in which they are given.
-    assert tuple(stop.name for stop in Options(**{"stopping": "default"} | settings).stops(informed=False)) == criteria
-
-
-def test_stopping_criteria_of_p_bansac():
-    def names(**settings):
-        return [stop.name for stop in Options(**{"stopping": "default"} | settings).stops(informed=True)]
-
-    assert names() == ["bansac", "prosac"]
-    assert names(verification=None) == ["bansac", "prosac"]
-    assert names(stopping="bansac") == ["bansac"]
-    assert names(sampler="uniform") == ["sprt"]
+    options = Options(**{"stopping": "default"} | settings)
+    assert tuple(stop.name for stop in options.stops(informed=informed)) == criteria
 
 
 def test_criteria_of_the_users_come_after_the_built_in_ones_once_each():

@@ -10,11 +10,12 @@ from numba import config
 
 import bansac
 from bansac.estimate.covariance import _READERS, _chart, _find, _read_points
-from bansac.geometry import apply_homography, rotation_matrix
+from bansac.geometry import apply_homography
 from bansac.geometry.camera import Camera
 from bansac.problems.affine import AFFINE
 from bansac.problems.estimators import ESTIMATORS
 from bansac.synthetic import awkward_scene, epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
+from tests.test_metamorphic import make_case
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take seconds each")
 
@@ -83,37 +84,10 @@ def test_the_errors_of_lines_among_outliers_are_those_of_the_covariance():
 
 
 def call(name):
-    """Return the arguments of an estimator for noisy points near its model."""
-    rng = np.random.default_rng(3)
-    n = 80
-    t = rng.uniform(0, 6, n)
-    scene = epipolar_matches(n, 1.0, SIGMA, 3)
-    space = rng.uniform(1, 2, (n, 3))
-    R = rotation_matrix([0.3, -0.2, 0.5])
-    pinhole = rng.uniform([-1, -1, 4], [1, 1, 8], (n, 3))
-    x, y = 100 * np.cos(t), 60 * np.sin(t)
-    found = {
-        "homography": homography_data(n)[:2],
-        "fundamental": (scene.x1, scene.x2),
-        "essential": (scene.x1, scene.x2, scene.K),
-        "relative_pose": (scene.x1, scene.x2, scene.K),
-        "absolute_pose": ((pinhole - [1, 2, 3]) @ R, 500 * pinhole[:, :2] / pinhole[:, 2:], np.diag([500.0, 500, 1])),
-        "affine": (100 * space[:, :2], 100 * space[:, :2] @ [[1, 0.2], [0.1, 2]]),
-        "similarity": (100 * space[:, :2], 100 * space[:, :2] @ [[1.5, 0.5], [-0.5, 1.5]]),
-        "rigid_3d": (100 * space, 100 * space @ R.T),
-        "similarity_3d": (100 * space, 150 * space @ R.T),
-        "affine_3d": (100 * space, 100 * space @ [[1, 0.2, 0], [0.1, 2, 0], [0, 0.3, 1.5]]),
-        "line": (100 * space[:, [0, 0]],),
-        "circle": (100 * np.column_stack([np.cos(t), np.sin(t)]),),
-        "ellipse": (np.column_stack([0.8 * x - 0.6 * y + 300, 0.6 * x + 0.8 * y]),),
-        "plane": (100 * space[:, [0, 1, 0]],),
-        "polynomial": (np.column_stack([t, 10 * t**2]), 2),
-    }[name]
-    noisy = 0 if name in ("fundamental", "essential", "relative_pose", "homography") else rng.normal(0, 0.1, (n, 1))
-    where = 1 if len(found) > 1 and name != "polynomial" else 0
-    arguments = list(found)
-    arguments[where] = arguments[where] + noisy * rng.normal(size=arguments[where].shape)
-    return arguments
+    """Return the arguments of an estimator for 150 noisy points near its model."""
+    case = make_case(name)
+    case = case.select(case.inliers)
+    return [*case.arrays, *case.arguments.values()]
 
 
 @pytest.mark.parametrize("row", ESTIMATORS, ids=lambda row: row.name)
@@ -160,7 +134,7 @@ def test_the_covariance_has_the_unit_of_the_points():
 
 @pytest.mark.parametrize("name", ["absolute_pose", "relative_pose", "essential"])
 def test_a_lens_with_distortion_has_nearly_the_covariance_of_a_pinhole(name):
-    first, second, K = call(name)
+    first, second, K, *_ = call(name)
     pinhole, lens = (Camera.from_matrix(K, distortion) for distortion in (None, [-0.1, 0.02, 0, 0]))
     assert lens.is_distorted
     distort = [lens.project(pinhole.unproject(x)) if x.shape[1] == 2 else x for x in (first, second)]
@@ -192,14 +166,14 @@ def test_a_problem_of_ones_own_has_the_covariance_of_its_tangent():
 
 
 def test_errors_name_the_reason():
-    x1, x2, K = call("relative_pose")
+    x1, x2, K, _ = call("relative_pose")
     result = bansac.estimate_relative_pose(x1, x2, K, seed=0)
     affine, lines = bansac.estimate_affine(x1, x1, threshold=1.0), bansac.estimate_multiple("line", x1)
     failed = bansac.estimate_homography(x1[:5], x2[:5], seed=0)
     matrix = r"must be an array of shape \(3, 3\), got"
     for arguments, message in (
         (("relative_pose", result, x1, x2, K + np.diag([9.0, 9, 0])), "the data are not those of the result"),
-        (("relative_pose", result, x1[1:], x2[1:], K), "the result is of 80 points, and the data are 79"),
+        (("relative_pose", result, x1[1:], x2[1:], K), "the result is of 150 points, and the data are 149"),
         (("pose", result, x1, x2), r"problem must be one of 'homography'.* got 'pose'"),
         (("homography", result, x1, x2), f"not of homography: its model {matrix} RelativePose"),
         (("absolute_pose", result, x1, x2), "not of absolute_pose: .* of type AbsolutePose, got RelativePose"),
@@ -227,12 +201,12 @@ def test_models_that_the_inliers_do_not_determine_have_no_covariance():
     with pytest.raises(ValueError, match="2 inliers for 2 parameters"):
         bansac.covariance("line", few, line[:2])
     with pytest.raises(ValueError, match="leaves their residuals as they are"):
-        bansac.covariance("line", few_at_one_place(result, line), np.tile(line[:1], (80, 1)))
+        bansac.covariance("line", few_at_one_place(result, line), np.tile(line[:1], (150, 1)))
 
 
 def few_at_one_place(result, points):
     """Return a result whose points are all the first one."""
-    return dataclasses.replace(result, inliers=np.full(80, True), residuals=np.full(80, result.residuals[0]))
+    return dataclasses.replace(result, inliers=np.full(150, True), residuals=np.full(150, result.residuals[0]))
 
 
 def arc(share, seed, n=200):

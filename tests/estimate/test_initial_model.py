@@ -9,7 +9,6 @@ import pytest
 
 import bansac
 from bansac.cli.compile_ahead import _data
-from bansac.engine.warm_start import normalize_model
 from bansac.geometry import apply_homography, rotation_matrix
 from bansac.maths.quaternion import matrix_of, model_of
 from bansac.problems.estimators import ESTIMATORS
@@ -20,7 +19,6 @@ DATA = _data()
 SCENE = homography_matches(400, inlier_ratio=0.5, noise=0.5, seed=3)
 VIEWS = epipolar_matches(300, inlier_ratio=0.6, noise=0.3, seed=3)
 UNKNOWN = bansac.Camera.unknown_focal(640, 480)
-WITH_KNOWN_PROBLEM = [row for row in ESTIMATORS if row.problem is not None]
 CALLS = [row for row in ESTIMATORS if row.warm is not None]
 
 
@@ -48,24 +46,6 @@ def assert_same(one, other):
     assert np.array_equal(one.residuals, other.residuals)
     assert np.array_equal(one.beliefs, other.beliefs)
     assert (one.iterations, one.stop_reason, one.message) == (other.iterations, other.stop_reason, other.message)
-
-
-@pytest.mark.parametrize("row", WITH_KNOWN_PROBLEM, ids=lambda row: row.name)
-def test_model_in_the_frame_of_the_run_is_the_inverse_of_denormalize(row):
-    problem, rng = row.load_problem(), np.random.default_rng(1)
-    data = rng.uniform(100, 300, (problem.channels, 50))
-    transform = np.zeros(1 + 2 * problem.channels)
-    transform[0] = 1.0
-    if problem.normalize is not None:
-        problem.normalize(data.copy(), transform)
-    model = rng.uniform(0.5, 1.0, problem.model_size)
-    if row.name == "ellipse":
-        model = np.array([1.0, 0.1, 2.0, -300.0, -700.0, 20.0])
-    inner = normalize_model(problem, model, transform)
-    outer, again = inner.copy(), inner.copy()
-    if problem.denormalize is not None:
-        problem.denormalize(outer, transform)
-    assert np.allclose(normalize_model(problem, outer, transform), again, rtol=1e-9, atol=1e-9)
 
 
 @pytest.mark.parametrize("row", CALLS, ids=lambda row: row.name)

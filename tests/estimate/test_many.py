@@ -20,11 +20,13 @@ from numba import config
 
 import bansac
 from bansac.estimate import many
+from bansac.geometry import normalize_points
 from bansac.matches import Matches
 from bansac.maths.rng import derive_seed
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches, homography_matches, line_points
 from tests.processes import interruptible
+from tests.test_metamorphic import TABLE, make_case
 
 # For scripts in processes of their own.
 ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(bansac.__file__).parents[1])}
@@ -533,24 +535,19 @@ def test_first_calls_from_several_threads_compile_everything_once(tmp_path: Path
     assert done.stdout.split() == ["True", "4", "True", "True", "True"], done.stderr
 
 
-def test_problems_of_space_are_estimated_by_name() -> None:
-    rng = np.random.default_rng(1)
-    X = rng.uniform([-2, -2, 4], [2, 2, 8], (60, 3))
-    K = np.diag([800.0, 800.0, 1.0])
-    x = X[:, :2] / X[:, 2:] * 800
-    pairs: list[Any] = [(X, x), {"points3D": X, "points2D": x / 800, "K": None, "threshold": 1e-3}, (X, x / 800)]
-    shared, own, wrong = bansac.estimate_many("absolute_pose", pairs, workers=2, K=K)
-    np.testing.assert_allclose(shared.model.t, 0, atol=1e-6)
-    np.testing.assert_allclose(own.model.R, np.eye(3), atol=1e-6)
-    assert not wrong.success or np.abs(wrong.model.t).max() > 1  # points in another unit
-    for name, data in {"rigid_3d": (X, X + 1), "similarity_3d": (X, 2 * X), "affine_3d": (X, X * [1, 2, 3])}.items():
-        (result,) = bansac.estimate_many(name, [data], threshold=0.01, workers=1)
-        assert result.inliers.all()
-    flat = X * [1, 1, 0]
-    (result,) = bansac.estimate_many(bansac.fit_plane, [flat], threshold=0.01, workers=1)
-    assert result.inliers.all()
-    angle = np.linspace(0, 6, 40)
-    (result,) = bansac.estimate_many(
-        "ellipse", [np.column_stack([2 * np.cos(angle), np.sin(angle)])], threshold=0.01, workers=1
-    )
-    np.testing.assert_allclose(result.model[:4], [0, 0, 2, 1], atol=1e-6)
+@pytest.mark.parametrize("name", [name for name, row in TABLE.items() if row.problem is not None])
+def test_every_problem_is_estimated_by_its_name(name: str) -> None:
+    case = make_case(name)
+    own: dict[str, Any] = dict(zip(TABLE[name].data, case.arrays, strict=True))
+    common: Any = {"workers": 1, "max_iterations": 300}
+    (positional,) = bansac.estimate_many(name, [case.arrays], threshold=case.threshold, **common, **case.arguments)
+    (named,) = bansac.estimate_many(name, [own | case.arguments | {"threshold": case.threshold}], **common)
+    alone = case.run(max_iterations=300, seed=derive_seed(0, 0))
+    for result in (positional, named):
+        assert isinstance(result, bansac.Result)
+        np.testing.assert_array_equal(result.residuals, alone.residuals)
+    if name == "absolute_pose":
+        rays = normalize_points(case.arguments["K"], case.arrays[1])
+        pair = {"points3D": case.arrays[0], "points2D": rays, "K": None, "threshold": case.threshold / 500}
+        (normalised,) = bansac.estimate_many(name, [pair], workers=1, **case.arguments)
+        assert normalised.success

@@ -22,7 +22,7 @@ from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
 from bansac.problems.problem import LOCAL_OPTIMIZATIONS, WEIGHTINGS
-from bansac.synthetic import circle_points, epipolar_matches, homography_matches
+from tests.test_defaults import CALLS
 
 FIELDS = [field.name for field in dataclasses.fields(Options)]
 
@@ -258,41 +258,16 @@ def test_the_threshold_is_estimated_unless_it_is_given(given, estimated):
 
 # The preset "paper" does not follow the defaults.
 
-PLANE = homography_matches(150, inlier_ratio=0.5, noise=0.3, seed=3)
-SCENE = epipolar_matches(150, inlier_ratio=0.6, noise=0.2, seed=4)
-CIRCLE = circle_points(150, inlier_ratio=0.5, noise=0.01, seed=5).points
-CALLS = {
-    "estimate_homography": lambda **s: bansac.estimate_homography(PLANE.x1, PLANE.x2, **s),
-    "estimate_fundamental": lambda **s: bansac.estimate_fundamental(SCENE.x1, SCENE.x2, **s),
-    "estimate_essential": lambda **s: bansac.estimate_essential(SCENE.x1, SCENE.x2, SCENE.K, **s),
-    "estimate_relative_pose": lambda **s: bansac.estimate_relative_pose(SCENE.x1, SCENE.x2, SCENE.K, **s),
-    "fit_circle": lambda **s: bansac.fit_circle(CIRCLE, threshold=0.05, **s),
-    "ransac": lambda **s: bansac.ransac(LINE, CIRCLE, threshold=0.05, **s),
-}
+VIEWS = ("estimate_homography", "estimate_fundamental", "estimate_essential", "estimate_relative_pose")
 
 
-@pytest.mark.parametrize(
-    ("problem", "paper", "default"),
-    [
-        (HOMOGRAPHY, (1.0, 1000), (2.0, 50_000)),
-        (FUNDAMENTAL, (0.5, 10_000), (0.5, 50_000)),
-        (ESSENTIAL, (1e-3, 1000), (5e-4, 50_000)),
-        (ESSENTIAL_SYMMETRIC, (1e-3, 1000), (5e-4, 50_000)),
-    ],
-    ids=["H", "F", "E", "E, symmetric"],
-)
-def test_thresholds_and_numbers_of_samples_of_the_paper_and_by_default(problem, paper, default):
-    resolved = resolve(problem, preset="paper", default_threshold=7.0, epipolar_choice=True)
-    assert (resolved.threshold, resolved.max_iterations) == paper
-    assert (problem.default_threshold, problem.default_max_iterations) == default
-
-
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name", [*VIEWS, "fit_circle", "ransac"])
 def test_the_paper_does_not_follow_the_defaults(name, other_defaults):
-    paper, default = CALLS[name](preset="paper"), CALLS[name]()
+    call = CALLS[name][0]
+    paper, default = call(preset="paper"), call()
     assert default.trace is None
     with other_defaults():
-        paper_after, default_after = CALLS[name](preset="paper"), CALLS[name]()
+        paper_after, default_after = call(preset="paper"), call()
     assert default_after.trace is not None
     assert default_after.seed != default.seed
     for field in dataclasses.fields(paper):

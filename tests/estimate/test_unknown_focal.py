@@ -12,6 +12,7 @@ import bansac
 from bansac.geometry import rotation_matrix
 from bansac.lab.metrics.errors import pose_error
 from bansac.synthetic import epipolar_matches, homography_matches
+from tests.space_scenes import seen_points
 
 SIZE = 640, 480
 UNKNOWN = bansac.Camera.unknown_focal(*SIZE)
@@ -19,6 +20,7 @@ CENTRE = np.array(UNKNOWN.params[1:])
 # A camera among 3D points.
 LARGE = bansac.Camera.unknown_focal(1280, 960)
 FOCAL = 1100.0
+CAMERA = LARGE.with_focal(FOCAL).K
 
 
 @pytest.fixture(scope="module")
@@ -101,36 +103,24 @@ def test_a_plane_determines_no_focal_length():
 # --- The absolute pose ---
 
 
-def make_points(n=300, inlier_ratio=0.6, noise=0.5, tilt=None, seed=0):
-    """Return 3D points, their images, R, t and the mask; a plane with this tilt in radians, or a cloud."""
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(0, (1280, 960), (n, 2))
-    rays = np.insert((x - np.array(LARGE.params[1:])) / FOCAL, 2, 1, axis=1)
-    depth = rng.uniform(4, 12, (n, 1)) if tilt is None else 8 / (1 + np.tan(tilt) * rays[:, :1])
-    R, t = rotation_matrix(rng.normal(size=3)), rng.normal(size=3) * 5
-    inliers = rng.permutation(np.arange(n) < inlier_ratio * n)
-    x = np.where(inliers[:, None], x + rng.normal(0, noise, (n, 2)), rng.uniform(0, (1280, 960), (n, 2)))
-    return (rays * depth - t) @ R, x, R, t, inliers
-
-
 def degrees(pose, R):
     return np.degrees(2 * np.arcsin(np.linalg.norm(pose.R - R) / np.sqrt(8)))
 
 
 @pytest.mark.parametrize(("inlier_ratio", "tilt"), [(0.8, None), (0.3, None), (0.6, 0.6)])
 def test_the_focal_length_is_estimated_with_the_absolute_pose(inlier_ratio, tilt):
-    X, x, R, t, inliers = make_points(inlier_ratio=inlier_ratio, tilt=tilt)
+    X, x, R, t, inliers = seen_points(CAMERA, inlier_ratio=inlier_ratio, tilt=tilt)
     result = bansac.estimate_absolute_pose(X, x, LARGE)
     assert result.success
     assert result.configuration is None
     assert result.inliers[inliers].mean() > 0.95
-    assert result.model.K == pytest.approx(LARGE.with_focal(FOCAL).K, rel=0.01)
+    assert result.model.K == pytest.approx(CAMERA, rel=0.01)
     assert degrees(result.model, R) < 0.2
     assert np.linalg.norm(result.model.R.T @ result.model.t - R.T @ t) < 0.1
 
 
 def test_residuals_are_pixels_of_the_returned_camera():
-    X, x, *_ = make_points()
+    X, x, *_ = seen_points(CAMERA)
     (R, t), inliers = result = bansac.estimate_absolute_pose(X, x, LARGE, threshold=3.0)
     seen = (X @ R.T + t) @ result.model.K.T
     expected = np.linalg.norm(seen[:, :2] / seen[:, 2:] - x, axis=1)
@@ -141,7 +131,7 @@ def test_residuals_are_pixels_of_the_returned_camera():
 
 
 def test_exact_points_give_the_exact_camera():
-    X, x, R, *_ = make_points(30, 1.0, 0.0)
+    X, x, R, *_ = seen_points(CAMERA, 30, 1.0, 0.0)
     result = bansac.estimate_absolute_pose(1e3 * X + 1e5, x, LARGE)
     assert result.model.K[0, 0] == pytest.approx(FOCAL, rel=1e-6)
     np.testing.assert_allclose(result.model.R, R, atol=1e-6)
@@ -149,7 +139,7 @@ def test_exact_points_give_the_exact_camera():
 
 
 def test_a_plane_parallel_to_the_image_determines_no_focal_length():
-    X, x, *_, inliers = make_points(tilt=0.0)
+    X, x, *_, inliers = seen_points(CAMERA, tilt=0.0)
     result = bansac.estimate_absolute_pose(X, x, LARGE)
     assert result.success
     assert result.configuration == "undetermined_focal"
@@ -165,7 +155,7 @@ def test_random_points_are_no_success():
 
 
 def test_data_that_cannot_be_used_are_named(scene):
-    X, x, *_ = make_points(10)
+    X, x, *_ = seen_points(CAMERA, 10)
     barrel = bansac.Camera("SIMPLE_RADIAL", (math.nan, *CENTRE, -0.1))
     for call, message in (
         (lambda: estimate(scene, barrel), "K1 has distortion, which needs a focal length"),
@@ -185,7 +175,7 @@ def test_data_that_cannot_be_used_are_named(scene):
 
 def test_camera_matrices_are_stored(scene, tmp_path):
     relative = estimate(scene, UNKNOWN, max_iterations=50)
-    absolute = bansac.estimate_absolute_pose(*make_points()[:2], LARGE, max_iterations=50)
+    absolute = bansac.estimate_absolute_pose(*seen_points(CAMERA)[:2], LARGE, max_iterations=50)
     assert "K =" in repr(absolute)
     for result, name in ((relative, "K2"), (absolute, "K")):
         K = getattr(result.model, name)

@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import bansac
 from bansac.geometry import (
     apply_transform,
     corner_distance,
@@ -121,14 +116,6 @@ E, CENTRE = np.diag([1.0, 1.0, 0.0]), (0.0, 0.0)
 def test_invalid_arguments_are_named(function, arguments, message):
     with pytest.raises(ValueError, match=message):
         function(*arguments)
-
-
-def test_geometry_and_data_sets_load_without_numba():
-    modules = "bansac.geometry, bansac.lab.metrics, bansac.plotting, bansac.matches"
-    code = f"import sys, {modules}; print('numba' in sys.modules)"
-    source = Path(bansac.__file__).parents[1]
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=source)
-    assert done.stdout.strip() == "False"
 
 
 @given(seeds)

@@ -111,30 +111,6 @@ def test_opencv_keeps_its_global_state(blobs):
     assert (cv2.getNumThreads(), cv2.useOptimized()) == before[:2]
 
 
-@pytest.mark.parametrize("decoder", ["opencv", "pillow"])
-def test_files_are_read_as_rgb_and_grey(decoder, tmp_path, monkeypatch):
-    path = tmp_path / "red.png"
-    cv2.imwrite(str(path), np.full((4, 6, 3), (10, 20, 200), np.uint8))  # OpenCV's order: blue, green, red
-    if decoder == "pillow":
-        pytest.importorskip("PIL", reason="the second decoder is Pillow")
-        monkeypatch.setitem(sys.modules, "cv2", None)
-    np.testing.assert_array_equal(read_image(path, color=True), np.full((4, 6, 3), (200, 20, 10)))
-    grey = round(0.299 * 200 + 0.587 * 20 + 0.114 * 10)
-    np.testing.assert_array_equal(read_image(str(path)), np.full((4, 6), grey))
-
-
-@pytest.mark.parametrize("decoder", ["opencv", "pillow"])
-@pytest.mark.parametrize("content", [b"", b"this is text", b"\x89PNG\r\n\x1a\nbroken"])
-def test_broken_files_are_named(decoder, content, tmp_path, monkeypatch):
-    path = tmp_path / "broken.png"
-    path.write_bytes(content)
-    if decoder == "pillow":
-        pytest.importorskip("PIL", reason="the second decoder is Pillow")
-        monkeypatch.setitem(sys.modules, "cv2", None)
-    with pytest.raises(OSError, match=rf"cannot read .*broken\.png as an image \({len(content)} bytes\)"):
-        read_image(path)
-
-
 def test_missing_files_are_named(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"nowhere\.png"):
         match_images(tmp_path / "nowhere.png", np.zeros((9, 9), np.uint8))

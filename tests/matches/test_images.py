@@ -104,3 +104,19 @@ def test_points_are_in_the_stored_pixels_whatever_the_exif_orientation(decoder, 
     pillow.fromarray(picture(40, 60)).save(tmp_path / "turned.jpg", exif=exif)
     assert cv2.imread(str(tmp_path / "turned.jpg")).shape == (60, 40, 3)
     assert read_image(tmp_path / "turned.jpg").shape == (40, 60)
+
+
+def test_files_are_read_as_rgb_and_grey(decoder, tmp_path):
+    path = tmp_path / "red.png"
+    cv2.imwrite(str(path), np.full((4, 6, 3), (10, 20, 200), np.uint8))  # OpenCV's order: blue, green, red
+    np.testing.assert_array_equal(read_image(path, color=True), np.full((4, 6, 3), (200, 20, 10)))
+    grey = round(0.299 * 200 + 0.587 * 20 + 0.114 * 10)
+    np.testing.assert_array_equal(read_image(str(path)), np.full((4, 6), grey))
+
+
+@pytest.mark.parametrize("content", [b"", b"this is text", b"\x89PNG\r\n\x1a\nbroken"])
+def test_broken_files_are_named(decoder, content, tmp_path):
+    path = tmp_path / "broken.png"
+    path.write_bytes(content)
+    with pytest.raises(OSError, match=rf"cannot read .*broken\.png as an image \({len(content)} bytes\)"):
+        read_image(path)

@@ -72,6 +72,14 @@ class TestText:
             ('1,2,3,"4\n', "line 1: unexpected end of data"),
             ("1,2,3," + "4" * 200_000 + "\n", "line 1: field larger than field limit"),
             ("1,2,3,1e999\n", "is no finite number"),
+            ("# a comment\n1,2,3,4\n\n1,2,3\n", "line 4 has 3 columns, expected 4"),
+            ("# a comment\n1,2,3,4\n\n1,2,3,4,5,6\n", "line 4"),
+            ("# a comment\n1,2,3,4\n\n1,2,3,nan\n", "line 4: 'nan' is no finite number"),
+            ('# a comment\n1,2,3,4\n\n1,2,3,"\n', "line 4"),
+            ("nan,2,3,4\n1,2,3,4", "line 1: 'nan' is no finite number"),
+            ("Infinity,2,3,4", "line 1: 'Infinity' is no finite number"),
+            ("x1,y1,x2,y2,score\n1,2,3,4,", "line 2: '' is no finite number"),
+            ("1,2,3," + 5000 * "9", f"line 1: '{39 * '9'}"),
         ],
     )
     def test_refused(self, tmp_path, text, message):

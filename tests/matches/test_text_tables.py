@@ -26,30 +26,6 @@ def test_a_name_in_another_column_changes_no_number(tmp_path: Path, separator: s
         np.testing.assert_array_equal(scores, table[:, 4])
 
 
-@pytest.mark.parametrize("row", ["1,2,3", "1,2,3,4,5,6", "1,2,3,nan", "1,2,3,1e999", "1,2,3,1_0", "1,2,,4", '1,2,3,"'])
-def test_an_error_names_the_line(tmp_path: Path, row: str) -> None:
-    path = tmp_path / "m.csv"
-    path.write_text(f"# a comment\n1,2,3,4\n\n{row}\n")
-    with pytest.raises(ValueError, match=r"m\.csv: line 4"):
-        read_table(path, COLUMNS)
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("nan,2,3,4\n1,2,3,4", "line 1: 'nan' is no finite number"),
-        ("Infinity,2,3,4", "line 1: 'Infinity' is no finite number"),
-        ("x1,y1,x2,y2,score\n1,2,3,4,", "line 2: '' is no finite number"),
-        ("1,2,3," + 5000 * "9", "line 1: '9{39} is no finite number"),
-    ],
-)
-def test_an_error_shows_the_field(tmp_path: Path, text: str, message: str) -> None:
-    path = tmp_path / "m.csv"
-    path.write_text(text)
-    with pytest.raises(ValueError, match=message):
-        read_table(path, COLUMNS)
-
-
 def test_separators_at_the_ends_of_lines_are_no_columns(tmp_path: Path) -> None:
     path = tmp_path / "m.csv"
     path.write_text("x1,y1,x2,y2,score,\n1,2,3,4,.5,\n5,6,7,8,.7\n")

@@ -4,52 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numba import config
 
 import bansac
-from bansac.geometry import normalize_points, rotation_matrix
-from bansac.maths.quaternion import matrix_of
+from bansac.geometry import normalize_points
 from bansac.problems import absolute_pose
-from bansac.problems.absolute_pose import ABSOLUTE_POSE
-from tests.reference import space
+from tests.space_scenes import seen_points
 
 K = np.array([[1000.0, 0, 640], [0, 1000, 480], [0, 0, 1]])
-seeds = st.integers(0, 2**32 - 1)
 compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take seconds each")
-
-
-def scene(n=200, inlier_ratio=0.5, noise=0.5, seed=0, flat=False):
-    """Return points of space, images, the pose and the mask."""
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(0, [1280, 960], (n, 2))
-    seen = np.column_stack([normalize_points(K, x), np.ones(n)]) * (8.0 if flat else rng.uniform(4, 12, (n, 1)))
-    R, t = rotation_matrix(rng.normal(size=3)), rng.normal(size=3) * 5
-    inliers = rng.permutation(np.arange(n) < inlier_ratio * n)
-    x = np.where(inliers[:, None], x + rng.normal(0, noise, (n, 2)), rng.uniform(0, [1280, 960], (n, 2)))
-    return (seen - t) @ R, x, R, t, inliers
 
 
 def errors(result, R, t):
     """Return the error of the rotation in degrees and that of the centre over the distance of the scene."""
     angle = 2 * np.arcsin(np.linalg.norm(result.model.R - R) / np.sqrt(8))
     return np.degrees(angle), np.linalg.norm(result.model.R.T @ result.model.t - R.T @ t) / 8
-
-
-@settings(max_examples=30)
-@given(seed=seeds)
-def test_residuals_are_reprojection_errors_and_infinite_behind_the_camera(seed):
-    rng = np.random.default_rng(seed)
-    model = rng.normal(size=7)
-    model[:4] /= np.linalg.norm(model[:4])
-    data = rng.normal(size=(5, 30))
-    out = np.empty(20)
-    ABSOLUTE_POSE.float64_residuals(data, model, 5, 25, out)
-    matrix = matrix_of(model)
-    expected = space.reprojection_errors(matrix[:, :3], matrix[:, 3], data[2:, 5:25].T, data[:2, 5:25].T)
-    out[~np.isfinite(out)] = np.inf
-    np.testing.assert_allclose(np.sqrt(out), expected, rtol=1e-9)
 
 
 @pytest.mark.parametrize("far", [0, 40])
@@ -72,7 +41,7 @@ def test_normalised_points_have_median_0_and_unit_median_size_whatever_the_far_o
 @compiled
 @pytest.mark.parametrize("preset", [None, "fast", "accurate", "paper"])
 def test_the_pose_is_found_among_outliers(preset):
-    X, x, R, t, inliers = scene()
+    X, x, R, t, inliers = seen_points(K, 200, 0.5)
     threshold = 4e-3 if preset == "paper" else None
     result = bansac.estimate_absolute_pose(X, x, K, preset=preset, threshold=threshold)
     assert result.success
@@ -86,7 +55,7 @@ def test_the_pose_is_found_among_outliers(preset):
 @compiled
 @pytest.mark.parametrize(("unit", "offset"), [(1e-4, 0.0), (1e4, 0.0), (1.0, 1e5)])
 def test_the_unit_and_the_origin_of_space_do_not_matter(unit, offset):
-    X, x, R, t, inliers = scene(inlier_ratio=0.3)
+    X, x, R, t, inliers = seen_points(K, 200, 0.3)
     result = bansac.estimate_absolute_pose(unit * X + offset, x, K)
     assert result.success
     assert result.inliers[inliers].mean() > 0.95
@@ -94,7 +63,7 @@ def test_the_unit_and_the_origin_of_space_do_not_matter(unit, offset):
 
 
 def test_exact_data_give_the_exact_pose():
-    X, x, R, t, _ = scene(20, 1.0, 0.0, flat=True)  # points of a plane will do
+    X, x, R, t, _ = seen_points(K, 20, 1.0, 0.0, tilt=0.0)  # points of a plane will do
     result = bansac.estimate_absolute_pose(X, normalize_points(K, x))
     np.testing.assert_allclose(result.model.R, R, atol=1e-9)
     np.testing.assert_allclose(result.model.t, t, atol=1e-8)
@@ -103,7 +72,7 @@ def test_exact_data_give_the_exact_pose():
 
 
 def test_points_behind_the_camera_are_no_inliers():
-    X, x, R, t, _ = scene(100, 1.0, 0.1)
+    X, x, R, t, _ = seen_points(K, 100, 1.0, 0.1)
     behind = -(X[:50] @ R.T + t)  # through the centre, to the other side
     X = np.concatenate([X, (behind - t) @ R])
     x = np.concatenate([x, x[:50]])
@@ -115,7 +84,7 @@ def test_points_behind_the_camera_are_no_inliers():
 
 @compiled
 def test_an_estimated_threshold_is_near_the_noise():
-    X, x, *_ = scene(400, 0.6, 0.3)
+    X, x, *_ = seen_points(K, 400, 0.6, 0.3)
     result = bansac.estimate_absolute_pose(X, x, K, threshold="auto")
     assert result.success
     assert 0.6 < result.threshold < 1.5  # 3 sigma is .9
@@ -123,7 +92,7 @@ def test_an_estimated_threshold_is_near_the_noise():
 
 @compiled
 def test_scores_and_local_optimisation():
-    X, x, _, _, inliers = scene(300, 0.15, seed=3)
+    X, x, _, _, inliers = seen_points(K, 300, 0.15, seed=3)
     quality = np.where(inliers, 0.8, 0.3)
     assert bansac.estimate_absolute_pose(X, x, K, scores=quality).inliers[inliers].all()
     with pytest.raises(ValueError, match="'absolute pose' has no fit"):
@@ -135,7 +104,7 @@ def test_scores_and_local_optimisation():
     "degenerate", ["collinear points", "collinear images", "one point", "one image", "few points, often", "noise"]
 )
 def test_what_determines_no_pose_is_no_success(degenerate):
-    X, x, R, t, _ = scene(60, 1.0, 0.2)
+    X, x, R, t, _ = seen_points(K, 60, 1.0, 0.2)
     if degenerate == "collinear points":
         X = (np.column_stack([np.linspace(-2, 2, 60), np.zeros(60), np.linspace(5, 9, 60)]) - t) @ R
         seen = (X @ R.T + t) @ K.T

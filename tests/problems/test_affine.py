@@ -67,16 +67,9 @@ def reference_fit(name, data, weights):
 @both
 @settings(max_examples=30)
 @given(seed=seeds)
-def test_the_minimal_model_is_the_true_one(name, seed):
-    size = PROBLEMS[name][0].sample_size
-    model, data = make(name, np.random.default_rng(seed), size)
-    found = solve(name, data, size)
-    if found is not None:  # a triangle may be nearly flat
-        back = data[:2].T @ found[:, :2].T + found[:, 2]
-        np.testing.assert_allclose(back, data[2:].T, atol=1e-6 * (1 + np.abs(found).max()))
-    else:
-        assert name == AFFINE.name
-    np.testing.assert_allclose(fit(name, make(name, np.random.default_rng(seed), 30)[1], np.ones(30)), model, atol=1e-9)
+def test_the_fit_of_exact_matches_is_the_true_map(name, seed):
+    model, data = make(name, np.random.default_rng(seed), 30)
+    np.testing.assert_allclose(fit(name, data, np.ones(30)), model, atol=1e-9)
 
 
 @both
@@ -124,13 +117,6 @@ def test_points_on_a_line_determine_a_similarity_only():
     assert not bansac.estimate_affine(x, 2 * x).success
 
 
-def test_known_residuals():
-    out = np.empty(2)
-    data = np.array([[0.0, 1], [0, 1], [3, 2], [4, 3]])
-    AFFINE.float64_residuals(data, np.array([2.0, 0, 0, 0, 3, 0]), 0, 2, out)
-    np.testing.assert_allclose(out, [25.0, 0.0])
-
-
 def test_a_similarity_of_scale_0_has_no_projection():
     assert not similarity.project(np.array([1.0, 0, 0, 0, -1, 0]), np.empty(0))
 
@@ -161,11 +147,3 @@ def test_the_map_is_found_among_outliers(name, preset, offset):
 @both
 def test_noise_is_no_success(name):
     assert not ESTIMATORS[name](*np.random.default_rng(4).uniform(0, 500, (2, 80, 2))).success
-
-
-@both
-def test_many_pairs_are_estimated_by_name(name):
-    rng = np.random.default_rng(5)
-    x1 = rng.uniform(0, 500, (50, 2))
-    (result,) = bansac.estimate_many(name.split()[0], [(x1, x1 + 3)], workers=1)
-    np.testing.assert_allclose(result.model, [[1, 0, 3], [0, 1, 3]], atol=1e-6)

@@ -11,7 +11,6 @@ from numba import config
 import bansac
 from bansac.compiled.jit import kernel
 from bansac.problems import affine_3d
-from bansac.problems.affine_3d import AFFINE_3D
 from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
 
 seeds = st.integers(0, 2**32 - 1)
@@ -36,16 +35,6 @@ def fit_all(data, weights):
     """Return the map fitted to weighted matches, or None."""
     model = np.full(12, np.nan)
     return model.reshape(3, 4) if fit(data, weights, model, np.empty(24)) else None
-
-
-@settings(max_examples=30)
-@given(seed=seeds)
-def test_the_minimal_map_is_the_true_one(seed):
-    _, data = make(np.random.default_rng(seed), 4)
-    found = solve_first(data)
-    if found is not None:  # a tetrahedron may be nearly flat
-        back = found[:, :3] @ data[:3] + found[:, 3:]
-        np.testing.assert_allclose(back, data[3:], atol=1e-6 * (1 + np.abs(found).max()))
 
 
 @pytest.mark.parametrize("first", [1e-4, 1.0, 1e4])
@@ -82,14 +71,6 @@ def test_points_on_a_plane_give_no_map():
     assert fit_all(data, np.ones(10)) is None
     assert fit_all(data, np.zeros(10)) is None
     assert fit_all(np.ones((6, 5)), np.ones(5)) is None
-
-
-def test_known_residuals():
-    out, data = np.empty(2), np.array([[0.0, 1], [0, 1], [0, 1], [1, 2], [2, 3], [2, 4]])
-    AFFINE_3D.float64_residuals(data, np.array([2.0, 0, 0, 0, 0, 3, 0, 0, 0, 0, 4, 0]), 0, 2, out)
-    np.testing.assert_allclose(out, [9.0, 0.0])
-    TRANSLATION_3D.float64_residuals(data, np.array([1.0, 2, 3]), 0, 2, out)
-    np.testing.assert_allclose(out, [1.0, 0.0])
 
 
 @compiled

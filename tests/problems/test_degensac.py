@@ -7,7 +7,7 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import config, float64, types
 
@@ -63,49 +63,8 @@ def run(data, sample, F, threshold, rng=None):
     return code, model.reshape(3, 3)
 
 
-def is_degenerate(data, sample, F, threshold):
-    """Return whether the sample is found to be degenerate."""
-    model = np.array(F, dtype=np.float64).ravel()
-    scratch = np.empty(repair_scratch(data.shape[1]))
-    found = compiled("is_degenerate")(data, np.array(sample, np.int64), model, threshold**2, scratch)
-    assert np.array_equal(model, np.ravel(F))
-    return found
-
-
 def support(data, F, threshold):
     return int((sampson(data, F) < threshold**2).sum())
-
-
-@few_if_interpreted
-@given(seeds)
-def test_the_homography_of_a_triplet_is_that_of_the_plane(seed):
-    rng = np.random.default_rng(seed)
-    scene = Scene(rng, [PLANE] * 3 + [ANYWHERE] * 4)
-    assume(reference.is_triangle(scene.data[:, :3], 0.03**2))
-    e = rng.normal(size=3)
-    for F in (scene.F, cross_matrix(e) @ scene.H):
-        H = np.empty(9)
-        assert degensac._write_homography(scene.data, 0, 1, 2, F.ravel(), 1e-12, H)
-        assert distance_up_to_scale(H, scene.H) < 1e-6
-        assert H.reshape(3, 3)[2] @ [*scene.data[:2, 0], 1] > 0
-
-
-@few_if_interpreted
-@given(seeds)
-def test_the_homography_of_a_triplet_agrees_with_its_definition(seed):
-    rng = np.random.default_rng(seed)
-    data, F = rng.uniform(-1, 1, (4, 9)), rng.normal(size=(3, 3))
-    U, s, Vt = np.linalg.svd(F)
-    F = U @ np.diag([s[0], s[1], 0]) @ Vt
-    i, j, k = rng.choice(9, 3, replace=False)
-    assume(s[1] > 0.05 * s[0])
-    H = np.empty(9)
-    for squared_threshold in (1e-6, 0.05, 1.0):
-        triangle = reference.is_triangle(data[:, [i, j, k]], squared_threshold)
-        assert degensac._write_homography(data, i, j, k, F.ravel(), squared_threshold, H) == triangle
-        if triangle:
-            expected = reference.homography_of_triplet(F, data[:, [i, j, k]])
-            assert distance_up_to_scale(H, expected) < 1e-6
 
 
 @few_if_interpreted
@@ -136,35 +95,6 @@ def test_the_distance_to_a_plane_is_the_distance_to_the_nearest_match_that_agree
         weights = np.empty(1)
         found = degensac.mark_plane(*moved, scene.H.ravel(), (factor * expected) ** 2, weights)
         assert found == (factor > 1)
-
-
-@few_if_interpreted
-@given(seeds)
-def test_the_fundamental_matrix_of_a_pair_agrees_with_its_definition(seed):
-    rng = np.random.default_rng(seed)
-    data, H = rng.uniform(-1, 1, (4, 5)), rng.normal(size=(3, 3))
-    F = np.empty(9)
-    for i, j in itertools.product(range(5), repeat=2):
-        expected = reference.fundamental_of_pair(H, data[:, [i, j]])
-        assert degensac._write_fundamental(data, i, j, H.ravel(), F) == (expected is not None)
-        if expected is not None:
-            assert pytest.approx(expected.ravel(), abs=1e-6) == F
-
-
-@few_if_interpreted
-@given(seeds)
-def test_two_matches_off_the_plane_give_the_true_fundamental_matrix(seed):
-    rng = np.random.default_rng(seed)
-    scene = Scene(rng, [ANYWHERE] * 2)
-    x1, x2 = reference.homogeneous(scene.data)
-    lines = np.cross(x2.T, (scene.H @ x1).T)
-    lines /= np.linalg.norm(lines, axis=1)[:, None]
-    parallax = [reference.plane_distance(scene.H, match) for match in scene.data.T]
-    assume(np.linalg.norm(np.cross(*lines)) > 0.1 and min(parallax) > 1e-6)
-    F = np.empty(9)
-    assert degensac._write_fundamental(scene.data, 0, 1, scene.H.ravel(), F)
-    assert distance_up_to_scale(F, scene.F) < 1e-6
-    assert np.linalg.norm(F) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("coplanar", [5, 6, 7])
@@ -207,7 +137,6 @@ def test_detection_agrees_with_its_definition(seed):
     for F in models[: solve(scene.data, sample, models, np.empty(FUNDAMENTAL.scratch_size))].reshape(-1, 3, 3):
         found = reference.planes(scene.data, sample, F, degensac._PLANE_FACTOR * threshold**2)
         assert (run(scene.data, sample, F, threshold)[0] != NOT_DEGENERATE) == (len(found) > 0)
-        assert is_degenerate(scene.data, sample, F, threshold) == (len(found) > 0)
 
 
 @settings(max_examples=3 if INTERPRETED else 8)
@@ -290,24 +219,17 @@ def test_an_epipole_at_infinity():
     assert distance_up_to_scale(found, scene.F) < 1e-6
 
 
-@pytest.mark.parametrize("off_plane", [0, 1])
-def test_without_a_pair_off_the_plane_the_model_stays(off_plane):
+@pytest.mark.parametrize(("off_plane", "different"), [(0, 0), (1, 1), (10, 1), (2, 2)])
+def test_a_model_is_repaired_by_two_different_matches_off_the_plane(off_plane, different):
     rng = np.random.default_rng(6)
     scene = Scene(rng, [PLANE] * 50 + [ANYWHERE] * off_plane)
+    if different == 1:
+        scene.data[:, 50:] = scene.data[:, 50:51]
     sample = scene.pick(rng, PLANE, 7)
     F = degenerate_model(rng, scene, sample)
     code, found = run(scene.data, sample, F, 0.1 * PIXEL)
-    assert code == DEGENERATE
-    assert (found == F).all()
-
-
-def test_one_pair_off_the_plane_is_enough():
-    rng = np.random.default_rng(6)
-    scene = Scene(rng, [PLANE] * 50 + [ANYWHERE] * 2)
-    sample = scene.pick(rng, PLANE, 7)
-    code, found = run(scene.data, sample, degenerate_model(rng, scene, sample), 0.1 * PIXEL)
-    assert code == REPAIRED
-    assert distance_up_to_scale(found, scene.F) < 1e-6
+    assert code == (REPAIRED if different == 2 else DEGENERATE)
+    assert distance_up_to_scale(found, scene.F) < 1e-6 if code == REPAIRED else (found == F).all()
 
 
 def test_seven_matches_are_never_repaired():
@@ -355,17 +277,6 @@ def test_samples_without_a_homography_are_not_degenerate(points):
     F = cross_matrix(rng.normal(size=3)) @ scene.H
     code, found = run(scene.data, np.arange(7), F, 0.5 * PIXEL)
     assert code == NOT_DEGENERATE
-    assert (found == F).all()
-
-
-def test_coincident_matches_off_the_plane_do_no_harm():
-    rng = np.random.default_rng(11)
-    scene = Scene(rng, [PLANE] * 30 + [ANYWHERE] * 10)
-    scene.data[:, 30:] = scene.data[:, 30:31]
-    sample = np.arange(7)
-    F = degenerate_model(rng, scene, sample)
-    code, found = run(scene.data, sample, F, 0.1 * PIXEL)
-    assert code == DEGENERATE
     assert (found == F).all()
 
 

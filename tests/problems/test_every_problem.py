@@ -1,4 +1,4 @@
-"""Every problem: derivatives and codimension against finite differences, normalisation, weights of the fit."""
+"""Every problem: residuals and samples against the definition, derivatives against differences, normalisation, fits."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numba import config
 
 from bansac.engine.warm_start import normalize_model
+from bansac.maths.quaternion import matrix_of
 from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
 from bansac.problems.absolute_pose import ABSOLUTE_POSE
 from bansac.problems.affine import AFFINE
@@ -25,8 +26,8 @@ from bansac.problems.polynomial import polynomial
 from bansac.problems.relative_focal import ONE_FOCAL, SHARED_FOCAL
 from bansac.problems.similarity import SIMILARITY
 from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
-from tests.problems.in_loop import compile_fit
-from tests.reference import epipolar
+from tests.problems.in_loop import compile_fit, compile_residuals, compile_solve
+from tests.reference import curves, epipolar, homography, space
 
 PROBLEMS = {
     "homography": HOMOGRAPHY,
@@ -49,8 +50,8 @@ PROBLEMS = {
     "absolute pose, f unknown": UNKNOWN_FOCAL_POSE,
 }
 FITS = {name: problem for name, problem in PROBLEMS.items() if problem.fit is not None}
-TRANSLATIONS = {problem.name: problem for problem in (TRANSLATION_2D, TRANSLATION_3D)}
-NORMALIZED = {name: problem for name, problem in (PROBLEMS | TRANSLATIONS).items() if problem.normalize is not None}
+EVERY = PROBLEMS | {problem.name: problem for problem in (TRANSLATION_2D, TRANSLATION_3D)}
+NORMALIZED = {name: problem for name, problem in EVERY.items() if problem.normalize is not None}
 EPIPOLAR = ("fundamental", "essential", "symmetric")
 STEP = 1e-6
 
@@ -82,7 +83,7 @@ def random_model(name, rng):
         scale, angle = rng.uniform(0.5, 2.0, 2)
         model = np.array([1.0, 0.3 * angle, scale, *rng.normal(0, 0.1, 2), -rng.uniform(0.1, 0.5)])
         return model / np.linalg.norm(model)
-    model = rng.normal(size=(PROBLEMS | TRANSLATIONS)[name].model_size)
+    model = rng.normal(size=EVERY[name].model_size)
     if name == "similarity":
         model[4], model[3] = model[0], -model[1]
     if "absolute pose" in name:
@@ -90,6 +91,72 @@ def random_model(name, rng):
     if "absolute pose" in name or name == "rigid motion":
         model[:4] /= np.linalg.norm(model[:4])
     return model / np.linalg.norm(model[:3]) if name == "plane" else model
+
+
+def shift_of(matrix, data):
+    """Return the differences (N, d) of points mapped by d x (d + 1) numbers and their partners."""
+    d = len(data) // 2
+    matrix = np.reshape(matrix, (d, d + 1))
+    return data[:d].T @ matrix[:, :d].T + matrix[:, d] - data[d:].T
+
+
+def turned(model, data):
+    """Return the differences of turned and shifted points and their partners."""
+    return space.rotate(model[:4], data[:3].T) + model[4:] - data[3:].T
+
+
+def sampson(model, data):
+    return np.sqrt(epipolar.sampson(data, model[:9].reshape(3, 3)))
+
+
+def in_image(model, data, f=1.0):
+    """Return reprojection errors, infinite behind the camera."""
+    matrix = matrix_of(model[:7])
+    return f * space.reprojection_errors(matrix[:, :3], matrix[:, 3], data[2:].T, data[:2].T / f)
+
+
+# The distances of data, or their components (N, c), by the definition.
+LITERAL = {
+    "homography": lambda m, x: homography.apply(m.reshape(3, 3), x[:2].T) - x[2:].T,
+    "affine map": shift_of,
+    "similarity": shift_of,
+    "affine map of space": shift_of,
+    TRANSLATION_2D.name: lambda m, x: x[:2].T + m - x[2:].T,
+    TRANSLATION_3D.name: lambda m, x: x[:3].T + m - x[3:].T,
+    "rigid motion": turned,
+    "similarity of space": turned,
+    "fundamental": sampson,
+    "essential": sampson,
+    "shared focal length": sampson,
+    "one focal length": sampson,
+    "symmetric": lambda m, x: np.sqrt(epipolar.symmetric(x, m.reshape(3, 3))),
+    "absolute pose": in_image,
+    "absolute pose, f unknown": lambda m, x: in_image(m, x, m[7]),
+    "line": lambda m, x: curves.line_distances(m, x.T),
+    "circle": lambda m, x: curves.circle_distances(m, x.T),
+    "cubic": lambda m, x: curves.polynomial_distances(m, x.T),
+    "ellipse": lambda m, x: space.sampson(m, x.T),
+    "plane": lambda m, x: m[:3] @ x + m[3],
+}
+SINGLE = ("homography", "line", "circle", "cubic")
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"), [*((name, "float64") for name in EVERY), *((name, "float32") for name in SINGLE)]
+)
+@settings(max_examples=15)
+@given(seed=seeds)
+def test_the_residuals_are_the_literal_ones(name, dtype, seed):
+    rng = np.random.default_rng(seed)
+    problem, model, squared = EVERY[name], random_model(name, rng), np.full(20, -1.0, dtype)
+    data = rng.uniform(-1, 1, (problem.channels, 20)) * (10 if "pose" in name else 1)
+    residuals = problem.float64_residuals if dtype == "float64" else compile_residuals(problem.residuals)
+    residuals(data.astype(dtype), model.astype(dtype), 5, 20, squared)
+    assert (squared[15:] == -1.0).all()
+    expected = (LITERAL[name](model, data[:, 5:]).reshape(15, -1) ** 2).sum(axis=1)
+    found = np.where(np.isfinite(squared[:15]), squared[:15], np.inf)  # infinite or no number behind the camera
+    single = dtype == "float32"
+    np.testing.assert_allclose(found, expected, rtol=1e-3 if single else 1e-7, atol=1e-5 if single else 1e-12)
 
 
 def linearize(problem, data, model, start=0):
@@ -176,37 +243,14 @@ def test_a_model_that_is_lost_has_no_projection(name):
             assert not problem.manifold[2](lost, np.empty(problem.scratch_size))
 
 
-def residuals_and_derivatives(problem, point, model):
-    """Return the components of the residual of a point, and their derivatives by its coordinates."""
-    moves = STEP * np.hstack([np.zeros((point.size, 1)), np.eye(point.size), -np.eye(point.size)])
-    values = linearize(problem, np.ascontiguousarray(point[:, None] + moves), model)[0]
-    ahead, behind = values[:, 1 : 1 + point.size], values[:, 1 + point.size :]
-    return values[:, 0], (ahead - behind) / (2 * STEP)
-
-
-@names
-def test_the_codimension_is_the_rank_of_the_derivatives_by_the_point(name):
-    problem = PROBLEMS[name]
-    rng, ranks = np.random.default_rng(0), []
-    for _ in range(10):
-        model = random_model(name, rng)
-        point = rng.uniform(-0.5, 0.5, problem.channels)
-        for _ in range(30):  # to the nearest point that satisfies the model, by Newton's method
-            residual, derivatives = residuals_and_derivatives(problem, point, model)
-            point = point - np.linalg.lstsq(derivatives, residual, rcond=1e-4)[0]
-        residual, derivatives = residuals_and_derivatives(problem, point, model)
-        if np.abs(residual).max() < 1e-9:
-            ranks.append(np.linalg.matrix_rank(derivatives, tol=1e-4 * np.linalg.norm(derivatives)))
-    assert len(ranks) >= 3  # a random circle may have a negative radius
-    assert set(ranks) == {problem.codimension}
-
-
 @pytest.mark.parametrize(
     ("name", "offset", "error"),
     [
         *((name, 1.0, 1e-9) for name in NORMALIZED),
         ("line", 1e6, 1e-6),
         ("circle", 1e6, 1e-6),
+        ("homography", 1e4, 1e-3),
+        ("fundamental", 1e3, 1e-3),
     ],
 )
 @settings(max_examples=15)
@@ -263,3 +307,47 @@ def test_the_scale_of_the_weights_has_no_effect_on_the_fit(name):
 def test_defaults(problem, threshold, max_iterations, unit):
     found = (problem.default_threshold, problem.default_max_iterations, problem.unit)
     assert found == (threshold, max_iterations, unit)
+
+
+def residuals_and_derivatives(problem, point, model):
+    """Return the components of the residual of a point, and their derivatives by its coordinates."""
+    moves = STEP * np.hstack([np.zeros((point.size, 1)), np.eye(point.size), -np.eye(point.size)])
+    values = linearize(problem, np.ascontiguousarray(point[:, None] + moves), model)[0]
+    ahead, behind = values[:, 1 : 1 + point.size], values[:, 1 + point.size :]
+    return values[:, 0], (ahead - behind) / (2 * STEP)
+
+
+def exact_datum(problem, model, rng):
+    """Return the datum of the model nearest to a random one by Newton's method, or None, and the derivatives there."""
+    point = rng.uniform(-0.5, 0.5, problem.channels)
+    for _ in range(12):
+        residual, derivatives = residuals_and_derivatives(problem, point, model)
+        if np.abs(residual).max() < 1e-10:
+            return point, derivatives
+        point = point - np.linalg.lstsq(derivatives, residual, rcond=1e-4)[0]
+    return None, None
+
+
+@names
+def test_the_codimension_is_the_rank_of_the_derivatives_by_the_point(name):
+    problem, rng, ranks = PROBLEMS[name], np.random.default_rng(0), []
+    for _ in range(10):
+        point, derivatives = exact_datum(problem, random_model(name, rng), rng)
+        if point is not None:
+            ranks.append(np.linalg.matrix_rank(derivatives, tol=1e-4 * np.linalg.norm(derivatives)))
+    assert len(ranks) >= 3  # a random circle may have a negative radius
+    assert set(ranks) == {problem.codimension}
+
+
+@names
+def test_the_model_of_an_exact_sample_is_among_those_of_the_solver(name):
+    problem, rng, distances = PROBLEMS[name], np.random.default_rng(1), []
+    solve, models = compile_solve(problem.solve), np.empty((problem.max_models, problem.model_size))
+    for _ in range(20):
+        model = random_model(name, rng)
+        points = [exact_datum(problem, model, rng)[0] for _ in range(problem.sample_size + 3)]
+        if all(point is not None for point in points):
+            data, sample = np.array(points).T.copy(), rng.permutation(len(points))[: problem.sample_size]
+            count = solve(data, sample, models, np.empty(problem.scratch_size))
+            distances.append(min((problem.distances(data, found).max() for found in models[:count]), default=np.inf))
+    assert np.mean(np.array(distances) < 1e-6) >= 0.7

@@ -37,18 +37,6 @@ def test_the_fit_is_total_least_squares(seed):
     np.testing.assert_allclose(found * np.sign(found @ expected), expected, atol=1e-6)
 
 
-@settings(max_examples=30)
-@given(seed=seeds)
-def test_the_plane_of_three_points_contains_them(seed):
-    rng = np.random.default_rng(seed)
-    data, models, out = rng.normal(size=(3, 5)), np.empty((1, 4)), np.empty(5)
-    assert solve_plane(data, np.array([4, 0, 2]), models, np.empty(0)) == 1
-    assert np.linalg.norm(models[0, :3]) == pytest.approx(1)
-    PLANE.float64_residuals(data, models[0], 0, 5, out)
-    assert out[[4, 0, 2]].max() < 1e-18
-    np.testing.assert_allclose(out, (models[0, :3] @ data + models[0, 3]) ** 2, atol=1e-15)
-
-
 def test_points_on_a_line_have_no_plane():
     line = np.arange(6.0)[:, None] * [1, 2, -1] + 3
     assert fit(line, np.ones(6)) is None

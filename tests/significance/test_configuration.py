@@ -15,7 +15,6 @@ from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.significance.configuration import (
-    _raise_to_noise,
     configuration_message,
     find_configuration,
     matches_of_plane,
@@ -76,13 +75,6 @@ def test_noise_above_the_threshold_gives_planes_no_depth(n, noise):
     assert bansac.estimate_relative_pose(rotation.x1, rotation.x2, rotation.K).configuration == "pure_rotation"
     for scene in (epipolar_matches(n, 0.7, noise, 1), planar_scene_matches(n, 0.7, 0.8, noise, 1)):
         assert bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K).configuration == "general"
-
-
-@pytest.mark.parametrize("sigma", [0.0, 0.5, 1.0, 2.0, 4.0])
-def test_the_noise_is_measured_beyond_the_threshold(sigma):
-    rng = np.random.default_rng(0)
-    residuals = np.concatenate([abs(rng.normal(0, 0.1 * sigma, 2000)), rng.uniform(0, 20, 4000), [np.inf]])
-    assert _raise_to_noise(residuals, 0.1) == pytest.approx(0.1 * max(sigma, 1.0), rel=0.1)
 
 
 @whole_search

@@ -81,14 +81,6 @@ def test_the_sign_and_length_of_both_verticals_do_not_matter():
         assert is_among(E, turned)
 
 
-def test_equal_matches_have_no_model_and_bad_input_is_named():
+def test_equal_matches_have_no_model():
     x, down = np.zeros((3, 2)), [0, 1, 0]
     assert essential_upright_3pt(x, x, down, down).shape == (0, 3, 3)
-    for arguments, message in (
-        ((x[:2], x, down, down), r"x1 must have shape \(3, 2\)"),
-        ((x, x, [0, 1], down), "gravity1 must have shape"),
-        ((x, x, down, [0, 0, 0]), "gravity2 must not be zero"),
-        ((x, x, down, [0, np.nan, 0]), "gravity2 must be finite"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            essential_upright_3pt(*arguments)

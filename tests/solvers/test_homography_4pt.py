@@ -27,21 +27,6 @@ def solve_four(x1, x2):
     return models[0].reshape(3, 3) if found else None
 
 
-def test_solve_recovers_the_truth_of_three_thousand_exact_samples():
-    rng = np.random.default_rng(0)
-    right = samples = 0
-    while samples < 3_000:
-        H = np.eye(3) + rng.normal(0.0, 0.4, (3, 3))
-        x1 = rng.uniform(-1.0, 1.0, (4, 2))
-        depth = np.column_stack([x1, np.ones(4)]) @ H[2]
-        if not ((depth > 0).all() or (depth < 0).all()):
-            continue
-        samples += 1
-        found = solve_four(x1, reference.apply(H, x1))
-        right += found is not None and np.abs(reference.unit(found) - reference.unit(H)).max() < 1e-6
-    assert right >= 2_997
-
-
 @settings(deadline=None, max_examples=30)
 @given(seed=seeds)
 def test_solve_maps_the_sample_onto_itself_or_rejects_two_sided_samples(seed):
@@ -66,17 +51,6 @@ def test_homography_4pt_is_that_of_opencv_or_none_if_its_depths_have_both_signs(
             found += 1
             np.testing.assert_allclose(reference.unit(H), reference.unit(expected), atol=1e-5)
     assert found > 100
-
-
-@settings(deadline=None, max_examples=30)
-@given(seed=seeds, permutation=st.permutations(range(4)))
-def test_solve_does_not_depend_on_the_order_of_the_sample(seed, permutation):
-    rng = np.random.default_rng(seed)
-    x1, x2 = rng.uniform(-1.0, 1.0, (2, 4, 2))
-    H, permuted = solve_four(x1, x2), solve_four(x1[permutation], x2[permutation])
-    assert (H is None) == (permuted is None)
-    if H is not None:
-        np.testing.assert_allclose(reference.unit(H), reference.unit(permuted), atol=1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
@@ -118,19 +92,6 @@ def test_homography_4pt_at_a_distance_of_a_million():
     H = homography_4pt(x1, 2.0 * x1)
     np.testing.assert_allclose(reference.apply(H, x1), 2.0 * x1, rtol=1e-12)
     assert homography_4pt(np.zeros((4, 2)), SQUARE) is None
-
-
-@pytest.mark.parametrize(
-    ("x1", "x2", "message"),
-    [
-        (SQUARE[:3], SQUARE, r"x1 must have shape \(4, 2\), got \(3, 2\)"),
-        (SQUARE, np.zeros((4, 3)), r"x2 must have shape \(4, 2\), got \(4, 3\)"),
-        (SQUARE, SQUARE * np.nan, "x2 must be finite"),
-    ],
-)
-def test_homography_4pt_names_the_bad_argument(x1, x2, message):
-    with pytest.raises(ValueError, match=message):
-        homography_4pt(x1, x2)
 
 
 @pytest.mark.parametrize("image", [0, 1])

@@ -57,18 +57,21 @@ def test_noise_free_homography_matches_are_exact_and_seen(seed):
         assert (x <= [499, 299]).all()
 
 
+def assert_projected(data):
+    """The inliers are projections of points in front of both cameras."""
+    X1 = data.points[data.inliers]
+    for X, x in ((X1, data.x1), (X1 @ data.R.T + data.t, data.x2)):
+        assert (X[:, 2] > 0).all()
+        projected = X @ data.K.T
+        np.testing.assert_allclose(projected[:, :2] / projected[:, 2:], x[data.inliers], atol=1e-8)
+
+
 @settings(max_examples=20)
 @given(seeds)
 def test_noise_free_epipolar_matches_are_projections_of_points_in_front(seed):
     data = epipolar_matches(60, inlier_ratio=0.5, noise=0.0, seed=seed)
-    inliers = data.inliers
-    X1 = data.points[inliers]
-    X2 = X1 @ data.R.T + data.t
-    for X, x in ((X1, data.x1), (X2, data.x2)):
-        assert (X[:, 2] > 0).all()
-        projected = X @ data.K.T
-        np.testing.assert_allclose(projected[:, :2] / projected[:, 2:], x[inliers], atol=1e-8)
-    assert np.isnan(data.points[~inliers]).all()
+    assert_projected(data)
+    assert np.isnan(data.points[~data.inliers]).all()
     np.testing.assert_allclose(data.R @ data.R.T, np.eye(3), atol=1e-12)
     assert np.linalg.det(data.R) == pytest.approx(1)
     assert np.linalg.norm(data.t) == pytest.approx(1)
@@ -80,12 +83,7 @@ def test_noise_free_planar_scenes_have_a_plane_and_parallax(seed):
     data = planar_scene_matches(100, inlier_ratio=0.6, plane_share=0.7, noise=0.0, seed=seed)
     off_plane = data.inliers & ~data.on_plane
     assert (int(data.on_plane.sum()), int(off_plane.sum())) == (42, 18)
-    X1 = data.points[data.inliers]
-    X2 = X1 @ data.R.T + data.t
-    for X, x in ((X1, data.x1), (X2, data.x2)):
-        assert (X[:, 2] > 0).all()
-        projected = X @ data.K.T
-        np.testing.assert_allclose(projected[:, :2] / projected[:, 2:], x[data.inliers], atol=1e-8)
+    assert_projected(data)
     # The plane's points lie in a plane of space and obey H; no other point of the scene lies in it.
     plane = np.linalg.lstsq(data.points[data.on_plane], np.ones(42), rcond=None)[0]
     distance = np.abs(data.points @ plane - 1)

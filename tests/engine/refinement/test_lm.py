@@ -8,7 +8,6 @@ import cv2
 import numpy as np
 import pytest
 from numba import config
-from scipy.optimize import least_squares
 
 import bansac
 from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold
@@ -17,6 +16,7 @@ from bansac.engine.state import pack_run
 from bansac.problems.line import LINE
 from bansac.synthetic import circle_points, homography_matches, line_points
 from tests.engine.builder import blurred_line, build_run, mask_of
+from tests.engine.test_local_optimization import msac
 from tests.reference import epipolar, homography
 from tests.reference.local_optimization import line_distances
 
@@ -102,10 +102,6 @@ def test_a_linear_fit_is_not_needed():
     assert refined.score > plain.score
 
 
-def msac(points, line):
-    return np.maximum(1 - (line_distances(points, line) / THRESHOLD) ** 2, 0).sum()
-
-
 def move(points, line, loss, tolerance, limit=np.inf, reach=2.0, max_steps=25):
     """Return whether the moved line is kept, and the run."""
     run = build_run(LINE, points.T, threshold=THRESHOLD, scoring="msac", local_optimization=None)
@@ -136,27 +132,6 @@ def test_a_model_is_kept_if_its_score_is_within_the_tolerance(loss):
             assert run.progress["best_inliers"] == mask.sum()
         outcomes.add(kept)
     assert True in outcomes
-
-
-@pytest.mark.parametrize("loss", [TRUNCATED, CAUCHY])
-def test_scipy_finds_no_line_of_lower_cost(loss):
-    def distances(parameters, near):
-        return near @ [np.cos(parameters[0]), np.sin(parameters[0])] + parameters[1]
-
-    for seed in range(30):
-        points, line = blurred_line(seed, 60)
-        _, run, _ = move(points, line, loss, 1.0)
-        near = points[line_distances(points, line) < 2 * THRESHOLD]  # the data that take part
-        if loss == CAUCHY:
-            settings = {"loss": "cauchy", "f_scale": THRESHOLD / 2}
-        else:  # at the minimum of the truncated loss, the squares of the data within the threshold have theirs
-            near, settings = near[line_distances(near, run.best_model) < THRESHOLD], {}
-        a, b, c = run.best_model
-        own, found = (
-            least_squares(distances, [np.arctan2(b, a), c], args=(near,), max_nfev=steps, **settings).cost
-            for steps in (1, 100)
-        )
-        assert own <= found * (1 + 1e-3)
 
 
 def test_the_homography_has_no_higher_cauchy_cost_than_that_of_opencv_for_the_same_inliers():

@@ -56,12 +56,6 @@ def test_one_crowded_datum_among_a_thousand_lonely_ones_is_found():
     assert {frozenset(sample) for sample in samples.tolist()} == {frozenset({1000, 1001, 1002})}
 
 
-def test_a_lonely_centre_is_drawn_anew():
-    samples = draw(line_of_points(0, 1, 2, 50, 100, 150), 10.0, 3, 500)
-    assert {frozenset(sample) for sample in samples.tolist()} == {frozenset({0, 1, 2})}
-    assert set(samples[:, 0].tolist()) == {0, 1, 2}
-
-
 def test_without_neighbours_the_sample_is_uniform():
     samples = draw(line_of_points(0, 10, 20, 30, 40), 1.0, 2, 4000)
     assert equally_frequent([frozenset(sample) for sample in samples.tolist()], subsets(range(5), 2))
@@ -75,12 +69,6 @@ def test_distances_are_those_of_all_channels():
 
 def test_a_distance_equal_to_the_radius_counts():
     assert {frozenset(s) for s in draw(line_of_points(0, 5, 50), 5.0, 2, 100).tolist()} == {frozenset({0, 1})}
-
-
-def test_all_data_in_one_sample():
-    for radius in (0.1, 100.0):
-        samples = draw(line_of_points(0, 1, 2, 3), radius, 4, 20)
-        assert np.all(np.sort(samples, axis=1) == np.arange(4))
 
 
 def test_a_sample_has_no_datum_twice():

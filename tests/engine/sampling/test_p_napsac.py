@@ -130,21 +130,6 @@ def test_neighbours_before_the_last_are_uniform():
     assert equally_frequent(chosen, subsets(range(1, 6), 2))
 
 
-def test_a_lonely_centre_is_forced_into_a_global_sample():
-    data = np.zeros((2, 30))
-    data[:, 0] = 1.0  # the best datum has a cell of its own in every layer
-    sampler = Sampler(data, np.arange(30), 3)
-    assert sorted(sampler.draw()) == [0, 1, 2]  # U_3
-    sampler.neighborhoods.sizes[:] = 29  # more than any cell has
-    chosen = set()
-    for _ in range(20):  # rank 21 is the centre of samples 402 to 421, all of which have T'_4 < t <= T'_5 in PROSAC
-        sampler.prosac.draws = 419
-        sample = set(sampler.draw())
-        assert {4, 21} <= sample
-        chosen |= sample - {4, 21}
-    assert chosen == {0, 1, 2, 3}
-
-
 def test_a_neighbourhood_of_more_than_ten_is_used_up():
     data = np.zeros((2, 60))
     data[:, 59] = 1.0  # all others share the finest cell
@@ -168,22 +153,6 @@ def test_centres_stay_below_the_limit():
     for _ in range(300):
         assert min(sampler.draw()) < 40
     assert (sampler.neighborhoods.hits - before)[:5].sum() >= 300
-
-
-def test_samples_of_two_do_not_repeat_a_neighbour_of_a_centre():
-    data = np.zeros((2, 60))
-    data[:, 59] = 1.0
-    sampler = Sampler(data, np.arange(60), 2)
-    pairs = [frozenset(sampler.draw()) for _ in range(10)]
-    assert len({pair for pair in pairs[1:] if 1 in pair}) == 9  # the second datum is the centre of all but the first
-
-
-@pytest.mark.parametrize("m", [2, 3, 7])
-def test_all_data_in_one_sample(m):
-    data = np.random.default_rng(m).uniform(size=(4, m))
-    sampler = Sampler(data, np.arange(m), m)
-    for _ in range(25 * m):
-        assert sorted(sampler.draw()) == list(range(m))
 
 
 @given(st.integers(1, 20), st.integers(1, 40), st.integers(0, 2**32))

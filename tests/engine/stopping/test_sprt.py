@@ -67,8 +67,3 @@ def test_the_exponent_solves_its_equation(epsilon, of_test, share):
         assert h >= 0
         assert weights @ np.exp(h * (1 + 1e-9) * logs) >= 1 - 1e-12
         assert weights @ np.exp(h * (1 - 1e-9) * logs) <= 1 + 1e-12
-
-
-def test_the_exponent_is_one_at_the_inlier_ratio_of_the_test():
-    for epsilon in (0.05, 0.3, 0.9):
-        assert _test_exponent(epsilon, np.array([epsilon, 0.02, 5.0, 10.0])) == pytest.approx(1.0, rel=1e-12)
