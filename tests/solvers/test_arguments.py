@@ -1,7 +1,5 @@
 """Arguments of the public solvers that cannot be used are named."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

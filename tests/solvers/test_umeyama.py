@@ -1,7 +1,5 @@
 """Weighted motions of space against Umeyama's SVD."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 import pytest
