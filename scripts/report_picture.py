@@ -12,22 +12,28 @@ from io import BytesIO
 from pathlib import Path
 
 from PIL import Image
-from selenium import webdriver
-from selenium.webdriver.support.wait import WebDriverWait
 
 import bansac
-from bansac.matches import load_demo
+from bansac.matches import Matches, load_demo
 
 DEFAULT = Path(__file__).resolve().parents[1] / "docs" / "images" / "report.jpg"
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
-SIZE = "1280,1200"
-FRAME = 24  # of the replay
+SIZE = "1280,1500"
+FRAME = 24  # of the replay: docs/report.md names its iteration
+
+
+def estimate(pair: Matches) -> bansac.Result:
+    """Return the result that the report shows."""
+    return bansac.estimate_homography(pair.x1, pair.x2, scores=pair.scores, preset="paper", trace=True)
 
 
 def main(target: Path) -> None:
     """Write the picture to ``target``."""
+    from selenium import webdriver
+    from selenium.webdriver.support.wait import WebDriverWait
+
     pair = load_demo()
-    result = bansac.estimate_homography(pair.x1, pair.x2, scores=pair.scores, preset="paper", trace=True)
+    result = estimate(pair)
     options = webdriver.ChromeOptions()
     options.binary_location = shutil.which("chromium") or shutil.which("google-chrome") or ""
     with tempfile.TemporaryDirectory() as folder:

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bansac.lab.charts import import_figure
+from bansac.lab.frames import import_figure
 from bansac.lab.measurements.budgets import ACCURACY
 from bansac.lab.measurements.folder_tables import group, in_order, label
 from bansac.lab.reports import bench

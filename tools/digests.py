@@ -15,8 +15,9 @@ import argparse
 import dataclasses
 import hashlib
 import json
+import pickle
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -71,14 +72,8 @@ COMMON: dict[str, dict[str, Any]] = {
 }
 
 
-@dataclasses.dataclass(frozen=True)
-class Scene:
-    """Data of one estimator, as a function of keyword arguments."""
-
-    name: str
-    estimate: Callable[..., bansac.Result]
-    n: int
-    scores: np.ndarray | None = None
+Scene = tuple[str, Callable[..., bansac.Result], int, np.ndarray | None]
+"""Name, estimator as a function of keyword arguments, number of data, and scores."""
 
 
 def two_view_scenes(name: str, pair: Matches, kinds: str) -> Iterator[Scene]:
@@ -90,7 +85,7 @@ def two_view_scenes(name: str, pair: Matches, kinds: str) -> Iterator[Scene]:
         "E": partial(bansac.estimate_essential, *points, *cameras, preset="paper"),
         "P": partial(bansac.estimate_relative_pose, *points, *cameras, threshold=0.8),
     }
-    yield from (Scene(f"{kind} {name}", calls[kind], len(pair), pair.scores) for kind in kinds)
+    yield from ((f"{kind} {name}", calls[kind], len(pair), pair.scores) for kind in kinds)
 
 
 def noisy_scores(n: int, seed: int) -> np.ndarray:
@@ -99,7 +94,7 @@ def noisy_scores(n: int, seed: int) -> np.ndarray:
 
 
 def synthetic_scenes() -> Iterator[Scene]:
-    """Yield synthetic scenes."""
+    """Yield synthetic scenes, and the bundled pair of images."""
     pairs = {
         "general": (epipolar_matches(400, 0.5, 0.3, seed=1), "FEP"),
         "plane": (planar_scene_matches(301, 0.6, 0.8, 0.3, seed=2), "FEP"),
@@ -113,12 +108,8 @@ def synthetic_scenes() -> Iterator[Scene]:
         arguments, *_ = known_scene(name, 200, 0.55, 5.0, seed=4)
         threshold = 0.03 if name == "polynomial" else 15.0
         call = partial(FUNCTIONS[name], *arguments, threshold=threshold, preset="paper")
-        yield Scene(name, call, 200, noisy_scores(200, 4))
+        yield name, call, 200, noisy_scores(200, 4)
     yield from two_view_scenes("noise", Matches(*np.random.default_rng(4).uniform(0, 500, (2, 120, 2))), "HF")
-
-
-def demo_scenes() -> Iterator[Scene]:
-    """Yield the bundled pair of images."""
     yield from two_view_scenes("demo", load_demo(), "HF")
 
 
@@ -131,54 +122,28 @@ def real_scenes(folder: Path) -> Iterator[Scene]:
                 yield from two_view_scenes(f"{pair_set.name} {key}", pair, "FE" if pair_set.kind == "EF" else "H")
 
 
-def runs(scenes: Iterator[Scene], names: tuple[str, ...] = tuple(COMMON)) -> Iterator[tuple[str, bansac.Result]]:
-    """Run every scene with every set of options for which it has the data."""
-    for scene in scenes:
-        for name in names:
-            options = dict(COMMON[name])
-            if options.get("scores"):
-                if scene.scores is None:
-                    continue
-                options["scores"] = scene.scores
-            if options.get("priors"):
-                options["priors"] = np.linspace(0.1, 0.9, scene.n)
+def runs(scenes: Iterator[Scene], names: Iterable[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Run every scene with every set of options for which it has the data, and yield the digests."""
+    for name, estimate, n, scores in scenes:
+        data = {"scores": scores, "priors": np.linspace(0.1, 0.9, n)}
+        for options in names:
+            given = {key: data.get(key, value) for key, value in COMMON[options].items()}
+            if "scores" in given and scores is None:
+                continue
             try:
-                yield f"{scene.name}, {name}", scene.estimate(**options)
+                yield f"{name}, {options}", describe(estimate(**given))
             except ValueError as error:
-                yield f"{scene.name}, {name}", str(error)
+                yield f"{name}, {options}", {"error": str(error)}
 
 
-def digest(values: Any) -> str:
-    """Return a short hash of arrays and numbers."""
-    if values is None:
-        return "none"
-    hashed = hashlib.sha256()
-    for value in values if isinstance(values, tuple) else (values,):
-        hashed.update(np.ascontiguousarray(value).tobytes())
-    return hashed.hexdigest()[:16]
-
-
-def describe(result: Any) -> dict[str, Any]:
-    """Return the digests that must be equal in two runs."""
-    if isinstance(result, str):
-        return {"error": result}
-    model = result.model
-    row = {
-        "model": digest(tuple(model) if isinstance(model, tuple) else model),
-        "inliers": digest(result.inliers),
-        "residuals": digest(result.residuals),
-        "beliefs": digest(result.beliefs),
-        "score": float(result.score).hex(),
-        "iterations": int(result.iterations),
-        "models_tested": int(result.models_tested),
-        "stop_reason": result.stop_reason,
-        "success": bool(result.success),
-        "num_inliers": int(result.inliers.sum()),
-    }
+def describe(result: Any) -> dict[str, str]:
+    """Return the digests that must be equal in two runs, by field."""
+    names = "model inliers residuals beliefs score iterations models_tested stop_reason success num_inliers"
+    values = {name: getattr(result, name) for name in names.split()}
     if result.trace is not None:
-        row["trace"] = digest(tuple(getattr(result.trace, name) for name in TRACE_COLUMNS))
-        row["snapshots"] = digest(tuple(result.trace.snapshots[key] for key in sorted(result.trace.snapshots)))
-    return row
+        values["trace"] = [getattr(result.trace, name) for name in TRACE_COLUMNS]
+        values["snapshots"] = sorted(result.trace.snapshots.items())
+    return {name: hashlib.sha256(pickle.dumps(value)).hexdigest()[:16] for name, value in values.items()}
 
 
 REAL = ("default", "p-bansac", "uniform", "prosac", "p-napsac", "lo msac p-bansac", "stop all", "order 2", "trace")
@@ -191,10 +156,9 @@ def main() -> int:
     parser.add_argument("--compare", type=Path, help="compare with these digests")
     parser.add_argument("--data", type=Path, help="folder with real pairs")
     arguments = parser.parse_args()
-    found = {name: describe(result) for name, result in runs(synthetic_scenes())}
-    found |= {name: describe(result) for name, result in runs(demo_scenes())}
+    found = dict(runs(synthetic_scenes(), COMMON))
     if arguments.data:
-        found |= {name: describe(result) for name, result in runs(real_scenes(arguments.data), REAL)}
+        found |= runs(real_scenes(arguments.data), REAL)
     errors = sum("error" in row for row in found.values())
     print(f"{len(found)} runs, {errors} of them refused")
     if arguments.out:

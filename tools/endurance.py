@@ -18,6 +18,7 @@ import csv
 import hashlib
 import importlib
 import itertools
+import multiprocessing
 import os
 import random
 import resource
@@ -180,43 +181,34 @@ def preload() -> None:
         call_estimator(name, {"scores": True, "preset": preset})
 
 
-def start(task: Task, folder: Path, largest: int | None = None) -> tuple[int, int]:
-    """Run the command in a forked process; return its number and the pipe of its messages."""
+def run(task: Task, folder: Path, largest: int | None, output: int) -> None:
+    """Run the command in this process; its messages go into a pipe."""
+    os.chdir(folder)
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    os.dup2(output, 1)
+    os.dup2(output, 2)
+    if largest is not None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
+    sys.argv = ["bansac", *task.command.split()]
+    from bansac.cli import main
+
+    main()
+
+
+def start(task: Task, folder: Path, largest: int | None = None) -> tuple[Any, int]:
+    """Run the command in a forked process; return it and the pipe of its messages."""
     messages, output = os.pipe()
-    pid = os.fork()
-    if pid:
-        os.close(output)
-        return pid, messages
-    code = 70
-    try:
-        os.chdir(folder)
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        os.dup2(output, 1)
-        os.dup2(output, 2)
-        if largest is not None:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest))
-        sys.argv = ["bansac", *task.command.split()]
-        from bansac.cli import main as run
-
-        run()
-        code = 0
-    except SystemExit as end:
-        code = end.code if isinstance(end.code, int) else 0
-    except BaseException:
-        import traceback
-
-        with contextlib.suppress(OSError):
-            os.write(2, traceback.format_exc().encode()[-1500:])
-    finally:
-        os._exit(code)
+    process = multiprocessing.get_context("fork").Process(target=run, args=(task, folder, largest, output))
+    process.start()
+    os.close(output)
+    return process, messages
 
 
-def finish(process: tuple[int, int]) -> tuple[int, str]:
+def finish(process: Any, messages: int) -> tuple[int, str]:
     """Return the exit code, negative for a signal, and the messages, which fit into the pipe."""
-    pid, messages = process
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    process.join()
     with open(messages, errors="replace") as file:
-        return code, file.read()
+        return process.exitcode, file.read()
 
 
 def fresh(task: Task, root: Path, name: str) -> Path:
@@ -233,7 +225,7 @@ def undisturbed(task: Task, root: Path) -> tuple[Any, float, Path]:
     for _ in range(2):
         folder = fresh(task, root, "undisturbed")
         started = time.monotonic()
-        code, text = finish(start(task, folder))
+        code, text = finish(*start(task, folder))
         assert code == 0, text
     return task.content(folder / task.output), time.monotonic() - started, folder
 
@@ -245,10 +237,10 @@ def kill_often(task: Task, root: Path, kills: int, rng: random.Random) -> dict[s
     done = completed = 0
     good, after = True, []
     while done < kills:
-        process = start(task, folder)
+        process, messages = start(task, folder)
         time.sleep(rng.uniform(0, 0.7 * seconds))
-        os.kill(process[0], signal.SIGKILL)
-        killed = finish(process)[0] == -signal.SIGKILL
+        process.kill()
+        killed = finish(process, messages)[0] == -signal.SIGKILL
         done += killed
         if task.content is geometries:
             valid, found = geometries(folder / task.output)
@@ -261,7 +253,7 @@ def kill_often(task: Task, root: Path, kills: int, rng: random.Random) -> dict[s
             completed += 1
             good = good and task.content(folder / task.output) == expected
             folder = fresh(task, root, "killed")
-    good = good and finish(start(task, folder))[0] == 0 and task.content(folder / task.output) == expected
+    good = good and finish(*start(task, folder))[0] == 0 and task.content(folder / task.output) == expected
     counts = {"pairs": len(expected[1]), "pairs after each kill": after} if after else {}
     figures = {"kills": done, "finished between kills": completed, "seconds undisturbed": round(seconds, 2)}
     return {**figures, **counts, "passed": good}
@@ -279,7 +271,7 @@ def fill_disk(task: Task, root: Path, sizes: int) -> dict[str, Any]:
     for k in range(sizes):
         limit = least + int((most - least) * (k / sizes) ** 2)
         folder = fresh(task, root, "full")
-        code, text = finish(start(task, folder, limit))
+        code, text = finish(*start(task, folder, limit))
         codes[str(code)] = codes.get(str(code), 0) + 1
         output = folder / task.output
         whole = code == 0 and task.content(output) == expected
@@ -287,7 +279,7 @@ def fill_disk(task: Task, root: Path, sizes: int) -> dict[str, Any]:
         # An experiment has several files: those that are written before the error are complete.
         kept = task.content is not geometries and code != 0 and output.exists()
         partial = kept and task.content(output) != expected
-        again = finish(start(task, folder))[0] == 0 and task.content(output) == expected
+        again = finish(*start(task, folder))[0] == 0 and task.content(output) == expected
         if not (whole or refused) or partial or not again:
             wrong.append({"bytes": limit, "code": code, "message": text[-300:], "partial": partial, "again": again})
     return {"limits": sizes, "exit codes": codes, "wrong": wrong, "passed": not wrong}

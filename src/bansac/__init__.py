@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULES = {row.function: row.module for row in ESTIMATORS} | {
+_MODULES = {row.function: f"bansac.estimate.{row.module}" for row in ESTIMATORS} | {
     "AbsolutePose": "bansac.estimate.result",
     "Covariance": "bansac.estimate.covariance",
     "Camera": "bansac.geometry.camera",

@@ -3,6 +3,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,14 +15,14 @@ import pytest
 
 import bansac as library
 from bansac.batch.sources import find_sources
-from bansac.cli.console import INTERRUPTED
+from bansac.cli.console import INTERRUPTED, NO_MODEL, TERMINATED
 from bansac.geometry import normalize_points
 from bansac.matches import HlocPairs
 from bansac.matches.match_files import read_matches
 from bansac.synthetic import homography_matches
 from tests.arrays import read_arrays
 from tests.lab.pair_sets import write_homography_set, write_pose_set
-from tests.processes import kill_in_progress
+from tests.processes import count_units, interruptible, kill_in_progress, wait_for_units
 
 
 @pytest.fixture
@@ -187,6 +189,31 @@ def test_a_killed_run_goes_on(bansac: Any, folder: Path, tmp_path: Path) -> None
     summary = run(bansac, folder, out)
     assert (summary["pairs"], summary["successes"]) == (205, 203)
     assert len(read_arrays(out)["name"]) == 205
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, INTERRUPTED), (signal.SIGTERM, TERMINATED)])
+def test_a_signal_leaves_neither_locks_nor_temporary_files(
+    bansac: Any, tmp_path: Path, number: signal.Signals, code: int
+) -> None:
+    folder, out = tmp_path / "pairs", tmp_path / "out" / "results.npz"
+    folder.mkdir()
+    for k in range(12):
+        np.savez(folder / f"{k:02}.npz", matches=np.random.default_rng(k).uniform(0, 500, (300, 4)))
+    settings = ["--sampler", "uniform", "--max-iterations", "100000", "--workers", "2"]
+    command = [sys.executable, "-m", "bansac.cli", "estimate", folder, "--model", "F", "--out", out, *settings]
+    with interruptible(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        wait_for_units(out.with_suffix(".sqlite"), 2, process)
+        process.send_signal(number)
+        errors = process.communicate(timeout=60)[1]
+    assert process.returncode == code, errors
+    assert "finished work is kept" in errors
+    assert [path.name for path in out.parent.iterdir()] == ["results.sqlite"]
+    kept = count_units(out.with_suffix(".sqlite"))
+    summary = bansac.json("estimate", folder, "--model", "F", "--out", out, *settings, code=NO_MODEL)
+    assert (summary["pairs"], summary["new"]) == (12, 12 - kept)
+    assert kept >= 2
 
 
 def test_parquet_without_pyarrow_says_what_to_install(

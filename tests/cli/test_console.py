@@ -4,21 +4,27 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import click
 import numpy as np
 import pytest
+from typer.main import get_command
+from typer.testing import CliRunner
 
 import bansac as library
 from bansac.cli import console
-from bansac.cli.app import COMMANDS, load_command
+from bansac.cli.app import COMMANDS, app, load_command
 from bansac.compiled.announcement import COMPILATION
-from bansac.compiled.cache import cache_folders, clear_cache, inspect_cache
+from bansac.compiled.cache import clear_cache, inspect_cache
+from bansac.compiled.numba_private import cache_folders
 from bansac.lab.measurements import MEASUREMENTS
 from tests.processes import interruptible
 
@@ -269,9 +275,78 @@ def test_a_terminal_breaks_lines_between_words_and_shows_tables(monkeypatch: pyt
     assert "|" not in terminal.getvalue()
 
 
+@pytest.mark.parametrize("width", [40, 80])
+def test_columns_of_a_wide_table_that_do_not_fit_follow_below(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["method", *(f"measurement {k} [ms]" for k in range(5))]
+    rows = [["*Homographies of photographs of two planes, all pairs*", *[""] * 5], ["**default**", *map(str, range(5))]]
+    rule = [":---", *["---:"] * 5]
+    stream = io.StringIO()
+    screen = console._Screen(file=stream, width=width, force_terminal=True, soft_wrap=True, color_system=None)
+    monkeypatch.setattr(console, "report", screen)
+    console.show_markdown("Times\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in (names, rule, *rows)))
+    lines = stream.getvalue().splitlines()
+    assert max(map(len, lines)) <= max(width, len(rows[0][0]))
+    assert lines[0] == "Times"
+    assert [name for name in names[1:] if name in stream.getvalue()] == names[1:]
+    below = sum(line.split()[:1] == ["default"] for line in lines)
+    assert below == sum("method" in line for line in lines) == {40: 5, 80: 2}[width]
+    assert not set("|*…") & set(stream.getvalue())
+
+
+def commands_of(group: Any, *names: str) -> Iterator[tuple[str, ...]]:
+    """Yield the names of a group, and of its commands and groups."""
+    yield names
+    context = click.Context(group)
+    for name in group.list_commands(context) if hasattr(group, "list_commands") else ():
+        command = load_command(name) if not names else group.get_command(context, name)
+        yield from commands_of(command, *names, name)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_help_cuts_no_word_fits_and_has_no_markdown(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    application = get_command(app)
+    for names in commands_of(application):
+        shown = CliRunner().invoke(app, [*names, "--help"], terminal_width=width).stdout
+        assert shown.startswith("Usage: "), names
+        for line in shown.splitlines()[1:]:
+            assert len(line) <= width, (names, line)
+            assert not line.endswith("..."), (names, line)
+            assert "`" not in line, (names, line)
+            assert "**" not in line, (names, line)
+
+
 @pytest.mark.parametrize(("words", "found"), [("bansac est", "estimate"), ("bansac bench spe", "speed")])
 def test_completion(words: str, found: str) -> None:
     program = "import sys; sys.argv = ['bansac']; from bansac.cli import main; main()"
     variables = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     done = run_python("-c", program, _BANSAC_COMPLETE="complete_bash", **variables)
     assert done.stdout.split() == [found]
+
+
+# How a shell reads its completion script, and shows that it completes bansac.
+SHELLS = {
+    "bash": "set -e; source {script}; complete -p bansac",
+    "zsh": "set -e; autoload -U compinit; compinit -u -D; source {script}; print $_comps[bansac]",
+    "fish": "source {script}; or exit 1; complete bansac",
+}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_completion_scripts_are_produced_installed_and_read(shell: str, tmp_path: Path) -> None:
+    program = "import sys; sys.argv = ['bansac', *sys.argv[1:]]; from bansac.cli import main; main()"
+    home = {"HOME": str(tmp_path), "ZDOTDIR": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    shown = run_python("-c", program, "--show-completion", shell, **home)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    assert "_BANSAC_COMPLETE=complete_" + shell in shown.stdout
+    installed = run_python("-c", program, "--install-completion", shell, **home)
+    assert installed.returncode == 0, installed.stderr
+    scripts = [path for path in tmp_path.rglob("*bansac*") if path.is_file()]
+    assert [path.read_text().strip() for path in scripts] == [shown.stdout.strip()]
+    executable = shutil.which(shell)
+    if executable is None:
+        pytest.skip(f"{shell} is not installed; its script is produced and installed")
+    command = SHELLS[shell].format(script=scripts[0])
+    read = subprocess.run([executable, "-c", command], capture_output=True, text=True, env=os.environ | home)
+    assert (read.returncode, read.stderr) == (0, "")
+    assert "bansac" in read.stdout

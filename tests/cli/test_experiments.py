@@ -12,6 +12,7 @@ from typing import Any
 import h5py
 import pytest
 
+from bansac.cli import experiments
 from bansac.lab.experiments import EXPERIMENTS
 from tests.lab.pair_sets import write_homography_set, write_pose_set
 from tests.processes import count_units, interruptible, kill_in_progress, wait_for_units
@@ -40,7 +41,7 @@ def table(out: Path, name: str) -> list[str]:
 def test_list_names_all_experiments(bansac: Any) -> None:
     shown = bansac("experiments", "list").stdout
     for name in EXPERIMENTS:
-        assert f"{name} " in shown
+        assert name in shown.splitlines()
     assert "tab:results_E_F_H_LO" in shown
     assert "needs --data" in shown
     assert shown.count("; takes --data") == 2  # probability-evolution and degenerate-sampling
@@ -65,6 +66,19 @@ def test_run(bansac: Any, sets: Path, tmp_path: Path) -> None:
     }
     assert {row["model"] for row in runs(out)} == {"E", "F"}
     assert len(runs(out)) == 2 * 3
+
+
+def test_all_runs_what_has_data_and_resumes(bansac: Any, sets: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    names = ("markov-order", "degenerate-sampling", "curve-example")
+    monkeypatch.setattr(experiments, "EXPERIMENTS", dict.fromkeys(names))
+    command = ["experiments", "run", "all", "--data", sets, "--pairs", "1", "--repeats", "1", "--out", tmp_path]
+    shown = bansac(*command).stdout
+    assert "markov-order: 0." in shown
+    assert "degenerate-sampling: left out, --data" in shown
+    assert "curve-example: 0." in shown
+    first = {name: runs(tmp_path / name) for name in ("markov-order", "curve-example")}
+    bansac(*command)
+    assert {name: runs(tmp_path / name) for name in first} == first
 
 
 def test_settings_reach_the_experiment(bansac: Any, sets: Path, tmp_path: Path) -> None:

@@ -66,19 +66,23 @@ def test_a_lean_kernel_that_allocates_is_refused():
 
 
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is loaded")
-def test_an_interrupt_waits_until_code_is_loaded(monkeypatch):
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_waits_until_code_is_loaded(monkeypatch, number):
     """An exception in a callback of LLVM would crash the process."""
     from bansac.compiled.numba_private import CheckedCache, _FolderCache
 
     loaded = []
 
     def load(*_):
-        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(number)
         loaded.append("code")
 
     monkeypatch.setattr(_FolderCache, "load_overload", load)
-    handler = signal.getsignal(signal.SIGINT)
-    with pytest.raises(KeyboardInterrupt):
-        CheckedCache(linalg.copy.py_func, {}).load_overload(None, None)
-    assert loaded == ["code"]
-    assert signal.getsignal(signal.SIGINT) is handler
+    earlier = signal.signal(number, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            CheckedCache(linalg.copy.py_func, {}).load_overload(None, None)
+        assert loaded == ["code"]
+        assert signal.getsignal(number) is signal.default_int_handler
+    finally:
+        signal.signal(number, earlier)

@@ -56,7 +56,7 @@ def assert_same_bits(first, second):
                 assert all(np.array_equal(a.snapshots[k], b.snapshots[k]) for k in a.snapshots)
                 for column in dataclasses.fields(a):
                     if column.name != "snapshots":
-                        assert np.array_equal(getattr(a, column.name), getattr(b, column.name), equal_nan=True)
+                        np.testing.assert_array_equal(getattr(a, column.name), getattr(b, column.name))
         elif isinstance(a, np.ndarray):
             assert a.tobytes() == b.tobytes(), name
         else:

@@ -52,7 +52,8 @@ def test_a_frame_has_the_beliefs_and_inliers_in_the_caller_s_order():
         expected[ORDER] = beliefs_at(at)
         np.testing.assert_allclose(trace.frame_beliefs[k] / 255, expected, atol=0.5 / 255 + 1e-12)
         assert trace.frame_inliers[k].tolist() == ([False, at % 2 == 0, True] if at else [False] * 3)
-    assert set(vars(trace)) == {*TRACE_COLUMNS, "snapshots", "restart", "frames", "frame_beliefs", "frame_inliers"}
+    names = {"snapshots", "restart", "frames", "frame_beliefs", "frame_inliers", "ends", "criteria"}
+    assert set(vars(trace)) == {*TRACE_COLUMNS, *names}
 
 
 def test_the_snapshots_are_those_of_the_documentation():

@@ -435,6 +435,8 @@ try:
         pass
 except KeyboardInterrupt:
     print("interrupted", flush=True)
+again = bansac.estimate_many("homography", [(x, y)] * 3, workers=2)  # no lock is held by a thread that is left
+print(len(again), flush=True)
 """
 
 
@@ -450,8 +452,44 @@ def test_ctrl_c_ends_it_at_once(tmp_path: Path, what: str) -> None:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
-        assert process.communicate(timeout=60)[0] == "interrupted\n"
+        assert process.communicate(timeout=60)[0] == "interrupted\n3\n"
         assert process.returncode == 0
+
+
+COUNTING = """
+import sys
+import numpy as np
+import bansac
+
+x = np.random.default_rng(0).uniform(0, 500, (2, 200, 2))
+pairs = iter(lambda: (x[0], x[1]), None)
+for result in bansac.iter_estimates("homography", pairs, workers=2, max_iterations=2000):
+    print(result.iterations, flush=True)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: there is no cache of kernels")
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_leaves_no_lock_and_no_result_is_lost(tmp_path: Path, number: signal.Signals) -> None:
+    """The caller has all results so far, the folders no other files than after a run that ends, and a new run works."""
+    folders = {name: tmp_path / name for name in ("TMPDIR", "NUMBA_CACHE_DIR", "HOME")}
+    for folder in folders.values():
+        folder.mkdir()
+    environment = ENVIRONMENT | {name: str(folder) for name, folder in folders.items()}
+    for least in (1, 5):  # during the first results, and with a cache that the first process has left
+        command, pipes = [sys.executable, "-c", COUNTING], {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        with interruptible(command, **pipes, env=environment, cwd=folders["HOME"]) as process:
+            assert process.stdout is not None
+            results = [process.stdout.readline() for _ in range(least)]
+            process.send_signal(number)
+            results += process.communicate(timeout=60)[0].splitlines()
+        assert process.returncode == -number
+        assert all(int(line) > 0 for line in results)
+    assert [path for name in ("TMPDIR", "HOME") for path in folders[name].rglob("*")] == []
+    files = {path.suffix for path in folders["NUMBA_CACHE_DIR"].rglob("*") if path.is_file()}
+    assert files == {".nbi", ".nbc"}
 
 
 FIRST_CALLS = """

@@ -167,18 +167,6 @@ def test_invalid_arguments_are_named():
             bansac.estimate_multiple(**{"problem": "line", "data": points} | change)
 
 
-def test_plot_colours_the_labels():
-    pytest.importorskip("matplotlib")
-    points, _ = crossing_lines(2, 20)
-    result = bansac.estimate_multiple("line", points)
-    figure = result.plot(points)
-    names = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
-    assert names == ["no model", "model 0", "model 1"]
-    assert result.plot(points, ax=figure.axes[0]) is figure
-    with pytest.raises(ValueError, match=f"the {len(points)} points"):
-        result.plot(points[1:])
-
-
 def two_models(name):
     """Return data (N x channels) of two models without outliers, and the two models in their public form."""
     rng = np.random.default_rng(0)

@@ -22,7 +22,7 @@ from bansac.batch import features
 from bansac.batch.journal import Journal, Rows, Unit
 from bansac.batch.pair_selection import select_pairs
 from bansac.batch.sources import find_sources
-from bansac.lab.sets import unpack as archives
+from bansac.lab.sets import fetch as archives
 from bansac.matches import HlocPairs
 from bansac.matches.images import read_image
 from bansac.matches.match_files import read_calibration, read_data, read_matches

@@ -148,11 +148,11 @@ def test_stopping_criteria_are_those_of_the_paper(sets: Path, tmp_path: Path) ->
 
 def test_entries_of_the_cpt_are_varied_one_at_a_time() -> None:
     from bansac.engine.dbn import PAPER_CPT
-    from bansac.lab.experiments.cpt_robustness import GRID
+    from bansac.lab.experiments.grids import CPT_VARIATIONS
 
     paper = [value for row in PAPER_CPT[0] for value in row]
     changed: list[int] = []
-    for configuration in GRID.configurations:
+    for configuration in CPT_VARIATIONS:
         if "cpt" in configuration.settings:
             (table,) = configuration.settings["cpt"]
             values = [value for row in table for value in row]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from bansac.lab.frames import import_pandas
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements import few_inliers, noise, planes
-from bansac.lab.summary import import_pandas
 from bansac.lab.tables import TableRow
 from bansac.lab.task import squared_distances
 

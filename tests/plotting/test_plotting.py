@@ -1,5 +1,6 @@
 """Figures: what they show, read back from their artists."""
 
+import dataclasses
 import sys
 
 import numpy as np
@@ -11,7 +12,10 @@ from bansac.geometry.camera import Camera
 
 pytest.importorskip("matplotlib", reason="figures need Matplotlib")
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba
+from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
 
 from bansac.plotting import (
@@ -319,6 +323,80 @@ def test_rings_mark_the_inliers_of_a_rival():
     np.testing.assert_array_equal(rings, points[result.rival.inliers & ~result.inliers])
     assert len(rings) > 30
     assert ax.get_legend().get_texts()[0].get_text() == f"rival: {result.rival.inliers.sum()} inliers"
+
+
+def drawn_inside(figure):
+    """Draw a figure, and check that its legends cover no axes and that nothing is cut off at its edges."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    frame = figure.bbox.padded(1)
+    for ax in figure.axes:
+        tight = ax.get_tightbbox()
+        assert frame.contains(tight.x0, tight.y0)
+        assert frame.contains(tight.x1, tight.y1)
+        legend = ax.get_legend()
+        if legend is not None:
+            covered = legend.get_window_extent()
+            assert not any(covered.overlaps(other.get_window_extent()) for other in figure.axes)
+    return figure
+
+
+def test_legends_cover_no_data():
+    rival = bansac.Rival(CURVES["line"][0], np.arange(30) > 20, 0.1)
+    line = dataclasses.replace(make_result(CURVES["line"][0], np.zeros(30)), rival=rival)
+    snapshots = {0: P, 10: P}
+    for figure in (
+        line.plot(CURVES["line"][1]),
+        plot_trace(make_trace()),
+        plot_matches(IMAGE1, IMAGE2, X1, X2, P, inliers=[True, False, False]),
+        plot_probability_evolution(IMAGE1, IMAGE2, X1, X2, snapshots, H_estimated=np.eye(3)),
+        plot_point_evolution(X1, snapshots, curve_true=X2),
+    ):
+        drawn_inside(figure)
+
+
+@pytest.mark.parametrize("name", ["line", "circle", "ellipse"])
+def test_curves_of_several_models_are_drawn_in_the_colours_of_their_points(name):
+    rng = np.random.default_rng(0)
+    _, points = CURVES[name]
+    data = np.vstack([points, points[:, ::-1] + 30, rng.uniform(-5, 40, (5, 2))]) + rng.normal(0, 0.01, (65, 2))
+    result = bansac.estimate_multiple(name, data, threshold=0.05, max_models=2)
+    figure = drawn_inside(result.plot(data))
+    ax = figure.axes[0]
+    curves = [one for one in ax.collections if isinstance(one, ContourSet)]
+    assert len(curves) == len(result.models) == 2
+    for k, curve in enumerate(curves):
+        vertices = np.vstack([path.vertices for path in curve.get_paths()])
+        gaps = np.linalg.norm(data[result.labels == k][:, None] - vertices, axis=2).min(axis=1)
+        assert gaps.max() < 0.3
+        np.testing.assert_allclose(curve.get_edgecolor()[0], to_rgba(f"C{k}"))
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["no model", "model 0", "model 1"]
+    assert result.plot(data, ax=ax) is figure
+    with pytest.raises(ValueError, match=f"the {len(data)} points"):
+        result.plot(data[1:])
+
+
+def test_planes_of_several_models_have_outlines():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 100, (80, 2))
+    x[:40, 0] += 150
+    x2 = np.vstack([x[:40] - 20, x[40:] * 1.3])
+    result = bansac.estimate_multiple("H", np.hstack([x, x2]), threshold=0.1)
+    outlines = [one for one in drawn_inside(result.plot(x)).axes[0].collections if isinstance(one, LineCollection)]
+    assert len(outlines) == len(result.models) == 2
+    for k, outline in enumerate(outlines):
+        sides, own = np.array(outline.get_segments()), x[result.labels == k]
+        (dx, dy), (x_own, y_own) = np.diff(sides, axis=1).T, np.moveaxis(own - sides[:, :1], 2, 0)
+        turns = dx.T * y_own - dy.T * x_own
+        assert (np.sign(turns).min(axis=1) * np.sign(turns).max(axis=1) >= 0).all()  # all points on one side
+        ends = sides.reshape(-1, 2)
+        np.testing.assert_array_equal([ends.min(axis=0), ends.max(axis=0)], [own.min(axis=0), own.max(axis=0)])
+    space = np.vstack([np.column_stack([x[:40], 0 * x[:40, 0]]), np.column_stack([x[40:], 50 + x[40:, 0]])])
+    result = bansac.estimate_multiple("plane", space, threshold=0.1)
+    figure = result.plot(space)
+    surfaces = [one for one in figure.axes[0].collections if one.get_alpha() == 0.3]
+    assert len(surfaces) == len(result.models) == 2
 
 
 def test_projections_of_an_absolute_pose_are_in_the_image():

@@ -5,8 +5,6 @@ Therefore runs with other pairs or other outputs can share the cache. A file is 
 can be deleted at any time.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import hashlib

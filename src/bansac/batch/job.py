@@ -1,15 +1,10 @@
 """The settings that all pairs of a batch run share, and the estimation of one pair."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from bansac.batch.journal import Row
 from bansac.batch.records import as_row
@@ -20,6 +15,7 @@ from bansac.estimate.many import Failure, estimate_many, iter_estimates
 from bansac.geometry.camera import Camera
 from bansac.matches import Matches
 from bansac.matches.match_files import CameraLike
+from bansac.maths.arrays import Ints
 from bansac.problems.estimators import MODELS, Kind
 
 Cameras = tuple[CameraLike, CameraLike]
@@ -48,7 +44,7 @@ class Job:
 
     def estimate(self, source: Source) -> Row:
         """Read a pair and return its result as a row of the journal; any error is raised as a ValueError."""
-        indices: NDArray[np.int64] | None = None
+        indices: Ints | None = None
 
         def load() -> dict[str, Any]:
             nonlocal indices

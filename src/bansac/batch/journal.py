@@ -4,8 +4,6 @@ Each unit is one transaction. A run is identified by the fingerprint of its sett
 The same run continues where it was interrupted. A run with other settings does not change its rows.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import sqlite3

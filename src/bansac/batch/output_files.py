@@ -39,8 +39,7 @@ class OutputFolder:
     def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
         """Write rows as CSV; None becomes an empty field.
 
-        The columns are all columns that occur in any row. The rows are iterated twice and never held in memory at once,
-        because a full run has millions. For this reason pandas' ``to_csv`` is not used.
+        The rows are iterated twice and never held in memory at once, because a full run has millions.
         """
         columns = list(dict.fromkeys(column for row in rows for column in row))
 

@@ -1,7 +1,5 @@
 """Selection of the pairs of a folder of images: all, neighbours in a sequence, or those of a list."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import re
@@ -31,10 +29,7 @@ class Pairs:
 
 
 def find_images(folder: Path) -> dict[str, Path]:
-    """Return the paths of the images in a folder and below it by name, with numbers in names sorted by value.
-
-    Files whose names begin with a dot are ignored. A missing folder or a folder without images is an error.
-    """
+    """Return the images in a folder and below it by name, sorted with numbers by value; dot files are ignored."""
     if not folder.is_dir():
         raise NotADirectoryError(f"{folder}: there is no such folder")
     files = (file for file in folder.rglob("*") if file.suffix.lower() in IMAGE_SUFFIXES)

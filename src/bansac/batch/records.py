@@ -1,7 +1,5 @@
 """The columns of the results, a pair as a row of the journal, and the records that are written to the results."""
 
-from __future__ import annotations
-
 import base64
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -13,8 +11,7 @@ from bansac.batch.journal import Journal, Row
 from bansac.batch.sources import ImagePair, Source
 from bansac.estimate.result import RelativePose, Result
 from bansac.geometry import essential_from_pose
-
-__all__ = ["INDICES", "MATRICES", "PER_MATCH", "SCALARS", "Record", "Records", "as_record", "as_row"]
+from bansac.maths.arrays import Ints
 
 Record = dict[str, Any]
 """Values of a pair by column: ``name``, those of the tables below and, for images, those of :class:`ImagePair`."""
@@ -49,7 +46,7 @@ INDICES: dict[str, Any] = {"index1": np.int32, "index2": np.int32}
 _STORED: dict[str, Any] = dict.fromkeys(MATRICES, np.float64) | PER_MATCH | INDICES | {"inliers": np.uint8}
 
 
-def as_row(result: Result, indices: NDArray[np.int64] | None) -> Row:
+def as_row(result: Result, indices: Ints | None) -> Row:
     """Return a result as plain values, with arrays as base64 of their bytes."""
     pose = result.model if isinstance(result.model, RelativePose) else None
     R, t = (None, None) if pose is None else pose

@@ -5,8 +5,6 @@ A file contains one value per pair of ``name``, ``success``, ``num_data`` and ot
 are concatenated; those of pair k are at ``offsets[k]`` to ``offsets[k + 1]``. In Parquet files they are lists.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import itertools
 import zipfile
@@ -20,8 +18,6 @@ from numpy.typing import NDArray
 from bansac.batch.records import INDICES, MATRICES, PER_MATCH, SCALARS, Record
 from bansac.batch.sources import ImagePair
 from bansac.matches.hdf5 import create_hdf5, import_h5py
-
-__all__ = ["WRITERS", "Writer", "check_packages"]
 
 # Number of records that are passed to Parquet at a time.
 _GROUP = 1000

@@ -4,8 +4,6 @@ The journal (``results.sqlite`` for ``results.npz``) has one transaction per pai
 stopped. Another run on the same pairs estimates only those that are new, have changed or have failed.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 from collections.abc import Iterable, Sized
@@ -102,11 +100,7 @@ def check_out(out: Path | None, hint: str = "") -> Path:
 def estimate_pairs(
     job: Job, sources: Sources, output: Output, executor: Executor, workers: int, progress: Progress = silent
 ) -> BatchSummary:
-    """Estimate the missing pairs, then write all results.
-
-    An existing file is replaced if the journal shows that this run has written it from the same input, and all its
-    pairs are in the sources, or if it may be overwritten; otherwise a ValueError is raised.
-    """
+    """Estimate the missing pairs, then write all results; files of other runs need ``overwrite`` to be replaced."""
     failed: dict[str, str] = {}
     if not output.journal.exists():
         output.check_replaceable(sources, None)

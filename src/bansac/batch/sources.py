@@ -1,20 +1,16 @@
 """Sources of the pairs of a run: files of matches, h5 sets, and lists of files."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bansac.batch.journal import Unit
 from bansac.matches import HlocPairs, Matches
 from bansac.matches.match_files import HDF5, find_groups, read_matches
 from bansac.matches.pair_folder import PairFolder, find_pair_folders
+from bansac.maths.arrays import Ints
 
 # Suffixes of files that are pairs; a .txt file is a list.
 SUFFIXES = (".csv", ".npz", ".h5", ".hdf5")
@@ -24,7 +20,7 @@ class Pair(NamedTuple):
     """Matches of a pair and, for images, the indices (N, 2) of their features."""
 
     matches: Matches
-    indices: NDArray[np.int64] | None = None
+    indices: Ints | None = None
 
 
 class ImagePair(NamedTuple):
@@ -38,10 +34,7 @@ class ImagePair(NamedTuple):
 
 @dataclass(frozen=True)
 class Source:
-    """Source of a pair: its name, a stamp that changes with its files, and the function that reads it.
-
-    The function can be pickled. It raises an OSError or a ValueError if the pair cannot be read.
-    """
+    """Source of a pair: its name, a stamp that changes with its files, and a picklable function that reads it."""
 
     name: str
     stamp: str
@@ -59,10 +52,7 @@ class Source:
 
 
 def find_sources(path: Path, out: Path) -> list[Source]:
-    """Return the pairs of a folder (h5 sets or files), of a list of files (.txt), or of a single file.
-
-    The pairs of a single h5 file are its groups, if it has groups of matches.
-    """
+    """Return the pairs of a folder (h5 sets or files), a list (.txt), or a file; groups of an h5 file are pairs."""
     if not path.is_dir():
         if not path.is_file():
             raise FileNotFoundError(f"{path}: there is no such file or folder")

@@ -1,7 +1,5 @@
 """HTML page with one table row per pair. It is self-contained, and all names are escaped."""
 
-from __future__ import annotations
-
 import html
 import math
 from collections.abc import Iterable

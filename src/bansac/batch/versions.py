@@ -1,13 +1,9 @@
 """Versions on which results depend, for the fingerprint of a run in the journal."""
 
-from __future__ import annotations
-
 import functools
 import platform
 from collections.abc import Iterable
 from importlib import metadata
-
-__all__ = ["installed_versions"]
 
 # Reads the files of all installed packages.
 _distributions = functools.cache(metadata.packages_distributions)

@@ -1,12 +1,8 @@
 """The ``bansac`` command line, one module per command. It may import all packages; no package imports it."""
 
-from __future__ import annotations
-
 import atexit
 import gc
 import sys
-
-__all__ = ["main"]
 
 
 def main() -> None:

@@ -1,7 +1,5 @@
 """Output of an estimation by the commands: text, JSON, files and figures."""
 
-from __future__ import annotations
-
 import dataclasses
 import importlib.util
 from collections.abc import Mapping
@@ -16,11 +14,21 @@ from bansac.batch.output_files import OutputFolder
 from bansac.cli.console import compiling_in_processes, notes, report
 from bansac.engine.sampling import SAMPLERS
 from bansac.estimate.presets import find_preset
-from bansac.estimate.result import AbsolutePose, MultipleResult, RelativePose, Result
+from bansac.estimate.result import (
+    WHY_COUNTS_DIFFER,
+    AbsolutePose,
+    MultipleResult,
+    RelativePose,
+    Result,
+    posterior_in_words,
+    summarize_posterior,
+    threshold_in_words,
+)
 from bansac.geometry import essential_from_pose
 from bansac.matches import Matches
 from bansac.matches.images import MAX_SIZE, read_image, shrink
 from bansac.matches.match_files import CameraLike
+from bansac.maths.arrays import Bytes, Floats
 from bansac.problems.estimators import MODELS
 
 # Fields of the result with the same names in result.json.
@@ -28,23 +36,13 @@ _COUNTS = (
     "num_inliers",
     "inlier_ratio",
     "threshold",
+    "first_threshold",
     "score",
     "iterations",
     "models_tested",
     "restarts",
     "stop_reason",
 )
-
-# Smallest probability of a sure inlier, or of a sure outlier, in the posterior summary.
-SURE = 0.9
-
-
-def _rival(result: Result) -> dict[str, Any] | None:
-    """Return the second model of an ambiguous result for JSON."""
-    rival = result.rival
-    if rival is None:
-        return None
-    return {"model": rival.model, "num_inliers": int(np.count_nonzero(rival.inliers)), "threshold": rival.threshold}
 
 
 @dataclass(frozen=True)
@@ -53,23 +51,24 @@ class Answer:
 
     name: str
     result: Result
-    model: NDArray[np.float64] | None
+    model: Floats | None
     unit: str
     pose: RelativePose | AbsolutePose | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the content of ``result.json``."""
-        result = self.result
+        result, rival = self.result, self.result.rival
         document: dict[str, Any] = {
             "model": self.name,
             "parameters": self.model,
             "success": result.success,
             "message": result.message,
             "configuration": result.configuration,
-            "rival": _rival(result),
+            "rival": rival
+            and {"model": rival.model, "num_inliers": int(rival.inliers.sum()), "threshold": rival.threshold},
             "num_data": len(result.inliers),
             **{name: getattr(result, name) for name in (*_COUNTS, "seed", "seconds", "loading_seconds")},
-            "posterior": self.posterior_summary(),
+            "posterior": summarize_posterior(result.probabilities),
             "bansac": bansac.__version__,
         }
         if self.pose is not None:
@@ -82,14 +81,6 @@ class Answer:
         labels = MODELS[self.name].coefficients or [f"c{k}" for k in range(len(self.model))]
         return dict(zip(labels, self.model.tolist(), strict=True))
 
-    def posterior_summary(self) -> dict[str, int] | None:
-        """Count the sure inliers, the sure outliers and the undecided points; None without a posterior."""
-        p = self.result.probabilities
-        if p is None:
-            return None
-        inliers, outliers = int(np.sum(p >= SURE)), int(np.sum(p <= 1 - SURE))
-        return {"inlier": inliers, "outlier": outliers, "undecided": len(p) - inliers - outliers}
-
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the results per point or match."""
         names = ("inliers", "residuals", "probabilities", "beliefs")
@@ -101,15 +92,13 @@ class Answer:
         outcome = "" if result.success else "[bold red]failure:[/] "
         report.print(f"{outcome}{result.message}")
         report.print(
-            f"  threshold {f'{result.threshold:g} {self.unit}'.strip()}, {result.iterations} iterations, "
+            f"  threshold {threshold_in_words(result, self.unit)}, {result.iterations} iterations, "
             f"{result.models_tested} models, stopped by {result.stop_reason}, {result.timing}, seed {result.seed}"
         )
-        posterior = self.posterior_summary()
+        posterior = summarize_posterior(result.probabilities)
         if posterior is not None:
-            report.print(
-                f"  posterior: {posterior['inlier']} at least {SURE:.0%} sure inliers, {posterior['outlier']} at least "
-                f"{SURE:.0%} sure outliers, {posterior['undecided']} undecided"
-            )
+            report.print(f"  posterior: {posterior_in_words(posterior)}")
+            report.print(f"  {WHY_COUNTS_DIFFER}")
         self.show_model()
 
     def show_model(self) -> None:
@@ -188,7 +177,7 @@ def unit_of_pixels(K: CameraLike | None, settings: Mapping[str, Any]) -> str:
     return "normalised units" if K is None or find_preset(settings.get("preset")).normalised_threshold else "px"
 
 
-def matrices(**cameras: CameraLike | None) -> dict[str, NDArray[np.float64]]:
+def matrices(**cameras: CameraLike | None) -> dict[str, Floats]:
     """Return the camera matrices for a file of results; files of matches have no cameras with distortion."""
     return {name: camera for name, camera in cameras.items() if isinstance(camera, np.ndarray)}
 
@@ -207,7 +196,7 @@ def settings_in_words(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     return words | {"priors": "scores of the matches" if informed else "none"}
 
 
-def _print_array(name: str, array: NDArray[np.float64]) -> None:
+def _print_array(name: str, array: Floats) -> None:
     text = np.array2string(array, formatter={"float_kind": "{:12.6g}".format}, prefix=f"  {name} = ")
     report.print(f"  {name} = {text}", markup=False)
 
@@ -220,11 +209,7 @@ def figure_names(prefix: str = "") -> list[str]:
 def write_figures(
     folder: OutputFolder, images: tuple[Any, Any] | None, matches: Matches, answer: Answer, *, prefix: str = ""
 ) -> None:
-    """Draw the matches, coloured by their posterior, and the trace if there is one.
-
-    The figure of the beliefs, which needs images, shows the outlines of image 1 under the true and the estimated
-    homography.
-    """
+    """Draw the matches by their posterior, the trace if any and, on images, the beliefs with the outlines by H."""
     names = figure_names(prefix)
     if importlib.util.find_spec("matplotlib") is None:
         notes.print("bansac: no figures: they need Matplotlib, pip install matplotlib", markup=False)
@@ -251,7 +236,7 @@ def write_figures(
     folder.write_figure(names[2], figure)
 
 
-def _shrunk(image: Any, x: NDArray[np.float64]) -> tuple[NDArray[np.uint8], NDArray[np.float64], NDArray[np.float64]]:
+def _shrunk(image: Any, x: Floats) -> tuple[Bytes, Floats, Floats]:
     """Scale a large image down; return the image, its points and the map from the original coordinates."""
     pixels, scale = shrink(read_image(image, color=True), MAX_SIZE)
     shift = (scale - 1) / 2  # pixel centres have integer coordinates

@@ -1,7 +1,5 @@
 """The ``bansac`` application, which imports the module of a command when the command is called."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Annotated, Any
 
@@ -24,7 +22,18 @@ COMMANDS = {
 """The first sentence of the help of every command. ``bansac.cli.NAME`` has an ``app`` or a function ``NAME``."""
 
 
-class _OnDemand(TyperGroup):
+class Group(TyperGroup):
+    """A group whose list of commands has the whole first paragraph of each help, where Click cuts the sentence."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command, with its text for the list."""
+        found = super().get_command(ctx, cmd_name)
+        if found is not None and found.help:
+            found.short_help = found.help.partition("\n\n")[0]
+        return found
+
+
+class _OnDemand(Group):
     """Lists the commands of the table and imports a command when it is called."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -55,7 +64,7 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 120},
 )
 
 
@@ -73,7 +82,8 @@ def root(
 ) -> None:
     """Find geometric models in data full of outliers (BANSAC, ICCV 2023).
 
-    Exit codes: 0 a model was found, 1 none was found or it has no more support than chance, 2 bad input, 130 Ctrl-C.
+    Exit codes: 0 a model was found, 1 none was found or it has no more support than chance, 2 bad input, 130 Ctrl-C,
+    143 SIGTERM.
     """
 
 

@@ -1,7 +1,5 @@
 """Arguments and options shared by several commands."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import inspect
@@ -9,13 +7,12 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast, get_type_hints
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 
 from bansac.estimate.presets import PRESETS, Options, Settings, resolve_options
 from bansac.executors import EXECUTORS, Executor
 from bansac.executors.threads import EXECUTOR, count_workers
+from bansac.maths.arrays import Floats
 from bansac.problems.estimators import MODELS
 from bansac.problems.polynomial import polynomial
 
@@ -91,11 +88,7 @@ Asked = TypeVar("Asked", bound="Shared")
 
 
 def takes(options: type[Asked]) -> Callable[[Callable[[Asked], None]], Callable[..., None]]:
-    """Make a command from a function of one object, a dataclass whose fields are the command's arguments and options.
-
-    The field ``settings`` stands for ``--preset`` and the flags of the options with ``flag=True``. It has the given
-    flags, keyed by the argument names of the estimators. Fields of a base class follow those of the class.
-    """
+    """Make a command of a function of a dataclass; its ``settings`` stand for ``--preset`` and the options' flags."""
     types = get_type_hints(options, include_extras=True)
     defaults = {field.name: field.default for field in dataclasses.fields(options)}
     parameters: list[inspect.Parameter] = []
@@ -184,7 +177,14 @@ class Shared:
     calib: CalibrationOption = None
     settings: dict[str, Any]
     no_scores: NoScoresFlag = False
-    out: Path | None = None
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR|FILE",
+            parser=parse_out,
+            help="Folder of results and figures; of many pairs a .npz, .h5 or .parquet file.",
+        ),
+    ] = None
     overwrite: OverwriteFlag = False
     workers: ThreadsOption = None
     scheduler: SchedulerOption = None
@@ -202,10 +202,7 @@ class Shared:
 
 
 def choose_executor(name: str | None, workers: int, scheduler: str | None) -> str | Executor | None:
-    """Return the cluster of --scheduler or the name from --executor.
-
-    Raise a ValueError for --scheduler together with --executor or --workers.
-    """
+    """Return the cluster of --scheduler, which excludes --executor and --workers, or the name from --executor."""
     if scheduler is None:
         return name
     if name is not None:
@@ -250,9 +247,7 @@ def uses_scores(model: str, settings: Mapping[str, Any], no_scores: bool) -> boo
     return not no_scores and resolved.uses_scores(problem)
 
 
-def with_scores(
-    model: str, settings: Mapping[str, Any], scores: NDArray[np.float64] | None, no_scores: bool
-) -> dict[str, Any]:
+def with_scores(model: str, settings: Mapping[str, Any], scores: Floats | None, no_scores: bool) -> dict[str, Any]:
     """Return the settings, with the scores if there are scores and :func:`uses_scores` is true."""
     used = scores is not None and uses_scores(model, settings, no_scores)
     return {**settings, "scores": scores} if used else dict(settings)

@@ -1,7 +1,5 @@
 """``bansac estimate`` for a folder or a list of files: many pairs on all cores, with one results file."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -31,10 +29,7 @@ def make_job(model: Kind, cameras: Cameras | None, asked: Shared) -> Job:
 
 
 def estimate_files(asked: Shared, job: Job, file: Path, features: Path | None) -> None:
-    """Estimate the pairs of a folder or a list and write the results; the summary lists unreadable pairs.
-
-    If hloc's ``features`` are given, ``file`` has hloc's matches, and a .h5 results file has hloc's format.
-    """
+    """Estimate the pairs of a folder or a list, or of hloc's ``features`` and matches; write and show the results."""
     executor, workers = asked.executor()
     path = check_out(asked.out, " (--pair chooses one of a set)")
     write, inputs = None, [file]

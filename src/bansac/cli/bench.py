@@ -1,13 +1,11 @@
 """``bansac bench``: measurements, and estimators on folders of pairs with ground truth."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import typer
-from typer.core import TyperGroup
 from typer.main import get_group
 
+from bansac.cli.app import Group
 from bansac.cli.console import command
 from bansac.cli.measure import command_of
 from bansac.lab.measurements import MEASUREMENTS, find_measurement
@@ -15,11 +13,8 @@ from bansac.lab.measurements import MEASUREMENTS, find_measurement
 FOLDERS = "folders"
 
 
-class _Measurements(TyperGroup):
-    """Interprets ``bansac bench DIR`` as ``bansac bench folders DIR``, and imports a measurement when it is called.
-
-    Write a folder with the name of a command as a path, for example ``./speed``.
-    """
+class _Measurements(Group):
+    """Interprets ``bansac bench DIR`` as ``bansac bench folders DIR``; ``./speed`` is a folder, ``speed`` a command."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the command ``folders`` if the first argument is no command, except to complete a command."""
@@ -34,13 +29,11 @@ class _Measurements(TyperGroup):
         """Return a command, made from the options of its measurement."""
         holder = typer.Typer(rich_markup_mode=None, callback=lambda: None)
         holder.command(cmd_name)(command(command_of(find_measurement(cmd_name))))
-        return get_group(holder).commands[cmd_name]
+        self.commands[cmd_name] = get_group(holder).commands[cmd_name]
+        return super().get_command(ctx, cmd_name)
 
 
-app = typer.Typer(
-    cls=_Measurements,
-    help="Compare estimators on folders of image pairs or on hard synthetic pairs; or measure speed alone.",
-)
+app = typer.Typer(cls=_Measurements)
 
 
 @app.callback()

@@ -1,18 +1,16 @@
 """``bansac cache``: show, compile or delete the compiled kernels."""
 
-from __future__ import annotations
-
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+from bansac.cli.app import Group
 from bansac.cli.arguments import JsonFlag
 from bansac.cli.compile_ahead import DEFAULTS, OPTIONS, warm_cache
-from bansac.cli.console import command, print_json, report
+from bansac.cli.console import command, print_json, report, show_progress
 from bansac.compiled.cache import CacheInfo, clear_cache, inspect_cache, inspect_pack
 
-app = typer.Typer(no_args_is_help=True, help="Show, compile or delete the compiled kernels of this package.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Show, compile or delete the compiled kernels of this package.")
 
 
 @app.command()
@@ -55,13 +53,11 @@ def warm(
 ) -> None:
     """Compile the kernels for the default options in advance, for containers and installations."""
     compiled = loaded = 0
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=report) as progress:
-        bar = progress.add_task("compiling", total=len(DEFAULTS) + options * len(OPTIONS))
+    with show_progress("calls", len(DEFAULTS) + options * len(OPTIONS), 0) as advance:
         for done in warm_cache(jobs, options=options):
             compiled, loaded = compiled + done.compiled, loaded + done.loaded
             report.print(f"{done.name}: {done.compiled} compiled, {done.loaded} loaded, {done.seconds:.1f} s")
-            progress.advance(bar)
+            advance()
     report.print(f"{compiled} kernels compiled, {loaded} loaded")
     cache = inspect_cache()
     report.print(f"{cache.files} files, {cache.size / 1e6:.1f} MB")

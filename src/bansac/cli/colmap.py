@@ -1,7 +1,5 @@
 """``bansac colmap``: verification of the matches in COLMAP databases."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from collections.abc import Callable
@@ -11,10 +9,11 @@ from typing import Annotated, Literal
 import typer
 
 from bansac.cli import arguments
+from bansac.cli.app import Group
 from bansac.cli.console import NO_MODEL, command, note_on_interrupt, notes, print_json, report, show_progress
 from bansac.colmap import VerificationOptions, VerificationSummary, verify_database
 
-app = typer.Typer(no_args_is_help=True, help="Verify the matches of COLMAP's databases.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Verify the matches of COLMAP's databases.")
 
 _DEFAULTS = VerificationOptions()
 

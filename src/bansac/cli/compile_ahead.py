@@ -4,8 +4,6 @@ Compiled code is cached on disk (``NUMBA_CACHE_DIR``, see :mod:`bansac.compiled.
 so several kernels are compiled at once in processes, not in threads.
 """
 
-from __future__ import annotations
-
 import multiprocessing
 import signal
 import tempfile
@@ -17,12 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numba import config
-from numpy.typing import NDArray
 
 import bansac
-from bansac.compiled.cache import cache_folders
 from bansac.compiled.compile_once import compile_once
-from bansac.compiled.numba_private import KERNELS, read_cache
+from bansac.compiled.numba_private import KERNELS, cache_folders, read_cache
 from bansac.compiled.pack import write_pack
 from bansac.compiled.target import describe_target, find_mismatch, portable_level
 from bansac.engine import runner
@@ -35,11 +31,10 @@ from bansac.estimate.presets import resolve_options
 from bansac.estimate.result import Result
 from bansac.estimate.solve import measure
 from bansac.estimate.two_views import as_matches
+from bansac.maths.arrays import Floats
 from bansac.maths.rng import seed_rng
 from bansac.problems.estimators import ESTIMATORS, MODELS
 from bansac.significance.verdict import MeasuredModel, find_verdict, is_significant
-
-__all__ = ["DEFAULTS", "OPTIONS", "Warmed", "build_pack", "run_in_processes", "split_call", "warm_cache"]
 
 _PROBLEMS = tuple(row.name for row in ESTIMATORS if row.warm is not None)
 
@@ -117,10 +112,7 @@ class Warmed(NamedTuple):
 
 
 def warm_cache(jobs: int = 1, *, options: bool = False) -> Iterator[Warmed]:
-    """Run the tasks of ``DEFAULTS`` in processes, so that their kernels are cached; with ``options`` also ``OPTIONS``.
-
-    Ctrl-C, or closing the iterator, ends the processes at once. Kernels compiled so far stay in the cache.
-    """
+    """Compile what the calls of ``DEFAULTS``, and with ``options`` those of ``OPTIONS``, need, in processes."""
     if jobs < 1:
         raise ValueError(f"jobs must be at least 1, got {jobs}")
     tasks = (*DEFAULTS, *OPTIONS) if options else DEFAULTS
@@ -163,10 +155,7 @@ def split_call(name: str, options: dict[str, Any]) -> tuple[Task, ...]:
 
 
 def run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[list[Warmed]]:
-    """Run the tasks in processes, and yield those that have ended, several times a second.
-
-    The processes end at once if the generator is closed early.
-    """
+    """Run the tasks in processes and yield those that have ended; closing the generator ends the processes."""
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     with (
@@ -261,7 +250,7 @@ def _data() -> dict[str, dict[str, Any]]:
     }
 
 
-def _matches() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+def _matches() -> tuple[Floats, Floats, Floats]:
     """Return points of one image, their matches for a scene in depth, and for a plane; ten matches are wrong."""
     rng = np.random.default_rng(0)
     X = rng.uniform([-1, -1, 4], [1, 1, 6], (_SIZE, 3))
@@ -272,10 +261,10 @@ def _matches() -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.flo
     return x1, x2, flat
 
 
-def _space(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _space(x: Floats) -> Floats:
     """Return points in space whose projections are ``x`` in normalised units."""
     return np.column_stack([x, np.ones(len(x))]) * np.linspace(1.0, 2.0, len(x))[:, None]
 
 
-def _unit_vectors(x: NDArray[np.float64]) -> NDArray[np.float64]:
+def _unit_vectors(x: Floats) -> Floats:
     return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))

@@ -1,11 +1,11 @@
 """Output of the commands: reports on standard output, notes and waiting on standard error, exit codes."""
 
-from __future__ import annotations
-
 import functools
 import gc
 import inspect
 import itertools
+import re
+import signal
 import textwrap
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
@@ -14,8 +14,10 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 
 from bansac.compiled.announcement import COMPILATION, before_compilation, is_quiet, redirect_announcement
+from bansac.executors import handling
 from bansac.executors.progress_bar import bar_columns
 from bansac.executors.threads import count_workers
 from bansac.matches.storage import to_json
@@ -23,6 +25,10 @@ from bansac.matches.storage import to_json
 NO_MODEL = 1
 BAD_INPUT = 2
 INTERRUPTED = 130
+TERMINATED = 143
+
+# Characters between two columns of a table.
+_GAP = 3
 
 # Seconds between two lines about a long run in a log, and between two looks at the kernels of other processes.
 _INTERVAL = 10.0
@@ -39,11 +45,12 @@ class _Screen(Console):
         super().print(*objects, **options)
 
     def _break(self, text: str) -> str:
-        wrap = functools.partial(textwrap.wrap, width=self.width, break_long_words=False, break_on_hyphens=False)
-        lines = (
-            wrap(line, subsequent_indent="    ") if len(line) > self.width else [line] for line in text.split("\n")
-        )
-        return "\n".join(itertools.chain.from_iterable(lines))
+        lines = []
+        for line in text.split("\n"):
+            wrapper = textwrap.TextWrapper(self.width, break_long_words=False, break_on_hyphens=False)
+            wrapper.subsequent_indent = line[: len(line) - len(line.lstrip())] + "  "
+            lines += wrapper.wrap(line) if len(line) > self.width else [line]
+        return "\n".join(lines)
 
 
 report = _Screen(emoji=False, highlight=False, soft_wrap=True)
@@ -71,7 +78,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         gc.enable()
         _Waiting.hidden = quiet or is_quiet()
         try:
-            with redirect_announcement(_show_wait):
+            with handling(signal.SIGTERM, _terminate), redirect_announcement(_show_wait):
                 function(*args, **kwargs)
         except BrokenPipeError:  # the reader closed the pipe
             raise
@@ -81,14 +88,19 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
             _fail(str(error), BAD_INPUT)
         except MemoryError as error:
             _fail(f"there is not enough memory: {error}", BAD_INPUT)
-        except KeyboardInterrupt:
-            _fail("interrupted", INTERRUPTED)
+        except KeyboardInterrupt as interrupt:
+            _fail("interrupted", interrupt.args[0] if interrupt.args else INTERRUPTED)
 
     signature = inspect.signature(function, eval_str=True)
     run.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[*signature.parameters.values(), _QUIET]
     )
     return run
+
+
+def _terminate(*_: Any) -> NoReturn:
+    """End a command on SIGTERM as on Ctrl-C, so that temporary files are removed and journals are closed."""
+    raise KeyboardInterrupt(TERMINATED)
 
 
 def _fail(message: str, code: int) -> NoReturn:
@@ -111,9 +123,37 @@ def show_markdown(text: str) -> None:
     if not report.is_terminal:
         report.print(text + "\n", markup=False)
         return
-    from rich.markdown import Markdown
+    for is_table, lines in itertools.groupby(text.splitlines(), lambda line: line.startswith("|")):
+        if is_table:
+            _show_markdown_table([[cell.strip() for cell in line.strip("|").split("|")] for line in lines])
+        else:
+            report.print("\n".join(lines), markup=False)
 
-    report.print(Markdown(text.replace("<ins>", "").replace("</ins>", "")), soft_wrap=False)
+
+def _show_markdown_table(lines: list[list[str]]) -> None:
+    """Print the cells of a Markdown table; columns that do not fit beside the others follow below, no word is cut."""
+    headings, rule, *rows = ([re.sub(r"`|</?ins>|(?<!\*)\*(?!\*)", "", cell) for cell in line] for line in lines)
+    columns = list(zip(headings, *(row for row in rows if any(row[1:])), strict=True))
+    widths = [_GAP + max(len(cell.replace("**", "")) for cell in column) for column in columns]
+    parts, width = [[0]], widths[0]
+    for column in range(1, len(headings)):
+        width += widths[column]
+        if width + _GAP > report.width and len(parts[-1]) > 1:
+            parts, width = [*parts, [0]], widths[0] + widths[column]
+        parts[-1].append(column)
+    left = [_styled(name) for name, mark in zip(headings, rule, strict=True) if not mark.endswith(":")]
+    for part in parts:
+        for has_values, group in itertools.groupby(rows, lambda row: any(row[1:])):
+            if has_values:
+                shown = ([_styled(row[column]) for column in part] for row in group)
+                show_table([_styled(headings[column]) for column in part], shown, left=left)
+            else:
+                report.print("\n".join(row[0] for row in group), markup=False)
+
+
+def _styled(cell: str) -> str:
+    """Return a cell of a Markdown table as markup of rich."""
+    return re.sub(r"\*\*(.+?)\*\*", r"[bold]\1[/]", escape(cell))
 
 
 def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: Container[str]) -> None:
@@ -164,11 +204,7 @@ def _log_progress(what: str, total: int, done: int) -> Callable[[], None]:
 
 
 def compiling_in_processes(name: str, settings: Mapping[str, Any]) -> AbstractContextManager[None]:
-    """Return a context that compiles in processes what a call of an estimator needs, if the call lacks a kernel.
-
-    ``name`` is a name of ``bansac.cli.compile_ahead``. Texts and scores of the settings determine which kernels a call
-    needs.
-    """
+    """Return a context that compiles in processes the kernels that a call of ``bansac.cli.compile_ahead`` lacks."""
     return before_compilation(functools.partial(_compile_in_processes, name, settings))
 
 
@@ -197,7 +233,7 @@ def _compile_in_processes(name: str, settings: Mapping[str, Any]) -> None:
 
 @contextmanager
 def note_on_interrupt() -> Iterator[None]:
-    """Print on Ctrl-C that finished work is kept."""
+    """Print on Ctrl-C and SIGTERM that finished work is kept."""
     try:
         yield
     except KeyboardInterrupt:

@@ -1,7 +1,5 @@
 """``bansac data``: download the paper's data and show the content of data folders."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,15 +11,15 @@ from numpy.typing import NDArray
 from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
+from bansac.cli.app import Group
 from bansac.cli.arguments import JsonFlag, parse_out
 from bansac.cli.console import command, notes, print_json, report, show_table
 from bansac.lab.sets import PairSet
-from bansac.lab.sets.fetch import BASE_URL, fetch
+from bansac.lab.sets.fetch import BASE_URL, Stage, fetch
+from bansac.lab.sets.fetch import Progress as Listener
 from bansac.lab.sets.labelled import LabelledSet
 from bansac.lab.sets.survey import survey
 from bansac.lab.sets.tutorial import MAX_RATIO
-from bansac.lab.sets.unpack import Progress as Listener
-from bansac.lab.sets.unpack import Stage
 from bansac.matches.pair_folder import PairFolder, evenly_spaced
 
 SAMPLED_PAIRS = 50
@@ -30,7 +28,9 @@ LABELLED = "labelled"
 _SPREAD = ("min", "median", "max")
 _SAMPLE = f"in at most {SAMPLED_PAIRS} evenly spaced pairs"
 
-app = typer.Typer(no_args_is_help=True, help="Download the paper's data, or show what a folder with data holds.")
+app = typer.Typer(
+    cls=Group, no_args_is_help=True, help="Download the paper's data, or show what a folder with data holds."
+)
 
 
 @app.command("fetch")
@@ -53,7 +53,7 @@ def fetch_command(
 
     An interrupted download or unpacking starts again at the next call. A complete archive is not downloaded again. The
     size and SHA-256 of the archive are compared with those of its first use. The archive may be deleted after
-    unpacking. You can also place the archive there yourself: `curl -C - -O URL` continues an interrupted download.
+    unpacking. You can also place the archive there yourself: "curl -C - -O URL" continues an interrupted download.
     """
     with _progress() as listener:
         fetched = fetch(dataset, out, full=full, url=url, progress=listener)

@@ -1,7 +1,5 @@
 """``bansac demo``: uniform sampling beside BANSAC on matches of two photographs, few of which are true."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast, get
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
 import bansac
 from bansac.cli import arguments
@@ -24,6 +23,7 @@ from bansac.matches.match_files import (
     read_own_camera,
     read_single_camera,
 )
+from bansac.maths.arrays import Floats
 from bansac.problems.estimators import MATCHES, MODELS, Kind
 
 # File in --out with the data and the results per point or match.
@@ -59,7 +59,9 @@ class Options(arguments.Shared):
             metavar="FILE", help="Matches or points: csv, tsv, txt, npy, npz, h5; a folder or a list of such."
         ),
     ]
-    model: Annotated[Model, typer.Option(help=f"The model to estimate. Columns of FILE: {_columns()}.")]
+    model: Annotated[
+        Model, typer.Option(metavar="MODEL", help=f"The model to estimate. Columns of FILE: {_columns()}.")
+    ]
     degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None
     multiple: Annotated[bool, typer.Option("--multiple", help="Estimate all models of this kind in the data.")] = False
     max_models: Annotated[int | None, typer.Option(min=1, help="Largest number of models of --multiple.")] = None
@@ -70,15 +72,6 @@ class Options(arguments.Shared):
     features: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Keypoints as hloc stores them (h5); FILE has hloc's matches, many pairs."),
-    ] = None
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="DIR|FILE",
-            parser=arguments.parse_out,
-            help="Folder of results; of many pairs a .npz, .h5 or .parquet file.",
-        ),
     ] = None
 
     @property
@@ -141,9 +134,9 @@ def _estimate_many(asked: Options) -> None:
 class _Input(NamedTuple):
     """Arrays of a file, the cameras of its points and their scores; ``matches`` are those of two images."""
 
-    data: dict[str, NDArray[np.float64]]
+    data: dict[str, Floats]
     cameras: dict[str, CameraLike | None]
-    scores: NDArray[np.float64] | None
+    scores: Floats | None
     matches: Matches | None = None
 
 

@@ -1,14 +1,14 @@
 """``bansac experiments``: the tables and figures of the paper."""
 
-from __future__ import annotations
-
 import json
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from bansac.batch.output_files import OutputFolder
+from bansac.cli.app import Group
 from bansac.cli.arguments import (
     ExecutorOption,
     SchedulerOption,
@@ -17,33 +17,36 @@ from bansac.cli.arguments import (
     parse_out,
     with_flags,
 )
-from bansac.cli.console import command, report, show_markdown, show_progress
-from bansac.cli.measure import end, parameter_of
+from bansac.cli.console import command, report, show_progress
+from bansac.cli.measure import end, parameter_of, show_report
 from bansac.lab.experiments import EXPERIMENTS, find_experiment
-from bansac.lab.measurement import Setup
+from bansac.lab.measurement import Measurement, Setup
 from bansac.lab.options import EXPERIMENT_OPTIONS
-from bansac.lab.render import to_markdown
-from bansac.lab.runner import run_experiment
+from bansac.lab.runner import RunSummary, run_experiment
 
-app = typer.Typer(no_args_is_help=True, help="Run the experiments of the paper.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help="Run the experiments of the paper.")
 
 
 @app.command("list")
 @command
 def list_command() -> None:
     """List the experiments with their place in the paper and their default settings."""
-    width = max(map(len, EXPERIMENTS))
     for name in EXPERIMENTS:
         experiment = find_experiment(name)
         optional = "; takes --data" if experiment.sets is not None else ""
         needs = "; needs --data" if experiment.needs_data else optional
-        report.print(f"{name:{width}}  {experiment.title}", markup=False)
-        report.print(f"{'':{width}}  {experiment.reference}", markup=False)
-        report.print(f"{'':{width}}  default: {experiment.defaults}{needs}", markup=False)
+        report.print(f"{name}\n  {experiment.title}", markup=False)
+        report.print(f"  {experiment.reference}\n  default: {experiment.defaults}{needs}", markup=False)
+
+
+ALL = "all"
+"""In place of a name: all experiments, one after the other."""
 
 
 def run(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The experiment; `bansac experiments list` has them.")],
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="The experiment, see bansac experiments list. Or all of them: all.")
+    ],
     options: dict[str, Any],
     out: Annotated[
         Path | None,
@@ -58,22 +61,48 @@ def run(
     Results are saved as they are computed, and the same command resumes an interrupted run. The same seed gives the
     same errors for any number of workers. Options that an experiment does not use are rejected. Exit code 1: units
     failed, because their data are damaged or their workers died repeatedly. run.json has the reasons.
+
+    "all" runs every experiment with those options that it uses, in a folder of its name in --out. Those for which
+    there are no data are left out, with the reason.
     """
-    experiment = find_experiment(name)
     if scheduler is not None and "data" in options:
         options["data"] = options["data"].absolute()  # workers may have other working directories
-    setup = experiment.resolve(Setup(**options))
-    where = choose_executor(executor, workers, scheduler)
-    folder = OutputFolder(out if out is not None else Path("bansac-experiments") / name)
+    where = {"workers": workers, "executor": choose_executor(executor, workers, scheduler)}
+    if name == ALL:
+        end(_run_all(options, out or Path("bansac-experiments"), where))
+        return
+    end(_run_one(find_experiment(name), Setup(**options), out or Path("bansac-experiments") / name, where))
+
+
+def _run_one(experiment: Measurement, setup: Setup, out: Path, where: dict[str, Any]) -> RunSummary:
+    """Run an experiment and show its tables."""
+    setup, folder = experiment.resolve(setup), OutputFolder(out)
     settings = json.loads(json.dumps(setup.plain()))
-    _refuse_another(folder.path, {"experiment": name, "seed": setup.seed, "settings": settings})
-    outcome = run_experiment(experiment, setup, folder, workers=workers, executor=where, progress=show_progress)
-    for table in outcome.report.tables.values():
-        show_markdown(to_markdown(table))
-    for note in outcome.report.notes:
-        report.print(note, markup=False)
+    _refuse_another(folder.path, {"experiment": experiment.name, "seed": setup.seed, "settings": settings})
+    outcome = run_experiment(experiment, setup, folder, progress=show_progress, **where)
+    show_report(outcome, [])
     report.print(f"wrote {', '.join(folder.files)}", markup=False)
-    end(outcome)
+    return outcome
+
+
+def _run_all(options: dict[str, Any], out: Path, where: dict[str, Any]) -> RunSummary:
+    """Run the experiments that have data; return the outcome of the last one, or of the last one with failures."""
+    done: list[RunSummary] = []
+    rows = []
+    for experiment in map(find_experiment, EXPERIMENTS):
+        own = {option.name: options[option.name] for option in experiment.options if option.name in options}
+        report.print(f"\n{experiment.name}: {experiment.title}", markup=False)
+        started = time.perf_counter()
+        try:
+            done.append(_run_one(experiment, Setup(**own), out / experiment.name, where))
+        except ValueError as error:
+            rows.append(f"{experiment.name}: left out, {error}")
+            continue
+        rows.append(f"{experiment.name}: {(time.perf_counter() - started) / 60:.1f} minutes")
+    report.print("\n" + "\n".join(rows), markup=False)
+    if not done:
+        raise ValueError("no experiment ran")
+    return next((outcome for outcome in reversed(done) if outcome.failed), done[-1])
 
 
 def _refuse_another(folder: Path, wanted: dict[str, Any]) -> None:

@@ -1,7 +1,5 @@
 """``bansac match``: the geometry between two images, or between the images of a folder."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
@@ -58,14 +56,6 @@ class Options(arguments.Shared):
     max_size: Annotated[
         int, typer.Option(help="Larger images are scaled to this number of pixels of their longer side to be matched.")
     ] = MAX_SIZE
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR|FILE",
-            parser=arguments.parse_out,
-            help="Write results and figures here; of a folder a .npz, .h5 or .parquet file.",
-        ),
-    ] = None
     report: Annotated[
         Path | None,
         typer.Option(

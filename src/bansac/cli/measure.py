@@ -1,11 +1,9 @@
 """Commands made from the options of measurements."""
 
-from __future__ import annotations
-
 import functools
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
@@ -111,7 +109,8 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
         if json:
             print_json(document)
         else:
-            _show(measurement, outcome, document)
+            makers = measurement.tables.items()
+            show_report(outcome, (make(document) for name, make in makers if name not in measurement.reports))
         end(outcome)
 
     made = with_flags(run, "options", map(parameter_of, measurement.options))
@@ -121,7 +120,7 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
     made.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[parameter for name, parameter in signature.parameters.items() if name not in absent]
     )
-    made.__doc__ = measurement.help or measurement.title
+    made.__doc__ = (measurement.help or measurement.title).replace("``", "").replace("*", "")  # no raw Markdown
     return made
 
 
@@ -150,10 +149,9 @@ def end(outcome: RunSummary) -> None:
         raise typer.Exit(INCOMPLETE)
 
 
-def _show(measurement: Measurement, outcome: RunSummary, document: Mapping[str, Any]) -> None:
-    tables = [to_markdown(table) for table in outcome.report.tables.values()]
-    own = [make for name, make in measurement.tables.items() if name not in measurement.reports]
-    for text in tables or [make(document) for make in own]:
+def show_report(outcome: RunSummary, others: Iterable[str]) -> None:
+    """Print the tables of a report, or others if it has none, and its notes."""
+    for text in [to_markdown(table) for table in outcome.report.tables.values()] or others:
         show_markdown(text)
     for note in outcome.report.notes:
         report.print(note, markup=False)

@@ -17,8 +17,6 @@ from bansac.cli.console import NO_MODEL, print_json, report
 if TYPE_CHECKING:
     from bansac.cli.answer import Answer, MultipleAnswer
 
-__all__ = ["RESULT", "ResultFolder", "check_new_file", "check_page", "leave", "result_folder"]
-
 RESULT = "result.json"
 
 # Suffixes of files that commands write for many pairs, or not at all; as the name of a folder they are a mistake.
@@ -26,10 +24,7 @@ _FILES = (".csv", ".tsv", ".txt", ".json", ".npy", ".npz", ".h5", ".hdf5", ".par
 
 
 class ResultFolder(OutputFolder):
-    """A folder for ``result.json`` and the files ``names``; ``inputs`` are never replaced.
-
-    Files that exist are a ValueError unless ``overwrite``, which replaces an earlier result with all its files.
-    """
+    """A folder for ``result.json`` and ``names``: they replace files only with ``overwrite``, and ``inputs`` never."""
 
     def __init__(self, path: Path, names: Collection[str], *, inputs: Collection[Path] = (), overwrite: bool) -> None:
         super().__init__(path)

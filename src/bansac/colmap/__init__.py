@@ -12,8 +12,6 @@ This package imports the public functions and lower layers; only ``cli`` and a m
 ``database`` needs pycolmap.
 """
 
-from __future__ import annotations
-
 from bansac.colmap.options import VerificationOptions
 from bansac.colmap.pairs import PairGeometry, PairMatches, verify_pairs
 from bansac.colmap.verify import VerificationSummary, verify_database

@@ -23,8 +23,6 @@ from bansac.maths.arrays import Floats
 if TYPE_CHECKING:
     import pycolmap
 
-__all__ = ["MatchDatabase", "import_pycolmap", "only_run"]
-
 _TABLES = {"cameras", "images", "keypoints", "matches", "two_view_geometries"}
 
 # Number of images whose keypoints are kept in memory. Pairs are read in the order of their first image.

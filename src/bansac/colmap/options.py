@@ -1,11 +1,7 @@
 """Settings of the verification, with the names and defaults of COLMAP's ``TwoViewGeometryOptions`` where they exist."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
-
-__all__ = ["MODEL_SELECTIONS", "VerificationOptions"]
 
 MODEL_SELECTIONS = ("colmap", "bansac")
 

@@ -4,8 +4,6 @@
 of pairs can be verified in threads, processes or on other machines.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,8 +21,6 @@ from bansac.estimate.two_views import estimate_essential, estimate_fundamental, 
 from bansac.geometry import recover_pose
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.rng import derive_seed
-
-__all__ = ["PairFailure", "PairGeometry", "PairMatches", "verify_pair", "verify_pairs"]
 
 # Attempts: the threshold as a fraction of max_error, and the options. max_error is wide, so chance gives any model many
 # inliers within it. A model with few matches may be significant only within a quarter of it. The number of samples is
@@ -224,11 +220,7 @@ def _find_motions(x1: Floats, x2: Floats, options: VerificationOptions, estimati
 
 
 def _find_models(pair: PairMatches, options: VerificationOptions) -> list[Support]:
-    """Return the supports of E, F and H.
-
-    A short run of one restart is enough for most pairs. If neither E nor F is significant, the search is repeated with
-    more restarts, and finally with a fraction of ``max_error`` as the threshold.
-    """
+    """Return the supports of E, F and H of the first attempt in which E or F is significant, else of the last one."""
     supports, seed = [NO_SUPPORT] * 3, derive_seed(options.seed, pair.pair_id)
     for share, attempt in _ATTEMPTS:
         supports = _estimate(pair, share * options.max_error, options.max_error, seed, attempt)

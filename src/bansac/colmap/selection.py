@@ -6,8 +6,6 @@ plane or the camera rotates about its centre. In the second case, a rotation has
 watermark, such as a date or a name, has most of the inliers in the border of both images and follows one translation.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +13,6 @@ import numpy as np
 from bansac.colmap.options import VerificationOptions
 from bansac.maths.arrays import Bools, Floats
 from bansac.significance.configuration import fit_rotation
-
-__all__ = ["NO_SUPPORT", "Support", "find_rotation", "is_watermark", "select"]
 
 _Size = tuple[int, int]
 
@@ -65,11 +61,7 @@ def select(E: Support, F: Support, H: Support, options: VerificationOptions) -> 
 
 
 def find_rotation(rays1: Floats, rays2: Floats, max_error: float) -> tuple[Floats, int]:
-    """Return the rotation that maps the first rays to the second, and the number of rays that follow it.
-
-    The rotation is the least-squares fit (Kabsch, 1976) to all rays, followed by a fit to the rays that follow it
-    within ``max_error``, in normalised units.
-    """
+    """Return the rotation fitted to all rays, then to those within ``max_error`` (Kabsch, 1976), and their number."""
     first = np.column_stack([rays1, np.ones(len(rays1))])
     follows = np.ones(len(rays1), np.bool_)
     R = np.eye(3)
@@ -85,10 +77,7 @@ def find_rotation(rays1: Floats, rays2: Floats, max_error: float) -> tuple[Float
 
 
 def is_watermark(x1: Floats, x2: Floats, size1: _Size, size2: _Size, options: VerificationOptions) -> bool:
-    """Return whether the inliers of a pair, in pixels of images with sizes (height, width), are a watermark.
-
-    The answer is False if watermarks are not to be detected.
-    """
+    """Return whether the inliers of a pair, in pixels, are a watermark; False if watermarks are not to be detected."""
     border = _in_border(x1, size1, options) & _in_border(x2, size2, options)
     needed = options.watermark_min_inlier_ratio * len(x1)
     if not options.detect_watermark or len(x1) == 0 or np.count_nonzero(border) < needed:

@@ -4,8 +4,6 @@ The caller's thread reads the matches and writes the geometries. :func:`verify_p
 executor. A run that is interrupted at any point leaves a valid file, and the next run verifies the missing pairs.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,8 +16,6 @@ from bansac.colmap.options import VerificationOptions
 from bansac.colmap.pairs import PairFailure, PairGeometry, PairMatches, verify_pairs
 from bansac.executors import Executor, ItemFailure
 from bansac.executors.threads import EXECUTOR, as_count, count_workers
-
-__all__ = ["VerificationSummary", "verify_batch", "verify_database"]
 
 Batch = list[PairMatches | PairFailure]
 Progress = Callable[[int, int], object]

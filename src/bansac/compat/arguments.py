@@ -1,7 +1,5 @@
 """Translate arguments of OpenCV's functions (points, flags and ``UsacParams``) for the estimators."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeGuard
 
@@ -11,8 +9,6 @@ from numpy.typing import ArrayLike
 from bansac.estimate.result import Result
 from bansac.maths.arrays import Floats, as_floats
 from bansac.maths.validate import as_points, check_same_length
-
-__all__ = ["LMEDS", "METHODS", "RANSAC", "RHO", "Call", "as_pair", "is_flag", "is_number", "read_method"]
 
 LMEDS, RANSAC, RHO = 4, 8, 16
 _PROSAC = "prosac"
@@ -55,10 +51,7 @@ def read_method(
     confidence: float | None,
     default_threshold: float | None = None,
 ) -> Call:
-    """Translate a flag, or a ``cv2.UsacParams`` instead of a flag, and the numbers passed with it.
-
-    With RANSAC and RHO, ``default_threshold`` replaces a threshold of 0 or less, as in OpenCV.
-    """
+    """Translate a flag or a ``cv2.UsacParams``, and its numbers; RANSAC and RHO replace a threshold of 0 or less."""
     if hasattr(method, "maxIterations"):
         settings: dict[str, Any] = {
             "confidence": method.confidence,
@@ -84,10 +77,7 @@ def as_pair(
     name1: str, points1: ArrayLike, name2: str, points2: ArrayLike, *, channels: tuple[int, int] = (2, 2),
     least: int = 0, homogeneous: bool = False,
 ) -> tuple[Floats, Floats]:  # fmt: skip
-    """Return at least ``least`` matched points as two arrays (N, channels).
-
-    The shapes (N, 1, channels) and (1, N, channels) are also accepted, and (N, 3) for ``homogeneous`` points.
-    """
+    """Return matched points (N, channels), also given as (N, 1, channels) or (1, N, channels), as two arrays."""
     pair = []
     for name, points, width in ((name1, points1, channels[0]), (name2, points2, channels[1])):
         array = as_floats(name, points)

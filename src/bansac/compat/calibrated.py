@@ -1,7 +1,5 @@
 """Adapters of OpenCV's functions for calibrated cameras, ``findEssentialMat``, ``recoverPose``, ``solvePnPRansac``."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from inspect import Parameter, Signature
 from typing import Any
@@ -27,8 +25,6 @@ from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bytes, Floats
 from bansac.maths.quaternion import model_of
 from bansac.maths.validate import as_camera, as_numbers
-
-__all__ = ["findEssentialMat", "recoverPose", "solvePnPRansac"]
 
 # OpenCV's signatures: the names of their parameters, and the defaults of those after the last required one.
 _CAMERAS, _SEARCH = ("cameraMatrix1", "distCoeffs1", "cameraMatrix2", "distCoeffs2"), ("method", "prob", "threshold")
@@ -302,10 +298,7 @@ def _cameras(arguments: Mapping[str, Any]) -> tuple[Floats | Camera, Floats | Ca
 
 
 def _with_distortion(names: tuple[str, str], matrix: ArrayLike, coefficients: ArrayLike | None) -> Floats | Camera:
-    """Return a camera with distortion, or the camera matrix if there is none.
-
-    A skew is ignored together with distortion, as ``cv2.undistortPoints`` does.
-    """
+    """Return a camera with distortion, without skew as in ``cv2.undistortPoints``, or the matrix if it has none."""
     K = as_camera(names[0], matrix)
     try:
         camera = Camera.from_matrix(K * [[1, 0, 1], [0, 1, 1], [0, 0, 1]], coefficients)

@@ -41,8 +41,6 @@ Differences from OpenCV's return values:
   also a ``cv2.error``.
 """
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

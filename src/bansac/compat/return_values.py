@@ -1,7 +1,5 @@
 """Convert results, masks and errors to the return values of OpenCV's functions."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 from collections.abc import Callable
@@ -12,19 +10,6 @@ from numpy.typing import NDArray
 
 from bansac.estimate.result import Result
 from bansac.maths.arrays import Bools, Bytes, Floats
-
-__all__ = [
-    "Answer",
-    "answer",
-    "answer_of_all",
-    "answer_of_minimal",
-    "column",
-    "error_type",
-    "has_model",
-    "raises_opencv_error",
-    "write_out",
-    "write_same_shape",
-]
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")

@@ -8,8 +8,6 @@ with arguments that the compiled estimators do not support: the validity checks,
 define a :class:`bansac.Problem`.
 """
 
-from __future__ import annotations
-
 import math
 import warnings
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Adapters of OpenCV's functions for points of space and for translations."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -17,8 +15,6 @@ from bansac.maths.arrays import Bytes, Floats
 from bansac.problems.problem import Problem
 from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
 from bansac.solvers.umeyama import umeyama
-
-__all__ = ["estimateAffine3D", "estimateTranslation2D", "estimateTranslation3D"]
 
 # OpenCV returns no model of fewer matches of space. Its searches have these numbers.
 _LEAST = 4

@@ -5,8 +5,6 @@
 this machine is.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import os
@@ -18,8 +16,6 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
-
-__all__ = ["COMPILATION", "COSTS_FILE", "Compilation", "before_compilation", "is_quiet", "redirect_announcement"]
 
 COSTS_FILE = Path(__file__).with_name("costs.json")
 

@@ -4,15 +4,11 @@ Numba notices an edited function, but not an edited callee of a cached function.
 The kernels of user-defined problems are cached elsewhere, beside the user's modules, and are never touched.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NamedTuple
 
 from bansac.compiled.numba_private import cache_folders, open_pack
 from bansac.compiled.pack import PACK_FILE
-
-__all__ = ["CacheInfo", "PackInfo", "cache_folders", "clear_cache", "inspect_cache", "inspect_pack"]
 
 # Suffixes of Numba's index and machine code files.
 _SUFFIXES = (".nbi", ".nbc")

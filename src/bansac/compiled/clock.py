@@ -1,13 +1,9 @@
 """Run time without the time that compiles or loads kernels."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-
-__all__ = ["Stopwatch", "loading"]
 
 
 class _Loading(threading.local):

@@ -1,14 +1,10 @@
 """Processes share out the compilation: one compiles a kernel, the others wait and load it from the cache."""
 
-from __future__ import annotations
-
 import zlib
 from pathlib import Path
 from typing import Any
 
 from numba import config, njit
-
-__all__ = ["compile_once"]
 
 
 def compile_once(path: Path) -> None:

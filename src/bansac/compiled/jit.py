@@ -24,27 +24,13 @@ arrays (``compiled.struct``), at some 10 ns each. The main loop reads dozens of 
 kernel.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 from numba import config, njit
 
-from bansac.compiled.numba_private import COMPILER_LOCK, make_dispatcher
-
-__all__ = [
-    "COMPILER_LOCK",
-    "FAST_MATH",
-    "allocating_kernel",
-    "compile_kernel",
-    "fast_kernel",
-    "inlined",
-    "inner_kernel",
-    "is_ours",
-    "kernel",
-    "plain",
-]
+from bansac.compiled.numba_private import COMPILER_LOCK as COMPILER_LOCK
+from bansac.compiled.numba_private import make_dispatcher
 
 FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
 

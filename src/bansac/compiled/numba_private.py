@@ -89,19 +89,6 @@ from bansac.compiled.pack import PACK_FILE, Kernel, Pack, PackError
 from bansac.compiled.source import PACKAGE, holds_kernels
 from bansac.compiled.target import find_mismatch
 
-__all__ = [
-    "COMPILER_LOCK",
-    "KERNELS",
-    "CheckedCache",
-    "cache_folders",
-    "define_struct",
-    "label_kernel",
-    "list_cached",
-    "make_dispatcher",
-    "open_pack",
-    "read_cache",
-]
-
 # First and last version of Numba that the tests run with, as in pyproject.toml. The assumptions hold in this range.
 TESTED = (0, 61), (0, 68)
 
@@ -527,18 +514,21 @@ def list_cached() -> set[str]:
 
 @contextmanager
 def _interrupts_deferred() -> Iterator[None]:
-    """Let Ctrl-C wait while code is loaded: an exception in a callback of LLVM would crash the process."""
-    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is None:
-        yield
-        return
+    """Let Ctrl-C and SIGTERM wait while code is loaded: an exception in a callback of LLVM would crash the process."""
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    if threading.current_thread() is not threading.main_thread():
+        handlers = {}
     received: list[int] = []
-    handler = signal.signal(signal.SIGINT, lambda number, _: received.append(number))
+    for number in handlers:
+        signal.signal(number, lambda number, _: received.append(number))
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
         if received:
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(received[0])
 
 
 class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]

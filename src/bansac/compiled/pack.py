@@ -11,8 +11,6 @@ Numba does not notice an edited callee in another file. Therefore one digest cov
 edit of any of them makes the pack invalid.
 """
 
-from __future__ import annotations
-
 import json
 import lzma
 import zipfile
@@ -23,8 +21,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from bansac.compiled.source import PACKAGE, source_digest
-
-__all__ = ["PACK_FILE", "Kernel", "Pack", "PackError", "write_pack"]
 
 PACK_FILE = PACKAGE / "_kernels" / "kernels.pack"
 """The pack of an installation from a binary wheel."""
@@ -85,10 +81,7 @@ class Pack:
 
 
 def write_pack(path: Path, target: Mapping[str, Any], kernels: Mapping[str, Kernel]) -> None:
-    """Write a pack of kernels, given by their keys, for the source code of this package; its folder is created.
-
-    ``target`` has what the compiled code depends on, apart from the source code, as values of JSON.
-    """
+    """Write a pack of kernels by their keys, for this source code and a target (values of JSON), in a new folder."""
     slices, llvm_code = {}, bytearray()
     path.parent.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:

@@ -1,13 +1,9 @@
 """The source of the estimators, and its digest: compiled kernels and journals are valid for one state of it."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Iterable
 from pathlib import Path
-
-__all__ = ["FOLDERS", "PACKAGE", "digest_files", "holds_kernels", "source_digest"]
 
 PACKAGE = Path(__file__).resolve().parents[1]
 

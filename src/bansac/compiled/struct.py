@@ -4,8 +4,6 @@ A struct is a Numba structref: a type and a proxy, which is the struct in Python
 (``NUMBA_DISABLE_JIT=1``) it is a named tuple with the same fields instead.
 """
 
-from __future__ import annotations
-
 import hashlib
 import sys
 from collections import namedtuple
@@ -18,8 +16,6 @@ from numba.experimental import structref
 
 from bansac.compiled.jit import COMPILER_LOCK, compile_kernel
 from bansac.compiled.numba_private import define_struct
-
-__all__ = ["FunctionStruct", "make_struct", "write_function"]
 
 
 class _Struct(types.StructRef):  # type: ignore[misc]
@@ -79,10 +75,7 @@ def _flat(values: Sequence[Any], kind: Any) -> list[Any]:
 
 
 def _write_packer(module: str, proxy: Any, fields: Sequence[str], tuples: Mapping[str, int]) -> Callable[..., Any]:
-    """Return the Python function ``pack(field, ...)``, which is compiled to fill the struct.
-
-    It takes the elements of tuples one by one.
-    """
+    """Return the Python function ``pack``, which is compiled to fill the struct from its fields and tuple elements."""
     elements = {name: [f"{name}_{k}" for k in range(length)] for name, length in tuples.items()}
     parameters = [one for name in fields for one in elements.get(name, [name])]
     values = ", ".join(f"({', '.join(elements[name])},)" if name in elements else name for name in fields)

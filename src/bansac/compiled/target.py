@@ -3,8 +3,6 @@
 Kernels of binary wheels are compiled for a level that most processors have, not for the processor of the build.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import sys
 from collections.abc import Mapping
@@ -14,8 +12,6 @@ import llvmlite
 import llvmlite.binding as llvm
 import numba
 from numba import config
-
-__all__ = ["describe_target", "find_mismatch", "portable_level"]
 
 # LLVM's names of the processor levels of binary wheels and the features that they need, by architecture.
 _X86_64 = "64bit cmov cx8 fxsr mmx sse sse2"
@@ -48,10 +44,7 @@ def describe_target() -> dict[str, Any]:
 
 
 def find_mismatch(target: Mapping[str, Any]) -> str:
-    """Return why code for a target and the portable level does not run here; empty if it runs.
-
-    The text continues the sentence "the kernels of the wheel".
-    """
+    """Return why the kernels of the wheel, for a target and the portable level, do not run here; empty if they run."""
     here = describe_target()
     for name in {**here, **target}:
         if target.get(name) != here.get(name):

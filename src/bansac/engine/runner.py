@@ -91,7 +91,8 @@ def run(task: Run) -> EngineResult:
     scale = transform[0]
     weights = None if task.weights is None else task.weights[order]
     state, plan = start_state(problem, options, sampling, task.threshold * scale, weights)
-    recorder = Recorder(order) if options.trace else None
+    criteria = ["bansac"] * bool(state.settings["stop_bansac"]) + [stop.name for stop in plan.criteria]
+    recorder = Recorder(order, criteria) if options.trace else None
     test = None
     if task.is_significant is not None:
         test = functools.partial(_test_there, task.is_significant, problem, transform)

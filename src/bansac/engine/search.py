@@ -173,27 +173,33 @@ class Search:
             members = self._far(hypotheses.ranked[1:])
             if self.problem.sample_size < np.count_nonzero(members) < members.size:
                 return self._search_among(members, hypotheses.iterations_left())
-        self._reset_selection()
-        if self._recorder is not None:
-            self._recorder.begin_restart()
+        self._begin_restart()
         stop, hypothesis, progress = self._iterate_restart(), None, self.state.progress
         if progress["best_inliers"] > 0:
             self._optimize_if(progress["unoptimized"])
             hypothesis = self._refined_hypothesis(self._is_trusted)
-        hypotheses.count_restart(progress)
+        self._count_restart(stop, progress)
         if hypothesis is not None:
             self._add(hypothesis)
         return stop
+
+    def _begin_restart(self, members: Bools | None = None) -> None:
+        self._reset_selection()
+        if self._recorder is not None:
+            self._recorder.begin_restart(members)
+
+    def _count_restart(self, stop: int, progress: Any, *, is_challenge: bool = False) -> None:
+        self.hypotheses.count_restart(progress, is_challenge=is_challenge)
+        if self._recorder is not None:
+            self._recorder.reasons.append("challenge" if is_challenge else self._criterion(stop))
 
     def _search_among(self, members: Bools, most: int, *, is_challenge: bool = False, is_other: bool = False) -> int:
         """Run a restart on some data and add its hypothesis, which all data refine; return the stop code."""
         loop = self._make_loop(self._restrict(members))
         loop.state.settings["squared_threshold"] = self.threshold.value * self.threshold.value
-        self._reset_selection()
-        if self._recorder is not None:
-            self._recorder.begin_restart(members)
+        self._begin_restart(members)
         stop, progress = loop.run(self.hypotheses.iterations, most), loop.state.progress
-        self.hypotheses.count_restart(progress, is_challenge=is_challenge)
+        self._count_restart(stop, progress, is_challenge=is_challenge)
         least = self.problem.sample_size
         if is_challenge and self.hypotheses.is_trusted:
             least = max(least, int(RIVAL * self.hypotheses.ranked[0].inliers) - 1)
@@ -394,10 +400,13 @@ class Search:
         """Return the stop reason of the run; ``stop`` is the stop code of the last restart."""
         if self.hypotheses.is_confirmed():
             return "agreement"
-        if stop == RUNNING:
-            return "max_seconds"
         if stop == MAX_ITERATIONS and self.hypotheses.iterations_left() == 0:
             return "max_iterations"
-        if stop == MAX_ITERATIONS or self.options.restarts > 1:
+        if stop == MAX_ITERATIONS or (stop != RUNNING and self.options.restarts > 1):
             return "restarts"
-        return "bansac" if stop == STOPPED_BANSAC else self.plan.criteria[stop - STOPPED_CRITERION].name
+        return self._criterion(stop)
+
+    def _criterion(self, stop: int) -> str:
+        """Return the name of what ended a restart."""
+        names = {RUNNING: "max_seconds", MAX_ITERATIONS: "restart_iterations", STOPPED_BANSAC: "bansac"}
+        return names.get(stop) or self.plan.criteria[stop - STOPPED_CRITERION].name

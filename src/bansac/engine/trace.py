@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +60,11 @@ class Trace:
         Beliefs at the frames, in units of 1 / 255.
     frame_inliers : (F, N) ndarray of bool
         Inliers of the best model so far in the frame's restart.
+    ends : (R,) ndarray of str
+        Reason for the end of each restart: the name of a stopping criterion, "restart_iterations" or "max_seconds".
+        It is "challenge" for a search for a better model than the best one, which counts as a restart here only.
+    criteria : (C,) ndarray of str
+        Names of the stopping criteria of a restart.
     """
 
     inlier_ratio: Floats
@@ -74,6 +79,8 @@ class Trace:
     frames: Ints = field(default_factory=lambda: np.empty(0, np.int64))
     frame_beliefs: NDArray[np.uint8] = field(default_factory=lambda: np.empty((0, 0), np.uint8))
     frame_inliers: Bools = field(default_factory=lambda: np.empty((0, 0), np.bool_))
+    ends: NDArray[np.str_] = field(default_factory=lambda: np.empty(0, np.str_))
+    criteria: NDArray[np.str_] = field(default_factory=lambda: np.empty(0, np.str_))
 
     def __len__(self) -> int:
         """Return the number of recorded iterations."""
@@ -83,8 +90,9 @@ class Trace:
 class Recorder:
     """A recorder of the rows of the trace, the beliefs at the paper's iterations, and the frames."""
 
-    def __init__(self, order: Ints) -> None:
+    def __init__(self, order: Ints, criteria: Sequence[str] = ()) -> None:
         self._order = order  # the caller's index of every point
+        self._criteria = np.array(criteria, np.str_)
         self._members = order  # those of the data of the restart
         self._parts: list[Floats] = []
         self._lengths: list[int] = []  # iterations of each restart
@@ -93,6 +101,7 @@ class Recorder:
         self._distance = 1  # between the frames at equal distances
         self._ends: set[int] = set()  # last iterations of the restarts
         self._start = 0
+        self.reasons: list[str] = []  # for the end of each restart
         self.rows = np.empty((0, len(TRACE_COLUMNS)))
 
     def begin_restart(self, members: Bools | None = None) -> None:
@@ -134,6 +143,8 @@ class Recorder:
             frames=np.array(list(self._frames)),
             frame_beliefs=np.array(beliefs),
             frame_inliers=np.array(inliers),
+            ends=np.array(self.reasons, np.str_),
+            criteria=self._criteria,
         )
 
     def _add_frame(self, iterations: int, beliefs: Floats, inliers: Bools) -> None:

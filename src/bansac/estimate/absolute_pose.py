@@ -1,7 +1,5 @@
 """The absolute pose of a camera from 3D points and their images."""
 
-from __future__ import annotations
-
 import functools
 from typing import NamedTuple, Unpack
 
@@ -19,8 +17,6 @@ from bansac.estimate.two_views import as_matches
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
-
-__all__ = ["estimate_absolute_pose", "reprojection_errors"]
 
 # Default threshold if a camera matrix is given, in pixels.
 _DEFAULT_PIXELS = 4.0
@@ -129,10 +125,7 @@ def _conclude(image: _Image, solution: Solution) -> Solution:
 def _refine_in_image(
     image: _Image, solution: Solution, model: Floats, reach: float = 1.0, members: Bools | None = None
 ) -> Solution:
-    """Refine a pose with its errors in the image, with the members first, then within ``reach`` thresholds.
-
-    In a distorted image, the residuals are these errors.
-    """
+    """Refine a pose with its errors in the image, with the members first, then within ``reach`` thresholds."""
     R, t = as_pose(model)
     points = solution.request.data[2:]
     depth = (R[2] @ points + t[2])[solution.inliers]
@@ -151,10 +144,7 @@ def _refine_in_image(
 
 
 def reprojection_errors(R: Floats, t: Floats, camera: Camera | None, points: Floats, pixels: Floats) -> Floats:
-    """Return the errors (N, 2) in pixels of points (3 x N); inf behind the camera.
-
-    Without a camera, ``pixels`` and errors are in normalised units.
-    """
+    """Return errors (N, 2) of points (3 x N) in pixels, or normalised without a camera; inf behind the camera."""
     seen = R @ points + t[:, None]
     behind = ~(seen[2] > 0.0)
     seen[:, behind] = 1.0

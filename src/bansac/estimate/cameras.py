@@ -5,8 +5,6 @@ the place. So the motion that the engine finds is refined with errors in the ima
 measured there. For two views this error is the tangent Sampson error (Terekhov and Larsson, ICCV 2023).
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable
 from typing import NamedTuple, TypeAlias
@@ -19,19 +17,6 @@ from bansac.geometry import rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_camera, as_size
-
-__all__ = [
-    "WIDEST",
-    "CameraLike",
-    "Errors",
-    "Unprojected",
-    "check_order",
-    "check_size",
-    "lengths_of_errors",
-    "refine_in_image",
-    "tangent_sampson",
-    "unproject",
-]
 
 _Motion: TypeAlias = tuple[Floats, Floats]
 CameraLike: TypeAlias = ArrayLike | Camera
@@ -129,10 +114,7 @@ def _doubt_camera(K: Floats, x: Floats) -> str:
 
 
 def check_order(K1: CameraLike, K2: CameraLike, data: Floats, depth: int = 5) -> None:
-    """Warn if the points (4 x N) are in the images that two different cameras would have in the reverse order.
-
-    ``depth`` is the level in the stack that the warning names.
-    """
+    """Warn, at a level of the stack, if the points (4 x N) are in the images of two cameras in the reverse order."""
     centres = [
         K.K[:2, 2] if isinstance(K, Camera) else as_camera(name, K)[:2, 2] for name, K in (("K1", K1), ("K2", K2))
     ]
@@ -157,10 +139,7 @@ def _median_angle(K: Floats, x: Floats) -> float:
 
 
 def check_size(name: str, size: tuple[int, int], x: Floats) -> None:
-    """Raise a ValueError if height and width seem swapped, or if most points (2 x N) lie outside of the image.
-
-    Some points may lie outside, for example points that were undistorted.
-    """
+    """Raise a ValueError if height and width seem swapped, or if most points (2 x N) lie outside of the image."""
     height, width = size
     n = x.shape[1]
     outside, otherwise = _count_outside(x, width, height), _count_outside(x, height, width)

@@ -16,8 +16,6 @@ the points need not be equal. Rounded points of curves have errors that are not
 independent, so the variance of the rounding is added.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 from collections.abc import Callable, Iterator
@@ -43,8 +41,6 @@ from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from bansac.problems.estimators import ESTIMATORS, find_estimator
 from bansac.problems.polynomial import polynomial
 from bansac.problems.problem import Problem
-
-__all__ = ["Covariance", "covariance"]
 
 _Errors = Callable[[Floats], Floats]
 
@@ -225,10 +221,7 @@ def _check_model(name: str, problem: Problem, model: Any) -> None:
 
 
 class _Data(NamedTuple):
-    """Points (channels x N), the unit of their threshold, and the errors in distorted images.
-
-    The errors (N, components) are those of the numbers of a model; None without distortion.
-    """
+    """Points (channels x N), the unit of their threshold, and errors (N, components) of a model in distorted images."""
 
     points: Floats
     unit: float = 1.0
@@ -305,10 +298,6 @@ def _along_similarity(model: Floats) -> list[ArrayLike]:
     return [scale, [-b, -a, 0, a, -b, 0], np.eye(6)[2], np.eye(6)[5]]
 
 
-def _along_homography(model: Floats) -> Floats:
-    return np.delete(np.eye(9), 8 if model[2, 2] == 1.0 else int(np.argmax(np.abs(model))), axis=0)
-
-
 def _ellipse(problem: Problem, model: Floats, data: Floats) -> _Chart:
     def after(step: Floats) -> Floats:
         return conic_of(model + step)
@@ -355,7 +344,7 @@ def _tangents(direction: Floats) -> Floats:
 
 # Directions in which the numbers of a model change; without a problem the tangents of the problem, or each number.
 _BASES: dict[str, Callable[[Floats], Any]] = {
-    "homography": _along_homography,
+    "homography": lambda model: np.delete(np.eye(9), 8 if model[2, 2] == 1.0 else np.argmax(np.abs(model)), axis=0),
     "similarity": _along_similarity,
     "line": lambda model: [[-model[1], model[0], 0], [0, 0, 1]],
     "plane": lambda model: [*([*along, 0] for along in _tangents(model[:3])), [0, 0, 0, 1]],

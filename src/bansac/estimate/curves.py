@@ -1,7 +1,5 @@
 """Fits of lines, circles, ellipses and polynomials to 2D points, and of planes to 3D points."""
 
-from __future__ import annotations
-
 from typing import Unpack
 
 from numpy.typing import ArrayLike
@@ -10,8 +8,6 @@ from bansac.estimate.generic import as_columns, estimate
 from bansac.estimate.model_forms import form_of
 from bansac.estimate.presets import CallSettings, Threshold
 from bansac.estimate.result import Result
-
-__all__ = ["fit_circle", "fit_ellipse", "fit_line", "fit_plane", "fit_polynomial"]
 
 
 def fit_line(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:

@@ -3,16 +3,12 @@
 The refinement in the engine, :mod:`bansac.engine.refinement.levenberg_marquardt`, is its compiled counterpart.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 
 import numpy as np
 
 from bansac.maths.arrays import Floats
-
-__all__ = ["Linearize", "differentiate", "minimize"]
 
 _State = TypeVar("_State")
 

@@ -1,7 +1,5 @@
 """The arguments that all estimators share, and the estimation of any problem, built in or user-defined."""
 
-from __future__ import annotations
-
 from typing import Any, Unpack, cast
 
 import numpy as np
@@ -14,8 +12,6 @@ from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_points
 from bansac.problems.problem import Problem
 from bansac.problems.trial import try_once
-
-__all__ = ["as_columns", "collect_arguments", "estimate", "ransac"]
 
 
 def ransac(

@@ -4,8 +4,6 @@ The seed of a pair depends on its index and not on the thread. So the results ar
 of workers.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import inspect
@@ -28,8 +26,6 @@ from bansac.executors.threads import as_count, count_workers, in_order
 from bansac.maths.rng import derive_seed
 from bansac.problems.estimators import ESTIMATORS, MODELS, find_estimator
 from bansac.problems.problem import Problem
-
-__all__ = ["Failure", "estimate_many", "iter_estimates"]
 
 # Pending pairs per worker: while one worker estimates a hard pair, the others continue with the next pairs.
 _PENDING_PER_WORKER = 16

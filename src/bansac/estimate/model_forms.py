@@ -3,8 +3,6 @@
 A homography is a matrix for both, but the engine has a quaternion for a rotation and a conic for an ellipse.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -17,8 +15,6 @@ from bansac.maths.arrays import Floats
 from bansac.maths.quaternion import matrix_of, model_of
 from bansac.maths.validate import as_numbers
 from bansac.problems.problem import Problem
-
-__all__ = ["RELATIVE_POSE", "ModelForm", "as_motion", "as_pose", "check_model", "form_of"]
 
 _NAME = "initial_model"
 

@@ -17,8 +17,6 @@ So P(k) = odds_k / (1 + sum of odds), and a point belongs to the model, or to no
 Without structure in the data, at most 1 + ``_SET_ASIDE`` models are tested. Each test has at most 1e-4 false alarms.
 """
 
-from __future__ import annotations
-
 import math
 import time
 from dataclasses import replace
@@ -41,8 +39,6 @@ from bansac.maths.validate import as_probabilities, as_scores, as_weights
 from bansac.problems.estimators import MODELS
 from bansac.problems.problem import Problem
 from bansac.problems.trial import try_once
-
-__all__ = ["check_max_models", "estimate_multiple"]
 
 # Number of further searches after one without a significant model, and the largest number of their samples.
 _SET_ASIDE, _FEW_SAMPLES = 2, 5000

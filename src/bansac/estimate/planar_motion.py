@@ -4,8 +4,6 @@ The matches of a plane agree with a family of essential matrices. A linear fit s
 translation is often off by tens of degrees. The homography is well determined, and so are its motions.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bansac.estimate.result import RelativePose
@@ -14,8 +12,6 @@ from bansac.geometry import decompose_homography, essential_from_pose
 from bansac.maths.arrays import Floats
 from bansac.significance.configuration import matches_of_plane
 from bansac.solvers.homography_dlt import homography_dlt
-
-__all__ = ["motion_of_plane", "prefer_motion_of_plane"]
 
 # The motion of the plane replaces E if it has at least this share of the inliers of E. Some inliers of E are due to
 # chance.
@@ -51,10 +47,7 @@ def motion_of_plane(rays: Floats) -> tuple[Floats, Floats] | None:
 
 
 def prefer_motion_of_plane(rays: Floats, solution: Solution) -> Solution:
-    """Replace a planar relative pose by the motion of the plane of its inliers, if that keeps 90 % of the inliers.
-
-    ``rays`` (4 x N) are the matches in normalised units.
-    """
+    """Replace a planar pose by the motion of the plane of its rays (4 x N), if that keeps 90 % of the inliers."""
     unit = solution.request.unit
     plane = matches_of_plane(rays, solution.residuals / unit, solution.threshold / unit)
     motion = motion_of_plane(np.compress(plane, rays, axis=1))

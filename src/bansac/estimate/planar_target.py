@@ -5,8 +5,6 @@ the first one with the plane mirrored in depth about its centroid. Both are refi
 both explain the points, the other one is its rival.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -18,8 +16,6 @@ from bansac.estimate.result import Rival
 from bansac.estimate.solve import Solution
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
-
-__all__ = ["choose_pose"]
 
 # Points whose smallest deviation is at most this share of the second one are nearly coplanar.
 _FLAT = 0.1

@@ -1,7 +1,5 @@
 """Presets, and the options of a call: settings, options and defaults of the problem, merged."""
 
-from __future__ import annotations
-
 import functools
 import secrets
 from collections.abc import Mapping, Sequence
@@ -17,31 +15,18 @@ from bansac.engine.options import (
     Gamma,
     GammaName,
     LocalOptimization,
-    Options,
     Verification,
     Weighting,
     check_names,
     network_defaults,
 )
+from bansac.engine.options import Options as Options
 from bansac.engine.plan import check_abilities
 from bansac.engine.refinement import Refiner
 from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.scoring import Score
 from bansac.engine.stopping import Stop
 from bansac.problems.problem import Problem
-
-__all__ = [
-    "PRESETS",
-    "SHARED_ARGUMENTS",
-    "CallSettings",
-    "Options",
-    "Preset",
-    "Resolved",
-    "Settings",
-    "Threshold",
-    "find_preset",
-    "resolve_options",
-]
 
 Threshold = float | Literal["auto"]
 """Type of the argument ``threshold`` of the public functions."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.engine.trace import Trace
+from bansac.engine.trace import Trace as Trace
 from bansac.matches.storage import as_array, read_fields, to_plain, write_fields
 from bansac.maths.arrays import Floats
 
@@ -23,7 +23,14 @@ if TYPE_CHECKING:
     from bansac.geometry.camera import Camera
     from bansac.matches.images import ImageLike
 
-__all__ = ["AbsolutePose", "MultipleResult", "RelativePose", "Result", "Rival", "Trace"]
+
+SURE = 0.9
+"""Smallest probability of a sure inlier, or of a sure outlier."""
+
+WHY_COUNTS_DIFFER = (
+    "Inliers are within the threshold. The posterior also depends on how many outliers have such a residual by chance."
+)
+"""The reason for different numbers of inliers and of sure inliers."""
 
 _AS_THEY_ARE = frozenset({bool, int, float, str, type(None), functools.partial})
 
@@ -181,6 +188,8 @@ class Result:
         plane of a homography is "planar". None without a model and for other models.
     rival : Rival or None
         A second model, which at least a quarter as many points support, and which chance does not explain.
+    first_threshold : float or None
+        Threshold from which ``threshold`` was estimated; None if it was given.
     """
 
     model: Any
@@ -202,6 +211,7 @@ class Result:
     trace: Trace | None = None
     configuration: str | None = None
     rival: Rival | None = None
+    first_threshold: float | None = None
 
     def __post_init__(self) -> None:
         """Make arrays read-only and NumPy scalars Python numbers; a function as ``probabilities`` waits for access."""
@@ -284,13 +294,15 @@ class Result:
         words = {
             "Verdict": "success" if self.success else "failure",
             "Reason": self.message,
-            "Inliers": f"{inliers} at threshold {self.threshold:g}",
+            "Inliers": f"{inliers} at threshold {threshold_in_words(self)}",
             "Model": _model_in_words(self.model),
             "Stopped by": f"{self.stop_reason}: {_stop_in_words(self)}",
             "Run": f"{_counted(self.iterations, 'iteration')} in {_counted(self.restarts, 'restart')}, "
             f"{_counted(self.models_tested, 'model')} tested",
             "Time": self.timing,
         }
+        if (counts := summarize_posterior(self.probabilities)) is not None:
+            words["Posterior"] = f"{posterior_in_words(counts)}. {WHY_COUNTS_DIFFER}"
         if self.configuration is not None:
             words["Configuration"] = self.configuration
         if (rival := self.rival) is not None:
@@ -370,8 +382,7 @@ class Result:
         >>> again.num_inliers
         30
         """
-        fields = read_fields(path)
-        fields.setdefault("rival", None)  # files of earlier versions have none
+        fields = {"rival": None, "first_threshold": None} | read_fields(path)  # earlier versions have none
         if other := cls.__dataclass_fields__.keys() ^ fields.keys():
             raise ValueError(f"{path} holds no result: it lacks, or has besides, {', '.join(sorted(other))}")
         try:
@@ -532,12 +543,11 @@ class Result:
         ...     "success" in page.read_text()
         True
         """
-        from bansac.plotting.report import RunArrays, write_report
+        from bansac.plotting.report import write_report
 
         shown = self.trace if trace is None else trace
-        run = RunArrays(self.inliers, self.residuals, self.probabilities, self.beliefs, self.iterations, shown)
-        rows = {"threshold": f"{self.threshold:g}", "seed": self.seed} | dict(settings or {})
-        write_report(path, (x1, x2), (image1, image2), run, self._words(), rows, title)
+        rows = {"threshold": threshold_in_words(self), "seed": self.seed} | dict(settings or {})
+        write_report(path, (x1, x2), (image1, image2), self, shown, self._words(), rows, title)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -595,11 +605,14 @@ class MultipleResult:
         return "\n".join(lines) + f"\n  {1e3 * self.seconds:.2f} ms, seed {self.seed})"
 
     def plot(self, points: ArrayLike, *, ax: Axes | None = None) -> Figure:
-        """Draw points coloured by their labels; points without a model are grey.
+        """Draw the models, and points coloured by their labels; points without a model are grey.
+
+        Lines, circles, ellipses and polynomials are drawn as curves, planes of 3D points as surfaces. Other models of
+        points of the plane, such as homographies, have the outline of their points.
 
         Parameters
         ----------
-        points : (N, 2) array_like
+        points : (N, 2) or (N, 3) array_like
             The points, or those of one image of the matches.
         ax : matplotlib.axes.Axes or None, optional
             Axes to draw into; by default a new figure.
@@ -618,7 +631,27 @@ class MultipleResult:
         """
         from bansac.plotting.data import plot_labels
 
-        return plot_labels(points, self.labels, len(self.models), ax)
+        return plot_labels(points, self.labels, [(r.model, r.residuals) for r in self.results], ax)
+
+
+def threshold_in_words(result: Result, unit: str = "") -> str:
+    """Return the threshold of a result for messages; if it was estimated, with the first one."""
+    first = "" if result.first_threshold is None else f" (estimated, first {result.first_threshold:g})"
+    return f"{result.threshold:g} {unit}".rstrip() + first
+
+
+def summarize_posterior(probabilities: Floats | None) -> dict[str, int] | None:
+    """Count the sure inliers, the sure outliers and the undecided points; None without a posterior."""
+    if probabilities is None:
+        return None
+    inliers, outliers = (int(np.count_nonzero(p >= SURE)) for p in (probabilities, 1.0 - probabilities))
+    return {"inlier": inliers, "outlier": outliers, "undecided": len(probabilities) - inliers - outliers}
+
+
+def posterior_in_words(counts: Mapping[str, int]) -> str:
+    """Return the counts of :func:`summarize_posterior` as a text."""
+    sure = f"at least {SURE:.0%} sure"
+    return f"{counts['inlier']} {sure} inliers, {counts['outlier']} {sure} outliers, {counts['undecided']} undecided"
 
 
 def _stop_in_words(result: Result) -> str:

@@ -39,8 +39,6 @@ from bansac.problems.problem import Problem
 from bansac.significance.rivals import is_rival, significance_over_thresholds
 from bansac.significance.verdict import MeasuredModel, Verdict, find_verdict, is_significant, plane_motion_verdict
 
-__all__ = ["Arguments", "Request", "Solution", "finish", "make_request", "measure", "solve", "solve_once"]
-
 # If a run fails, this number of samples is drawn to find out why, and the message may say one of these.
 _FEW_ITERATIONS = 150
 _REVERSED = (
@@ -120,10 +118,7 @@ def make_request(
     epipolar_choice: bool = False,
     **more: Any,
 ) -> Request:
-    """Return the request of a public function for checked data; ``more`` are fields of :class:`Request`.
-
-    ``form`` is by default that of the problem; the others are arguments of ``resolve_options``.
-    """
+    """Return the request of a public function for checked data; ``more`` are fields of :class:`Request`."""
     a = arguments
     resolved = resolve_options(
         problem, a.options, a.preset, a.threshold, a.settings,
@@ -140,15 +135,15 @@ class Solution:
     """The model of a run and what is measured of it, in the caller's unit.
 
     ``model`` is flat, None if no model was found. ``public`` is its public form, by default that of the request.
-    ``codimension`` is the number of components of the errors with the lengths ``residuals``. If ``is_of_plane``, the
-    model is the motion of the plane of inliers. ``undetermined`` is a remark on focal lengths that the data do not
-    determine.
+    ``first_threshold`` is None if the threshold was given. ``codimension`` is the number of components of the errors
+    with the lengths ``residuals``. If ``is_of_plane``, the model is the motion of the plane of inliers.
+    ``undetermined`` is a remark on focal lengths that the data do not determine.
     """
 
     request: Request
     outcome: EngineResult
     threshold: float
-    noise: float
+    first_threshold: float | None
     model: Floats | None
     residuals: Floats
     inliers: Bools
@@ -179,8 +174,9 @@ class Solution:
         if self.model is None:
             return None
         unit = self.request.unit
+        noise = np.inf if self.first_threshold is None else _NOISE * self.first_threshold
         return MeasuredModel(
-            self.model, self.threshold / unit, self.residuals / unit, self.inliers, self.count, self.noise / unit
+            self.model, self.threshold / unit, self.residuals / unit, self.inliers, self.count, noise / unit
         )
 
     @functools.cached_property
@@ -245,7 +241,8 @@ def finish(solution: Solution) -> Result:
     rival = solution.rival if verdict.success else None
     if rival is not None:
         configuration = "ambiguous"
-        remark += f"; {_rival_in_words(request.problem.name, rival)}"
+        inliers = np.count_nonzero(rival.inliers)
+        remark += f"; a second {request.problem.name} has {inliers} inliers, threshold {rival.threshold:.3g}"
     posterior: Any = functools.partial(
         inlier_probabilities, solution.residuals, solution.threshold, solution.codimension
     )
@@ -271,12 +268,8 @@ def finish(solution: Solution) -> Result:
         trace=outcome.trace,
         configuration=configuration,
         rival=rival,
+        first_threshold=solution.first_threshold,
     )
-
-
-def _rival_in_words(name: str, rival: Rival) -> str:
-    """Return the part of a message that names a rival."""
-    return f"a second {name} has {np.count_nonzero(rival.inliers)} inliers, threshold {rival.threshold:.3g}"
 
 
 def _search(request: Request) -> Solution:
@@ -286,7 +279,8 @@ def _search(request: Request) -> Solution:
     threshold = options.threshold
     if threshold is None:
         threshold = first_threshold(problem, data) * unit if n > 0 else np.nan
-    noise = _NOISE * threshold if is_estimated else np.inf
+    first = threshold if is_estimated else None
+    noise = np.inf if first is None else _NOISE * first
     prior, quality = _prior_and_quality(request)
     weights = _score_weights(request, quality)
     test = functools.partial(is_significant, problem, data, noise / unit)
@@ -315,7 +309,7 @@ def _search(request: Request) -> Solution:
     if outcome.threshold is not None:
         threshold = outcome.threshold * (unit / outcome.scale)
     measured = measure(problem, data, outcome.model, threshold, unit)
-    solution = Solution(request, outcome, threshold, noise, outcome.model, *measured, problem.codimension)
+    solution = Solution(request, outcome, threshold, first, outcome.model, *measured, problem.codimension)
     return solution.replace(rival=_find_rival(solution)) if outcome.others else solution
 
 

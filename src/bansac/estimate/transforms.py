@@ -1,7 +1,5 @@
 """Affine maps, similarities and rigid motions of the plane and of space."""
 
-from __future__ import annotations
-
 from typing import Unpack
 
 from numpy.typing import ArrayLike
@@ -11,14 +9,6 @@ from bansac.estimate.model_forms import form_of
 from bansac.estimate.presets import CallSettings, Threshold
 from bansac.estimate.result import Result
 from bansac.estimate.two_views import as_matches
-
-__all__ = [
-    "estimate_affine",
-    "estimate_affine_3d",
-    "estimate_rigid_3d",
-    "estimate_similarity",
-    "estimate_similarity_3d",
-]
 
 
 def estimate_affine(

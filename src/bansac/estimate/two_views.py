@@ -1,7 +1,5 @@
 """Homography, fundamental matrix, essential matrix and relative pose of two images."""
 
-from __future__ import annotations
-
 import functools
 import math
 import warnings
@@ -30,15 +28,6 @@ from bansac.geometry.camera import Camera
 from bansac.geometry.focal_lengths import focal_plausibility
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import LARGEST, as_numbers, as_points, as_size, check_finite, check_same_length
-
-__all__ = [
-    "as_matches",
-    "as_rays",
-    "estimate_essential",
-    "estimate_fundamental",
-    "estimate_homography",
-    "estimate_relative_pose",
-]
 
 Jacobians: TypeAlias = tuple[Floats, Floats]
 """Derivatives (N or 1, 2, 2) of the pixels by the rays in both images."""
@@ -411,10 +400,7 @@ def _request_essential(
     arguments: Arguments,
     form: ModelForm | None = None,
 ) -> tuple[Request, Jacobians | None]:
-    """Return the request of the essential matrix with the chosen epipolar error.
-
-    If the error is the Sampson distance in distorted images, the jacobians of :func:`as_rays` are returned, too.
-    """
+    """Return the request of E with the chosen epipolar error, and the jacobians of :func:`as_rays` for Sampson's."""
     from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 
     rays, unit, jacobians = as_rays(x1, x2, K1, K2, arguments.preset)
@@ -468,10 +454,7 @@ def as_rays(
 
 
 def _pixels_hint(data: Floats) -> str:
-    """Return a hint if matches without camera matrices look like pixels, else "".
-
-    They do if the median absolute coordinate is outside a field of view of 140 degrees.
-    """
+    """Return a hint if matches look like pixels, most outside a field of view of 140 degrees, else ""."""
     if not data.size or max(data.max(), -data.min()) < WIDEST or np.median(np.abs(data)) < WIDEST:
         return ""
     return "these look like pixels, and normalised coordinates are expected where no camera matrices are given"

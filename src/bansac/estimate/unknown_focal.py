@@ -7,8 +7,6 @@ optical axes intersect, for a plane, and for a rotation about the camera's centr
 and Kukelova, CVPR 2024). 3D points do not if they are in a plane parallel to the image, or nearly at one depth.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable
@@ -37,8 +35,6 @@ from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
 from bansac.maths.validate import as_camera
 from bansac.problems.problem import Problem
-
-__all__ = ["estimate_unknown_focal", "estimate_unknown_focal_pose"]
 
 _Motion = tuple[Floats, Floats, Floats]  # R, t and the focal lengths
 
@@ -338,11 +334,7 @@ def _evaluate_relative_pose(
 
 
 def estimate_unknown_focal_pose(data: Floats, K: Camera, arguments: Arguments, default_threshold: float) -> Result:
-    """Estimate the absolute pose and the focal length of a camera without one.
-
-    ``data`` (5 x N) are the image points in pixels and the 3D points; they are overwritten. ``default_threshold`` is in
-    pixels.
-    """
+    """Estimate the pose and the focal length from pixels and 3D points (5 x N), which are overwritten."""
     from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
 
     view = _View("K", K)
@@ -388,10 +380,7 @@ def _conclude_absolute_pose(view: _View, solution: Solution) -> Solution:
 def _refine_absolute_pose(
     view: _View, solution: Solution, model: Floats, reach: float = _REACH, members: Bools | None = None
 ) -> Solution:
-    """Refine a pose and its focal length, with the members first, then within ``reach`` thresholds.
-
-    The solution says whether the focal length is determined.
-    """
+    """Refine a pose and its focal length, with the members first, then within ``reach`` thresholds."""
     unit, threshold = solution.request.unit, solution.threshold / solution.request.unit
     noise = _noise_of(solution.residuals / unit, threshold)
     normal = np.zeros((7, 7))

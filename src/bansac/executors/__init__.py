@@ -12,15 +12,15 @@ database. It can be pickled, and ``str(item)`` is its name. :mod:`bansac.executo
 how many items are done. This package imports only the digest of the source from the rest of bansac.
 """
 
-from __future__ import annotations
-
 import contextlib
 import importlib
 import pickle
+import signal
+import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 EXECUTORS = {"serial": "bansac.executors.serial", "processes": "bansac.executors.processes"}
 """Modules of the executors that a comparison of methods can use and that need no address, by name."""
@@ -37,6 +37,19 @@ Work = Callable[[Item], Value]
 
 Progress = Callable[[str, int, int], AbstractContextManager[Callable[[], None]]]
 """``progress(what, total, done)`` is entered at the start of a pass and returns a function to call after each unit."""
+
+
+@contextlib.contextmanager
+def handling(number: int, handler: Any) -> Iterator[None]:
+    """Set the handler of a signal in this context, if this is the main thread; only that can set it."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    earlier = signal.signal(number, handler)
+    try:
+        yield
+    finally:
+        signal.signal(number, earlier)
 
 
 @contextlib.contextmanager

@@ -9,8 +9,6 @@ Workers must run the same code and versions as the caller, because otherwise val
 ends the run. Workers share no memory with the caller. The files that items name must be accessible to all workers.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import platform

@@ -4,20 +4,17 @@ Each worker is a pool of one process. In a larger pool, a dead process makes all
 fault is unknown. Workers start by spawn, because a fork would copy the locks of the libraries' threads.
 """
 
-from __future__ import annotations
-
-import contextlib
 import multiprocessing
 import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Generator, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-from bansac.executors import Item, ItemFailure, Value, Work, attempt_in_worker
+from bansac.executors import Item, ItemFailure, Value, Work, attempt_in_worker, handling
 
 ATTEMPTS = 3
 """Number of times that an item is tried if its worker dies."""
@@ -77,7 +74,7 @@ class _Worker:
         context = multiprocessing.get_context("spawn")
         self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_initialise, initargs=(work,))
         others = set(multiprocessing.active_children())
-        with _interrupts_ignored():
+        with handling(signal.SIGINT, signal.SIG_IGN):  # processes ignore Ctrl-C from the start; this one stops them
             ready = self._pool.submit(os.getpid)
         # None if the process has already ended
         self._process = next(iter(set(multiprocessing.active_children()) - others), None)
@@ -105,19 +102,6 @@ class _Worker:
             return f"by {signal.Signals(-code).name}"
         except ValueError:
             return f"by signal {-code}"
-
-
-@contextlib.contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Let processes that start in this context ignore Ctrl-C from the beginning; this process stops them."""
-    if threading.current_thread() is not threading.main_thread():  # only the main thread can set the handler
-        yield
-        return
-    handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, handler)
 
 
 _work_of_this_process: Work[Any, Any]

@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
-__all__ = ["bar_columns", "progress_bar"]
-
 
 def bar_columns() -> tuple[ProgressColumn, ...]:
     """Return the columns of a bar: what is counted, the bar, how many are done, and the times."""

@@ -1,7 +1,5 @@
 """Executor that does items one after the other in this process."""
 
-from __future__ import annotations
-
 from collections.abc import Generator, Iterable
 
 from bansac.executors import Item, ItemFailure, Value, Work, attempt

@@ -4,8 +4,6 @@ Items go to the threads one by one. At most ``most_pending`` items are pending b
 that memory does not grow with their number. A slow item delays the values after it, but not the work on them.
 """
 
-from __future__ import annotations
-
 import contextlib
 import os
 import queue
@@ -17,8 +15,6 @@ from typing import Any, TypeVar
 import numpy as np
 
 from bansac.executors import Item, ItemFailure, Value, Work, attempt
-
-__all__ = ["EXECUTOR", "ThreadExecutor", "as_count", "count_workers", "in_order"]
 
 Answer = TypeVar("Answer")
 

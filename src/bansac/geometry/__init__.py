@@ -1,7 +1,5 @@
 """Cameras, the geometry of two views, and cheirality. The functions below are importable without Numba."""
 
-from __future__ import annotations
-
 from bansac.geometry.two_views import (
     apply_homography,
     apply_transform,

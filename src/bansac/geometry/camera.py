@@ -9,8 +9,6 @@ The fisheye model (Kannala and Brandt, 2006) is (x', y') = (x, y) theta (1 + k1 
 theta^8) / r with theta = atan r. The pixel is (fx x' + cx, fy y' + cy).
 """
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Mapping
@@ -22,8 +20,6 @@ from numpy.typing import ArrayLike
 
 from bansac.maths.arrays import Floats, as_floats
 from bansac.maths.validate import as_camera, as_points
-
-__all__ = ["Camera"]
 
 _FISHEYE = "OPENCV_FISHEYE"
 

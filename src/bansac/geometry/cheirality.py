@@ -5,8 +5,6 @@ section 9.6). Let E = [t]x R be scaled so that |t| = 1, with the cofactors C = t
 C + [t]x E (Horn, "Recovering baseline and orientation from essential matrix", 1990).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -15,8 +13,6 @@ from numpy.typing import NDArray
 from bansac.compiled.jit import fast_kernel, inlined, inner_kernel
 from bansac.geometry.epipolar import second_epipole
 from bansac.maths.arrays import Floats
-
-__all__ = ["score_in_front", "score_rays_in_front", "side", "sides"]
 
 
 @inlined

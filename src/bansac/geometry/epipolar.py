@@ -3,24 +3,12 @@
 The data are matches, channels x1, y1, x2, y2; models are flat, row by row.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
-
-__all__ = [
-    "is_oriented",
-    "linearize_sampson",
-    "linearize_symmetric",
-    "orientation",
-    "sampson_residuals",
-    "second_epipole",
-    "symmetric_residuals",
-]
 
 
 def sampson_residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
@@ -171,10 +159,7 @@ def orientation(data: Floats, f: Floats, ex: float, ey: float, ez: float, i: int
 
 
 def is_oriented(data: Floats, model: Floats, sample: Ints) -> bool:
-    """Return whether all points of the sample can lie in front of both cameras (Chum, Werner and Matas, ICPR 2004).
-
-    The orientation must have the same sign for all matches of the sample.
-    """
+    """Return whether the orientation has one sign for all points of the sample, as in front of both cameras."""
     ex, ey, ez = second_epipole(model)
     positive, negative = False, False
     for i in sample:

@@ -1,7 +1,5 @@
 """Focal lengths of two cameras from their fundamental matrix, and how plausible they are."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -9,8 +7,6 @@ import numpy as np
 from bansac.compiled.jit import inner_kernel, kernel
 from bansac.maths.arrays import Floats
 from bansac.maths.normalization import denormalize_fundamental
-
-__all__ = ["FOCAL_SPREAD", "USUAL_FOCAL", "focal_plausibility", "model_focal_plausibility", "squared_focals"]
 
 # A denominator below this fraction of its terms is rounding error left by cancellation.
 _ROUNDING = 1e-9

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bansac.lab.frames import Figure, import_figure
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
 
 Scale = Literal["linear", "log"]
 
@@ -117,15 +118,6 @@ def _legend_columns(labels: Sequence[str], charts: int) -> int:
     """Return the number of legend columns that fit below a row of charts, at most three for each chart."""
     fitting = charts * _CHART_CHARACTERS // (max(map(len, labels), default=0) + _MARK_CHARACTERS)
     return max(1, min(len(labels), 3 * charts, fitting))
-
-
-def import_figure() -> type[Figure]:
-    """Import Matplotlib's Figure; Matplotlib is needed for figures only."""
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("figures need Matplotlib: pip install matplotlib", name="matplotlib") from None
-    return Figure
 
 
 def _styles(labels: Sequence[str]) -> dict[str, dict[str, str]]:

@@ -22,11 +22,6 @@ def inputs() -> str:
     return lines(["input of", "readers or functions", "refused by name", "accepted"], rows)
 
 
-def gallery_time(name: str) -> str:
-    """Return the time of an estimate of the gallery."""
-    return f"{number(1e3 * bench('gallery')['seconds'][name])} ms"
-
-
 def wheel() -> str:
     """Return the table of the first calls with a wheel that has compiled kernels."""
     rows = []
@@ -36,24 +31,22 @@ def wheel() -> str:
     return lines(["first call", "processor time, s", "kernels loaded", "compiled"], rows)
 
 
-def wheel_bits() -> str:
-    """Return how many results have the same bits with the wheel and with code that is compiled here."""
-    compared = bench("wheel")["compiled_here"]
-    return f"{compared['same_bits']} of {compared['results']}"
-
-
 def wheel_ratios() -> str:
     """Return the times with the wheel over those with code for this processor."""
     ratios = bench("wheel")["compiled_here"]["time_over_host"]
     return ", ".join(f"{ratio:.2f} ({name})" for name, ratio in ratios.items())
 
 
+def _gallery_time(name: str) -> str:
+    return f"{number(1e3 * bench('gallery')['seconds'][name])} ms"
+
+
 PARTS: dict[str, Callable[[], str]] = {
     "fuzz-inputs": inputs,
     "wheel": wheel,
-    "wheel-bits": wheel_bits,
+    "wheel-bits": lambda: "{same_bits} of {results}".format(**bench("wheel")["compiled_here"]),
     "wheel-ratios": wheel_ratios,
     "wheel-numba": lambda: f"{bench('wheel')['import_numba']['cpu_seconds']:.2f} s",
     "wheel-size": lambda: f"{bench('wheel')['pack_bytes'] / 1e6:.1f} MB",
-    **{f"gallery-{name}": partial(gallery_time, name) for name in ("panorama", "stereo", "circles", "planes")},
+    **{f"gallery-{name}": partial(_gallery_time, name) for name in ("panorama", "stereo", "circles", "planes")},
 }

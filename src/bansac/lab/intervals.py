@@ -8,18 +8,13 @@ because they ran on the same pairs. Sets are not drawn: the figures hold for the
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bansac.lab.frames import DataFrame
 from bansac.lab.summary import HOMOGRAPHY_METRICS, MODEL_TITLES, POSE_METRICS, Metric, Summary
-from bansac.lab.tables import Measured, Section, Table, TableRow
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
-
-__all__ = ["DRAWS", "Bootstrap", "Leads", "lead", "lead_table"]
+from bansac.lab.tables import Measured, Table, sectioned
 
 Leads = Mapping[str, Sequence[str]]
 """Names of configurations, each with the names of those that it is compared with."""
@@ -35,7 +30,6 @@ class Bootstrap:
     """
 
     def __init__(self, summary: Summary, metric: Metric, model: str, names: Sequence[str]) -> None:
-        assert metric.of_runs is not None
         of_sets = []
         for number, set_name in enumerate(summary.sets(model)):
             runs = [summary.runs(model, set_name, name) for name in names]
@@ -63,17 +57,16 @@ def lead_table(summary: Summary, title: str, groups: Mapping[str, Leads], labels
 
     ``groups`` maps titles of groups of columns to what they compare, ``labels`` names to headings.
     """
-    names = list(labels)
-    lines: list[Section | TableRow] = []
+    sections: dict[str, dict[str, list[Measured]]] = {}
     for model in summary.models:
-        lines.append(Section(MODEL_TITLES[model]))
+        lines = sections[MODEL_TITLES[model]] = {}
         for metric in HOMOGRAPHY_METRICS if model == "H" else POSE_METRICS:
-            means = Bootstrap(summary, metric, model, names)
-            found = [lead(means, metric, name, others) for group in groups.values() for name, others in group.items()]
-            lines.append(TableRow((metric.label,), tuple(found)))
-    columns = tuple(labels[name] for group in groups.values() for name in group)
-    spans = tuple((heading, len(group)) for heading, group in groups.items())
-    return Table(title, ("Metrics",), columns, tuple(lines), spans)
+            means = Bootstrap(summary, metric, model, list(labels))
+            pairs = ((name, others) for group in groups.values() for name, others in group.items())
+            lines[metric.label] = [lead(means, metric, *pair) for pair in pairs]
+    columns = (labels[name] for group in groups.values() for name in group)
+    spans = ((heading, len(group)) for heading, group in groups.items())
+    return sectioned(title, "Metrics", columns, sections, groups=spans)
 
 
 def _weights(runs: DataFrame, seed: int) -> NDArray[np.float64]:

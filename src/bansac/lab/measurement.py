@@ -17,11 +17,10 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from bansac.batch.journal import Row, Unit
+from bansac.lab.frames import Figure
 from bansac.lab.tables import Table
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from bansac.lab.sets import PairSet
     from bansac.lab.sets.labelled import LabelledSet
     from bansac.lab.sets.posebench import PosebenchFile
@@ -44,43 +43,18 @@ _COMMON: Mapping[str, Any] = {
 
 @dataclass(frozen=True)
 class Option:
-    """Option of a measurement, for the command line and for Python.
+    """Option of a measurement, for the command line and for Python."""
 
-    Parameters
-    ----------
-    name : str
-        Attribute of the :class:`Setup`.
-    type : type
-        int, float, str, bool (a flag), Path, a Literal; or ``tuple[str, ...]``, ``tuple[int, ...]`` or
-        ``tuple[float, ...]``, whose values are joined by commas on the command line.
-    default : object
-        Value if the option is not given.
-    help : str
-        Text of the command line.
-    choices : tuple of str
-        Allowed values; empty if all are. A tuple may have several of them.
-    least : float, optional
-        Smallest allowed value.
-    required : bool
-        The option must be given.
-    argument : bool
-        The option is a positional argument.
-    flag : str, optional
-        Name on the command line if it is not ``--name``.
-    metavar : str, optional
-        Placeholder of the value in the help.
-    """
-
-    name: str
-    type: Any
+    name: str  # attribute of the :class:`Setup`
+    type: Any  # int, float, str, bool (a flag), Path, a Literal, or tuple[X, ...], whose values are joined by commas
     default: Any = None
-    help: str = ""
-    choices: tuple[str, ...] = ()
-    least: float | None = None
+    help: str = ""  # text of the command line
+    choices: tuple[str, ...] = ()  # allowed values, of which a tuple may have several; empty if all are
+    least: float | None = None  # smallest allowed value
     required: bool = False
-    argument: bool = False
-    flag: str | None = None
-    metavar: str | None = None
+    argument: bool = False  # positional
+    flag: str | None = None  # name on the command line if it is not ``--name``
+    metavar: str | None = None  # placeholder of the value in the help
 
     def check(self, value: Any) -> None:
         """Raise a ValueError if a value is not allowed; None is."""
@@ -135,72 +109,47 @@ class Report:
 class Measurement:
     """Measurement. Its functions must be picklable if it is to run in worker processes.
 
-    Parameters
-    ----------
-    name : str
-        Name on the command line.
-    title : str
-        Subject, in one line.
-    units : callable
-        ``units(setup)`` returns all units in the order of the rows. It raises if options or data are invalid.
-    run_unit : callable
-        ``run_unit(setup, unit)`` returns the rows of a unit: dicts of plain values. ``seconds`` in a row is a measured
-        time. If an OSError or a ValueError is raised, the unit has failed and the run continues with the others.
-    report : callable
-        ``report(setup, rows)`` returns a :class:`Report`. ``rows`` can be iterated several times and lacks the rows of
-        failed units.
-    options : tuple of Option
-        Options that the measurement takes. Any other one raises a ValueError.
-    help : str
-        Text of the command, usually the docstring of the module.
-    tables, figures : mapping
-        Marked tables and figures of the documentation's pages by name. Each is a function of stored documents that
-        returns Markdown. Without tables in its report, the command prints those of its own document.
-    reports : mapping
-        Names of the files (``benchmarks/NAME.json``) of a marked table or figure whose documents the function takes; by
-        default the one with the name of the measurement.
-    packages : tuple of str
-        Packages whose versions the document lists.
-    updates : bool
-        The command has ``--update``, which keeps what this run does not measure again.
-    parallel : bool
-        The command has options for workers, executors and clusters. Without it, the units run one after the other.
-    complete : bool
-        A failed unit is an error.
-    bind : callable, optional
-        ``bind(setup)`` returns the measurement that the options describe, with its own setup, for measurements whose
-        functions depend on them. Then units, run_unit and report are not given.
-    reference : str
-        Label of the table or figure in the paper.
-    defaults : str
-        Description of a run with default options, in one line.
-    sets : callable, optional
-        ``sets(setup)`` returns the sets of ``setup.data`` that the rows depend on; None if there is no such data.
-    warm_up : callable, optional
-        ``warm_up(setup, units)`` loads or compiles all kernels of the units before the workers start. If None, the
-        runner executes the first unit that does not fail and drops its rows. See :func:`no_warm_up`.
-    values : object
-        Further dependencies of the rows: settings, and functions of other measurements (which stand for the source of
-        their modules), in dataclasses and containers. See :func:`bansac.lab.provenance.fingerprint`.
+    ``units(setup)`` returns all units in the order of the rows. It raises if options or data are invalid.
+
+    ``run_unit(setup, unit)`` returns the rows of a unit: dicts of plain values. ``seconds`` in a row is a measured
+    time. If an OSError or a ValueError is raised, the unit has failed and the run continues with the others.
+
+    ``report(setup, rows)`` returns a :class:`Report`. ``rows`` can be iterated several times and lacks the rows of
+    failed units.
+
+    ``sets(setup)`` returns the sets of ``setup.data`` that the rows depend on; without it there is no such data.
+
+    ``warm_up(setup, units)`` loads or compiles all kernels of the units before the workers start. If None, the runner
+    executes the first unit that does not fail and drops its rows. See :func:`no_warm_up`.
+
+    ``bind(setup)`` returns the measurement that the options describe, with its own setup, for measurements whose
+    functions depend on them. Then the others are not given.
+
+    ``tables`` and ``figures`` are the marked ones of the documentation's pages by name: functions of stored documents
+    that return Markdown. ``reports`` names the files (``benchmarks/NAME.json``) of these documents; by default there is
+    one with the name of the measurement. Without tables in its report, the command prints those of its own document.
+
+    ``values`` are further dependencies of the rows: settings, and functions of other measurements (which stand for the
+    source of their modules), in dataclasses and containers. See :func:`bansac.lab.provenance.fingerprint`.
     """
 
-    name: str
-    title: str
+    name: str  # on the command line
+    title: str  # subject, in one line
     units: Callable[[Setup], Iterable[Unit]] = lambda setup: ()
     run_unit: Callable[[Setup, Unit], list[Row]] = lambda setup, unit: []
     report: Callable[[Setup, Iterable[Row]], Report] = lambda setup, rows: Report()
-    options: tuple[Option, ...] = ()
-    help: str = ""
+    options: tuple[Option, ...] = ()  # any other one raises a ValueError
+    help: str = ""  # text of the command, usually the docstring of the module
     tables: Mapping[str, Callable[..., str]] = field(default_factory=dict)
     figures: Mapping[str, Callable[..., str]] = field(default_factory=dict)
     reports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    packages: tuple[str, ...] = ()
-    updates: bool = False
-    parallel: bool = False
-    complete: bool = False
+    packages: tuple[str, ...] = ()  # packages whose versions the document lists
+    updates: bool = False  # the command has ``--update``, which keeps what this run does not measure again
+    parallel: bool = False  # the command has options for workers; without them the units run one after the other
+    complete: bool = False  # a failed unit is an error
     bind: Callable[[Setup], tuple[Measurement, Setup]] | None = None
-    reference: str = ""
-    defaults: str = ""
+    reference: str = ""  # label of the table or figure in the paper
+    defaults: str = ""  # description of a run with default options, in one line
     sets: Callable[[Setup], Sequence[PairSet | LabelledSet | PosebenchFile]] | None = None
     warm_up: Callable[[Setup, Sequence[Unit]], None] | None = None
     values: Any = ()

@@ -1,8 +1,8 @@
 """Write the marked tables and figures of the pages from the reports in ``benchmarks`` and the fields of ``Options``.
 
     python -m bansac.lab.pages           # write the pages of the checkout that is the working directory
-    python -m bansac.lab.pages --check   # return 1 if a page differs from its reports
-    python -m bansac.lab.pages --stamp   # write into new reports which commit stored them, then the pages
+    python -m bansac.lab.pages --check   # return 1 if a page differs from its reports, or one is older than the code
+    python -m bansac.lab.pages --stamp   # write into new reports the commit and the digest of results, then the pages
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``, a figure of the text between
 ``<!-- figure: NAME -->`` and ``<!-- end -->``. Their functions are in the modules of the measurements, in
@@ -15,6 +15,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import functools
+import json
 import re
 import subprocess
 from collections.abc import Callable, Mapping
@@ -23,6 +24,7 @@ from pathlib import Path
 from bansac.engine.option_fields import type_in_words
 from bansac.engine.options import Options
 from bansac.lab import guards
+from bansac.lab.behaviour import behaviour, is_older
 from bansac.lab.measurements import MEASUREMENTS, find_measurement, folder_tables
 from bansac.lab.reports import FOLDER, bench, lines, root, sources, used
 from bansac.lab.reproduction import claims, tables
@@ -89,16 +91,36 @@ def render(text: str) -> str:
     return MARKED.sub(replace, text)
 
 
-def stamp() -> None:
-    """Write ``stored_in_commit``, the last commit of the file, into the reports that do not have it."""
+def stored_reports() -> list[Path]:
+    """Return the reports of the repository that pages may show."""
     folder = root() / FOLDER
-    for path in sorted([*folder.glob("*.json"), *folder.glob("experiments/*/run.json")]):
+    return sorted([*folder.glob("*.json"), *folder.glob("experiments/*/run.json")])
+
+
+def stamp() -> None:
+    """Write ``stored_in_commit``, the last commit of the file, and ``behaviour`` into the reports that lack the first.
+
+    So a report must be committed and stamped before the results of the code change again.
+    """
+    for path in stored_reports():
         text = path.read_text(encoding="utf-8")
         call = ["git", "log", "-1", "--format=%h", "--", str(path)]
         commit = subprocess.run(call, cwd=root(), capture_output=True, text=True, check=True).stdout.strip()
         if commit and "stored_in_commit" not in text:
-            text = re.sub(r'^(\s*)("date": )', rf'\1"stored_in_commit": "{commit}",\n\1\2', text, count=1, flags=re.M)
+            fields = f'"stored_in_commit": "{commit}",', f'"behaviour": {json.dumps(behaviour())},'
+            lines_before = "".join(rf"\1{field}\n" for field in fields)
+            text = re.sub(r'^(\s*)("date": )', rf"{lines_before}\1\2", text, count=1, flags=re.M)
             path.write_text(text, encoding="utf-8")
+
+
+def older_reports() -> list[Path]:
+    """Return the reports that were measured before the results of the code changed."""
+    folder = root() / FOLDER / "experiments"
+    return [
+        path
+        for path in stored_reports()
+        if is_older(json.loads(path.read_text(encoding="utf-8")), "paper" if folder in path.parents else "default")
+    ]
 
 
 def main() -> int:
@@ -120,7 +142,10 @@ def main() -> int:
             print(f"{name}: {'not current, run python -m bansac.lab.pages' if arguments.check else 'rendered'}")
             if not arguments.check:
                 path.write_text(rendered, encoding="utf-8")
-    return int(arguments.check and stale)
+    older = older_reports() if arguments.check else []
+    for path in older:
+        print(f"{path.relative_to(root())}: older than the results of the code, measure again")
+    return int(arguments.check and (stale or bool(older)))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ same in every run.
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import random
 from collections.abc import Mapping, Sequence
@@ -112,10 +111,7 @@ def warm_up(
     seed: int = 0,
     **settings: Any,
 ) -> None:
-    """Load or compile the kernels of every configuration by calls with ``settings`` on the first readable pair.
-
-    A second call has wrong matches, because the test of a model that fits by chance needs further kernels.
-    """
+    """Load or compile the kernels of every configuration by calls with ``settings`` on the first readable pair."""
     for unit in units:
         try:
             tasks = _tasks(configurations, protocol, unit, seed)
@@ -123,8 +119,8 @@ def warm_up(
             continue
         if _enough(tasks, protocol):
             for configuration, (_, task) in zip(configurations, tasks, strict=True):
-                for x2 in (task.x2, np.roll(task.x2, len(task.x2) // 2, axis=0)):
-                    configuration.estimate(dataclasses.replace(task, points=(task.x1, x2)), **settings)
+                for either in (task, task.mismatched()):
+                    configuration.estimate(either, **settings)
             return
 
 

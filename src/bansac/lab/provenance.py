@@ -39,8 +39,9 @@ def fingerprint(measurement: Measurement, setup: Setup, data: Mapping[str, Any])
     The digest covers the settings, the content of the data (not its path), and ``measurement.values``. It covers the
     versions of Python, NumPy, Numba and this package. It also covers the source of the estimators
     (:func:`bansac.compiled.source.source_digest`), of data, scenes, methods and errors, and of the module of
-    ``run_unit``. The source of the command line, the tables and the figures is excluded, so that an edit there does not
-    discard a long run. The modules of other measurements are covered only if ``measurement.values`` includes them.
+    ``run_unit``. The source of the command line and of what all tables and figures share is excluded, so that an edit
+    there does not discard a long run. The modules of other measurements are covered only if ``measurement.values``
+    includes them.
     """
     settings = setup.plain() | {"data": data.get("sha256")}
     shared = source.digest_files(file for pattern in _SHARED for file in source.PACKAGE.glob(pattern))

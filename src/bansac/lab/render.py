@@ -15,7 +15,6 @@ from bansac.lab.reports import lines as markdown_lines
 from bansac.lab.tables import (
     Better,
     Cell,
-    Mark,
     Measured,
     Section,
     Table,
@@ -26,6 +25,8 @@ from bansac.lab.tables import (
 
 _MISSING = "-"
 _EMPHASIS = "\\*<"
+_MARKS = {"best": "**{}**", "second": "<ins>{}</ins>", None: "{}"}
+_LATEX_MARKS = {"best": "\\textbf{{{}}}", "second": "\\underline{{{}}}", None: "{}"}
 
 
 def to_markdown(table: Table) -> str:
@@ -56,7 +57,7 @@ def to_markdown(table: Table) -> str:
             continue
         labels = [_markdown(label) for label in _labels(row)]
         values = zip(row.values, marks, strict=True)
-        lines.append(labels + [_mark_markdown(_format(value), mark) for value, mark in values])
+        lines.append(labels + [_MARKS[mark].format(_format(value)) for value, mark in values])
     return f"{_markdown(table.title, characters=_EMPHASIS)}\n\n" + _pad(lines, stub=len(table.stub))
 
 
@@ -130,7 +131,7 @@ def to_latex(table: Table) -> str:
             continue
         labels = [escape_latex(label) for label in _labels(row)]
         values = zip(row.values, marks, strict=True)
-        cells = [_mark_latex(escape_latex(_format(value)), mark) for value, mark in values]
+        cells = [_LATEX_MARKS[mark].format(escape_latex(_format(value))) for value, mark in values]
         lines.append(f"    {_latex_line(labels + cells)}")
     lines += ["    \\bottomrule", "  \\end{tabular}}", f"\\end{{{environment}}}", ""]
     return "\n".join(lines)
@@ -167,10 +168,6 @@ def _markdown(text: str, characters: str = _EMPHASIS + "|") -> str:
     for character in characters:
         text = text.replace(character, f"\\{character}")
     return text
-
-
-def _mark_markdown(text: str, mark: Mark | None) -> str:
-    return f"**{text}**" if mark == "best" else f"<ins>{text}</ins>" if mark == "second" else text
 
 
 def _pad(lines: list[list[str]], stub: int) -> str:
@@ -221,7 +218,3 @@ def escape_latex(text: str) -> str:
 
 def _latex_line(cells: list[str]) -> str:
     return " & ".join(cells) + r" \\"
-
-
-def _mark_latex(text: str, mark: Mark | None) -> str:
-    return f"\\textbf{{{text}}}" if mark == "best" else f"\\underline{{{text}}}" if mark == "second" else text

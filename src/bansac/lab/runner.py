@@ -27,10 +27,10 @@ from bansac.batch.journal import Journal, Row, Rows, Unit
 from bansac.batch.output_files import OutputFolder
 from bansac.compiled.source import source_digest
 from bansac.executors import Executor, ItemFailure, Progress, Work, attempt, find_executor, silent
+from bansac.lab.frames import import_pandas
 from bansac.lab.measurement import Measurement, Report, Setup
 from bansac.lab.provenance import circumstances, data_fingerprint, fingerprint
 from bansac.lab.render import to_document, to_latex, to_markdown
-from bansac.lab.summary import import_pandas
 
 # Maximum number of failed units whose reasons are in the notes.
 _NOTED_FAILURES = 10
@@ -189,7 +189,10 @@ def run_experiment(
         resumed = len(run.journal)
         rows, failed = run.execute(workers=workers, executor=executor, progress=progress)
         if not any(True for _ in rows):
-            raise ValueError(f"{experiment.name}: no unit gave a row; {_first_reason(failed)}")
+            reason = next(
+                (f"unit {key}: {reason}" for key, reason in failed.items()), "the data hold too little for it"
+            )
+            raise ValueError(f"{experiment.name}: no unit gave a row; {reason}")
         folder.write_rows("runs.csv", rows)
         report = experiment.report(run.setup, rows)
         report.notes += failure_notes(failed)
@@ -232,9 +235,3 @@ def failure_notes(failed: dict[str, str]) -> list[str]:
     notes = [f"unit {key} failed: {reason}" for key, reason in list(failed.items())[:_NOTED_FAILURES]]
     more = len(failed) - len(notes)
     return [*notes, f"{more} more units failed; the JSON document has them all"] if more else notes
-
-
-def _first_reason(failed: dict[str, str]) -> str:
-    for key, reason in failed.items():
-        return f"unit {key}: {reason}"
-    return "the data hold too little for it"

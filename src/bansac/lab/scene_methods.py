@@ -10,19 +10,16 @@ from __future__ import annotations
 import functools
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bansac.batch.journal import Row
+from bansac.lab.frames import DataFrame, import_pandas
 from bansac.lab.peers.library import Estimate, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.peers.superansac import SUPERANSAC
 from bansac.lab.scenes import Scene
-from bansac.lab.summary import import_pandas
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 THRESHOLDS: Mapping[str, float] = {"H": 2.0, "E": 1.0, "F": 1.0, "relative pose": 1.0, "pose": 4.0}
 """Thresholds of other libraries in pixels."""
@@ -67,8 +64,9 @@ def choose(names: Sequence[str] | None) -> tuple[list[Method], list[str]]:
 
 
 def left_out(methods: Iterable[Method]) -> list[str]:
-    """Return notes on methods that are not installed."""
-    return [f"{method.name} is left out: {method.package} is not installed" for method in methods]
+    """Return notes on the methods that are not installed."""
+    missing = (method for method in methods if not method.installed)
+    return [f"{method.name} is left out: {method.package} is not installed" for method in missing]
 
 
 def run_scene(scene: Scene, methods: Sequence[Method], key: str, seed: int, judge: Callable[[Any], Row]) -> list[Row]:
@@ -120,8 +118,9 @@ def by_method(frame: DataFrame) -> dict[str, DataFrame]:
     return {str(name): rows.reset_index(drop=True) for name, rows in frame.groupby("method", sort=False)}
 
 
-def load_kernels(scenes: Iterable[Scene], methods: Sequence[Method]) -> None:
-    """Load or compile all kernels by one call of every method on every scene."""
-    for scene in scenes:
-        for method in methods:
-            method.estimate(task_of(scene, 0))
+def load_kernels(scenes: Iterable[Scene], methods: Iterable[Method]) -> None:
+    """Load or compile all kernels of our methods by calls on every scene, with right and with wrong matches."""
+    tasks = [task for scene in scenes for task in (task_of(scene, 0), task_of(scene, 0).mismatched())]
+    for method in (method for method in methods if method.ours):
+        for task in tasks:
+            method.estimate(task)

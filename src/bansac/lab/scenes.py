@@ -8,7 +8,6 @@ outliers are at random depths on the rays of image 1. Circles and lines lie in a
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +30,7 @@ _HALF = 500.0  # half the side of the square of circles and lines
 class Scene:
     """A scene of one problem."""
 
-    problem: str  # a key of ``PROBLEMS``, or "relative pose"
+    problem: str  # one of ``PROBLEMS``, or "relative pose"
     data: tuple[Array, ...]  # positional arguments of this package's estimator: points, and camera matrices
     inliers: Mask  # true mask (N,)
     truth: Any  # :class:`bansac.Matches` with ground truth, for curves the true model
@@ -39,59 +38,23 @@ class Scene:
     undecided: bool = False  # a false structure has as much support as the true one
 
 
+PROBLEMS = ("H", "E", "F", "pose", "circle", "line")
+"""Problems with scenes."""
+
+
 def make_scene(problem: str, n: int, inlier_ratio: float, noise: float, seed: int) -> Scene:
     """Return a scene of a problem; ``noise`` is the standard deviation of every inlier coordinate in pixels."""
-    return PROBLEMS[problem](n, inlier_ratio, noise, seed)
-
-
-def _plane(n: int, ratio: float, noise: float, seed: int) -> Scene:
-    matches = homography_matches(n, ratio, noise, seed)
-    assert matches.inliers is not None
-    return Scene("H", (matches.x1, matches.x2), matches.inliers, matches)
-
-
-def _fundamental(n: int, ratio: float, noise: float, seed: int) -> Scene:
-    matches = epipolar_matches(n, ratio, noise, seed)
-    assert matches.inliers is not None
-    return Scene("F", (matches.x1, matches.x2), matches.inliers, matches)
-
-
-def _essential(n: int, ratio: float, noise: float, seed: int) -> Scene:
-    matches = epipolar_matches(n, ratio, noise, seed)
-    assert matches.inliers is not None
-    assert matches.K1 is not None
-    return Scene("E", (matches.x1, matches.x2, matches.K1), matches.inliers, matches)
-
-
-def _absolute_pose(n: int, ratio: float, noise: float, seed: int) -> Scene:
-    matches = epipolar_matches(n, ratio, noise, seed)
-    assert matches.inliers is not None
-    assert matches.K1 is not None
-    assert matches.points is not None
-    depths = np.random.default_rng([seed, 1]).uniform(4, 12, (n, 1))
-    points = np.where(matches.inliers[:, None], matches.points, depths * viewing_rays(matches.K1, matches.x1))
-    return Scene("pose", (points, matches.x2, matches.K1), matches.inliers, matches)
-
-
-def _circle(n: int, ratio: float, noise: float, seed: int) -> Scene:
-    curve = circle_points(n, ratio, noise / _HALF, seed)
-    return Scene("circle", (_HALF * curve.points,), curve.inliers, _HALF * curve.model)
-
-
-def _line(n: int, ratio: float, noise: float, seed: int) -> Scene:
-    curve = line_points(n, ratio, noise / _HALF, seed)
-    return Scene("line", (_HALF * curve.points,), curve.inliers, curve.model * [1, 1, _HALF])
-
-
-PROBLEMS: Mapping[str, Callable[[int, float, float, int], Scene]] = {
-    "H": _plane,
-    "E": _essential,
-    "F": _fundamental,
-    "pose": _absolute_pose,
-    "circle": _circle,
-    "line": _line,
-}
-"""Maker of the scenes of every problem."""
+    if problem in ("circle", "line"):
+        curve = (circle_points if problem == "circle" else line_points)(n, inlier_ratio, noise / _HALF, seed)
+        scale = np.array([_HALF] * 3 if problem == "circle" else [1, 1, _HALF])
+        return Scene(problem, (_HALF * curve.points,), curve.inliers, scale * curve.model)
+    matches: Any = (homography_matches if problem == "H" else epipolar_matches)(n, inlier_ratio, noise, seed)
+    first = matches.x1
+    if problem == "pose":
+        depths = np.random.default_rng([seed, 1]).uniform(4, 12, (n, 1))
+        first = np.where(matches.inliers[:, None], matches.points, depths * viewing_rays(matches.K1, matches.x1))
+    cameras = (matches.K1,) if problem in ("E", "pose") else ()
+    return Scene(problem, (first, matches.x2, *cameras), matches.inliers, matches)
 
 
 def errors(scene: Scene, model: Any) -> dict[str, float]:
@@ -102,26 +65,19 @@ def errors(scene: Scene, model: Any) -> dict[str, float]:
     a pose: ``centre_error`` in per cent of the median depth, and ``rotation_error`` in degrees. For a circle or line:
     ``distance``, the root mean square distance to the true one in pixels.
     """
-    return _ERRORS[scene.problem](scene, model)
-
-
-def _corner_errors(scene: Scene, H: Array | None) -> dict[str, float]:
-    return {"corner_error": corner_error(H, scene.truth.H, scene.truth.size1)}
-
-
-def _epipolar_errors(scene: Scene, model: Array | None) -> dict[str, float]:
     truth = scene.truth
-    if model is None:
-        return {"pose_error": FAILED_POSE}
-    E = truth.K2.T @ model @ truth.K1 if scene.problem == "F" else model
-    x1, x2 = (normalize_points(truth.K1, x[scene.inliers]) for x in (truth.x1, truth.x2))
-    R, t, _ = recover_pose(E, x1, x2)
+    if scene.problem == "H":
+        return {"corner_error": corner_error(model, truth.H, truth.size1)}
+    if scene.problem == "pose":
+        return _absolute_pose_errors(scene, model)
+    if scene.problem in ("circle", "line"):
+        return {"distance": (_circle_error if scene.problem == "circle" else _line_error)(truth, model)}
+    if scene.problem != "relative pose" and model is not None:
+        E = truth.K2.T @ model @ truth.K1 if scene.problem == "F" else model
+        rays = (normalize_points(truth.K1, x[scene.inliers]) for x in (truth.x1, truth.x2))
+        model = recover_pose(E, *rays)[:2]
+    R, t = model or (None, None)
     return {"pose_error": pose_error(R, t, truth.R, truth.t)}
-
-
-def _relative_pose_errors(scene: Scene, pose: tuple[Array, Array] | None) -> dict[str, float]:
-    R, t = (None, None) if pose is None else pose
-    return {"pose_error": pose_error(R, t, scene.truth.R, scene.truth.t)}
 
 
 def _absolute_pose_errors(scene: Scene, pose: tuple[Array, Array] | None) -> dict[str, float]:
@@ -134,29 +90,18 @@ def _absolute_pose_errors(scene: Scene, pose: tuple[Array, Array] | None) -> dic
     return {"centre_error": float(100 * distance / depth), "rotation_error": rotation_error(R, truth.R)}
 
 
-def _circle_errors(scene: Scene, model: Array | None) -> dict[str, float]:
-    scaled = None if model is None else model / _HALF
-    return {"distance": _HALF * circle_rmse(scaled, scene.truth / _HALF)}
+def _circle_error(true: Array, model: Array | None) -> float:
+    return _HALF * circle_rmse(None if model is None else model / _HALF, true / _HALF)
 
 
-def _line_errors(scene: Scene, model: Array | None) -> dict[str, float]:
+def _line_error(true: Array, model: Array | None) -> float:
     """Return the root mean square distance from points of the true line to the estimated one."""
     if model is None:
-        return {"distance": math.inf}
-    normal, c = scene.truth[:2], scene.truth[2]
+        return math.inf
+    normal, c = true[:2], true[2]
     along = np.linspace(-_HALF, _HALF, 101)[:, None] * [-normal[1], normal[0]] - c * normal
-    return {"distance": float(np.sqrt(np.mean((along @ model[:2] + model[2]) ** 2)))}
+    return float(np.sqrt(np.mean((along @ model[:2] + model[2]) ** 2)))
 
-
-_ERRORS: Mapping[str, Callable[[Scene, Any], dict[str, float]]] = {
-    "H": _corner_errors,
-    "E": _epipolar_errors,
-    "F": _epipolar_errors,
-    "relative pose": _relative_pose_errors,
-    "pose": _absolute_pose_errors,
-    "circle": _circle_errors,
-    "line": _line_errors,
-}
 
 LIMITS = {"corner_error": 3.0, "pose_error": 2.0, "rotation_error": 1.0, "centre_error": 2.0}
 """Largest errors of a right model: pixels, degrees, degrees, per cent."""

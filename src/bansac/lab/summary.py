@@ -10,18 +10,15 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bansac.batch.journal import Row
-from bansac.lab.metrics import auc, mean_average_accuracy
+from bansac.lab.frames import DataFrame, import_pandas
+from bansac.lab.metrics import accuracies, auc
 from bansac.lab.tables import Better, Section, Table, TableRow, with_arrow
 from bansac.problems.estimators import Kind
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 MODEL_TITLES: dict[str, str] = {
     "E": "Calibrated Relative Pose Estimation (essential matrix estimation)",
@@ -29,6 +26,7 @@ MODEL_TITLES: dict[str, str] = {
     "H": "Homography Estimation",
 }
 
+Array = NDArray[np.float64]
 
 _TEXTS = ("model", "set", "configuration", "pair", "repeat")
 _ERRORS = ("rotation_error", "translation_error", "corner_error", "visible_area_error")
@@ -50,26 +48,20 @@ def frame_of(rows: Iterable[Row]) -> DataFrame:
     return pandas.concat(blocks[1:] or blocks, ignore_index=True).astype(dict.fromkeys(_TEXTS, "category"))
 
 
-def import_pandas() -> Any:
-    """Import pandas, which is needed for reports only."""
-    try:
-        import pandas
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("tables need pandas: pip install pandas", name="pandas") from None
-    return pandas
-
-
 @dataclass(frozen=True)
 class Metric:
-    """Performance measure of one configuration on one set; its value is NaN if there is no data.
-
-    A measure that is a mean over runs also has ``of_runs``, its value for each run.
-    """
+    """Performance measure of one configuration on one set: an average of the values of its runs."""
 
     label: str
     better: Better
-    compute: Callable[[DataFrame], float]
-    of_runs: Callable[[DataFrame], NDArray[np.float64]] | None = None
+    of_runs: Callable[[DataFrame], Array]  # NaN if unknown
+    average: Callable[[Array], float] = np.mean
+
+    def compute(self, runs: DataFrame) -> float:
+        """Return the average of the known values, NaN if there is none."""
+        values = self.of_runs(runs)
+        known = values[~np.isnan(values)]
+        return float(self.average(known)) if known.size else math.nan
 
     @property
     def heading(self) -> str:
@@ -77,53 +69,44 @@ class Metric:
         return with_arrow(self.label, self.better)
 
 
-def _mean(column: str, runs: DataFrame) -> float:
-    values = runs[column].dropna()
-    return float(np.mean(values.to_numpy())) if len(values) else math.nan
+def _values(column: str, factor: float, runs: DataFrame) -> Array:
+    return np.asarray(factor * runs[column].to_numpy(float))
 
 
-def _milliseconds(runs: DataFrame) -> float:
-    return 1e3 * _mean("seconds", runs)
-
-
-def _accuracy(column: str, threshold: float, runs: DataFrame) -> float:
-    errors = runs[column].dropna()
-    return mean_average_accuracy(errors, threshold) if len(errors) else math.nan
-
-
-def _accuracies(column: str, threshold: float, runs: DataFrame) -> NDArray[np.float64]:
+def _accuracies(column: str, threshold: float, runs: DataFrame) -> Array:
     """Return the accuracy of each run: 1, 0 or a value between them; NaN without an error."""
     errors = runs[column].to_numpy(float)
-    return np.array([math.nan if math.isnan(e) else mean_average_accuracy([e], threshold) for e in errors])
+    return np.where(np.isnan(errors), np.nan, accuracies(errors, threshold))
 
 
-def _accuracy_metric(label: str, column: str, threshold: float) -> Metric:
-    of_runs = partial(_accuracies, column, threshold)
-    return Metric(label, "higher", partial(_accuracy, column, threshold), of_runs)
+def larger_error(runs: DataFrame) -> Array:
+    """Return the larger of the errors of rotation and translation of each run."""
+    return np.asarray(np.maximum(runs["rotation_error"].to_numpy(float), runs["translation_error"].to_numpy(float)))
 
 
-def _milliseconds_of_runs(runs: DataFrame) -> NDArray[np.float64]:
-    return np.asarray(1e3 * runs["seconds"].to_numpy(float))
+def _mean(label: str, column: str, factor: float = 1.0) -> Metric:
+    return Metric(label, "lower", partial(_values, column, factor))
 
 
-def _auc(runs: DataFrame) -> float:
-    return auc(np.maximum(runs["rotation_error"], runs["translation_error"]).dropna(), 10)
+def accuracy(label: str, column: str, threshold: float) -> Metric:
+    """Return the mean average accuracy of an error."""
+    return Metric(label, "higher", partial(_accuracies, column, threshold))
 
 
-ROTATION_ERROR = Metric("Rotation error [°]", "lower", partial(_mean, "rotation_error"))
-TRANSLATION_ERROR = Metric("Translation error [°]", "lower", partial(_mean, "translation_error"))
-ROTATION_5 = _accuracy_metric("Rotation mAA (5°)", "rotation_error", 5)
-ROTATION_10 = _accuracy_metric("Rotation mAA (10°)", "rotation_error", 10)
-TRANSLATION_5 = _accuracy_metric("Translation mAA (5°)", "translation_error", 5)
-TRANSLATION_10 = _accuracy_metric("Translation mAA (10°)", "translation_error", 10)
-AUC_10 = Metric("AUC (10°) of the larger error, not in the paper", "higher", _auc)
-CORNERS_5 = _accuracy_metric("Homography mAA (5 px), corners", "corner_error", 5)
-CORNERS_10 = _accuracy_metric("Homography mAA (10 px), corners", "corner_error", 10)
-VISIBLE_5 = _accuracy_metric("Homography mAA (5 px), visible area", "visible_area_error", 5)
-VISIBLE_10 = _accuracy_metric("Homography mAA (10 px), visible area", "visible_area_error", 10)
-TIME = Metric("Avg. execution time [ms]", "lower", _milliseconds, _milliseconds_of_runs)
-ITERATIONS = Metric("Avg. iterations, not in the paper", "lower", partial(_mean, "iterations"))
-MODELS_TESTED = Metric("Avg. models tested, not in the paper", "lower", partial(_mean, "models_tested"))
+ROTATION_ERROR = _mean("Rotation error [°]", "rotation_error")
+TRANSLATION_ERROR = _mean("Translation error [°]", "translation_error")
+ROTATION_5 = accuracy("Rotation mAA (5°)", "rotation_error", 5)
+ROTATION_10 = accuracy("Rotation mAA (10°)", "rotation_error", 10)
+TRANSLATION_5 = accuracy("Translation mAA (5°)", "translation_error", 5)
+TRANSLATION_10 = accuracy("Translation mAA (10°)", "translation_error", 10)
+AUC_10 = Metric("AUC (10°) of the larger error, not in the paper", "higher", larger_error, partial(auc, threshold=10))
+CORNERS_5 = accuracy("Homography mAA (5 px), corners", "corner_error", 5)
+CORNERS_10 = accuracy("Homography mAA (10 px), corners", "corner_error", 10)
+VISIBLE_5 = accuracy("Homography mAA (5 px), visible area", "visible_area_error", 5)
+VISIBLE_10 = accuracy("Homography mAA (10 px), visible area", "visible_area_error", 10)
+TIME = _mean("Avg. execution time [ms]", "seconds", 1e3)
+ITERATIONS = _mean("Avg. iterations, not in the paper", "iterations")
+MODELS_TESTED = _mean("Avg. models tested, not in the paper", "models_tested")
 
 POSE_METRICS = (ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10, TIME)
 """The rows of the paper's tables on poses."""

@@ -52,22 +52,6 @@ class TableRow:
 class Table:
     """Table with a caption.
 
-    Parameters
-    ----------
-    title : str
-        Caption.
-    stub : tuple of str
-        Headings of the label columns.
-    columns : tuple of str
-        Headings of the value columns.
-    rows : tuple of TableRow or Section
-        Lines of the table.
-    groups : tuple of (str, int), optional
-        Headings over groups of value columns and the number of columns that each spans, from left to right.
-    better : tuple of {"higher", "lower", None}, optional
-        Better direction of each value column, for tables that compare rows. Best and second best are marked within
-        each section.
-
     Examples
     --------
     >>> row = TableRow(("mAA (5°)",), (0.568, 0.61, 0.603), better="higher")
@@ -76,11 +60,11 @@ class Table:
     """
 
     title: str
-    stub: tuple[str, ...]
-    columns: tuple[str, ...]
+    stub: tuple[str, ...]  # headings of the label columns
+    columns: tuple[str, ...]  # headings of the value columns
     rows: tuple[TableRow | Section, ...]
-    groups: tuple[tuple[str, int], ...] = ()
-    better: tuple[Better | None, ...] = ()
+    groups: tuple[tuple[str, int], ...] = ()  # headings over value columns, and the number that each spans
+    better: tuple[Better | None, ...] = ()  # of each value column, to mark best and second best within a section
 
     def __post_init__(self) -> None:
         """Check that the lengths are consistent."""
@@ -134,10 +118,15 @@ def sectioned(
     title: str,
     stub: str,
     columns: Iterable[str],
-    sections: Mapping[str, Mapping[str, Iterable[Cell]]],
+    sections: Mapping[str, Mapping[str, Iterable[Cell]] | Iterable[tuple[str, Iterable[Cell]]]],
     better: tuple[Better | None, ...] = (),
+    *,
+    groups: Iterable[tuple[str, int]] = (),
+    ranked: Better | None = None,
 ) -> Table:
     """Return a table with the values of each label in each section; the section "" has no line.
+
+    ``ranked`` marks the best values of every row.
 
     Examples
     --------
@@ -147,8 +136,9 @@ def sectioned(
     rows: list[TableRow | Section] = []
     for section, lines in sections.items():
         rows += [Section(section)] if section else []
-        rows += [TableRow((label,), tuple(values)) for label, values in lines.items()]
-    return Table(title, (stub,), tuple(columns), tuple(rows), better=better)
+        labelled = lines.items() if isinstance(lines, Mapping) else lines
+        rows += [TableRow((label,), tuple(values), ranked, arrow=ranked is None) for label, values in labelled]
+    return Table(title, (stub,), tuple(columns), tuple(rows), tuple(groups), better)
 
 
 def format_number(value: float) -> str:

@@ -15,8 +15,6 @@
 This package imports ``geometry`` and ``maths``, but no estimators.
 """
 
-from __future__ import annotations
-
 from bansac.matches.demo import StereoPair, load_demo, load_motorcycle, load_motorcycle_matches
 from bansac.matches.hloc import HlocPairs
 from bansac.matches.matches import Matches

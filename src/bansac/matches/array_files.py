@@ -1,7 +1,5 @@
 """Arrays in npy, npz and h5 files. A damaged file raises an OSError that names it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -11,8 +9,6 @@ from numpy.lib.npyio import NpzFile
 
 from bansac.matches.hdf5 import import_h5py, read_dataset
 from bansac.matches.text_tables import unreadable
-
-__all__ = ["ARRAY_SUFFIXES", "read_array", "read_arrays"]
 
 ARRAY_SUFFIXES = (".npz", ".h5", ".hdf5")
 
@@ -27,10 +23,7 @@ def read_array(path: Path) -> Any:
 
 
 def read_arrays(path: Path, names: Sequence[str], group: str | None = None) -> tuple[dict[str, Any], list[str]]:
-    """Read the arrays of an npz or h5 file whose names are in ``names``; return them and the names of all arrays.
-
-    ``group`` is the name of a group of an h5 file; other files have none.
-    """
+    """Return the arrays ``names`` of an npz or h5 file, or of a group in an h5 file, and the names of all arrays."""
     is_npz = path.suffix.lower() == ".npz"
     if not is_npz:
         import_h5py()

@@ -4,21 +4,17 @@
 So does :func:`load_motorcycle_matches`, without the photographs; ``scripts/motorcycle_matches.py`` writes its file.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.geometry import apply_transform
 from bansac.matches.array_files import read_arrays
 from bansac.matches.matches import Matches
 from bansac.matches.text_tables import unreadable
-
-__all__ = ["StereoPair", "load_demo", "load_motorcycle", "load_motorcycle_matches", "plane_inliers"]
+from bansac.maths.arrays import Bools, Bytes, Floats
 
 ASSETS = Path(__file__).parent / "assets"
 IMAGE1, IMAGE2, MATCHES = "demo_1.jpg", "demo_2.jpg", "demo.npz"
@@ -26,8 +22,6 @@ MOTORCYCLE = "motorcycle.npz"
 
 # Fundamental matrix of a rectified pair: matches are in the same row.
 _RECTIFIED = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]]) / np.sqrt(2)
-
-_Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,12 +32,12 @@ class StereoPair:
     ``F`` has unit norm; matches are in the same row.
     """
 
-    image1: NDArray[np.uint8]
-    image2: NDArray[np.uint8]
-    disparity: _Array
-    F: _Array
+    image1: Bytes
+    image2: Bytes
+    disparity: Floats
+    F: Floats
 
-    def inliers(self, x1: _Array, x2: _Array, threshold: float = 2.0) -> NDArray[np.bool_]:
+    def inliers(self, x1: Floats, x2: Floats, threshold: float = 2.0) -> Bools:
         """Return which matches, in pixels, agree with the disparity; this is stricter than the constraint by F.
 
         ``threshold`` is the largest distance, in pixels, between ``x2`` and ``x1`` shifted by the disparity of the
@@ -105,7 +99,7 @@ def load_demo(folder: str | os.PathLike[str] | None = None) -> Matches:
     )
 
 
-def plane_inliers(H: _Array, x1: _Array, x2: _Array, threshold: float) -> NDArray[np.bool_]:
+def plane_inliers(H: Floats, x1: Floats, x2: Floats, threshold: float) -> Bools:
     """Return which matches have a transfer error in image 2 of at most ``threshold`` pixels."""
     return np.asarray(np.hypot(*(apply_transform(H, x1) - x2).T) <= threshold)
 

@@ -1,7 +1,5 @@
 """Arrays in HDF5 files: finite numbers of a given shape, or an error that names the file."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import math
@@ -11,11 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bansac.maths.arrays import as_floats
-
-_Array = NDArray[np.float64]
+from bansac.maths.arrays import Floats, as_floats
 
 _COMPRESSION = 1100  # slightly above the largest compression ratio of deflate
 
@@ -118,7 +113,7 @@ class Reader(AbstractContextManager["Reader"]):
         except Exception as error:
             raise OSError(f"cannot read {self._path}: {error}") from error
 
-    def array(self, key: str, shape: tuple[int, ...]) -> _Array:
+    def array(self, key: str, shape: tuple[int, ...]) -> Floats:
         """Return finite float64 numbers of a shape; -1 stands for any length, and axes of length 1 are ignored."""
         try:
             if key not in self._file:

@@ -11,24 +11,18 @@
 The files may have any names.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.matches.hdf5 import Reader, create_hdf5
 from bansac.matches.matches import Matches
 from bansac.matches.storage import write_atomically
-
-__all__ = ["HlocPairs"]
+from bansac.maths.arrays import Bools, Floats, Ints
 
 _LARGEST = 2**53  # of the integers that float64 represents
-
-_Array = NDArray[np.float64]
 
 
 class HlocPairs:
@@ -136,7 +130,7 @@ class HlocPairs:
         quality = None if scores is None else scores[matched]
         return Matches(keypoints1[matched], keypoints2[partners], key=key, scores=quality)
 
-    def write_verified(self, path: str | os.PathLike[str], verdicts: Iterable[tuple[str, NDArray[np.bool_]]]) -> None:
+    def write_verified(self, path: str | os.PathLike[str], verdicts: Iterable[tuple[str, Bools]]) -> None:
         """Write the inliers of pairs to a file of matches that hloc reads; an existing file is replaced.
 
         Parameters
@@ -158,7 +152,7 @@ class HlocPairs:
             raise ValueError(f"path must be another file than {path}, which is read")
         write_atomically(Path(path), lambda temporary: self._write(temporary, verdicts))
 
-    def _write(self, path: Path, verdicts: Iterable[tuple[str, NDArray[np.bool_]]]) -> None:
+    def _write(self, path: Path, verdicts: Iterable[tuple[str, Bools]]) -> None:
         with create_hdf5(path) as file:
             for key, inliers in verdicts:
                 matches0, scores = self._read(key)
@@ -178,7 +172,7 @@ class HlocPairs:
             raise ValueError(f"{self.matches} has no pair {key!r}")
         return self._pairs[key]
 
-    def _read(self, key: str) -> tuple[NDArray[np.int64], _Array | None]:
+    def _read(self, key: str) -> tuple[Ints, Floats | None]:
         """Return ``matches0`` of a pair and its scores; the scores are None if the file has none."""
         group = self._names(key)[2]
         with Reader(self.matches) as file:

@@ -6,19 +6,15 @@ corresponds to the Hellinger kernel on histograms (Arandjelovic and Zisserman, C
 paper is 1 - ratio.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.matches.images import MAX_SIZE, ImageLike, import_opencv, read_image, shrink
 from bansac.matches.matches import Matches
-
-__all__ = ["Features", "check_matching", "detect_features", "match_features", "match_images"]
+from bansac.maths.arrays import Bytes, Floats, Ints, Singles
 
 _BLOCK = 1024  # descriptors of image 1 compared at a time; bounds the memory to about 100 MB for 8000 features
 
@@ -27,8 +23,8 @@ _BLOCK = 1024  # descriptors of image 1 compared at a time; bounds the memory to
 class Features:
     """Features of an image: points (N, 2) in pixels, and RootSIFT descriptors (N, 128) of unit length."""
 
-    points: NDArray[np.float64]
-    descriptors: NDArray[np.float32]
+    points: Floats
+    descriptors: Singles
     size: tuple[int, int]
 
     def __len__(self) -> int:
@@ -107,10 +103,7 @@ def check_matching(ratio: float, max_features: int, max_size: int) -> None:
 def detect_features(
     image: ImageLike, *, max_features: int = 8000, max_size: int = MAX_SIZE, name: str = "image"
 ) -> Features:
-    """Detect the strongest features of an image, the strongest first.
-
-    The arguments and errors are those of :func:`match_images`; ``name`` stands for the image in error messages.
-    """
+    """Detect the strongest features, the strongest first; ``name`` stands for the image in error messages."""
     grey = read_image(image, argument=name)
     small, scale = shrink(grey, max_size)
     points, descriptors = _root_sift(name, small, max_features)
@@ -122,11 +115,8 @@ def detect_features(
 
 def match_features(
     features1: Features, features2: Features, *, ratio: float = 0.95, mutual: bool = True
-) -> tuple[Matches, NDArray[np.int64]]:
-    """Match the features of two images as :func:`match_images` does.
-
-    Return the matches, in the order of the features of image 1, and the indices (N, 2) of their features.
-    """
+) -> tuple[Matches, Ints]:
+    """Return the matches of :func:`match_images`, in the order of image 1, and the indices (N, 2) of their features."""
     nearest, ratios = _nearest_neighbours(features1.descriptors, features2.descriptors)
     keep = ratios <= ratio
     if mutual:
@@ -148,9 +138,7 @@ def _path(image: ImageLike) -> Path | None:
     return Path(image) if isinstance(image, str | os.PathLike) else None
 
 
-def _root_sift(
-    name: str, grey: NDArray[np.uint8], max_features: int
-) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+def _root_sift(name: str, grey: Bytes, max_features: int) -> tuple[Floats, Singles]:
     """Detect the strongest features: points (N, 2) and RootSIFT descriptors (N, 128) of unit length."""
     keypoints, sift = import_opencv().SIFT_create(nfeatures=max_features).detectAndCompute(grey, None)
     if len(keypoints) < 2:
@@ -167,9 +155,7 @@ def _root_sift(
     return points, np.sqrt(histograms / total)
 
 
-def _nearest_neighbours(
-    query: NDArray[np.float32], base: NDArray[np.float32]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _nearest_neighbours(query: Singles, base: Singles) -> tuple[Ints, Floats]:
     """Find the nearest neighbour in ``base`` of each descriptor, exactly, and its SNN ratio (1 for equal distances).
 
     Descriptors have unit length, so |a - b|^2 = 2 - 2 a.b. The two nearest have the largest products.

@@ -1,7 +1,5 @@
 """Images from files or arrays as 8-bit pixels."""
 
-from __future__ import annotations
-
 import os
 from importlib.util import find_spec
 from io import BytesIO
@@ -10,8 +8,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-__all__ = ["MAX_SIZE", "ImageLike", "encode_jpeg", "import_opencv", "read_image", "shrink"]
 
 # Images with a longer side than this, in pixels, are scaled down for detection. SIFT needs some 200 bytes a pixel.
 MAX_SIZE = 2000

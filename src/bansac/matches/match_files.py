@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.geometry.camera import Camera
 from bansac.matches.array_files import ARRAY_SUFFIXES, read_array, read_arrays
@@ -22,21 +21,9 @@ from bansac.matches.hdf5 import Reader
 from bansac.matches.matches import Matches, as_indices
 from bansac.matches.pair_folder import PairFolder
 from bansac.matches.text_tables import read_rows, read_table, read_text
-from bansac.maths.arrays import as_floats
+from bansac.maths.arrays import Floats, as_floats
 
-__all__ = [
-    "HDF5",
-    "CameraLike",
-    "find_groups",
-    "read_calibration",
-    "read_data",
-    "read_matches",
-    "read_own_camera",
-    "read_single_camera",
-]
-
-Array = NDArray[np.float64]
-CameraLike = Array | Camera
+CameraLike = Floats | Camera
 """A camera matrix (3, 3), or a camera with lens distortion."""
 
 _TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
@@ -91,7 +78,7 @@ def find_groups(path: Path) -> list[str]:
         return sorted({group for name in ("x1", "matches") for group in file.groups_with(name)})
 
 
-def read_data(path: Path, columns: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, Array], Array | None]:
+def read_data(path: Path, columns: Mapping[str, tuple[str, ...]]) -> tuple[dict[str, Floats], Floats | None]:
     """Read finite arrays of equal lengths, and their ``scores`` (N) or None, from a text, npy, npz or h5 file.
 
     ``columns`` has the names of each array's columns in a text, for example ``{"points": ("x", "y")}``.
@@ -101,7 +88,7 @@ def read_data(path: Path, columns: Mapping[str, tuple[str, ...]]) -> tuple[dict[
         ends = np.cumsum([len(names) for names in columns.values()])
         return dict(zip(columns, np.split(table, ends[:-1], axis=1), strict=True)), scores
     arrays = _Arrays(path, (*columns, "scores"))
-    data: dict[str, Array] = {}
+    data: dict[str, Floats] = {}
     n = None
     for name, names in columns.items():
         data[name] = arrays.get(name, (n, len(names)))
@@ -109,7 +96,7 @@ def read_data(path: Path, columns: Mapping[str, tuple[str, ...]]) -> tuple[dict[
     return data, _scores(arrays, n or 0)
 
 
-def read_own_camera(path: Path) -> Array | None:
+def read_own_camera(path: Path) -> Floats | None:
     """Return the camera matrix ``K`` of an npz or h5 file of points; None if it has none."""
     arrays = None if _is_table(path) else _Arrays(path, ("K",))
     return _camera(arrays, "K") if arrays is not None and arrays.has_any("K") else None
@@ -192,14 +179,14 @@ def _camera_names(arrays: _Arrays) -> tuple[str, str]:
     return ("K1", "K2") if arrays.has_any("K1") and arrays.has_any("K2") else ("K", "K")
 
 
-def _cameras(arrays: _Arrays) -> tuple[Array, Array]:
+def _cameras(arrays: _Arrays) -> tuple[Floats, Floats]:
     name1, name2 = _camera_names(arrays)
     if not arrays.has_any(name1):
         raise ValueError(f"{arrays.path}: must hold K, or K1 and K2; it has {arrays.names}")
     return _camera(arrays, name1), _camera(arrays, name2)
 
 
-def _camera(arrays: _Arrays, name: str) -> Array:
+def _camera(arrays: _Arrays, name: str) -> Floats:
     K = arrays.get(name, (3, 3))
     if np.any(K[2] != (0, 0, 1)) or K[1, 0] != 0 or K[0, 0] <= 0 or K[1, 1] <= 0:
         raise ValueError(
@@ -217,7 +204,7 @@ def _indexed(arrays: _Arrays, name1: str, name2: str) -> Matches:
     return Matches.from_indices(keypoints[name1], keypoints[name2], pairs, _scores(arrays, len(pairs)))
 
 
-def _scores(arrays: _Arrays, n: int) -> Array | None:
+def _scores(arrays: _Arrays, n: int) -> Floats | None:
     return arrays.get("scores", (n,)) if arrays.has_any("scores") else None
 
 
@@ -228,7 +215,7 @@ def _is_table(path: Path) -> bool:
     return path.suffix.lower() not in ARRAY_SUFFIXES
 
 
-def _read_columns(path: Path, columns: tuple[str, ...]) -> tuple[Array, Array | None]:
+def _read_columns(path: Path, columns: tuple[str, ...]) -> tuple[Floats, Floats | None]:
     """Read a table, with or without a header, and its scores."""
     if path.suffix.lower() != ".npy":
         return read_table(path, columns)
@@ -260,7 +247,7 @@ class _Arrays:
     def has_any(self, *names: str) -> bool:
         return any(name in self.arrays for name in names)
 
-    def get(self, name: str, shape: tuple[int | None, ...]) -> Array:
+    def get(self, name: str, shape: tuple[int | None, ...]) -> Floats:
         """Return an array as finite float64 numbers of the given shape, where None is any length."""
         if name not in self.arrays:
             raise ValueError(f"{self.path}: has no array {name!r}; it has {self.names}")

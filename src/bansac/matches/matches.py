@@ -1,21 +1,15 @@
 """Matches of two images: the type that readers, matchers and generators return."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from bansac.maths.arrays import as_floats
+from bansac.maths.arrays import Bools, Floats, Ints, as_floats
 from bansac.maths.validate import as_points, as_scores
-
-__all__ = ["Matches", "as_indices"]
-
-_Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,23 +48,23 @@ class Matches:
     (3, 1)
     """
 
-    x1: _Array
-    x2: _Array
+    x1: Floats
+    x2: Floats
     key: str = ""
-    ratios: _Array | None = None
-    scores: _Array | None = None
-    K1: _Array | None = None
-    K2: _Array | None = None
+    ratios: Floats | None = None
+    scores: Floats | None = None
+    K1: Floats | None = None
+    K2: Floats | None = None
     size1: tuple[int, int] | None = None
     size2: tuple[int, int] | None = None
     image1: Path | None = None
     image2: Path | None = None
-    R: _Array | None = None
-    t: _Array | None = None
-    E: _Array | None = None
-    F: _Array | None = None
-    H: _Array | None = None
-    inliers: NDArray[np.bool_] | None = None
+    R: Floats | None = None
+    t: Floats | None = None
+    E: Floats | None = None
+    F: Floats | None = None
+    H: Floats | None = None
+    inliers: Bools | None = None
 
     _PER_MATCH: ClassVar[tuple[str, ...]] = ("x1", "x2", "ratios", "scores", "inliers")
 
@@ -189,7 +183,7 @@ class Matches:
         )
 
     @property
-    def K(self) -> _Array:
+    def K(self) -> Floats:
         """Camera matrix of both images; a ValueError if it is unknown or differs between them."""
         if self.K1 is None or self.K2 is None or not np.array_equal(self.K1, self.K2):
             raise ValueError(f"the pair {self.key!r} has no common camera matrix of both images")
@@ -202,7 +196,7 @@ class Matches:
             raise ValueError(f"the pair {self.key!r} has no common size of both images")
         return self.size1
 
-    def select(self, keep: NDArray[np.bool_]) -> Self:
+    def select(self, keep: Bools) -> Self:
         """Return a subset of the matches, in the same order.
 
         Parameters
@@ -251,7 +245,7 @@ def _unbatched(value: Any, dimensions: int) -> Any:
     return value[0] if len(shape) > dimensions and shape[0] == 1 else value
 
 
-def _first_matches(pairs: Any, n: int) -> NDArray[np.int64] | None:
+def _first_matches(pairs: Any, n: int) -> Ints | None:
     """Return the index in image 2, or -1, of each of the n keypoints of image 1; None for pairs of indices."""
     as_floats("pairs", pairs)  # rejects masked values
     indices = np.asarray(pairs)
@@ -260,7 +254,7 @@ def _first_matches(pairs: Any, n: int) -> NDArray[np.int64] | None:
     return indices.astype(np.int64) if indices.shape == (n,) and indices.dtype.kind in "iu" else None
 
 
-def as_indices(argument: str, value: ArrayLike, keypoints: Mapping[str, _Array]) -> NDArray[np.int64]:
+def as_indices(argument: str, value: ArrayLike, keypoints: Mapping[str, Floats]) -> Ints:
     """Check pairs of indices (N, 2) into the keypoints of two images, given by name, and return them."""
     as_floats(argument, value)  # rejects masked values
     indices = np.asarray(value)

@@ -10,27 +10,21 @@
 This is the layout of the "RANSAC in 2020" tutorial without its ground truth, which :mod:`bansac.lab.sets` reads.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.matches.hdf5 import Reader
 from bansac.matches.matches import Matches
-
-__all__ = ["SIZE_FILES", "PairFolder", "Which", "evenly_spaced", "find_pair_folders", "folders_with"]
+from bansac.maths.arrays import Floats
 
 Which: TypeAlias = Literal[1, 2]
 
 SIZE_FILES: dict[Which, str] = {1: "size.h5", 2: "size2.h5"}
 """Files with the sizes of image 1 and image 2."""
-
-_Array = NDArray[np.float64]
 
 _SPLITS = ("train", "val", "test")  # folder names of the tutorial that need the parent's name
 
@@ -98,11 +92,11 @@ class PairFolder:
         height, width = self._read(SIZE_FILES[which], key, (2,))
         return int(height), int(width)
 
-    def _read(self, name: str, key: str, shape: tuple[int, ...]) -> _Array:
+    def _read(self, name: str, key: str, shape: tuple[int, ...]) -> Floats:
         with Reader(self.folder / name) as file:
             return file.array(key, shape)
 
-    def _matches(self, key: str, name: str, what: str) -> tuple[_Array, _Array, _Array]:
+    def _matches(self, key: str, name: str, what: str) -> tuple[Floats, Floats, Floats]:
         """Return the points of a pair and the values of another file, one for each match."""
         matches, values = self._read("matches.h5", key, (-1, 4)), self._read(name, key, (-1,))
         if len(values) != len(matches):

@@ -1,7 +1,5 @@
 """Storage of results: conversion to JSON types, atomic writing, and files that can be loaded again."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -12,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["as_array", "read_fields", "to_json", "to_plain", "write_atomically", "write_fields", "write_json"]
-
 # Entry of an npz file with all fields that are not arrays, as JSON. Names of nested fields are joined by dots.
 _REST = "fields"
 _JOIN = "."
 
 _DTYPES = {"inliers": np.bool_, "frame_inliers": np.bool_, "frame_beliefs": np.uint8}
+_DTYPES |= {"ends": np.str_, "criteria": np.str_}
 _DTYPES |= dict.fromkeys(("best_inliers", "low_probability", "outliers", "restart", "frames"), np.int64)
 # Arrays for which null in a JSON file means infinity; otherwise it means NaN.
 _INFINITE = ("residuals", "required_iterations")

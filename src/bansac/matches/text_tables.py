@@ -3,16 +3,12 @@
 The separator is the first of tab, semicolon, comma and blank that the first row contains. A ``#`` starts a comment.
 """
 
-from __future__ import annotations
-
 import csv
 import math
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-
-__all__ = ["SCORE", "read_rows", "read_table", "read_text", "unreadable"]
 
 SCORE = "score"
 

@@ -1,14 +1,10 @@
 """Type aliases for the arrays that kernels take (C-contiguous NumPy arrays of any dimension), and their check."""
 
-from __future__ import annotations
-
 from numbers import Real
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-__all__ = ["Bools", "Bytes", "Floats", "Ints", "Reals", "Singles", "Words", "as_floats"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Singles: TypeAlias = NDArray[np.float32]

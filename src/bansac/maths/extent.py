@@ -5,14 +5,10 @@ it is outside of the middle 70 % of the values by more than ``reach`` times the 
 values have the box of all values.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bansac.compiled.jit import inner_kernel, kernel
 from bansac.maths.arrays import Floats
-
-__all__ = ["GRID", "SAMPLE", "UNIT", "bound_near", "near_box"]
 
 # Values of ``reach``. A grid over the box must resolve the middle. A unit of length only has to be of the order of the
 # distances, and ordinary data should count in full.

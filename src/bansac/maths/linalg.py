@@ -1,21 +1,11 @@
 """Linear algebra of small fixed sizes, without allocation."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
 from bansac.compiled.jit import inlined, inner_kernel
 from bansac.maths.arrays import Floats, Reals
-
-__all__ = [
-    "copy",
-    "normalize_vector",
-    "smallest_eigenvector",
-    "solve_positive_definite",
-    "span_complement",
-]
 
 # Added to the eigenvalues of a semidefinite matrix, relative to its trace: above rounding errors, below the data.
 _SHIFT = 1e-14
@@ -31,6 +21,22 @@ def copy(source: Reals, target: Reals) -> None:
     """Copy a vector into ``target``, converting to its number type."""
     for i in range(source.size):
         target[i] = source[i]
+
+
+@inlined
+def weighted_means(data: Floats, weights: Floats, means: Floats) -> bool:
+    """Write the weighted means of as many channels of the data as there are means; False if all weights are 0."""
+    total = 0.0
+    for i in range(weights.size):
+        total += weights[i]
+    if not total > 0.0:
+        return False
+    for c in range(means.size):
+        mean = 0.0
+        for i in range(weights.size):
+            mean += weights[i] * data[c, i]
+        means[c] = mean / total
+    return True
 
 
 @inner_kernel

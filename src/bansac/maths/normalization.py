@@ -4,8 +4,6 @@ The method is Hartley's (In defense of the eight-point algorithm, PAMI 1997), bu
 that distances in both images keep the same ratio to pixels. These functions are called once a run, from Python.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -13,21 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.compiled.jit import inlined, kernel
-from bansac.maths.arrays import Floats, as_floats
+from bansac.maths.arrays import Floats
 from bansac.maths.extent import SAMPLE, UNIT, bound_near
-
-__all__ = [
-    "apply_inverse",
-    "as_points",
-    "as_weights",
-    "canonical_fundamental",
-    "canonical_homography",
-    "denormalize_fundamental",
-    "denormalize_homography",
-    "fix_sign",
-    "normalize",
-    "stack_matches",
-]
+from bansac.maths.validate import as_points
 
 # Points whose coordinates differ by less than this fraction are identical.
 _ROUNDING = 1e-14
@@ -43,28 +29,6 @@ def stack_matches(x1: ArrayLike, x2: ArrayLike, n: int | None = None) -> Floats:
         rows.append(array.T)
         n = len(array)  # x2 must have the length of x1
     return np.ascontiguousarray(np.vstack(rows))  # kernels are compiled anew for another order
-
-
-def as_points(name: str, value: ArrayLike, channels: int = 3, n: int | None = None) -> Floats:
-    """Check points, ``n`` of them if given, and return them as (N, channels) float64."""
-    array = as_floats(name, value)
-    if array.ndim != 2 or array.shape[1] != channels or n not in (None, len(array)):
-        raise ValueError(f"{name} must have shape ({'N' if n is None else n}, {channels}), got {array.shape}")
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name} must be finite, got {array.tolist()}")
-    return array
-
-
-def as_weights(weights: ArrayLike | None, n: int) -> Floats:
-    """Check the weights of ``n`` matches; None means 1 for all."""
-    if weights is None:
-        return np.ones(n)
-    array = np.ascontiguousarray(as_floats("weights", weights))
-    if array.shape != (n,):
-        raise ValueError(f"weights must have shape ({n},), got {array.shape}")
-    if not (np.isfinite(array) & (array >= 0.0)).all():
-        raise ValueError(f"weights must be finite and >= 0, got {array.tolist()}")
-    return array
 
 
 @kernel
@@ -163,18 +127,13 @@ def canonical_fundamental(model: Floats) -> None:
         _fix_sign(model)
 
 
-@kernel
-def fix_sign(model: Floats) -> None:
+@inlined
+def _fix_sign(model: Floats) -> None:
     """Choose the sign of a model that makes its first large entry positive.
 
     An entry is large if it exceeds half of the largest one. With a stricter limit, rounding would choose among entries
     of equal magnitude, such as those of [t]x.
     """
-    _fix_sign(model)
-
-
-@inlined
-def _fix_sign(model: Floats) -> None:
     largest, first = 0.0, 0.0
     for value in model:
         largest = max(largest, abs(value))
@@ -183,6 +142,9 @@ def _fix_sign(model: Floats) -> None:
             first = value
     for k in range(model.size if first < 0.0 else 0):
         model[k] = -model[k]
+
+
+fix_sign = kernel(_fix_sign)
 
 
 @inlined

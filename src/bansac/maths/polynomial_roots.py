@@ -3,16 +3,12 @@
 Coefficients are in increasing order, ``c[0] + c[1] x + ... + c[n] x^n``, as in :mod:`numpy.polynomial`.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
 from bansac.compiled.jit import inlined, inner_kernel
 from bansac.maths.arrays import Floats
-
-__all__ = ["STURM_SCRATCH", "cubic_roots", "sturm_roots"]
 
 # A coefficient below this fraction of the others is a rounding error.
 _NEGLIGIBLE = 1e-14

@@ -8,8 +8,6 @@ q has unit length. The entries of this matrix are quadratic in q, so their deriv
 Half the derivatives of the image of (X, Y, Z) by w, x, y and z are (a, b, c, -d), (d, -c, b, a) and (c, d, -a, b).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -17,17 +15,6 @@ import numpy as np
 from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Floats, Reals
 from bansac.maths.linalg import normalize_vector, smallest_eigenvector, span_complement
-
-__all__ = [
-    "ALIGN_SCRATCH",
-    "align_rotation",
-    "entries",
-    "matrix_of",
-    "model_of",
-    "project_unit",
-    "span_motions",
-    "write_quaternion",
-]
 
 ALIGN_SCRATCH = 2 * 16 + 4
 """Length of the scratch of ``align_rotation``."""
@@ -77,9 +64,7 @@ def model_of(matrix: Floats) -> Floats:
     return np.concatenate([vectors[:, -1] * math.sqrt(max(values[-1], 0.0) / 3.0), matrix[:, 3]])
 
 
-@kernel
-def _entries(model: Floats) -> Entries:
-    return entries(model)
+_entries = kernel(entries)
 
 
 @inner_kernel

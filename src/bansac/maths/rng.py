@@ -1,7 +1,5 @@
 """Seeded random numbers for kernels: xoshiro256++ (Blackman and Vigna, 2021). The state is an array of four uint64."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np
@@ -9,8 +7,6 @@ from numba import config
 
 from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Ints, Words
-
-__all__ = ["derive_seed", "fixed_rng", "next_index", "next_uint64", "seed_rng", "shuffle", "step"]
 
 _MASK = 2**64 - 1
 _STEP = 0x9E3779B97F4A7C15

@@ -1,48 +1,29 @@
 """Checks of arguments; every error names the argument and the invalid value."""
 
-from __future__ import annotations
-
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from bansac.maths.arrays import as_floats
+from bansac.maths.arrays import Floats, as_floats
 
 # Largest magnitude of a coordinate. Solvers multiply up to three coordinates.
 LARGEST = 1e100
 
-__all__ = [
-    "LARGEST",
-    "as_camera",
-    "as_numbers",
-    "as_points",
-    "as_probabilities",
-    "as_scores",
-    "as_size",
-    "as_weights",
-    "check_finite",
-    "check_probabilities",
-    "check_same_length",
-]
 
-
-def as_points(argument: str, value: ArrayLike, channels: int, *, finite: bool = True) -> NDArray[np.float64]:
-    """Return an (N, channels) float64 array of finite numbers; (N, 1, channels) is also accepted.
-
-    If ``finite`` is False, the caller must check the numbers.
-    """
+def as_points(argument: str, value: ArrayLike, channels: int, n: int | None = None, *, finite: bool = True) -> Floats:
+    """Return (N, channels) or (N, 1, channels) numbers as (N, channels) float64, unchecked unless ``finite``."""
     array = as_floats(argument, value)
     if array.ndim == 3 and array.shape[1] == 1:
         array = np.asarray(array[:, 0, :])
-    if array.size == 0 and array.ndim <= 2 and array.shape in ((0,), (0, channels)):
-        return np.empty((0, channels))
-    if array.ndim != 2 or array.shape[1] != channels:
-        raise ValueError(f"{argument} must have shape (N, {channels}), got {array.shape}")
+    if array.shape == (0,):
+        array = np.empty((0, channels))
+    if array.ndim != 2 or array.shape[1] != channels or n not in (None, len(array)):
+        raise ValueError(f"{argument} must have shape ({'N' if n is None else n}, {channels}), got {array.shape}")
     if finite:
         check_finite(argument, array)
     return array
 
 
-def as_numbers(argument: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def as_numbers(argument: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
     """Return a float64 array of finite numbers of this shape."""
     array = as_floats(argument, value)
     if array.shape != shape:
@@ -51,12 +32,12 @@ def as_numbers(argument: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArr
     return array
 
 
-def as_scores(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
+def as_scores(argument: str, value: ArrayLike, n: int) -> Floats:
     """Return n finite numbers as float64."""
     return scores_and_range(argument, value, n)[0]
 
 
-def scores_and_range(argument: str, value: ArrayLike, n: int) -> tuple[NDArray[np.float64], float, float]:
+def scores_and_range(argument: str, value: ArrayLike, n: int) -> tuple[Floats, float, float]:
     """Return n finite numbers as float64, their minimum and their maximum; the last two are 0 if n is 0."""
     array = as_floats(argument, value)
     if array.shape != (n,):
@@ -64,7 +45,7 @@ def scores_and_range(argument: str, value: ArrayLike, n: int) -> tuple[NDArray[n
     return array, *check_finite(argument, array)
 
 
-def as_probabilities(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
+def as_probabilities(argument: str, value: ArrayLike, n: int) -> Floats:
     """Return n numbers in [0, 1] as float64."""
     array, lowest, highest = scores_and_range(argument, value, n)
     check_probabilities(argument, lowest, highest)
@@ -77,7 +58,7 @@ def check_probabilities(argument: str, lowest: float, highest: float, advice: st
         raise ValueError(f"{argument} must lie in [0, 1], got values in [{lowest:g}, {highest:g}]{advice}")
 
 
-def as_weights(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
+def as_weights(argument: str, value: ArrayLike, n: int) -> Floats:
     """Return n positive numbers as float64."""
     array, lowest, _ = scores_and_range(argument, value, n)
     if n and lowest <= 0:
@@ -85,7 +66,7 @@ def as_weights(argument: str, value: ArrayLike, n: int) -> NDArray[np.float64]:
     return array
 
 
-def as_camera(argument: str, value: ArrayLike) -> NDArray[np.float64]:
+def as_camera(argument: str, value: ArrayLike) -> Floats:
     """Return an upper-triangular camera matrix with positive focal lengths, scaled to K[2, 2] = 1."""
     K = as_numbers(argument, value, (3, 3)).copy()
     if K[1, 0] != 0 or K[2, 0] != 0 or K[2, 1] != 0 or K[2, 2] == 0:
@@ -110,13 +91,13 @@ def as_size(argument: str, value: ArrayLike) -> tuple[int, int]:
     return int(array[0]), int(array[1])
 
 
-def check_same_length(name1: str, array1: NDArray[np.float64], name2: str, array2: NDArray[np.float64]) -> None:
+def check_same_length(name1: str, array1: Floats, name2: str, array2: Floats) -> None:
     """Raise an error if two arrays differ in their number of rows."""
     if len(array1) != len(array2):
         raise ValueError(f"{name1} and {name2} must have equal lengths, got {len(array1)} and {len(array2)}")
 
 
-def check_finite(argument: str, array: NDArray[np.float64]) -> tuple[float, float]:
+def check_finite(argument: str, array: Floats) -> tuple[float, float]:
     """Raise an error if a number is not finite or exceeds ``LARGEST``; return the minimum and maximum, 0 if empty."""
     if array.size == 0:
         return 0.0, 0.0

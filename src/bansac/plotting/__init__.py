@@ -5,8 +5,6 @@ global state and need not be closed. :func:`save_figure` writes it to a file.
 ``report`` makes a page of a result.
 """
 
-from __future__ import annotations
-
 from bansac.plotting.epipolar_bands import plot_epipolar_bands
 from bansac.plotting.evolution import plot_point_evolution, plot_probability_evolution
 from bansac.plotting.layout import save_figure

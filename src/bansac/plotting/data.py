@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,18 +12,29 @@ from numpy.typing import ArrayLike
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.validate import as_camera, as_points
-from bansac.plotting.layout import BAR, FAINT_COLOR, POINT_COLOR, SPACE, WIDTH, color_bar, color_map, new_figure, place
+from bansac.plotting.layout import (
+    BAR,
+    FAINT_COLOR,
+    POINT_COLOR,
+    SPACE,
+    TITLE,
+    WIDTH,
+    color_bar,
+    color_map,
+    legend_outside,
+    new_figure,
+    place,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["plot_data", "plot_labels"]
-
 _SIDE = 0.6 * WIDTH
 _LEFT, _BELOW = 0.5, 0.3  # for the numbers at the axes
 _GRID = 400  # points of a side of the grid on which a curve is traced
 _MARGIN = 0.05  # around the points, relative to their extent
+_COLUMNS = 6  # of a legend of models
 _SAME = 1e-4  # relative error of the residuals that identify a curve
 
 
@@ -44,7 +56,7 @@ def plot_data(
     if dimensions == [2, 3]:
         raise ValueError("x1 must be the 3D points and x2 the image points of an absolute pose")
     if ax is None:
-        ax = _new_axes(spatial=dimensions in ([3], [3, 3]))
+        ax = _new_axes(spatial=dimensions in ([3], [3, 3]), above=0.0 if rival is None else TITLE)
     order = np.argsort(values, kind="stable")  # probable points on top
     if dimensions == [2, 2]:
         _draw_segments(ax, values[order], *(x[order] for x in arrays))
@@ -53,12 +65,13 @@ def plot_data(
     if rival is not None:
         label = f"rival: {np.count_nonzero(rival[0])} inliers"
         scatter(*arrays[-1][rival[1]].T, s=40, facecolors="none", edgecolors=POINT_COLOR, linewidths=0.9, label=label)
-        ax.legend()
+        legend_outside(ax)
     good = values >= 0.5
     if dimensions == [2]:
-        _draw_curve(ax, model, residuals, *arrays)
+        if _draw_curve(ax, model, residuals, arrays[0], "black") != "polynomial":  # its axes have units of their own
+            ax.set_aspect("equal", adjustable="datalim")
     elif dimensions == [3]:
-        _draw_plane(ax, model, arrays[0][good] if good.any() else arrays[0])
+        _draw_plane(ax, model, arrays[0][good] if good.any() else arrays[0], FAINT_COLOR)
     elif dimensions == [3, 3]:
         _draw_motion(ax, model, arrays[0][good])
     else:
@@ -68,19 +81,29 @@ def plot_data(
     return ax.figure.figure  # the parent figure if the axes belong to a SubFigure
 
 
-def plot_labels(points: ArrayLike, labels: Ints, count: int, ax: Axes | None) -> Figure:
-    """Draw points (N, 2) coloured by the index of their model; the arguments of ``MultipleResult.plot``."""
-    data = as_points("points", points, 2)
-    if len(data) != len(labels):
-        raise ValueError(f"points must be the {len(labels)} points of the result, got {len(data)}")
+def plot_labels(points: ArrayLike, labels: Ints, models: Sequence[tuple[Any, Floats]], ax: Axes | None) -> Figure:
+    """Draw points (N, 2 or 3) coloured by the index of their model, and the models, given with their residuals."""
+    data = _as_points("points", points, len(labels))
+    columns = min(len(models) + 1, _COLUMNS)
     if ax is None:
-        ax = place(new_figure(WIDTH, WIDTH), 0.0, 0.0, WIDTH, WIDTH)
-    for k in range(-1, count):
+        rows = -(-(len(models) + 1) // columns)
+        ax = _new_axes(spatial=data.shape[1] == 3, above=rows * TITLE, scaled=False)
+    scatter: Any = ax.scatter
+    curves = set()
+    for k in range(-1, len(models)):
         color, name = (FAINT_COLOR, "no model") if k < 0 else (f"C{k % 10}", f"model {k}")
-        x, y = data[labels == k].T
-        ax.scatter(x, y, s=14, linewidths=0, color=color, label=name)
-    ax.set_aspect("equal")
-    ax.legend()
+        own = data[labels == k]
+        scatter(*own.T, s=14, linewidths=0, color=color, label=name)
+        if k >= 0 and data.shape[1] == 3:
+            _draw_plane(ax, models[k][0], own, color)
+        elif k >= 0:
+            curve = _draw_curve(ax, *models[k], data, color)
+            curves.add(curve)
+            if not curve:
+                _draw_outline(ax, own, color)
+    if data.shape[1] == 2 and "polynomial" not in curves:
+        ax.set_aspect("equal")
+    legend_outside(ax, columns=columns)
     return ax.figure.figure  # the parent figure if the axes belong to a SubFigure
 
 
@@ -92,26 +115,38 @@ def _as_points(name: str, x: ArrayLike, n: int) -> Floats:
     return points
 
 
-def _new_axes(*, spatial: bool) -> Axes:
-    """Return the axes of a new figure with a colour bar."""
-    figure = new_figure(_LEFT + _SIDE + BAR, _SIDE + _BELOW)
-    ax = place(figure, _LEFT, 0.0, _SIDE, _SIDE, projection="3d" if spatial else None)
-    bar = place(figure, _LEFT + _SIDE + SPACE, 0.0, SPACE, _SIDE)
-    color_bar(figure, ax, bar, "colour: probability of being an inlier")
+def _new_axes(*, spatial: bool, above: float, scaled: bool = True) -> Axes:
+    """Return the axes of a new figure, with a colour bar if ``scaled``, and with space above them."""
+    figure = new_figure(_LEFT + _SIDE + (BAR if scaled else SPACE), above + _SIDE + _BELOW)
+    ax = place(figure, _LEFT, above, _SIDE, _SIDE, projection="3d" if spatial else None)
+    if scaled:
+        bar = place(figure, _LEFT + _SIDE + SPACE, above, SPACE, _SIDE)
+        color_bar(figure, ax, bar, "colour: probability of being an inlier")
     return ax
 
 
-def _draw_curve(ax: Axes, model: Any, residuals: Floats, points: Floats) -> None:
-    """Draw the zeros of the function of a curve near the points of the plane."""
+def _draw_curve(ax: Axes, model: Any, residuals: Floats, points: Floats, color: str) -> str:
+    """Draw the zeros of the function of a curve near the points of the plane; return its name, "" if there is none."""
     function = _find_curve(model, residuals, points)
-    if function is not None:
-        low, high = points.min(axis=0), points.max(axis=0)
-        margin = _MARGIN * np.where(high > low, high - low, 1.0)
-        x, y = (np.linspace(a, b, _GRID) for a, b in zip(low - margin, high + margin, strict=True))
-        distances = function(*np.meshgrid(x, y))
-        ax.contour(x, y, distances, levels=[0.0], colors="black", linewidths=1.1)
-    if function is None or function.__name__ != "polynomial":  # its axes have units of their own
-        ax.set_aspect("equal", adjustable="datalim")
+    if function is None:
+        return ""
+    low, high = points.min(axis=0), points.max(axis=0)
+    margin = _MARGIN * np.where(high > low, high - low, 1.0)
+    x, y = (np.linspace(a, b, _GRID) for a, b in zip(low - margin, high + margin, strict=True))
+    ax.contour(x, y, function(*np.meshgrid(x, y)), levels=[0.0], colors=color, linewidths=1.1)
+    return function.__name__
+
+
+def _draw_outline(ax: Axes, points: Floats, color: str) -> None:
+    """Draw the convex outline of points, which shows the extent of a plane in an image."""
+    from matplotlib.collections import LineCollection
+    from matplotlib.tri import Triangulation
+
+    with contextlib.suppress(RuntimeError, ValueError):  # points on a line have no outline
+        mesh = Triangulation(*points.T)
+        triangles, corners = np.nonzero(mesh.neighbors < 0)  # a side without neighbour is on the outline
+        ends = [mesh.triangles[triangles, (corners + k) % 3] for k in (0, 1)]
+        ax.add_collection(LineCollection(list(points[np.stack(ends, axis=1)]), colors=color, linewidths=1.1))
 
 
 def _find_curve(model: Any, residuals: Floats, points: Floats) -> Callable[[Floats, Floats], Floats] | None:
@@ -143,7 +178,7 @@ def _find_curve(model: Any, residuals: Floats, points: Floats) -> Callable[[Floa
     return None
 
 
-def _draw_plane(ax: Any, model: Any, points: Floats) -> None:
+def _draw_plane(ax: Any, model: Any, points: Floats, color: str) -> None:
     """Draw the part of the plane a x + b y + c z + d = 0 near the points."""
     if isinstance(model, np.ndarray) and model.shape == (4,):
         normal, offset = model[:3], model[3]
@@ -152,7 +187,7 @@ def _draw_plane(ax: Any, model: Any, points: Floats) -> None:
         _, _, axes = np.linalg.svd(flat - centre, full_matrices=True)
         along, across = np.abs((flat - centre) @ axes[:2].T).max(axis=0)[:, None] * axes[:2]
         corners = centre + np.array([[u * along + v * across for u in (-1, 1)] for v in (-1, 1)])
-        ax.plot_surface(*np.moveaxis(corners, 2, 0), color=FAINT_COLOR, alpha=0.3)
+        ax.plot_surface(*np.moveaxis(corners, 2, 0), color=color, alpha=0.3)
     ax.set_aspect("equal")
 
 

@@ -21,6 +21,7 @@ from bansac.plotting.layout import (
     TRUE_COLOR,
     WIDTH,
     color_map,
+    legend_outside,
     panel_grid,
     panel_title,
     place,
@@ -71,12 +72,8 @@ def plot_probability_evolution(
 
     Raises
     ------
-    OSError
-        If an image cannot be read.
-    ValueError
-        If lengths differ, a value is out of range, or there is no snapshot at or before an iteration.
-    ImportError
-        If Matplotlib is not installed.
+    OSError, ValueError, ImportError
+        As in :func:`plot_matches`. A ValueError also if there is no snapshot at or before an iteration.
 
     Examples
     --------
@@ -104,7 +101,10 @@ def plot_probability_evolution(
     panel = WIDTH / 2, WIDTH / 2 / aspect(gray1, gray2)
     # The outlined image has the height of the panels, with its legend below, but at most the width of a panel.
     outline_height = -(-len(panels) // columns) * (panel[1] + TITLE) - 2 * TITLE
-    outline_width = min(outline_height * _outlined_aspect(gray2, outlines), panel[0]) if outlines else 0.0
+    outline_width = 0.0
+    if outlines:
+        low, high = _outlined_limits(gray2, outlines)
+        outline_width = min(outline_height * float(np.divide(*(high - low))), panel[0])
     figure, axes = panel_grid([panel_title(k) for k, _ in panels], columns, *panel, right=outline_width)
     for ax, (_, values) in zip(axes, panels, strict=True):
         draw_matches(ax, gray1, gray2, points1[shown], points2[shown], values[shown])
@@ -125,7 +125,7 @@ def _draw_outlines(ax: Axes, gray2: Bytes, outlines: list[_Outline]) -> None:
     ax.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]))
     ax.set_axis_off()
     ax.set_title("Image 1 seen in image 2", fontsize="medium")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.5, 0), ncols=2, frameon=False, fontsize="small")
+    legend_outside(ax, below=True)
 
 
 def _outlined_limits(gray2: Bytes, outlines: list[_Outline]) -> tuple[Floats, Floats]:
@@ -138,11 +138,6 @@ def _outlined_limits(gray2: Bytes, outlines: list[_Outline]) -> tuple[Floats, Fl
     points = np.concatenate([corners, reach])
     border = 0.01 * gray2.shape[1]
     return points.min(axis=0) - border, points.max(axis=0) + border
-
-
-def _outlined_aspect(gray2: Bytes, outlines: list[_Outline]) -> float:
-    low, high = _outlined_limits(gray2, outlines)
-    return float(np.divide(*(high - low)))
 
 
 def _outline(argument: str, H: ArrayLike, shape: tuple[int, ...]) -> Floats:
@@ -235,5 +230,5 @@ def _data_limits(points: Floats) -> tuple[tuple[float, float], tuple[float, floa
         return (-1.0, 1.0), (-1.0, 1.0)
     low, high = points.min(axis=0), points.max(axis=0)
     margin = 0.03 * np.where(high > low, high - low, 1.0)
-    (x_low, y_low), (x_high, y_high) = (low - margin).tolist(), (high + margin).tolist()
-    return (x_low, x_high), (y_low, y_high)
+    x, y = zip((low - margin).tolist(), (high + margin).tolist(), strict=True)
+    return x, y

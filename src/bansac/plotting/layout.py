@@ -74,7 +74,7 @@ def panel_grid(
         axes.append(place(figure, k % columns * step[0], k // columns * step[1] + TITLE, width, height))
         axes[-1].set_title(title, fontsize="medium")
     bar = place(figure, columns * step[0], TITLE, SPACE, rows * step[1] - TITLE)
-    color_bar(figure, axes[0], bar, "colour: belief in being an inlier, $P^k$")
+    color_bar(figure, axes[0], bar, "colour: belief in\nbeing an inlier, $P^k$")  # short, for one row of panels
     return figure, axes
 
 
@@ -93,6 +93,14 @@ def color_bar(figure: Figure, ax: Axes | None, bar: Axes | None, label: str) -> 
     scale = figure.colorbar(ScalarMappable(Normalize(0, 1), color_map()), ax=ax, cax=bar)
     scale.set_label(label)
     scale.ax.spines["outline"].set_visible(False)
+
+
+def legend_outside(ax: Axes, *, below: bool = False, columns: int = 2, **more: Any) -> None:
+    """Add a legend above the axes, or below those without ticks, so that it covers no data."""
+    place: dict[str, Any] = {"loc": "lower right", "bbox_to_anchor": (1, 1)}
+    if below:
+        place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0)}
+    ax.legend(frameon=False, fontsize="small", ncols=columns, borderaxespad=0.2, **place, **more)
 
 
 def snapshot_panels(snapshots: Mapping[int, ArrayLike], iterations: Sequence[int], n: int) -> list[_Panel]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from bansac.matches.images import ImageLike, read_image
 from bansac.maths.arrays import Bools, Bytes, Floats, Ints
 from bansac.maths.validate import as_points, as_probabilities, check_same_length
-from bansac.plotting.layout import BAR, SPACE, TITLE, WIDTH, color_bar, color_map, new_figure, place
+from bansac.plotting.layout import BAR, SPACE, TITLE, WIDTH, color_bar, color_map, legend_outside, new_figure, place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -148,8 +148,7 @@ def _add_legend(ax: Axes) -> None:
 
     thick = Line2D([], [], color="black", linewidth=_THICK, label="thick: inlier of the model, within the threshold")
     thin = Line2D([], [], color="black", linewidth=_THIN, alpha=0.6, label="thin: outlier")
-    at: dict[str, Any] = {"loc": "upper center", "bbox_to_anchor": (0.5, 0), "ncols": 2, "frameon": False}
-    ax.legend(handles=[thick, thin], fontsize="small", borderaxespad=0.2, **at)
+    legend_outside(ax, below=True, handles=[thick, thin])
 
 
 def _show(ax: Axes, gray: Bytes, span: tuple[float, float], height: float | None = None) -> None:

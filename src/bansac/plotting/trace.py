@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bansac.maths.arrays import Floats, Ints
-from bansac.plotting.layout import ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR, new_figure
+from bansac.plotting.layout import ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR, legend_outside, new_figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,25 +19,8 @@ if TYPE_CHECKING:
 def plot_trace(trace: Trace, *, n_points: int | None = None) -> Figure:
     """Draw the inlier ratio, gamma and the counters of the stopping criteria over the iterations of a run.
 
-    Parameters
-    ----------
-    trace : Trace
-        Trace of a run (``result.trace``, with ``trace=True``).
-    n_points : int or None, optional
-        Number of points by which the inlier count of the best model is divided. By default it is the number of its
-        inliers and outliers.
-
-    Returns
-    -------
-    Figure
-        The figure.
-
-    Raises
-    ------
-    ValueError
-        If the trace is empty or ``n_points`` is not positive.
-    ImportError
-        If Matplotlib is not installed.
+    The inlier count of the best model is divided by ``n_points``, by default the number of its inliers and outliers. An
+    empty trace is a ValueError.
     """
     steps = len(trace.inlier_ratio)
     if not steps:
@@ -82,10 +65,7 @@ def plot_trace(trace: Trace, *, n_points: int | None = None) -> Figure:
         ax.set_axisbelow(True)
         ax.spines[["top", "right"]].set_visible(False)
         if ax.get_legend_handles_labels()[1]:
-            # Place the legend beside the curves, not over them.
-            ax.legend(
-                frameon=False, fontsize="small", loc="lower right", bbox_to_anchor=(1, 1), ncols=2, borderaxespad=0.1
-            )
+            legend_outside(ax)
     return figure
 
 

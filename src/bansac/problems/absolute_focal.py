@@ -6,8 +6,6 @@ is the reprojection error; it is infinite for a point behind the camera. A model
 and the logarithm of f.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 from bansac.compiled.jit import inner_kernel
@@ -19,8 +17,6 @@ from bansac.problems.affine import AFFINE
 from bansac.problems.problem import Problem
 from bansac.problems.relative_focal import LONGEST, SHORTEST
 from bansac.solvers import p4pf
-
-__all__ = ["UNKNOWN_FOCAL_POSE"]
 
 _linearize = inner_kernel(absolute_pose.linearize)
 _span = inner_kernel(span_motions)

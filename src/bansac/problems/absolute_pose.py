@@ -5,8 +5,6 @@ unit quaternion and a translation (``bansac.maths.quaternion``). The residual is
 infinite for a point behind the camera (Hartley and Zisserman, Multiple View Geometry, 2nd ed., sections 7.1 to 7.3).
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -16,8 +14,6 @@ from bansac.maths.quaternion import entries, matrix_of, project_unit, span_motio
 from bansac.problems.affine import AFFINE
 from bansac.problems.problem import Problem
 from bansac.solvers import p3p
-
-__all__ = ["ABSOLUTE_POSE", "BEHIND"]
 
 # Distance from the image point that stands for a projection behind the camera.
 BEHIND = 1e6

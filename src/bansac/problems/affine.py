@@ -5,15 +5,11 @@ between x2 and A x1 + b (Hartley and Zisserman, Multiple View Geometry, 2nd ed.,
 in the model, so the weighted fit is the maximum-likelihood estimate.
 """
 
-from __future__ import annotations
-
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.normalization import normalize
 from bansac.problems.line import weighted_centroid
 from bansac.problems.problem import Problem
-
-__all__ = ["AFFINE"]
 
 # Three points with sides u and v are collinear if |u x v| <= _COLLINEAR (|u|^2 + |v|^2).
 _COLLINEAR = 1e-6

@@ -5,8 +5,6 @@ A x1 + b. It is linear in the model, so the weighted fit is the maximum-likeliho
 images determine A: they are edges of a tetrahedron for a minimal sample, and columns of the normal equations for a fit.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
@@ -14,10 +12,9 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
+from bansac.maths.linalg import weighted_means
 from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
-
-__all__ = ["AFFINE_3D"]
 
 # Vectors u, v, w are coplanar if |det (u, v, w)| <= _FLAT (|u|^2 + |v|^2 + |w|^2)^(3/2): edges of a sample, and columns
 # of a fit, whose entries are squared lengths.
@@ -42,16 +39,8 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
 
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     """Minimise the weighted sum of squared distances by linear regression about the centroids."""
-    total = 0.0
-    for i in range(weights.size):
-        total += weights[i]
-    if not total > 0.0:
+    if not weighted_means(data, weights, scratch[_POINT:_SCRATCH]):
         return False
-    for c in range(6):
-        mean = 0.0
-        for i in range(weights.size):
-            mean += weights[i] * data[c, i]
-        scratch[_POINT + c] = mean / total
     for k in range(3):
         for c in range(6):
             moment = 0.0

@@ -1,7 +1,5 @@
 """The circle (c_x, c_y, r); the residual of a point p is its distance | |p - c| - r |."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -11,8 +9,6 @@ from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.normalization import normalize
 from bansac.problems.line import weighted_centroid
 from bansac.problems.problem import Problem
-
-__all__ = ["CIRCLE"]
 
 # Three points with sides u and v are collinear if |u x v| <= _COLLINEAR (|u|^2 + |v|^2).
 _COLLINEAR = 1e-6

@@ -4,8 +4,6 @@ To add an optional function, add one row to ``CONTRACT`` and one field to ``Prob
 the struct follow from the table.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,8 +11,6 @@ from typing import Any, NamedTuple
 from numba import boolean, float32, float64, int64, uint64, void
 
 from bansac.maths.arrays import Floats, Ints, Words
-
-__all__ = ["CONTRACT", "DEGENERACY", "IN_LOOP", "MANIFOLD", "REALS", "Function", "never_degenerate", "repair_scratch"]
 
 
 def repair_scratch(n: int) -> int:

@@ -5,8 +5,6 @@ of the plane for any epipole e2. Such an F has all inliers of the plane and a wr
 homography H, and repaired: H and two matches off the plane determine F ("plane and parallax").
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -17,8 +15,6 @@ from bansac.maths.arrays import Floats, Ints, Words
 from bansac.maths.linalg import copy
 from bansac.maths.rng import next_index
 from bansac.solvers import homography_dlt
-
-__all__ = ["is_degenerate", "mark_plane", "refit_plane", "repair_degenerate", "search_epipole"]
 
 # Any five of seven matches contain one of these triplets.
 _TRIPLETS = np.array([0, 1, 2, 3, 4, 5, 0, 1, 6, 3, 4, 6, 2, 5, 6])

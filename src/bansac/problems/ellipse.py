@@ -4,8 +4,6 @@ A model holds the six coefficients, with unit norm and f < 0 inside. The residua
 first order (Sampson, Fitting conic sections to "very scattered" data, 1982).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -15,8 +13,6 @@ from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.linalg import normalize_vector, smallest_eigenvector, span_complement
 from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
-
-__all__ = ["ELLIPSE", "centre_and_axes", "conic_of"]
 
 # Least (4 A C - B^2) / (A^2 + B^2 + C^2) of an ellipse. Axis ratios up to 1 to 500 pass.
 _ROUND = 1e-5
@@ -112,11 +108,6 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
         by_f[i] = inverse
 
 
-def tangent(model: Floats, basis: Floats) -> None:
-    """Write the 5 tangent directions, orthogonal to the coefficients because their scale is free."""
-    span_complement(model, basis)
-
-
 def project(model: Floats, scratch: Floats) -> bool:
     """Scale the coefficients to unit norm; False if they are no ellipse."""
     return normalize_vector(model) and orient(model)
@@ -137,10 +128,7 @@ def canonical(model: Floats) -> None:
 
 
 def centre_and_axes(model: Floats) -> Floats:
-    """Return (x, y, a, b, angle): the centre, the semi-axes with a >= b, and the angle of the longer one.
-
-    The angle is measured from the x axis towards the y axis and is in [0, pi).
-    """
+    """Return (x, y, a, b, angle): centre, semi-axes a >= b, and angle of the longer one to the x axis in [0, pi)."""
     a, b, c, d, e, f = model.tolist()
     matrix = np.array([[a, 0.5 * b], [0.5 * b, c]])
     centre = np.linalg.solve(matrix, [-0.5 * d, -0.5 * e])
@@ -172,7 +160,7 @@ ELLIPSE = Problem(
     residuals=residuals,
     fit=fit,
     linearize=linearize,
-    tangent=tangent,
+    tangent=span_complement,  # orthogonal to the coefficients because their scale is free
     project=project,
     parameters=5,
     scratch_size=_SCRATCH,

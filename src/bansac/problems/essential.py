@@ -4,8 +4,6 @@ The data are normalised image coordinates (K^-1 applied). The residual, in these
 ``ESSENTIAL`` and the symmetric epipolar distance for ``ESSENTIAL_SYMMETRIC``.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
@@ -26,8 +24,6 @@ from bansac.problems.problem import Problem
 from bansac.problems.rank_two import span_essential
 from bansac.solvers import essential_5pt, fundamental_8pt
 from bansac.solvers.fundamental_8pt import fit_eight_point, remove_smallest_singular_value
-
-__all__ = ["ESSENTIAL", "ESSENTIAL_SYMMETRIC", "equalize"]
 
 # Offset of the matrix that ``fit`` stores after the scratch of the eight-point algorithm.
 _FIT = fundamental_8pt.SCRATCH

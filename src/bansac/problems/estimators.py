@@ -13,8 +13,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from bansac.problems.problem import Problem
 
-__all__ = ["ESTIMATORS", "MATCHES", "MODELS", "Estimator", "Kind", "find_estimator"]
-
 Kind = Literal["H", "F", "E"]
 """The models of ``--model`` that batches, image matching and benchmarks estimate."""
 
@@ -31,8 +29,8 @@ class Estimator(NamedTuple):
     """A public estimator."""
 
     function: str  # its name in ``bansac``
-    module: str
-    problem: str | None  # ``module:name``; None if the problem depends on an argument
+    module: str  # in ``bansac.estimate``
+    problem: str | None  # ``module:name`` in ``bansac.problems``; None if the problem depends on an argument
     data: Columns  # columns of each data array, by the name of the argument
     arguments: tuple[str, ...] = ()  # further arguments: camera matrices, image sizes, degree
     warm: str | None = None  # key of its data in ``bansac.cli.compile_ahead``; None if another row compiles the same
@@ -52,78 +50,66 @@ class Estimator(NamedTuple):
 
     def load_function(self) -> Callable[..., Any]:
         """Import the function."""
-        return getattr(importlib.import_module(self.module), self.function)  # type: ignore[no-any-return]
+        return getattr(importlib.import_module(f"bansac.estimate.{self.module}"), self.function)  # type: ignore[no-any-return]
 
     def load_problem(self) -> Problem:
         """Import the problem; raise a ValueError if it depends on an argument."""
         if self.problem is None:
             raise ValueError(f"the problem of {self.function} depends on its arguments")
         module, name = self.problem.split(":")
-        return getattr(importlib.import_module(module), name)  # type: ignore[no-any-return]
+        return getattr(importlib.import_module(f"bansac.problems.{module}"), name)  # type: ignore[no-any-return]
 
 
 # fmt: off
 ESTIMATORS = (
+    Estimator("estimate_homography", "two_views", "homography:HOMOGRAPHY", MATCHES, warm="plane of space", model="H"),
     Estimator(
-        "estimate_homography", "bansac.estimate.two_views", "bansac.problems.homography:HOMOGRAPHY", MATCHES,
-        warm="plane of space", model="H"
+        "estimate_fundamental", "two_views", "fundamental:FUNDAMENTAL", MATCHES, ("image_size1", "image_size2"),
+        warm="scene", model="F"
     ),
     Estimator(
-        "estimate_fundamental", "bansac.estimate.two_views", "bansac.problems.fundamental:FUNDAMENTAL", MATCHES,
-        ("image_size1", "image_size2"), warm="scene", model="F"
+        "estimate_essential", "two_views", "essential:ESSENTIAL", MATCHES, ("K1", "K2"), warm="normalised scene"
+    ),
+    Estimator("estimate_relative_pose", "two_views", "essential:ESSENTIAL", MATCHES, ("K1", "K2"), model="E"),
+    Estimator(
+        "estimate_absolute_pose", "absolute_pose", "absolute_pose:ABSOLUTE_POSE", _PROJECTIONS, ("K",),
+        warm="projections", model="absolute-pose"
+    ),
+    Estimator("estimate_affine", "transforms", "affine:AFFINE", MATCHES, warm="plane of space", model="affine"),
+    Estimator(
+        "estimate_similarity", "transforms", "similarity:SIMILARITY", MATCHES, warm="plane of space", model="similarity"
     ),
     Estimator(
-        "estimate_essential", "bansac.estimate.two_views", "bansac.problems.essential:ESSENTIAL", MATCHES,
-        ("K1", "K2"), warm="normalised scene"
+        "estimate_rigid_3d", "transforms", "motion_3d:RIGID_3D", _MATCHES_3D, warm="motion of space", model="rigid-3d"
     ),
     Estimator(
-        "estimate_relative_pose", "bansac.estimate.two_views", "bansac.problems.essential:ESSENTIAL", MATCHES,
-        ("K1", "K2"), model="E"
+        "estimate_similarity_3d", "transforms", "motion_3d:SIMILARITY_3D", _MATCHES_3D,
+        warm="motion of space", model="similarity-3d"
     ),
     Estimator(
-        "estimate_absolute_pose", "bansac.estimate.absolute_pose", "bansac.problems.absolute_pose:ABSOLUTE_POSE",
-        _PROJECTIONS, ("K",), warm="projections", model="absolute-pose"
-    ),
-    Estimator(
-        "estimate_affine", "bansac.estimate.transforms", "bansac.problems.affine:AFFINE", MATCHES,
-        warm="plane of space", model="affine"
-    ),
-    Estimator(
-        "estimate_similarity", "bansac.estimate.transforms", "bansac.problems.similarity:SIMILARITY", MATCHES,
-        warm="plane of space", model="similarity"
-    ),
-    Estimator(
-        "estimate_rigid_3d", "bansac.estimate.transforms", "bansac.problems.motion_3d:RIGID_3D", _MATCHES_3D,
-        warm="motion of space", model="rigid-3d"
-    ),
-    Estimator(
-        "estimate_similarity_3d", "bansac.estimate.transforms", "bansac.problems.motion_3d:SIMILARITY_3D",
-        _MATCHES_3D, warm="motion of space", model="similarity-3d"
-    ),
-    Estimator(
-        "estimate_affine_3d", "bansac.estimate.transforms", "bansac.problems.affine_3d:AFFINE_3D", _MATCHES_3D,
+        "estimate_affine_3d", "transforms", "affine_3d:AFFINE_3D", _MATCHES_3D,
         warm="motion of space", model="affine-3d"
     ),
     Estimator(
-        "fit_line", "bansac.estimate.curves", "bansac.problems.line:LINE", _POINTS, warm="line", model="line",
+        "fit_line", "curves", "line:LINE", _POINTS, warm="line", model="line",
         coefficients=("a", "b", "c"), equation="a x + b y + c = 0"
     ),
     Estimator(
-        "fit_circle", "bansac.estimate.curves", "bansac.problems.circle:CIRCLE", _POINTS, warm="circle",
-        model="circle", coefficients=("x", "y", "r"), equation="centre (x, y), radius r"
+        "fit_circle", "curves", "circle:CIRCLE", _POINTS, warm="circle", model="circle",
+        coefficients=("x", "y", "r"), equation="centre (x, y), radius r"
     ),
     Estimator(
-        "fit_ellipse", "bansac.estimate.curves", "bansac.problems.ellipse:ELLIPSE", _POINTS, warm="ellipse",
-        model="ellipse", coefficients=("x", "y", "a", "b", "angle"),
+        "fit_ellipse", "curves", "ellipse:ELLIPSE", _POINTS, warm="ellipse", model="ellipse",
+        coefficients=("x", "y", "a", "b", "angle"),
         equation="centre (x, y), semi-axes a >= b, angle of the longer one in radians"
     ),
     Estimator(
-        "fit_plane", "bansac.estimate.curves", "bansac.problems.plane:PLANE", _POINTS_3D, warm="points of a plane",
-        model="plane", coefficients=("a", "b", "c", "d"), equation="a x + b y + c z + d = 0"
+        "fit_plane", "curves", "plane:PLANE", _POINTS_3D, warm="points of a plane", model="plane",
+        coefficients=("a", "b", "c", "d"), equation="a x + b y + c z + d = 0"
     ),
     Estimator(
-        "fit_polynomial", "bansac.estimate.curves", None, _POINTS, ("degree",), warm="polynomial",
-        model="polynomial", equation="y = c0 + c1 x + c2 x^2 + ..."
+        "fit_polynomial", "curves", None, _POINTS, ("degree",), warm="polynomial", model="polynomial",
+        equation="y = c0 + c1 x + c2 x^2 + ..."
     ),
 )
 # fmt: on

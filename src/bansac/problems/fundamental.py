@@ -1,7 +1,5 @@
 """The fundamental matrix: x2^T F x1 = 0, det F = 0, with the Sampson distance as residual."""
 
-from __future__ import annotations
-
 from bansac.geometry.epipolar import is_oriented, linearize_sampson, sampson_residuals
 from bansac.maths.arrays import Floats
 from bansac.maths.linalg import normalize_vector
@@ -11,8 +9,6 @@ from bansac.problems.problem import Problem
 from bansac.problems.rank_two import span_fundamental
 from bansac.solvers import fundamental_7pt, fundamental_8pt
 from bansac.solvers.fundamental_8pt import remove_smallest_singular_value
-
-__all__ = ["FUNDAMENTAL"]
 
 
 def project(model: Floats, scratch: Floats) -> bool:

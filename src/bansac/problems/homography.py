@@ -4,15 +4,11 @@ The data are matches, channels x1, y1, x2, y2. The residual is the forward trans
 image between x2 and H x1 (Hartley and Zisserman, Multiple View Geometry, 2nd ed., section 4.2).
 """
 
-from __future__ import annotations
-
 from bansac.maths.arrays import Floats, Reals
 from bansac.maths.linalg import normalize_vector, span_complement
 from bansac.maths.normalization import canonical_homography, denormalize_homography, normalize
 from bansac.problems.problem import Problem
 from bansac.solvers import homography_4pt, homography_dlt
-
-__all__ = ["HOMOGRAPHY"]
 
 
 def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
@@ -53,11 +49,6 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
         dx[i], dy[i], dw[i] = -y * u, -y * v, -y * w
 
 
-def tangent(model: Floats, basis: Floats) -> None:
-    """Write the 8 tangent directions, orthogonal to H because its scale is free."""
-    span_complement(model, basis)
-
-
 def project(model: Floats, scratch: Floats) -> bool:
     """Scale H to unit norm."""
     return normalize_vector(model)
@@ -72,7 +63,7 @@ HOMOGRAPHY = Problem(
     residuals=residuals,
     fit=homography_dlt.fit,
     linearize=linearize,
-    tangent=tangent,
+    tangent=span_complement,  # orthogonal to H because its scale is free
     project=project,
     parameters=8,
     residual_size=2,

@@ -1,7 +1,5 @@
 """The line a x + b y + c = 0 with a^2 + b^2 = 1; the residual of a point is its distance |a x + b y + c|."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -10,8 +8,6 @@ from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
-
-__all__ = ["LINE"]
 
 # Points coincide if their distance is at most this fraction of the sum of their distances from the origin.
 _COINCIDENT = 1e-12

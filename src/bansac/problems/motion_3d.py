@@ -6,8 +6,6 @@ x2 and s R x1 + t. Minimal samples are also fitted by least squares, because thr
 motion has parameters.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np
@@ -18,8 +16,6 @@ from bansac.maths.quaternion import entries, matrix_of, project_unit, span_motio
 from bansac.problems.problem import Problem
 from bansac.solvers import umeyama
 from bansac.solvers.umeyama import fit_motion, solve_motion
-
-__all__ = ["RIGID_3D", "SIMILARITY_3D"]
 
 
 def solve_rigid(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:

@@ -3,18 +3,14 @@
 The residual of a point is its distance |a x + b y + c z + d|.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
 from bansac.maths.arrays import Floats, Ints, Reals
-from bansac.maths.linalg import normalize_vector, smallest_eigenvector
+from bansac.maths.linalg import normalize_vector, smallest_eigenvector, weighted_means
 from bansac.maths.normalization import fix_sign, normalize
 from bansac.problems.problem import Problem
-
-__all__ = ["PLANE"]
 
 # Three points with sides u and v are collinear if |u x v| <= _COLLINEAR (|u|^2 + |v|^2).
 _COLLINEAR = 1e-9
@@ -77,17 +73,9 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     The plane contains the weighted centroid. Its normal is the direction of the least scatter. False if the points lie
     on a line.
     """
-    total = 0.0
-    for i in range(weights.size):
-        total += weights[i]
-    if not total > 0.0:
-        return False
     centroid, scatter = scratch[:_SCATTER], scratch[_SCATTER:]
-    for j in range(3):
-        mean = 0.0
-        for i in range(weights.size):
-            mean += weights[i] * data[j, i]
-        centroid[j] = mean / total
+    if not weighted_means(data, weights, centroid):
+        return False
     for j in range(3):
         for k in range(j + 1):
             entry = 0.0

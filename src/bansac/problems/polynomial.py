@@ -4,8 +4,6 @@ The coefficients are in the order of ``numpy.polynomial``. All degrees share the
 the length of the model. The functions are therefore compiled once for all degrees.
 """
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np
@@ -14,8 +12,6 @@ from bansac.compiled.jit import kernel
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.extent import UNIT, near_box
 from bansac.problems.problem import Problem
-
-__all__ = ["MAX_DEGREE", "polynomial"]
 
 # At higher degrees the powers of x are nearly dependent, and the coefficients are ill-conditioned.
 MAX_DEGREE = 8
@@ -176,10 +172,7 @@ def normalize_model(model: Floats, transform: Floats) -> None:
 
 
 def polynomial(degree: object) -> Problem:
-    """Return the problem of fitting a polynomial of a degree from 1 to 8, the same object for the same degree.
-
-    Other degrees raise a ValueError.
-    """
+    """Return the problem of a polynomial of a degree from 1 to 8, the same object for the same degree."""
     if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or not 1 <= degree <= MAX_DEGREE:
         raise ValueError(f"degree must be an integer from 1 to {MAX_DEGREE}, got {degree!r}")
     return _problem(int(degree))

@@ -5,8 +5,6 @@ the fields of one struct. The loop is therefore compiled and cached only once. U
 as fast as the built-in ones.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math
@@ -21,9 +19,6 @@ from bansac.compiled.jit import compile_kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.maths.arrays import Floats
 from bansac.problems.contract import CONTRACT, DEGENERACY, IN_LOOP, MANIFOLD, REALS, Function, never_degenerate
-
-__all__ = ["LOCAL_OPTIMIZATIONS", "WEIGHTINGS", "Problem"]
-
 
 # A struct of the float64 residuals for kernels, of the same type for all problems.
 _FLOAT64 = FunctionStruct(__name__, "_Float64", ("residuals",))

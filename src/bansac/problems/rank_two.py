@@ -12,14 +12,10 @@ essential matrix A stays a rotation or a reflection times a scale. This leaves o
 of the rows of E about v3 (Helmke, Hueper, Lee and Moore, IJCV 2007).
 """
 
-from __future__ import annotations
-
 import math
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats
-
-__all__ = ["span_essential", "span_fundamental"]
 
 
 def span_essential(model: Floats, basis: Floats) -> None:

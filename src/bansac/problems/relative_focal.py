@@ -7,8 +7,6 @@ residual is the Sampson distance. A model has six parameters: five of E, and the
 are unknown and differ, the model is a fundamental matrix.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 from bansac.compiled.jit import inlined, inner_kernel
@@ -21,8 +19,6 @@ from bansac.problems.essential import ESSENTIAL, equalize
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.rank_two import span_essential
 from bansac.solvers import fundamental_8pt, one_focal_6pt, shared_focal_6pt
-
-__all__ = ["LONGEST", "ONE_FOCAL", "SHARED_FOCAL", "SHORTEST", "TWO_FOCALS"]
 
 # Offset of E after the scratch of the projection.
 _E = fundamental_8pt.SCRATCH

@@ -5,8 +5,6 @@ complex numbers it is z2 = p z1 + q with p = a + b i, which is linear in the mod
 for the affine map.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 
@@ -14,8 +12,6 @@ from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints
 from bansac.problems.affine import AFFINE
 from bansac.problems.line import weighted_centroid
-
-__all__ = ["SIMILARITY"]
 
 # Points coincide if their distance is at most this fraction of the sum of their distances from the origin.
 _COINCIDENT = 1e-12

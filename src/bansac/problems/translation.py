@@ -3,15 +3,11 @@
 The data are matches, first the channels of x1, then those of x2. The residual is the distance between x2 and x1 + t.
 """
 
-from __future__ import annotations
-
 import dataclasses
 
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
-
-__all__ = ["TRANSLATION_2D", "TRANSLATION_3D"]
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:

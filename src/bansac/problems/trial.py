@@ -6,8 +6,6 @@ of the contract. Each array lies inside a larger buffer, whose margins reveal ou
 remain compiled.
 """
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Callable
 from pathlib import Path
@@ -22,8 +20,6 @@ from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.rng import seed_rng
 from bansac.problems.contract import CONTRACT, repair_scratch
 from bansac.problems.problem import Problem
-
-__all__ = ["try_functions", "try_once"]
 
 _DATA = 40
 _SAMPLES = 8
@@ -41,15 +37,10 @@ def try_once(problem: Problem, data: Floats) -> None:
 
 
 def try_functions(problem: Problem, data: Floats) -> None:
-    """Call the functions of a problem as the loop does, on a few points of ``data`` (channels x N).
+    """Call the functions of a problem as the loop does, on a few of at least ``sample_size`` points (channels x N).
 
-    ``data`` must have at least ``problem.sample_size`` points.
-
-    Raises
-    ------
-    ValueError
-        If a function reads or writes outside an array or returns an invalid value. Other exceptions are ignored. A
-        division by zero, for example, raises an exception in plain Python but gives infinity in compiled code.
+    A function that reads or writes outside an array, or returns an invalid value, is a ValueError. Other exceptions are
+    ignored. A division by zero, for example, raises an exception in plain Python but gives infinity in compiled code.
     """
     rng = np.random.default_rng(0)
     n = min(data.shape[1], max(_DATA, problem.sample_size))

@@ -7,8 +7,6 @@ matrix, too, because the refinement can move the model through five matches. If 
 the vertical is tested (``significance.vertical``).
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 
@@ -17,8 +15,6 @@ import numpy as np
 from bansac.maths.arrays import Floats
 from bansac.problems.problem import Problem
 from bansac.solvers import essential_upright_3pt
-
-__all__ = ["upright"]
 
 
 @functools.cache

@@ -3,8 +3,6 @@
 Nister, An efficient solution to the five-point relative pose problem, PAMI 2004.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -14,8 +12,6 @@ from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
 from bansac.solvers.fundamental_7pt import write_equation
-
-__all__ = ["SCRATCH", "essential_5pt", "solve"]
 
 # Monomials of linear, quadratic and cubic forms in x, y, z. The cubic monomials are in the order of Nister's table; the
 # first ten are eliminated.
@@ -364,33 +360,9 @@ def _back_substitute(scratch: Floats, z: float) -> tuple[float, float]:
 
 
 def essential_5pt(x1: ArrayLike, x2: ArrayLike) -> Floats:
-    """Compute the essential matrices of five matches.
+    """Compute up to ten essential matrices (K, 3, 3) from five points, or rays of any length and sign, (5, 2 or 3).
 
-    Parameters
-    ----------
-    x1, x2 : (5, 2) or (5, 3) array_like
-        Normalised image points, or rays (x, y, z) of any length and sign.
-
-    Returns
-    -------
-    (K, 3, 3) ndarray
-        Up to ten essential matrices E with ``x2^T E x1 = 0`` and the singular values (1, 1, 0). Empty if the matches
-        are degenerate.
-
-    Raises
-    ------
-    ValueError
-        If ``x1`` or ``x2`` has another shape, or holds NaN or infinity.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bansac.solvers.essential_5pt import essential_5pt
-    >>> x1 = np.array([[0, 0], [0.5, 0.1], [-0.3, 0.4], [0.2, -0.6], [-0.7, -0.2]])
-    >>> x2 = x1 + [[0.25, 0], [0.2, 0], [0.1, 0], [0.3, 0], [0.15, 0]]
-    >>> E = essential_5pt(x1, x2)
-    >>> bool(np.min(np.linalg.norm(np.abs(E) - [[0, 0, 0], [0, 0, 1], [0, 1, 0]], axis=(1, 2))) < 1e-6)
-    True
+    The points are normalised. The singular values of a matrix are (1, 1, 0). Degenerate matches have none.
     """
     first = np.ascontiguousarray(x1, dtype=np.float64)
     second = np.ascontiguousarray(x2, dtype=np.float64)

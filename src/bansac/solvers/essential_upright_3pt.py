@@ -11,8 +11,6 @@ are the columns of a singular matrix, and since c^2 + s^2 = 1, its determinant i
 This conic in (c, s) is a quartic in the tangent of half the angle, with up to four real roots.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -21,10 +19,8 @@ from numpy.typing import ArrayLike
 from bansac.compiled.jit import inner_kernel, kernel
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.linalg import normalize_vector
-from bansac.maths.normalization import as_points
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
-
-__all__ = ["MAX_MODELS", "SCRATCH", "essential_upright_3pt", "solve"]
+from bansac.maths.validate import as_points
 
 MAX_MODELS = 4
 
@@ -142,35 +138,9 @@ def _write_model(c: float, s: float, scratch: Floats, model: Floats) -> bool:
 
 
 def essential_upright_3pt(x1: ArrayLike, x2: ArrayLike, gravity1: ArrayLike, gravity2: ArrayLike) -> Floats:
-    """Compute the essential matrices of three matches of cameras with known vertical directions.
+    """Compute up to four essential matrices (K, 3, 3) from normalised points (3, 2) and verticals (3,).
 
-    Parameters
-    ----------
-    x1, x2 : (3, 2) array_like
-        Normalised image points.
-    gravity1, gravity2 : (3,) array_like
-        The same vertical direction, up or down, in the frames of both cameras.
-
-    Returns
-    -------
-    (K, 3, 3) ndarray
-        Up to four essential matrices E with ``x2^T E x1 = 0`` and the singular values (1, 1, 0), whose motion keeps the
-        vertical direction. Empty if the matches are degenerate.
-
-    Raises
-    ------
-    ValueError
-        If an argument has another shape, or holds NaN or infinity, or a direction is zero.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bansac.solvers.essential_upright_3pt import essential_upright_3pt
-    >>> x1 = np.array([[0, 0], [0.5, 0.1], [-0.3, 0.4]])
-    >>> x2 = x1 + [[0.25, 0], [0.2, 0], [0.1, 0]]
-    >>> E = essential_upright_3pt(x1, x2, [0, 1, 0], [0, 1, 0])
-    >>> bool(np.min(np.linalg.norm(np.abs(E) - [[0, 0, 0], [0, 0, 1], [0, 1, 0]], axis=(1, 2))) < 1e-6)
-    True
+    The verticals are both up or both down, each in the frame of its camera. Degenerate matches have no matrix.
     """
     data = np.empty((10, 3))
     data[:2], data[2:4] = as_points("x1", x1, 2, 3).T, as_points("x2", x2, 2, 3).T

@@ -1,7 +1,5 @@
 """Fundamental matrices from seven matches (Hartley and Zisserman, section 11.1.2)."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -11,8 +9,6 @@ from bansac.compiled.jit import inner_kernel, kernel
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.normalization import canonical_fundamental, denormalize_fundamental, normalize, stack_matches
 from bansac.maths.polynomial_roots import cubic_roots
-
-__all__ = ["SCRATCH", "fundamental_7pt", "null_space", "solve", "write_equation"]
 
 # Offsets in the scratch: the seven equations; the basis A, B of their null space; work space; the cubic; its roots.
 _A = 7 * 9
@@ -120,34 +116,7 @@ def _write_determinant(scratch: Floats) -> None:
 
 
 def fundamental_7pt(x1: ArrayLike, x2: ArrayLike) -> Floats:
-    """Compute the fundamental matrices of seven matches.
-
-    Parameters
-    ----------
-    x1, x2 : (7, 2) array_like
-        Points in the first and the second image.
-
-    Returns
-    -------
-    (K, 3, 3) ndarray
-        One to three matrices F with ``x2^T F x1 = 0`` and ``det F = 0``, of unit Frobenius norm. Empty if the matches
-        are degenerate.
-
-    Raises
-    ------
-    ValueError
-        If ``x1`` or ``x2`` is not seven points with finite coordinates.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bansac.solvers.fundamental_7pt import fundamental_7pt
-    >>> x1 = np.random.default_rng(0).uniform(0, 500, (7, 2))
-    >>> x2 = x1 + np.outer([3, 4, 5, 6, 7, 8, 9], [1, 0])  # a camera that moves sideways
-    >>> F = fundamental_7pt(x1, x2)
-    >>> bool(np.min(np.abs(np.abs(F[:, 1, 2]) - 0.5**0.5)) < 1e-6)
-    True
-    """
+    """Compute the fundamental matrices (K, 3, 3) of unit norm from points (7, 2): one to three, none if degenerate."""
     data = stack_matches(x1, x2, 7)
     transform, models = np.empty(5), np.empty((3, 9))
     normalize(data, transform)

@@ -1,7 +1,5 @@
 """Fundamental matrix from weighted matches: the normalised eight-point algorithm (Hartley, PAMI 1997)."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -11,14 +9,11 @@ from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Floats
 from bansac.maths.linalg import smallest_eigenvector
 from bansac.maths.normalization import (
-    as_weights,
     canonical_fundamental,
     denormalize_fundamental,
     normalize,
     stack_matches,
 )
-
-__all__ = ["SCRATCH", "fit", "fit_eight_point", "fundamental_8pt", "remove_smallest_singular_value"]
 
 # Normal matrix, eigenvector, and work space of the eigen-solver. The work space first holds the sums over the matches.
 SCRATCH = 81 + 9 + 81
@@ -158,45 +153,17 @@ def remove_smallest_singular_value(f: Floats, scratch: Floats) -> None:
         f[i + 2] -= along * z
 
 
-def fundamental_8pt(x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = None) -> Floats | None:
-    """Fit a fundamental matrix to eight or more matches by the normalised eight-point algorithm.
+def fundamental_8pt(x1: ArrayLike, x2: ArrayLike) -> Floats | None:
+    """Fit F (3, 3) of unit norm and rank 2 to points (N, 2).
 
-    Parameters
-    ----------
-    x1, x2 : (N, 2) array_like
-        Points in the first and the second image.
-    weights : (N,) array_like, optional
-        Weights of the squared algebraic errors, >= 0; by default 1.
-
-    Returns
-    -------
-    (3, 3) ndarray or None
-        F with ``x2^T F x1 = 0`` and ``det F = 0``, of unit Frobenius norm. None if the matches do not determine it:
-        fewer than eight, or all on a plane.
-
-    Raises
-    ------
-    ValueError
-        If an argument has the wrong shape or holds NaN or infinity, or if a weight is negative.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bansac.solvers.fundamental_8pt import fundamental_8pt
-    >>> x1 = np.random.default_rng(0).uniform(0, 500, (20, 2))
-    >>> x2 = x1 + np.outer(np.random.default_rng(1).uniform(3, 9, 20), [1, 0])  # a camera that moves sideways
-    >>> np.round(fundamental_8pt(x1, x2), 6) + 0.0
-    array([[ 0.      ,  0.      ,  0.      ],
-           [ 0.      ,  0.      ,  0.707107],
-           [ 0.      , -0.707107,  0.      ]])
+    None if the matches do not determine it: fewer than eight, or all on a plane.
     """
     data = stack_matches(x1, x2)
     transform, model = np.empty(5), np.empty(9)
-    used = as_weights(weights, data.shape[1])
     if data.shape[1] == 0:
         return None
     normalize(data, transform)
-    if not _fit(data, used, model, np.empty(SCRATCH)):
+    if not _fit(data, np.ones(data.shape[1]), model, np.empty(SCRATCH)):
         return None
     denormalize_fundamental(model, transform)
     canonical_fundamental(model)

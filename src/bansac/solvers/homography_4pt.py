@@ -1,7 +1,5 @@
 """Homography from four matches, in closed form."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -10,8 +8,6 @@ from numpy.typing import ArrayLike
 from bansac.compiled.jit import kernel
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.normalization import canonical_homography, denormalize_homography, normalize, stack_matches
-
-__all__ = ["homography_4pt", "solve"]
 
 # Three points are collinear if twice the area of their triangle is below this fraction of the squared sample size.
 _COLLINEAR = 1e-6
@@ -84,34 +80,9 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
 
 
 def homography_4pt(x1: ArrayLike, x2: ArrayLike) -> Floats | None:
-    """Compute the homography through four matches.
+    """Compute the homography (3, 3) through points (4, 2), with H[2, 2] = 1, or of unit norm if H[2, 2] vanishes.
 
-    Parameters
-    ----------
-    x1, x2 : (4, 2) array_like
-        Points in the first and the second image.
-
-    Returns
-    -------
-    (3, 3) ndarray or None
-        H with ``x2 ~ H x1`` and ``H[2, 2] = 1``, or of unit Frobenius norm if ``H[2, 2]`` vanishes. None if three
-        points are collinear in an image, or if the orientations of the triangles are not those of a plane.
-
-    Raises
-    ------
-    ValueError
-        If ``x1`` or ``x2`` is not four points with finite coordinates.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bansac.solvers.homography_4pt import homography_4pt
-    >>> square = np.array([[0, 0], [1, 0], [1, 1], [0, 1]])
-    >>> H = homography_4pt(square, 2 * square + 3)
-    >>> np.round(H, 6) + 0.0
-    array([[2., 0., 3.],
-           [0., 2., 3.],
-           [0., 0., 1.]])
+    None if three points are collinear in an image, or if the orientations of the triangles are not those of a plane.
     """
     data = stack_matches(x1, x2, 4)
     transform, models = np.empty(5), np.empty((1, 9))

@@ -1,7 +1,5 @@
 """Homography from weighted matches by linear least squares."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -10,14 +8,11 @@ from numpy.typing import ArrayLike
 from bansac.compiled.jit import fast_kernel, inlined
 from bansac.maths.arrays import Floats
 from bansac.maths.normalization import (
-    as_weights,
     canonical_homography,
     denormalize_homography,
     normalize,
     stack_matches,
 )
-
-__all__ = ["SCRATCH", "fit", "homography_dlt"]
 
 SCRATCH = 3 * 9
 
@@ -157,48 +152,17 @@ def _smallest_eigenvector(scratch: Floats, vanishing: float) -> tuple[bool, floa
     return True, x, y
 
 
-def homography_dlt(x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = None) -> Floats | None:
-    """Fit a homography to four or more matches by linear least squares.
+def homography_dlt(x1: ArrayLike, x2: ArrayLike) -> Floats | None:
+    """Fit the homography (3, 3) to points (N, 2); None if the matches do not determine it.
 
-    The fit is a direct linear transform with Taubin's normalisation. It minimises the mean of the squared transfer
-    errors ``|x2 - H x1|`` to first order.
-
-    Parameters
-    ----------
-    x1, x2 : (N, 2) array_like
-        Points in the first and the second image.
-    weights : (N,) array_like, optional
-        Weights of the squared errors, >= 0; by default 1.
-
-    Returns
-    -------
-    (3, 3) ndarray or None
-        H with ``x2 ~ H x1`` and ``H[2, 2] = 1``, or of unit Frobenius norm if ``H[2, 2]`` vanishes. None if the matches
-        do not determine it.
-
-    Raises
-    ------
-    ValueError
-        If an argument has the wrong shape or holds NaN or infinity, or if a weight is negative.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bansac.solvers.homography_dlt import homography_dlt
-    >>> x1 = np.random.default_rng(0).uniform(0, 100, (20, 2))
-    >>> H = homography_dlt(x1, 2 * x1 + 3)
-    >>> np.round(H, 6) + 0.0
-    array([[2., 0., 3.],
-           [0., 2., 3.],
-           [0., 0., 1.]])
+    The fit minimises the squared transfer errors to first order. H[2, 2] = 1, or H has unit norm if H[2, 2] vanishes.
     """
     data = stack_matches(x1, x2)
     transform, model = np.empty(5), np.empty(9)
-    used = as_weights(weights, data.shape[1])
     if data.shape[1] == 0:
         return None
     normalize(data, transform)
-    if not fit(data, used, model, np.empty(SCRATCH)):
+    if not fit(data, np.ones(data.shape[1]), model, np.empty(SCRATCH)):
         return None
     denormalize_homography(model, transform)
     canonical_homography(model)

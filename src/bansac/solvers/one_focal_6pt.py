@@ -4,13 +4,9 @@ Bujnak, Kukelova and Pajdla, 3D reconstruction from image collections with a sin
 method is that of ``shared_focal_6pt``, with Q = diag(1, 1, w) on one side only: 2 F F^T Q F = tr(F F^T Q) F.
 """
 
-from __future__ import annotations
-
 from bansac.maths.arrays import Floats, Ints
 from bansac.solvers.fundamental_7pt import write_equation
 from bansac.solvers.shared_focal_6pt import solve_equations
-
-__all__ = ["solve"]
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:

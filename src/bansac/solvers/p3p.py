@@ -8,8 +8,6 @@ ECCV 2018; Ding, Yang, Larsson, Olsson and Astrom, Revisiting the P3P problem, C
 A pose is a unit quaternion q and a translation t. The point X has the camera coordinates q X q* + t.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -17,11 +15,9 @@ from numpy.typing import ArrayLike
 
 from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Floats, Ints
-from bansac.maths.normalization import as_points
 from bansac.maths.polynomial_roots import cubic_roots
 from bansac.maths.quaternion import matrix_of, write_quaternion
-
-__all__ = ["SCRATCH", "p3p", "solve"]
+from bansac.maths.validate import as_points
 
 # Offsets in the scratch: two conics, a member of their pencil and its adjugate, each as an upper triangle (11, 12, 13,
 # 22, 23, 33); the matrix of two lines; the cubic and its roots; the unit rays; the cosines between them and the squared
@@ -165,13 +161,7 @@ def _find_lines(s: Floats) -> tuple[int, int, float]:
     A degenerate member C = l m^T + m l^T of the pencil is a pair of lines. Its adjugate is -p p^T, where p = l x m is
     their intersection. The lines are real if the diagonal of the adjugate is not positive. Then C + [p]x = 2 m l^T. The
     pencil has up to three degenerate members; the one with the largest p is chosen, because its lines differ most.
-
-    Returns
-    -------
-    row, column : int
-        Indices of the largest entry; -1 if there are no real lines.
-    root : float
-        The g of the chosen member.
+    Return row and column of the largest entry, -1 without real lines, and the g of the chosen member.
     """
     found = cubic_roots(s[_CUBIC:_ROOTS], s[_ROOTS:_RAYS])
     size = abs(s[_CUBIC]) + abs(s[_CUBIC + 1]) + abs(s[_CUBIC + 2])
@@ -293,39 +283,8 @@ def _write_pose(data: Floats, sample: Ints, model: Floats, s: Floats) -> bool:
 
 
 def p3p(points3D: ArrayLike, points2D: ArrayLike) -> list[Floats]:
-    """Compute the poses of a calibrated camera from three 3D-2D matches.
-
-    Parameters
-    ----------
-    points3D : (3, 3) array_like
-        3D points.
-    points2D : (3, 2) array_like
-        Their image points in normalised units (``K^-1`` applied).
-
-    Returns
-    -------
-    list of (3, 4) ndarray
-        Up to four (R | t) with ``d (x, y, 1) = R X + t`` and a depth d > 0 for all points. Empty if the points or
-        their images are collinear.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not three points with finite coordinates.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bansac.solvers.p3p import p3p
-    >>> X = np.array([[0, 0, 4], [1, 0, 5], [0, 2, 6]])
-    >>> poses = p3p(X, X[:, :2] / X[:, 2:])
-    >>> any(np.allclose(pose, np.eye(3, 4)) for pose in poses)
-    True
-    """
-    X, x = as_points("points3D", points3D), as_points("points2D", points2D, 2)
-    for name, points in (("points3D", X), ("points2D", x)):
-        if len(points) != 3:
-            raise ValueError(f"{name} must have 3 rows, got {len(points)}")
+    """Compute up to four poses (R | t) from 3D points (3, 3) and their normalised images (3, 2); none if collinear."""
+    X, x = as_points("points3D", points3D, 3, 3), as_points("points2D", points2D, 2, 3)
     models = np.empty((4, 7))
     found = _solve(np.ascontiguousarray(np.hstack([x, X]).T), np.arange(3), models, np.empty(SCRATCH))
     return [matrix_of(model) for model in models[:found]]

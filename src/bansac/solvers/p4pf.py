@@ -16,8 +16,6 @@ errors.
 A model is a unit quaternion q, a translation t and f. The point X has the camera coordinates q X q* + t.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -26,11 +24,9 @@ from numpy.typing import ArrayLike
 from bansac.compiled.jit import inner_kernel, kernel
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.linalg import normalize_vector
-from bansac.maths.normalization import as_points
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
 from bansac.maths.quaternion import entries, matrix_of, write_quaternion
-
-__all__ = ["MAX_MODELS", "SCRATCH", "p4pf", "solve"]
+from bansac.maths.validate import as_points
 
 MAX_MODELS = 9
 
@@ -493,36 +489,10 @@ def _solve_normal(s: Floats) -> bool:
 
 
 def p4pf(points3D: ArrayLike, points2D: ArrayLike) -> tuple[list[Floats], Floats]:
-    """Compute the poses and focal lengths of a camera from four 3D-2D matches.
+    """Compute up to nine poses (R | t) and their focal lengths (K,) from 3D points (4, 3) and their images (4, 2).
 
-    Parameters
-    ----------
-    points3D : (4, 3) array_like
-        3D points; they may lie in a plane.
-    points2D : (4, 2) array_like
-        Their image points, relative to the principal point. The camera has square pixels.
-
-    Returns
-    -------
-    poses : list of (3, 4) ndarray
-        Up to nine (R | t) with ``d (x / f, y / f, 1) = R X + t`` and a depth d > 0 for all points. Empty if three
-        points of a plane, or their images, are collinear.
-    f : (K,) ndarray
-        The focal lengths, in the unit of the image points.
-
-    Raises
-    ------
-    ValueError
-        If an argument is not four points with finite coordinates.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bansac.solvers.p4pf import p4pf
-    >>> X = np.array([[1, -1, 4], [-1, 1, 5], [0, 2, 6], [1, 1, 4.5]])
-    >>> poses, f = p4pf(X, 700 * X[:, :2] / X[:, 2:])
-    >>> bool(np.min(np.abs(f - 700)) < 1e-4)
-    True
+    The images are relative to the principal point and have the unit of the focal lengths. The 3D points may lie in a
+    plane. There are no poses if three points of a plane, or their images, are collinear.
     """
     X, x = as_points("points3D", points3D, 3, 4), as_points("points2D", points2D, 2, 4)
     unit = float(np.abs(x).max()) or 1.0

@@ -11,8 +11,6 @@ The papers compute the polynomial. Here det M is interpolated between Chebyshev 
 variable is s with w = w0 (1 + s) / (1 - s): it maps all focal lengths to the interval [-1, 1].
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -23,8 +21,6 @@ from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.normalization import stack_matches
 from bansac.solvers.fundamental_7pt import null_space, write_equation
-
-__all__ = ["MAX_MODELS", "SCRATCH", "shared_focal_6pt", "solve"]
 
 MAX_MODELS = 15
 
@@ -442,35 +438,9 @@ def _polish(a: Floats, fixed: int) -> float:
 
 
 def shared_focal_6pt(x1: ArrayLike, x2: ArrayLike) -> tuple[Floats, Floats]:
-    """Compute the fundamental matrices and the focal lengths of six matches, where both images have one focal length.
+    """Compute up to fifteen F (K, 3, 3) of unit norm, and the shared focal lengths (K,), from points (6, 2).
 
-    Parameters
-    ----------
-    x1, x2 : (6, 2) array_like
-        Points in the first and the second image, relative to the principal points. The cameras have square pixels.
-
-    Returns
-    -------
-    F : (K, 3, 3) ndarray
-        Up to fifteen matrices of unit Frobenius norm with ``x2^T F x1 = 0``. ``diag(f, f, 1) F diag(f, f, 1)`` is an
-        essential matrix. Empty if the matches are degenerate.
-    f : (K,) ndarray
-        The focal lengths, in the unit of the points.
-
-    Raises
-    ------
-    ValueError
-        If ``x1`` or ``x2`` is not six points with finite coordinates.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bansac.solvers.shared_focal_6pt import shared_focal_6pt
-    >>> X = np.random.default_rng(0).uniform([-2, -2, 4], [2, 2, 8], (6, 3))
-    >>> Y = X @ [[0.8, 0, -0.6], [0, 1, 0], [0.6, 0, 0.8]] + [4, 1, 2]
-    >>> F, f = shared_focal_6pt(700 * X[:, :2] / X[:, 2:], 700 * Y[:, :2] / Y[:, 2:])
-    >>> bool(np.min(np.abs(f - 700)) < 1e-4)
-    True
+    The points are relative to the principal points and have the unit of the focal lengths.
     """
     data = stack_matches(x1, x2, 6)
     unit = float(np.abs(data).max()) or 1.0

@@ -7,8 +7,6 @@ With a fixed scale the problem is that of Kabsch (1976). The rotation is compute
 A model is a quaternion q and a translation t with x2 = q x1 q* + t. The scale is |q|^2.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -16,10 +14,9 @@ from numpy.typing import ArrayLike
 
 from bansac.compiled.jit import inner_kernel, kernel
 from bansac.maths.arrays import Floats, Ints
-from bansac.maths.normalization import as_points, as_weights
+from bansac.maths.linalg import weighted_means
 from bansac.maths.quaternion import ALIGN_SCRATCH, align_rotation, entries, matrix_of
-
-__all__ = ["SCRATCH", "fit_motion", "solve_motion", "umeyama"]
+from bansac.maths.validate import as_points
 
 # Offsets in the scratch: two centroids, the correlation matrix, the scatter of x1, work space of ``align_rotation``.
 _CORRELATION = 6
@@ -44,16 +41,8 @@ def solve_motion(data: Floats, sample: Ints, with_scale: bool, model: Floats, sc
 @inner_kernel
 def fit_motion(data: Floats, weights: Floats, with_scale: bool, model: Floats, scratch: Floats) -> bool:
     """Fit q and t to weighted matches of 3D points (6 x N); False if the points are collinear."""
-    total = 0.0
-    for i in range(weights.size):
-        total += weights[i]
-    if not total > 0.0:
+    if not weighted_means(data, weights, scratch[:_CORRELATION]):
         return False
-    for c in range(6):
-        mean = 0.0
-        for i in range(weights.size):
-            mean += weights[i] * data[c, i]
-        scratch[c] = mean / total
     for c in range(_CORRELATION, _ALIGN):
         scratch[c] = 0.0
     for i in range(weights.size):
@@ -100,48 +89,13 @@ def _align(with_scale: bool, model: Floats, scratch: Floats) -> bool:
     return True
 
 
-def umeyama(
-    x1: ArrayLike, x2: ArrayLike, weights: ArrayLike | None = None, *, with_scale: bool = True
-) -> Floats | None:
-    """Fit a similarity or a rigid motion to matched 3D points.
-
-    Parameters
-    ----------
-    x1, x2 : (N, 3) array_like
-        Matched points, at least 3.
-    weights : (N,) array_like, optional
-        Weights of the squared errors, >= 0; by default 1.
-    with_scale : bool
-        If False, the scale is fixed to 1.
-
-    Returns
-    -------
-    (3, 4) ndarray or None
-        (s R | t) with the smallest sum of ``|x2 - s R x1 - t|^2``; None if the points are collinear.
-
-    Raises
-    ------
-    ValueError
-        If an argument has the wrong shape or holds NaN or infinity, or if a weight is negative.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bansac.solvers.umeyama import umeyama
-    >>> x1 = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]])
-    >>> np.round(umeyama(x1, 2 * x1 + [5, 6, 7]), 6) + 0.0
-    array([[2., 0., 0., 5.],
-           [0., 2., 0., 6.],
-           [0., 0., 2., 7.]])
-    """
-    first, second = as_points("x1", x1), as_points("x2", x2)
+def umeyama(x1: ArrayLike, x2: ArrayLike) -> Floats | None:
+    """Fit the similarity (s R | t), 3 x 4, to points (N, 3); None if they are collinear."""
+    first, second = as_points("x1", x1, 3), as_points("x2", x2, 3)
     if len(first) != len(second) or len(first) < 3:
         raise ValueError(f"x1 and x2 must have equal lengths of at least 3, got {len(first)} and {len(second)}")
     data, model = np.ascontiguousarray(np.hstack([first, second]).T), np.empty(7)
-    found = _fit(data, as_weights(weights, len(first)), with_scale, model, np.empty(SCRATCH))
-    return matrix_of(model) if found else None
+    return matrix_of(model) if _fit(data, np.ones(len(first)), True, model, np.empty(SCRATCH)) else None
 
 
-@kernel
-def _fit(data: Floats, weights: Floats, with_scale: bool, model: Floats, scratch: Floats) -> bool:
-    return fit_motion(data, weights, with_scale, model, scratch)
+_fit = kernel(fit_motion)

@@ -5,8 +5,6 @@
 Every generator is a pure function: the same arguments and seed give the same data, bit for bit.
 """
 
-from __future__ import annotations
-
 from bansac.synthetic.curves import CurvePoints, circle_points, line_points, polynomial_points
 from bansac.synthetic.families import FAMILIES, AwkwardScene, awkward_scene
 from bansac.synthetic.two_views import (

@@ -1,26 +1,20 @@
 """Synthetic points on 2D curves, with ground truth."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from bansac.maths.arrays import Bools, Floats
 from bansac.synthetic.mask import draw_inliers
-
-__all__ = ["CurvePoints", "circle_points", "line_points", "polynomial_points"]
-
-_Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class CurvePoints:
     """Points (N, 2) of a 2D curve, the true model (see the generator), and the mask of inliers."""
 
-    points: _Array
-    model: _Array
-    inliers: NDArray[np.bool_]
+    points: Floats
+    model: Floats
+    inliers: Bools
 
 
 def line_points(n: int = 200, inlier_ratio: float = 0.5, noise: float = 0.01, seed: int = 0) -> CurvePoints:

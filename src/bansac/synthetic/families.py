@@ -4,17 +4,16 @@ The scenes have structures that mislead estimators: search windows, duplicates, 
 planes, rotations, extreme units. Tests and benchmarks share them. With ``inlier_ratio=0`` a family has no model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.geometry import apply_transform
+from bansac.maths.arrays import Bools, Floats
+from bansac.problems.estimators import Kind
 from bansac.synthetic.mask import draw_inliers
 from bansac.synthetic.two_views import (
     SceneMatches,
@@ -25,13 +24,7 @@ from bansac.synthetic.two_views import (
     viewing_rays,
 )
 
-__all__ = ["FAMILIES", "AwkwardScene", "SceneKind", "awkward_scene"]
-
-SceneKind = Literal["H", "F", "E"]
-"""The model of a scene: homography, fundamental or essential matrix."""
-
-_Array = NDArray[np.float64]
-_Mask = NDArray[np.bool_]
+_Mask = Bools
 
 _SIZE = (480, 640)
 _THRESHOLDS: Mapping[str, float] = {"H": 2.0, "F": 0.5, "E": 0.5}  # pixels; the defaults of the estimators
@@ -63,15 +56,15 @@ class AwkwardScene:
     """
 
     family: str
-    kind: SceneKind
+    kind: Kind
     matches: SceneMatches
-    model: _Array | None
+    model: Floats | None
     success: bool | None
     configuration: str | None
     threshold: float
 
     @property
-    def arguments(self) -> tuple[_Array, ...]:
+    def arguments(self) -> tuple[Floats, ...]:
         """Arguments of the estimator of the model: the points, and for E the camera matrices."""
         points = (self.matches.x1, self.matches.x2)
         cameras = () if self.matches.K1 is None or self.matches.K2 is None else (self.matches.K1, self.matches.K2)
@@ -81,7 +74,7 @@ class AwkwardScene:
 class _Request(NamedTuple):
     """The arguments of :func:`awkward_scene` after the name of the family."""
 
-    kind: SceneKind
+    kind: Kind
     n: int
     inlier_ratio: float
     noise: float
@@ -94,7 +87,7 @@ class _Request(NamedTuple):
 
 
 def awkward_scene(
-    family: str, kind: SceneKind = "F", n: int = 500, inlier_ratio: float = 0.5, noise: float = 0.2, seed: int = 0
+    family: str, kind: Kind = "F", n: int = 500, inlier_ratio: float = 0.5, noise: float = 0.2, seed: int = 0
 ) -> AwkwardScene:
     """Return a scene of a family.
 
@@ -140,14 +133,14 @@ def awkward_scene(
 # --- Scenes of two cameras ---
 
 
-def _burst(x1: _Array, rng: np.random.Generator) -> _Array:
+def _burst(x1: Floats, rng: np.random.Generator) -> Floats:
     """Move half of the points into one area, a twentieth of the image in each direction."""
     extent, half = image_extent(_SIZE), len(x1) // 2
     x1[:half] = (0.05 * x1 + rng.uniform(0, 0.95, 2) * extent)[:half]
     return x1
 
 
-def _clusters(x1: _Array, rng: np.random.Generator) -> _Array:
+def _clusters(x1: Floats, rng: np.random.Generator) -> Floats:
     """Move the points into six clusters with a standard deviation of 25 pixels."""
     centres = rng.uniform(0.1, 0.9, (6, 2)) * image_extent(_SIZE)
     return np.asarray(centres[rng.integers(0, 6, len(x1))] + rng.normal(0, 25, x1.shape))
@@ -160,7 +153,7 @@ def _base(
     focal_ratio: float = 1.0,
     baseline: float = 1.0,
     t: tuple[float, float, float] | None = None,
-    place: Callable[[_Array, np.random.Generator], _Array] | None = None,
+    place: Callable[[Floats, np.random.Generator], Floats] | None = None,
     true_matches: bool = False,
 ) -> AwkwardScene:
     """Return a scene of two cameras.

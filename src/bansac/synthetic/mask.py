@@ -1,7 +1,5 @@
 """Arguments that all generators share."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -3,21 +3,15 @@
 The number of matches, the inlier ratio and the noise are given. Outliers are uniformly distributed over both images.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.geometry import apply_transform, homogeneous, rotation_matrix
 from bansac.matches.matches import Matches
+from bansac.maths.arrays import Bools, Floats
 from bansac.synthetic.mask import draw_inliers
-
-__all__ = ["SceneMatches", "epipolar_matches", "homography_matches", "planar_scene_matches", "rotation_matches"]
-
-_Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +26,8 @@ class SceneMatches(Matches):
         Mask of inliers on the dominant plane, if the scene has one. ``H`` is the homography of that plane.
     """
 
-    points: _Array | None = None
-    on_plane: NDArray[np.bool_] | None = None
+    points: Floats | None = None
+    on_plane: Bools | None = None
 
     _PER_MATCH: ClassVar[tuple[str, ...]] = (*Matches._PER_MATCH, "points", "on_plane")
 
@@ -233,7 +227,7 @@ def rotation_matches(
     return SceneMatches(x1, x2, K1=K, K2=K, size1=size, size2=size, R=R, H=H / H[2, 2], inliers=inliers)
 
 
-def image_extent(size: tuple[int, int]) -> _Array:
+def image_extent(size: tuple[int, int]) -> Floats:
     """Return (w - 1, h - 1), the largest x and y of pixel centres."""
     height, width = size
     if height < 2 or width < 2:
@@ -241,16 +235,16 @@ def image_extent(size: tuple[int, int]) -> _Array:
     return np.array([width - 1.0, height - 1.0])
 
 
-Cameras = tuple[_Array, _Array, _Array, _Array, _Array]  # K, R, t, E, F
+Cameras = tuple[Floats, Floats, Floats, Floats, Floats]  # K, R, t, E, F
 
 
 def camera_pair(
     size: tuple[int, int],
-    extent: _Array,
+    extent: Floats,
     rng: np.random.Generator,
     *,
     focal_ratio: float = 1.0,
-    t: _Array | None = None,
+    t: Floats | None = None,
 ) -> Cameras:
     """Draw K and a motion R, t of 3 to 15 degrees and one baseline; return them with E and F of unit norm.
 
@@ -268,21 +262,18 @@ def camera_pair(
     return K, R, t, E, F / np.linalg.norm(F)
 
 
-def draw_plane(rng: np.random.Generator, max_tilt: float) -> tuple[_Array, float]:
-    """Draw a plane normal^T X = distance, 8 baselines in front of camera 1 and tilted by up to ``max_tilt`` degrees.
-
-    With up to 40 degrees, the whole image sees the plane.
-    """
+def draw_plane(rng: np.random.Generator, max_tilt: float) -> tuple[Floats, float]:
+    """Draw a plane normal^T X = distance, 8 baselines in front of camera 1 and tilted by up to ``max_tilt`` degrees."""
     tilt, heading = np.radians(rng.uniform(0, max_tilt)), rng.uniform(0, 2 * np.pi)
     normal = np.array([np.sin(tilt) * np.cos(heading), np.sin(tilt) * np.sin(heading), np.cos(tilt)])
     return normal, float(8 * normal[2])
 
 
 def observe(
-    x1: _Array,
-    points: _Array,
+    x1: Floats,
+    points: Floats,
     cameras: Cameras,
-    inliers: NDArray[np.bool_],
+    inliers: Bools,
     noise: float,
     size: tuple[int, int],
     rng: np.random.Generator,
@@ -295,7 +286,7 @@ def observe(
 
 
 def rigid_scene(
-    x1: _Array, x2: _Array, cameras: Cameras, points: _Array, inliers: NDArray[np.bool_], size: tuple[int, int]
+    x1: Floats, x2: Floats, cameras: Cameras, points: Floats, inliers: Bools, size: tuple[int, int]
 ) -> SceneMatches:
     """Combine matches and their ground truth; outliers have no scene point."""
     K, R, t, E, F = cameras
@@ -303,21 +294,19 @@ def rigid_scene(
     return SceneMatches(x1, x2, K1=K, K2=K, size1=size, size2=size, R=R, t=t, E=E, F=F, inliers=inliers, points=points)
 
 
-def viewing_rays(K: _Array, x: _Array) -> _Array:
+def viewing_rays(K: Floats, x: Floats) -> Floats:
     """Return the points at depth 1 that project to ``x``."""
     return np.asarray(homogeneous(x) @ np.linalg.inv(K).T)
 
 
-def disturb(
-    x1: _Array, x2: _Array, inliers: NDArray[np.bool_], noise: float, extent: _Array, rng: np.random.Generator
-) -> None:
+def disturb(x1: Floats, x2: Floats, inliers: Bools, noise: float, extent: Floats, rng: np.random.Generator) -> None:
     """Add noise to the inliers of both images and replace the other matches by outliers, in place."""
     x1[inliers] += rng.normal(0, noise, (np.count_nonzero(inliers), 2))
     x2[inliers] += rng.normal(0, noise, (np.count_nonzero(inliers), 2))
     x2[~inliers] = rng.uniform(0, 1, (np.count_nonzero(~inliers), 2)) * extent
 
 
-def _homography_of_corners(x1: _Array, x2: _Array) -> _Array:
+def _homography_of_corners(x1: Floats, x2: Floats) -> Floats:
     """Solve the eight linear equations of four matches for H with H[2, 2] = 1."""
     rows = [[x, y, 1, 0, 0, 0, -u * x, -u * y] for (x, y), (u, _) in zip(x1, x2, strict=True)]
     rows += [[0, 0, 0, x, y, 1, -v * x, -v * y] for (x, y), (_, v) in zip(x1, x2, strict=True)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.lab.experiments import curve_example, find_experiment
+from bansac.lab.experiments import curve_example
 from bansac.lab.measurement import Setup
 from bansac.synthetic import polynomial_points
 
@@ -55,7 +55,3 @@ def test_report_draws_a_panel_for_each_iteration(rows):
 def test_unknown_curve_is_named():
     with pytest.raises(ValueError, match="curve must be one of line, parabola"):
         curve_example.units(Setup(curve="helix"))
-
-
-def test_it_is_registered():
-    assert find_experiment("curve-example") is curve_example.EXPERIMENT

@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from bansac.lab.experiments import degenerate_sampling as experiment
-from bansac.lab.experiments import degenerate_scenes as scenes
-from bansac.lab.experiments import find_experiment
-from bansac.lab.experiments.degenerate_scenes import METHODS, sampling_bias
+from bansac.lab.experiments.degenerate_sampling import METHODS, sampling_bias
 from bansac.lab.measurement import Setup
 from bansac.synthetic import planar_scene_matches
 from tests.lab.sets.test_labelled import write_labelled_set
@@ -17,9 +15,8 @@ from tests.lab.sets.test_labelled import write_labelled_set
 @pytest.fixture
 def short(monkeypatch):
     """Make few and short runs."""
-    for module in (experiment, scenes):
-        monkeypatch.setattr(module, "STEPS", (10, 100, 1000))
-    monkeypatch.setattr(scenes, "SHARES", (0.5, 0.9))
+    monkeypatch.setattr(experiment, "STEPS", (10, 100, 1000))
+    monkeypatch.setattr(experiment, "SHARES", (0.5, 0.9))
 
 
 def run(setup):
@@ -36,16 +33,16 @@ def test_bias_compares_weights_with_a_floor_of_one():
 
 
 def test_true_f_is_right_and_one_of_the_plane_alone_is_wrong_off_it():
-    scene = scenes._synthetic_scene(0.8, seed=3)
+    scene = experiment._synthetic_scene(0.8, seed=3)
     matches = planar_scene_matches(500, 0.5, 0.8, 0.25, seed=3)
-    assert scenes._median_distance(matches.F, scene.pair, scene.off_plane) < 0.5
+    assert experiment._median_distance(matches.F, scene.pair, scene.off_plane) < 0.5
     # Any F = [e']x H fits the plane; this epipole is a quarter of a turn, seen from the centre, from the true one.
     true = matches.K @ matches.t
     x, y = true[:2] - true[2] * matches.K[:2, 2]
     e = np.array([*(matches.K[:2, 2] + 1000 * np.array([-y, x]) / np.hypot(x, y)), 1.0])
     F = np.cross(e, matches.H.T).T
-    assert scenes._median_distance(F, scene.pair, scene.on_plane) < 0.5
-    assert scenes._median_distance(F, scene.pair, scene.off_plane) > experiment.WRONG_ABOVE
+    assert experiment._median_distance(F, scene.pair, scene.on_plane) < 0.5
+    assert experiment._median_distance(F, scene.pair, scene.off_plane) > experiment.WRONG_ABOVE
 
 
 def test_a_run_without_a_model_counts_as_wrong(short):
@@ -76,7 +73,7 @@ def test_rows_of_scenes_and_their_report():
 
 
 def test_an_open_run_is_the_beginning_of_a_longer_one():
-    scene = scenes._synthetic_scene(0.8, seed=1)
+    scene = experiment._synthetic_scene(0.8, seed=1)
     import bansac
 
     longer = bansac.estimate_fundamental(
@@ -91,7 +88,7 @@ def test_an_open_run_is_the_beginning_of_a_longer_one():
         **METHODS["BANSAC"],
     )
     expected = sampling_bias(longer.trace.snapshots[100], scene.on_plane, scene.off_plane)
-    assert scenes._run(scene, "BANSAC", 1, 100)["bias"] == expected
+    assert experiment._run(scene, "BANSAC", 1, 100)["bias"] == expected
 
 
 @pytest.mark.usefixtures("short")
@@ -113,7 +110,3 @@ def test_data_without_labels_and_unknown_sets_are_errors(tmp_path):
     write_labelled_set(tmp_path / "rooms", {"a-b": (np.ones((8, 2)), np.ones((8, 2)), np.ones(8), np.eye(3))})
     with pytest.raises(ValueError, match="--sets: there is no set 'x'; there are rooms"):
         experiment.units(Setup(data=tmp_path, sets=("x",)))
-
-
-def test_it_is_registered():
-    assert find_experiment("degenerate-sampling") is experiment.EXPERIMENT

@@ -42,6 +42,7 @@ def test_paper_settings_by_name(name: str, sets: Path, tmp_path: Path, monkeypat
         write_labelled_set(tmp_path / "rooms", {"a-b": (scene.x1, scene.x2, scene.inliers, scene.F)})
         setup = Setup(data=tmp_path, repeats=1)
     experiment = find_experiment(name)
+    assert experiment.name == name
     of_kind = {unit.key.split("/")[0]: unit for unit in experiment.units(setup)}
     for unit in of_kind.values():
         experiment.run_unit(setup, unit)

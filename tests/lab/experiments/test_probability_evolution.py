@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.lab.experiments import find_experiment
 from bansac.lab.experiments import probability_evolution as experiment
 from bansac.lab.experiments.probability_evolution import rank_probability
 from bansac.lab.measurement import Setup
@@ -112,7 +111,3 @@ def test_a_pair_that_is_not_there_is_an_error(sets):
 )
 def test_rank_probability(values, positive, expected):
     assert rank_probability(np.array(values, float), np.array(positive, bool)) == expected
-
-
-def test_it_is_registered():
-    assert find_experiment("probability-evolution") is experiment.EXPERIMENT

@@ -10,11 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bansac
-from bansac.lab.experiments import find_experiment
 from bansac.lab.experiments import synthetic as experiment
-from bansac.lab.experiments import synthetic_trials as trials
-from bansac.lab.experiments.synthetic import ratio_of_means
-from bansac.lab.experiments.synthetic_trials import METHODS
+from bansac.lab.experiments.synthetic import METHODS, ratio_of_means
 from bansac.lab.measurement import Setup
 from bansac.lab.metrics import circle_rmse, curve_rmse
 from bansac.lab.tables import Measured
@@ -88,20 +85,20 @@ def test_ratio_of_means_has_the_spread_of_repeated_samples():
 
 
 def test_units_cover_every_trial_once():
-    units = trials.units(Setup(repeats=45))
+    units = experiment.units(Setup(repeats=45))
     found = [
         (p, rate, trial) for unit in units for p, rate, start, stop in [unit.payload] for trial in range(start, stop)
     ]
-    assert len(found) == len(set(found)) == 2 * len(trials.RATES) * 45
+    assert len(found) == len(set(found)) == 2 * len(experiment.RATES) * 45
     assert len({unit.key for unit in units}) == len(units)
 
 
 def test_rows_do_not_depend_on_how_trials_are_cut_into_chunks(monkeypatch):
     def rows(chunk):
-        monkeypatch.setattr(trials, "_CHUNK", chunk)
+        monkeypatch.setattr(experiment, "_CHUNK", chunk)
         setup = Setup(repeats=3, seed=5)
-        units = [unit for unit in trials.units(setup) if unit.payload[1] == 0.4]
-        found = [row for unit in units for row in trials.run_unit(setup, unit)]
+        units = [unit for unit in experiment.units(setup) if unit.payload[1] == 0.4]
+        found = [row for unit in units for row in experiment.run_unit(setup, unit)]
         for row in found:
             del row["seconds"]
         return sorted(found, key=lambda row: (row["problem"], row["trial"], row["method"]))
@@ -114,10 +111,10 @@ def test_rows_do_not_depend_on_how_trials_are_cut_into_chunks(monkeypatch):
 
 def test_report_has_every_rate_and_finds_bansac_faster():
     setup = Setup(repeats=6)
-    units = [unit for unit in trials.units(setup) if unit.payload[1] in (0.3, 0.5)]
-    rows = [row for unit in units for row in trials.run_unit(setup, unit)]
+    units = [unit for unit in experiment.units(setup) if unit.payload[1] in (0.3, 0.5)]
+    rows = [row for unit in units for row in experiment.run_unit(setup, unit)]
     assert all(row["found"] and row["rmse"] < 0.1 for row in rows)
-    assert {row["iterations"] for row in rows if row["method"] == trials.OWN_STOP} == {3000}
+    assert {row["iterations"] for row in rows if row["method"] == experiment.OWN_STOP} == {3000}
     report = experiment.report(setup, iter(rows))
     assert [row.labels for row in report.tables["synthetic"].rows[1:3]] == [("30 %",), ("50 %",)]
     for row in report.tables["synthetic_ratios"].rows:
@@ -131,13 +128,13 @@ def test_report_has_every_rate_and_finds_bansac_faster():
 
 def test_probability_of_missed_inliers_is_the_mean_over_all_that_are_missed():
     setup = Setup(repeats=2)
-    units = [unit for unit in trials.units(setup) if unit.payload[:2] == ("curve", 0.5)]
-    rows = [row for unit in units for row in trials.run_unit(setup, unit)]
+    units = [unit for unit in experiment.units(setup) if unit.payload[:2] == ("curve", 0.5)]
+    rows = [row for unit in units for row in experiment.run_unit(setup, unit)]
     assert all((row["missed_probability"] is None) == (row["low"] is None) for row in rows)
-    alone = [row for row in rows if row["method"] == trials.OWN_STOP]
+    alone = [row for row in rows if row["method"] == experiment.OWN_STOP]
     for trial, row in enumerate(alone):
-        data = trials.polynomial_points(trials.POINTS, 2, 0.5, trials.NOISE, trial)
-        result = bansac.fit_polynomial(data.points, 2, seed=trial, **trials.SHARED, **METHODS[trials.OWN_STOP])
+        data = experiment.polynomial_points(experiment.POINTS, 2, 0.5, experiment.SIGMA, trial)
+        result = bansac.fit_polynomial(data.points, 2, seed=trial, **experiment.SHARED, **METHODS[experiment.OWN_STOP])
         missed = data.inliers & ~result.inliers
         assert row["missed_probability"] == result.beliefs[missed].mean()
     alone[0] |= {"missed_inliers": 10, "missed_probability": 0.5}
@@ -154,14 +151,14 @@ def test_probability_of_missed_inliers_is_the_mean_over_all_that_are_missed():
 
 def test_the_own_stop_fires_where_the_noise_is_far_below_the_threshold():
     setup = Setup(repeats=3, noise=0.002)
-    units = [unit for unit in trials.units(setup) if unit.payload[1] == 0.5]
-    rows = [row for unit in units for row in trials.run_unit(setup, unit)]
-    assert {row["stop_reason"] for row in rows if row["method"] == trials.OWN_STOP} == {"bansac"}
+    units = [unit for unit in experiment.units(setup) if unit.payload[1] == 0.5]
+    rows = [row for unit in units for row in experiment.run_unit(setup, unit)]
+    assert {row["stop_reason"] for row in rows if row["method"] == experiment.OWN_STOP} == {"bansac"}
 
 
 def test_a_trial_without_a_model_is_counted_and_noted():
     setup = Setup(repeats=1)
-    rows = [row for unit in trials.units(setup)[:1] for row in trials.run_unit(setup, unit)]
+    rows = [row for unit in experiment.units(setup)[:1] for row in experiment.run_unit(setup, unit)]
     rows[0] |= {"found": False, "rmse": curve_rmse(None, np.zeros(2))}
     report = experiment.report(setup, rows)
     assert report.tables["synthetic"].rows[1].values[len(METHODS)].value == pytest.approx(1000 * DIAGONAL)
@@ -179,7 +176,7 @@ def test_noise_is_a_deviation_unless_it_is_said_to_be_a_variance(extra, deviatio
 
 def _rows_of_one_trial(extra):
     setup = Setup(repeats=1, **extra)
-    return trials.run_unit(setup, trials.units(setup)[-1])
+    return experiment.run_unit(setup, experiment.units(setup)[-1])
 
 
 @pytest.mark.parametrize(
@@ -192,8 +189,4 @@ def _rows_of_one_trial(extra):
 )
 def test_bad_options_are_named(extra, message):
     with pytest.raises(ValueError, match=message):
-        trials.units(Setup(**extra))
-
-
-def test_it_is_registered():
-    assert find_experiment("synthetic") is experiment.EXPERIMENT
+        experiment.units(Setup(**extra))

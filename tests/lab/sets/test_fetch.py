@@ -16,9 +16,8 @@ import pytest
 
 from bansac.lab.sets import fetch as module
 from bansac.lab.sets import find_sets
-from bansac.lab.sets.download import download as download_file
-from bansac.lab.sets.fetch import fetch
-from bansac.lab.sets.unpack import unpack
+from bansac.lab.sets.fetch import download as download_file
+from bansac.lab.sets.fetch import fetch, unpack
 from tests.lab.sets.archives import homography_archive, pose_archive, serve, tar
 
 pytest.importorskip("pooch", reason="downloads need pooch")

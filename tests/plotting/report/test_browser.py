@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import bansac
+from bansac.plotting.report.summary import name_restarts
 
 pytestmark = pytest.mark.slow
 
@@ -145,10 +146,26 @@ def test_the_slider_replays_the_run(page, case):
     page.js("select(7)")
     assert f"belief {trace.frame_beliefs[4][7] / 255:.3f}" in page.text("#datum")
     page.press("#step", keys.END, keys.ARROW_LEFT)
-    assert page.text("#step-text") == f"iteration {len(trace)} of {len(trace)}, restart {case.result.restarts}"
+    assert page.text("#step-text") == f"iteration {len(trace)} of {len(trace)}, {name_restarts(trace)[-1]}"
     page.press("#step", keys.ARROW_RIGHT)
     assert page.find("input[value=posterior]").is_selected()
     assert page.shown() == case.result.num_inliers
+    counters = page.counters()
+    assert counters["This model"] == "no update: the refined model of the best restart"
+    assert counters["Best model: inliers"] == str(case.result.num_inliers)
+    assert counters["Best model: outliers"] == str(200 - case.result.num_inliers)
+
+
+def test_iterations_without_a_model_have_no_update(page, case):
+    trace = case.result.trace
+    rows = trace.frames[1:] - 1
+    without, learnt = (
+        1 + int(np.argmax(where)) for where in (np.isnan(trace.inlier_ratio[rows]), trace.gamma[rows] > 0)
+    )
+    page.js(f"go({without})")
+    assert page.counters()["This model"] == "no update: no model passed the checks"
+    page.js(f"go({learnt})")
+    assert page.counters()["This model"] == f"weight of its vote (gamma) {trace.gamma[rows[learnt - 1]]:.3f}"
 
 
 def test_the_numbers_of_an_axis_are_round(page):

@@ -5,6 +5,8 @@ import dataclasses
 import hashlib
 import json
 import re
+import runpy
+from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
@@ -12,8 +14,11 @@ import pytest
 
 import bansac
 from bansac.engine.trace import Trace
-from bansac.plotting.report.summary import residual_histogram
+from bansac.estimate.result import threshold_in_words
+from bansac.matches import load_demo
+from bansac.plotting.report.summary import name_restarts, residual_histogram, restarts_in_words
 
+ROOT = Path(__file__).resolve().parents[3]
 EVIL = "</script><script>hacked=1</script>&\"'"
 
 
@@ -104,6 +109,64 @@ def test_points_of_a_line_without_images(tmp_path):
     assert "<h1>40 points</h1>" in text
 
 
+def make_trace(gamma, low, required, ends, restart=None):
+    """Return the trace of 100 data, of which the best model has 40 inliers."""
+    k = len(gamma)
+    return Trace(
+        inlier_ratio=np.full(k, 0.4), gamma=np.array(gamma), best_score=np.ones(k), best_inliers=np.full(k, 40),
+        low_probability=np.array(low), outliers=np.full(k, 60), required_iterations=np.array(required, float),
+        restart=np.ones(k, int) if restart is None else np.array(restart), ends=np.array(ends),
+        criteria=np.array(["bansac", "sprt"]),
+    )  # fmt: skip
+
+
+def test_the_page_says_when_a_criterion_was_met_and_why_the_run_went_on(case, tmp_path):
+    trace = make_trace([0.7, np.nan, 0.7, 0.7], [0, 60, 60, 61], [9, 9, 4, 4], ["bansac"])
+    assert restarts_in_words(trace) == [
+        "Stopping criteria of a restart: bansac, sprt.",
+        "Restart 1, iterations 1 to 4: sprt was met first at iteration 4, after 3 updates; "
+        "bansac was met first at iteration 2, after 1 updates; bansac ended it, after 3 updates.",
+    ]
+    trace = make_trace([0.7] * 4, [0] * 4, [9] * 4, ["restart_iterations", "challenge", "max_seconds"], [1, 2, 2, 3])
+    assert [line.partition(",")[0] for line in restarts_in_words(trace)[1:]] == [
+        "Restart 1",
+        "Challenge 1",
+        "Restart 2",
+    ]
+    assert "met" not in " ".join(restarts_in_words(trace))
+    case.result.report(tmp_path / "page.html", case.x1, case.x2)
+    text, data = read_page(tmp_path / "page.html")
+    assert all(f"<li>{line}</li>" in text for line in restarts_in_words(case.result.trace))
+    assert "challenge, a short search" in text
+    assert data["frames"]["restart"][-1] == name_restarts(case.result.trace)[-1]
+    assert name_restarts(dataclasses.replace(trace, ends=np.empty(0, str))) == ["restart 1", "restart 2", "restart 3"]
+
+
+def test_the_page_marks_an_estimated_threshold_and_gives_the_first_one(case):
+    result = case.result
+    assert result.first_threshold == 2.0
+    assert result._words()["Inliers"].endswith(f"at threshold {result.threshold:g} (estimated, first 2)")
+    given = bansac.estimate_homography(case.x1, case.x2, threshold=3.0)
+    assert (given.first_threshold, threshold_in_words(given, "px")) == (None, "3 px")
+
+
+def test_the_page_says_why_sure_inliers_are_not_the_inliers(case):
+    p = case.result.probabilities
+    words = case.result._words()["Posterior"]
+    assert words.startswith(
+        f"{np.sum(p >= 0.9)} at least 90% sure inliers, {np.sum(p <= 0.1)} at least 90% sure outliers"
+    )
+    assert "Inliers are within the threshold. The posterior also depends on" in words
+
+
+def test_the_caption_of_the_picture_is_of_the_run_that_the_script_draws():
+    pytest.importorskip("cv2", reason="the photographs of the pair need OpenCV")
+    script = runpy.run_path(str(ROOT / "scripts" / "report_picture.py"))
+    trace = script["estimate"](load_demo()).trace
+    caption = f"belief in each match after {trace.frames[script['FRAME']]} of {len(trace)} iterations"
+    assert caption in (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
+
+
 def test_no_model_and_no_data(tmp_path):
     for n in (0, 3):
         points = np.arange(2.0 * n).reshape(n, 2)
@@ -139,7 +202,17 @@ def test_refused_arguments_are_named_and_nothing_is_written(case, tmp_path, chan
 
 def test_the_table_for_notebooks_says_what_the_result_is(case):
     words, table = case.result._words(), case.result._repr_html_()
-    assert list(words) == ["Verdict", "Reason", "Inliers", "Model", "Stopped by", "Run", "Time", "Configuration"]
+    assert list(words) == [
+        "Verdict",
+        "Reason",
+        "Inliers",
+        "Model",
+        "Stopped by",
+        "Run",
+        "Time",
+        "Posterior",
+        "Configuration",
+    ]
     assert f"{case.result.num_inliers} of 200" in table
     assert table.count("<tr>") == len(words)
     pose = bansac.RelativePose(np.eye(3), np.array([1.0, 0, 0]))

@@ -1,8 +1,8 @@
-"""The paper's experiments, one module each, by their names on the command line.
+"""The paper's experiments by their names on the command line; those over image pairs are rows of one module.
 
 A module defines the settings, the tables and the figures of an experiment, and its ``EXPERIMENT``. To add an
-experiment, add a module here and a row to ``EXPERIMENTS``. The package imports
-the modules of :mod:`bansac.lab`, its peers, metrics and sets, and no measurement.
+experiment, add a row to :mod:`.grids` or a module here, and a row to ``EXPERIMENTS``. The package imports the modules
+of :mod:`bansac.lab`, its peers, metrics and sets, and no measurement.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ __all__ = ["EXPERIMENTS", "find_experiment"]
 
 # In the order of the paper; experiments that are not in the paper come last.
 EXPERIMENTS: dict[str, str] = {
-    "markov-order": "ablations",
-    "fixed-iterations": "ablations",
-    "inlier-ratio": "ablations",
-    "main-table": "main_table",
-    "per-scene": "per_scene",
+    "markov-order": "grids",
+    "fixed-iterations": "grids",
+    "inlier-ratio": "grids",
+    "main-table": "grids",
+    "per-scene": "grids",
     "synthetic": "synthetic",
-    "classification-cpt": "ablations",
-    "sampling-activation": "ablations",
-    "stopping-criteria": "ablations",
+    "classification-cpt": "grids",
+    "sampling-activation": "grids",
+    "stopping-criteria": "grids",
     "probability-evolution": "probability_evolution",
     "curve-example": "curve_example",
-    "cpt-robustness": "cpt_robustness",
+    "cpt-robustness": "grids",
     "degenerate-sampling": "degenerate_sampling",
-    "readings": "readings",
-    "scoring": "ablations",
+    "readings": "grids",
+    "scoring": "grids",
 }
 """Name of each experiment -> its module here, with an ``EXPERIMENT`` or ``EXPERIMENTS`` by name."""
 

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.experiments.synthetic_trials import CURVES, NOISE, POINTS, SHARED, curve_of
-from bansac.lab.measurement import Measurement, Report, Setup
+from bansac.lab.experiments.synthetic import CURVES, POINTS, SHARED, SIGMA, curve_of
+from bansac.lab.frames import to_frame
+from bansac.lab.measurement import Report, Setup, of_module
 from bansac.lab.metrics import curve_rmse
 from bansac.lab.options import CURVE, SEED
-from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Table, TableRow, percent
 from bansac.plotting import plot_point_evolution
 from bansac.synthetic import polynomial_points
@@ -44,7 +44,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     import bansac
 
     degree = CURVES[curve_of(setup)]
-    data = polynomial_points(POINTS, degree, INLIER_RATE, NOISE, setup.seed)
+    data = polynomial_points(POINTS, degree, INLIER_RATE, SIGMA, setup.seed)
     rows: list[Row] = []
     for iteration in ITERATIONS:
         settings = SETTINGS | {"max_iterations": max(iteration, 1)}
@@ -69,8 +69,8 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Draw the panels and tabulate the mean probabilities."""
     degree = CURVES[curve_of(setup)]
-    steps = dict(iter(import_pandas().DataFrame(list(rows)).groupby("iteration")))
-    data = polynomial_points(POINTS, degree, INLIER_RATE, NOISE, setup.seed)
+    steps = dict(iter(to_frame(rows).groupby("iteration")))
+    data = polynomial_points(POINTS, degree, INLIER_RATE, SIGMA, setup.seed)
     models = {k: step[[f"c{i}" for i in range(degree + 1)]].iloc[0].to_numpy(float) for k, step in steps.items()}
     figure = plot_point_evolution(
         data.points,
@@ -106,14 +106,13 @@ def _curve_points(coefficients: _Array) -> _Array:
     return np.column_stack([x, np.polynomial.polynomial.polyval(x, coefficients)])
 
 
-EXPERIMENT = Measurement(
+EXPERIMENT = of_module(
+    __name__,
     name="curve-example",
     title="One run of BANSAC on a curve, its points coloured by probability",
     reference="fig:curve_fitting_example",
     defaults="a parabola, 50 % inliers, iterations 0, 2, 4, 9, 11, 14",
-    units=units,
-    run_unit=run_unit,
-    report=report,
     options=(CURVE, SEED),
-    values=(curve_rmse, POINTS, NOISE, SHARED),
+    values=(curve_rmse, POINTS, SIGMA, SHARED),
+    warm_up=None,
 )

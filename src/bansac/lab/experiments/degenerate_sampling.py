@@ -19,37 +19,182 @@ F is wrong off the plane if the median Sampson distance of the true matches ther
 
 from __future__ import annotations
 
-import itertools
+import dataclasses
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bansac.batch.journal import Row
+from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
-from bansac.lab.experiments.degenerate_scenes import (
-    ADAPTIVE,
-    METHODS,
-    REPEATS,
-    SCENES,
-    STEPS,
-    SYNTHETIC,
-    run_unit,
-    sets,
-    units,
-)
-from bansac.lab.measurement import Measurement, Report, Setup
+from bansac.lab.frames import DataFrame, Figure, import_pandas
+from bansac.lab.measurement import Report, Setup, choose_sets, of_module
 from bansac.lab.options import DATA, EXCLUDE, PAIRS, RUNS, SEED, SETS
 from bansac.lab.pairs import UNIT_CODE
-from bansac.lab.summary import import_pandas
-from bansac.lab.tables import Cell, Measured, Section, Table, TableRow, with_arrow
-from bansac.lab.task import DEFAULTS
+from bansac.lab.sets.labelled import LabelledSet, find_labelled_sets
+from bansac.lab.tables import Cell, Table, percent, sectioned, with_arrow
+from bansac.lab.task import DEFAULTS, judge, make_task, squared_distances
+from bansac.matches import Matches
+from bansac.matches.pair_folder import evenly_spaced
+from bansac.synthetic import planar_scene_matches
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from pandas import DataFrame
-    from pandas import Series as Column
+_Array = NDArray[np.float64]
+
+SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
+STEPS = (10, 30, 100, 300, 1000, 3000, 10000)
+METHODS: dict[str, dict[str, Any]] = {
+    "RANSAC": {"sampler": "uniform", "degeneracy": None},
+    "RANSAC + DEGENSAC": {"sampler": "uniform", "degeneracy": "degensac"},
+    "BANSAC": {"sampler": "bansac", "degeneracy": None},
+    "BANSAC + DEGENSAC": {"sampler": "bansac", "degeneracy": "degensac"},
+}
+ADAPTIVE = ("BANSAC", "BANSAC + DEGENSAC")
+MATCHES, INLIER_RATIO, NOISE = 500, 0.5, 0.25
+SCENES, REPEATS = 50, 5
+PLANE_THRESHOLD = 3.0  # pixels; for real scenes
+SYNTHETIC = "synthetic"
+
+
+@dataclass(frozen=True, eq=False)
+class _Scene:
+    """Matches with masks of the true matches on and off the dominant plane."""
+
+    pair: Matches
+    on_plane: NDArray[np.bool_]
+    off_plane: NDArray[np.bool_]
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Return one unit for each synthetic scene, and one for each pair and repeat of the labelled sets."""
+    scenes = SCENES if setup.repeats is None else setup.repeats
+    of_scenes = [
+        Unit(f"{SYNTHETIC}/{percent(share)}/{scene}", (None, share, scene), timed=scene == 0)
+        for share in SHARES
+        for scene in range(scenes)
+    ]
+    of_sets = [
+        Unit(f"{labelled.name}/{key}/{repeat}", (str(labelled.folder), key, repeat), timed=repeat == 0)
+        for labelled in (sets(setup) if setup.data is not None else [])
+        for key in evenly_spaced(labelled.keys, setup.pairs)
+        for repeat in range(REPEATS if setup.repeats is None else setup.repeats)
+    ]
+    return of_scenes + of_sets
+
+
+def sets(setup: Setup) -> list[LabelledSet]:
+    """Return the labelled sets selected by ``setup``."""
+    assert setup.data is not None
+    found = find_labelled_sets(setup.data)
+    if not found:
+        raise ValueError(
+            f"--data: no set with labels in {setup.data} or below: it is a folder with matches.h5, labels.h5 and Fgt.h5"
+        )
+    return choose_sets(found, setup.sets, setup.exclude)
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Run all methods on a scene; there are no rows if all true matches of a real scene lie on its plane."""
+    folder, which, repeat = unit.payload
+    seed = setup.seed + repeat
+    scene = _synthetic_scene(which, seed) if folder is None else _labelled_scene(folder, which)
+    if scene is None:
+        return []
+    common: Row = {
+        "set": SYNTHETIC if folder is None else LabelledSet(folder).name,
+        "scene": f"{percent(which)} %" if folder is None else which,
+        "repeat": repeat,
+        "seed": seed,
+        "on_plane": int(scene.on_plane.sum()),
+        "off_plane": int(scene.off_plane.sum()),
+    }
+    runs = [_run(scene, method, seed) for method in METHODS]
+    runs += [_run(scene, method, seed, steps) for method in ADAPTIVE for steps in STEPS]
+    return [common | run for run in runs]
+
+
+def _run(scene: _Scene, method: str, seed: int, iterations: int | None = None) -> Row:
+    """Estimate F with the method's stopping criterion or, if given, with a fixed number of iterations."""
+    import bansac
+
+    protocol = DEFAULTS["F"]
+    is_open = iterations is not None
+    arguments: dict[str, Any] = {
+        "preset": "paper",
+        "threshold": protocol.threshold,
+        "max_iterations": protocol.max_iterations,
+        "confidence": protocol.confidence,
+        "seed": seed,
+        **METHODS[method],
+        **({"stopping": None, "max_iterations": iterations} if is_open else {}),
+    }
+    result = bansac.estimate_fundamental(scene.pair.x1, scene.pair.x2, **arguments)
+    row: Row = {
+        "method": method,
+        "open": is_open,
+        **_errors(scene, result, seed),
+        "iterations": iterations if is_open else result.iterations,
+        "stop_reason": None if is_open else result.stop_reason,
+        "inliers": result.num_inliers,
+        "bias": sampling_bias(result.beliefs, scene.on_plane, scene.off_plane),
+    }
+    return row if is_open else row | {"seconds": result.seconds}
+
+
+def _errors(scene: _Scene, result: Any, seed: int) -> Row:
+    """Return the median error of the true matches off the plane and, if the pose is known, the pose errors."""
+    errors: Row = {"off_plane_error": _median_distance(result.model, scene.pair, scene.off_plane)}
+    if scene.pair.R is not None:
+        errors |= judge(result.model, make_task(scene.pair, DEFAULTS["F"], seed), scene.pair)
+    return errors
+
+
+def _median_distance(F: _Array | None, pair: Matches, which: NDArray[np.bool_]) -> float | None:
+    """Return the median Sampson distance of the selected matches in pixels; None without a model."""
+    return None if F is None else float(np.sqrt(np.median(squared_distances(F, pair, "F")[which])))
+
+
+def sampling_bias(beliefs: _Array | None, on_plane: NDArray[np.bool_], off_plane: NDArray[np.bool_]) -> float | None:
+    """Compute the bias of BANSAC's sampling towards matches on the plane.
+
+    It is the mean sampling weight on the plane divided by the mean weight off the plane. The weight of a match is
+    max(100 p, 1), as in the paper. The result is None for a sampler without beliefs.
+
+    Examples
+    --------
+    >>> sampling_bias(np.array([0.9, 0.7, 0.4]), np.array([True, True, False]), np.array([False, False, True]))
+    2.0
+    """
+    if beliefs is None:
+        return None
+    weights = np.maximum(100 * beliefs, 1)
+    return float(weights[on_plane].mean() / weights[off_plane].mean())
+
+
+def _synthetic_scene(share: float, seed: int) -> _Scene:
+    matches = planar_scene_matches(MATCHES, INLIER_RATIO, share, NOISE, seed)
+    assert matches.inliers is not None
+    assert matches.on_plane is not None
+    pair = dataclasses.replace(matches, key=f"{percent(share)}-{seed}", ratios=np.full(MATCHES, 0.5))
+    return _Scene(pair, matches.on_plane, matches.inliers & ~matches.on_plane)
+
+
+def _labelled_scene(folder: str, key: str) -> _Scene | None:
+    """Read a labelled pair and find its dominant plane; None if there are no true matches on it or off it."""
+    import bansac
+
+    pair = LabelledSet(folder).pair(key)
+    assert pair.inliers is not None
+    true = np.flatnonzero(pair.inliers)
+    settings: dict[str, Any] = {"preset": "paper", "sampler": "uniform", "max_iterations": 2000}
+    plane = bansac.estimate_homography(pair.x1[true], pair.x2[true], threshold=PLANE_THRESHOLD, **settings)
+    on_plane = np.zeros(len(pair), bool)
+    on_plane[true[plane.inliers]] = True
+    off_plane = pair.inliers & ~on_plane
+    return _Scene(pair, on_plane, off_plane) if on_plane.any() and off_plane.any() else None
+
 
 WRONG_ABOVE = 2.0
 # Above this bias, matches on the plane are drawn noticeably more often than their share.
@@ -87,55 +232,45 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 def _error_table(stopped: _Stopped, places: list[_Place]) -> Table:
     """Tabulate the errors and iterations of each method with its stopping criterion."""
-    lines: list[TableRow | Section] = []
-    for set_name, of_set in itertools.groupby(places, key=lambda place: place[0]):
-        lines.append(Section(_section_title(set_name)))
-        for place in of_set:
-            runs = [stopped[*place, method] for method in METHODS]
-            cells = [100 * _mean(of_method["wrong"]) for of_method in runs]
-            cells += [_median(of_method["translation_error"]) for of_method in runs]
-            cells += [_mean(of_method["iterations"]) for of_method in runs]
-            lines.append(TableRow((_label(place, runs[0]),), tuple(cells), better="lower", arrow=False))
-    width = len(METHODS)
+    sections: dict[str, dict[str, list[Cell]]] = {}
+    synthetic = "Synthetic scenes, by the share of the true matches that lie on the plane"
+    for place in places:
+        real = f"{place[0]}, with the share of the true matches that lie on the dominant plane"
+        runs = [stopped[*place, method] for method in METHODS]
+        cells = [100 * of_method["wrong"].mean() for of_method in runs]
+        cells += [of_method["translation_error"].median() for of_method in runs]
+        cells += [of_method["iterations"].mean() for of_method in runs]
+        sections.setdefault(synthetic if place[0] == SYNTHETIC else real, {})[_label(place, runs[0])] = cells
     measures = ("F wrong off the plane [%]", "Median translation error [°]", "Iterations")
-    groups = tuple((with_arrow(measure, "lower"), width) for measure in measures)
+    groups = ((with_arrow(measure, "lower"), len(METHODS)) for measure in measures)
     title = "F of scenes with a dominant plane, up to each method's stopping criterion"
-    return Table(title, ("Plane",), tuple(METHODS) * 3, tuple(lines), groups)
+    return sectioned(title, "Plane", tuple(METHODS) * 3, sections, groups=groups, ranked="lower")
 
 
-def _lines(
-    runs: _Open, places: list[_Place], cells: Callable[[dict[int, DataFrame]], Iterable[Cell]]
-) -> tuple[TableRow | Section, ...]:
-    """Return a section for each adaptive method with a row for each place.
+_Sections = dict[str, list[tuple[str, Iterable[Cell]]]]
 
-    ``cells`` computes the values of a row from the runs of each length.
-    """
-    lines: list[TableRow | Section] = []
+
+def _by_method(runs: _Open, places: list[_Place], cells: Callable[[dict[int, DataFrame]], Iterable[Cell]]) -> _Sections:
+    """Return for each adaptive method the rows of all places; ``cells`` computes them from the runs of each length."""
+    sections: _Sections = {}
     for method in ADAPTIVE:
-        lines.append(Section(method))
         for place in places:
             steps = {k: runs[*place, method, k] for k in STEPS}
-            lines.append(TableRow((_label(place, steps[STEPS[0]]),), tuple(cells(steps))))
-    return tuple(lines)
+            sections.setdefault(method, []).append((_label(place, steps[STEPS[0]]), cells(steps)))
+    return sections
 
 
 def _bias_table(runs: _Open, places: list[_Place]) -> Table:
     """Tabulate the bias over the number of iterations, for runs without a stopping criterion."""
-    lines = _lines(runs, places, lambda steps: [_median(steps[k]["bias"]) for k in STEPS])
+    sections = _by_method(runs, places, lambda steps: [steps[k]["bias"].median() for k in STEPS])
     title = "Median bias towards the plane after a number of iterations, no stopping criterion; 1 is none"
-    groups = ((with_arrow("Bias after a number of iterations", "lower"), len(STEPS)),)
-    return Table(title, ("Plane",), tuple(map(str, STEPS)), lines, groups)
+    groups = [(with_arrow("Bias after a number of iterations", "lower"), len(STEPS))]
+    return sectioned(title, "Plane", map(str, STEPS), sections, groups=groups)
 
 
-_RETURN_COLUMNS = tuple(
-    with_arrow(column, "lower")
-    for column in (
-        "bias > 2 at some time",
-        "still > 2 at the end",
-        "F wrong after 100",
-        "F wrong after 1000",
-        "F wrong at the end",
-    )
+_RETURN_COLUMNS = (
+    *("bias > 2 at some time", "still > 2 at the end"),
+    *("F wrong after 100", "F wrong after 1000", "F wrong at the end"),
 )
 
 
@@ -145,13 +280,14 @@ def _return_table(runs: _Open, places: list[_Place]) -> Table:
     def cells(steps: dict[int, DataFrame]) -> Iterable[Cell]:
         biased = np.array([steps[k]["bias"].to_numpy() for k in STEPS]) > BIASED
         shares = [float(biased.any(axis=0).mean()), float(biased[-1].mean())]
-        shares += [_mean(steps[k]["wrong"]) for k in (100, 1000, STEPS[-1])]
+        shares += [steps[k]["wrong"].mean() for k in (100, 1000, STEPS[-1])]
         return (f"{100 * share:.0f} %" for share in shares)
 
     title = (
         f"Runs that are biased towards the plane and come back, of {STEPS[-1]} iterations without a stopping criterion"
     )
-    return Table(title, ("Plane",), _RETURN_COLUMNS, _lines(runs, places, cells))
+    columns = (with_arrow(column, "lower") for column in _RETURN_COLUMNS)
+    return sectioned(title, "Plane", columns, _by_method(runs, places, cells))
 
 
 def _figures(stopped: _Stopped, runs: _Open, places: list[_Place]) -> dict[str, Figure]:
@@ -159,7 +295,7 @@ def _figures(stopped: _Stopped, runs: _Open, places: list[_Place]) -> dict[str, 
         return {}
     bias = [
         Chart(
-            [Series(place[1], STEPS, [_median(runs[*place, method, k]["bias"]) for k in STEPS]) for place in places],
+            [Series(place[1], STEPS, [runs[*place, method, k]["bias"].median() for k in STEPS]) for place in places],
             title=f"{method}, by the share of the plane",
             xlabel="iterations",
             ylabel="median bias towards the plane",
@@ -173,15 +309,18 @@ def _figures(stopped: _Stopped, runs: _Open, places: list[_Place]) -> dict[str, 
     wrong, iterations = [], []
     for method in METHODS:
         runs_of = [stopped[*place, method] for place in places]
-        shares = [_share_error(of_place["wrong"]) for of_place in runs_of]
-        wrong.append(Series(method, percent, *zip(*((100 * s.value, 100 * s.error) for s in shares), strict=True)))
-        iterations.append(Series(method, percent, [_mean(of_place["iterations"]) for of_place in runs_of]))
+        shares = [of_place["wrong"].mean() for of_place in runs_of]
+        errors = [
+            math.sqrt(s * (1 - s) / len(of_place)) for s, of_place in zip(shares, runs_of, strict=True)
+        ]  # binomial
+        wrong.append(Series(method, percent, 100 * np.array(shares), 100 * np.array(errors)))
+        iterations.append(Series(method, percent, [of_place["iterations"].mean() for of_place in runs_of]))
     label = "true matches on the plane (%)"
-    errors = [
+    charts = [
         Chart(wrong, xlabel=label, ylabel="F wrong off the plane (%)"),
         Chart(iterations, xlabel=label, ylabel="iterations", yscale="log"),
     ]
-    return {"degenerate_bias": plot_charts([bias]), "degenerate_errors": plot_charts([errors])}
+    return {"degenerate_bias": plot_charts([bias]), "degenerate_errors": plot_charts([charts])}
 
 
 def _notes(stopped: _Stopped) -> list[str]:
@@ -200,20 +339,6 @@ def _notes(stopped: _Stopped) -> list[str]:
     return notes
 
 
-def _share_error(wrong: Column[Any]) -> Measured:
-    """Return the share of wrong fundamental matrices with its binomial standard error."""
-    share = _mean(wrong)
-    return Measured(share, math.sqrt(share * (1 - share) / len(wrong)))
-
-
-def _median(values: Column[Any]) -> float:
-    return float(values.median())
-
-
-def _mean(values: Column[Any]) -> float:
-    return float(values.mean())
-
-
 def _label(place: _Place, runs: DataFrame) -> str:
     set_name, scene = place
     if set_name == SYNTHETIC:
@@ -222,21 +347,13 @@ def _label(place: _Place, runs: DataFrame) -> str:
     return f"{scene} ({100 * on / (on + off):.0f} %)"
 
 
-def _section_title(set_name: str) -> str:
-    if set_name == SYNTHETIC:
-        return "Synthetic scenes, by the share of the true matches that lie on the plane"
-    return f"{set_name}, with the share of the true matches that lie on the dominant plane"
-
-
-EXPERIMENT = Measurement(
+EXPERIMENT = of_module(
+    __name__,
     name="degenerate-sampling",
     title="Scenes with a dominant plane: does BANSAC's sampling drift towards it, and does it come back?",
     reference='the section "Degenerative configurations"',
     defaults=f"{SCENES} synthetic scenes for each share of the plane; of data, labelled sets, {REPEATS} repeats",
-    units=units,
-    run_unit=run_unit,
-    report=report,
-    sets=sets,
     options=(DATA, SETS, EXCLUDE, PAIRS, RUNS, SEED),
     values=(UNIT_CODE, DEFAULTS),
+    warm_up=None,
 )

@@ -22,13 +22,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
+from bansac.lab.frames import to_frame
 from bansac.lab.grid import ABLATION_SET, check_max_ratio, protocol_of
-from bansac.lab.measurement import Measurement, Report, Setup, choose_sets
+from bansac.lab.measurement import Report, Setup, choose_sets, of_module
 from bansac.lab.options import DATA, EXCLUDE, MAX_RATIO, MODEL, PAIR, SEED, SETS
 from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.methods import BANSAC
 from bansac.lab.sets import PairSet, find_sets
-from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Section, Table, TableRow
 from bansac.lab.task import DEFAULTS, Protocol, make_task, squared_distances
 from bansac.matches import Matches, load_demo
@@ -178,7 +178,7 @@ def _canvas(points: _Array, size: tuple[int, int] | None) -> _Array:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Draw every pair and tabulate the mean probabilities of its true and its wrong matches."""
-    frame = import_pandas().DataFrame(list(rows))
+    frame = to_frame(rows)
     folders = {} if setup.data is None else {pair_set.name: str(pair_set.folder) for pair_set in sets(setup)}
     figures, notes = {}, []
     lines: list[TableRow | Section] = []
@@ -237,15 +237,13 @@ def rank_probability(values: _Array, positive: NDArray[np.bool_]) -> float | Non
     return float(ranks.mean() / (2 * below.size))
 
 
-EXPERIMENT = Measurement(
+EXPERIMENT = of_module(
+    __name__,
     name="probability-evolution",
     title="Matches of an image pair coloured by their probability over a run of BANSAC",
     reference="fig:teaser, fig:prob_update_fundamental",
     defaults="the pair inside the package (H); with data, a pair of homographies (H) and one of poses (F)",
-    units=units,
-    run_unit=run_unit,
-    report=report,
-    sets=sets,
     options=(DATA, SETS, EXCLUDE, dataclasses.replace(MODEL, choices=("H", "F", "E")), PAIR, MAX_RATIO, SEED),
     values=(UNIT_CODE, DEFAULTS, protocol_of, BANSAC),
+    warm_up=None,
 )

@@ -20,44 +20,154 @@ The paper leaves some choices open:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.batch.journal import Row
+from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
-from bansac.lab.experiments.synthetic_trials import (
-    METHODS,
-    OWN_STOP,
-    POINTS,
-    PROBLEMS,
-    TRIALS,
-    curve_of,
-    noise_of,
-    run_unit,
-    units,
-    warm_up,
-)
-from bansac.lab.measurement import Measurement, Report, Setup
+from bansac.lab.frames import DataFrame, Figure, import_pandas, to_frame
+from bansac.lab.measurement import Report, Setup, of_module
 from bansac.lab.metrics import FAILED_CURVE, circle_rmse, curve_rmse
 from bansac.lab.options import CURVE, NOISE, NOISE_IS_VARIANCE, RUNS, SEED
-from bansac.lab.summary import import_pandas
-from bansac.lab.tables import Better, Cell, Measured, Section, Table, TableRow, percent, with_arrow
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from pandas import DataFrame
+from bansac.lab.tables import Cell, Measured, Table, percent, sectioned, with_arrow
+from bansac.synthetic import CurvePoints, circle_points, polynomial_points
 
 _Array = NDArray[np.float64]
+
+RATES = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
+CURVES = {"line": 1, "parabola": 2, "cubic": 3, "quartic": 4}
+PROBLEMS = ("curve", "circle")
+OWN_STOP = "BANSAC, own stop"
+METHODS: dict[str, dict[str, Any]] = {
+    "RANSAC": {"sampler": "uniform", "stopping": "ransac"},
+    "BaySAC": {"sampler": "baysac", "stopping": "ransac"},
+    "BANSAC": {"sampler": "bansac", "stopping": "bansac+ransac", "tau": 0.01},
+    OWN_STOP: {"sampler": "bansac", "stopping": "bansac", "tau": 0.01},
+}
+SHARED: dict[str, Any] = {
+    "preset": "paper",
+    "threshold": 0.02,
+    "max_iterations": 3000,
+    "confidence": 0.99,
+    "verification": None,
+}
+POINTS, TRIALS, SIGMA = 300, 1000, 0.02
+
+# Number of trials of a unit, about one second of work.
+_CHUNK = 20
+
+
+def units(setup: Setup) -> list[Unit]:
+    """Split the trials of every problem and inlier rate into units of ``_CHUNK`` trials."""
+    curve_of(setup)
+    noise_of(setup)
+    trials = TRIALS if setup.repeats is None else setup.repeats
+    return [
+        Unit(
+            key=f"{problem}/{percent(rate)}/{start}-{min(start + _CHUNK, trials) - 1}",
+            payload=(problem, rate, start, min(start + _CHUNK, trials)),
+            timed=False,  # the paper compares iterations here
+        )
+        for problem in PROBLEMS
+        for rate in RATES
+        for start in range(0, trials, _CHUNK)
+    ]
+
+
+def run_unit(setup: Setup, unit: Unit) -> list[Row]:
+    """Run all methods on the trials of a unit."""
+    problem, rate, start, stop = unit.payload
+    return [row for trial in range(start, stop) for row in _run_trial(setup, problem, rate, trial)]
+
+
+def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
+    """Load or compile the kernels of both problems with one trial each."""
+    for problem in PROBLEMS:
+        _run_trial(setup, problem, RATES[-1], 0)
+
+
+def _run_trial(setup: Setup, problem: str, rate: float, trial: int) -> list[Row]:
+    import bansac
+
+    seed, noise, degree = setup.seed + trial, noise_of(setup), CURVES[curve_of(setup)]
+    rows: list[Row] = []
+    for method, settings in METHODS.items():
+        if problem == "circle":
+            data = circle_points(POINTS, rate, noise, seed)
+            result = bansac.fit_circle(data.points, seed=seed, **SHARED, **settings)
+            rmse = circle_rmse(result.model, data.model)
+        else:
+            data = polynomial_points(POINTS, degree, rate, noise, seed)
+            result = bansac.fit_polynomial(data.points, degree, seed=seed, **SHARED, **settings)
+            rmse = curve_rmse(result.model, data.model)
+        rows.append(
+            {
+                "problem": problem,
+                "inlier_rate": rate,
+                "method": method,
+                "trial": trial,
+                "seed": seed,
+                "rmse": rmse,
+                "iterations": result.iterations,
+                "stop_reason": result.stop_reason,
+                "found": result.model is not None,
+                "inliers": result.num_inliers,
+                **_counters(data, result.inliers, result.beliefs, settings.get("tau")),
+                "seconds": result.seconds,
+            }
+        )
+    return rows
+
+
+def _counters(
+    data: CurvePoints, inliers: NDArray[np.bool_], beliefs: _Array | None, tau: float | None
+) -> dict[str, int | float | None]:
+    """Return the counts of BANSAC's criterion and their split by ground truth.
+
+    ``missed_probability`` is the mean belief of the true inliers that the best model misses.
+    """
+    if tau is None or beliefs is None:
+        return dict.fromkeys(("low", "low_true_outliers", "missed_inliers", "missed_probability"))
+    low = beliefs < tau
+    missed = data.inliers & ~inliers
+    return {
+        "low": int(np.count_nonzero(low)),  # O~
+        "low_true_outliers": int(np.count_nonzero(low & ~data.inliers)),
+        "missed_inliers": int(np.count_nonzero(missed)),
+        "missed_probability": float(beliefs[missed].mean()) if missed.any() else None,
+    }
+
+
+def curve_of(setup: Setup) -> str:
+    """Return the name of the curve, a key of ``CURVES``."""
+    name = str(setup.get("curve", "parabola"))
+    if name not in CURVES:
+        raise ValueError(f"curve must be one of {', '.join(CURVES)}; got {name!r}")
+    return name
+
+
+def noise_of(setup: Setup) -> float:
+    """Return the standard deviation of the noise."""
+    noise = setup.get("noise", SIGMA)
+    try:
+        value = float(noise)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not 0 <= value < math.inf:
+        raise ValueError(f"noise must be a finite number of at least 0, got {noise!r}")
+    return math.sqrt(value) if setup.get("noise_is_variance") else value
+
+
 _Runs = dict[tuple[str, float, str], "DataFrame"]
 """Trials sorted by number, by problem, inlier rate and method."""
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Report means over the trials."""
-    frame = import_pandas().DataFrame(list(rows)).sort_values("trial", kind="stable")
+    frame = to_frame(rows).sort_values("trial", kind="stable")
     runs: _Runs = dict(iter(frame.groupby(["problem", "inlier_rate", "method"])))
     tables = {"synthetic": _table(runs), "synthetic_ratios": _ratio_table(runs), "synthetic_stop": _stop_table(runs)}
     return Report(tables=tables, figures={"synthetic": _figure(runs)}, notes=_notes(setup, runs))
@@ -69,16 +179,12 @@ def _rates(runs: _Runs) -> dict[str, list[float]]:
     return {problem: rates for problem, rates in found.items() if rates}
 
 
-def _lines(
-    runs: _Runs, cells: Callable[[str, float], Iterable[Cell]], *, ranked: bool = False
-) -> tuple[TableRow | Section, ...]:
-    """Return a section for each problem with a row for each inlier rate; ``ranked`` marks the lowest values."""
-    better: Better | None = "lower" if ranked else None
-    lines: list[TableRow | Section] = []
-    for problem, rates in _rates(runs).items():
-        lines.append(Section(f"{problem.capitalize()} fitting"))
-        lines += [TableRow((f"{percent(rate)} %",), tuple(cells(problem, rate)), better, arrow=False) for rate in rates]
-    return tuple(lines)
+def _sections(runs: _Runs, cells: Callable[[str, float], Iterable[Cell]]) -> dict[str, dict[str, Iterable[Cell]]]:
+    """Return a section for each problem with a row for each inlier rate."""
+    return {
+        f"{problem.capitalize()} fitting": {f"{percent(rate)} %": cells(problem, rate) for rate in rates}
+        for problem, rates in _rates(runs).items()
+    }
 
 
 def _values(runs: DataFrame, column: str) -> _Array:
@@ -94,7 +200,7 @@ def _table(runs: _Runs) -> Table:
     measures = ("Iterations", "RMSE, thousandths")
     groups = tuple((with_arrow(measure, "lower"), len(METHODS)) for measure in measures)
     title = "Curve and circle fitting: means over the trials with their standard errors, by inlier rate"
-    return Table(title, ("Inliers",), (*METHODS, *METHODS), _lines(runs, cells, ranked=True), groups)
+    return sectioned(title, "Inliers", (*METHODS, *METHODS), _sections(runs, cells), groups=groups, ranked="lower")
 
 
 def _mean(values: _Array) -> Measured:
@@ -132,7 +238,7 @@ def _ratio_table(runs: _Runs) -> Table:
     measures = ("BANSAC's iterations over those of", "BANSAC's RMSE over that of")
     groups = tuple((with_arrow(measure, "lower"), len(rivals)) for measure in measures)
     title = "BANSAC (bansac + ransac) against the others on the same trials: ratios of the means with standard errors"
-    return Table(title, ("Inliers",), (*rivals, *rivals), _lines(runs, cells), groups)
+    return sectioned(title, "Inliers", (*rivals, *rivals), _sections(runs, cells), groups=groups)
 
 
 _STOP_COLUMNS = ("fired", "O~ / O*", "outliers below tau", "inliers missed by the model", "their mean probability")
@@ -151,7 +257,7 @@ def _stop_table(runs: _Runs) -> Table:
         "BANSAC's stopping criterion alone, at the end of its runs: O~ points have a probability below tau, "
         "O* are outliers of the best model; it fires at O~ ≥ O*"
     )
-    return Table(title, ("Inliers",), _STOP_COLUMNS, _lines(runs, cells))
+    return sectioned(title, "Inliers", _STOP_COLUMNS, _sections(runs, cells))
 
 
 def _stop_shares(runs: DataFrame, rate: float) -> tuple[float, float, float, float]:
@@ -219,15 +325,12 @@ def _notes(setup: Setup, runs: _Runs) -> list[str]:
     return notes
 
 
-EXPERIMENT = Measurement(
+EXPERIMENT = of_module(
+    __name__,
     name="synthetic",
     title="Curve and circle fitting: RANSAC, BaySAC and BANSAC at inlier rates of 15 to 50 %",
     reference="fig:results_synthetic_data",
     defaults=f"{TRIALS} trials for each inlier rate; the curve is a parabola, .02 the noise's standard deviation",
-    units=units,
-    run_unit=run_unit,
-    report=report,
     options=(RUNS, CURVE, NOISE, NOISE_IS_VARIANCE, SEED),
-    warm_up=warm_up,
     values=(circle_rmse, curve_rmse),
 )

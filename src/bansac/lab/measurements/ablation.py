@@ -14,7 +14,7 @@ import functools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 
 import numpy as np
@@ -23,19 +23,17 @@ from numpy.typing import NDArray
 from bansac.batch.journal import Row, Unit
 from bansac.engine.scoring.weights import density_weights, reliability_weights
 from bansac.estimate.presets import Options
+from bansac.lab.frames import Series, import_pandas
 from bansac.lab.measurement import Document, Report, Setup
 from bansac.lab.measurements.folders import Group, Groups
 from bansac.lab.metrics import mean_average_accuracy
 from bansac.lab.peers.library import Estimate, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.reports import lines, share
-from bansac.lab.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary, import_pandas
+from bansac.lab.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary
 from bansac.lab.task import DEFAULTS, Protocol
 from bansac.problems.estimators import MODELS, Kind
 from bansac.problems.problem import Problem
-
-if TYPE_CHECKING:
-    from pandas import Series
 
 Array = NDArray[np.float64]
 
@@ -55,7 +53,8 @@ class Variant(Method):
             settings["weights"] = self.weigh(task)
         if self.problem is None:
             return super().estimate(task, **settings)
-        with mock.patch(str(MODELS[task.problem].problem).replace(":", "."), self.problem):
+        name = str(MODELS[task.problem].problem).replace(":", ".")
+        with mock.patch(f"bansac.problems.{name}", self.problem):
             return super().estimate(task, **settings)
 
 

@@ -14,13 +14,13 @@ samples and a confidence of .999. PoseLib also runs with its default limits, whi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.estimate.result import AbsolutePose
 from bansac.geometry import normalize_points, rotation_matrix
+from bansac.lab.frames import DataFrame
 from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.measurements.folder_tables import label
 from bansac.lab.peers.library import Array, Estimate, Task
@@ -30,9 +30,6 @@ from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.reports import lines
 from bansac.lab.scene_methods import Calls, by_method, calls_of, compare, left_out
 from bansac.lab.scenes import LIMITS, Scene, errors
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 WIDTH, HEIGHT, FOCAL = 1280, 960, 1000.0
 K = np.array([[FOCAL, 0, WIDTH / 2], [0, FOCAL, HEIGHT / 2], [0, 0, 1]])
@@ -119,7 +116,7 @@ def _case(scene: Scene, seed: int) -> tuple[Calls, Callable[[str, Estimate], Row
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures by share of outliers and method."""
-    notes = left_out(method for method in PEERS if not method.installed)
+    notes = left_out(PEERS)
     shares = nested(rows, "outliers", "method")
     return Report(records={"runs": setup.runs, "points": setup.points, "outliers": shares}, notes=notes)
 

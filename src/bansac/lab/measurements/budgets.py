@@ -10,18 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from bansac.estimate.presets import resolve_options
 from bansac.lab.charts import Chart, Series, plot_charts
+from bansac.lab.frames import Figure
 from bansac.lab.measurement import Report
 from bansac.lab.peers.method import Method
 from bansac.lab.render import to_markdown
 from bansac.lab.tables import Better, Table, format_number, sectioned
 from bansac.problems.estimators import MODELS, Kind
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 Points = Sequence[Mapping[str, float]]
 """One curve. Each point has ``max_iterations`` and the values of :func:`bansac.lab.measurements.folders.summarise`."""
@@ -142,14 +140,13 @@ def budget_table(curves: Mapping[str, Points], kind: Kind) -> Table:
     >>> budget_table(curves, "H").rows[0].values
     ('0.700 (0.400 ms)',)
     """
-    rows = {name: [_point(point, kind) for point in points] for name, points in curves.items()}
+    rows = {
+        name: [f"{format_number(point[ACCURACY[kind]])} ({format_number(point['ms_mean'])} ms)" for point in points]
+        for name, points in curves.items()
+    }
     columns = (str(point["max_iterations"]) for point in next(iter(curves.values())))
     title = f"{_NAMES[kind]}: {ACCURACY[kind]} (mean time) at a maximum number of iterations of"
     return sectioned(title, "method", columns, {"": rows})
-
-
-def _point(point: Mapping[str, float], kind: Kind) -> str:
-    return f"{format_number(point[ACCURACY[kind]])} ({format_number(point['ms_mean'])} ms)"
 
 
 def plot_curves(curves: Mapping[str, Points], kind: Kind) -> Figure:

@@ -19,12 +19,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.charts import import_figure
+from bansac.lab.frames import DataFrame, Figure, Series, import_figure, import_pandas
 from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.options import DATA
 from bansac.lab.peers.library import Array, Task
@@ -33,15 +33,10 @@ from bansac.lab.reports import lines, share
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.labelled import LabelledSet
 from bansac.lab.sets.survey import survey
-from bansac.lab.summary import import_pandas
 from bansac.lab.task import DEFAULTS, squared_distances, usable_pairs
 from bansac.matches import Matches
 from bansac.problems.estimators import Kind
 from bansac.synthetic import FAMILIES, awkward_scene
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from pandas import DataFrame, Series
 
 TRUE, OTHERS = 2.0, (1.0, 3.0)  # pixels up to which a match is true
 BINS, RIGHT = 10, 0.85

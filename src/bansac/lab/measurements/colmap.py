@@ -139,16 +139,22 @@ def _truth_of(model: Any) -> Truth:
     return Truth({image.name: image.projection_center() for image in images}, focals)
 
 
+def _synthesize(database: Any, images: int, points: int, calibrated: bool, **settings: Any) -> Any:
+    """Synthesise a reconstruction and its database."""
+    import pycolmap
+
+    pycolmap.set_random_seed(0)
+    counts = {"num_rigs": 1, "num_frames_per_rig": images, "num_points3D": points}
+    options = pycolmap.SyntheticDatasetOptions(camera_has_prior_focal_length=calibrated, **counts, **settings)
+    return pycolmap.synthesize_dataset(options, database)
+
+
 def write_rendered(path: Path, folder: Path) -> Truth:
     """Write a database with features of images that pycolmap renders, and return the truth."""
     import pycolmap
 
-    settings = pycolmap.SyntheticDatasetOptions(
-        num_rigs=1, num_frames_per_rig=10, num_points3D=300, camera_has_prior_focal_length=False
-    )
-    pycolmap.set_random_seed(0)
     with pycolmap.Database.open(folder / "truth.db") as database:
-        truth = pycolmap.synthesize_dataset(settings, database)
+        truth = _synthesize(database, 10, 300, False)
     (folder / "images").mkdir()
     pycolmap.synthesize_images(pycolmap.SyntheticImageOptions(), truth, folder / "images")
     options = pycolmap.FeatureExtractionOptions(num_threads=1, use_gpu=False)
@@ -167,17 +173,9 @@ def write_synthetic(path: Path, images: int, points: int, share: float, calibrat
     import pycolmap
 
     wrong = round(points * (1 / share - 1))
-    settings = pycolmap.SyntheticDatasetOptions(
-        num_rigs=1,
-        num_frames_per_rig=images,
-        num_points3D=points,
-        num_points2D_without_point3D=wrong,
-        camera_has_prior_focal_length=calibrated,
-    )
-    pycolmap.set_random_seed(0)
     rng = np.random.default_rng(0)
     with pycolmap.Database.open(path) as database:
-        truth = pycolmap.synthesize_dataset(settings, database)
+        truth = _synthesize(database, images, points, calibrated, num_points2D_without_point3D=wrong)
         pycolmap.synthesize_noise(pycolmap.SyntheticNoiseOptions(point2D_stddev=NOISE), truth, database)
         database.clear_two_view_geometries()
         for pair_id, matches in zip(*database.read_all_matches(), strict=True):

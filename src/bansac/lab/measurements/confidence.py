@@ -19,20 +19,17 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import bansac
 from bansac.batch.journal import Row, Unit
-from bansac.lab.charts import import_figure
+from bansac.lab.frames import Figure, import_figure
 from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.reports import lines, share
 from bansac.synthetic import homography_matches, line_points
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 N, MAX_ITERATIONS = 200, 5000
 RATIOS, SECOND, RECALL = (0.3, 0.5), 0.9, 0.9

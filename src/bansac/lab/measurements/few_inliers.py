@@ -13,12 +13,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
+from bansac.lab.frames import DataFrame, Figure, to_frame
 from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.peers.method import Method
@@ -26,12 +27,7 @@ from bansac.lab.render import stored_table
 from bansac.lab.reports import lines
 from bansac.lab.scene_methods import OURS, PEER, PEERS, choose, load_kernels, run_scene
 from bansac.lab.scenes import Scene, errors, is_right, make_scene
-from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Better, Table, TableRow, percent, sectioned
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-    from pandas import DataFrame
 
 PROBLEMS = ("H", "E", "F", "pose")
 TITLES = {"H": "Homography", "E": "Essential matrix", "F": "Fundamental matrix", "pose": "Absolute pose"}
@@ -70,15 +66,15 @@ def _judge(scene: Scene, model: Any) -> Row:
 
 
 def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
-    """Load or compile all kernels: of a search that ends early, and of the test of a model that fits by chance."""
+    """Load or compile all kernels, also those of a search that ends early."""
     problems = dict.fromkeys(unit.payload[0] for unit in units)
-    scenes = [make_scene(problem, 200, ratio, NOISE, 0) for problem in problems for ratio in (0.5, 0.2, UNRELATED)]
-    load_kernels(scenes, [method for method in _methods(setup) if method.ours])
+    scenes = [make_scene(problem, 200, ratio, NOISE, 0) for problem in problems for ratio in (0.5, 0.2)]
+    load_kernels(scenes, _methods(setup))
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Report the shares of right models and of false successes, and times; cells are a record."""
-    frame = import_pandas().DataFrame(list(rows))
+    frame = to_frame(rows)
     frame["false"] = frame["success"].astype(bool) & ~frame["right"].astype(bool)
     related, unrelated = frame[frame["inlier_ratio"] > 0], frame[frame["inlier_ratio"] == 0]
     return Report(

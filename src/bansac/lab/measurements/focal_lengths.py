@@ -26,7 +26,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from bansac.batch.journal import Row, Unit
 from bansac.estimate.result import RelativePose
 from bansac.geometry import focals_from_fundamental, normalize_points, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
+from bansac.lab.frames import DataFrame
 from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.measurements.solver_rates import SAMPLES, rate_solver, solver_call, solver_table
 from bansac.lab.metrics import auc, pose_error, rotation_error
@@ -51,9 +52,6 @@ from bansac.lab.sets.tutorial import MAX_RATIO
 from bansac.matches.pair_folder import evenly_spaced
 from bansac.solvers import p4pf, shared_focal_6pt
 from bansac.synthetic import epipolar_matches
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 PAIR_SETS = ("fountain-P11", "Herz-Jesus-P8", "entry-P10", "kitti_seq1")
 TIMES = 2

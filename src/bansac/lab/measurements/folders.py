@@ -6,31 +6,28 @@ Other measurements run such comparisons on several groups of sets.
 from __future__ import annotations
 
 import dataclasses
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
+from bansac.lab.frames import DataFrame
 from bansac.lab.measurement import Measurement, Option, Report, Setup, choose_sets
 from bansac.lab.measurements.budgets import Sweep
-from bansac.lab.metrics import auc, mean_average_accuracy
+from bansac.lab.metrics import auc
 from bansac.lab.options import EXCLUDE, NEEDED_DATA, SETS
 from bansac.lab.pairs import Configuration, pair_unit, run_pair, warm_up
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import METHODS, PRESET_METHODS, select_methods
 from bansac.lab.runner import open_run
 from bansac.lab.sets import PairSet, find_sets
-from bansac.lab.summary import frame_of
+from bansac.lab.summary import accuracy, frame_of, larger_error
 from bansac.lab.tables import Table, TableRow
 from bansac.lab.task import DEFAULTS, Protocol
 from bansac.matches.pair_folder import evenly_spaced
 from bansac.problems.estimators import Kind
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 
 @dataclass(frozen=True)
@@ -241,16 +238,15 @@ def summarise(runs: DataFrame) -> dict[str, float]:
 
 
 def _accuracies(runs: DataFrame) -> dict[str, float]:
-    if runs["corner_error"].notna().any():
-        of_planes = {"mAA": runs["corner_error"], "mAA_visible": runs["visible_area_error"].dropna()}
-        return {
-            f"{name}@{t}": mean_average_accuracy(errors, t) if len(errors) else math.nan
-            for name, errors in of_planes.items()
-            for t in (5, 10)
-        }
-    poses = {"R": runs["rotation_error"], "t": runs["translation_error"]}
-    figures = {f"mAA_{name}@{t}": mean_average_accuracy(poses[name], t) for name in poses for t in (5, 10)}
-    return figures | {f"AUC@{t}": auc(np.maximum(poses["R"], poses["t"]), t) for t in (5, 10, 20)}
+    planar = runs["corner_error"].notna().any()
+    names = ("mAA", "mAA_visible") if planar else ("mAA_R", "mAA_t")
+    columns = ("corner_error", "visible_area_error") if planar else ("rotation_error", "translation_error")
+    figures = {
+        f"{name}@{t}": accuracy(name, column, t).compute(runs)
+        for name, column in zip(names, columns, strict=True)
+        for t in (5, 10)
+    }
+    return figures if planar else figures | {f"AUC@{t}": auc(larger_error(runs), t) for t in (5, 10, 20)}
 
 
 def build_report(rows: Iterable[Row], methods: Sequence[Method], protocol: Protocol) -> dict[str, Any]:

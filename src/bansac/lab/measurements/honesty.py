@@ -151,11 +151,6 @@ def noise_runs(
         yield {"success": FUNCTIONS[PROBLEMS[problem]](*arguments, seed=seed, **settings).success}
 
 
-def sampler_runs(setup: Setup, method: str, problem: str, kind: str) -> Iterator[Row]:
-    """Yield whether runs of a method on 200 data end with success."""
-    return noise_runs(setup, problem, "N = 200", "default", kind, METHODS[method])
-
-
 RIGHT = 0.85  # share of the true inliers in the mask of a right model
 
 # Data, share of inliers, noise in px.
@@ -281,7 +276,10 @@ def repeated_runs(setup: Setup, _: str) -> Iterator[Row]:
 PARTS: Mapping[str, tuple[Callable[..., Iterator[Row]], tuple[Iterable[str], ...]]] = {
     "repetition": (repeated_runs, (["model, mask and probabilities"],)),
     "false success": (noise_runs, (PROBLEMS, SIZES, THRESHOLDS, NOISE)),
-    "samplers": (sampler_runs, (METHODS, PROBLEMS, NOISE)),
+    "samplers": (
+        lambda setup, method, *cell: noise_runs(setup, cell[0], "N = 200", "default", cell[1], METHODS[method]),
+        (METHODS, PROBLEMS, NOISE),
+    ),
     "families without a model": (partial(family_runs, inlier_ratio=0.0), (KINDS, FAMILY_SIZES, WITHOUT_MODEL)),
     "power": (known_runs, (PROBLEMS, POWER)),
     "families": (family_runs, (KINDS, FAMILY_SIZES, FAMILIES)),

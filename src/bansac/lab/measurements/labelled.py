@@ -15,11 +15,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
+from bansac.lab.frames import DataFrame, Series, to_frame
 from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
 from bansac.lab.options import NEEDED_DATA
 from bansac.lab.peers.library import Array
@@ -28,12 +29,8 @@ from bansac.lab.peers.methods import METHODS
 from bansac.lab.reports import lines, number, share
 from bansac.lab.scene_methods import left_out
 from bansac.lab.sets.labelled import CheckPointSet, LabelledSet
-from bansac.lab.summary import import_pandas
 from bansac.lab.task import DEFAULTS, make_task, squared_distances
 from bansac.matches import Matches
-
-if TYPE_CHECKING:
-    from pandas import DataFrame, Series
 
 OURS = ("default", "accurate", "default-unscored", "default-unsized")
 PEERS = (
@@ -106,7 +103,7 @@ def _distances(F: Array | None, matches: Matches) -> Array:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures at both thresholds."""
-    frame = import_pandas().DataFrame(list(rows))
+    frame = to_frame(rows)
     thresholds = {
         str(threshold): {
             "check_points": _compare(runs[runs["part"] == "check_points"]),
@@ -114,7 +111,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
         }
         for threshold, runs in frame.groupby("threshold", sort=False)
     }
-    missing = left_out(METHODS[name] for name in PEERS if not METHODS[name].installed)
+    missing = left_out(METHODS[name] for name in PEERS)
     return Report(records={"repeats": setup.repeats, "thresholds": thresholds}, notes=missing)
 
 

@@ -132,6 +132,11 @@ def in_turn(jobs: Mapping[Key, Job], runs: int, folder: Path) -> dict[Key, Times
 
 
 _TRIVIAL = "warm cache, trivial cached function"
+BASES = {"import bansac": ("import numpy", "import numpy")} | {
+    f"warm cache {model}": (_TRIVIAL, "a trivial cached function") for model in MODELS
+}
+"""Figures, what every process needs of them, and its name."""
+
 _OF_CALLS = {model: ("import bansac" + POINTS, call) for model, call in CALLS.items()}
 
 STATEMENTS: dict[str, dict[str, tuple[str, str]]] = {
@@ -201,9 +206,9 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     for row in rows:
         for column in COLUMNS:
             trees.setdefault(row["tree"], {}).setdefault(column, {})[row["figure"]] = row[column]
-    for of_tree in trees.values():
-        for seconds in of_tree.values():
-            _add_excess(seconds)
+    for seconds in (seconds for of_tree in trees.values() for seconds in of_tree.values()):
+        for name, (base, title) in BASES.items():
+            seconds[f"{name}, more than {title}"] = seconds[name] - seconds[base]
     table = _table(trees)
     now = trees.pop("now")
     late = [
@@ -214,14 +219,6 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     ]
     records = {"runs": setup.runs, **now, "budgets": BUDGETS, "cpu_budgets": CPU_BUDGETS, **trees}
     return Report(tables={"latency": table}, records=records, failures=late)
-
-
-def _add_excess(seconds: dict[str, float]) -> None:
-    """Add the differences to what every process needs."""
-    bases = {"import bansac": ("import numpy", "import numpy")}
-    bases |= {f"warm cache {model}": (_TRIVIAL, "a trivial cached function") for model in CALLS}
-    for name, (base, title) in bases.items():
-        seconds[f"{name}, more than {title}"] = seconds[name] - seconds[base]
 
 
 def _table(trees: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Table:
@@ -241,18 +238,17 @@ def _table(trees: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Table:
 def waiting_times(document: Document) -> str:
     """Return the table of the waiting times: what a process needs outside of the estimation."""
     seconds = document["seconds"]
-    models = "HFE"
 
-    def first(kind: str, figures: Mapping[str, float], digits: int = 1) -> str:
-        return ", ".join(f"{model} {figures[f'{kind} {model}']:.{digits}f}" for model in models) + " s"
+    def first(kind: str, column: str = "seconds", digits: int = 1) -> str:
+        return ", ".join(f"{model} {document[column][f'{kind} {model}']:.{digits}f}" for model in MODELS) + " s"
 
     rows = [
         ["`import bansac`", f"{1e3 * seconds['import bansac']:.0f} ms"],
-        ["first call of a process, kernels cached, with all imports", first("warm cache", seconds, 2)],
+        ["first call of a process, kernels cached, with all imports", first("warm cache", digits=2)],
         ["the same of a trivial cached function of Numba", f"{seconds['warm cache, trivial cached function']:.2f} s"],
-        ["first call ever, with compilation", first("first call ever", seconds)],
+        ["first call ever, with compilation", first("first call ever")],
+        ["the same, processor time", first("first call ever", "cpu_seconds")],
     ]
-    rows.append(["the same, processor time", first("first call ever", document["cpu_seconds"])])
     commands = {"bansac --help": "", "bansac estimate m.csv --model H": ", kernels cached", "import numba": ""}
     rows += [[f"`{name}`{remark}", f"{seconds[name]:.2f} s"] for name, remark in commands.items()]
     return lines(["what", "time"], rows)

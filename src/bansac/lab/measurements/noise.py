@@ -12,22 +12,19 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
+from bansac.lab.frames import DataFrame, import_pandas, to_frame
 from bansac.lab.measurement import Option, Report, Setup, each, of_module
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.peers.method import Method
 from bansac.lab.render import stored_table
 from bansac.lab.scene_methods import OURS, PEERS, load_kernels, run_scene
 from bansac.lab.scenes import Scene, errors, make_scene
-from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Table, sectioned
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 NOISES = (0.25, 0.5, 1.0, 2.0, 4.0)
 SIZES = (100, 500, 2000, 8000)
@@ -83,7 +80,7 @@ def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Report the geometric mean and the worst of the ratios; cells are a record."""
-    cells = compare_cells(import_pandas().DataFrame(list(rows)))
+    cells = compare_cells(to_frame(rows))
     return Report(tables={"noise": _table(cells)}, records={"cells": cells.to_dict("records")})
 
 
@@ -116,13 +113,9 @@ def _table(cells: DataFrame) -> Table:
     rows = {}
     for problem, found in [*cells.groupby("problem", sort=False), ("all", cells)]:
         ratios = [found[column].to_numpy(float) for column in ("error_ratio", "time_ratio")]
-        rows[str(problem)] = [figure(values) for values in ratios for figure in (_geometric_mean, np.max)]
+        rows[str(problem)] = [f for values in ratios for f in (float(np.exp(np.log(values).mean())), values.max())]
     title = "The threshold is not given: error and time over those of the best fixed threshold of every cell"
     return sectioned(title, "problem", ("error, geometric mean", "worst", "time, geometric mean", "worst"), {"": rows})
-
-
-def _geometric_mean(values: Any) -> float:
-    return float(np.exp(np.mean(np.log(values))))
 
 
 MEASUREMENT = of_module(

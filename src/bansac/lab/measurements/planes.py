@@ -17,25 +17,22 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, essential_from_pose
+from bansac.lab.frames import DataFrame, to_frame
 from bansac.lab.measurement import Document, Report, Setup, each, of_module
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.reports import lines
 from bansac.lab.scene_methods import OURS, PEER, PEERS, load_kernels, run_scene
 from bansac.lab.scenes import Array, Scene, errors
-from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Table, percent, sectioned
 from bansac.lab.task import squared_distances
 from bansac.synthetic import SceneMatches
 from bansac.synthetic.two_views import camera_pair, disturb, draw_plane, image_extent, rigid_scene, viewing_rays
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 PATTERNS = {"row": "repeated in a row", "grid": "repeated in a grid"}
 _DIRECTIONS = {"step": 1, "row": 2, "grid": 4}
@@ -156,13 +153,12 @@ def _support(scene: Scene, pose: Any) -> int:
 
 def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
     """Load or compile all kernels."""
-    scenes = (make_plane_scene("row", ratio, share, 0) for ratio, share in ((0.6, 1.0), (0.4, 0.6), (0.0, 0.0)))
-    load_kernels(scenes, [method for method in METHODS if method.ours])
+    load_kernels((make_plane_scene("row", ratio, share, 0) for ratio, share in ((0.6, 1.0), (0.4, 0.6))), METHODS)
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Report the wrong poses and those claimed as general successes; cells are a record."""
-    frame = import_pandas().DataFrame(list(rows))
+    frame = to_frame(rows)
     general = frame["configuration"].fillna("general") == "general"
     frame["wrong"] = frame["pose_error"] > WRONG
     frame["misled"] = frame["wrong"] & (frame["support"] > frame["true_support"])
@@ -191,8 +187,8 @@ def _table(frame: DataFrame) -> Table:
     title = (
         f"Relative poses on a dominant plane with a repeated pattern: wrong ones ({runs} scenes a share and pattern)"
     )
-    groups = tuple((title, len(_COUNTS)) for title in PATTERNS.values())
-    return dataclasses.replace(sectioned(title, "method", _COUNTS * len(PATTERNS), sections), groups=groups)
+    groups = ((title, len(_COUNTS)) for title in PATTERNS.values())
+    return sectioned(title, "method", _COUNTS * len(PATTERNS), sections, groups=groups)
 
 
 def page_table(document: Document) -> str:

@@ -26,13 +26,14 @@ import dataclasses
 import functools
 import math
 import random
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import decompose_essential, decompose_homography
+from bansac.lab.frames import DataFrame, to_frame
 from bansac.lab.measurement import Option, Report, Setup, choose_sets, of_module
 from bansac.lab.metrics import FAILED_POSE, auc, rotation_error
 from bansac.lab.options import DATA, EXCLUDE, SETS
@@ -43,11 +44,7 @@ from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.peers.pycolmap import PYCOLMAP
 from bansac.lab.scene_methods import left_out
 from bansac.lab.sets.posebench import Instance, PosebenchFile, find_posebench_files
-from bansac.lab.summary import import_pandas
 from bansac.lab.tables import Better, Table, sectioned
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 THRESHOLDS: Mapping[str, float] = {
     "scannet1500_sift": 1.5,
@@ -126,22 +123,23 @@ def _methods() -> list[Method]:
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Run all methods on an instance, in an order that depends on the unit."""
     path, key = unit.payload
-    file = _open(path)
-    found = _estimate(file, file.read(key), random.Random(unit.key), setup.seed)
-    return [{"problem": file.problem, "set": file.name, "instance": key, **row} for row in found]
-
-
-def _estimate(file: PosebenchFile, instance: Instance, order: random.Random, seed: int) -> list[Row]:
-    threshold = THRESHOLDS.get(file.name, OTHER_THRESHOLDS[file.problem])
-    methods = _methods()
+    file, order, methods = _open(path), random.Random(unit.key), _methods()
+    instance = file.read(key)
     rows: list[Row] = []
-    for model in MODELS[file.problem]:
-        task = task_of(model, instance, threshold, seed)
+    for model, task in _tasks(file, instance, setup.seed):
         estimates = {method.name: method.estimate(task) for method in order.sample(methods, len(methods))}
         for name in (method.name for method in methods):
+            found = {"problem": file.problem, "set": file.name, "instance": key, "method": f"{model} ({name})"}
             errors = judge(model, estimates[name].model, instance)
-            rows.append({"method": f"{model} ({name})", **errors, "seconds": estimates[name].seconds})
+            rows.append({**found, **errors, "seconds": estimates[name].seconds})
     return rows
+
+
+def _tasks(file: PosebenchFile, instance: Instance, seed: int) -> Iterator[tuple[str, Task]]:
+    """Yield every model of a problem with its task."""
+    threshold = THRESHOLDS.get(file.name, OTHER_THRESHOLDS[file.problem])
+    for model in MODELS[file.problem]:
+        yield model, task_of(model, instance, threshold, seed)
 
 
 @functools.lru_cache(maxsize=1)
@@ -202,7 +200,7 @@ def metrics(problem: str, runs: DataFrame) -> dict[str, float]:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Report the metrics of every set and their means over the sets; one table for each problem."""
-    frame = import_pandas().DataFrame(list(rows))
+    frame = to_frame(rows)
     tables, records = {}, []
     for problem, of_problem in frame.groupby("problem", sort=False):
         figures = {
@@ -213,7 +211,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
         tables[str(problem)] = _table(str(problem), figures, counts)
         for (name, method), values in figures.items():
             records.append({"problem": str(problem), "set": name, "instances": counts[name], "method": method} | values)
-    notes = left_out(method for method in PEERS if not method.installed)
+    notes = left_out(PEERS)
     return Report(tables=tables, records={"metrics": records}, notes=notes)
 
 
@@ -236,13 +234,11 @@ def _table(problem: str, figures: Mapping[tuple[str, str], Mapping[str, float]],
 def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
     """Load or compile the kernels by runs on the first instance of each set, with right and with wrong matches."""
     for path, key in {unit.payload[0]: unit.payload for unit in reversed(units)}.values():
-        file = _open(path)
         with contextlib.suppress(OSError, ValueError):  # the unit itself will report the error
-            instance = file.read(key)
-            first, second = instance.points
-            for shift in (0, len(second) // 2):
-                moved = dataclasses.replace(instance, points=(first, np.roll(second, shift, axis=0)))
-                _estimate(file, moved, random.Random(0), setup.seed)
+            for _, task in _tasks(_open(path), _open(path).read(key), setup.seed):
+                for method in _methods():
+                    method.estimate(task)
+                    method.estimate(task.mismatched())
 
 
 MEASUREMENT = of_module(

@@ -36,6 +36,7 @@ from bansac.estimate.absolute_pose import reprojection_errors
 from bansac.estimate.cameras import refine_in_image
 from bansac.geometry import apply_transform, rotation_matrix
 from bansac.geometry.camera import Camera
+from bansac.lab.frames import to_frame
 from bansac.lab.measurement import Document, Option, Report, Setup, choose_sets, each, of_module
 from bansac.lab.measurements.planes import PATTERNS, RATIOS, SHARES, make_plane_scene, repeated_plane_matches
 from bansac.lab.metrics import rotation_error
@@ -47,7 +48,6 @@ from bansac.lab.reports import lines
 from bansac.lab.scene_methods import PEERS, left_out, load_kernels, run_scene
 from bansac.lab.scenes import Array, Mask, Scene, errors
 from bansac.lab.sets import PairSet, find_sets
-from bansac.lab.summary import import_pandas
 from bansac.lab.tables import sectioned
 from bansac.lab.task import squared_distances
 from bansac.matches.demo import load_demo
@@ -264,15 +264,12 @@ def _judge(scene: Scene, model: Any) -> Row:
 def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
     """Load or compile the kernels by runs on the first scene of each class, with right and with wrong matches."""
     for payload in {unit.payload[0]: unit.payload for unit in reversed(units)}.values():
-        scene = _make(setup, *payload)
-        first, second, *cameras = scene.data
-        wrong = dataclasses.replace(scene, data=(first, np.roll(second, len(second) // 2, axis=0), *cameras))
-        load_kernels((scene, wrong), [method for method in _methods(payload[0]) if method.ours])
+        load_kernels([_make(setup, *payload)], _methods(payload[0]))
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Report the counts and the times of every class and method; cells are a record."""
-    frame = import_pandas().DataFrame(list(rows))
+    frame = to_frame(rows)
     right, success, undecided = (frame[name].astype(bool) for name in ("right", "success", "undecided"))
     ambiguous = success & (frame["configuration"] == "ambiguous")
     rival = frame["rival_right"].eq(True) if "rival_right" in frame else False
@@ -288,7 +285,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
         sections.setdefault(title, {})[method] = [*map(int, values[:-2]), *values[-2:]]
     title = "Data with two structures: wrong models, those claimed, right ones called ambiguous or refused, true rivals"
     tables = {"rivals": sectioned(title, "method", cells.columns, sections)}
-    notes = left_out(method for method in METHODS if not method.installed)
+    notes = left_out(METHODS)
     return Report(tables=tables, records={"cells": records}, notes=notes)
 
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
+from bansac.lab.frames import DataFrame, to_frame
 from bansac.lab.measurement import Document, Option, Report, Setup
 from bansac.lab.measurements.folders import Group, Groups
 from bansac.lab.options import EXCLUDE, NEEDED_DATA, SETS
@@ -21,12 +22,9 @@ from bansac.lab.peers.library import Array, Estimate, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import P_BANSAC
 from bansac.lab.reports import lines, share
-from bansac.lab.summary import AUC_10, Summary, import_pandas
+from bansac.lab.summary import AUC_10, Summary
 from bansac.lab.task import DEFAULTS
 from bansac.problems.estimators import Kind
-
-if TYPE_CHECKING:
-    from pandas import DataFrame
 
 MODELS: tuple[Kind, ...] = ("E", "F")
 SEEDS, WITHIN = 5, 0.03
@@ -69,7 +67,7 @@ _RUNS = Groups("models", {kind: Group("", {}, replace(DEFAULTS[kind], repeats=SE
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures of both models."""
-    frame = import_pandas().DataFrame(list(rows))
+    frame = to_frame(rows)
     return Report(records={"models": {kind: _figures(frame[frame["model"] == kind], kind) for kind in MODELS}})
 
 

@@ -6,7 +6,7 @@ square [-1, 1] x [-1, 1] for a curve. The package may import ``geometry``.
 
 from __future__ import annotations
 
-from bansac.lab.metrics.averages import auc, mean_average_accuracy
+from bansac.lab.metrics.averages import accuracies, auc, mean_average_accuracy
 from bansac.lab.metrics.curve_errors import FAILED_CURVE, circle_rmse, curve_rmse
 from bansac.lab.metrics.errors import (
     FAILED_POSE,
@@ -20,6 +20,7 @@ from bansac.lab.metrics.errors import (
 __all__ = [
     "FAILED_CURVE",
     "FAILED_POSE",
+    "accuracies",
     "auc",
     "circle_rmse",
     "corner_error",

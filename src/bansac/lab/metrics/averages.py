@@ -42,8 +42,17 @@ def mean_average_accuracy(errors: ArrayLike, threshold: float, steps: int = 100)
         raise ValueError(f"threshold must be a finite number of at least 1, got {threshold}")
     if steps < 1:
         raise ValueError(f"steps must be at least 1, got {steps}")
-    shares = np.searchsorted(values, np.linspace(1, threshold, steps), side="right") / len(values)
-    return float(shares.mean())
+    return float(_count_within(values, threshold, steps).mean() / steps)
+
+
+def accuracies(errors: ArrayLike, threshold: float, steps: int = 100) -> NDArray[np.float64]:
+    """Return the part of each error in :func:`mean_average_accuracy`: the share of thresholds that it is within."""
+    return _count_within(errors, threshold, steps) / steps
+
+
+def _count_within(errors: ArrayLike, threshold: float, steps: int) -> NDArray[np.int64]:
+    """Return the number of thresholds that each error is within."""
+    return steps - np.searchsorted(np.linspace(1, threshold, steps), np.asarray(errors, np.float64))
 
 
 def auc(errors: ArrayLike, threshold: float) -> float:

@@ -21,39 +21,17 @@ _PROTOCOL = ("threshold", "confidence", "max_iterations")
 
 @dataclass(frozen=True)
 class Task:
-    """Input of an estimation. What is None has the library's default.
+    """Input of an estimation. What is None has the library's default."""
 
-    Parameters
-    ----------
-    problem : str
-        "H", "F", "E" (a matrix), "relative pose", "pose" (of one camera), "circle" or "line".
-    points : tuple of ndarray
-        Matched points of both images; 3D points and their images for "pose"; the points of a curve.
-    cameras : tuple of Camera or (3, 3) ndarray
-        Cameras of the images; a single one took both. Without cameras the points of "E" are normalised.
-    scores : (N,) ndarray, optional
-        Quality of the matches, larger is better.
-    threshold : float, optional
-        Largest residual of an inlier, in the unit of the points.
-    confidence : float, optional
-        Desired probability of having sampled the best model.
-    max_iterations : int, optional
-        Maximum number of minimal samples.
-    seed : int
-        Seed of the random numbers.
-    size1, size2 : (int, int), optional
-        Height and width of the images in pixels.
-    """
-
-    problem: str
-    points: tuple[Array, ...]
-    cameras: tuple[Camera | Array, ...] = ()
-    scores: Array | None = None
-    threshold: float | None = None
-    confidence: float | None = None
-    max_iterations: int | None = None
+    problem: str  # "H", "F", "E" (a matrix), "relative pose", "pose" (of one camera), "circle" or "line"
+    points: tuple[Array, ...]  # matches of both images; of "pose" 3D points and their images; points of a curve
+    cameras: tuple[Camera | Array, ...] = ()  # a single one took both images; points of "E" without are normalised
+    scores: Array | None = None  # quality of the matches, larger is better
+    threshold: float | None = None  # largest residual of an inlier, in the unit of the points
+    confidence: float | None = None  # desired probability of having sampled the best model
+    max_iterations: int | None = None  # maximum number of minimal samples
     seed: int = 0
-    size1: tuple[int, int] | None = None
+    size1: tuple[int, int] | None = None  # height and width of image 1 in pixels
     size2: tuple[int, int] | None = None
 
     @property
@@ -71,6 +49,11 @@ class Task:
         assert self.scores is not None
         order = np.argsort(-self.scores, kind="stable")
         return dataclasses.replace(self, points=tuple(x[order] for x in self.points), scores=self.scores[order])
+
+    def mismatched(self) -> Task:
+        """Return the task with wrong matches, whose test of a model that fits by chance needs further kernels."""
+        *first, last = self.points
+        return dataclasses.replace(self, points=(*first, np.roll(last, len(last) // 2, axis=0)))
 
     def limits(self) -> dict[str, Any]:
         """Return the threshold, the confidence and the number of iterations, as far as they are given."""

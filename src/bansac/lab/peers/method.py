@@ -14,41 +14,19 @@ from bansac.lab.peers.ours import OURS
 
 @dataclass(frozen=True)
 class Method:
-    """Estimation method.
+    """Estimation method."""
 
-    Parameters
-    ----------
-    name : str
-        Name on the command line.
-    settings : mapping
-        Settings of the adapter, which override the task's. For this package they are keyword arguments of its
-        functions; without ``preset`` the preset is "paper".
-    library : Library
-        Library that estimates.
-    scored : bool
-        Pass the scores of the matches.
-    sized : bool
-        Pass the image sizes if they are known.
-    sort : bool
-        Pass the matches in descending order of their scores.
-    own_limits : bool, optional
-        Ignore the threshold, the confidence and the number of iterations of a task. By default methods of this
-        package with a preset have their own limits.
-    label : str
-        Name in the paper's tables; by default ``name``.
-    problems : tuple of str
-        Problems that ``bansac bench`` gives the method.
-    """
-
-    name: str
-    settings: Mapping[str, Any] = field(default_factory=dict)
+    name: str  # on the command line
+    settings: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # of the adapter; ours has the preset "paper" if not given
     library: Library = OURS
-    scored: bool = False
-    sized: bool = False
-    sort: bool = False
-    own_limits: bool | None = None
-    label: str = ""
-    problems: tuple[str, ...] = ("H", "F", "E")
+    scored: bool = False  # pass the scores of the matches
+    sized: bool = False  # pass the image sizes if they are known
+    sort: bool = False  # pass the matches in descending order of their scores
+    own_limits: bool | None = None  # ignore threshold, confidence and iterations of a task; by default ours with preset
+    label: str = ""  # name in the paper's tables; by default ``name``
+    problems: tuple[str, ...] = ("H", "F", "E")  # that ``bansac bench`` gives the method
 
     def __post_init__(self) -> None:
         """Set the defaults that depend on other fields."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -22,9 +21,7 @@ from bansac.lab.reproduction.runs import (
     table,
 )
 
-SMALL, SMALL_BEFORE = "main-table-small", "main-table-small-0.6"
-EXACT, EXACT_STRICT = "main-table-exact", "main-table-exact-0.85"
-ERRORS = ("visible area", "corners")
+SMALL, EXACT = "main-table-small", "main-table-exact"
 AUC = "AUC (10°) of the larger error, not in the paper"
 ITERATIONS = "Avg. iterations, not in the paper"
 BOTH = [*METHODS, *(f"{method}+LO" for method in METHODS)]
@@ -81,31 +78,20 @@ AUTHORS = (
 BENCH_NAMES = {"RANSAC": "uniform", **{method: method.lower() for method in METHODS[1:]}}
 
 
-def beside_authors(method: str, report: str, key: str) -> tuple[float | None, float | None]:
-    """Return the figure of the authors' code and ours, None where there is none."""
-    name, lo = method.removesuffix("+LO"), "-lo" if method.endswith("+LO") else ""
-    ours = bench(report)["mean"].get(BENCH_NAMES[name] + lo)
-    return paper()["authors-code"][method].get(report.removesuffix("_1.5px")), ours and ours[key]
-
-
 def authors_code() -> str:
-    """Return our methods beside the authors' code, on the same pairs."""
-
-    def cell(method: str, report: str, key: str) -> str:
-        theirs, ours = beside_authors(method, report, key)
-        return " / ".join("-" if value is None else share(value) for value in (theirs, ours))
-
-    methods = paper()["authors-code"]
-    rows = ([method, *(cell(method, report, key) for report, key, _ in AUTHORS)] for method in methods)
-    below = []
-    for method, (report, key, heading) in itertools.product(methods, AUTHORS):
-        theirs, ours = beside_authors(method, report, key)
-        if theirs is not None and ours is not None and theirs - ours > 0.01:
-            below.append(f"{method} on {heading.split(',')[0]} ({share(theirs - ours)})")
-    return (
-        lines(["authors / ours", *(heading for *_, heading in AUTHORS)], rows)
-        + f"\nBelow the authors' figure by more than .01: {', '.join(below) or 'none'}.\n"
-    )
+    """Return the authors' code and our methods on the same pairs."""
+    below, rows = [], []
+    for method, printed in paper()["authors-code"].items():
+        name, lo = method.removesuffix("+LO"), "-lo" if method.endswith("+LO") else ""
+        rows.append([method])
+        for report, key, heading in AUTHORS:
+            theirs = printed.get(report.removesuffix("_1.5px"))
+            ours = bench(report)["mean"].get(BENCH_NAMES[name] + lo, {}).get(key)
+            rows[-1].append(" / ".join("-" if value is None else share(value) for value in (theirs, ours)))
+            if theirs is not None and ours is not None and theirs - ours > 0.01:
+                below.append(f"{method} on {heading.split(',')[0]} ({share(theirs - ours)})")
+    table = lines(["authors / ours", *(heading for *_, heading in AUTHORS)], rows)
+    return f"{table}\nBelow the authors' figure by more than .01: {', '.join(below) or 'none'}.\n"
 
 
 def per_scene() -> str:
@@ -147,18 +133,11 @@ def stopping_criteria() -> str:
     def cell(values: Sequence[float]) -> str:
         return f"{shares((values[1], values[3]))}, {number(values[4])}"
 
-    rows = [
-        [name, cell(of_paper), *(cell(stop_figures(name, model)) for model in "EF")]
-        for name, of_paper in paper()["stopping-criteria"].items()
-    ]
+    of_paper, ours = paper()["stopping-criteria"], table("stopping-criteria").rows
+    of_models = ([values for section, _, values in ours if section.startswith(MODELS[model])] for model in "EF")
+    printed_and_ours = zip(of_paper.values(), *of_models, strict=True)
+    rows = [[name, *map(cell, figures)] for name, figures in zip(of_paper, printed_and_ours, strict=True)]
     return lines(["mAA 10 R / t, ms", "paper", "E", "F"], rows)
-
-
-def stop_figures(name: str, model: str) -> tuple[float, ...]:
-    """Return R5, R10, t5, t10, ms and iterations with a combination of criteria, "RANSAC + BANSAC" for one."""
-    place = list(paper()["stopping-criteria"]).index(name)
-    ours = table("stopping-criteria")
-    return [values for section, _, values in ours.rows if section.startswith(MODELS[model])][place]
 
 
 def degenerate_sampling() -> str:
@@ -217,10 +196,9 @@ def scoring() -> str:
         R10, t10, auc, ms = (ours.value(m, column, section=MODELS[model], group=method) for m in metrics)
         return f"{shares((R10, t10))}, {share(auc)}, {number(ms)}"
 
-    groups = [f"{name}{lo}" for name in ("RANSAC", "BANSAC") for lo in ("", "-lo")]
-    names = dict(zip(groups, ("RANSAC", "uniform-lo", "BANSAC", "bansac-lo"), strict=True))
+    names = {"RANSAC": "RANSAC", "RANSAC+LO": "uniform-lo", "BANSAC": "BANSAC", "BANSAC+LO": "bansac-lo"}
     rows = [
-        [f"{model}: {shown.replace('-lo', '+LO')}", *(cell(model, name, column) for column in ("inliers", "MSAC"))]
+        [f"{model}: {shown}", *(cell(model, name, column) for column in ("inliers", "MSAC"))]
         for model in "EF"
         for shown, name in names.items()
     ]

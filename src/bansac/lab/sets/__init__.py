@@ -5,7 +5,7 @@
 ``labelled``        sets with labelled matches, or with check points as ground truth
 ``posebench``       files of posebench: relative poses, absolute poses, homographies
 ``survey``          search for all sets below a folder
-``fetch``           download of the tutorial's sets, by means of ``download`` and ``unpack``
+``fetch``           download of the tutorial's sets
 ==================  ==========================================================================
 
 The package imports ``matches`` and the packages below it, but no estimator.

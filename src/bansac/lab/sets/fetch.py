@@ -1,4 +1,4 @@
-"""Download and check the archives of the "RANSAC in 2020" tutorial, the source of the paper's data (Sec. 5).
+"""Download, check and unpack the archives of the "RANSAC in 2020" tutorial, the source of the paper's data (Sec. 5).
 
 An interrupted download restarts. The folder of an archive ``A.tar`` also contains:
 
@@ -16,16 +16,20 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import sys
-from collections.abc import Iterator
+import tarfile
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Literal, Self, TypeAlias
 
-from bansac.lab.sets.download import download, import_pooch
-from bansac.lab.sets.unpack import Progress, be_silent, unpack
+Stage: TypeAlias = Literal["download", "check", "unpack"]
+Progress: TypeAlias = Callable[[Stage, int, int | None], None]
+"""Function of the stage, the number of bytes done and the total number of bytes, None if unknown."""
 
-__all__ = ["BASE_URL", "DATASETS", "Dataset", "Fetched", "fetch"]
+_CHUNK = 1 << 16  # bytes
+_TIMEOUT = 60.0  # seconds without a byte
 
 BASE_URL = "http://cmp.felk.cvut.cz/~mishkdmy/CVPR-RANSAC-Tutorial-2020/"
 """Address of the tutorial's archives."""
@@ -46,6 +50,10 @@ DATASETS = {
     "hpatches": Dataset("homography.tar.gz", folder="hpatches"),
 }
 """Data sets by name. The validation scene of PhotoTourism is 2 GB, all scenes are 86 GB."""
+
+
+def be_silent(stage: Stage, done: int, total: int | None) -> None:
+    """Report nothing."""
 
 
 @dataclass(frozen=True)
@@ -196,3 +204,110 @@ class _Record:
         temporary = path.with_name(f".{path.name}.new")
         temporary.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
         temporary.replace(path)
+
+
+def import_pooch() -> Any:
+    """Import pooch; if it is missing, the ImportError names the extra to install."""
+    try:
+        import pooch
+    except ImportError as error:
+        raise ImportError("fetching data needs pooch: pip install pooch") from error
+    return pooch
+
+
+def download(url: str, target: Path, *, progress: Progress = be_silent) -> None:
+    """Download a file over http or https, completely or not at all.
+
+    If the download fails or the disk is too small, an OSError names the URL.
+    """
+    pooch = import_pooch()
+    pooch.get_logger().setLevel("WARNING")
+    with contextlib.ExitStack() as stack:
+
+        def close_later(response: Any, **_: object) -> None:  # if the download fails, pooch leaves the response open
+            stack.callback(response.close)
+
+        settings = {"headers": {"Accept-Encoding": "identity"}, "hooks": {"response": close_later}}
+        bar = _Bar(target.parent, progress)
+        downloader = pooch.HTTPDownloader(bar, chunk_size=_CHUNK, timeout=_TIMEOUT, **settings)
+        try:
+            pooch.retrieve(url, None, target.name, target.parent, downloader=downloader)
+        except OSError as error:  # the base class of the errors of requests as well
+            raise OSError(f"cannot download {url}: {error}") from error
+
+
+class _Bar:
+    """Progress bar for pooch: it forwards the progress to a function and checks the disk space at the first step."""
+
+    total = 0  # bytes, set by pooch; 0 if unknown
+
+    def __init__(self, folder: Path, progress: Progress) -> None:
+        self._folder, self._progress = folder, progress
+        self._done = 0
+
+    def update(self, step: int) -> None:
+        if not self._done:  # the archive and its contents: at least twice the archive's size
+            check_space(self._folder, 2 * self.total - step, "downloading and unpacking the file")
+        self._done = min(self._done + step, self.total) if self.total else self._done + step
+        self._progress("download", self._done, self.total or None)
+
+    def reset(self) -> None:
+        """Do nothing: the step that pooch makes afterwards covers at most the remaining bytes."""
+
+    def close(self) -> None:
+        """Do nothing: the caller of ``download`` owns the bar."""
+
+
+def unpack(archive: Path, target: Path, *, progress: Progress = be_silent) -> None:
+    """Unpack a plain or compressed tar archive into a new folder, completely or not at all.
+
+    The contents are written to a hidden folder beside the target. The folder is renamed when it is complete. An
+    archive with links, devices, absolute paths or paths out of the folder is refused. pooch.Untar is not used because
+    it extracts without a filter below Python 3.12.
+
+    Raises
+    ------
+    OSError
+        If the archive is missing, damaged, unsafe, empty or not a tar archive; if the disk is too small; or if the
+        target exists and is not an empty folder. The message names the archive.
+    """
+    temporary = target.with_name(f".{target.name}.unpacking")
+    shutil.rmtree(temporary, ignore_errors=True)  # left by a killed process
+    try:
+        with archive.open("rb") as file, tarfile.open(fileobj=file) as tar:
+            size = archive.stat().st_size
+
+            def accept(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
+                progress("unpack", file.tell(), size)
+                if not (member.isreg() or member.isdir()) or member.name.startswith(("/", "\\")):
+                    raise ValueError(f"its member {member.name!r} is a link, a device or has an absolute path")
+                return tarfile.data_filter(member, folder)
+
+            tar.extractall(temporary, filter=accept)
+            _check_end(tar)
+            progress("unpack", size, size)
+        if not any(path.is_file() for path in temporary.rglob("*")):
+            raise ValueError("it holds no files")
+        temporary.rename(target)
+    except Exception as error:  # damaged archives raise errors of tarfile, zlib, lzma, struct and others
+        raise OSError(f"cannot unpack {archive}: {error}; if it is damaged, delete it to fetch it again") from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _check_end(tar: tarfile.TarFile) -> None:
+    """Raise a TarError unless the archive ends with an empty block: tarfile takes a broken header for the end."""
+    file = tar.fileobj
+    assert file is not None
+    file.seek(tar.offset)
+    if file.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
+        raise tarfile.ReadError("the next member is missing or damaged")
+    while file.read(_CHUNK):  # read on to verify the checksum at the end of a compressed archive
+        pass
+
+
+def check_space(folder: Path, needed: int, purpose: str) -> None:
+    """Raise an OSError if the folder's disk has fewer than ``needed`` free bytes."""
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise OSError(f"{purpose} takes {needed / 1e6:.1f} MB or more, but {free / 1e6:.1f} MB are free in {folder}")

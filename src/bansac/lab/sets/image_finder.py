@@ -20,8 +20,6 @@ from pathlib import Path
 from bansac.matches.images import read_image
 from bansac.matches.pair_folder import SIZE_FILES, Which
 
-__all__ = ["ImageFinder"]
-
 _IMAGE_FOLDERS = ("imgs", "images", "img", "image", "1", "2")
 _IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".ppm", ".pgm", ".bmp", ".tif", ".tiff", ".webp")
 
@@ -77,7 +75,9 @@ class ImageFinder:
     @cached_property
     def _files(self) -> list[dict[str, list[Path]]]:
         """Files below the set and files of the folders beside it, both indexed by :func:`_by_name`."""
-        own, *beside = ([path for path in root.rglob("*") if _is_image(path)] for root in self._roots())
+        own, *beside = (
+            [path for path in root.rglob("*") if path.suffix.lower() in _IMAGE_SUFFIXES] for root in self._roots()
+        )
         return [_by_name(self._folder, own), _by_name(self._folder.parent, [p for paths in beside for p in paths])]
 
     def _roots(self) -> list[Path]:
@@ -94,10 +94,6 @@ def cuts(key: str) -> list[tuple[str, str]]:
 
 def _plain(name: str) -> str:
     return name.replace("-", "_").replace("/", "_")
-
-
-def _is_image(path: Path) -> bool:
-    return path.suffix.lower() in _IMAGE_SUFFIXES
 
 
 def _by_name(root: Path, paths: list[Path]) -> dict[str, list[Path]]:

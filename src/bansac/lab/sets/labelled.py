@@ -32,8 +32,6 @@ from numpy.typing import NDArray
 from bansac.matches.matches import Matches
 from bansac.matches.pair_folder import SIZE_FILES, PairFolder, folders_with
 
-__all__ = ["CheckPointSet", "LabelledSet", "find_labelled_sets", "missing_files"]
-
 
 class _MarkedSet(PairFolder):
     """Base class of both kinds of sets."""

@@ -30,8 +30,6 @@ from bansac.matches.text_tables import unreadable
 from bansac.maths.arrays import as_floats
 from bansac.maths.validate import as_points, check_same_length
 
-__all__ = ["POSEBENCH_PROBLEMS", "Instance", "PosebenchFile", "find_posebench_files", "write_instances"]
-
 _Array = NDArray[np.float64]
 
 POSEBENCH_PROBLEMS = ("relative", "absolute", "homography")

@@ -11,8 +11,6 @@ from bansac.lab.sets.labelled import LabelledSet
 from bansac.lab.sets.tutorial import PairSet
 from bansac.matches.pair_folder import folders_with
 
-__all__ = ["Survey", "find_sets", "survey"]
-
 
 @dataclass(frozen=True)
 class Survey:

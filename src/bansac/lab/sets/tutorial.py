@@ -38,8 +38,6 @@ from bansac.matches.hdf5 import Reader
 from bansac.matches.matches import Matches
 from bansac.matches.pair_folder import SIZE_FILES, PairFolder, Which, evenly_spaced
 
-__all__ = ["MAX_RATIO", "PairSet", "missing_files"]
-
 MAX_RATIO = 0.85
 """The tutorial's scripts keep matches with an SNN ratio below this value."""
 

@@ -43,24 +43,38 @@ function selectByKey(event) {
 function stepWords() {
   if (state.step === ANSWER) return `answer, after ${data.iterations} iterations`;
   const [at, restart] = [frames.at[state.step], frames.restart[state.step]];
-  return at ? `iteration ${at} of ${frames.at[ANSWER - 1]}, restart ${restart}` : "start";
+  return at ? `iteration ${at} of ${frames.at[ANSWER - 1]}, ${restart}` : "start";
+}
+
+// What the sampler learnt from the model of the iteration.
+function updateWords(k) {
+  if (k === ANSWER) return "no update: the refined model of the best restart";
+  if (frames.counters.gamma[k] !== null) return `weight of its vote (gamma) ${frames.counters.gamma[k].toFixed(3)}`;
+  return frames.at[k] && frames.counters.inlier_ratio[k] === null ? "no update: no model passed the checks" : "no update";
+}
+
+function countInliers() {
+  let total = 0;
+  for (let i = 0; i < count; i++) total += isInlier(i);
+  return total;
 }
 
 function showCounters() {
-  const k = Math.min(state.step, ANSWER - 1);
+  const k = state.step;
   const number = (name, missing, write = String) => {
-    const value = frames.counters[name][k];
+    const value = frames.counters[name][Math.min(k, ANSWER - 1)];
     return value === null ? missing : write(value);
   };
   const percent = (share) => `${(100 * share).toFixed(1)} %`;
   const whole = (value) => Math.ceil(value).toLocaleString("en");
+  const best = k === ANSWER ? countInliers() : null;
   const rows = {
-    "Best model: inliers": number("best_inliers", "no model"),
-    "Best model: outliers": number("outliers", "no model"),
+    "Best model: inliers": best ?? number("best_inliers", "no model"),
+    "Best model: outliers": best === null ? number("outliers", "no model") : count - best,
     "Improbable data": number("low_probability", "0"),
-    "This model: inliers": number("inlier_ratio", "no model", percent),
-    "This model: gamma": number("gamma", "no update", (value) => value.toFixed(3)),
     "Iterations required": number("required_iterations", "no bound", whole),
+    "This model: inliers": best === null ? number("inlier_ratio", "no model", percent) : percent(best / count),
+    "This model": updateWords(k),
   };
   element("counters").replaceChildren(
     ...Object.entries(rows).map(([name, text]) => {

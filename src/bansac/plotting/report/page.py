@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
@@ -17,10 +17,12 @@ from bansac.matches.storage import write_atomically
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_points
 from bansac.plotting.matches import as_matches
-from bansac.plotting.report.payload import RunArrays, encode, numbers_of, panel
-from bansac.plotting.report.summary import html_table
+from bansac.plotting.report.payload import encode, numbers_of, panel
+from bansac.plotting.report.summary import html_table, restarts_in_words
 
-__all__ = ["write_report"]
+if TYPE_CHECKING:
+    from bansac.engine.trace import Trace
+    from bansac.estimate.result import Result
 
 _FILES = Path(__file__).parent
 
@@ -33,19 +35,19 @@ def write_report(
     path: str | os.PathLike[str],
     points: tuple[ArrayLike, ArrayLike | None],
     images: tuple[ImageLike | None, ImageLike | None],
-    run: RunArrays,
+    run: Result,
+    trace: Trace | None,
     summary: Mapping[str, str],
     settings: Mapping[str, Any],
     title: str | None,
 ) -> None:
-    """Write the page of a run; the arguments of :meth:`bansac.Result.report`, in pairs, and the words of the result."""
+    """Write the page of a result; the arguments of :meth:`bansac.Result.report`, in pairs, and the result's words."""
     target = Path(path)
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot write {target}: there is no folder {target.parent}")
     sides = _check_points(len(run.inliers), *points)
     if images[1] is not None and len(sides) == 1:
         raise ValueError("image2 must not be given without x2")
-    trace = run.trace
     if trace is not None and trace.frames.size and trace.frame_inliers.shape[1] != len(run.inliers):
         counts = f"{trace.frame_inliers.shape[1]} data points, the result has {len(run.inliers)}"
         raise ValueError(f"trace must belong to the result: it has {counts}")
@@ -54,7 +56,8 @@ def write_report(
         size, url = (None, None) if image is None else _embed(image, f"image{number}")
         panels.append(panel(x, size, url, upwards=len(sides) == 1))
     heading = _heading(images[: len(sides)], len(sides[0])) if title is None else title
-    page = _fill(heading, numbers_of(run, sides, panels), dict(summary), settings)
+    restarts = [] if trace is None else restarts_in_words(trace)
+    page = _fill(heading, numbers_of(run, trace, sides, panels), dict(summary), settings, restarts)
     write_atomically(target, lambda file: file.write_text(page, encoding="utf-8"))
 
 
@@ -78,7 +81,7 @@ def _embed(image: ImageLike, argument: str) -> tuple[tuple[int, int], str]:
     return (pixels.shape[0], pixels.shape[1]), f"data:image/jpeg;base64,{encode(jpeg)}"
 
 
-def _fill(title: str, data: str, words: dict[str, str], settings: Mapping[str, Any]) -> str:
+def _fill(title: str, data: str, words: dict[str, str], settings: Mapping[str, Any], restarts: list[str]) -> str:
     """Fill the template; its security policy allows only this script and this style."""
     template, style = _read("report.html"), _read("report.css")
     script = "\n".join(map(_read, ("data.js", "picture.js", "controls.js")))
@@ -91,6 +94,7 @@ def _fill(title: str, data: str, words: dict[str, str], settings: Mapping[str, A
         data=data,
         verdict=words.pop("Verdict"),
         reason=escape(words.pop("Reason")),
+        restarts="".join(f"<li>{escape(line)}</li>" for line in restarts),
         summary=html_table(words),
         settings=html_table(settings),
     )

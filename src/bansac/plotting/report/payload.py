@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,10 @@ from bansac.engine.trace import Trace
 from bansac.matches.storage import to_plain
 from bansac.maths.arrays import Bools, Floats
 from bansac.plotting.layout import COLORS
+from bansac.plotting.report.summary import name_restarts
 
-__all__ = ["RunArrays", "encode", "numbers_of", "panel"]
+if TYPE_CHECKING:
+    from bansac.estimate.result import Result
 
 # Counters that the page shows after each frame.
 _COUNTERS = ("inlier_ratio", "gamma", "best_inliers", "low_probability", "outliers", "required_iterations")
@@ -26,18 +28,7 @@ _COURSE = 600
 _MARGIN = 0.05
 
 
-class RunArrays(NamedTuple):
-    """What the page shows of a run: arrays of a :class:`bansac.Result` and its trace."""
-
-    inliers: Bools
-    residuals: Floats
-    probabilities: Floats | None
-    beliefs: Floats | None
-    iterations: int
-    trace: Trace | None
-
-
-def numbers_of(run: RunArrays, points: list[Floats], panels: list[dict[str, Any]]) -> str:
+def numbers_of(run: Result, trace: Trace | None, points: list[Floats], panels: list[dict[str, Any]]) -> str:
     """Return the data of the page as JSON, without characters that could close its script element or open another."""
     document = {
         "points": [_as_type(x, "<f8") for x in points],
@@ -49,7 +40,7 @@ def numbers_of(run: RunArrays, points: list[Floats], panels: list[dict[str, Any]
         "posterior": _as_type(run.probabilities, "<f4"),
         "beliefs": _as_type(run.beliefs, "<f4"),
         "inliers": _as_bits(run.inliers),
-        "frames": _frames(run.trace, run.beliefs) if run.trace and run.trace.frames.size else None,
+        "frames": _frames(trace, run.beliefs) if trace and trace.frames.size else None,
     }
     text = json.dumps(to_plain(document), allow_nan=False, separators=(",", ":"))
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
@@ -73,10 +64,10 @@ def _frames(trace: Trace, beliefs: Floats | None) -> dict[str, Any]:
     rows = trace.frames[1:] - 1  # the first frame precedes the first iteration
     counters = {name: [None, *to_plain(getattr(trace, name)[rows])] for name in _COUNTERS}
     course = np.unique(np.linspace(0, len(trace) - 1, _COURSE).astype(int))
-    ends = np.flatnonzero(np.diff(trace.restart)) + 1
+    ends, names = np.flatnonzero(np.diff(trace.restart)) + 1, name_restarts(trace)
     return {
         "at": trace.frames,
-        "restart": [1, *trace.restart[rows].tolist()],
+        "restart": [names[number - 1] for number in (1, *trace.restart[rows])],
         "beliefs": None if beliefs is None else _as_type(trace.frame_beliefs, "u1"),
         "inliers": _as_bits(trace.frame_inliers.ravel()),
         "counters": counters,

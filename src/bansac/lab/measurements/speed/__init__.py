@@ -8,8 +8,7 @@
 :mod:`~.limits`        lower bound of the time of an iteration on this core
 :mod:`~.iterations`    a fixed number of iterations, compared with that bound
 :mod:`~.calls`         whole calls over the number of matches and over the inlier ratio
-:mod:`~.pairs`         whole calls on real pairs
-:mod:`~.report`        all measurements in one document, with the targets
+:mod:`~.report`        all measurements, also on real pairs, in one document with the targets
 :mod:`~.tables`        the document as tables
 =====================  ==============================================================================
 

@@ -15,8 +15,6 @@ from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import METHODS
 from bansac.problems.estimators import Kind
 
-__all__ = ["SIZES", "outlier_costs", "size_costs"]
-
 SIZES = (30, 100, 500, 1_000, 10_000, 100_000, 1_000_000)
 
 # Inlier ratios; number of matches and of seeds of each mean.

@@ -16,8 +16,6 @@ from bansac.lab.peers.library import Task
 from bansac.lab.peers.methods import METHODS
 from bansac.problems.estimators import Kind
 
-__all__ = ["ITERATIONS", "fixed_iterations", "iteration_costs"]
-
 ITERATIONS = 1000
 
 # The largest confidence below 1, so that no method stops early.

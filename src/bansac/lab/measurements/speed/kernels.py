@@ -24,8 +24,6 @@ from bansac.maths.arrays import Bools, Floats, Reals
 from bansac.maths.linalg import copy
 from bansac.problems.estimators import Kind
 
-__all__ = ["draw_costs", "point_costs", "solve_call"]
-
 # Number of points and inlier ratio of the runs.
 POINTS = 2000
 INLIER_RATIO = 0.4

@@ -29,8 +29,6 @@ from bansac.lab.measurements.speed.timing import least_seconds
 from bansac.maths.arrays import Reals
 from bansac.problems.estimators import Kind
 
-__all__ = ["UPDATE", "PointWork", "evaluation_work", "iteration_limits", "measure_peaks", "point_limit"]
-
 
 @dataclass(frozen=True)
 class PointWork:

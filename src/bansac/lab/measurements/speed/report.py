@@ -9,21 +9,23 @@ import dataclasses
 import functools
 import importlib.util
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from bansac.batch.journal import Row, Unit
 from bansac.batch.versions import installed_versions
 from bansac.lab.measurement import Option, Report, Setup, of_module
+from bansac.lab.measurements.folders import Bench, bench_rows, build_report
 from bansac.lab.measurements.speed.calls import SIZES, outlier_costs, size_costs
 from bansac.lab.measurements.speed.iterations import fixed_iterations, iteration_costs
 from bansac.lab.measurements.speed.kernels import POINTS, draw_costs, point_costs
 from bansac.lab.measurements.speed.limits import measure_peaks
-from bansac.lab.measurements.speed.pairs import find_pairs, pair_times
 from bansac.lab.measurements.speed.solvers import solver_costs
 from bansac.lab.measurements.speed.tables import page_table, tables_of
 from bansac.lab.options import DATA
-
-__all__ = ["MEASUREMENT", "PEERS", "find_peers", "targets"]
+from bansac.lab.peers.methods import select_methods
+from bansac.lab.sets import find_sets
+from bansac.lab.task import DEFAULTS, Protocol
 
 PEERS = {"opencv": "cv2", "poselib": "poselib"}
 """Name of each library for comparison -> its module."""
@@ -38,6 +40,46 @@ def find_peers(names: Sequence[str] | None) -> tuple[str, ...]:
         if name in missing:
             raise ModuleNotFoundError(f"peer {name} needs the package {PEERS[name]}", name=PEERS[name])
     return tuple(dict.fromkeys(names))
+
+
+_DINO, _WARP = "middlebury_dino", "exact_warp"
+
+# Protocol, folder below the data, a set, and whether the group is this set or all others.
+_GROUPS: Mapping[str, tuple[Protocol, str, str, bool]] = {
+    "E": (DEFAULTS["E"], "EF", _DINO, False),
+    "F": (DEFAULTS["F"], "EF", _DINO, False),
+    "H": (DEFAULTS["H"], "H", _WARP, False),
+    "H exact": (dataclasses.replace(DEFAULTS["H"], max_ratio=0.95), "H", _WARP, True),
+}
+
+_OURS = ("default", "bansac", "uniform")
+_PEER_METHODS = {"opencv": ("opencv", "opencv-magsac"), "poselib": ("poselib-prosac",)}
+
+
+def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, tuple[Bench, Setup]]:
+    """Return the groups of sets in ``EF`` and ``H`` below ``folder``, for one repeat of at most ``pairs`` pairs a set.
+
+    An OSError is raised if a folder does not exist or a set cannot be read, a ValueError if a set has ground truth for
+    another model.
+    """
+    names = [*_OURS, *(name for peer in peers for name in _PEER_METHODS[peer])]
+    groups = {}
+    for name, (protocol, below, chosen, alone) in _GROUPS.items():
+        protocol = dataclasses.replace(protocol, pairs=pairs, repeats=1)
+        bench = Bench(tuple(select_methods(names, protocol.kind)), protocol)
+        found = (pair_set.name for pair_set in find_sets(folder / below))
+        setup = Setup(data=folder / below, sets=tuple(one for one in found if (one == chosen) == alone))
+        if setup.sets:
+            bench.sets(setup)  # check the kind of ground truth
+            groups[name] = bench, setup
+    return groups
+
+
+def pair_times(bench: Bench, setup: Setup) -> dict[str, dict[str, float]]:
+    """Run a comparison and return the means over the sets of :func:`.folders.summarise`, by method."""
+    rows = bench_rows(bench.methods, bench.protocol, setup)
+    means: dict[str, dict[str, float]] = build_report(rows, bench.methods, bench.protocol)["mean"]
+    return means
 
 
 # Parts that one unit measures together, because the last one compares itself with the others.

@@ -21,8 +21,6 @@ from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.problem import Problem
 from bansac.synthetic import epipolar_matches, homography_matches
 
-__all__ = ["KINDS", "PROBLEMS", "inner_data", "make_task", "start_run"]
-
 KINDS: tuple[Kind, ...] = ("H", "F", "E")
 
 # The problems of preset="paper".

@@ -20,8 +20,6 @@ from bansac.solvers.fundamental_7pt import fundamental_7pt
 from bansac.solvers.homography_4pt import homography_4pt
 from bansac.synthetic import epipolar_matches, homography_matches
 
-__all__ = ["solver_costs"]
-
 _SCENES = 20
 _SAMPLES = 25  # per scene
 
@@ -75,10 +73,8 @@ def _difference(model: Any, truth: Floats) -> float:
     return float(min(np.abs(unit - truth).max(), np.abs(unit + truth).max()))
 
 
-def _homography(x1: Floats, x2: Floats) -> list[Floats]:
-    """Return the homography of four points as a list, empty without one."""
-    model = homography_4pt(x1, x2)
-    return [] if model is None else [model]
-
-
-_SOLVERS: Mapping[Kind, Callable[..., Iterable[Any]]] = {"H": _homography, "F": fundamental_7pt, "E": essential_5pt}
+_SOLVERS: Mapping[Kind, Callable[..., Iterable[Any]]] = {
+    "H": lambda x1, x2: [model for model in [homography_4pt(x1, x2)] if model is not None],
+    "F": fundamental_7pt,
+    "E": essential_5pt,
+}

@@ -11,8 +11,6 @@ from bansac.lab.measurements.speed.kernels import INLIER_RATIO, POINTS
 from bansac.lab.render import to_markdown
 from bansac.lab.tables import Table, sectioned
 
-__all__ = ["TABLES", "page_table", "tables_of"]
-
 _NAMES = {
     "bansac": "bansac",
     "opencv": "OpenCV UsacParams, uniform, no LO",
@@ -74,7 +72,8 @@ def fixed(document: Document) -> Table:
     others = ("opencv", "poselib", "uniform")
     sections = {
         kind: {
-            label(name): (time, *(_ratio(time, times.get(other)) for other in others)) for name, time in times.items()
+            label(name): (time, *(time / times[other] if other in times else None for other in others))
+            for name, time in times.items()
         }
         for kind, times in document["fixed"].items()
     }
@@ -165,7 +164,3 @@ def tables_of(document: Document) -> dict[str, Table]:
 def page_table(document: Document, name: str) -> str:
     """Return a table of a stored document in Markdown."""
     return to_markdown(TABLES[name](document)) + "\n"
-
-
-def _ratio(time: float, other: float | None) -> float | None:
-    return None if other is None else time / other

@@ -14,8 +14,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-__all__ = ["Call", "least_seconds", "peak_in_process", "peak_of_call", "status_bytes"]
-
 Call = Callable[[], Any]
 
 # Duration in seconds of a batch of short calls between two readings of the clock.

@@ -1,0 +1,434 @@
+"""The paper's experiments over image pairs: its tables, ablations and curves, one row each over :class:`.Grid`.
+
+``stopping-criteria``: PROSAC's criterion needs an order of the matches, which BANSAC gets from the scores. BANSAC keeps
+P^0 = 0.5 and tau = 0.01, so that the sampling is the same in all rows.
+
+``cpt-robustness``: "We found that probability update is robust to slight variations of the reported parameters"
+(supplement, on tab:prob_C). Each entry of P(x^k | c^k, x^{k-1}) changes by +-0.05 and +-0.1 if the result is a
+probability. The function gamma_1 of P(c^k | x^{k-1}) changes by +-0.05.
+
+``readings`` is the main table with other readings of the algorithm. The framework that the authors used has SPRT
+verification: an iteration whose models are all rejected does not update the network. Without SPRT every iteration
+updates it, as in Algorithm 1, and RANSAC's criterion replaces SPRT's. With a smallest number of updates, BANSAC's
+criterion cannot end a run at its first models.
+
+``scoring`` is not in the paper. The paper scores a model by its inlier count. A wrong model wins if it has one more
+inlier by chance. This matters more for a run that scores more models, and local optimisation adds many.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.batch.journal import Row
+from bansac.engine.dbn import PAPER_CPT, gamma_1
+from bansac.lab.charts import Chart, Series, plot_charts
+from bansac.lab.grid import Grid
+from bansac.lab.intervals import Leads, lead_table
+from bansac.lab.measurement import Measurement, Report, Setup
+from bansac.lab.pairs import Configuration
+from bansac.lab.peers.method import Method
+from bansac.lab.peers.methods import BANSAC, LOCAL_OPTIMIZATION, METHODS, P_BANSAC, PAPER_METHODS, RANSAC
+from bansac.lab.summary import (
+    AUC_10,
+    EXTRA_POSE_METRICS,
+    ITERATIONS,
+    MODEL_TITLES,
+    MODELS_TESTED,
+    ROTATION_5,
+    ROTATION_10,
+    ROTATION_ERROR,
+    TIME,
+    TRANSLATION_5,
+    TRANSLATION_10,
+    TRANSLATION_ERROR,
+    Summary,
+    metric_table,
+    settings_table,
+)
+from bansac.lab.tables import Section, Table, TableRow
+
+Configurations = Mapping[str, Configuration]
+"""Configurations by name."""
+
+_OURS = (BANSAC, P_BANSAC)
+_LEADS_BELOW = "half of its 95 % interval by a bootstrap over pairs. Positive numbers are better, also for times."
+_ABLATED = "all pairs of sacre_coeur, 5 repeats"
+_F_PRINTED = f"E and F (the paper: F, with the figures of E), {_ABLATED}"
+
+
+def _report(
+    setup: Setup,
+    rows: Iterable[Row],
+    *,
+    notes: Callable[[Summary], Iterable[str]] = lambda summary: (),
+    **tables: Callable[[Summary], Table],
+) -> Report:
+    """Return a report with the tables that functions of the means build."""
+    summary = Summary(rows)
+    made = {name: make(summary) for name, make in tables.items()}
+    return Report(tables=made, notes=[*summary.notes(), *notes(summary)])
+
+
+def _each(
+    suffix: str = "",
+    settings: Mapping[str, Any] | None = None,
+    columns: Mapping[str, Any] | None = None,
+    methods: Sequence[Method] = PAPER_METHODS,
+) -> dict[str, Configuration]:
+    """Return all methods with the same settings."""
+    names = {f"{method.label}{suffix}": method for method in methods}
+    return {name: Configuration(name, method, settings or {}, columns or {}) for name, method in names.items()}
+
+
+def _labels(configurations: Configurations) -> dict[str, str]:
+    return {name: configuration.method.label for name, configuration in configurations.items()}
+
+
+def _over_baselines(group: Configurations, baselines: Configurations) -> Leads:
+    """Compare ours of a group with other methods than ours."""
+    names = [name for name, configuration in baselines.items() if configuration.method not in _OURS]
+    return {name: names for name, configuration in group.items() if configuration.method in _OURS}
+
+
+def _over_others(group: Configurations) -> Leads:
+    """Compare ours of a group with all its other methods."""
+    ours = (name for name, configuration in group.items() if configuration.method in _OURS)
+    return {name: [other for other in group if other != name] for name in ours}
+
+
+def _main_table() -> Measurement:
+    plain, local = (
+        _each("", {}, {"local_optimization": False}),
+        _each("+LO", LOCAL_OPTIMIZATION, {"local_optimization": True}),
+    )
+    labels = _labels(plain | local)
+    leads = {
+        "Over the best baseline": _over_baselines(plain, plain),
+        "Over the best other method": _over_others(plain),
+        "With LO, over the best baseline": _over_baselines(local, local),
+        "With LO, over the best other method": _over_others(local),
+    }
+    title = (
+        "Calibrated relative pose, uncalibrated relative pose and homography estimation: BANSAC and P-BANSAC beside "
+        "RANSAC, NAPSAC, P-NAPSAC and PROSAC, with and without the local optimization of LO-RANSAC."
+    )
+    groups = (("Without Local Optimization", len(plain)), ("With Local Optimization", len(local)))
+    leads_title = f"Lead of BANSAC and P-BANSAC in each row of the main table, and {_LEADS_BELOW}"
+    return Grid(("E", "F", "H"), (*plain.values(), *local.values())).experiment(
+        name="main-table",
+        title="Six methods on E, F and H, with and without local optimisation",
+        reference="tab:results_E_F_H_LO",
+        defaults="first 4000 pairs of a scene, 5 repeats (E, F); all pairs, 10 repeats, both errors (H)",
+        report=partial(
+            _report,
+            main_table=partial(metric_table, title=title, columns=labels, extra_h=(ITERATIONS,), groups=groups),
+            leads=partial(lead_table, title=leads_title, groups=leads, labels=labels),
+        ),
+    )
+
+
+def _readings(min_updates: int) -> Measurement:
+    groups = {
+        "SPRT, no smallest number of updates": (printed := _each()),
+        "No SPRT": _each(", no SPRT", {"verification": None}, {"verification": "none"}),
+        f"SPRT, at least {min_updates} updates": _each(
+            f", {min_updates} updates", {"min_updates": min_updates}, {"min_updates": min_updates}, _OURS
+        ),
+    }
+    configurations = {name: configuration for group in groups.values() for name, configuration in group.items()}
+    labels = _labels(configurations)
+    # A group without baselines is compared with those as printed.
+    leads = {
+        title: _over_baselines(group, group if len(group) > len(_OURS) else printed) for title, group in groups.items()
+    }
+    title = "Readings of the paper: with SPRT verification, without it, and with a smallest number of updates."
+    extra, spans = (AUC_10, ITERATIONS, MODELS_TESTED), [(title, len(group)) for title, group in groups.items()]
+    leads_title = f"Lead of BANSAC and P-BANSAC over the best baseline, and {_LEADS_BELOW}"
+    return Grid(("E", "F"), tuple(configurations.values())).experiment(
+        name="readings",
+        title="Other readings of the paper's algorithm",
+        reference="not in the paper",
+        defaults="E and F, first 4000 pairs of a scene, 5 repeats",
+        report=partial(
+            _report,
+            readings=partial(metric_table, title=title, columns=labels, extra=extra, groups=spans),
+            leads=partial(lead_table, title=leads_title, groups=leads, labels=labels),
+        ),
+    )
+
+
+def scene_table(summary: Summary) -> Table:
+    """Return the paper's table: one row for each scene, one column for each method, a section for each metric."""
+    names = [method.label for method in PAPER_METHODS]
+    scenes = list(dict.fromkeys(scene for model in summary.models for scene in summary.sets(model)))
+    lines: list[Section | TableRow] = []
+    for metric in (ROTATION_10, TRANSLATION_10, TIME):
+        lines.append(Section(metric.heading))
+        for scene in scenes:
+            values = tuple(summary.of_set(metric, model, scene, name) for model in summary.models for name in names)
+            lines.append(TableRow((scene,), values, better=metric.better, arrow=False))
+    title = "Calibrated and uncalibrated relative pose estimation for each scene."
+    groups = tuple((MODEL_TITLES[model], len(names)) for model in summary.models)
+    return Table(title, ("Seq.",), tuple(names) * len(summary.models), tuple(lines), groups)
+
+
+def _ablation(
+    option: str,
+    headings: Mapping[Any, str],
+    *,
+    name: str,
+    caption: str,
+    methods: Sequence[Method] = (BANSAC,),
+    label: str = "{}",
+    **described: Any,
+) -> Measurement:
+    """Return an experiment over the values of an option, reported as a table of metrics by value.
+
+    ``headings`` maps each value to its column heading. Several methods have a group of columns each. ``label`` formats
+    a value into the name of its configuration. The other arguments are those of :meth:`.Grid.experiment`.
+    """
+    columns, configurations = {}, []
+    for method, value in itertools.product(methods, headings):
+        prefix = f"{method.label}, " if len(methods) > 1 else ""
+        own = Configuration(prefix + label.format(value), method, {option: value}, {option: value})
+        configurations.append(own)
+        columns[own.name] = headings[value]
+    groups = [(method.label, len(headings)) for method in methods] if len(methods) > 1 else ()
+    table = partial(metric_table, title=caption, columns=columns, groups=groups, extra=EXTRA_POSE_METRICS)
+    grid = Grid(("E", "F"), tuple(configurations), ablation=True)
+    tables: dict[str, Any] = {name.replace("-", "_"): table}
+    return grid.experiment(name=name, report=partial(_report, **tables), **described)
+
+
+_PANELS = (ROTATION_ERROR, TRANSLATION_ERROR, TIME)
+_METRICS = (*_PANELS, ROTATION_10, TRANSLATION_10, AUC_10)
+
+
+def _sweep(
+    configure: Callable[[Method, Any], Configuration],
+    values: Sequence[float],
+    *,
+    name: str,
+    caption: str,
+    label: str,
+    **described: Any,
+) -> Measurement:
+    """Return an experiment over many values, reported as a figure and a table for each model.
+
+    The figure shows means over the values, one curve for each method. ``configure(method, value)`` returns a
+    configuration. ``label`` is the name of the values' axis. The other arguments are those of :meth:`.Grid.experiment`.
+    """
+    curves = {method.label: [configure(method, value) for value in values] for method in PAPER_METHODS}
+    names = {method: [point.name for point in points] for method, points in curves.items()}
+    report = partial(
+        _report_curves, name=name.replace("-", "_"), caption=caption, label=label, values=values, names=names
+    )
+    by_value = tuple(itertools.chain.from_iterable(zip(*curves.values(), strict=True)))
+    grid = Grid(("F", "E"), by_value, ablation=True, default_models=("F",))
+    return grid.experiment(name=name, defaults=f"F, {_ABLATED}", report=report, **described)
+
+
+def _report_curves(
+    setup: Setup,
+    rows: Iterable[Row],
+    *,
+    name: str,
+    caption: str,
+    label: str,
+    values: Sequence[float],
+    names: Mapping[str, Sequence[str]],
+) -> Report:
+    summary = Summary(rows)
+    note = "errors are means over the runs of a set, a failure counting 180°, and then over the sets"
+    report = Report(notes=[*summary.notes(), note])
+    for model in summary.models:
+        file = name if model == "F" else f"{name}_{model}"
+        lines: list[Section | TableRow] = []
+        charts = []
+        for metric in _METRICS:
+            curves = {
+                method: [summary.mean(metric, model, point) for point in points] for method, points in names.items()
+            }
+            lines.append(Section(metric.heading))
+            for value, *figures in zip(values, *curves.values(), strict=True):
+                lines.append(TableRow((f"{value:g}",), tuple(figures), better=metric.better, arrow=False))
+            series = [Series(method, values, means) for method, means in curves.items()]
+            scale: Any = "linear" if metric is TIME else "log"  # NAPSAC's errors are much larger
+            charts.append(Chart(series, xlabel=label, ylabel=metric.label, yscale=scale))
+        report.figures[file] = plot_charts([charts[: len(_PANELS)]])
+        report.tables[file] = Table(f"{caption} {MODEL_TITLES[model]}.", (label,), tuple(names), tuple(lines))
+    return report
+
+
+_CRITERIA = ("ransac", "sprt", "prosac", "bansac")
+_COMBINATIONS = (*_CRITERIA, "ransac+bansac", "sprt+bansac", "prosac+bansac")
+
+
+def _stopped_by(stopping: str) -> Configuration:
+    settings, columns = {"stopping": stopping, "tau": 0.01}, {"stopping": stopping}
+    if "prosac" in stopping:
+        return Configuration(stopping, dataclasses.replace(BANSAC, scored=True), settings, columns, prior=0.5)
+    return Configuration(stopping, BANSAC, settings, columns)
+
+
+_PAPER = "paper"
+_STATES = {1: "inlier", 0: "outlier"}
+
+
+def shifted_gamma(shift: float, inlier_ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return gamma_1 plus a constant, clipped to [0, 1]."""
+    return np.clip(gamma_1(inlier_ratio) + shift, 0.0, 1.0)
+
+
+def _varied() -> Iterator[tuple[str, float, dict[str, Any]]]:
+    """Yield the entry that is varied, its value, and the settings."""
+    for (before, state), (vote, evidence) in itertools.product(_STATES.items(), repeat=2):
+        for change in (-0.1, -0.05, 0.05, 0.1):
+            value = round(PAPER_CPT[0][before][vote] + change, 2)
+            if 0 <= value <= 1:
+                table = np.array(PAPER_CPT[0])
+                table[before, vote] = value
+                yield f"P(x = inlier | x' = {state}, c = {evidence})", value, {"cpt": (table.tolist(),)}
+    for change in (-0.05, 0.05):
+        yield "γ₁ moved by", change, {"gamma": partial(shifted_gamma, change)}
+
+
+CPT_VARIATIONS = (
+    Configuration(_PAPER, BANSAC, {}, {"entry": _PAPER, "value": None}),
+    *(Configuration(f"{e}: {v:g}", BANSAC, settings, {"entry": e, "value": v}) for e, v, settings in _varied()),
+)
+"""BANSAC with the paper's tables, and with slight variations of them."""
+
+
+def _largest_differences(summary: Summary) -> Iterator[str]:
+    """Yield how accuracies change against the paper's tables."""
+    metrics = (ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10)
+    for model in summary.models:
+        differences = [
+            (summary.mean(metric, model, varied.name) - summary.mean(metric, model, _PAPER), metric, varied)
+            for varied in CPT_VARIATIONS[1:]
+            for metric in metrics
+        ]
+        extremes = (extreme(differences, key=lambda entry: entry[0]) for extreme in (min, max))
+        said = [f"{change:+.3f} ({metric.label}, {where.name})" for change, metric, where in extremes]
+        yield f"{model}: against the paper's values, mAA changes by {said[0]} to {said[1]}"
+
+
+_ALL = (
+    _ablation(
+        "order",
+        {1: "1st Order", 2: "2nd Order", 3: "3rd Order"},
+        label="order {}",
+        name="markov-order",
+        title="Orders 1 to 3 of the Markov assumption",
+        reference="table:ablation_markov_assumptions",
+        defaults=f"E and F (the paper: E), {_ABLATED}",
+        caption="Ablation study on the Markov assumption: BANSAC with the orders 1, 2 and 3.",
+    ),
+    _sweep(
+        lambda method, iterations: Configuration(
+            f"{method.label}, {iterations} iterations",
+            method,
+            {"max_iterations": iterations, "stopping": None},
+            {"fixed_iterations": iterations},
+        ),
+        range(1000, 10001, 1000),
+        name="fixed-iterations",
+        title="1000 to 10000 iterations without stopping criterion",
+        reference="fig:ablation_fixed_iters",
+        caption="A fixed number of iterations, without stopping criterion.",
+        label="Iterations",
+    ),
+    _sweep(
+        lambda method, ratio: Configuration(
+            f"{method.label}, ratio {ratio:g}", method, {}, {"max_ratio": ratio}, max_ratio=ratio
+        ),
+        (0.82, 0.84, 0.86, 0.88, 0.90, 0.92),
+        name="inlier-ratio",
+        title="Matches with an SNN ratio below 0.82 to 0.92",
+        reference="fig:ablation_inlier_rates",
+        caption="The quality of the data: matches with an SNN ratio below the value in the first column are used.",
+        label="SNN ratio below",
+        options=(),
+    ),
+    _main_table(),
+    Grid(("E", "F"), tuple(_each().values())).experiment(
+        name="per-scene",
+        title="Six methods on E and F, scene by scene",
+        reference="tab:photoTourism_results",
+        defaults="first 4000 pairs of a scene, 5 repeats",
+        report=partial(_report, per_scene=scene_table),
+    ),
+    _ablation(
+        "gamma",
+        {"gamma_1": "γ₁", "gamma_2": "γ₂", "gamma_3": "γ₃"},
+        methods=_OURS,
+        name="classification-cpt",
+        title="Functions gamma_1 to gamma_3 of P(c | x)",
+        reference="table:ablation_classification_CPT",
+        defaults=_F_PRINTED,
+        caption="BANSAC and P-BANSAC with different functions γ of the inlier ratio for P(c | x).",  # noqa: RUF001
+    ),
+    _ablation(
+        "activation",
+        {"rho_1": "ρ₁", "rho_2": "ρ₂", "rho_3": "ρ₃", "rho_4": "ρ₄"},
+        name="sampling-activation",
+        title="Functions rho_1 to rho_4 of the sampling weights",
+        reference="table:ablation_sampling",
+        defaults=_F_PRINTED,
+        caption="BANSAC with different activation functions ρ for the sampling weights.",  # noqa: RUF001
+    ),
+    Grid(("E", "F"), tuple(map(_stopped_by, _COMBINATIONS)), ablation=True).experiment(
+        name="stopping-criteria",
+        title="BANSAC with seven combinations of stopping criteria",
+        reference="tab:stopping_criteria",
+        defaults=_F_PRINTED,
+        report=partial(
+            _report,
+            stopping_criteria=partial(
+                settings_table,
+                title="BANSAC with different stopping criteria.",
+                stub=tuple(map(str.upper, _CRITERIA)),
+                labels={c: tuple("✓" if one in c.split("+") else "" for one in _CRITERIA) for c in _COMBINATIONS},
+                iterations="not in the paper",
+            ),
+        ),
+    ),
+    Grid(("E", "F"), CPT_VARIATIONS, ablation=True).experiment(
+        name="cpt-robustness",
+        title="Slight variations of the conditional probability tables",
+        reference="supplement, on tab:prob_C (claimed without a table)",
+        defaults=f"E and F, {_ABLATED}",
+        report=partial(
+            _report,
+            notes=_largest_differences,
+            cpt_robustness=partial(
+                settings_table,
+                title="BANSAC with slight variations of the conditional probability tables of order 1.",
+                stub=("Varied", "Value"),
+                labels={c.name: tuple(c.name.split(": ")) if c.settings else (_PAPER, "") for c in CPT_VARIATIONS},
+                iterations="Avg.",
+            ),
+        ),
+    ),
+    _readings(20),
+    _ablation(
+        "scoring",
+        {"inliers": "inliers", "msac": "MSAC"},
+        methods=(RANSAC, METHODS["uniform-lo"], BANSAC, METHODS["bansac-lo"]),
+        name="scoring",
+        title="The count of inliers and MSAC's score, with and without local optimisation",
+        reference="not in the paper",
+        defaults=f"E and F, {_ABLATED}",
+        caption="The count of inliers and MSAC's score, with and without local optimisation (-lo).",
+    ),
+)
+EXPERIMENTS = {experiment.name: experiment for experiment in _ALL}

@@ -1,0 +1,39 @@
+"""pandas and Matplotlib, which only reports need: their types, and imports when they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from bansac.batch.journal import Row
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from pandas import DataFrame, Series
+else:
+    DataFrame = Figure = Series = Any
+
+__all__ = ["DataFrame", "Figure", "Series", "import_figure", "import_pandas", "to_frame"]
+
+
+def import_pandas() -> Any:
+    """Import pandas."""
+    try:
+        import pandas
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("tables need pandas: pip install pandas", name="pandas") from None
+    return pandas
+
+
+def import_figure() -> type[Figure]:
+    """Import Matplotlib's Figure."""
+    try:
+        from matplotlib.figure import Figure
+    except ModuleNotFoundError:
+        raise ModuleNotFoundError("figures need Matplotlib: pip install matplotlib", name="matplotlib") from None
+    return Figure
+
+
+def to_frame(rows: Iterable[Row]) -> DataFrame:
+    """Return rows as a data frame."""
+    return import_pandas().DataFrame(list(rows))
