@@ -1,7 +1,5 @@
 """Scenes with a dominant plane, seen by two cameras, in normalised coordinates."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.reference import degensac as reference

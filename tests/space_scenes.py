@@ -1,7 +1,5 @@
 """3D points and their images by one camera."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bansac.geometry import rotation_matrix

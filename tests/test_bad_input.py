@@ -1,7 +1,5 @@
 """Bad input to every public function: a clear error, or success=False with the reason."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The default options and the presets "fast" and "accurate", through every public function."""
 
-from __future__ import annotations
-
 import dataclasses
 from functools import partial
 

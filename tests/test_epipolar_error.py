@@ -1,7 +1,5 @@
 """The measure of the error of an essential matrix: who chooses it, and what is measured by it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

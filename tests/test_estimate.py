@@ -1,7 +1,5 @@
 """The public functions end to end: known geometry, results that agree with themselves."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

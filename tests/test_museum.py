@@ -1,7 +1,5 @@
 """Inputs on which other libraries failed in public; the page ``museum.md`` of the documentation lists them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

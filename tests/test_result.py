@@ -1,7 +1,5 @@
 """A result: unpacking, numbers and arrays, and files that load again."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import json

@@ -1,7 +1,5 @@
 """The scale of scores: P-BANSAC finds the same whatever it is, as no run ends before the network has learnt."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """``success`` is true for right models and false for everything else; a small part of ``bansac bench honesty``."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Compiling everything at once: every part of the registries has its call, and processes share the work."""
 
-from __future__ import annotations
-
 import multiprocessing
 import multiprocessing.connection
 

@@ -1,7 +1,5 @@
 """Pairs whose matches follow several rigid motions."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Geometries of synthetic pairs whose truth is known."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """scikit-image's ransac: its shapes, what is handed on to it, and models of its own classes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

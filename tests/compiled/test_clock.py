@@ -1,7 +1,5 @@
 """A stopwatch tells the run from the loading of kernels."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """How kernels are compiled."""
 
-from __future__ import annotations
-
 import signal
 from types import FunctionType
 

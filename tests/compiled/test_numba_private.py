@@ -1,7 +1,5 @@
 """A damaged file of the cache is compiled anew, whatever the damage."""
 
-from __future__ import annotations
-
 import errno
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Structs of arrays and of functions, in kernels with and without reference counts."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

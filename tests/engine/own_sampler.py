@@ -1,7 +1,5 @@
 """A sampler of a user's: pairs of data that follow one another in the order of the run."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

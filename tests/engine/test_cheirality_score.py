@@ -1,7 +1,5 @@
 """The score over the data that a model can see."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

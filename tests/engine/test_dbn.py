@@ -1,7 +1,5 @@
 """The dynamic Bayesian network against the paper's sums and numbers worked by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

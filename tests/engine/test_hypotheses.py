@@ -1,7 +1,5 @@
 """Hypotheses: what a restart starts from, when the restarts end, and which model they return."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numba import config

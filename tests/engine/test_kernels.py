@@ -1,7 +1,5 @@
 """A sampler, a score, a stopping criterion and a refiner of the user's, through the public functions."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """LO-RANSAC: against a literal version where chance has no part, and its promises where it has."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the loop does about degenerate samples, and when it stops; test_estimate looks at the rest from outside."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

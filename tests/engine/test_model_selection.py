@@ -1,7 +1,5 @@
 """The optimised models of a restart are compared by score times plausibility."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

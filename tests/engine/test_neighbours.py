@@ -1,7 +1,5 @@
 """Prior probabilities from the neighbours of matches."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

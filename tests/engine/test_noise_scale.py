@@ -1,7 +1,5 @@
 """Estimated thresholds: scenes of known noise, exact data, noise alone, and the ways in which they are asked for."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numba

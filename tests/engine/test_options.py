@@ -1,7 +1,5 @@
 """Options check themselves."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

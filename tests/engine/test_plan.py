@@ -1,7 +1,5 @@
 """Plans: one for all runs with the same options, whatever the seed."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 

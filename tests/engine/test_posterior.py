@@ -1,7 +1,5 @@
 """The posterior of the data: against a literal twin, on mixtures with known labels, and at the limits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

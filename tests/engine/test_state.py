@@ -1,7 +1,5 @@
 """Records and the context: kernels and Python see the same memory."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The frames of a trace: some dozens all over the run, wherever the slices of the loop end."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The sequential test and the bail-out."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

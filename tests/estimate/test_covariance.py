@@ -1,7 +1,5 @@
 """Covariances: closed forms, simulation, units, and the reasons why there is none."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Damped least squares: the minimum is that of the normal equations, with and without damping."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

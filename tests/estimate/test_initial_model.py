@@ -1,7 +1,5 @@
 """An initial model: no other result than the search's, in less iterations; a wrong one has no effect."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

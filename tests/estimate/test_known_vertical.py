@@ -1,7 +1,5 @@
 """Relative poses with known verticals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

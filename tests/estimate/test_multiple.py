@@ -1,7 +1,5 @@
 """Several models in the same data."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The motion of a camera that sees a plane."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Presets, and how they, options and single settings combine."""
 
-from __future__ import annotations
-
 import dataclasses
 import typing
 from pathlib import Path

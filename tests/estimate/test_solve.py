@@ -1,7 +1,5 @@
 """One way out: residuals, inliers, verdict and message of a result are those of its final model."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

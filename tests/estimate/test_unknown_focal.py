@@ -1,7 +1,5 @@
 """Relative and absolute poses with unknown focal lengths."""
 
-from __future__ import annotations
-
 import copy
 import math
 

@@ -1,7 +1,5 @@
 """The scores of the matches in front of both cameras, against triangulated points."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

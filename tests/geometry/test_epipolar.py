@@ -1,7 +1,5 @@
 """The two measures of the error of an epipolar geometry."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

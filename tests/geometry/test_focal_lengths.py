@@ -1,7 +1,5 @@
 """How plausible the focal lengths of a fundamental matrix are, beside the slow twin."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

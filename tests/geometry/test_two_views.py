@@ -1,7 +1,5 @@
 """Geometry of one and two views against its definitions."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

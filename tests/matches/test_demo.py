@@ -1,7 +1,5 @@
 """The pair inside the package agrees with its truth, its images and the script that drew it."""
 
-from __future__ import annotations
-
 import importlib.util
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """Matching against brute force, on pictures whose matches are known."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Readers: what pandas, NumPy, matchers and OpenCV write is read; what is damaged is refused in one line."""
 
-from __future__ import annotations
-
 import json
 import random
 import struct

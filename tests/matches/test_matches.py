@@ -1,7 +1,5 @@
 """The one type of matches: choosing among them keeps all that belongs to a match."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

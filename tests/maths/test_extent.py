@@ -1,7 +1,5 @@
 """The box of points without far ones."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

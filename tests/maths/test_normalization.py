@@ -1,7 +1,5 @@
 """Normalised coordinates of two images, and the scale and sign of matrices."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Real roots against the eigenvalues of the companion matrix."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given

@@ -1,7 +1,5 @@
 """Quaternions against their products; the rotation that aligns points is tested with Umeyama's fit."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Figures: what they show, read back from their artists."""
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 

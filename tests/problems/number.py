@@ -1,7 +1,5 @@
 """The functions of a problem whose model is one number: the datum itself."""
 
-from __future__ import annotations
-
 
 def solve(data, sample, models, scratch):
     models[0, 0] = data[0, sample[0]]

@@ -1,7 +1,5 @@
 """Kernels of curves, called with points as (N, 2)."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Absolute poses with an unknown focal length: the problem against literal references."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Absolute poses: residuals against a literal reference, known answers, and honest failure."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numba import config

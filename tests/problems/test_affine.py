@@ -1,7 +1,5 @@
 """Affine maps and similarities against known answers and NumPy's least squares."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

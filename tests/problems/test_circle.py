@@ -1,7 +1,5 @@
 """Circles against known answers and a plain Gauss-Newton fit."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """DEGENSAC: degenerate samples are found, and their F is repaired."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 

@@ -1,7 +1,5 @@
 """Ellipses: conics against literal references, and known centres and axes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The problem of the essential matrix: linear fit and canonical form."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

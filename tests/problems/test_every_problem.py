@@ -1,7 +1,5 @@
 """Every problem: residuals and samples against the definition, derivatives against differences, normalisation, fits."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The problem of the fundamental matrix: residuals, checks, and the way to normalised coordinates and back."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

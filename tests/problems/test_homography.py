@@ -1,7 +1,5 @@
 """The problem of the homography: residuals, and the way to normalised coordinates and back."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

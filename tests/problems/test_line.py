@@ -1,7 +1,5 @@
 """Lines against known answers and an SVD."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Rigid motions and similarities of space against known answers; the fit is tested with the solver."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

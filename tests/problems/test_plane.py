@@ -1,7 +1,5 @@
 """Planes of space against total least squares by SVD and known answers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Polynomial curves against numpy.polynomial."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """A problem of the user's own: it compiles, it runs without the compiler, and its slips are named."""
 
-from __future__ import annotations
-
 import copy
 import dataclasses
 import inspect

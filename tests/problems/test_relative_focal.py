@@ -1,7 +1,5 @@
 """The manifold of an unknown focal length: essential matrices, and a range of focal lengths."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

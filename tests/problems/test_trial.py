@@ -1,7 +1,5 @@
 """Functions of a user's problem that would end the interpreter are refused before they are compiled."""
 
-from __future__ import annotations
-
 import math
 import warnings
 

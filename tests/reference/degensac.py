@@ -1,7 +1,5 @@
 """DEGENSAC the slow way: textbook equations, one match at a time."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

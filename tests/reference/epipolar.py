@@ -1,7 +1,5 @@
 """Two views: literal residuals, checks and solvers in NumPy, and random scenes with exact truth."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

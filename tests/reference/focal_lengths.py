@@ -1,7 +1,5 @@
 """Focal lengths of a fundamental matrix the slow way: Bougnoux's formula (1998) as it is written."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

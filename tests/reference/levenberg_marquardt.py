@@ -1,7 +1,5 @@
 """Robust losses and the normal equations of their sum, literally."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """The iterative local optimisation of a line, literally."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tests.reference import curves

@@ -1,7 +1,5 @@
 """Literal versions of scoring, SPRT and the stopping bounds."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

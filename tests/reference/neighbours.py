@@ -1,7 +1,5 @@
 """Slow twin of ``bansac.engine.neighbours``: the priors by comparing all pairs of matches."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Pose and focal length of four points, the slow way: the three quadrics as a polynomial eigenvalue problem."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bansac.geometry import rotation_matrix

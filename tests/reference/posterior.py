@@ -1,7 +1,5 @@
 """The mixture of inliers and outliers, literally: expectation maximisation over bins of residuals, with densities."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

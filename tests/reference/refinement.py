@@ -1,7 +1,5 @@
 """The last step, literally: least squares to the inliers until they stay."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

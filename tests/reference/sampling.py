@@ -1,7 +1,5 @@
 """The samplers, written out from the papers: which data a sample must hold, and from which the others are drawn."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

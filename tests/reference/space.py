@@ -1,7 +1,5 @@
 """Problems of space, literally: P3P by Grunert's quartic, Umeyama by SVD, planes and conics by eigenvectors."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

@@ -1,7 +1,5 @@
 """Detection of another epipolar geometry off a dominant plane."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The affine motion of most matches: outliers, far matches, offsets, few matches."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

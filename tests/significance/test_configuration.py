@@ -1,7 +1,5 @@
 """The configurations of two views: general scenes, planes, rotations, lines, and scenes with a dominant plane."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numba

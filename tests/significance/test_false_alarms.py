@@ -1,7 +1,5 @@
 """The number of false alarms: against its formula, and what it calls significant."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

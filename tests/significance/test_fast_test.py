@@ -1,7 +1,5 @@
 """The test of significance in short: it passes clear models and nothing that the test in full would not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

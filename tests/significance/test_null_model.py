@@ -1,7 +1,5 @@
 """The probability that data without structure agree with a model: known areas, clusters, grids."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Rivals: data with two structures have two models, and the larger one wins."""
 
-from __future__ import annotations
-
 import json
 
 import numba

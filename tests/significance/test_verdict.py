@@ -1,7 +1,5 @@
 """The verdict on right models of clustered and repeated matches, and on matches without structure."""
 
-from __future__ import annotations
-
 import numba
 import numpy as np
 import pytest

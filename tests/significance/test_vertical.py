@@ -1,7 +1,5 @@
 """Essential matrices that keep known verticals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numba import config

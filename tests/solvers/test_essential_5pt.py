@@ -1,7 +1,5 @@
 """The five-point solver."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """The solver of three matches with known verticals."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The solvers of six matches with an unknown focal length."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The weighted eight-point algorithm."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """The homography of four matches against textbook versions, known answers and degenerate input."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """The linear fit of a homography against a reference by QR and SVD."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 import pytest

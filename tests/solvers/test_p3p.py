@@ -1,7 +1,5 @@
 """The poses of three points against Grunert's quartic and known answers."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """The solver of four points with an unknown focal length."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Weighted motions of space against Umeyama's SVD."""
 
-from __future__ import annotations
-
 import cv2
 import numpy as np
 import pytest
@@ -88,3 +86,4 @@ def test_points_on_a_line_determine_no_motion(rows):
     sets = [np.random.default_rng(0).normal(size=(6, 3)), np.arange(6.0)[:, None] * [1, 2, 3]]
     assert umeyama(sets[rows], sets[1 - rows]) is None
     assert umeyama(np.ones((4, 3)), sets[0][:4]) is None
+    assert fit_weighted(sets[0], sets[0], np.zeros(6), True) is None

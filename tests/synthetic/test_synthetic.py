@@ -1,7 +1,5 @@
 """Synthetic data agree with their ground truth."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

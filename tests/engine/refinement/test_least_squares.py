@@ -1,7 +1,5 @@
 """The last step against a literal version."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings

@@ -1,7 +1,5 @@
 """Levenberg-Marquardt: the sums against literal ones, and the end of the steps against the conditions of a minimum."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np

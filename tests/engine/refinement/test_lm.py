@@ -1,7 +1,5 @@
 """The last step by Levenberg-Marquardt, on whole runs."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import cv2

@@ -1,7 +1,5 @@
 """What the tests of several samplers need: the state of PROSAC, and tests of equal probability."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 

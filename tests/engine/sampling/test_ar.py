@@ -1,7 +1,5 @@
 """AR: the posterior of the Beta prior, and priorities that follow it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Weighted samples: distinct indices, with the probabilities that the weights say."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """BaySAC: the most probable sample, ties drawn at random, and Bayes' rule after a failure."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """NAPSAC: a centre and uniform ones of its neighbours, or a uniform sample where there are none."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """P-NAPSAC against the algorithm written out, sample by sample, and its grids by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

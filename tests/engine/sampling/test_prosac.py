@@ -1,7 +1,5 @@
 """PROSAC: the growth function in exact arithmetic, and which datum is forced at which sample."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """What every sampler of the registry promises: distinct data, its traits, a state of its own."""
 
-from __future__ import annotations
-
 import importlib
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Uniform samples: distinct indices, all of them equally probable."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The classification against a literal version."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -1,7 +1,5 @@
 """What the loop counts on of every score, and their values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

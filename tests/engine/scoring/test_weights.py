@@ -1,7 +1,5 @@
 """Weights of the data in the score."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

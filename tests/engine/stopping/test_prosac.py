@@ -1,7 +1,5 @@
 """PROSAC's bound: supports that are no chance, and the set of best data that asks for the fewest samples."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """RANSAC's bound on the number of samples."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The bound of RANSAC with the sequential test."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

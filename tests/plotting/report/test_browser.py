@@ -1,7 +1,5 @@
 """The page in a real browser: headless Chromium, one session for all tests."""
 
-from __future__ import annotations
-
 import re
 import shutil
 

@@ -1,7 +1,5 @@
 """What the page of a report has in it, and what is refused."""
 
-from __future__ import annotations
-
 import base64
 import dataclasses
 import hashlib
