@@ -24,7 +24,7 @@ TABLES = {
     "sampling-activation": ("sampling_activation", "EF", 7, 4),
     "stopping-criteria": ("stopping_criteria", "EF", 7, 6),
     "cpt-robustness": ("cpt_robustness", "EF", 13, 6),
-    "readings": ("readings", "EF", 8, 14),
+    "readings": ("readings", "EF", 8, 21),
     "scoring": ("scoring", "EF", 7, 8),
 }
 

@@ -127,7 +127,7 @@ class Lead:
         return self.value < -self.error
 
 
-def lead_of(run: str, model: str, metric: str, method: str, group: str) -> Lead:
-    """Return a lead of a run by the title of its group."""
-    found = table(run, "leads").value(metric, method, section=MODELS[model], group=group)
+def lead_of(run: str, model: str, metric: str, method: str, group: str, name: str = "leads") -> Lead:
+    """Return a lead of a run by the title of its group, from its table ``name``."""
+    found = table(run, name).value(metric, method, section=MODELS[model], group=group)
     return Lead(found["value"], found["error"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from bansac.lab.experiments.grids import PRINTED, READINGS
 from bansac.lab.reports import bench, date_and_commit, lines, number, share, shares
 from bansac.lab.reproduction.runs import (
     METHODS,
@@ -156,35 +157,27 @@ def degenerate_sampling() -> str:
     return lines(["true matches on the plane", *shares_of_plane], rows)
 
 
-READINGS = ("SPRT, no", "No SPRT", "SPRT, at least")
-
-
 def readings() -> str:
-    """Return what other readings of the paper change: AUC, iterations, time, and the smallest lead in accuracy."""
+    """Return what other readings change for P-BANSAC and BANSAC: AUC, its gain in accuracy, iterations and time."""
     ours = table("readings")
-
-    def cell(model: str, method: str, group: str) -> str:
-        if not any(of.startswith(group) and name == method for of, name in ours.columns):
-            return "-"
-        values = (ours.value(m, method, section=MODELS[model], group=group) for m in (AUC, ITERATIONS, TIME))
-        auc, iterations, ms = values
-        return f"{share(auc)}, {number(iterations)}, {number(ms)}"
-
-    def leads(model: str, method: str, group: str) -> str:
-        found = [lead_of("readings", model, metric, method, group) for metric in RATES]
-        least = min(found, key=lambda lead: lead.value)
-        beyond = sum(lead.holds for lead in found)
-        return f"{beyond} of 4; {least.value:+.3f} ± {least.error:.3f}"
-
-    rows = [
-        [f"{model}: {name}", *(cell(model, name, group) for group in READINGS)] for model in "EF" for name in METHODS
-    ]
-    rows += [
-        [f"{model}: lead of {name}", *(leads(model, name, group) for group in READINGS)]
-        for model in "EF"
-        for name in OURS
-    ]
-    return lines(["AUC@10, iterations, ms", "as printed, with SPRT", "without SPRT", "with SPRT, 20 updates"], rows)
+    rows = []
+    for model in "EF":
+        for method, title in ((method, title) for method in OURS for title in READINGS):
+            if not any(of == title and name == method for of, name in ours.columns):
+                continue
+            values = (ours.value(m, method, section=MODELS[model], group=title) for m in (AUC, ITERATIONS, TIME))
+            auc, iterations, ms = values
+            cells = [f"{model}: {method}, {title}", share(auc), number(iterations), number(ms)]
+            if title == PRINTED:
+                rows.append([*cells, "", "", ""])
+                continue
+            found = [lead_of("readings", model, metric, method, title, "gains") for metric in RATES]
+            least, most = min(found, key=lambda gain: gain.value), max(found, key=lambda gain: gain.value)
+            better, worse = (sum(gain.holds for gain in found), sum(-gain.value > gain.error for gain in found))
+            span = f"{least.value:+.3f} ± {least.error:.3f} to {most.value:+.3f} ± {most.error:.3f}"
+            rows.append([*cells, span, str(better), str(worse)])
+    head = ["reading", "AUC@10", "iterations", "ms", "gain in the four rates", "beyond interval: better", "worse"]
+    return lines(head, rows)
 
 
 def scoring() -> str:
