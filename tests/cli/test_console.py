@@ -293,6 +293,19 @@ def test_columns_of_a_wide_table_that_do_not_fit_follow_below(width: int, monkey
     assert not set("|*…") & set(stream.getvalue())
 
 
+def test_groups_of_columns_stand_above_the_names_of_their_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = (["", "Without it", "", "With it"], [":---", *["---:"] * 3], ["**Metrics**", *["**A**", "**B**", "**A**"]])
+    rows = (["*Essential*", "", "", ""], ["mAA", "1", "2", "3"], ["*Fundamental*", "", "", ""], ["mAA", "4", "5", "6"])
+    stream = io.StringIO()
+    screen = console._Screen(file=stream, width=80, force_terminal=True, soft_wrap=True, color_system=None)
+    monkeypatch.setattr(console, "report", screen)
+    console.show_markdown("\n".join(f"| {' | '.join(line)} |" for line in (*lines, *rows)))
+    shown = [line.split() for line in stream.getvalue().splitlines() if line.strip()]
+    assert shown[:4] == [["Essential"], ["Without", "Without", "With"], ["it", "it", "it"], ["Metrics", "A", "B", "A"]]
+    assert shown.count(["Metrics", "A", "B", "A"]) == 2
+    assert ["mAA", "4", "5", "6"] in shown
+
+
 def commands_of(group: Any, *names: str) -> Iterator[tuple[str, ...]]:
     """Yield the names of a group, and of its commands and groups."""
     yield names

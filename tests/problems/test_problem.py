@@ -282,6 +282,13 @@ def undefined(data, model, start, stop, out):
     out[0] = undefined_name  # noqa: F821
 
 
+def imports(data, sample, models, scratch):
+    import math
+
+    models[0, 0] = math.pi
+    return 1
+
+
 def helped(data, model, start, stop, out):
     out[0] = without_kernel(data, model)
 
@@ -292,6 +299,7 @@ def helped(data, model, start, stop, out):
     [
         ("solve", never_returns, "solve always raises an error"),
         ("residuals", undefined, "residuals does not compile"),
+        ("solve", imports, "solve does not compile"),
         ("residuals", helped, r"residuals does not .*: it calls a function .* bansac.compiled.jit.kernel:\n"),
     ],
 )

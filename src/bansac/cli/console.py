@@ -133,8 +133,14 @@ def show_markdown(text: str) -> None:
 def _show_markdown_table(lines: list[list[str]]) -> None:
     """Print the cells of a Markdown table; columns that do not fit beside the others follow below, no word is cut."""
     headings, rule, *rows = ([re.sub(r"`|</?ins>|(?<!\*)\*(?!\*)", "", cell) for cell in line] for line in lines)
+    if not headings[0] and rows and rows[0][0].startswith("**"):  # groups of columns, whose names are the first row
+        title = ""
+        for column, name in enumerate(rows.pop(0)):
+            title = headings[column] or title
+            headings[column] = "\n".join([*title.split(), name])
     columns = list(zip(headings, *(row for row in rows if any(row[1:])), strict=True))
-    widths = [_GAP + max(len(cell.replace("**", "")) for cell in column) for column in columns]
+    words = ([line for cell in column for line in cell.replace("**", "").split("\n")] for column in columns)
+    widths = [_GAP + max(map(len, lines)) for lines in words]
     parts, width = [[0]], widths[0]
     for column in range(1, len(headings)):
         width += widths[column]

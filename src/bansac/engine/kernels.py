@@ -122,7 +122,7 @@ def _compile_function(label: str, function: Callable[..., Any], function_type: A
         return plain(function)
     try:
         return _compiled(function, function_type, fast)
-    except (errors.NumbaError, TypeError) as error:  # a TypeError for a wrong number of parameters
+    except (errors.NumbaError, errors.UnsupportedBytecodeError, TypeError) as error:  # TypeError: of the parameters
         raise TypeError(f"{label} does not compile for {function_type.signature}:\n{error}") from error
 
 

@@ -324,7 +324,7 @@ class Problem:
             kernel = compile_kernel(
                 function, signature, fast=role.fast, inner=role.in_loop and not role.fast, lean=True
             )
-        except errors.NumbaError as error:
+        except (errors.NumbaError, errors.UnsupportedBytecodeError) as error:
             plain = "Cannot determine Numba type of <class 'function'>" in str(error)
             hint = ": it calls a function that is not decorated with bansac.compiled.jit.kernel" if plain else ""
             message = f"problem {self.name!r}: {role.name} does not compile for {signature}{hint}:\n{error}"

@@ -1,7 +1,7 @@
 """The verdict on a model: ``success``, ``message`` and ``configuration`` of a result.
 
-:func:`find_verdict` decides whether a model is a success. It is a success if chance does not explain its support and
-its inliers do not lie on a line.
+:func:`find_verdict` decides whether a model is a success, and :func:`plane_motion_verdict` the motion of a plane. It is
+a success if chance does not explain its support and its inliers do not lie on a line.
 """
 
 from __future__ import annotations
