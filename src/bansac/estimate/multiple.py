@@ -17,6 +17,7 @@ So P(k) = odds_k / (1 + sum of odds), and a point belongs to the model, or to no
 Without structure in the data, at most 1 + ``_SET_ASIDE`` models are tested. Each test has at most 1e-4 false alarms.
 """
 
+import functools
 import math
 import time
 from dataclasses import replace
@@ -234,12 +235,11 @@ def _split(task: _Task, models: list[_Model]) -> list[_Model]:
     request, found = task.request, list(models)
     first = request.options.threshold or first_threshold(request.problem, request.data) * request.unit
     for coarse in models if request.resolved.is_estimated else ():
-        best, threshold = [coarse], 0.5 * coarse.result.threshold
+        descriptions, threshold = [[coarse]], 0.5 * coarse.result.threshold
         while threshold > _FINEST * first:
-            best = min(
-                best, _parts(task, coarse, threshold), key=lambda parts: _description_length(task, coarse, parts)
-            )
+            descriptions.append(_parts(task, coarse, threshold))
             threshold *= 0.5
+        best = min(descriptions, key=functools.partial(_description_length, task, coarse))
         if len(best) > 1 and len(found) - 1 + len(best) <= task.max_models:
             found = [model for model in found if model is not coarse] + best
     return found

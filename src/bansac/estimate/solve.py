@@ -174,10 +174,8 @@ class Solution:
         if self.model is None:
             return None
         unit = self.request.unit
-        noise = np.inf if self.first_threshold is None else _NOISE * self.first_threshold
-        return MeasuredModel(
-            self.model, self.threshold / unit, self.residuals / unit, self.inliers, self.count, noise / unit
-        )
+        noise = _noise_limit(self.first_threshold, unit)
+        return MeasuredModel(self.model, self.threshold / unit, self.residuals / unit, self.inliers, self.count, noise)
 
     @functools.cached_property
     def verdict(self) -> Verdict:
@@ -272,6 +270,11 @@ def finish(solution: Solution) -> Result:
     )
 
 
+def _noise_limit(first_threshold: float | None, unit: float) -> float:
+    """Return the largest threshold, in the unit of the data, for which displacements may differ by their noise only."""
+    return np.inf if first_threshold is None else _NOISE * first_threshold / unit
+
+
 def _search(request: Request) -> Solution:
     """Run the engine, with all lengths in the unit of the data, and measure its model."""
     problem, data, (options, is_estimated), unit = request.problem, request.data, request.resolved, request.unit
@@ -280,10 +283,9 @@ def _search(request: Request) -> Solution:
     if threshold is None:
         threshold = first_threshold(problem, data) * unit if n > 0 else np.nan
     first = threshold if is_estimated else None
-    noise = np.inf if first is None else _NOISE * first
     prior, quality = _prior_and_quality(request)
     weights = _score_weights(request, quality)
-    test = functools.partial(is_significant, problem, data, noise / unit)
+    test = functools.partial(is_significant, problem, data, _noise_limit(first, unit))
     if n < problem.sample_size:
         outcome = _no_data(prior, n, options)
     else:

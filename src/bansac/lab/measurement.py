@@ -49,7 +49,7 @@ class Option:
     type: Any  # int, float, str, bool (a flag), Path, a Literal, or tuple[X, ...], whose values are joined by commas
     default: Any = None
     help: str = ""  # text of the command line
-    choices: tuple[str, ...] = ()  # allowed values, of which a tuple may have several; empty if all are
+    choices: tuple[str, ...] = ()  # allowed values, a tuple may have several of them; empty if all are
     least: float | None = None  # smallest allowed value
     required: bool = False
     argument: bool = False  # positional

@@ -26,8 +26,9 @@ from bansac.engine.options import Options
 from bansac.lab import guards
 from bansac.lab.behaviour import behaviour, is_older
 from bansac.lab.measurements import MEASUREMENTS, find_measurement, folder_tables
-from bansac.lab.reports import FOLDER, bench, lines, root, sources, used
+from bansac.lab.reports import FOLDER, bench, lines, load, root, sources, used
 from bansac.lab.reproduction import claims, tables
+from bansac.lab.reproduction.runs import folder
 
 MARKED = re.compile(r"<!-- (table|figure): (\S+) -->(.*?)<!-- end -->", re.DOTALL)
 
@@ -93,8 +94,7 @@ def render(text: str) -> str:
 
 def stored_reports() -> list[Path]:
     """Return the reports of the repository that pages may show."""
-    folder = root() / FOLDER
-    return sorted([*folder.glob("*.json"), *folder.glob("experiments/*/run.json")])
+    return sorted([*(root() / FOLDER).glob("*.json"), *folder().glob("*/run.json")])
 
 
 def stamp() -> None:
@@ -115,11 +115,8 @@ def stamp() -> None:
 
 def older_reports() -> list[Path]:
     """Return the reports that were measured before the results of the code changed."""
-    folder = root() / FOLDER / "experiments"
     return [
-        path
-        for path in stored_reports()
-        if is_older(json.loads(path.read_text(encoding="utf-8")), "paper" if folder in path.parents else "default")
+        path for path in stored_reports() if is_older(load(path), "paper" if folder() in path.parents else "default")
     ]
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bansac.matches.storage import check_folder
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_probabilities
 
@@ -37,8 +38,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150)
     formats = figure.canvas.get_supported_filetypes()
     if path.suffix[1:].lower() not in formats:
         raise ValueError(f"path must end in one of {', '.join(sorted(formats))}; got {str(path)!r}")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}")
+    check_folder(path)
     try:
         figure.savefig(path, dpi=dpi)
     except OSError as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -162,7 +163,7 @@ def readings() -> str:
     ours = table("readings")
     rows = []
     for model in "EF":
-        for method, title in ((method, title) for method in OURS for title in READINGS):
+        for method, title in itertools.product(OURS, READINGS):
             if not any(of == title and name == method for of, name in ours.columns):
                 continue
             values = (ours.value(m, method, section=MODELS[model], group=title) for m in (AUC, ITERATIONS, TIME))

@@ -1,28 +1,23 @@
 """HTML page of a report: template, style, script and data in one self-contained file."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import ArrayLike
 
+from bansac.engine.trace import Trace
 from bansac.matches.images import ImageLike, encode_jpeg, read_image, shrink
-from bansac.matches.storage import write_atomically
+from bansac.matches.storage import check_folder, write_atomically
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_points
 from bansac.plotting.matches import as_matches
-from bansac.plotting.report.payload import encode, numbers_of, panel
+from bansac.plotting.report.payload import RunArrays, encode, numbers_of, panel
 from bansac.plotting.report.summary import html_table, restarts_in_words
-
-if TYPE_CHECKING:
-    from bansac.engine.trace import Trace
-    from bansac.estimate.result import Result
 
 _FILES = Path(__file__).parent
 
@@ -35,7 +30,7 @@ def write_report(
     path: str | os.PathLike[str],
     points: tuple[ArrayLike, ArrayLike | None],
     images: tuple[ImageLike | None, ImageLike | None],
-    run: Result,
+    run: RunArrays,
     trace: Trace | None,
     summary: Mapping[str, str],
     settings: Mapping[str, Any],
@@ -43,8 +38,7 @@ def write_report(
 ) -> None:
     """Write the page of a result; the arguments of :meth:`bansac.Result.report`, in pairs, and the result's words."""
     target = Path(path)
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {target}: there is no folder {target.parent}")
+    check_folder(target)
     sides = _check_points(len(run.inliers), *points)
     if images[1] is not None and len(sides) == 1:
         raise ValueError("image2 must not be given without x2")
