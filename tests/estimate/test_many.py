@@ -479,12 +479,13 @@ def test_a_signal_leaves_no_lock_and_no_result_is_lost(tmp_path: Path, number: s
         folder.mkdir()
     environment = ENVIRONMENT | {name: str(folder) for name, folder in folders.items()}
     for least in (1, 5):  # during the first results, and with a cache that the first process has left
-        command, pipes = [sys.executable, "-c", COUNTING], {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        command, pipes = [sys.executable, "-c", COUNTING], {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
         with interruptible(command, **pipes, env=environment, cwd=folders["HOME"]) as process:
             assert process.stdout is not None
             results = [process.stdout.readline() for _ in range(least)]
             process.send_signal(number)
-            results += process.communicate(timeout=60)[0].splitlines()
+            results += process.stdout.read().splitlines()  # communicate() would lose what readline() has buffered
+            process.wait(timeout=60)
         assert process.returncode == -number
         assert all(int(line) > 0 for line in results)
     assert [path for name in ("TMPDIR", "HOME") for path in folders[name].rglob("*")] == []
