@@ -142,7 +142,7 @@ def test_every_function_finds_the_model(call, made, is_right, preset, scored):
         assert result.stop_reason in ("bansac", "prosac" if scored else "sprt")
     else:
         assert result.stop_reason == "agreement"
-        assert result.restarts >= {None: 2, "accurate": 4}[preset] - (result.inlier_ratio > 0.5)
+        assert result.restarts >= {None: 2, "accurate": 4}[preset] // (2 if result.inlier_ratio > 0.5 else 1)
 
 
 METHODS = {
@@ -183,7 +183,7 @@ def test_every_method_of_the_paper_finds_the_model(name, method):
 
 @calls
 def test_a_seed_gives_the_same_bits_over_several_rounds(call, made, is_right):
-    first, second, other = (call(seed=seed, agreement=4, restart_iterations=40) for seed in (3, 3, 4))
+    first, second, other = (call(seed=seed, agreement=6, restart_iterations=40) for seed in (3, 3, 4))
     assert first.restarts >= 3
     for field in dataclasses.fields(first):
         if field.name in ("seconds", "loading_seconds"):
@@ -234,7 +234,7 @@ def test_rounds_share_the_budget_and_the_last_says_why_it_ended():
     result = hard(restarts=3, restart_iterations=30, agreement=50, stopping=None)
     assert (result.restarts, result.iterations, result.stop_reason) == (3, 120, "restarts")  # and a challenge
     perfect = np.column_stack([np.arange(50.0), np.arange(50.0)])
-    result = bansac.fit_line(perfect, threshold=0.1, restarts=3, agreement=5)  # RANSAC's criterion ends every restart
+    result = bansac.fit_line(perfect, threshold=0.1, restarts=3, agreement=8)  # RANSAC's criterion ends every restart
     assert (result.restarts, result.stop_reason) == (3, "restarts")
     assert result.iterations < 300
 

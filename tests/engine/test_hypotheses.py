@@ -95,9 +95,9 @@ def test_a_better_model_that_differs_starts_the_count_anew():
     assert not restarts.is_confirmed()
 
 
-def test_a_model_of_most_data_needs_one_round_less():
-    for count, needed in ((50, 3), (51, 2)):
-        restarts = Hypotheses(BASE.replace(max_iterations=1000, restarts=9, agreement=3))
+def test_a_model_of_most_data_needs_half_of_the_rounds():
+    for count, agreement, needed in ((50, 5, 5), (51, 5, 2), (51, 2, 1), (51, 1, 1)):
+        restarts = Hypotheses(BASE.replace(max_iterations=1000, restarts=9, agreement=agreement))
         for _ in range(needed - 1):
             end_restart(restarts, candidate(5.0, slice(0, count)))
             assert not restarts.is_confirmed()
@@ -109,14 +109,14 @@ def test_a_model_of_most_data_needs_one_round_less():
     end_restart(restarts, candidate(5.0, slice(0, 60)))
     assert restarts.is_confirmed()
     restarts = Hypotheses(BASE.replace(max_iterations=1000, restarts=9, agreement=2))
-    for _ in range(3):
+    for _ in range(5):
         end_restart(restarts, candidate(5.0, slice(0, 60), plausibility=0.8))
         assert not restarts.is_confirmed()
 
 
-def test_of_an_implausible_model_twice_as_many_rounds_have_to_agree():
+def test_of_an_implausible_model_three_times_as_many_rounds_have_to_agree():
     restarts = Hypotheses(BASE.replace(max_iterations=1000, restarts=9, agreement=2))
-    for _ in range(3):
+    for _ in range(5):
         end_restart(restarts, candidate(6.0, slice(0, 40), plausibility=0.8))
     assert not restarts.is_confirmed()
     end_restart(restarts, candidate(6.0, slice(0, 40), plausibility=0.8))

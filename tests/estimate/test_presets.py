@@ -95,7 +95,7 @@ DEFAULT = {
     "neighbours": True,
     "min_updates": 20,
     "restarts": 16,
-    "agreement": 2,
+    "agreement": None,
     "scoring": "msac",
     "weighting": "default",
     "stopping": "ransac",

@@ -188,7 +188,8 @@ def settings_in_words(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     preset = find_preset(settings.get("preset"))
     defaults = {field.name: getattr(preset.options, field.name) for field in dataclasses.fields(bansac.Options)}
     most = defaults["max_iterations"] or preset.max_iterations.get(problem.name, problem.default_max_iterations)
-    options = {**defaults, "max_iterations": most, "trace": None}
+    agreement = defaults["agreement"] or problem.default_agreement
+    options = {**defaults, "max_iterations": most, "agreement": agreement, "trace": None}
     options |= {name: value for name, value in settings.items() if name in defaults}
     words = {option: value for option, value in options.items() if value is not None}
     sampler = SAMPLERS[options["sampler"]]

@@ -14,7 +14,7 @@ So hypotheses of different thresholds are compared by their significance over al
 * the iterations of all restarts together have reached ``max_iterations``;
 * or ``restarts`` restarts are done;
 * or ``agreement`` restarts have led to the best hypothesis, and a search among the other data has found no better one.
-  One restart less is enough if most points are its inliers and the problem has ``majority_agrees``. If the threshold is
+  Half of them are enough if most points are its inliers and the problem has ``majority_agrees``. If the threshold is
   estimated, the model must be significant;
 * or twice as many restarts have led to a model that chance explains, at the first and at the wide threshold.
 
@@ -41,12 +41,12 @@ _MOST_GROWING = 64
 # A model with a plausibility below _PLAUSIBLE is likely to be wrong. It needs _IMPLAUSIBLE_RESTARTS times more agreeing
 # restarts.
 _PLAUSIBLE = 0.9
-_IMPLAUSIBLE_RESTARTS = 2
+_IMPLAUSIBLE_RESTARTS = 3
 
 # If no model is significant, the restarts end after this number of times more agreeing restarts, at each threshold.
 _HOPELESS_RESTARTS = 2
 
-# A model with a larger inlier ratio needs one agreeing restart less: no model with other inliers can have more.
+# A model with a larger inlier ratio needs half of the agreeing restarts: no model with other inliers can have more.
 _MAJORITY = 0.5
 
 # Fewest iterations of a restart that agrees with an initial model.
@@ -96,8 +96,9 @@ class Hypotheses:
 
     def __init__(self, options: Options, majority_agrees: bool = True) -> None:
         assert options.max_iterations is not None
+        assert options.agreement is not None
         self._options, self._majority_agrees = options, majority_agrees
-        self._budget = int(options.max_iterations)
+        self._budget, self._agreement = int(options.max_iterations), int(options.agreement)
         self._grows = options.restart_iterations is None
         shares = sum(_growth(k) for k in range(min(options.restarts, _MOST_GROWING)))
         self._first = options.restart_iterations or max(_RESTART_ITERATIONS, math.ceil(self._budget / shares))
@@ -169,13 +170,14 @@ class Hypotheses:
         if options.restarts == 1:
             return self._initial is not None and best.restarts > 1
         if best.plausibility < _PLAUSIBLE:
-            return best.restarts >= _IMPLAUSIBLE_RESTARTS * options.agreement
-        majority = self._majority_agrees and best.inliers > _MAJORITY * best.is_inlier.size
-        return best.restarts >= options.agreement - majority
+            return best.restarts >= _IMPLAUSIBLE_RESTARTS * self._agreement
+        if self._majority_agrees and best.inliers > _MAJORITY * best.is_inlier.size:
+            return best.restarts >= self._agreement // 2
+        return best.restarts >= self._agreement
 
     def is_hopeless(self) -> bool:
         """Return whether restarts lead to the same models again and again, although chance explains their support."""
-        needed = _HOPELESS_RESTARTS * self._options.agreement
+        needed = _HOPELESS_RESTARTS * self._agreement
         return bool(self.ranked) and not self.is_trusted and all(h.restarts >= needed for h in self.ranked)
 
     def over(self) -> bool:

@@ -189,13 +189,13 @@ class Options:
         details="""With None the first two restarts have 300, the next two 600, and so on, or more if all restarts
         together would not have ``max_iterations``. A number holds for all restarts.""",
     )
-    agreement: int = _restart_option(
-        2,
+    agreement: int | None = _restart_option(
+        None,
         integer(1, 1_000_000),
         help="Number of restarts with the same best model after which no further one starts.",
-        details="""One restart less is needed if more than half of the points or matches are inliers of the model and
-        the focal length is known. Twice this number is needed if the focal lengths of a fundamental matrix are
-        implausible.""",
+        details="""None is 3 for fundamental matrices, which have many variants with nearly the same inliers, and 2 for
+        all others. Half of it is enough if more than half of the points or matches are inliers, unless focal lengths
+        are estimated. Three times as many are needed if a fundamental matrix has implausible focal lengths.""",
     )
     scoring: str | Score = _score_option(
         "msac",

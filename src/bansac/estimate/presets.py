@@ -53,7 +53,7 @@ class Settings(TypedDict, total=False):
     tau: float | None
     restarts: int
     restart_iterations: int | None
-    agreement: int
+    agreement: int | None
     scoring: str | Score
     weighting: Weighting | None
     verification: Verification | None
@@ -244,6 +244,8 @@ def _merge(
     if resolved.max_iterations is None:
         most = values.max_iterations.get(problem.name, problem.default_max_iterations)
         resolved = resolved.replace(max_iterations=max(most, resolved.min_iterations))
+    if resolved.agreement is None:
+        resolved = resolved.replace(agreement=problem.default_agreement)
     if resolved.threshold is None and not values.estimates_threshold and threshold is None:
         raise ValueError(f"threshold must be given: {problem.name} has no default in preset {preset!r}")
     if resolved.epipolar_error is not None and not epipolar_choice:

@@ -40,6 +40,7 @@ FUNDAMENTAL = Problem(
     canonical=canonical_fundamental,
     default_threshold=0.5,
     default_max_iterations=50_000,
+    default_agreement=3,
     default_weighting="density+scores",
     unit="pixels",
     points=((0, 1), (2, 3)),

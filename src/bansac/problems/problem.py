@@ -38,7 +38,15 @@ def _check_fields(problem: Any) -> None:
     """Raise a ValueError or TypeError that names the first wrong field of a problem."""
     if not isinstance(problem.name, str) or not problem.name:
         raise ValueError(f"name must be a string that is not empty, got {problem.name!r}")
-    for field in ("channels", "sample_size", "max_models", "residual_size", "codimension", "default_max_iterations"):
+    for field in (
+        "channels",
+        "sample_size",
+        "max_models",
+        "residual_size",
+        "codimension",
+        "default_max_iterations",
+        "default_agreement",
+    ):
         _check_size(field, getattr(problem, field), 1)
     _check_size("scratch_size", problem.scratch_size, 0)
     if not isinstance(problem.model_shape, tuple) or not problem.model_shape:
@@ -172,14 +180,16 @@ class Problem:
         First threshold of the estimate if the caller gives none. By default it is a share of the extent of the data.
     default_max_iterations : int
         Default of the largest number of samples.
+    default_agreement : int
+        Default number of restarts that confirm a model.
     default_local_optimization : str, optional
         Meaning of ``local_optimization="default"`` for this problem, see :class:`bansac.Options`. It applies if the
         problem has ``fit``, or for ``"lm"`` if it has ``linearize``.
     default_weighting : str, optional
         Meaning of ``weighting="default"`` for this problem, see :class:`bansac.Options`.
     majority_agrees : bool
-        Whether one agreeing restart less is enough if most points are inliers. False if models that differ may have
-        nearly the same inliers, for example with other focal lengths.
+        Whether half of the agreeing restarts are enough if most points are inliers. False if models that differ may
+        have nearly the same inliers, for example with other focal lengths.
     unit : {"data", "pixels", "normalised"}
         Unit of residuals and threshold: the unit of the data, pixels, or pixels divided by the focal length.
     points : tuple of tuple of int
@@ -238,6 +248,7 @@ class Problem:
     codimension: int = 1
     default_threshold: float | None = None
     default_max_iterations: int = 3000
+    default_agreement: int = 2
     default_local_optimization: str | None = "inner+iterative"
     default_weighting: str | None = None
     majority_agrees: bool = True
