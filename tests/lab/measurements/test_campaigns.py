@@ -81,6 +81,8 @@ def test_labelled_matches(data: Path) -> None:
     assert document["thresholds"]["1"]["labelled_inliers"]["found_within"]["default"]["1"] > 0.9
     assert "\n| a | " in tables["check-points"]
     assert "default-unscored" not in tables["labelled-inliers"]
+    assert "| BANSAC | 1" in tables["second-group"]
+    assert tables["second-group"].rstrip().endswith("|  |  |")  # P-BANSAC needs scores
 
 
 def test_scales_of_scores(data: Path) -> None:

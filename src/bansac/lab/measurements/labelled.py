@@ -25,7 +25,7 @@ from bansac.lab.measurement import Document, Option, Report, Setup, each, of_mod
 from bansac.lab.options import NEEDED_DATA
 from bansac.lab.peers.library import Array
 from bansac.lab.peers.method import Method
-from bansac.lab.peers.methods import METHODS
+from bansac.lab.peers.methods import METHODS, PAPER_METHODS
 from bansac.lab.reports import lines, number, share
 from bansac.lab.scene_methods import left_out
 from bansac.lab.sets.labelled import CheckPointSet, LabelledSet
@@ -33,6 +33,7 @@ from bansac.lab.task import DEFAULTS, make_task, squared_distances
 from bansac.matches import Matches
 
 OURS = ("default", "accurate", "default-unscored", "default-unsized")
+PAPER = tuple(method.name for method in PAPER_METHODS)
 PEERS = (
     *("opencv-accurate", "opencv-magsac", "poselib", "poselib-prosac"),
     *("poselib-own", "poselib-prosac-own", "pycolmap", "pydegensac"),
@@ -86,11 +87,12 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 def _methods(part: str, threshold: float) -> list[Method]:
     """Return the installed methods; of those that are others with scores only the ones without."""
-    methods = [METHODS[name].changed(name, threshold=threshold) for name in (*OURS, *PEERS)]
+    methods = [METHODS[name].changed(name, threshold=threshold) for name in (*OURS, *PAPER, *PEERS)]
     methods = [method for method in methods if method.installed]
     if part == "check_points":
         return methods
-    without = (method for method in methods if not method.sort and method.name != "default-unscored")
+    scored = ("default-unscored", "p-napsac", "prosac", "p-bansac")
+    without = (method for method in methods if not method.sort and method.name not in scored)
     return [dataclasses.replace(method, scored=False) for method in without]
 
 
@@ -127,7 +129,9 @@ def _compare(frame: DataFrame) -> Row:
         return errors[list(OURS)].le(others + tolerance, axis=0).sum().to_dict()  # type: ignore[no-any-return]
 
     singles = {peer: no_worse(errors[peer]) for peer in peers}
+    distances = [f"{pixels:g}" for pixels in DISTANCES]
     return {
+        "found_within": frame.groupby("method", sort=False)[distances].mean().to_dict("index"),
         "median_error": errors.to_dict(),
         "inliers": inliers.to_dict(),
         "best_peer": best.to_dict(),
@@ -156,6 +160,24 @@ def check_points(document: Document) -> str:
     return lines(["error in pixels, matches within the first threshold", "default", "best peer", "which"], rows)
 
 
+def methods_of_paper(document: Document) -> str:
+    """Return the shares of points that the paper's methods find within the first distance, at both thresholds.
+
+    They are the check points, and the labelled inliers for the methods without scores.
+    """
+    parts = [
+        (f"{words}, threshold {threshold} px", figures[part]["found_within"])
+        for part, words in (("check_points", "check points"), ("labelled_inliers", "labelled inliers"))
+        for threshold, figures in document["thresholds"].items()
+    ]
+    pixels = f"{DISTANCES[0]:g}"
+    rows = (
+        [METHODS[name].label, *(share(found[name][pixels]) if name in found else "" for _, found in parts)]
+        for name in PAPER
+    )
+    return lines([f"within {pixels} px", *(title for title, _ in parts)], rows)
+
+
 def _place(key: str) -> str:
     """Return the place that a pair shows."""
     return key.partition("-")[0].removesuffix("A")
@@ -179,7 +201,11 @@ MEASUREMENT = of_module(
         dataclasses.replace(NEEDED_DATA, help="Folder with the sets kusvod2_strechamvs and adelaidermf."),
         Option("repeats", int, 5, "Runs of every pair.", least=1),
     ),
-    tables={"check-points": check_points, "labelled-inliers": labelled_inliers},
+    tables={
+        "check-points": check_points,
+        "labelled-inliers": labelled_inliers,
+        "second-group": methods_of_paper,
+    },
     sets=lambda setup: list(_sets(setup).values()),
     packages=tuple(METHODS[name].package for name in PEERS),
     complete=True,

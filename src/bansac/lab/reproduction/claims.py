@@ -8,7 +8,8 @@ figure, for claims of "not worse" or "the same". A comparison with ``note`` is s
 
 The interval is half of the 95 % interval that the run stored. If it stored none, it is .005 of a mAA, which moves by so
 much between seeds, and 5 % of a time, an error or a count. A margin, a factor and a number without an interval replace
-it. A claim holds ("yes") if all leads are beyond their intervals, and does not ("no") if none is.
+it. A claim holds ("yes") if all leads are beyond their intervals, and does not ("no") if none is. If another
+measurement speaks ``against`` it, it holds in part at most.
 """
 
 from __future__ import annotations
@@ -154,10 +155,10 @@ def judge(claim: Claim) -> tuple[str, str]:
         parts.append(title + in_words(found, comparison.get("unit", "")))
         if not comparison.get("note"):
             held, total = held + sum(lead.holds for lead in found), total + len(found)
-    words = "; ".join([*parts, *([claim["ours"]] if "ours" in claim else [])])
+    words = "; ".join([*parts, *(claim[key] for key in ("ours", "against") if key in claim)])
     if claim.get("most"):
         return words, YES if held > total / 2 else NO
-    return words, YES if held == total else PART if held else NO
+    return words, YES if held == total and "against" not in claim else PART if held else NO
 
 
 def claims() -> str:
