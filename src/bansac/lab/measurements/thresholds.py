@@ -17,6 +17,7 @@ import numpy as np
 from bansac import Options
 from bansac.batch.journal import Row, Unit
 from bansac.lab.measurement import Document, Report, Setup
+from bansac.lab.measurements.folder_tables import label
 from bansac.lab.pair_runs import Group, PairRuns
 from bansac.lab.pairs import open_set
 from bansac.lab.peers.method import Method
@@ -97,12 +98,7 @@ def _figures(group: str, rows: list[Row]) -> dict[str, Any]:
 
 
 _TITLES = {"E": "E", "F": "F", "exact_warp": "H, warped photographs", "H": "H, small sets"}
-_LABELS = {
-    "default": "default",
-    "magsac++": 'default, `scoring="magsac++"`',
-    "opencv-magsac": "OpenCV USAC_MAGSAC",
-    "poselib-prosac": "PoseLib, progressive sampling",
-}
+_LABELS = {name: label(name) for name in CURVES} | {"magsac++": 'default, `scoring="magsac++"`'}
 
 
 def best_thresholds(document: Document) -> str:
