@@ -13,6 +13,7 @@ from bansac.batch.journal import Row
 from bansac.lab.frames import DataFrame
 from bansac.lab.measurement import Measurement, Option, Report, Setup
 from bansac.lab.measurements.budgets import Sweep
+from bansac.lab.measurements.folder_tables import accuracies, presets
 from bansac.lab.metrics import auc
 from bansac.lab.options import EXCLUDE, NEEDED_DATA, SETS
 from bansac.lab.pair_runs import Group, PairRuns
@@ -191,12 +192,16 @@ _BUDGETS_HELP = (
     "Run every method at these maximum numbers of iterations, joined by commas, for curves of accuracy over time."
 )
 
+_REPORTS = {"essential": "E", "fundamental": "F", "homography-exact": "H_exact", "homography-small": "H_small"}
+
 MEASUREMENT = Measurement(
     name="folders",
     title="Accuracy and time of estimators",
     help=HELP,
     bind=bind,
     parallel=True,
+    tables={**dict.fromkeys(_REPORTS, accuracies), "presets": presets},
+    reports={**{name: (report,) for name, report in _REPORTS.items()}, "presets": ("F", "E", "H_exact")},
     options=(
         dataclasses.replace(NEEDED_DATA, argument=True),
         Option("model", Kind, None, "The model that is estimated.", required=True),
