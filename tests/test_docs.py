@@ -7,8 +7,8 @@ import tomllib
 from pathlib import Path
 
 import draw_gallery
+import pictures
 import pytest
-import site_figures
 import site_pages
 
 import bansac
@@ -135,8 +135,8 @@ def test_the_map_has_the_layers_of_the_contract() -> None:
 
 def test_the_figures_of_how_it_works_are_drawn() -> None:
     text = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
-    assert re.findall(r"\(images/(\S+)\)", text) == list(site_figures.FIGURES)
-    for name, draw in site_figures.FIGURES.items():
+    assert re.findall(r"\(images/(\S+)\)", text) == list(pictures.HOW_IT_WORKS)
+    for name, draw in pictures.HOW_IT_WORKS.items():
         assert (ROOT / "docs" / "images" / name).is_file()
         assert all(ax.has_data() for ax in draw().axes)
 

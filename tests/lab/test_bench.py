@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bansac.lab.measurement import Row, Setup
-from bansac.lab.measurements.folders import Bench, bench_rows, build_report, summarise
+from bansac.lab.measurements.folders import bench_rows, build_report, comparison, summarise
 from bansac.lab.peers.library import Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import METHODS
@@ -120,7 +120,7 @@ def test_ratio_and_smallest_number_of_matches(poses: Path) -> None:
 
 def test_number_of_pairs_is_limited(poses: Path) -> None:
     protocol = dataclasses.replace(DEFAULTS["F"], pairs=2, repeats=1)
-    assert len(Bench((), protocol).units(Setup(data=poses))) == 4
+    assert len(list(comparison((), protocol).units(Setup(data=poses)))) == 4
     assert len(run(poses, [spy("a", [])], protocol)) == 4
 
 
@@ -146,8 +146,8 @@ class TestJournal:
         calls: list[tuple[str, Task]] = []
 
         setup = Setup(data=folder, sets=("room",))
-        bench = Bench(tuple(methods or [spy("a", calls, np.eye(3))]), DEFAULTS["F"])
-        with open_run(bench.measurement(), setup, path) as opened:
+        bench = comparison(methods or [spy("a", calls, np.eye(3))], DEFAULTS["F"])
+        with open_run(bench, setup, path) as opened:
             opened.execute(progress=toy.stop_after(stop_after or 0))
         return [name for name, _ in calls]
 
@@ -166,10 +166,10 @@ class TestJournal:
         assert len(calls) == 2 + 6
 
     def test_rows_survive_the_disk(self, poses: Path, tmp_path: Path) -> None:
-        bench = Bench((spy("fails", [], None),), DEFAULTS["F"])
+        bench = comparison((spy("fails", [], None),), DEFAULTS["F"])
         kept = []
         for _ in range(2):
-            with open_run(bench.measurement(), Setup(data=poses), tmp_path / "journal.sqlite") as opened:
+            with open_run(bench, Setup(data=poses), tmp_path / "journal.sqlite") as opened:
                 kept.append(list(opened.execute()[0]))
         assert kept[0] == kept[1]
         assert len(kept[0]) == (3 + 2) * 2
@@ -177,8 +177,8 @@ class TestJournal:
 
 def test_fingerprint_tells_settings_apart(poses: Path) -> None:
     def mark(protocol: Protocol = DEFAULTS["F"], method: str = "bansac", data: str = "0", **changes: Any) -> str:
-        bench = Bench((METHODS[method],), protocol)
-        return fingerprint(bench.measurement(), Setup(data=poses, **changes), {"sha256": data})
+        bench = comparison((METHODS[method],), protocol)
+        return fingerprint(bench, Setup(data=poses, **changes), {"sha256": data})
 
     others = [
         mark(protocol=dataclasses.replace(DEFAULTS["F"], threshold=0.7)),

@@ -14,7 +14,7 @@ import pytest
 from bansac.estimate import presets
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements.budgets import Sweep, best_within, budget_table, limit, plot_curves, time_table
-from bansac.lab.measurements.folders import Bench
+from bansac.lab.measurements.folders import comparison
 from bansac.lab.peers.library import Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import METHODS
@@ -52,8 +52,8 @@ def test_every_method_runs_at_every_budget(tmp_path: Path) -> None:
     peer = Method("peer", {"max_iterations": 7, "confidence": 0.5}, Toy(answer=call))
     sweep = Sweep("F", (METHODS["uniform"], peer), (20, 500))
     folder = write_pose_set(tmp_path / "room", pairs=2)
-    bench = Bench(sweep.limited_methods(), dataclasses.replace(DEFAULTS["F"], repeats=1), sweep)
-    document = run_measurement(bench.measurement(), Setup(data=folder), None).report.records
+    bench = comparison(sweep.limited_methods(), dataclasses.replace(DEFAULTS["F"], repeats=1), sweep)
+    document = run_measurement(bench, Setup(data=folder), None).report.records
     assert sorted(calls) == [20] * 4 + [500] * 4  # the warm-up, twice, and two pairs
     assert list(document["mean"]) == ["uniform", "peer"]
     for curves in (document["mean"], document["sets"]["room"]["curves"]):
@@ -71,8 +71,8 @@ def test_every_method_runs_at_every_budget(tmp_path: Path) -> None:
 
 def test_iterations_stay_within_the_budget(tmp_path: Path) -> None:
     sweep = Sweep("H", (METHODS["default"], METHODS["uniform"]), (3, 40))
-    bench = Bench(sweep.limited_methods(), dataclasses.replace(DEFAULTS["H"], repeats=1))
-    with open_run(bench.measurement(), Setup(data=write_homography_set(tmp_path / "wall")), None) as run:
+    bench = comparison(sweep.limited_methods(), dataclasses.replace(DEFAULTS["H"], repeats=1))
+    with open_run(bench, Setup(data=write_homography_set(tmp_path / "wall")), None) as run:
         for row in run.execute()[0]:
             name, _, budget = str(row["configuration"]).partition(" ")
             assert name in ("default", "uniform")

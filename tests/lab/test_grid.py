@@ -22,12 +22,12 @@ from tests.lab.pair_sets import write_homography_set, write_pose_set
 from tests.lab.sets.archives import write_ppm
 
 GRID = Grid(
-    models=("E", "F", "H"),
-    configurations=(
+    (
         Configuration("plain", RANSAC),
         Configuration("order 2", BANSAC, {"order": 2}, {"order": 2}),
         Configuration("scored", P_BANSAC, {"max_iterations": 50}, {"limit": 50}),
     ),
+    models=("E", "F", "H"),
 )
 
 
@@ -165,12 +165,12 @@ class TestRows:
         assert {order[0] for order in orders} == set(configurations)
 
     def test_pairs_with_too_few_matches_for_any_configuration_are_left_out(self, sets: Path) -> None:
-        of_f = Grid(("F",), (Configuration("all", RANSAC), Configuration("few", RANSAC, max_ratio=0.25)))
+        of_f = Grid((Configuration("all", RANSAC), Configuration("few", RANSAC, max_ratio=0.25)), models=("F",))
         assert self.rows(Setup(data=sets), "F/room/0a-0b/0", of_f) == []
         assert len(self.rows(Setup(data=sets), "F/room/0a-0b/0")) == 3
 
     def test_ratio_cut(self, sets: Path) -> None:
-        of_f = Grid(("F",), (Configuration("all", RANSAC), Configuration("some", RANSAC, max_ratio=0.5)))
+        of_f = Grid((Configuration("all", RANSAC), Configuration("some", RANSAC, max_ratio=0.5)), models=("F",))
         counts = [row["matches"] for row in self.rows(Setup(data=sets), "F/room/0a-0b/0", of_f)]
         assert counts[0] == 120 > counts[1]
         setup = Setup(data=sets, max_ratio=0.5)
@@ -194,7 +194,7 @@ class TestRows:
         estimate = two_views.estimate_fundamental
         monkeypatch.setattr(two_views, "estimate_fundamental", spy)
         scored = Method("ordered", {"sampler": "bansac"}, scored=True)
-        of_f = Grid(("F",), (Configuration("a", BANSAC), Configuration("b", scored, {"tau": 0.2}, prior=0.5)))
+        of_f = Grid((Configuration("a", BANSAC), Configuration("b", scored, {"tau": 0.2}, prior=0.5)), models=("F",))
         self.rows(Setup(data=sets, seed=4), "F/room/0a-0b/2", of_f)
         plain, ordered = sorted(calls, key=lambda settings: "priors" in settings)
         paper = {"preset": "paper", "threshold": 0.5, "confidence": 0.999, "max_iterations": 10000, "seed": 6}
@@ -227,7 +227,7 @@ def test_warm_up_calls_every_configuration_briefly(sets: Path, monkeypatch: pyte
     assert [call[:2] for call in calls] == [
         (kind, m) for kind in "EFH" for m in ("RANSAC", "BANSAC", "P-BANSAC") for _ in range(2)
     ]
-    assert {call[2] for call in calls} == {grid._WARM_UP_ITERATIONS}
+    assert {call[2] for call in calls} == {Grid.WARM_UP["max_iterations"]}
 
 
 def remove(path: Path, key: str) -> None:

@@ -175,5 +175,5 @@ def test_experiments_reach_workers(name: str) -> None:
     experiment = find_experiment(name)
     again = pickle.loads(pickle.dumps(experiment))
     assert again.name == name
-    names = [configuration.name for configuration in again.run_unit.__self__.configurations]
+    names = [configuration.name for configuration in again.run_unit.__self__.methods]
     assert len(set(names)) == len(names)

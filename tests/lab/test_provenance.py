@@ -29,7 +29,7 @@ from tests.lab.pair_sets import write_homography_set, write_pose_set
 from tests.lab.sets.archives import write_ppm
 from tests.lab.sets.test_labelled import write_labelled_set
 
-GRID = Grid(("E", "F", "H"), (Configuration("plain", RANSAC),))
+GRID = Grid((Configuration("plain", RANSAC),), models=("E", "F", "H"))
 
 
 def fingerprint(root: Path, **changes: Any) -> dict[str, Any]:
@@ -96,7 +96,7 @@ class TestFingerprint:
     def test_sets_of_other_models_do_not_count(self, tmp_path: Path) -> None:
         self.write(tmp_path)
         wall = write_homography_set(tmp_path / "wall", pairs=1)
-        only_f = Grid(("E", "F"), (Configuration("plain", RANSAC),))
+        only_f = Grid((Configuration("plain", RANSAC),))
         chosen = only_f.sets(Setup(data=tmp_path))
         assert [pair_set.name for pair_set in chosen] == ["room"]
         assert [pair_set.name for pair_set in GRID.sets(Setup(data=tmp_path, model="H"))] == ["wall"]

@@ -25,7 +25,7 @@ from bansac.engine.option_fields import type_in_words
 from bansac.engine.options import Options
 from bansac.lab import guards
 from bansac.lab.behaviour import behaviour, is_older
-from bansac.lab.measurements import MEASUREMENTS, find_measurement, folder_tables
+from bansac.lab.measurements import MEASUREMENTS, find_measurement
 from bansac.lab.reports import FOLDER, bench, lines, load, root, sources, used
 from bansac.lab.reproduction import claims, tables
 from bansac.lab.reproduction.runs import folder
@@ -56,8 +56,7 @@ def parts() -> Mapping[str, Callable[[], str]]:
         for measurement in map(find_measurement, MEASUREMENTS)
         for name in (*measurement.tables, *measurement.figures)
     }
-    others = {**folder_tables.PARTS, **claims.TABLES, **tables.TABLES, **guards.PARTS}
-    return {"options": options, **measured, **others}
+    return {"options": options, **measured, **claims.TABLES, **tables.TABLES, **guards.PARTS}
 
 
 def marked_pages() -> list[Path]:

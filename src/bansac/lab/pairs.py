@@ -22,7 +22,6 @@ from bansac.lab.sets import PairSet
 from bansac.lab.task import Protocol, judge, make_task
 from bansac.matches import Matches
 from bansac.matches.hdf5 import Reader
-from bansac.problems.estimators import Kind
 
 
 @dataclass(frozen=True)
@@ -42,10 +41,10 @@ class Configuration:
         return self.method.estimate(task, **{**self.settings, **priors, **settings})
 
 
-def pair_unit(kind: Kind, pair_set: PairSet, key: str, repeat: int) -> Unit:
-    """Return the unit for one repeat of one pair."""
-    payload = (kind, str(pair_set.folder), key, repeat)
-    return Unit(f"{kind}/{pair_set.name}/{key}/{repeat}", payload, timed=repeat == 0)
+def pair_unit(group: str, pair_set: PairSet, key: str, repeat: int) -> Unit:
+    """Return the unit for one repeat of one pair; the group is a model, or a name that stands for its settings."""
+    payload = (group, str(pair_set.folder), key, repeat)
+    return Unit(f"{group}/{pair_set.name}/{key}/{repeat}", payload, timed=repeat == 0)
 
 
 def run_pair(configurations: Sequence[Configuration], protocol: Protocol, unit: Unit, *, seed: int = 0) -> list[Row]:
@@ -55,7 +54,7 @@ def run_pair(configurations: Sequence[Configuration], protocol: Protocol, unit: 
     few matches for one of them, the list is empty, so that all configurations see the same pairs. An OSError is raised
     if the pair cannot be read, or an image size for the error of a homography is unknown.
     """
-    kind, folder, key, repeat = unit.payload
+    _, folder, key, repeat = unit.payload
     tasks = _tasks(configurations, protocol, unit, seed)
     if not _enough(tasks, protocol):
         return []
@@ -67,7 +66,7 @@ def run_pair(configurations: Sequence[Configuration], protocol: Protocol, unit: 
     rows: list[Row] = []  # compute the errors after all calls are timed, because they use much memory
     for which, (configuration, (pair, task)) in enumerate(zip(configurations, tasks, strict=True)):
         row: Row = {
-            "model": kind,
+            "model": protocol.kind,
             "set": pair_set.name,
             "pair": key,
             "repeat": repeat,

@@ -85,17 +85,21 @@ def to_document(table: Table) -> dict[str, Any]:
     }
 
 
-def stored_table(document: Mapping[str, Any], name: str) -> str:
-    """Return a table of a stored document in Markdown without marks; the rows of a section begin with its title."""
+def stored_table(document: Mapping[str, Any], name: str, section: str | None = None) -> str:
+    """Return a table of a stored document in Markdown without marks, whole or one section.
+
+    The rows of a whole table begin with the title of their section, columns with that of their group.
+    """
     table = document["tables"][name]
-    section, rows = "", []
+    of, rows = "", []
     for row in table["rows"]:
-        if "section" in row:
-            section = row["section"]
-            continue
-        label = ", ".join(filter(None, [section, *row["labels"]]))
-        rows.append([label, *(format_number(v) if isinstance(v, float) else str(v) for v in row["values"])])
-    return markdown_lines([", ".join(table["stub"]), *table["columns"]], rows)
+        of = row.get("section", of)
+        if "values" in row and section in (None, of):
+            label = ", ".join(filter(None, [of if section is None else "", *row["labels"]]))
+            rows.append([label, *(format_number(v) if isinstance(v, float) else str(v) for v in row["values"])])
+    groups = [f"{title}: " for title, span in table["groups"] for _ in range(span)] or [""] * len(table["columns"])
+    columns = (group + column for group, column in zip(groups, table["columns"], strict=True))
+    return markdown_lines([", ".join(table["stub"]), *columns], rows)
 
 
 def _plain(cell: Cell) -> Any:

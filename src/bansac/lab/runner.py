@@ -133,14 +133,21 @@ def run_measurement(measurement: Measurement, setup: Setup, journal: Path | None
         if len(failed) == len(run.units):
             raise ValueError("; ".join(failure_notes(failed)))
         report = measurement.report(run.setup, rows)
+    tables = {name: to_document(table) for name, table in report.tables.items()}
+    return _summary(measurement, setup, report, failed, started, tables=tables, **report.records)
+
+
+def _summary(
+    measurement: Measurement, setup: Setup, report: Report, failed: dict[str, str], started: float, **entries: Any
+) -> RunSummary:
+    """Return the summary of a run, with further entries of its document."""
     report.notes += failure_notes(failed)
     document = {
         "experiment": measurement.name,
         **circumstances(measurement.packages),
         "settings": setup.plain(),
         "seconds": time.perf_counter() - started,
-        "tables": {name: to_document(table) for name, table in report.tables.items()},
-        **report.records,
+        **entries,
         "failed": failed,
         "notes": report.notes,
     }
@@ -171,23 +178,15 @@ def open_run(measurement: Measurement, setup: Setup, journal: Path | None) -> It
         yield Run(measurement, setup, units, data, opened)
 
 
-def run_experiment(
-    experiment: Measurement,
-    setup: Setup,
-    folder: OutputFolder,
-    *,
-    workers: int = 1,
-    executor: str | Executor | None = None,
-    progress: Progress = silent,
-) -> RunSummary:
-    """Run an experiment with :meth:`Run.execute` and write its results into a folder.
+def run_experiment(experiment: Measurement, setup: Setup, folder: OutputFolder, **settings: Any) -> RunSummary:
+    """Run an experiment and write its results into a folder; ``settings`` are those of :meth:`Run.execute`.
 
     If there are no rows, a ValueError is raised.
     """
     started = time.perf_counter()
     with open_run(experiment, setup, folder.path / "journal.sqlite") as run:
         resumed = len(run.journal)
-        rows, failed = run.execute(workers=workers, executor=executor, progress=progress)
+        rows, failed = run.execute(**settings)
         if not any(True for _ in rows):
             reason = next(
                 (f"unit {key}: {reason}" for key, reason in failed.items()), "the data hold too little for it"
@@ -195,27 +194,13 @@ def run_experiment(
             raise ValueError(f"{experiment.name}: no unit gave a row; {reason}")
         folder.write_rows("runs.csv", rows)
         report = experiment.report(run.setup, rows)
-        report.notes += failure_notes(failed)
+        described = {name: getattr(experiment, name) for name in ("title", "reference", "defaults")}
+        counts = {"workers": settings.get("workers", 1), "units": len(run.units), "resumed": resumed}
+        source = {"seed": setup.seed, "data": run.data, "source": source_digest()}
+        summary = _summary(experiment, setup, report, failed, started, **described, **counts, **source)
         _write_report(folder, report)
-    document = {
-        "experiment": experiment.name,
-        "title": experiment.title,
-        "reference": experiment.reference,
-        "defaults": experiment.defaults,
-        "settings": setup.plain(),
-        "seed": setup.seed,
-        "workers": workers,
-        "units": len(run.units),
-        "resumed": resumed,
-        "failed": failed,
-        "seconds": time.perf_counter() - started,
-        **circumstances(),
-        "data": run.data,
-        "source": source_digest(),
-        "notes": report.notes,
-    }
-    folder.write_json("run.json", document)
-    return RunSummary(report, document, failed)
+    folder.write_json("run.json", summary.document)
+    return summary
 
 
 def _write_report(folder: OutputFolder, report: Report) -> None:

@@ -161,8 +161,8 @@ def test_the_page_says_why_sure_inliers_are_not_the_inliers(case):
 
 def test_the_caption_of_the_picture_is_of_the_run_that_the_script_draws():
     pytest.importorskip("cv2", reason="the photographs of the pair need OpenCV")
-    script = runpy.run_path(str(ROOT / "scripts" / "report_picture.py"))
-    trace = script["estimate"](load_demo()).trace
+    script = runpy.run_path(str(ROOT / "scripts" / "pictures.py"))
+    trace = script["estimate_demo"](load_demo()).trace
     caption = f"belief in each match after {trace.frames[script['FRAME']]} of {len(trace)} iterations"
     assert caption in (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
 

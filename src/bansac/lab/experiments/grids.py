@@ -126,7 +126,7 @@ def _main_table() -> Measurement:
     )
     groups = (("Without Local Optimization", len(plain)), ("With Local Optimization", len(local)))
     leads_title = f"Lead of BANSAC and P-BANSAC in each row of the main table, and {_LEADS_BELOW}"
-    return Grid(("E", "F", "H"), (*plain.values(), *local.values())).experiment(
+    return Grid((*plain.values(), *local.values()), models=("E", "F", "H")).experiment(
         name="main-table",
         title="Six methods on E, F and H, with and without local optimisation",
         reference="tab:results_E_F_H_LO",
@@ -183,7 +183,7 @@ def _readings() -> Measurement:
     extra, spans = (AUC_10, ITERATIONS, MODELS_TESTED), [(title, len(group)) for title, group in groups.items()]
     leads_title = f"Lead of BANSAC and P-BANSAC over the best baseline, and {_LEADS_BELOW}"
     gains_title = f"Gain of each reading over the algorithm as printed, and {_LEADS_BELOW}"
-    return Grid(("E", "F"), tuple(configurations.values())).experiment(
+    return Grid(tuple(configurations.values())).experiment(
         name="readings",
         title="Other readings of the paper's algorithm",
         reference="not in the paper",
@@ -235,7 +235,7 @@ def _ablation(
         columns[own.name] = headings[value]
     groups = [(method.label, len(headings)) for method in methods] if len(methods) > 1 else ()
     table = partial(metric_table, title=caption, columns=columns, groups=groups, extra=EXTRA_POSE_METRICS)
-    grid = Grid(("E", "F"), tuple(configurations), ablation=True)
+    grid = Grid(tuple(configurations), ablation=True)
     tables: dict[str, Any] = {name.replace("-", "_"): table}
     return grid.experiment(name=name, report=partial(_report, **tables), **described)
 
@@ -264,7 +264,7 @@ def _sweep(
         _report_curves, name=name.replace("-", "_"), caption=caption, label=label, values=values, names=names
     )
     by_value = tuple(itertools.chain.from_iterable(zip(*curves.values(), strict=True)))
-    grid = Grid(("F", "E"), by_value, ablation=True, default_models=("F",))
+    grid = Grid(by_value, models=("F", "E"), ablation=True, default_models=("F",))
     return grid.experiment(name=name, defaults=f"F, {_ABLATED}", report=report, **described)
 
 
@@ -392,7 +392,7 @@ _ALL = (
         options=(),
     ),
     _main_table(),
-    Grid(("E", "F"), tuple(_each().values())).experiment(
+    Grid(tuple(_each().values())).experiment(
         name="per-scene",
         title="Six methods on E and F, scene by scene",
         reference="tab:photoTourism_results",
@@ -418,7 +418,7 @@ _ALL = (
         defaults=_F_PRINTED,
         caption="BANSAC with different activation functions ρ for the sampling weights.",  # noqa: RUF001
     ),
-    Grid(("E", "F"), tuple(map(_stopped_by, _COMBINATIONS)), ablation=True).experiment(
+    Grid(tuple(map(_stopped_by, _COMBINATIONS)), ablation=True).experiment(
         name="stopping-criteria",
         title="BANSAC with seven combinations of stopping criteria",
         reference="tab:stopping_criteria",
@@ -434,7 +434,7 @@ _ALL = (
             ),
         ),
     ),
-    Grid(("E", "F"), CPT_VARIATIONS, ablation=True).experiment(
+    Grid(CPT_VARIATIONS, ablation=True).experiment(
         name="cpt-robustness",
         title="Slight variations of the conditional probability tables",
         reference="supplement, on tab:prob_C (claimed without a table)",

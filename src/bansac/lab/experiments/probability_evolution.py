@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.frames import to_frame
-from bansac.lab.grid import ABLATION_SET, check_max_ratio, protocol_of
+from bansac.lab.grid import ABLATION_SET, protocol_of
 from bansac.lab.measurement import Report, Setup, choose_sets, of_module
 from bansac.lab.options import DATA, EXCLUDE, MAX_RATIO, MODEL, PAIR, SEED, SETS
 from bansac.lab.pairs import UNIT_CODE
@@ -53,7 +53,6 @@ DEMO = "demo"
 
 def units(setup: Setup) -> list[Unit]:
     """Choose one pair for each kind of model."""
-    check_max_ratio(setup)
     if setup.data is None:
         if setup.get("pair") is not None:
             raise ValueError("pair needs data to choose from: without data the pair inside the package is taken")

@@ -25,8 +25,8 @@ from bansac.engine.scoring.weights import density_weights, reliability_weights
 from bansac.estimate.presets import Options
 from bansac.lab.frames import Series, import_pandas
 from bansac.lab.measurement import Document, Report, Setup
-from bansac.lab.measurements.folders import Group, Groups
 from bansac.lab.metrics import mean_average_accuracy
+from bansac.lab.pair_runs import Group, PairRuns
 from bansac.lab.peers.library import Estimate, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.reports import lines, share
@@ -67,10 +67,10 @@ def _variant(part: str, value: str = "", settings: Mapping[str, Any] | None = No
 _POSES = {"exclude": ("middlebury_dino",)}
 _H = dataclasses.replace(DEFAULTS["H"], pairs=60)
 PROBLEMS = {
-    "E": Group("EF", _POSES, DEFAULTS["E"]),
-    "F": Group("EF", _POSES, dataclasses.replace(DEFAULTS["F"], repeats=5)),
-    "H small": Group("H", {"exclude": ("exact_warp",)}, _H),
-    "H exact": Group("H", {"sets": ("exact_warp",)}, dataclasses.replace(_H, max_ratio=0.95, repeats=3)),
+    "E": Group(DEFAULTS["E"], "EF", _POSES),
+    "F": Group(dataclasses.replace(DEFAULTS["F"], repeats=5), "EF", _POSES),
+    "H small": Group(_H, "H", {"exclude": ("exact_warp",)}),
+    "H exact": Group(dataclasses.replace(_H, max_ratio=0.95, repeats=3), "H", {"sets": ("exact_warp",)}),
 }
 
 THRESHOLDS: dict[Kind, tuple[float, ...]] = {
@@ -175,7 +175,7 @@ def _methods(problem: str, unit: Unit) -> list[Variant]:
     return variants(PROBLEMS[problem].protocol.kind)
 
 
-_RUNS = Groups("problems", PROBLEMS, _methods)
+_RUNS = PairRuns(_methods, PROBLEMS, "problems")
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:

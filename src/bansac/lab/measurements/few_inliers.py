@@ -168,35 +168,37 @@ def _found_within(runs: DataFrame) -> tuple[list[float], list[float]]:
     return [float(times[k]) for k in shown], [(k + 1) / len(runs) for k in shown]
 
 
-def page_table(document: Document) -> str:
-    """Return the right models, the false successes and the mean times with few inliers, and on unrelated images."""
+def _means(document: Document) -> dict[tuple[str, str], dict[bool, Row]]:
+    """Return the means of each problem and method, with few inliers (True) and on unrelated images (False)."""
     scenes = document["settings"]["repeats"] or SEEDS  # of a cell, whose seconds are a sum
     found: dict[tuple[str, str], dict[bool, list[Row]]] = {}
     for cell in document["cells"]:
         parts = found.setdefault((cell["problem"], cell["method"]), {True: [], False: []})
         parts[cell["inlier_ratio"] > 0].append(cell)
 
-    def mean(cells: Sequence[Row], key: str) -> float:
-        return float(sum(cell[key] for cell in cells) / len(cells))
+    def mean(cells: Sequence[Row]) -> Row:
+        figures: Row = {
+            key: sum(c[key] for c in cells) / len(cells) for key in ("right", "false", "success", "seconds")
+        }
+        return {**figures, "seconds": figures["seconds"] / scenes}
 
+    return {case: {few: mean(cells) for few, cells in parts.items() if cells} for case, parts in found.items()}
+
+
+def page_table(document: Document) -> str:
+    """Return the right models, the false successes and the mean times with few inliers, and on unrelated images."""
     rows = []
-    for (problem, method), parts in found.items():
-        shares = [f"{percent(mean(parts[True], key))} %" for key in ("right", "false")]
-        shares.append(f"{percent(mean(parts[False], 'success'))} %")
-        times = (f"{1e3 * mean(parts[few], 'seconds') / scenes:.0f}" for few in (True, False))
-        rows.append([f"{TITLES[problem]}, {method}", *shares, *times])
+    for (problem, method), parts in _means(document).items():
+        shares = (parts[True]["right"], parts[True]["false"], parts[False]["success"])
+        times = (f"{1e3 * parts[few]['seconds']:.0f}" for few in (True, False))
+        rows.append([f"{TITLES[problem]}, {method}", *(f"{percent(share)} %" for share in shares), *times])
     return lines(["method", "right", "false", "successes, unrelated", "mean ms", "mean ms, unrelated"], rows)
 
 
 def means(document: Document, problem: str) -> dict[str, tuple[float, float]]:
     """Return the share of right models and the mean seconds of a call for each method, with few inliers."""
-    scenes = document["settings"]["repeats"] or SEEDS  # of a cell, whose seconds are a sum
-    cells = [cell for cell in document["cells"] if cell["problem"] == problem and cell["inlier_ratio"] > 0]
-    found = {}
-    for method in dict.fromkeys(cell["method"] for cell in cells):
-        own = [cell for cell in cells if cell["method"] == method]
-        found[method] = tuple(sum(cell[key] for cell in own) / len(own) for key in ("right", "seconds"))
-    return {method: (right, seconds / scenes) for method, (right, seconds) in found.items()}
+    found = ((method, parts[True]) for (of, method), parts in _means(document).items() if of == problem)
+    return {method: (few["right"], few["seconds"]) for method, few in found}
 
 
 def beside_others(document: Document, problem: str) -> str:
@@ -214,9 +216,7 @@ def beside_others(document: Document, problem: str) -> str:
 
 def false_successes(document: Document, problem: str) -> str:
     """Return the share of scenes with few inliers in which the default claims a model that is not right."""
-    cells = [cell for cell in document["cells"] if cell["problem"] == problem and cell["inlier_ratio"] > 0]
-    shares = [cell["false"] for cell in cells if cell["method"] == "default"]
-    return f"{percent(sum(shares) / len(shares))} %"
+    return f"{percent(_means(document)[problem, 'default'][True]['false'])} %"
 
 
 def unrelated_successes(document: Document) -> str:

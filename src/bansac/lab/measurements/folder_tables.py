@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from bansac.lab.measurement import Document
 from bansac.lab.measurements.budgets import ACCURACY
 from bansac.lab.peers.methods import METHODS
-from bansac.lab.reports import bench, lines, share
+from bansac.lab.reports import lines, share
 
 _OURS = (
     "default fast accurate default-unscored default-unsized bansac p-bansac uniform prosac p-napsac napsac bansac-lo "
@@ -45,7 +45,7 @@ def in_order(methods: Iterable[str]) -> list[str]:
     return sorted(methods, key=lambda method: places.get(method.partition("@")[0], len(places)))
 
 
-def comparison(document: Document) -> str:
+def accuracies(document: Document) -> str:
     """Return the accuracy and the times of one benchmark, means over the sets, and a fold with the sets."""
     mean, spread, key = document["mean"], document.get("spread", {}), ACCURACY[document["protocol"]["kind"]]
     methods = in_order(mean)
@@ -97,22 +97,14 @@ def _threshold(method: str, protocol: Mapping[str, Any]) -> str:
     return f"{own}{unit}" if own else f"common, {protocol['threshold']:g}{unit}"
 
 
-def presets() -> str:
+def presets(*documents: Document) -> str:
     """Return accuracy and time of the presets, and of the paper's P-BANSAC, which is ``preset="paper"`` with scores."""
-    reports = {"F": ("F", "AUC@10"), "E": ("E", "AUC@10"), "H": ("H_exact", "mAA@10")}
 
-    def cells(method: str) -> list[str]:
-        means = [(bench(name)["mean"].get(method), key) for name, key in reports.values()]
-        return ["-" if mean is None else f"{share(mean[key])}, {mean['ms_mean']:.2f} ms" for mean, key in means]
+    def cells(method: str) -> Iterable[str]:
+        for document in documents:
+            mean, key = document["mean"].get(method), ACCURACY[document["protocol"]["kind"]]
+            yield "-" if mean is None else f"{share(mean[key])}, {mean['ms_mean']:.2f} ms"
 
     methods = {"none": "default", '`"fast"`': "fast", '`"accurate"`': "accurate", '`"paper"`': "p-bansac"}
-    return lines(["`preset`", *reports], ([name, *cells(method)] for name, method in methods.items()))
-
-
-PARTS: dict[str, Callable[[], str]] = {
-    "essential": lambda: comparison(bench("E")),
-    "fundamental": lambda: comparison(bench("F")),
-    "homography-exact": lambda: comparison(bench("H_exact")),
-    "homography-small": lambda: comparison(bench("H_small")),
-    "presets": presets,
-}
+    kinds = (document["protocol"]["kind"] for document in documents)
+    return lines(["`preset`", *kinds], ([name, *cells(method)] for name, method in methods.items()))

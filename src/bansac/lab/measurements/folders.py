@@ -1,206 +1,76 @@
-"""``bansac bench DIR``: methods on the same pairs, matches, settings and seeds; only the calls are timed.
-
-Other measurements run such comparisons on several groups of sets.
-"""
+"""``bansac bench DIR``: methods on the same pairs, matches, settings and seeds; only the calls are timed."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+import functools
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
+from bansac.batch.journal import Row
 from bansac.lab.frames import DataFrame
-from bansac.lab.measurement import Measurement, Option, Report, Setup, choose_sets
+from bansac.lab.measurement import Measurement, Option, Report, Setup
 from bansac.lab.measurements.budgets import Sweep
+from bansac.lab.measurements.folder_tables import accuracies, presets
 from bansac.lab.metrics import auc
 from bansac.lab.options import EXCLUDE, NEEDED_DATA, SETS
-from bansac.lab.pairs import Configuration, pair_unit, run_pair, warm_up
+from bansac.lab.pair_runs import Group, PairRuns
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import METHODS, PRESET_METHODS, select_methods
 from bansac.lab.runner import open_run
-from bansac.lab.sets import PairSet, find_sets
-from bansac.lab.summary import accuracy, frame_of, larger_error
+from bansac.lab.summary import (
+    CORNERS_5,
+    CORNERS_10,
+    ROTATION_5,
+    ROTATION_10,
+    TIME,
+    TRANSLATION_5,
+    TRANSLATION_10,
+    VISIBLE_5,
+    VISIBLE_10,
+    Metric,
+    frame_of,
+    larger_error,
+)
 from bansac.lab.tables import Table, TableRow
 from bansac.lab.task import DEFAULTS, Protocol
-from bansac.matches.pair_folder import evenly_spaced
 from bansac.problems.estimators import Kind
 
 
-@dataclass(frozen=True)
-class Bench:
-    """Comparison of methods with the user's settings; worker processes must be able to import the methods."""
+def comparison(methods: Sequence[Method], protocol: Protocol, sweep: Sweep | None = None) -> Measurement:
+    """Return the comparison of methods; with a sweep, they are its methods at its budgets.
 
-    methods: tuple[Method, ...]
-    protocol: Protocol
-    sweep: Sweep | None = None  # the methods are those of the sweep at its budgets
-
-    def measurement(self) -> Measurement:
-        """Return the measurement for the runner."""
-        return Measurement(
-            name="bench",
-            title="Accuracy and time of estimators",
-            options=(NEEDED_DATA, SETS, EXCLUDE),
-            units=self.units,
-            run_unit=self.run_unit,
-            report=self.report,
-            complete=True,
-            sets=self.sets,
-            warm_up=self.warm_up,
-            values=(self.methods, self.protocol),
-            packages=tuple(method.package for method in self.methods),
-        )
-
-    def sets(self, setup: Setup) -> list[PairSet]:
-        """Return the sets selected by ``setup`` that have ground truth for the model.
-
-        If there is no such set, or a set named in ``setup.sets`` has other ground truth, a ValueError is raised.
-        """
-        assert setup.data is not None  # needed by the options
-        chosen = choose_sets(find_sets(setup.data), setup.sets, setup.exclude)
-        judging = [pair_set for pair_set in chosen if (pair_set.kind == "H") == (self.protocol.kind == "H")]
-        for pair_set in chosen:
-            if pair_set not in judging and (setup.sets or not judging):
-                truth = "homographies" if pair_set.kind == "H" else "poses"
-                raise ValueError(
-                    f"the set {pair_set.name} has {truth} as truth and cannot judge --model {self.protocol.kind}"
-                )
-        return judging
-
-    def units(self, setup: Setup) -> list[Unit]:
-        """Return one unit for each set, repeat and pair with enough matches.
-
-        A set without such a pair raises a ValueError.
-        """
-        units = []
-        for pair_set in self.sets(setup):
-            keys = self._keys(pair_set)
-            if not keys:
-                raise ValueError(
-                    f"the set {pair_set.name} has no pair with {self.protocol.min_matches} matches of a ratio "
-                    f"below {self.protocol.max_ratio:g}"
-                )
-            repeats = range(self.protocol.repeats)
-            units += [pair_unit(self.protocol.kind, pair_set, key, repeat) for key in keys for repeat in repeats]
-        return units
-
-    def _keys(self, pair_set: PairSet) -> list[str]:
-        keys = evenly_spaced(pair_set.keys, self.protocol.pairs)
-        counts = pair_set.match_counts(self.protocol.max_ratio, self.protocol.pairs)
-        return [key for key, count in zip(keys, counts, strict=True) if count >= self.protocol.min_matches]
-
-    def run_unit(self, setup: Setup, unit: Unit) -> list[Row]:
-        """Run all methods on a pair."""
-        return run_pair(self._configurations(), self.protocol, unit, seed=setup.seed)
-
-    def warm_up(self, setup: Setup, units: Sequence[Unit]) -> None:
-        """Run every method on one pair, so that the times do not include loading and compiling."""
-        warm_up(self._configurations(), self.protocol, units, setup.seed)
-
-    def _configurations(self) -> list[Configuration]:
-        return [Configuration(method.name, method) for method in self.methods]
-
-    def report(self, setup: Setup, rows: Iterable[Row]) -> Report:
-        """Report the values of all sets and their means; of a sweep the curves."""
-        records = build_report(rows, self.methods, self.protocol)
-        if self.sweep is not None:
-            return self.sweep.report(records)
-        sets = records["sets"]
-        tables = {name: _table(f"{name} ({of_set['pairs']} pairs)", of_set["methods"]) for name, of_set in sets.items()}
-        if len(sets) > 1:
-            tables["mean"] = _table(f"mean over {len(sets)} sets", records["mean"])
-        protocol = self.protocol
-        note = (
-            f"{protocol.kind}: threshold {protocol.threshold:g}, {protocol.max_iterations} iterations, confidence "
-            f"{protocol.confidence:g}, SNN ratio < {protocol.max_ratio:g}, {protocol.repeats} repeats, one thread"
-        )
-        return Report(tables=tables, records=records, notes=[note])
+    Worker processes must be able to import the methods.
+    """
+    runs = PairRuns(tuple(methods), {protocol.kind: Group(protocol)})
+    return runs.measurement(
+        name="bench",
+        title="Accuracy and time of estimators",
+        options=(NEEDED_DATA, SETS, EXCLUDE),
+        report=functools.partial(_report, tuple(methods), protocol, sweep),
+        values=runs,
+        packages=tuple(method.package for method in methods),
+    )
 
 
-@dataclass(frozen=True)
-class Group:
-    """Sets in a folder below the data, and the protocol of the comparison on them."""
-
-    folder: str
-    chosen: Mapping[str, tuple[str, ...]]  # ``sets`` or ``exclude``: names of sets; empty for those of the options
-    protocol: Protocol
-
-
-@dataclass(frozen=True)
-class Groups:
-    """Groups by name; ``methods(name, unit)`` returns the methods that run on a unit of a group."""
-
-    option: str  # name of the option that selects groups
-    groups: Mapping[str, Group]
-    methods: Callable[[str, Unit], Sequence[Method]]
-
-    def measurement(self, **described: Any) -> Measurement:
-        """Return the measurement over the groups; ``described`` are further fields of :class:`.Measurement`."""
-        choice = f"Only these of {', '.join(self.groups)}, joined by commas."
-        fields = {
-            "options": (
-                dataclasses.replace(NEEDED_DATA, help="A folder with the tutorial's sets in EF and in H."),
-                Option(self.option, tuple[str, ...], None, choice, tuple(self.groups)),
-                Option("pairs", int, None, "Maximum number of pairs of a set. Default: those of the protocol."),
-                Option("repeats", int, None, "Runs of every pair. Default: those of the protocol."),
-            ),
-            "units": self.units,
-            "run_unit": self.run_unit,
-            "sets": self.sets,
-            "warm_up": self.warm_up,
-            "complete": True,
-            "updates": True,
-        }
-        return Measurement(**{**fields, **described})
-
-    def protocol(self, setup: Setup, name: str) -> Protocol:
-        """Return the protocol of a group with the numbers of pairs and repeats of ``setup``."""
-        changes = {key: setup.get(key) for key in ("pairs", "repeats") if setup.get(key) is not None}
-        return dataclasses.replace(self.groups[name].protocol, **changes)
-
-    def units(self, setup: Setup) -> list[Unit]:
-        """Return the units of all selected groups."""
-        return [
-            Unit(f"{name}/{unit.key}", (name, unit), timed=unit.timed)
-            for name, bench, own in self._benches(setup)
-            for unit in bench.units(own)
-        ]
-
-    def run_unit(self, setup: Setup, unit: Unit) -> list[Row]:
-        """Run all methods on a pair."""
-        name, of_pair = unit.payload
-        return [{"group": name, **row} for row in self._bench(setup, name, of_pair).run_unit(setup, of_pair)]
-
-    def sets(self, setup: Setup) -> list[PairSet]:
-        """Return the sets of all selected groups, each once."""
-        found = {chosen.folder: chosen for _, bench, own in self._benches(setup) for chosen in bench.sets(own)}
-        return list(found.values())
-
-    def warm_up(self, setup: Setup, units: Sequence[Unit]) -> None:
-        """Load or compile the kernels of every group by calls on its first pair."""
-        for name, of_pair in {unit.payload[0]: unit.payload[1] for unit in reversed(units)}.items():
-            self._bench(setup, name, of_pair).warm_up(setup, [of_pair])
-
-    def by_group(self, rows: Iterable[Row]) -> dict[str, list[Row]]:
-        """Return the rows of each group, in the order of the groups."""
-        found: dict[str, list[Row]] = {}
-        for row in rows:
-            found.setdefault(row["group"], []).append(row)
-        return {name: found[name] for name in self.groups if name in found}
-
-    def _benches(self, setup: Setup) -> Iterator[tuple[str, Bench, Setup]]:
-        """Yield the name of each selected group, its comparison without methods, and the setup with its sets."""
-        assert setup.data is not None  # needed by the options
-        for name in setup.get(self.option, self.groups):
-            group = self.groups[name]
-            chosen = group.chosen or {"sets": setup.sets, "exclude": setup.exclude}
-            yield name, Bench((), self.protocol(setup, name)), Setup(data=setup.data / group.folder, **chosen)
-
-    def _bench(self, setup: Setup, name: str, unit: Unit) -> Bench:
-        return Bench(tuple(self.methods(name, unit)), self.protocol(setup, name))
+def _report(
+    methods: Sequence[Method], protocol: Protocol, sweep: Sweep | None, setup: Setup, rows: Iterable[Row]
+) -> Report:
+    """Report the values of all sets and their means; of a sweep the curves."""
+    records = build_report(rows, methods, protocol)
+    if sweep is not None:
+        return sweep.report(records)
+    sets = records["sets"]
+    tables = {name: _table(f"{name} ({of_set['pairs']} pairs)", of_set["methods"]) for name, of_set in sets.items()}
+    if len(sets) > 1:
+        tables["mean"] = _table(f"mean over {len(sets)} sets", records["mean"])
+    note = (
+        f"{protocol.kind}: threshold {protocol.threshold:g}, {protocol.max_iterations} iterations, confidence "
+        f"{protocol.confidence:g}, SNN ratio < {protocol.max_ratio:g}, {protocol.repeats} repeats, one thread"
+    )
+    return Report(tables=tables, records=records, notes=[note])
 
 
 def _table(title: str, methods: Mapping[str, Mapping[str, float]]) -> Table:
@@ -221,11 +91,22 @@ def _table(title: str, methods: Mapping[str, Mapping[str, float]]) -> Table:
 
 def bench_rows(methods: Sequence[Method], protocol: Protocol, setup: Setup, **settings: Any) -> list[Row]:
     """Run a bench without a file for its journal; ``settings`` are those of :meth:`.Run.execute`."""
-    with open_run(Bench(tuple(methods), protocol).measurement(), setup, None) as run:
+    with open_run(comparison(methods, protocol), setup, None) as run:
         return list(run.complete_rows(**settings))
 
 
-def summarise(runs: DataFrame) -> dict[str, float]:
+_POSES: Mapping[str, Metric] = {
+    **{"mAA_R@5": ROTATION_5, "mAA_R@10": ROTATION_10, "mAA_t@5": TRANSLATION_5, "mAA_t@10": TRANSLATION_10},
+    **{f"AUC@{t}": Metric("", "higher", larger_error, functools.partial(auc, threshold=t)) for t in (5, 10, 20)},
+}
+_PLANES: Mapping[str, Metric] = {
+    **{"mAA@5": CORNERS_5, "mAA@10": CORNERS_10},
+    **{"mAA_visible@5": VISIBLE_5, "mAA_visible@10": VISIBLE_10},
+}
+_TIMES: Mapping[str, Metric] = {"ms_mean": TIME, "ms_median": dataclasses.replace(TIME, average=np.median)}
+
+
+def summarise(runs: DataFrame, times: Mapping[str, Metric] = _TIMES) -> dict[str, float]:
     """Summarise the calls of one method on one set; there must be at least one call.
 
     Poses have ``mAA_R@5``, ``mAA_R@10``, ``mAA_t@5``, ``mAA_t@10``, ``AUC@5``, ``AUC@10`` and ``AUC@20`` (degrees).
@@ -233,20 +114,8 @@ def summarise(runs: DataFrame) -> dict[str, float]:
     error over the visible area (pixels). The latter two are NaN if no size of image 2 is known. ``ms_mean`` and
     ``ms_median`` are the mean and the median over the timed calls.
     """
-    milliseconds = 1e3 * runs["seconds"].dropna().to_numpy()
-    return _accuracies(runs) | {"ms_mean": float(np.mean(milliseconds)), "ms_median": float(np.median(milliseconds))}
-
-
-def _accuracies(runs: DataFrame) -> dict[str, float]:
-    planar = runs["corner_error"].notna().any()
-    names = ("mAA", "mAA_visible") if planar else ("mAA_R", "mAA_t")
-    columns = ("corner_error", "visible_area_error") if planar else ("rotation_error", "translation_error")
-    figures = {
-        f"{name}@{t}": accuracy(name, column, t).compute(runs)
-        for name, column in zip(names, columns, strict=True)
-        for t in (5, 10)
-    }
-    return figures if planar else figures | {f"AUC@{t}": auc(larger_error(runs), t) for t in (5, 10, 20)}
+    accuracies = _PLANES if runs["corner_error"].notna().any() else _POSES
+    return {name: metric.compute(runs) for name, metric in {**accuracies, **times}.items()}
 
 
 def build_report(rows: Iterable[Row], methods: Sequence[Method], protocol: Protocol) -> dict[str, Any]:
@@ -274,7 +143,7 @@ def build_report(rows: Iterable[Row], methods: Sequence[Method], protocol: Proto
 def _spread(runs: DataFrame) -> dict[str, float]:
     """Return the standard deviations of the accuracies of one method between the repeats."""
     repeats = [
-        _mean([_accuracies(of_set) for _, of_set in repeat.groupby("set", sort=False, observed=True)])
+        _mean([summarise(of_set, {}) for _, of_set in repeat.groupby("set", sort=False, observed=True)])
         for _, repeat in runs.groupby("repeat", observed=True)
     ]
     if len(repeats) < 2:
@@ -297,11 +166,11 @@ def bind(setup: Setup) -> tuple[Measurement, Setup]:
     )
     own = Setup(data=setup.data, sets=setup.sets, exclude=setup.exclude)
     if setup.get("budgets") is None:
-        return Bench(methods, protocol).measurement(), own
+        return comparison(methods, protocol), own
     sweep = Sweep(setup.model, methods, tuple(sorted(setup.budgets)))
     if "max_iterations" in changes:
         raise ValueError("--max-iterations: --budgets gives the numbers of iterations")
-    return Bench(sweep.limited_methods(), protocol, sweep).measurement(), own
+    return comparison(sweep.limited_methods(), protocol, sweep), own
 
 
 HELP = """Compare estimators on folders of image pairs with ground truth (RANSAC tutorial format).
@@ -323,12 +192,16 @@ _BUDGETS_HELP = (
     "Run every method at these maximum numbers of iterations, joined by commas, for curves of accuracy over time."
 )
 
+_REPORTS = {"essential": "E", "fundamental": "F", "homography-exact": "H_exact", "homography-small": "H_small"}
+
 MEASUREMENT = Measurement(
     name="folders",
     title="Accuracy and time of estimators",
     help=HELP,
     bind=bind,
     parallel=True,
+    tables={**dict.fromkeys(_REPORTS, accuracies), "presets": presets},
+    reports={**{name: (report,) for name, report in _REPORTS.items()}, "presets": ("F", "E", "H_exact")},
     options=(
         dataclasses.replace(NEEDED_DATA, argument=True),
         Option("model", Kind, None, "The model that is estimated.", required=True),

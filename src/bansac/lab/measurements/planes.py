@@ -24,9 +24,9 @@ import numpy as np
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, essential_from_pose
 from bansac.lab.frames import DataFrame, to_frame
-from bansac.lab.measurement import Document, Report, Setup, each, of_module
+from bansac.lab.measurement import Report, Setup, each, of_module
 from bansac.lab.options import FIRST_SEED, SCENES
-from bansac.lab.reports import lines
+from bansac.lab.render import stored_table
 from bansac.lab.scene_methods import OURS, PEER, PEERS, load_kernels, run_scene
 from bansac.lab.scenes import Array, Scene, errors
 from bansac.lab.tables import Table, percent, sectioned
@@ -191,21 +191,11 @@ def _table(frame: DataFrame) -> Table:
     return sectioned(title, "method", _COUNTS * len(PATTERNS), sections, groups=groups)
 
 
-def page_table(document: Document) -> str:
-    """Return the counts of wrong poses on planes with a repeated pattern, over all shares of the plane."""
-    table = document["tables"]["planes"]
-    titles = [f"{title}: {{}}" for title, span in table["groups"] for _ in range(span)]
-    columns = [title.format(column) for title, column in zip(titles, table["columns"], strict=True)]
-    start = table["rows"].index({"section": "all"}) + 1
-    rows = ([row["labels"][0], *map(str, row["values"])] for row in table["rows"][start:])
-    return lines(["method", *columns], rows)
-
-
 MEASUREMENT = of_module(
     __name__,
     name="planes",
     title="Relative poses with a repeated pattern on a dominant plane",
     options=(SCENES, FIRST_SEED),
-    tables={"repeated-planes": page_table},
+    tables={"repeated-planes": functools.partial(stored_table, name="planes", section="all")},
     packages=tuple(peer.package for peer in PEERS),
 )

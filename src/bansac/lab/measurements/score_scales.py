@@ -7,17 +7,17 @@ and AUC@10 of the first two seeds as it is and with a minimum of 20 updates of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
+from bansac.batch.journal import Row
 from bansac.lab.frames import DataFrame, to_frame
 from bansac.lab.measurement import Document, Option, Report, Setup
-from bansac.lab.measurements.folders import Group, Groups
 from bansac.lab.options import EXCLUDE, NEEDED_DATA, SETS
+from bansac.lab.pair_runs import Group, PairRuns
 from bansac.lab.peers.library import Array, Estimate, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import P_BANSAC
@@ -58,11 +58,7 @@ METHODS = (
 )
 
 
-def _methods(kind: str, unit: Unit) -> Sequence[Method]:
-    return METHODS
-
-
-_RUNS = Groups("models", {kind: Group("", {}, replace(DEFAULTS[kind], repeats=SEEDS)) for kind in MODELS}, _methods)
+_RUNS = PairRuns(METHODS, {kind: Group(replace(DEFAULTS[kind], repeats=SEEDS)) for kind in MODELS}, "models")
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:

@@ -17,7 +17,8 @@ import numpy as np
 from bansac import Options
 from bansac.batch.journal import Row, Unit
 from bansac.lab.measurement import Document, Report, Setup
-from bansac.lab.measurements.folders import Group, Groups
+from bansac.lab.measurements.folder_tables import label
+from bansac.lab.pair_runs import Group, PairRuns
 from bansac.lab.pairs import open_set
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import METHODS
@@ -30,10 +31,10 @@ PIXELS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 SCENES = ("fountain-P11", "Herz-Jesus-P8", "Herz-Jesus-P25", "entry-P10", "kitti_seq1")
 SMALL = ("VGG", "homogr", "EVD", "EVD_asift", "homogr_asift", "VGG_asift")
 GROUPS = {
-    "E": Group("EF", {"sets": SCENES}, DEFAULTS["E"]),
-    "F": Group("EF", {"sets": SCENES}, DEFAULTS["F"]),
-    "H": Group("H", {"sets": SMALL}, DEFAULTS["H"]),
-    "exact_warp": Group("H", {"sets": ("exact_warp",)}, dataclasses.replace(DEFAULTS["H"], max_ratio=0.95)),
+    "E": Group(DEFAULTS["E"], "EF", {"sets": SCENES}),
+    "F": Group(DEFAULTS["F"], "EF", {"sets": SCENES}),
+    "H": Group(DEFAULTS["H"], "H", {"sets": SMALL}),
+    "exact_warp": Group(dataclasses.replace(DEFAULTS["H"], max_ratio=0.95), "H", {"sets": ("exact_warp",)}),
 }
 COMMON = {"E": 1.0, "F": 0.5, "H": 2.0, "exact_warp": 2.0}
 """Threshold of each group in pixels from which "auto" starts, and which the tables compare with the best one."""
@@ -61,8 +62,8 @@ def methods(group: str, unit: Unit) -> list[Method]:
 
 def size_of_pixel(unit: Unit) -> float:
     """Return the size of a pixel in the unit of the task of a pair."""
-    kind, folder, key, _ = unit.payload
-    if kind != "E":
+    group, folder, key, _ = unit.payload
+    if group != "E":
         return 1.0
     pair = open_set(folder).pair(key)
     assert pair.K1 is not None
@@ -70,12 +71,12 @@ def size_of_pixel(unit: Unit) -> float:
     return 4.0 / float(np.trace(pair.K1[:2, :2]) + np.trace(pair.K2[:2, :2]))
 
 
-_RUNS = Groups("models", GROUPS, methods)
+_RUNS = PairRuns(methods, GROUPS, "models")
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Run all methods on a pair; the rows also have the size of a pixel."""
-    pixel = size_of_pixel(unit.payload[1])
+    pixel = size_of_pixel(unit)
     return [{**row, "pixel": pixel} for row in _RUNS.run_unit(setup, unit)]
 
 
@@ -97,12 +98,7 @@ def _figures(group: str, rows: list[Row]) -> dict[str, Any]:
 
 
 _TITLES = {"E": "E", "F": "F", "exact_warp": "H, warped photographs", "H": "H, small sets"}
-_LABELS = {
-    "default": "default",
-    "magsac++": 'default, `scoring="magsac++"`',
-    "opencv-magsac": "OpenCV USAC_MAGSAC",
-    "poselib-prosac": "PoseLib, progressive sampling",
-}
+_LABELS = {name: label(name) for name in CURVES} | {"magsac++": 'default, `scoring="magsac++"`'}
 
 
 def best_thresholds(document: Document) -> str:

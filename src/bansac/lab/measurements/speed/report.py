@@ -15,7 +15,7 @@ from typing import Any
 from bansac.batch.journal import Row, Unit
 from bansac.batch.versions import installed_versions
 from bansac.lab.measurement import Option, Report, Setup, of_module
-from bansac.lab.measurements.folders import Bench, bench_rows, build_report
+from bansac.lab.measurements.folders import bench_rows, build_report, comparison
 from bansac.lab.measurements.speed.calls import SIZES, outlier_costs, size_costs
 from bansac.lab.measurements.speed.iterations import fixed_iterations, iteration_costs
 from bansac.lab.measurements.speed.kernels import POINTS, draw_costs, point_costs
@@ -23,6 +23,7 @@ from bansac.lab.measurements.speed.limits import measure_peaks
 from bansac.lab.measurements.speed.solvers import solver_costs
 from bansac.lab.measurements.speed.tables import page_table, tables_of
 from bansac.lab.options import DATA
+from bansac.lab.peers.method import Method
 from bansac.lab.peers.methods import select_methods
 from bansac.lab.sets import find_sets
 from bansac.lab.task import DEFAULTS, Protocol
@@ -56,7 +57,7 @@ _OURS = ("default", "bansac", "uniform")
 _PEER_METHODS = {"opencv": ("opencv", "opencv-magsac"), "poselib": ("poselib-prosac",)}
 
 
-def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, tuple[Bench, Setup]]:
+def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, dict[str, Any]]:
     """Return the groups of sets in ``EF`` and ``H`` below ``folder``, for one repeat of at most ``pairs`` pairs a set.
 
     An OSError is raised if a folder does not exist or a set cannot be read, a ValueError if a set has ground truth for
@@ -66,19 +67,19 @@ def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, tupl
     groups = {}
     for name, (protocol, below, chosen, alone) in _GROUPS.items():
         protocol = dataclasses.replace(protocol, pairs=pairs, repeats=1)
-        bench = Bench(tuple(select_methods(names, protocol.kind)), protocol)
+        methods = select_methods(names, protocol.kind)
         found = (pair_set.name for pair_set in find_sets(folder / below))
         setup = Setup(data=folder / below, sets=tuple(one for one in found if (one == chosen) == alone))
         if setup.sets:
-            bench.sets(setup)  # check the kind of ground truth
-            groups[name] = bench, setup
+            comparison(methods, protocol).units(setup)  # check the kind of ground truth
+            groups[name] = {"methods": methods, "protocol": protocol, "setup": setup}
     return groups
 
 
-def pair_times(bench: Bench, setup: Setup) -> dict[str, dict[str, float]]:
+def pair_times(methods: Sequence[Method], protocol: Protocol, setup: Setup) -> dict[str, dict[str, float]]:
     """Run a comparison and return the means over the sets of :func:`.folders.summarise`, by method."""
-    rows = bench_rows(bench.methods, bench.protocol, setup)
-    means: dict[str, dict[str, float]] = build_report(rows, bench.methods, bench.protocol)["mean"]
+    rows = bench_rows(methods, protocol, setup)
+    means: dict[str, dict[str, float]] = build_report(rows, methods, protocol)["mean"]
     return means
 
 
@@ -109,7 +110,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
         "fixed": lambda: fixed_iterations(3 * seconds, peers),
         "sizes": lambda: size_costs(seconds, peers, setup.max_points),
         "outliers": lambda: outlier_costs(seconds, peers),
-        "pairs": lambda: {k: pair_times(*v) for k, v in find_pairs(setup.data, peers, setup.pairs).items()},
+        "pairs": lambda: {k: pair_times(**v) for k, v in find_pairs(setup.data, peers, setup.pairs).items()},
     }
     return [{"part": part, "value": parts[part]()}]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ import numpy as np
 from bansac.engine import runner
 from bansac.engine.sampling import SamplerInput
 from bansac.estimate.presets import PRESETS
-from bansac.geometry import normalize_points
 from bansac.lab.peers.library import Task
 from bansac.lab.task import DEFAULTS
+from bansac.lab.task import make_task as task_of_pair
 from bansac.maths.arrays import Floats
 from bansac.maths.rng import seed_rng
 from bansac.problems.essential import ESSENTIAL_SYMMETRIC
@@ -35,25 +36,11 @@ def make_task(kind: Kind, n: int, inlier_ratio: float, *, noise: float = _NOISE,
     Scores are uniform in [.3, 1] for inliers and in [0, .7] for outliers. The standard deviation ``noise`` is in
     pixels.
     """
-    flat = kind == "H"
-    matches = (homography_matches if flat else epipolar_matches)(n, inlier_ratio=inlier_ratio, noise=noise, seed=seed)
-    x1, x2 = matches.x1, matches.x2
-    if kind == "E":
-        assert matches.K1 is not None
-        x1, x2 = normalize_points(matches.K1, x1), normalize_points(matches.K1, x2)
+    matches = (homography_matches if kind == "H" else epipolar_matches)(n, inlier_ratio, noise, seed)
     assert matches.inliers is not None
-    protocol = DEFAULTS[kind]
-    fields = {
-        "threshold": protocol.threshold,
-        "confidence": protocol.confidence,
-        "max_iterations": protocol.max_iterations,
-        "seed": seed,
-        "size1": None if kind == "E" else matches.size1,
-        "size2": None if kind == "E" else matches.size2,
-    }
     scores = np.random.default_rng(seed).uniform(0.0, 0.7, n) + np.where(matches.inliers, 0.3, 0.0)
-    points = np.ascontiguousarray(x1), np.ascontiguousarray(x2)
-    return Task(kind, points, scores=scores, **fields | changes)
+    task = task_of_pair(dataclasses.replace(matches, scores=scores), DEFAULTS[kind], seed)
+    return dataclasses.replace(task, **changes)
 
 
 def inner_data(problem: Problem, task: Task) -> tuple[Floats, float]:

@@ -1,0 +1,249 @@
+"""Make the pictures of the README and of the documentation.
+
+    python scripts/pictures.py [NAME ...] [--out FOLDER]
+
+NAME is a file in ``docs/images``, by default all that this script makes. ``few_inliers.png`` and ``results_*.png`` come
+from the reports in ``benchmarks``, ``report.jpg`` needs Chromium and its driver.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from PIL import Image
+from PIL.PngImagePlugin import PngInfo
+
+import bansac
+from bansac.engine.dbn import gamma_1, pack_cpt, probabilities_from_odds, update_first_order, write_initial_odds
+from bansac.lab.measurements.budgets import ACCURACY
+from bansac.lab.measurements.few_inliers import means
+from bansac.lab.measurements.folder_tables import group, in_order, label
+from bansac.lab.reports import bench
+from bansac.matches import Matches, load_demo
+from bansac.plotting import plot_point_evolution, plot_probability_evolution, save_figure
+from bansac.synthetic import CurvePoints, polynomial_points
+
+IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
+
+METHODS = {
+    "default": ("bansac", "#0072b2", "o"),
+    "uniform": ("uniform sampling, same engine", "#e69f00", "D"),
+    "poselib": ("PoseLib", "#d55e00", "v"),
+    "opencv-magsac": ("OpenCV USAC_MAGSAC", "#009e73", "s"),
+    "superansac": ("SupeRANSAC", "#000000", "X"),
+}
+PROBLEM = "F"
+
+
+def few_inliers(target: Path) -> None:
+    """Draw the share of right fundamental matrices over the inlier ratio and over the mean time of a call."""
+    document = bench("hard")
+    cells, of_all = document["cells"], means(document, PROBLEM)
+    figure = Figure(figsize=(6.0, 3.7), layout="constrained")
+    over_ratio, over_time = figure.subplots(1, 2, sharey=True)
+    for method, (name, color, mark) in METHODS.items():
+        own = [c for c in cells if (c["problem"], c["method"]) == (PROBLEM, method) and c["inlier_ratio"] > 0]
+        ratios = sorted({cell["inlier_ratio"] for cell in own})
+        right = [100 * np.mean([cell["right"] for cell in own if cell["inlier_ratio"] == ratio]) for ratio in ratios]
+        over_ratio.plot([100 * ratio for ratio in ratios], right, color=color, marker=mark, linewidth=2, label=name)
+        share, seconds = of_all[method]
+        over_time.plot(seconds, 100 * share, color=color, marker=mark, markersize=10)
+    over_ratio.set(xlabel="inliers (%)", ylabel="right models (%)", ylim=(-4, 104))
+    over_time.set(xlabel="mean time of a call (s)", xscale="log", xlim=(0.02, 30))
+    over_time.set_xticks([0.1, 1, 10], ["0.1", "1", "10"])
+    for ax in (over_ratio, over_time):
+        ax.grid(color="0.9")
+        ax.spines[["top", "right"]].set_visible(False)
+    figure.legend(loc="outside upper center", ncols=2, frameon=False)
+    save_figure(figure, target, dpi=200)
+    # The picture says what it shows; a test compares this with the report.
+    with Image.open(target) as image:
+        image.load()
+    description = PngInfo()
+    description.add_text("Description", json.dumps({method: of_all[method] for method in METHODS}))
+    image.save(target, pnginfo=description, optimize=True)
+
+
+def estimate_demo(pair: Matches) -> bansac.Result:
+    """Estimate the demo pair with one restart: the beliefs start from the scores once and are never thrown away."""
+    return bansac.estimate_homography(pair.x1, pair.x2, scores=pair.scores, preset="paper", trace=True)
+
+
+def demo() -> Figure:
+    """Draw the matches of the demo pair, coloured by their beliefs."""
+    pair = load_demo()
+    assert pair.image1 is not None
+    assert pair.image2 is not None
+    trace = estimate_demo(pair).trace
+    assert trace is not None
+    return plot_probability_evolution(pair.image1, pair.image2, pair.x1, pair.x2, trace.snapshots)
+
+
+COLORS = {"Presets": "#0072b2", "The paper's methods": "#8a8a8a", "Other libraries": "#d55e00"}
+
+
+def results(report: str) -> Figure:
+    """Draw accuracy over the mean time of a call, with intervals, without NAPSAC, which is far below the others."""
+    document = bench(report)
+    mean, spread, key = document["mean"], document["spread"], ACCURACY[document["protocol"]["kind"]]
+    figure = Figure(figsize=(7.2, 7.6), layout="constrained")
+    ax, legend = figure.subplots(2, 1, height_ratios=(3, 2))
+    rows = [method for method in in_order(mean) if method != "napsac"]
+    for number, method in enumerate(rows, 1):
+        row, error, color = mean[method], 2 * spread[method][key], COLORS[group(method)]
+        ax.errorbar(row["ms_mean"], row[key], yerr=error, fmt="o", color=color, markersize=5, capsize=3)
+        ax.annotate(str(number), (row["ms_mean"], row[key]), (5, 4), textcoords="offset points", color=color)
+        column, line = divmod(number - 1, -(-len(rows) // 2))
+        legend.text(0.5 * column, 1 - 0.09 * line, f"{number}  {label(method)}", color=color, va="top")
+    ax.set(xlabel="mean time of a call (ms)", ylabel=key, xscale="log")
+    ax.grid(color="0.9")
+    ax.spines[["top", "right"]].set_visible(False)
+    legend.set_axis_off()
+    return figure
+
+
+FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
+SIZE = "1280,1500"
+FRAME = 24  # of the replay: docs/report.md names its iteration
+
+
+def report(target: Path) -> None:
+    """Photograph the report of the demo pair in headless Chromium, in the middle of its run."""
+    from selenium import webdriver
+    from selenium.webdriver.support.wait import WebDriverWait
+
+    pair = load_demo()
+    result = estimate_demo(pair)
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium") or shutil.which("google-chrome") or ""
+    with tempfile.TemporaryDirectory() as folder:
+        page = Path(folder) / "report.html"
+        settings = {"preset": "paper", "priors": "scores of the matches"}
+        result.report(page, pair.x1, pair.x2, image1=pair.image1, image2=pair.image2, settings=settings)
+        for flag in (*FLAGS, f"--window-size={SIZE}", f"--user-data-dir={folder}/profile"):
+            options.add_argument(flag)
+        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
+        try:
+            driver.get(page.as_uri())
+            ready = "return panels.every((panel) => panel.bitmap)"
+            WebDriverWait(driver, 10).until(lambda _: driver.execute_script(ready))
+            driver.execute_script(f"go({FRAME}); select({result.residuals.argmin()})")
+            picture = Image.open(BytesIO(driver.get_screenshot_as_png())).convert("RGB")
+        finally:
+            driver.quit()
+    picture.save(target, quality=80, optimize=True)
+
+
+DEGREE, THRESHOLD = 3, 0.05
+PANELS = (0, 10, 40, 100)
+RATIOS = (0.2, 0.5, 0.8)
+BLUE, RED, GREY = "#1687ff", "#d7191c", "#8a8a8a"
+
+
+def curve_data() -> CurvePoints:
+    """Return the points of the figures: 400, of which 30 % lie on a cubic."""
+    return polynomial_points(400, degree=DEGREE, inlier_ratio=0.3, noise=0.01, seed=7)
+
+
+def traced_run(data: CurvePoints, **settings: Any) -> bansac.Result:
+    """Run the preset of the paper, one restart, and record it."""
+    return bansac.fit_polynomial(data.points, DEGREE, threshold=THRESHOLD, preset="paper", trace=True, **settings)
+
+
+def draw_beliefs() -> Figure:
+    """Draw points coloured by the beliefs in them, as a run goes on."""
+    data = curve_data()
+    snapshots, curves = {}, {}
+    x = np.linspace(data.points[:, 0].min(), data.points[:, 0].max(), 200)
+    for iteration in PANELS:  # a run of the same seed takes the same course however long it is
+        result = traced_run(data, max_iterations=max(iteration, 1), stopping=None)
+        assert result.trace is not None
+        snapshots[iteration] = result.trace.snapshots[iteration]
+        if iteration:
+            curves[iteration] = np.column_stack([x, np.polynomial.polynomial.polyval(x, result.model)])
+    return plot_point_evolution(data.points, snapshots, iterations=PANELS, curves=curves, columns=2)
+
+
+def draw_update() -> Figure:
+    """Draw the belief after one vote over the belief before it."""
+    before = np.linspace(0.001, 0.999, 400)
+    figure = Figure(figsize=(8.0, 3.4), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    for ax, vote in ((left, True), (right, False)):
+        ax.plot([0, 1], [0, 1], color=GREY, linestyle=":", linewidth=1)
+        for ratio, style in zip(RATIOS, (":", "--", "-"), strict=True):
+            odds = np.empty(len(before), np.float32)
+            write_initial_odds(before, odds)
+            votes = np.full(len(before), vote)
+            gamma = float(gamma_1(np.array(ratio)))
+            update_first_order(odds, np.empty((2, 0)), votes, gamma, pack_cpt(None, 1), 0, np.empty(0))
+            label = f"{ratio:.0%} inliers"
+            color = BLUE if vote else RED
+            ax.plot(before, probabilities_from_odds(odds), style, color=color, linewidth=1.8, label=label)
+        ax.set(xlabel="belief before", title="vote: inlier" if vote else "vote: outlier", xlim=(0, 1), ylim=(0, 1))
+        ax.set_aspect("equal")
+        ax.legend(title="model with", frameon=False, fontsize="small", title_fontsize="small")
+    left.set_ylabel("belief after")
+    return figure
+
+
+def draw_stop() -> Figure:
+    """Draw the two numbers that BANSAC's stopping criterion compares."""
+    result = traced_run(curve_data(), stopping="bansac")
+    trace = result.trace
+    assert trace is not None
+    iteration = np.arange(1, len(trace) + 1)
+    figure = Figure(figsize=(8.0, 3.0), layout="constrained")
+    ax = figure.subplots()
+    ax.step(iteration, trace.low_probability, where="post", color=BLUE, label="data with a belief below tau")
+    ax.step(iteration, trace.outliers, where="post", color=RED, label="outliers of the best model")
+    ax.axvline(iteration[-1], color=GREY, linestyle=":", linewidth=1)
+    ax.set(xlabel="iteration", ylabel="data", xlim=(1, iteration[-1] * 1.03), ylim=(0, None))
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(frameon=False)
+    return figure
+
+
+HOW_IT_WORKS = {"how_beliefs.png": draw_beliefs, "how_update.png": draw_update, "how_stop.png": draw_stop}
+
+
+def _save(draw: Callable[[], Any], dpi: int, target: Path) -> None:
+    save_figure(draw(), target, dpi=dpi)
+
+
+PICTURES: Mapping[str, Callable[[Path], None]] = {
+    "few_inliers.png": few_inliers,
+    "demo.jpg": functools.partial(_save, demo, 105),
+    "report.jpg": report,
+    **{
+        f"results_{name}.png": functools.partial(_save, functools.partial(results, name), 120)
+        for name in ("E", "F", "H_exact")
+    },
+    **{name: functools.partial(_save, draw, 80) for name, draw in HOW_IT_WORKS.items()},
+}
+"""Functions that write the pictures."""
+
+
+def main() -> None:
+    """Write the pictures."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(PICTURES)}")
+    parser.add_argument("--out", type=Path, default=IMAGES, metavar="FOLDER")
+    arguments = parser.parse_args()
+    arguments.out.mkdir(parents=True, exist_ok=True)
+    for name in arguments.names or PICTURES:
+        PICTURES[name](arguments.out / name)
+
+
+if __name__ == "__main__":
+    main()
