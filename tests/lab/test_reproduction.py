@@ -70,7 +70,8 @@ def test_a_verdict_follows_the_table(copy: Any) -> None:
         assert said in claims.claims()
         return said, held
 
-    assert change(0.02)[1] == "yes"
+    assert change(0.02)[1] == "in part"  # another group of scenes speaks against it
+    assert judge({key: value for key, value in claim.items() if key != "against"})[1] == "yes"
     assert change(0.005)[1] == "in part"  # within the interval
     said, held = change(-0.02)
     assert held == "in part"

@@ -54,6 +54,7 @@ def accuracies(document: Document) -> str:
         yield label(method.partition("@")[0])
         yield ("**{}**" if mean[method][key] == best else "{}").format(share(mean[method][key]))
         yield share(spread.get(method, {}).get(key, 0.0))
+        yield f"{100 * mean[method]['beyond@10']:.1f} %"
         yield f"{mean[method]['ms_mean']:.2f}"
         yield f"{mean[method]['ms_median']:.2f}"
         yield _threshold(method, document["protocol"])
@@ -61,8 +62,9 @@ def accuracies(document: Document) -> str:
     best = max(mean[method][key] for method in methods)
     rows: list[Iterable[str]] = []
     for title in dict.fromkeys(map(group, methods)):
-        rows += [[f"*{title}*", *[""] * 5], *(cells(method) for method in methods if group(method) == title)]
-    table = lines(["method", key, "±", "mean ms", "median ms", "threshold"], rows)
+        rows += [[f"*{title}*", *[""] * 6], *(cells(method) for method in methods if group(method) == title)]
+    unit = " px" if key.startswith("mAA") else "°"
+    table = lines(["method", key, "±", f"beyond 10{unit}", "mean ms", "median ms", "threshold"], rows)
     return f"{table}\n{_by_set(document, key)}" if len(document["sets"]) > 1 else table
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -95,13 +95,21 @@ def bench_rows(methods: Sequence[Method], protocol: Protocol, setup: Setup, **se
         return list(run.complete_rows(**settings))
 
 
+def _beyond_10(errors: Callable[[DataFrame], Any], runs: DataFrame) -> Any:
+    """Return 1 for each run with an error above 10, else 0; NaN without an error."""
+    values = errors(runs)
+    return np.where(np.isnan(values), np.nan, values > 10)
+
+
 _POSES: Mapping[str, Metric] = {
     **{"mAA_R@5": ROTATION_5, "mAA_R@10": ROTATION_10, "mAA_t@5": TRANSLATION_5, "mAA_t@10": TRANSLATION_10},
     **{f"AUC@{t}": Metric("", "higher", larger_error, functools.partial(auc, threshold=t)) for t in (5, 10, 20)},
+    "beyond@10": Metric("", "lower", functools.partial(_beyond_10, larger_error)),
 }
 _PLANES: Mapping[str, Metric] = {
     **{"mAA@5": CORNERS_5, "mAA@10": CORNERS_10},
     **{"mAA_visible@5": VISIBLE_5, "mAA_visible@10": VISIBLE_10},
+    "beyond@10": Metric("", "lower", functools.partial(_beyond_10, lambda runs: runs["corner_error"].to_numpy(float))),
 }
 _TIMES: Mapping[str, Metric] = {"ms_mean": TIME, "ms_median": dataclasses.replace(TIME, average=np.median)}
 
@@ -111,8 +119,9 @@ def summarise(runs: DataFrame, times: Mapping[str, Metric] = _TIMES) -> dict[str
 
     Poses have ``mAA_R@5``, ``mAA_R@10``, ``mAA_t@5``, ``mAA_t@10``, ``AUC@5``, ``AUC@10`` and ``AUC@20`` (degrees).
     Homographies have ``mAA@5`` and ``mAA@10`` of the corner error, and ``mAA_visible@5`` and ``mAA_visible@10`` of the
-    error over the visible area (pixels). The latter two are NaN if no size of image 2 is known. ``ms_mean`` and
-    ``ms_median`` are the mean and the median over the timed calls.
+    error over the visible area (pixels). The latter two are NaN if no size of image 2 is known. ``beyond@10`` is the
+    share of calls with a larger pose error or a corner error above 10. ``ms_mean`` and ``ms_median`` are the mean and
+    the median over the timed calls.
     """
     accuracies = _PLANES if runs["corner_error"].notna().any() else _POSES
     return {name: metric.compute(runs) for name, metric in {**accuracies, **times}.items()}
