@@ -96,16 +96,18 @@ def results(report: str) -> Figure:
     """Draw accuracy over the mean time of a call, with intervals, without NAPSAC, which is far below the others."""
     document = bench(report)
     mean, spread, key = document["mean"], document["spread"], ACCURACY[document["protocol"]["kind"]]
-    figure = Figure(figsize=(7.2, 7.6), layout="constrained")
-    ax, legend = figure.subplots(2, 1, height_ratios=(3, 2))
+    figure = Figure(figsize=(7.2, 7.0), layout="constrained")
+    ax, legend = figure.subplots(2, 1, height_ratios=(5, 2.6))
     rows = [method for method in in_order(mean) if method != "napsac"]
     for number, method in enumerate(rows, 1):
         row, error, color = mean[method], 2 * spread[method][key], COLORS[group(method)]
         ax.errorbar(row["ms_mean"], row[key], yerr=error, fmt="o", color=color, markersize=5, capsize=3)
         ax.annotate(str(number), (row["ms_mean"], row[key]), (5, 4), textcoords="offset points", color=color)
         column, line = divmod(number - 1, -(-len(rows) // 2))
-        legend.text(0.5 * column, 1 - 0.09 * line, f"{number}  {label(method)}", color=color, va="top")
+        name = f"{number}  {label(method.partition('@')[0])}"
+        legend.text(0.45 * column, 1 - 0.09 * line, name, color=color, va="top", fontsize=9, in_layout=False)
     ax.set(xlabel="mean time of a call (ms)", ylabel=key, xscale="log")
+    ax.xaxis.set_major_formatter("{x:g}")
     ax.grid(color="0.9")
     ax.spines[["top", "right"]].set_visible(False)
     legend.set_axis_off()
