@@ -34,7 +34,8 @@ def draw(name: str) -> Any:
         ax.errorbar(row["ms_mean"], row[key], yerr=error, fmt="o", color=color, markersize=5, capsize=3)
         ax.annotate(str(number), (row["ms_mean"], row[key]), (5, 4), textcoords="offset points", color=color)
         column, line = divmod(number - 1, -(-len(rows) // 2))
-        legend.text(0.5 * column, 1 - 0.09 * line, f"{number}  {label(method)}", color=color, va="top")
+        text = f"{number}  {label(method)}"
+        legend.text(0.4 * column, 1 - 0.09 * line, text, color=color, va="top", fontsize="small")
     ax.set(xlabel="mean time of a call (ms)", ylabel=key, xscale="log")
     ax.grid(color="0.9")
     ax.spines[["top", "right"]].set_visible(False)
