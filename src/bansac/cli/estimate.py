@@ -155,8 +155,8 @@ def _estimate_one(asked: Options) -> None:
             raise
         columns = " ".join(sum(MODELS[asked.model].data.values(), ()))
         raise ValueError(
-            f"{asked.file}: {error}. --model {asked.model} reads the columns {columns}, and score from one more column; "
-            "--no-scores ignores it"
+            f"{asked.file}: {error}. --model {asked.model} reads the columns {columns}, and score from one "
+            "more column; --no-scores ignores it"
         ) from None
     document = {"file": str(asked.file), **answer.as_dict()}
     if folder is not None:

@@ -725,9 +725,7 @@ def _model_in_words(model: Any) -> str:
 
 def _array_in_words(array: Any, name: str = "") -> str:
     prefix, array = f"{name} = " if name else "", np.asarray(array)
-    width = (
-        0 if array.ndim == 1 else max(len(f"{value:.6g}") for value in array.flat)
-    )  # columns of a matrix are aligned
+    width = max(len(f"{value:.6g}") for value in array.flat) if array.ndim == 2 else 0  # columns are aligned
     return np.array2string(array, formatter={"float_kind": f"{{:{width}.6g}}".format}, prefix=prefix)
 
 
@@ -740,7 +738,7 @@ def _stored(model: Any) -> Any:
     return model._asdict() | {"type": "AbsolutePose"} if isinstance(model, AbsolutePose) else model
 
 
-_Restored = TypeVar("_Restored", Result, MultipleResult)
+_Restored = TypeVar("_Restored", bound=Result | MultipleResult)
 
 
 def _restored(cls: type[_Restored], path: str | os.PathLike[str], fields: Mapping[str, Any]) -> _Restored:
@@ -756,9 +754,8 @@ def _restored(cls: type[_Restored], path: str | os.PathLike[str], fields: Mappin
 def _loaded(name: str, value: Any) -> Any:
     """Restore the value of a field after loading."""
     if name == "results":
-        return tuple(
-            Result(**{part: _loaded(part, content) for part, content in one.items()}) for one in value.values()
-        )
+        parts = ({name: _loaded(name, field) for name, field in fields.items()} for fields in value.values())
+        return tuple(Result(**fields) for fields in parts)
     if name == "trace" and value is not None:
         snapshots = {int(at): as_array("snapshots", p) for at, p in value.pop("snapshots", {}).items()}
         return Trace(**{name: as_array(name, column) for name, column in value.items()}, snapshots=snapshots)
