@@ -224,6 +224,9 @@ def test_dark_mode_and_a_narrow_window(page):
         page.emulate("setDeviceMetricsOverride", width=360, height=800, deviceScaleFactor=2, mobile=False)
         page.wait("panels[1].top > 0")
         assert page.js("return document.documentElement.scrollWidth <= innerWidth")
+        assert page.js(
+            "return [...document.querySelectorAll('pre')].every((one) => one.scrollWidth <= one.clientWidth)"
+        )
         assert page.js("return panels.every((panel) => panel.left >= 0 && panel.left + panel.width <= innerWidth)")
     finally:
         page.emulate("clearDeviceMetricsOverride")
