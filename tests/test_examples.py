@@ -79,7 +79,11 @@ def lightglue() -> dict[str, Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize("page", [page for page in PAGES if program(page).strip()])
 def test_the_examples_of_a_page_run(
-    page: str, folder: Path, lightglue: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    page: str,
+    folder: Path,
+    lightglue: dict[str, Any],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(folder)
     file = folder / f"{page.replace('/', '_')}.py"
@@ -88,6 +92,9 @@ def test_the_examples_of_a_page_run(
     exec(compile(file.read_text(encoding="utf-8"), file, "exec"), names)
     if "result" in names:
         assert names["result"].success, names["result"]
+    if page == "docs/first-hour.md":
+        printed = capsys.readouterr().out
+        assert [fence["code"] for fence in blocks(page, "text") if fence["code"] not in printed] == []
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -392,3 +392,22 @@ def test_unwritable_out_is_found_before_the_work(
     monkeypatch.setattr("bansac.estimate.two_views.estimate_homography", None)  # calling it would be a TypeError
     found = bansac.refused("estimate", matches_csv, "--model", "H", "--out", blocked)
     assert "--out: cannot write into" in found
+    found = bansac.refused("estimate", matches_csv, "--model", "H", "--out", blocked.parent)
+    assert f"--out must name a folder, got '{blocked.parent}'" in found
+
+
+def test_scores_that_are_none_name_the_columns_of_the_model(bansac: Any, matches_csv: Path, tmp_path: Path) -> None:
+    np.savetxt(tmp_path / "four.csv", np.arange(40.0).reshape(10, 4), delimiter=",")
+    found = bansac.refused("estimate", tmp_path / "four.csv", "--model", "plane")
+    assert "--model plane reads the columns x y z, and score from one more column" in " ".join(found.split())
+
+
+def test_an_empty_archive_is_named(bansac: Any, tmp_path: Path) -> None:
+    np.savez(tmp_path / "none.npz")
+    assert "none.npz: is empty" in bansac.refused("estimate", tmp_path / "none.npz", "--model", "F")
+
+
+def test_the_threshold_of_a_failure_is_no_estimate(bansac: Any, tmp_path: Path) -> None:
+    np.savez(tmp_path / "random.npz", points=np.random.default_rng(0).uniform(0, 1, (60, 2)))
+    shown = bansac("estimate", tmp_path / "random.npz", "--model", "line", code=1).stdout
+    assert " (the first guess, because none was estimated), " in " ".join(shown.split())

@@ -49,7 +49,7 @@ def test_every_pair_has_the_answer_of_two_images(bansac: Any, images: Path, tmp_
     k = found["name"].tolist().index("img 1.jpg img 2.jpg")
     assert (found["image1"][k], found["image2"][k]) == ("img 1.jpg", "img 2.jpg")
     assert found["configuration"][k] == "planar"
-    matches = match_images(images / "img 1.jpg", images / "img 2.jpg", ratio=0.8, max_features=500, max_size=450)
+    matches = match_images(images / "img 1.jpg", images / "img 2.jpg", max_features=500, max_size=450)
     alone = library.estimate_homography(matches.x1, matches.x2, scores=matches.scores)
     part = slice(found["offsets"][k], found["offsets"][k + 1])
     np.testing.assert_array_equal(found["model"][k], alone.model)

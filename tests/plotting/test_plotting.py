@@ -383,7 +383,9 @@ def test_planes_of_several_models_have_outlines():
     x[:40, 0] += 150
     x2 = np.vstack([x[:40] - 20, x[40:] * 1.3])
     result = bansac.estimate_multiple("H", np.hstack([x, x2]), threshold=0.1)
-    outlines = [one for one in drawn_inside(result.plot(x)).axes[0].collections if isinstance(one, LineCollection)]
+    ax = drawn_inside(result.plot(x)).axes[0]
+    assert ax.yaxis_inverted()  # as in the image
+    outlines = [one for one in ax.collections if isinstance(one, LineCollection)]
     assert len(outlines) == len(result.models) == 2
     for k, outline in enumerate(outlines):
         sides, own = np.array(outline.get_segments()), x[result.labels == k]

@@ -21,7 +21,9 @@ _HEAD = """<!DOCTYPE html>
 table {{ border-collapse: collapse }}
 th, td {{ padding: .2em .8em; text-align: right; border-bottom: 1px solid #8885 }}
 th {{ position: sticky; top: 0; background: Canvas }}
-.text {{ text-align: left; overflow-wrap: anywhere }}
+.text {{ text-align: left; overflow-wrap: anywhere; min-width: 6em }}
+.text:last-child {{ min-width: 12em }}
+@media (max-width: 60em) {{ table {{ display: block; overflow-x: auto }} }}
 .no {{ opacity: .6 }}
 </style>
 </head>

@@ -148,19 +148,30 @@ def _estimate_one(asked: Options) -> None:
     source = _read(asked)
     folder = result_folder(asked.out, [DATA], (asked.file, asked.calib), overwrite=asked.overwrite)
     settings = arguments.with_scores(asked.model, asked.settings, source.scores, asked.no_scores)
-    answer: Answer | MultipleAnswer
-    if asked.multiple:
-        answer = _estimate_several(asked, source, settings)
-    elif source.matches is not None:
-        answer = estimate_two_view(asked.model, source.matches, **source.cameras, **settings)
-    else:
-        answer = _fit(asked, source, settings)
+    try:
+        answer = _estimate(asked, source, settings)
+    except ValueError as error:
+        if source.scores is None or not str(error).startswith("scores must lie in"):
+            raise
+        columns = " ".join(sum(MODELS[asked.model].data.values(), ()))
+        raise ValueError(
+            f"{asked.file}: {error}. --model {asked.model} reads the columns {columns}, and score from one "
+            "more column; --no-scores ignores it"
+        ) from None
     document = {"file": str(asked.file), **answer.as_dict()}
     if folder is not None:
         data = arguments.given(**source.data, scores=source.scores)
         with folder.replacing(document):
             folder.write_npz(DATA, data | matrices(**source.cameras) | answer.arrays())
     leave(document, answer, folder, json=asked.json)
+
+
+def _estimate(asked: Options, source: _Input, settings: dict[str, Any]) -> Answer | MultipleAnswer:
+    if asked.multiple:
+        return _estimate_several(asked, source, settings)
+    if source.matches is not None:
+        return estimate_two_view(asked.model, source.matches, **source.cameras, **settings)
+    return _fit(asked, source, settings)
 
 
 def _read(asked: Options) -> _Input:

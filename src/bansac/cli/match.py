@@ -28,7 +28,6 @@ MATCHES = "matches.npz"
 FEATURES = "bansac-features"
 
 # Thresholds of Lowe's ratio test, by model.
-DEFAULT_RATIOS = {"H": 0.8, "F": 0.85, "E": 0.85}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,9 +45,7 @@ class Options(arguments.Shared):
             "line. Default: exhaustive.",
         ),
     ] = None
-    ratio: Annotated[
-        float | None, typer.Option(help="Keep matches up to this SNN ratio. Default: 0.8 for H, 0.85 for F and E.")
-    ] = None
+    ratio: Annotated[float, typer.Option(help="Keep matches up to this SNN ratio.")] = 0.85
     one_way: Annotated[bool, typer.Option("--one-way", help="Keep matches that are not mutual nearest neighbours.")] = (
         False
     )
@@ -66,11 +63,6 @@ class Options(arguments.Shared):
     summary: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Of a folder: write a page for a browser with a row a pair.")
     ] = None
-
-    @property
-    def largest_ratio(self) -> float:
-        """Largest SNN ratio of a match."""
-        return DEFAULT_RATIOS[self.model] if self.ratio is None else self.ratio
 
 
 @arguments.takes(Options)
@@ -110,7 +102,7 @@ def _match_two(asked: Options, image2: Path) -> None:
     if asked.report is not None:
         check_page(asked.report, asked.overwrite)
     sizes = {"max_features": asked.features, "max_size": asked.max_size}
-    matches = match_images(asked.image1, image2, ratio=asked.largest_ratio, mutual=not asked.one_way, **sizes)
+    matches = match_images(asked.image1, image2, ratio=asked.ratio, mutual=not asked.one_way, **sizes)
     settings = arguments.with_scores(asked.model, asked.settings, matches.scores, asked.no_scores)
     trace = folder is not None or asked.report is not None
     answer = estimate_two_view(asked.model, matches, K1, K2, trace=trace, **settings)
@@ -123,7 +115,7 @@ def _match_two(asked: Options, image2: Path) -> None:
             write_figures(folder, (asked.image1, image2), matches, answer)
     if asked.report is not None:
         listed = {name: getattr(asked, name) for name in ("model", "ratio", "features", "max_size", "one_way")}
-        listed |= {"ratio": asked.largest_ratio, **settings_in_words(asked.model, settings)}
+        listed |= settings_in_words(asked.model, settings)
         answer.result.report(asked.report, matches.x1, matches.x2, image1=asked.image1, image2=image2, settings=listed)
         document["report"] = str(asked.report)
     leave(document, answer, folder, asked.report, json=asked.json, heading=f"{len(matches)} matches")
@@ -135,7 +127,7 @@ def _match_folder(asked: Options) -> None:
     camera = read_single_camera(asked.calib) if asked.calib is not None else None
     job = make_job(asked.model, None if camera is None else (camera, camera), asked)
     executor, workers = asked.executor()
-    check_matching(asked.largest_ratio, asked.features, asked.max_size)
+    check_matching(asked.ratio, asked.features, asked.max_size)
     import_opencv()
     path = check_out(asked.out)
     if asked.summary is not None:
@@ -148,7 +140,7 @@ def _match_folder(asked: Options) -> None:
     with note_on_interrupt():
         paths = {name: image for name, image in images.items() if name in names}
         features = compute_features(store, paths, executor, workers, show_progress)
-        sources = ImagePairs(pairs, features, store, asked.largest_ratio, not asked.one_way)
+        sources = ImagePairs(pairs, features, store, asked.ratio, not asked.one_way)
         output = Output(path, (asked.image1,), asked.summary, asked.overwrite)
         outcome = estimate_pairs(job, sources, output, executor, workers, show_progress)
     failed = {name: answer.reason for name, answer in features.items() if isinstance(answer, ItemFailure)}

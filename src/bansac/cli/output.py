@@ -71,7 +71,7 @@ def result_folder(
     out: Path | None, names: Collection[str], inputs: Collection[Path | None] = (), *, overwrite: bool
 ) -> ResultFolder | None:
     """Return the folder of ``--out``; None without ``--out``. A ValueError is raised if it has the name of a file."""
-    if out is not None and out.suffix.lower() in _FILES and not out.is_dir():
+    if out is not None and not out.is_dir() and (out.suffix.lower() in _FILES or out.exists()):
         raise ValueError(
             f"--out must name a folder, got {str(out)!r}: it gets {RESULT} and {', '.join(names)}; "
             "only many pairs have their results in one file"

@@ -6,8 +6,8 @@ import functools
 import os
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -383,12 +383,7 @@ class Result:
         30
         """
         fields = {"rival": None, "first_threshold": None} | read_fields(path)  # earlier versions have none
-        if other := cls.__dataclass_fields__.keys() ^ fields.keys():
-            raise ValueError(f"{path} holds no result: it lacks, or has besides, {', '.join(sorted(other))}")
-        try:
-            return cls(**{name: _loaded(name, value) for name, value in fields.items()})
-        except (TypeError, ValueError, AttributeError, KeyError, OverflowError) as error:
-            raise ValueError(f"{path} holds no result: {error}") from None
+        return _restored(cls, path, fields)
 
     def _fields(self) -> dict[str, Any]:
         """Return the fields for a file."""
@@ -605,6 +600,62 @@ class MultipleResult:
         lines = [f"MultipleResult({outcome}: {self.message}", *(f"  {result.message}" for result in self.results)]
         return "\n".join(lines) + f"\n  {1e3 * self.seconds:.2f} ms, seed {self.seed})"
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the result to a ``.npz`` or ``.json`` file for :meth:`load`, as :meth:`Result.save` does.
+
+        Parameters
+        ----------
+        path : str or path
+            File name; an existing file is replaced atomically.
+
+        Raises
+        ------
+        ValueError
+            If the path has another extension.
+        OSError
+            If the file cannot be written.
+        """
+        results = {str(k): result._fields() for k, result in enumerate(self.results)}
+        fields = vars(self) | {"results": results}
+        del fields["models"]  # those of the results
+        write_fields(path, fields)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a result written by :meth:`save`.
+
+        Parameters
+        ----------
+        path : str or path
+            A ``.npz`` or ``.json`` file.
+
+        Returns
+        -------
+        MultipleResult
+            The saved result.
+
+        Raises
+        ------
+        ValueError
+            If the path has another extension, or the file holds no such result.
+        OSError
+            If the file cannot be read.
+
+        Examples
+        --------
+        >>> import bansac, pathlib, tempfile
+        >>> points = [[x, slope * x] for x in range(30) for slope in (1.0, -2.0)]
+        >>> result = bansac.estimate_multiple("line", points, threshold=0.1)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     result.save(pathlib.Path(folder, "lines.npz"))
+        ...     again = bansac.MultipleResult.load(pathlib.Path(folder, "lines.npz"))
+        >>> len(again.models)
+        2
+        """
+        fields = {"models": (), "results": {}} | read_fields(path)  # without models, npz files have no results
+        result = _restored(cls, path, fields)
+        return replace(result, models=tuple(part.model for part in result.results))
+
     def plot(self, points: ArrayLike, *, ax: Axes | None = None) -> Figure:
         """Draw the models, and points coloured by their labels; points without a model are grey.
 
@@ -637,8 +688,11 @@ class MultipleResult:
 
 def threshold_in_words(result: Result, unit: str = "") -> str:
     """Return the threshold of a result for messages; if it was estimated, with the first one."""
-    first = "" if result.first_threshold is None else f" (estimated, first {result.first_threshold:g})"
-    return f"{result.threshold:g} {unit}".rstrip() + first
+    first, source = result.first_threshold, ""
+    if first is not None:
+        found = result.success or result.threshold != first
+        source = f" (estimated, first {first:g})" if found else " (the first guess, because none was estimated)"
+    return f"{result.threshold:g} {unit}".rstrip() + source
 
 
 def summarize_posterior(probabilities: Floats | None) -> dict[str, int] | None:
@@ -670,8 +724,9 @@ def _model_in_words(model: Any) -> str:
 
 
 def _array_in_words(array: Any, name: str = "") -> str:
-    prefix = f"{name} = " if name else ""
-    return np.array2string(np.asarray(array), formatter={"float_kind": "{:.6g}".format}, prefix=prefix)
+    prefix, array = f"{name} = " if name else "", np.asarray(array)
+    width = max(len(f"{value:.6g}") for value in array.flat) if array.ndim == 2 else 0  # columns are aligned
+    return np.array2string(array, formatter={"float_kind": f"{{:{width}.6g}}".format}, prefix=prefix)
 
 
 def _counted(number: int, name: str) -> str:
@@ -683,8 +738,24 @@ def _stored(model: Any) -> Any:
     return model._asdict() | {"type": "AbsolutePose"} if isinstance(model, AbsolutePose) else model
 
 
+_Restored = TypeVar("_Restored", bound=Result | MultipleResult)
+
+
+def _restored(cls: type[_Restored], path: str | os.PathLike[str], fields: Mapping[str, Any]) -> _Restored:
+    """Return a result from the fields of a file."""
+    if other := cls.__dataclass_fields__.keys() ^ fields.keys():
+        raise ValueError(f"{path} holds no result: it lacks, or has besides, {', '.join(sorted(other))}")
+    try:
+        return cls(**{name: _loaded(name, value) for name, value in fields.items()})
+    except (TypeError, ValueError, AttributeError, KeyError, OverflowError) as error:
+        raise ValueError(f"{path} holds no result: {error}") from None
+
+
 def _loaded(name: str, value: Any) -> Any:
     """Restore the value of a field after loading."""
+    if name == "results":
+        parts = ({name: _loaded(name, field) for name, field in fields.items()} for fields in value.values())
+        return tuple(Result(**fields) for fields in parts)
     if name == "trace" and value is not None:
         snapshots = {int(at): as_array("snapshots", p) for at, p in value.pop("snapshots", {}).items()}
         return Trace(**{name: as_array(name, column) for name, column in value.items()}, snapshots=snapshots)

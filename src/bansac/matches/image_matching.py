@@ -36,7 +36,7 @@ def match_images(
     image1: ImageLike,
     image2: ImageLike,
     *,
-    ratio: float = 0.95,
+    ratio: float = 0.85,
     max_features: int = 8000,
     max_size: int = MAX_SIZE,
     mutual: bool = True,
@@ -114,7 +114,7 @@ def detect_features(
 
 
 def match_features(
-    features1: Features, features2: Features, *, ratio: float = 0.95, mutual: bool = True
+    features1: Features, features2: Features, *, ratio: float = 0.85, mutual: bool = True
 ) -> tuple[Matches, Ints]:
     """Return the matches of :func:`match_images`, in the order of image 1, and the indices (N, 2) of their features."""
     nearest, ratios = _nearest_neighbours(features1.descriptors, features2.descriptors)

@@ -242,7 +242,9 @@ class _Arrays:
     ) -> None:
         self.path = path
         self.arrays, names = read_arrays(path, wanted, group) if arrays is None else (arrays, sorted(arrays))
-        self.names = ", ".join(names) or "nothing"
+        if not names:
+            raise ValueError(f"{path}: is empty: it has no arrays")
+        self.names = ", ".join(names)
 
     def has_any(self, *names: str) -> bool:
         return any(name in self.arrays for name in names)

@@ -16,7 +16,7 @@ _JOIN = "."
 
 _DTYPES = {"inliers": np.bool_, "frame_inliers": np.bool_, "frame_beliefs": np.uint8}
 _DTYPES |= {"ends": np.str_, "criteria": np.str_}
-_DTYPES |= dict.fromkeys(("best_inliers", "low_probability", "outliers", "restart", "frames"), np.int64)
+_DTYPES |= dict.fromkeys(("labels", "best_inliers", "low_probability", "outliers", "restart", "frames"), np.int64)
 # Arrays for which null in a JSON file means infinity; otherwise it means NaN.
 _INFINITE = ("residuals", "required_iterations")
 

@@ -101,7 +101,9 @@ def plot_labels(points: ArrayLike, labels: Ints, models: Sequence[tuple[Any, Flo
             curves.add(curve)
             if not curve:
                 _draw_outline(ax, own, color)
-    if data.shape[1] == 2 and "polynomial" not in curves:
+    if data.shape[1] == 2 and any(getattr(model, "ndim", 2) == 2 for model, _ in models):
+        _as_image(ax)  # a matrix or a pose describes matches: these are points of an image
+    elif data.shape[1] == 2 and "polynomial" not in curves:
         ax.set_aspect("equal")
     legend_outside(ax, columns=columns)
     return ax.figure.figure  # the parent figure if the axes belong to a SubFigure

@@ -1,33 +1,19 @@
 """The page in a real browser: headless Chromium, one session for all tests."""
 
 import re
-import shutil
 
 import numpy as np
 import pytest
 
 import bansac
 from bansac.plotting.report.summary import name_restarts
+from tests.browser import open_browser, webdriver
 
 pytestmark = pytest.mark.slow
 
 pytest.importorskip("cv2", reason="images of a report need OpenCV")
-webdriver = pytest.importorskip("selenium.webdriver", reason="the browser is driven by Selenium")
 support = pytest.importorskip("selenium.webdriver.support.wait", reason="the browser is driven by Selenium")
 keys = pytest.importorskip("selenium.webdriver.common.keys", reason="the browser is driven by Selenium").Keys
-
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--window-size=1280,1400",
-)
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
 class Page:
@@ -82,18 +68,8 @@ class Page:
 
 @pytest.fixture(scope="module")
 def driver(tmp_path_factory):
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    chromedriver = shutil.which("chromedriver")
-    if browser is None or chromedriver is None:
-        pytest.skip("there is no Chromium with its chromedriver here")
-    options = webdriver.ChromeOptions()
-    options.binary_location = browser
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('browser')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    session = webdriver.Chrome(options=options, service=webdriver.ChromeService(chromedriver))
-    yield session
-    session.quit()
+    with open_browser(tmp_path_factory.mktemp("browser")) as session:
+        yield session
 
 
 @pytest.fixture(scope="module")
@@ -248,6 +224,9 @@ def test_dark_mode_and_a_narrow_window(page):
         page.emulate("setDeviceMetricsOverride", width=360, height=800, deviceScaleFactor=2, mobile=False)
         page.wait("panels[1].top > 0")
         assert page.js("return document.documentElement.scrollWidth <= innerWidth")
+        assert page.js(
+            "return [...document.querySelectorAll('pre')].every((one) => one.scrollWidth <= one.clientWidth)"
+        )
         assert page.js("return panels.every((panel) => panel.left >= 0 && panel.left + panel.width <= innerWidth)")
     finally:
         page.emulate("clearDeviceMetricsOverride")

@@ -121,8 +121,8 @@ def _main_table() -> Measurement:
         "With LO, over the best other method": _over_others(local),
     }
     title = (
-        "Calibrated relative pose, uncalibrated relative pose and homography estimation: BANSAC and P-BANSAC beside "
-        "RANSAC, NAPSAC, P-NAPSAC and PROSAC, with and without the local optimization of LO-RANSAC."
+        "BANSAC and P-BANSAC beside RANSAC, NAPSAC, P-NAPSAC and PROSAC, with and without the local optimization of "
+        "LO-RANSAC."
     )
     groups = (("Without Local Optimization", len(plain)), ("With Local Optimization", len(local)))
     leads_title = f"Lead of BANSAC and P-BANSAC in each row of the main table, and {_LEADS_BELOW}"

@@ -218,7 +218,7 @@ def photograph_runs(setup: Setup, matching: str) -> Iterator[Row]:
         matches, _ = match_features(_features(first), _features(second), ratio=0.86, mutual=matching == "mutual")
         successes = {}
         for problem, kind in KINDS.items():
-            chosen = matches.filtered(0.8 if kind == "H" else 0.85)  # as ``bansac match`` does
+            chosen = matches.filtered(0.8 if kind == "H" else 0.85)
             cameras = [_camera(_features(name).size) for name in (first, second)] if kind == "E" else []
             limits = {"max_iterations": 1000, **({"threshold": 1.0} if kind == "E" else {})}
             result = FUNCTIONS[problem](chosen.x1, chosen.x2, *cameras, scores=chosen.scores, **limits)
