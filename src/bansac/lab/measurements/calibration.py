@@ -68,8 +68,12 @@ GROUPS: Mapping[str, tuple[Kind, tuple[str, ...], float | None]] = {
     "H, small sets (truth 1 to 5 px off)": ("H", _SMALL, 0.6),
 }
 
-# SNN ratio below which matches of the scenes are used, or None for synthetic ones, of every group of priors.
-PRIORS = {"ratio < .85": 0.85, "ratio < .95": 0.95, "random depths": None, "any depth": None, "unrelated": None}
+# Groups for priors: matches of the scenes, and synthetic matches.
+_REAL: Mapping[str, tuple[Kind, tuple[str, ...], float]] = {
+    "ratio < .85": ("F", _SCENES, 0.85),
+    "ratio < .95": ("F", _SCENES, 0.95),
+}
+PRIORS = (*_REAL, "random depths", "any depth", "unrelated")
 DRAWN = ("ratio < .85", "any depth", "unrelated")
 SYNTHETIC, SHARES, NOISE, NEAR = 2000, (0.1, 0.2, 0.5), 0.5, 2.0
 _SWITCHED = (METHODS[0], METHODS[0].changed("no neighbours", neighbours=False))
@@ -121,7 +125,7 @@ def _read_pairs(setup: Setup, *names: Any) -> Iterator[tuple[str, Kind, Matches,
             scene = awkward_scene(family, model, seed=seed)
             yield family, model, scene.matches, {"threshold": scene.threshold, "seed": seed}
         return
-    model, sets, max_ratio = GROUPS[names[0]]
+    model, sets, max_ratio = {**GROUPS, **_REAL}[names[0]]
     for name in sets:
         if max_ratio is None:
             labelled = LabelledSet(setup.data / name)
@@ -154,13 +158,10 @@ def _judge_priors(setup: Setup, group: str) -> list[Row]:
 
 def _read_prior_pairs(setup: Setup, group: str) -> Iterator[tuple[str, Matches]]:
     """Yield the set and the matches of every pair or scene of a group of priors."""
-    ratio = PRIORS[group]
-    if ratio is None:
+    if group in _REAL:
+        yield from ((name.removeprefix("EF/"), pair) for name, _, pair, _ in _read_pairs(setup, group))
+    else:
         yield from ((f"{of:.0%}", _scene(group, of, seed)) for of in SHARES for seed in range(setup.runs))
-        return
-    protocol = dataclasses.replace(DEFAULTS["F"], max_ratio=ratio, pairs=setup.pairs)
-    for name in _SCENES:
-        yield from ((name.removeprefix("EF/"), pair) for pair in usable_pairs(PairSet(setup.data / name), protocol))
 
 
 def _scene(group: str, inlier_ratio: float, seed: int) -> Any:
@@ -178,7 +179,7 @@ def _scene(group: str, inlier_ratio: float, seed: int) -> Any:
 
 def _switch(setup: Setup, group: str, of_set: str) -> Row:
     """Return the share of right models and the mean samples of E and F with and without priors from neighbours."""
-    if PRIORS[group] is not None or group == "unrelated":
+    if group in (*_REAL, "unrelated"):
         return {}
     found: Row = {}
     for model in ("E", "F"):
@@ -187,14 +188,14 @@ def _switch(setup: Setup, group: str, of_set: str) -> Row:
             truth = _scene(group, float(of_set[:-1]) / 100, seed)
             cameras = (truth.K1, truth.K2) if model == "E" else ()
             scene = Scene(model, (truth.x1, truth.x2, *cameras), truth.inliers, truth)
-            judge = functools.partial(_right, scene)
+            judge = functools.partial(_judge_model, scene)
             rows += run_scene(scene, _SWITCHED, f"{group}/{of_set}/{model}/{seed}", seed, judge)
         means = import_pandas().DataFrame(rows).groupby("method", sort=False)[["right", "iterations"]].mean()
         found[model] = means.to_dict("index")
     return {"estimates": found}
 
 
-def _right(scene: Scene, model: Any) -> Row:
+def _judge_model(scene: Scene, model: Any) -> Row:
     return {"right": model is not None and is_right(scene, model, NEAR)}
 
 
