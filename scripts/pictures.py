@@ -25,12 +25,13 @@ from PIL.PngImagePlugin import PngInfo
 
 import bansac
 from bansac.engine.dbn import gamma_1, pack_cpt, probabilities_from_odds, update_first_order, write_initial_odds
+from bansac.engine.neighbours import neighbour_priors
 from bansac.lab.measurements.budgets import ACCURACY
 from bansac.lab.measurements.few_inliers import means
 from bansac.lab.measurements.folder_tables import group, in_order, label
 from bansac.lab.reports import bench
 from bansac.matches import Matches, load_demo
-from bansac.plotting import plot_point_evolution, plot_probability_evolution, save_figure
+from bansac.plotting import plot_matches, plot_point_evolution, plot_probability_evolution, save_figure
 from bansac.synthetic import CurvePoints, polynomial_points
 
 IMAGES = Path(__file__).resolve().parents[1] / "docs" / "images"
@@ -199,6 +200,26 @@ def draw_update() -> Figure:
     return figure
 
 
+def draw_priors() -> Figure:
+    """Draw the matches of the demo pair, coloured by P^0 from scores, by P^0 from neighbours, and after a run."""
+    pair = load_demo()
+    assert pair.image1 is not None
+    assert pair.image2 is not None
+    assert pair.scores is not None
+    result = bansac.estimate_homography(pair.x1, pair.x2, scores=pair.scores)
+    neighbours = neighbour_priors(np.column_stack([pair.x1, pair.x2]).T.copy())
+    assert neighbours is not None
+    values = {
+        "P⁰ from scores": pair.scores,
+        "P⁰ from neighbours": neighbours,
+        "after the run: probabilities": result.probabilities,
+    }
+    figure = Figure(figsize=(8.8, 9.9), layout="constrained")
+    for ax, (title, of_matches) in zip(figure.subplots(3, 1), values.items(), strict=True):
+        plot_matches(pair.image1, pair.image2, pair.x1, pair.x2, of_matches, title=title, max_matches=300, ax=ax)
+    return figure
+
+
 def draw_stop() -> Figure:
     """Draw the two numbers that BANSAC's stopping criterion compares."""
     result = traced_run(curve_data(), stopping="bansac")
@@ -216,11 +237,20 @@ def draw_stop() -> Figure:
     return figure
 
 
-HOW_IT_WORKS = {"how_beliefs.png": draw_beliefs, "how_update.png": draw_update, "how_stop.png": draw_stop}
+HOW_IT_WORKS = {
+    "how_beliefs.png": draw_beliefs,
+    "how_update.png": draw_update,
+    "how_priors.png": draw_priors,
+    "how_stop.png": draw_stop,
+}
 
 
 def _save(draw: Callable[[], Any], dpi: int, target: Path) -> None:
     save_figure(draw(), target, dpi=dpi)
+    if target.suffix == ".png":
+        with Image.open(target) as image:
+            smaller = image.convert("RGB").quantize(128, dither=Image.Dither.NONE)
+        smaller.save(target, optimize=True)
 
 
 PICTURES: Mapping[str, Callable[[Path], None]] = {

@@ -11,6 +11,10 @@ Without ``--data`` the matches are those of the families of awkward scenes that 
 (``bansac.synthetic.FAMILIES``): 500 matches, half of them inliers, with a noise of .2 pixels. A match is true by its
 label. A model is right if its mask has at least 85 % of the true matches.
 
+The priors P^0 of ``bansac.engine.neighbours`` are compared with the truth, too, beside the scores: for each scene, and
+on synthetic scenes of random depths, of any depth (coherent along the epipolar lines only) and of unrelated matches (no
+coherence, labels at random). E and F of the synthetic scenes are estimated with and without these priors.
+
 ECE is the expected calibration error over ten bins: the mean absolute difference between the mean probability and the
 share of true matches in a bin, weighted by the number of matches. The Brier score is the mean squared error.
 """
@@ -18,25 +22,32 @@ share of true matches in a bin, weighted by the number of matches. The Brier sco
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Mapping
+import functools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
+from bansac.engine.neighbours import neighbour_priors
+from bansac.geometry import apply_transform
 from bansac.lab.frames import DataFrame, Figure, Series, import_figure, import_pandas
 from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.options import DATA
 from bansac.lab.peers.library import Array, Task
 from bansac.lab.peers.ours import OURS
-from bansac.lab.reports import lines, share
+from bansac.lab.reports import lines, number, share
+from bansac.lab.scene_methods import OURS as METHODS
+from bansac.lab.scene_methods import run_scene
+from bansac.lab.scenes import Scene, is_right
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.labelled import LabelledSet
 from bansac.lab.sets.survey import survey
 from bansac.lab.task import DEFAULTS, squared_distances, usable_pairs
 from bansac.matches import Matches
 from bansac.problems.estimators import Kind
-from bansac.synthetic import FAMILIES, awkward_scene
+from bansac.synthetic import FAMILIES, awkward_scene, epipolar_matches
+from bansac.synthetic.two_views import viewing_rays
 
 TRUE, OTHERS = 2.0, (1.0, 3.0)  # pixels up to which a match is true
 BINS, RIGHT = 10, 0.85
@@ -57,16 +68,28 @@ GROUPS: Mapping[str, tuple[Kind, tuple[str, ...], float | None]] = {
     "H, small sets (truth 1 to 5 px off)": ("H", _SMALL, 0.6),
 }
 
+# Groups for priors: matches of the scenes, and synthetic matches.
+_REAL: Mapping[str, tuple[Kind, tuple[str, ...], float]] = {
+    "ratio < .85": ("F", _SCENES, 0.85),
+    "ratio < .95": ("F", _SCENES, 0.95),
+}
+PRIORS = (*_REAL, "random depths", "any depth", "unrelated")
+DRAWN = ("ratio < .85", "any depth", "unrelated")
+SYNTHETIC, SHARES, NOISE, NEAR = 2000, (0.1, 0.2, 0.5), 0.5, 2.0
+_SWITCHED = (METHODS[0], METHODS[0].changed("no neighbours", neighbours=False))
+
 
 def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each group of sets, or for each model and family."""
+    """Return one unit for each group of sets and of priors, or for each model and family."""
     if setup.data is not None:
-        return each(GROUPS)
+        return each((*GROUPS, *PRIORS))
     return [unit for unit in each(DEFAULTS, FAMILIES) if awkward_scene(*unit.payload[::-1]).model is not None]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Return the figures of a group or of a family."""
+    """Return the figures of a group, of the sets of a group of priors, or of a family."""
+    if unit.payload[0] in PRIORS:
+        return _judge_priors(setup, unit.payload[0])
     frames: list[DataFrame] = []
     failures = 0
     for name, model, pair, options in _read_pairs(setup, *unit.payload):
@@ -102,7 +125,7 @@ def _read_pairs(setup: Setup, *names: Any) -> Iterator[tuple[str, Kind, Matches,
             scene = awkward_scene(family, model, seed=seed)
             yield family, model, scene.matches, {"threshold": scene.threshold, "seed": seed}
         return
-    model, sets, max_ratio = GROUPS[names[0]]
+    model, sets, max_ratio = {**GROUPS, **_REAL}[names[0]]
     for name in sets:
         if max_ratio is None:
             labelled = LabelledSet(setup.data / name)
@@ -111,6 +134,69 @@ def _read_pairs(setup: Setup, *names: Any) -> Iterator[tuple[str, Kind, Matches,
             protocol = dataclasses.replace(DEFAULTS[model], max_ratio=max_ratio, pairs=setup.pairs)
             pairs = usable_pairs(PairSet(setup.data / name), protocol)
         yield from ((name, model, pair, {}) for pair in pairs)
+
+
+def _judge_priors(setup: Setup, group: str) -> list[Row]:
+    """Return the figures of priors from neighbours and of scores for every set of a group."""
+    frames: dict[str, list[DataFrame]] = {}
+    for of_set, pair in _read_prior_pairs(setup, group):
+        prior = neighbour_priors(np.column_stack([pair.x1, pair.x2]).T.astype(np.float64, order="C"))
+        if prior is not None:
+            columns = {"distance": _distances("F", pair), "neighbours": prior}
+            columns |= {} if pair.scores is None else {"scores": np.clip(pair.scores, 0, 1)}
+            frames.setdefault(of_set, []).append(import_pandas().DataFrame(columns))
+    rows = []
+    for of_set, parts in frames.items():
+        frame = import_pandas().concat(parts, ignore_index=True)
+        true = frame["distance"] <= TRUE
+        row: Row = {"priors": group, "set": of_set, "matches": len(frame), "true": float(true.mean())}
+        for kind in frame.columns[1:]:
+            row[kind] = {**measure(frame, kind), "bins": bins(frame[kind], true)}
+        rows.append(row | _switch(setup, group, of_set))
+    return rows
+
+
+def _read_prior_pairs(setup: Setup, group: str) -> Iterator[tuple[str, Matches]]:
+    """Yield the set and the matches of every pair or scene of a group of priors."""
+    if group in _REAL:
+        yield from ((name.removeprefix("EF/"), pair) for name, _, pair, _ in _read_pairs(setup, group))
+    else:
+        yield from ((f"{of:.0%}", _scene(group, of, seed)) for of in SHARES for seed in range(setup.runs))
+
+
+def _scene(group: str, inlier_ratio: float, seed: int) -> Any:
+    """Return the matches of a synthetic scene of a group of priors; the labels of unrelated matches are random."""
+    scene: Any = epipolar_matches(SYNTHETIC, inlier_ratio, NOISE, seed)
+    rng, true = np.random.default_rng([seed, 1]), scene.inliers
+    if group == "any depth":
+        points = viewing_rays(scene.K1, scene.x1) / rng.uniform(0.05, 0.8, (SYNTHETIC, 1))  # baselines
+        x2 = apply_transform(scene.K2, points @ scene.R.T + scene.t) + rng.normal(0, NOISE, scene.x2.shape)
+        scene.x2[true] = x2[true]
+    elif group == "unrelated":
+        scene.x2[true] = rng.uniform(0, 1, (true.sum(), 2)) * scene.size2[::-1]
+    return scene
+
+
+def _switch(setup: Setup, group: str, of_set: str) -> Row:
+    """Return the share of right models and the mean samples of E and F with and without priors from neighbours."""
+    if group in (*_REAL, "unrelated"):
+        return {}
+    found: Row = {}
+    for model in ("E", "F"):
+        rows: list[Row] = []
+        for seed in range(setup.runs):
+            truth = _scene(group, float(of_set[:-1]) / 100, seed)
+            cameras = (truth.K1, truth.K2) if model == "E" else ()
+            scene = Scene(model, (truth.x1, truth.x2, *cameras), truth.inliers, truth)
+            judge = functools.partial(_judge_model, scene)
+            rows += run_scene(scene, _SWITCHED, f"{group}/{of_set}/{model}/{seed}", seed, judge)
+        means = import_pandas().DataFrame(rows).groupby("method", sort=False)[["right", "iterations"]].mean()
+        found[model] = means.to_dict("index")
+    return {"estimates": found}
+
+
+def _judge_model(scene: Scene, model: Any) -> Row:
+    return {"right": model is not None and is_right(scene, model, NEAR)}
 
 
 def _distances(model: Kind, pair: Matches) -> Array:
@@ -149,7 +235,7 @@ def measure(frame: DataFrame, kind: str, pixels: float = TRUE) -> Row:
     """Return the figures of one of ``KINDS``; a match is true up to a distance in pixels."""
     p, true = frame[kind], frame["distance"] <= pixels
     return {
-        "ECE": sum(n * abs(mean - found) for n, mean, found in bins(p, true)) / len(p),
+        "ECE": _error_of(bins(p, true)),
         "Brier": float(np.mean((p - true) ** 2)),
         "true_below_0.1": _share(true[p < 0.1]),
         "true_above_0.9": _share(true[p > 0.9]),
@@ -162,20 +248,25 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures by group with the reliability diagram, or by model and family."""
     if setup.data is None:
         return Report(records={"families": nested(rows, "model", "family")})
-    groups = nested(rows, "group")
+    groups = nested((row for row in rows if "group" in row), "group")
+    priors = nested((row for row in rows if "priors" in row), "priors", "set")
     drawn = [(name, group) for name, group in groups.items() if group["runs"]][:3]
-    figures = {"calibration": draw(dict(drawn))} if drawn else {}
-    return Report(records={"true_pixels": TRUE, "groups": groups}, figures=figures)
+    figures = {"calibration": draw(dict(drawn), KINDS)} if drawn else {}
+    if pooled := {name: _pool(priors[name]) for name in DRAWN if name in priors}:
+        figures["priors"] = draw(pooled, ("neighbours", "scores"))
+    return Report(records={"true_pixels": TRUE, "groups": groups, "priors": priors}, figures=figures)
 
 
-def draw(groups: Mapping[str, Any]) -> Figure:
+def draw(groups: Mapping[str, Any], kinds: Iterable[str]) -> Figure:
     """Draw the reliability diagram of groups; dots have the area of their bins."""
     figure = import_figure()(figsize=(10, 3.6), layout="constrained")
     for ax, (name, group) in zip(
         figure.subplots(1, len(groups), sharey=True, squeeze=False)[0], groups.items(), strict=True
     ):
         ax.plot([0, 1], [0, 1], color="#8a8a8a", linewidth=1, linestyle="--")
-        for kind, color in zip(KINDS, ("#ff3b30", "#1687ff"), strict=True):
+        for kind, color in zip(kinds, ("#ff3b30", "#1687ff"), strict=True):
+            if kind not in group:
+                continue
             n, mean, found = np.array(group[kind]["bins"]).T
             ax.plot(mean, found, color=color, linewidth=1, label=f"{kind}, ECE {group[kind]['ECE']:.3f}")
             ax.scatter(mean, found, s=400 * n / n.sum(), color=color, linewidths=0, alpha=0.7, clip_on=False)
@@ -183,6 +274,24 @@ def draw(groups: Mapping[str, Any]) -> Figure:
         ax.legend(frameon=False, fontsize="small", loc="lower right")
     figure.axes[0].set_ylabel("share of true matches")
     return figure
+
+
+def _pool(sets: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the bins of the priors of several sets together, and their ECE."""
+    pooled = {}
+    for kind in next(iter(sets.values())).keys() & {"neighbours", "scores"}:
+        sums: dict[int, Any] = {}
+        for n, mean, true in (found for of_set in sets.values() for found in of_set[kind]["bins"]):
+            which = min(int(mean * BINS), BINS - 1)
+            sums[which] = sums.get(which, 0) + n * np.array([1, mean, true])
+        merged = [(int(n), float(mean / n), float(true / n)) for _, (n, mean, true) in sorted(sums.items())]
+        pooled[kind] = {"bins": merged, "ECE": _error_of(merged)}
+    return pooled
+
+
+def _error_of(found: Sequence[tuple[int, float, float]]) -> float:
+    """Return the ECE of bins."""
+    return sum(n * abs(mean - true) for n, mean, true in found) / sum(n for n, _, _ in found)
 
 
 def table(document: Document) -> str:
@@ -204,6 +313,47 @@ def _of_groups(groups: Mapping[str, Any]) -> str:
     rows = [[name, kind, *cells(group[kind])] for name, group in groups.items() for kind in KINDS if kind in group]
     true = ["true of p < .1", "true of p > .9"]
     return lines(["matches", "of", "ECE", "Brier", *true, "ECE at 1/3 px", "p < .5 in the mask"], rows)
+
+
+def priors_table(document: Document) -> str:
+    """Return the calibration of the priors from neighbours and of the scores."""
+    rows = []
+    for group, sets in document.get("priors", {}).items():
+        for name, of_set in sets.items():
+            own = of_set["neighbours"]["bins"]
+            figures = [of_set["true"], of_set["neighbours"]["ECE"]]
+            figures += [_true_between(own, low, high) for low, high in ((0, 0.1), (0.1, 0.3), (0.3, 1))]
+            others = {other: figures for other, figures in sets.items() if other != name}
+            if "scores" in of_set and others:
+                figures += [_error_by_others(own, others), of_set["scores"]["ECE"]]
+            rows.append([group, name, *(share(figures[k]) if k < len(figures) else "" for k in range(7))])
+    true = ["true", "ECE", "true of p < .1", "of p < .3", "of others"]
+    return lines(["matches", "set", *true, "ECE, shares of other scenes", "ECE of scores"], rows)
+
+
+def _true_between(found: Iterable[tuple[int, float, float]], low: float, high: float) -> float:
+    """Return the share of true matches of the bins with mean probabilities in a range."""
+    inside = [(n, true) for n, mean, true in found if low <= mean < high]
+    return sum(n * true for n, true in inside) / max(sum(n for n, _ in inside), 1)
+
+
+def _error_by_others(own: Iterable[tuple[int, float, float]], others: Mapping[str, Any]) -> float:
+    """Return the ECE of bins whose probabilities are the shares of true matches in the same bins of other sets."""
+    shares = {int(mean * BINS): true for _, mean, true in _pool(others)["neighbours"]["bins"]}
+    return _error_of([(n, shares.get(int(mean * BINS), mean), true) for n, mean, true in own])
+
+
+def switched_table(document: Document) -> str:
+    """Return the share of right models and the mean samples with and without priors from neighbours."""
+    rows = []
+    for group, sets in document.get("priors", {}).items():
+        for name, of_set in sets.items():
+            for model, found in of_set.get("estimates", {}).items():
+                right = (share(method["right"]) for method in found.values())
+                samples = (number(method["iterations"]) for method in found.values())
+                rows.append([group, name, model, *right, *samples])
+    ways = [f"{figure}{without}" for figure in ("right", "samples") for without in ("", ", no neighbours")]
+    return lines(["matches", "inliers", "model", *ways], rows)
 
 
 def _of_families(kinds: Mapping[str, Any]) -> str:
@@ -228,6 +378,6 @@ MEASUREMENT = of_module(
         Option("pairs", int, 43, "Maximum number of pairs of a set."),
         Option("runs", int, 20, "Scenes of a family.", least=1),
     ),
-    tables={"calibration": table},
+    tables={"calibration": table, "calibration-priors": priors_table, "neighbours-switched": switched_table},
     sets=lambda setup: [*(found := survey(setup.data)).pair_sets, *found.labelled_sets],
 )
