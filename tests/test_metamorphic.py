@@ -76,7 +76,7 @@ def doubled(case, rng):
 
 def scaled(case, rng):
     """Change the unit of the coordinates and the threshold; scene points keep theirs."""
-    s = 3.7
+    s = 3.7e-3
     S = np.diag([s, s, 1.0])
     cameras = {name: S @ value for name, value in case.arguments.items() if name.startswith("K")}
     functions = [(lambda x: x) if case.name == "absolute_pose" else (lambda x: s * x), lambda x: s * x]
@@ -90,7 +90,7 @@ def shifted(case, rng):
         return turned(case, 0.7), np.arange(N), 1.0
     functions = []
     for x in case.arrays:
-        shift = rng.uniform(-1000, 1000, x.shape[1])
+        shift = rng.uniform(-1, 1, x.shape[1]) * (1e3 if case.name == "polynomial" else 1e6)
         axis = np.array([0.3, 0.2, 0.5])
         R = np.eye(2) if case.name == "polynomial" else rotation_matrix(axis if x.shape[1] == 3 else [0, 0, 0.7])
         R = R[: x.shape[1], : x.shape[1]]
@@ -207,12 +207,6 @@ def mapped(model, x):
     y = np.column_stack([x, np.ones(len(x))]) @ np.asarray(model).T
     d = x.shape[1]
     return y[:, :d] / y[:, d:] if y.shape[1] > d else y
-
-
-def test_every_estimator_has_a_case():
-    assert {make_case(name).name for name in TABLE} == set(TABLE)
-    for name in TABLE:
-        assert 0.55 < make_case(name).inliers.mean() < 0.65
 
 
 @pytest.mark.parametrize("settings", [{"weighting": "density"}, {"preset": "accurate"}], ids=str)
