@@ -45,13 +45,6 @@ def test_version_and_unknown_command(bansac: Any) -> None:
     assert "no-such" in bansac.refused("no-such")
 
 
-@pytest.mark.parametrize(
-    "command", ["demo", "match", "estimate", "bench folders", "bench speed", "bench hard", "cache"]
-)
-def test_help(bansac: Any, command: str) -> None:
-    assert f"{command} [OPTIONS]" in bansac(*command.split(), "--help").stdout
-
-
 def test_help_of_bench_lists_the_measurements(bansac: Any) -> None:
     shown = bansac("bench", "--help").stdout
     assert all(re.search(rf"^ +{name} ", shown, re.MULTILINE) for name in MEASUREMENTS)

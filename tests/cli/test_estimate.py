@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import bansac as library
 from bansac.batch.result_files import WRITERS
-from bansac.cli.app import app
 from bansac.cli.arguments import uses_scores
 from bansac.cli.estimate import MANY
 from bansac.engine.sampling import SAMPLERS
@@ -225,11 +223,6 @@ def test_threshold_says_its_unit(bansac: Any, tmp_path: Path, scene: Any, matche
     assert "in pixels for H and F, and for E with --calib" in " ".join(bansac("estimate", "--help").stdout.split())
 
 
-def test_essential_matrix_of_pixels_without_cameras_hints_at_it(bansac: Any, matches_csv: Path) -> None:
-    result = CliRunner().invoke(app, ["estimate", str(matches_csv), "--model", "E"])
-    assert "these look like pixels, and normalised coordinates are expected" in result.stdout
-
-
 def test_iterations_may_be_written_as_a_power(bansac: Any, matches_csv: Path) -> None:
     document = bansac.json("estimate", matches_csv, "--model", "H", "--max-iterations", "2e1", "--sampler", "uniform")
     assert document["iterations"] <= 20
@@ -272,13 +265,6 @@ def test_preset_and_flags_that_override_it(
     assert "threshold 0.001 normalised units, " in paper
 
 
-def test_report_for_readers(bansac: Any, matches_csv: Path) -> None:
-    shown = bansac("estimate", matches_csv, "--model", "H", "--threshold", "2").stdout
-    assert "90 of 150 inliers" in shown
-    assert "H = [[" in shown
-    assert "posterior:" in shown
-
-
 def test_without_a_model_the_exit_code_is_1_and_the_document_is_strict_json(bansac: Any, tmp_path: Path) -> None:
     path = tmp_path / "noise.csv"
     np.savetxt(path, np.random.default_rng(0).uniform(0, 500, (60, 4)), delimiter=",")
@@ -288,26 +274,6 @@ def test_without_a_model_the_exit_code_is_1_and_the_document_is_strict_json(bans
     path.write_text("1,2,3,4\n5,6,7,8\n")
     document = bansac.json("estimate", path, "--model", "H", code=1)
     assert (document["parameters"], document["num_data"]) == (None, 2)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("empty.csv", "", "empty.csv: holds no rows"),
-        ("header.csv", "x1,y1,x2,y2\n", "header.csv: holds no rows"),
-        ("three.csv", "1,2,3\n", "three.csv: line 1 has 3 columns, expected 4 or 5"),
-        ("ragged.csv", "1,2,3,4\n# remark\n1,2,3\n", "ragged.csv: line 3 has 3 columns, expected 4"),
-        ("nan.csv", "1,2,3,4\n1,nan,3,4\n", "nan.csv: line 2: 'nan' is no finite number"),
-        ("word.csv", "1,2,3,4\n1,two,3,4\n", "word.csv: line 2: 'two' is no finite number"),
-        ("names.csv", "a,b,c,d\n1,2,3,4\n", "names.csv: the header has no column x1, y1, x2, y2"),
-        ("matches.xlsx", "", "matches.xlsx: the suffix must be one of .csv, .tsv, .txt, .npy, .npz, .h5, .hdf5"),
-        ("broken.npz", "this is no archive", "broken.npz: cannot be read"),
-        ("broken.h5", "this is no archive", "broken.h5: cannot be read"),
-        ("scores.csv", "1,2,3,4,5\n" * 10, "scores"),
-    ],
-)
-def test_bad_file_is_named(bansac: Any, write: Any, name: str, text: str, message: str) -> None:
-    assert message in bansac.refused("estimate", write(name, text), "--model", "H")
 
 
 def test_missing_and_truncated_files_are_named(bansac: Any, tmp_path: Path) -> None:
