@@ -158,16 +158,6 @@ def test_it_starts_from_the_threshold_of_the_options_or_preset():
     assert 0.5 < line.threshold / (threshold_factor(1) * 0.05) < 2
 
 
-@pytest.mark.parametrize("kind", ["H", "F", "E"])
-def test_none_estimates_and_a_number_is_kept(kind):
-    scene = make_scene(kind, 1.0, 0)
-    estimated, asked = estimate(kind, scene, None), estimate(kind, scene, "auto")
-    assert estimated.threshold == asked.threshold > DEFAULTS[kind]
-    np.testing.assert_array_equal(estimated.model, asked.model)
-    assert estimate(kind, scene, 3.0).threshold == 3.0
-    assert estimate(kind, scene, None, options=Options(threshold=3.0)).threshold == 3.0
-
-
 @pytest.mark.parametrize("kind", ["H", "F"])
 def test_noise_of_many_thresholds_is_found(kind):
     """No model is significant at the first threshold; one is at the wide threshold."""
