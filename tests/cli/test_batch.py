@@ -22,7 +22,7 @@ from bansac.matches.match_files import read_matches
 from bansac.synthetic import homography_matches
 from tests.arrays import read_arrays
 from tests.lab.pair_sets import write_homography_set, write_pose_set
-from tests.processes import count_units, interruptible, kill_in_progress, wait_for_units
+from tests.processes import count_units, interruptible, wait_for_units
 
 
 @pytest.fixture
@@ -177,18 +177,6 @@ def test_an_interrupted_run_goes_on(bansac: Any, folder: Path, tmp_path: Path, i
     for name, values in read_arrays(out).items():
         if name != "seconds":
             np.testing.assert_array_equal(values, expected[name])
-
-
-@pytest.mark.slow
-def test_a_killed_run_goes_on(bansac: Any, folder: Path, tmp_path: Path) -> None:
-    out, journal = tmp_path / "r.npz", tmp_path / "r.sqlite"
-    for seed in range(3, 200):
-        shutil.copy(folder / f"{seed % 3}.npz", folder / f"{seed}.npz")
-    command = [sys.executable, "-m", "bansac.cli", "estimate", str(folder), "--model", "H", "--out", str(out)]
-    kill_in_progress(command, journal)
-    summary = run(bansac, folder, out)
-    assert (summary["pairs"], summary["successes"]) == (205, 203)
-    assert len(read_arrays(out)["name"]) == 205
 
 
 @pytest.mark.slow

@@ -26,18 +26,9 @@ from bansac.compiled.announcement import COMPILATION
 from bansac.compiled.cache import clear_cache, inspect_cache
 from bansac.compiled.numba_private import cache_folders
 from bansac.lab.measurements import MEASUREMENTS
-from tests.processes import interruptible
+from tests.processes import ENVIRONMENT, interruptible, run_python
 
 SOURCE = Path(library.__file__).resolve().parents[1]
-
-
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(SOURCE)}
-
-
-def run_python(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in a process of its own."""
-    command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT | environment)
 
 
 def test_version_and_unknown_command(bansac: Any) -> None:
