@@ -174,16 +174,6 @@ def test_rounds_share_the_budget_and_the_last_says_why_it_ended():
     assert result.iterations < 300
 
 
-def test_rounds_go_on_until_they_have_the_minimum_of_samples():
-    x = np.random.default_rng(0).uniform(0, 500, (100, 2))
-    few = bansac.estimate_homography(x, x + 1)
-    most = bansac.estimate_homography(x, x + 1, min_iterations=1000)
-    assert few.iterations < 1000 <= most.iterations
-    assert (few.stop_reason, most.stop_reason) == ("agreement", "agreement")
-    result = hard(restarts=3, restart_iterations=30, agreement=50, min_iterations=200)
-    assert (result.restarts, result.iterations, result.stop_reason) == (6, 210, "restarts")  # and a challenge
-
-
 def test_one_round_ends_by_its_criterion_or_for_want_of_samples():
     assert CALLS["fit_line"][0](restarts=1).stop_reason == "ransac"
     for preset, iterations in ((None, 50_000), ("fast", 600)):
