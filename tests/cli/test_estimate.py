@@ -14,6 +14,7 @@ from bansac.cli.arguments import uses_scores
 from bansac.cli.estimate import MANY
 from bansac.engine.sampling import SAMPLERS
 from bansac.geometry import normalize_points
+from bansac.lab.known_scenes import known_scene
 from bansac.lab.metrics import corner_error, rotation_error, translation_error
 from bansac.problems.estimators import MODELS
 from bansac.problems.line import LINE
@@ -108,48 +109,28 @@ def test_pair_of_a_set(bansac: Any, tmp_path: Path) -> None:
     assert "1a-2b" in bansac.refused("estimate", folder, "--pair", "1a-2b", "--model", "E")
 
 
-T = np.linspace(-2, 2, 60)
-CURVES: dict[str, tuple[Any, Any, str]] = {
-    "line": (np.column_stack([T, 0 * T + 3]), [0, 1, -3], "b = 1, c = -3 (a x + b y + c = 0)"),
-    "circle": (np.column_stack([5 + np.cos(3 * T), np.sin(3 * T)]), [5, 0, 1], "r = 1 (centre (x, y), radius r)"),
-    "ellipse": (np.column_stack([5 + 2 * np.cos(3 * T), np.sin(3 * T)]), [5, 0, 2, 1, 0], "ellipse: x = 5, y = "),
-    "polynomial": (np.column_stack([T, 1 + 0.5 * T**2]), [1, 0, 0.5], "c2 = 0.5 (y = c0 + c1 x + c2 x^2 + ...)"),
-}
-
-
 @pytest.mark.parametrize("suffix", ["csv", "npz"])
-@pytest.mark.parametrize("model", CURVES)
-def test_curves_and_their_labels(bansac: Any, tmp_path: Path, model: str, suffix: str) -> None:
-    points, expected, label = CURVES[model]
-    path = tmp_path / f"points.{suffix}"
+@pytest.mark.parametrize("model", [name for name, row in MODELS.items() if not row.cameras])
+def test_the_answer_of_every_model_is_the_librarys(bansac: Any, tmp_path: Path, model: str, suffix: str) -> None:
+    row, path = MODELS[model], tmp_path / f"data.{suffix}"
+    *data, last = known_scene(row.name, 80, 0.8, 0.1, seed=1).arguments
+    arrays, degree = (data, last) if "degree" in row.arguments else ([*data, last], None)
     if suffix == "npz":
-        np.savez(path, points=points)
+        np.savez(path, **dict(zip(row.data, arrays, strict=True)))
     else:
-        np.savetxt(path, points, delimiter=",", header="x,y", comments="")
-    command = ("estimate", path, "--model", model, "--threshold", "0.01")
-    if model == "polynomial":
+        header = ",".join(name for columns in row.data.values() for name in columns)
+        np.savetxt(path, np.hstack(arrays), "%.17g", ",", header=header, comments="")
+    threshold = 0.5 if degree is None else 0.001
+    command = ("estimate", path, "--model", model, "--threshold", str(threshold))
+    if degree is not None:
         assert "--degree must be given" in bansac.refused(*command)
-        command += ("--degree", "2")
-    np.testing.assert_allclose(bansac.json(*command)["parameters"], expected, atol=1e-6)
+        command += ("--degree", str(degree))
+    expected = row.load_function()(*arrays, *([] if degree is None else [degree]), threshold=threshold)
+    assert bansac.json(*command)["parameters"] == expected.model.tolist()
     shown = bansac(*command).stdout
-    assert label in shown
-    assert "threshold 0.01, " in shown
-
-
-def test_transforms_and_planes(bansac: Any, tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    x = rng.uniform(-1, 1, (60, 3))
-    np.savetxt(tmp_path / "affine.csv", np.hstack([100 * x[:, :2], 200 * x[:, :2] + 5]), delimiter=",")
-    for model in ("affine", "similarity"):
-        found = bansac.json("estimate", tmp_path / "affine.csv", "--model", model)
-        np.testing.assert_allclose(found["parameters"], [[2, 0, 5], [0, 2, 5]], atol=1e-9)
-    np.savetxt(tmp_path / "motion.csv", np.hstack([x, x + 1]), delimiter=",")
-    np.savez(tmp_path / "motion.npz", x1=x, x2=x + 1)
-    for model, name in (("rigid-3d", "motion.csv"), ("similarity-3d", "motion.npz"), ("affine-3d", "motion.npz")):
-        found = bansac.json("estimate", tmp_path / name, "--model", model, "--threshold", "0.1")
-        np.testing.assert_allclose(found["parameters"], np.hstack([np.eye(3), np.ones((3, 1))]), atol=1e-9)
-    np.savetxt(tmp_path / "plane.txt", x * [1, 1, 0], header="x y z", comments="")
-    assert "d = " in bansac("estimate", tmp_path / "plane.txt", "--model", "plane", "--threshold", "0.1").stdout
+    assert row.equation in shown
+    assert all(f"{name} = " in shown for name in row.coefficients)
+    assert f"threshold {threshold}" in shown
 
 
 def test_absolute_pose(bansac: Any, tmp_path: Path) -> None:
