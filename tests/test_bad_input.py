@@ -20,7 +20,7 @@ NEAR, FEW = {"threshold": 0.5}, {"max_iterations": 200}
 
 def call_of(row):
     """Return the function of a row, the arrays that it takes, further arguments, and the size of a minimal sample."""
-    good = {name: SPACE[:, : len(columns)] + k for k, (name, columns) in enumerate(row.data.items())}
+    good = {name: (GOOD if len(columns) == 2 else SPACE) + k for k, (name, columns) in enumerate(row.data.items())}
     if "degree" in row.arguments:
         return row.load_function(), good, FEW | {"degree": 3}, 4
     return row.load_function(), good, FEW, row.load_problem().sample_size

@@ -66,6 +66,8 @@ def test_least_squares_without_a_fit_is_refused():
         bansac.ransac(bare, points, threshold=THRESHOLD, refinement="least_squares")
     with pytest.raises(ValueError, match="problem 'absolute pose', which has no fit"):
         bansac.estimate_absolute_pose(np.ones((9, 3)), np.ones((9, 2)), refinement="least_squares")
+    with pytest.raises(ValueError, match=r"local_optimization needs .*, and problem 'absolute pose' has no fit"):
+        bansac.estimate_absolute_pose(np.ones((9, 3)), np.ones((9, 2)), local_optimization="inner")
     assert bansac.ransac(bare, points, threshold=THRESHOLD).success
     assert bansac.ransac(bare, points, threshold=THRESHOLD, preset="paper").success
 
