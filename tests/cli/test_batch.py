@@ -220,8 +220,6 @@ def test_parquet_without_pyarrow_says_what_to_install(
         ("{folder} --model line --out {folder}/r.npz", "--model line takes one file"),
         ("{folder} --model H --degree 2 --out {folder}/r.npz", "--degree does not go with --model H"),
         ("{folder} --model H --workers 0 --out {folder}/r.npz", "workers must be an integer >= 1"),
-        ("{folder} --model H --threshold -1 --out {folder}/r.npz", "threshold"),
-        ("{folder} --model H --sampler magic --out {folder}/r.npz", "sampler"),
         ("{folder}/0.npz --model H --workers 2", "--workers is for many pairs"),
         ("{folder}/none --model H --out {folder}/r.npz", "none: there is no such file or folder"),
         ("{folder}/empty --model H --out {folder}/r.npz", "empty: holds no pairs"),

@@ -154,7 +154,6 @@ def test_damaged_pair_is_an_error(bansac: Any, sets: Path) -> None:
         (["--model", "H"], "has poses as truth"),
         (["--model", "E", "--sets", "cellar"], "--sets: there is no set 'cellar'; there are room, yard"),
         (["--model", "E", "--exclude", "room,yard"], "--exclude leaves none"),
-        (["--model", "E", "--repeats", "0"], "repeats must be at least 1"),
         (["--model", "E", "--max-ratio", "0.1"], "no pair with 26 matches"),
     ],
 )
