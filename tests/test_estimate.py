@@ -126,12 +126,6 @@ def test_scores_in_unit_range_are_the_prior(plane):
     assert by_scores.stop_reason == by_priors.stop_reason == "prosac"
     traced = bansac.estimate_homography(plane.x1, plane.x2, preset="paper", scores=scores, trace=True)
     assert traced.trace.snapshots[0] == pytest.approx(np.clip(scores, 1e-6, 1 - 1e-6))
-    none, flat = (
-        bansac.estimate_homography(plane.x1, plane.x2, preset="paper", priors=priors)
-        for priors in (None, np.full(len(scores), 0.5))
-    )
-    assert np.array_equal(flat.model, none.model)
-    assert (flat.iterations, flat.stop_reason) == (none.iterations, none.stop_reason), "equal priors give no order"
 
 
 def test_the_radius_of_a_neighbourhood_is_in_pixels(scene):
