@@ -14,6 +14,18 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import bansac
+
+_FOLDERS = (Path(bansac.__file__).resolve().parents[1], Path(__file__).resolve().parents[1])
+ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, _FOLDERS))}
+"""Environment in which a process imports what this one imports: the package and these tests."""
+
+
+def run_python(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a process of its own."""
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT | environment, check=False)
+
 
 @contextlib.contextmanager
 def interruptible(arguments: Sequence[Any], **settings: Any) -> Iterator[subprocess.Popen[str]]:
@@ -25,13 +37,6 @@ def interruptible(arguments: Sequence[Any], **settings: Any) -> Iterator[subproc
         if process.poll() is None:
             process.kill()
         process.communicate()
-
-
-def kill_in_progress(arguments: Sequence[Any], journal: Path, units: int = 1) -> None:
-    """Start a process, and kill it as soon as its journal has some units."""
-    with subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        wait_for_units(journal, units, process)
-        process.kill()
 
 
 def wait_for_units(journal: Path, units: int, process: subprocess.Popen[Any]) -> None:
@@ -56,13 +61,9 @@ def count_units(journal: Path) -> int:
 
 def run_module(folder: Path, text: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a module of a folder, which is written unless it is there, with a cache of kernels of its own."""
-    module, root = folder / "module.py", Path(__file__).resolve().parents[1]
+    module = folder / "module.py"
     if not module.exists():
         module.write_text(text)
-    path = os.pathsep.join([str(root / "src"), str(root)])
-    environment = {"NUMBA_CACHE_DIR": str(folder / "cache"), "PYTHONPATH": path}
-    done = subprocess.run(
-        [sys.executable, module, *arguments], env=os.environ | environment, capture_output=True, text=True, check=False
-    )
+    done = run_python(module, *arguments, NUMBA_CACHE_DIR=str(folder / "cache"))
     assert done.returncode == 0, done.stderr
     return done

@@ -10,131 +10,66 @@ import bansac
 from bansac.engine import slices
 from bansac.engine.hypotheses import Hypotheses
 from bansac.engine.model_selection import Plausibility
-from bansac.lab.metrics import corner_error, rotation_error, translation_error
+from bansac.geometry import normalize_points
+from bansac.lab.known_scenes import DEGREE, known_scene
 from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
 from bansac.synthetic import (
-    circle_points,
     epipolar_matches,
-    homography_matches,
-    line_points,
-    polynomial_points,
 )
-from tests.reference import epipolar as reference
 from tests.reference import focal_lengths
 
-PLANE = homography_matches(200, inlier_ratio=0.5, noise=0.3, seed=3)
-SCENE = epipolar_matches(200, inlier_ratio=0.6, noise=0.2, seed=4)
-POINTS = line_points(150, inlier_ratio=0.5, noise=0.005, seed=1)
-CIRCLE = circle_points(150, inlier_ratio=0.5, noise=0.005, seed=1)
-CURVE = polynomial_points(200, degree=3, inlier_ratio=0.6, noise=0.005, seed=1)
-# The matches of a shift, in place of those of the homography.
-SHIFT = np.array([12.0, -7.0])
-MAP = dataclasses.replace(PLANE, x2=np.where(PLANE.inliers[:, None], PLANE.x1 + SHIFT, PLANE.x2), H=None)
-# Points of space: seen by camera 1, moved without turning, and on a plane.
-SEEN = np.where(np.isnan(SCENE.points), np.random.default_rng(0).uniform(-5, 5, (200, 3)), SCENE.points)
-MOVED = np.where(SCENE.inliers[:, None], SEEN + np.array([1, 2, 3]), SEEN[::-1])
-FLAT = np.column_stack([POINTS.points, np.linspace(-1, 1, 150)])
-ROUND = CIRCLE.points * [1.0, 0.7]
+TABLE = {row.function: row for row in ESTIMATORS}
+NOISE = 0.2
+SCENES = {function: known_scene(row.name, 200, 0.6, NOISE, seed=4) for function, row in TABLE.items()}
+SCENE, LINES = SCENES["estimate_essential"], SCENES["fit_line"]
+MATCHES, (X1, X2, K) = SCENES["estimate_fundamental"], SCENE.arguments
+RAYS = normalize_points(K, X1), normalize_points(K, X2)
 # A user's problem: a solver and residuals, and no more.
 BARE = bansac.Problem("bare line", 2, 2, (3,), LINE.solve, LINE.residuals)
+SIZES = {"image_size1": (480, 640), "image_size2": (480, 640)}
 
 
-def rays(x):
-    return (x - SCENE.K[:2, 2]) / np.diag(SCENE.K)[:2]
+def thresholds(function):
+    """Return the threshold of curves, planes and motions of space, which have no default."""
+    unit = 2e-3 if function == "fit_polynomial" else 1.0  # its scene has an extent of 2 instead of 1000
+    return {"threshold": 4 * NOISE * unit} if "fit" in function or "3d" in function else {}
 
 
-def is_homography(H):
-    return corner_error(H, PLANE.H, PLANE.size) < 2
-
-
-def is_map(M):
-    return np.abs(PLANE.x1 @ M[:, :2].T + M[:, 2] - PLANE.x1 - SHIFT).max() < 0.5
-
-
-def is_fundamental(F):
-    data = np.vstack([SCENE.x1.T, SCENE.x2.T])[:, SCENE.inliers]
-    return np.median(np.sqrt(reference.sampson(data, F))) < 0.3 and np.linalg.svd(F)[1][2] < 1e-12
-
-
-def is_essential(E):
-    inverse = np.linalg.inv(SCENE.K)
-    F = inverse.T @ E @ inverse
-    return is_fundamental(F / np.linalg.norm(F)) and np.linalg.svd(E)[1] == pytest.approx([1, 1, 0])
-
-
-def is_pose(pose):
-    return rotation_error(pose.R, SCENE.R) < 1 and translation_error(pose.t, SCENE.t) < 3
-
-
-def is_line(model):
-    return model * np.sign(model[:2] @ POINTS.model[:2]) == pytest.approx(POINTS.model, abs=0.02)
-
-
-def is_circle(model):
-    return model == pytest.approx(CIRCLE.model, abs=0.02)
-
-
-def is_camera(pose):
-    return np.abs(pose.R - np.eye(3)).max() < 0.01 and np.abs(pose.t).max() < 0.05
-
-
-def is_motion(M):
-    return np.abs(SEEN @ M[:, :3].T + M[:, 3] - SEEN - [1, 2, 3]).max() < 0.01
-
-
-def is_plane(model):
-    return model[[0, 1, 3]] * np.sign(model[:2] @ POINTS.model[:2]) == pytest.approx(POINTS.model, abs=0.02)
-
-
-def is_ellipse(model):
-    x, y, r = CIRCLE.model
-    return model[:4] == pytest.approx([x, 0.7 * y, r, 0.7 * r], abs=0.02)
-
-
-def is_curve(model):
-    x = np.linspace(-1, 1, 50)
-    expected = np.polynomial.polynomial.polyval(x, CURVE.model)
-    return np.polynomial.polynomial.polyval(x, model) == pytest.approx(expected, abs=0.15)
-
-
-# For every public function: the call, what is made, and whether a model is right.
-VIEWS, SIZES = (SCENE.x1, SCENE.x2), {"image_size1": (480, 640), "image_size2": (480, 640)}
+# For every public function: the call and what is to be found.
 CALLS = {
-    "estimate_homography": (partial(bansac.estimate_homography, PLANE.x1, PLANE.x2), PLANE, is_homography),
-    "estimate_fundamental": (partial(bansac.estimate_fundamental, *VIEWS), SCENE, is_fundamental),
-    "estimate_fundamental, sizes": (partial(bansac.estimate_fundamental, *VIEWS, **SIZES), SCENE, is_fundamental),
-    "estimate_essential": (partial(bansac.estimate_essential, *VIEWS, SCENE.K), SCENE, is_essential),
-    "estimate_essential, rays": (partial(bansac.estimate_essential, *map(rays, VIEWS)), SCENE, is_essential),
-    "estimate_relative_pose": (partial(bansac.estimate_relative_pose, *VIEWS, SCENE.K), SCENE, is_pose),
-    "estimate_affine": (partial(bansac.estimate_affine, MAP.x1, MAP.x2), MAP, is_map),
-    "estimate_similarity": (partial(bansac.estimate_similarity, MAP.x1, MAP.x2), MAP, is_map),
-    "estimate_absolute_pose": (partial(bansac.estimate_absolute_pose, SEEN, SCENE.x1, SCENE.K), SCENE, is_camera),
-    "estimate_rigid_3d": (partial(bansac.estimate_rigid_3d, SEEN, MOVED, threshold=0.1), SCENE, is_motion),
-    "estimate_similarity_3d": (partial(bansac.estimate_similarity_3d, SEEN, MOVED, threshold=0.1), SCENE, is_motion),
-    "estimate_affine_3d": (partial(bansac.estimate_affine_3d, SEEN, MOVED, threshold=0.1), SCENE, is_motion),
-    "fit_ellipse": (partial(bansac.fit_ellipse, ROUND, threshold=0.02), CIRCLE, is_ellipse),
-    "fit_plane": (partial(bansac.fit_plane, FLAT, threshold=0.02), POINTS, is_plane),
-    "fit_line": (partial(bansac.fit_line, POINTS.points, threshold=0.02), POINTS, is_line),
-    "fit_circle": (partial(bansac.fit_circle, CIRCLE.points, threshold=0.02), CIRCLE, is_circle),
-    "fit_polynomial": (partial(bansac.fit_polynomial, CURVE.points, 3, threshold=0.02), CURVE, is_curve),
-    "ransac": (partial(bansac.ransac, LINE, POINTS.points, threshold=0.02), POINTS, is_line),
-    "ransac, bare": (partial(bansac.ransac, BARE, POINTS.points, threshold=0.02), POINTS, is_line),
+    **{
+        name: (partial(row.load_function(), *SCENES[name].arguments, **thresholds(name)), SCENES[name])
+        for name, row in TABLE.items()
+    },
+    "estimate_fundamental, sizes": (partial(bansac.estimate_fundamental, X1, X2, **SIZES), MATCHES),
+    "estimate_essential, rays": (partial(bansac.estimate_essential, *RAYS), SCENE),
+    "ransac": (partial(bansac.ransac, LINE, *LINES.arguments, **thresholds("fit_line")), LINES),
+    "ransac, bare": (partial(bansac.ransac, BARE, *LINES.arguments, **thresholds("fit_line")), LINES),
 }
+
+
+def is_right(model, made):
+    """Return whether a model is near the true one, up to its sign."""
+    numbers = np.concatenate([np.ravel(part) for part in model])
+    near = min(np.abs(numbers - sign * made.model.ravel()).max() for sign in (1, -1))
+    return near < 0.03 * max(1, np.abs(made.model).max())
+
+
 # From the last to the first: test_bad_input.py compiles the same functions from the first on, in another process.
-calls = pytest.mark.parametrize(("call", "made", "is_right"), list(CALLS.values())[::-1], ids=list(CALLS)[::-1])
+calls = pytest.mark.parametrize(("call", "made"), list(CALLS.values())[::-1], ids=list(CALLS)[::-1])
 presets = pytest.mark.parametrize("preset", [None, "fast", "accurate"])
 
 
 @calls
 @presets
 @pytest.mark.parametrize("scored", [False, True], ids=["", "scores"])
-def test_every_function_finds_the_model(call, made, is_right, preset, scored):
+def test_every_function_finds_the_model(call, made, preset, scored):
     noise = np.random.default_rng(5).uniform(-0.2, 0.2, len(made.inliers))
     scores = {"scores": np.where(made.inliers, 0.7, 0.4) + noise} if scored else {}
     result = call(preset=preset, **scores)
     assert result.success, result.message
-    assert is_right(result.model)
+    assert is_right(result.model, made)
     assert np.array_equal(result.inliers, result.residuals <= result.threshold)
     assert (result.inliers & made.inliers).sum() > 0.8 * made.inliers.sum()
     if preset == "fast":
@@ -169,20 +104,20 @@ OF_VIEWS = {
     [
         *((f"estimate_{n}", m) for n in ("homography", "fundamental", "relative_pose") for m in METHODS | OF_VIEWS),
         *((f"fit_{n}", m) for n in ("line", "circle", "polynomial") for m in METHODS),
+        *((n, "bansac") for n in CALLS if "sizes" not in n),
     ],
 )
 def test_every_method_of_the_paper_finds_the_model(name, method):
-    call, made, is_right = CALLS[name]
+    call, made = CALLS[name]
     for seed in (0, 1):
-        result = call(preset="paper", seed=seed, **(METHODS | OF_VIEWS)[method])
+        threshold = {"threshold": 4e-3} if name == "estimate_absolute_pose" else {}  # it has no default for this preset
+        result = call(preset="paper", seed=seed, **(METHODS | OF_VIEWS)[method], **threshold)
         assert result.success, result.message
-        assert is_right(result.model)
-        if made is PLANE:
-            assert (result.inliers & made.inliers).sum() > 0.8 * made.inliers.sum()
+        assert is_right(result.model, made)
 
 
 @calls
-def test_a_seed_gives_the_same_bits_over_several_rounds(call, made, is_right):
+def test_a_seed_gives_the_same_bits_over_several_rounds(call, made):
     first, second, other = (call(seed=seed, agreement=6, restart_iterations=40) for seed in (3, 3, 4))
     assert first.restarts >= 3
     for field in dataclasses.fields(first):
@@ -196,9 +131,8 @@ def test_a_seed_gives_the_same_bits_over_several_rounds(call, made, is_right):
 
 
 def sample_size(name):
-    function = name.partition(",")[0]
-    sizes = {row.function: row.load_problem().sample_size for row in ESTIMATORS if row.problem is not None}
-    return (sizes | {"fit_polynomial": 4, "ransac": 2})[function]
+    row = TABLE.get(name.partition(",")[0], TABLE["fit_line"])
+    return DEGREE + 1 if row.problem is None else row.load_problem().sample_size
 
 
 @pytest.mark.parametrize("name", CALLS)
@@ -207,7 +141,8 @@ def test_single_settings_turn_every_step_off(name):
     assert plain.success
     assert plain.stop_reason != "agreement"
     relative = plain.residuals / plain.threshold
-    assert np.sort(relative)[sample_size(name) - 1] < 1e-6, "the model of a minimal sample goes through it"
+    if name not in ("estimate_rigid_3d", "estimate_similarity_3d"):  # three matches have more than 6 or 7 numbers
+        assert np.sort(relative)[sample_size(name) - 1] < 1e-6, "the model of a minimal sample goes through it"
     assert plain.score == pytest.approx(np.maximum(1 - relative**2, 0).sum(), abs=1e-2), "all data count alike"
 
 
@@ -239,18 +174,8 @@ def test_rounds_share_the_budget_and_the_last_says_why_it_ended():
     assert result.iterations < 300
 
 
-def test_rounds_go_on_until_they_have_the_minimum_of_samples():
-    x = np.random.default_rng(0).uniform(0, 500, (100, 2))
-    few = bansac.estimate_homography(x, x + 1)
-    most = bansac.estimate_homography(x, x + 1, min_iterations=1000)
-    assert few.iterations < 1000 <= most.iterations
-    assert (few.stop_reason, most.stop_reason) == ("agreement", "agreement")
-    result = hard(restarts=3, restart_iterations=30, agreement=50, min_iterations=200)
-    assert (result.restarts, result.iterations, result.stop_reason) == (6, 210, "restarts")  # and a challenge
-
-
 def test_one_round_ends_by_its_criterion_or_for_want_of_samples():
-    assert bansac.fit_line(POINTS.points, threshold=0.02, restarts=1).stop_reason == "ransac"
+    assert CALLS["fit_line"][0](restarts=1).stop_reason == "ransac"
     for preset, iterations in ((None, 50_000), ("fast", 600)):
         result = hard(preset=preset, restarts=1, stopping=None)
         assert (result.restarts, result.iterations, result.stop_reason) == (1, iterations, "max_iterations")
@@ -322,8 +247,8 @@ def test_sizes_that_the_points_leave_are_named():
             bansac.estimate_fundamental(*inside, **SIZES | {name: (640, 480)})
         with pytest.raises(ValueError, match=rf"{name} is .* \(240, 320\), .* {found}: \d+ of 60 points lie outside"):
             bansac.estimate_fundamental(*inside, **SIZES | {name: (240, 320)})
-    moved = SCENE.x1 + np.array([250.0, 0.0])  # some points may leave an image
-    bansac.estimate_fundamental(moved, SCENE.x2, **SIZES, max_iterations=300)
+    moved = X1 + np.array([250.0, 0.0])  # some points may leave an image
+    bansac.estimate_fundamental(moved, X2, **SIZES, max_iterations=300)
 
 
 def count_call(model, transform, cameras):

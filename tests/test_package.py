@@ -15,14 +15,15 @@ from packaging.requirements import Requirement
 import bansac
 from bansac.problems.estimators import ESTIMATORS, Estimator
 from tests import user_script
+from tests.processes import run_python
 
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def run_python(code: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT / "src"
-    ).stdout
+def output(code: str) -> str:
+    done = run_python("-c", code)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
 
 
 def test_tested_versions_of_numba_are_those_that_are_installed() -> None:
@@ -44,7 +45,7 @@ try:
 except ImportError as error:
     print(error)
 """
-    assert run_python(code).startswith("bansac needs a tested version of Numba, 0.61 to 0.68, and this is ")
+    assert output(code).startswith("bansac needs a tested version of Numba, 0.61 to 0.68, and this is ")
 
 
 @pytest.mark.parametrize("name", bansac.__all__)
@@ -68,13 +69,13 @@ def test_unknown_name_is_an_attribute_error() -> None:
     ],
 )
 def test_an_import_does_not_load_what_is_slow(modules: str, heavy: tuple[str, ...]) -> None:
-    assert run_python(f"import sys, {modules}; print([m for m in {heavy} if m in sys.modules])").strip() == "[]"
+    assert output(f"import sys, {modules}; print([m for m in {heavy} if m in sys.modules])").strip() == "[]"
 
 
 @pytest.mark.parametrize("switch", ["enable", pytest.param("disable", marks=pytest.mark.slow)])
 def test_import_leaves_the_garbage_collector_as_it_is(switch: str) -> None:
     code = f"import gc; gc.{switch}(); import bansac; bansac.Options; print(gc.isenabled())"
-    assert run_python(code).strip() == str(switch == "enable")
+    assert output(code).strip() == str(switch == "enable")
 
 
 EXTRAS = ("cv2", "distributed", "h5py", "matplotlib", "pandas", "pooch", "pyarrow", "pycolmap", "rich", "scipy")
@@ -86,7 +87,7 @@ def test_estimating_needs_none_of_the_extras() -> None:
     """Every row of the table is run, without the extras, by ``all_estimators``, as in the session ``wheel`` of nox."""
     block = f"import sys; sys.modules.update(dict.fromkeys({EXTRAS}))  # importing one raises ImportError\n"
     program = f"{block}import runpy; runpy.run_path({str(ROOT / 'tests' / 'all_estimators.py')!r}, run_name='__main__')"
-    assert run_python(program).splitlines() == [row.function for row in ESTIMATORS]
+    assert output(program).splitlines() == [row.function for row in ESTIMATORS]
 
 
 def test_only_laboratory_and_command_line_import_extras_with_the_module() -> None:
@@ -139,7 +140,7 @@ def test_row_of_the_table_has_the_arguments_of_the_function(row: Estimator) -> N
 
 def test_command_without_typer_says_how_to_install_it() -> None:
     code = "import sys; sys.modules['typer'] = None\nfrom bansac.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT / "src")
+    done = run_python("-c", code)
     assert done.returncode == 2
     assert "pip install typer rich" in done.stderr
     assert "Traceback" not in done.stderr

@@ -75,7 +75,7 @@ OTHER_TESTS = {
 
 # Tests of all modules of a folder, with ``--again``.
 WIDE = {
-    "problems": [f"tests/problems/test_{name}.py" for name in ("linearize", "fit", "normalize", "codimension")],
+    "problems": ["tests/problems/test_every_problem.py"],
     "engine/sampling": ["tests/engine/sampling/test_registry.py"],
 }
 

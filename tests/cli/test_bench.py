@@ -129,17 +129,6 @@ def test_interrupted_run_goes_on(
     assert "continuing" not in bansac(*arguments, "--overwrite").stderr
 
 
-@pytest.mark.slow
-def test_workers_give_the_same_figures(bansac: Any, sets: Path) -> None:
-    arguments = ("bench", sets, "--model", "F", "--methods", "bansac,uniform")
-    alone, beside = bansac.json(*arguments), bansac.json(*arguments, "--workers", "2")
-    for document in (alone, beside):
-        for method in document["mean"].values():
-            assert method.pop("ms_mean") > 0
-            assert method.pop("ms_median") > 0
-    assert alone["mean"] == beside["mean"]
-
-
 def test_damaged_pair_is_an_error(bansac: Any, sets: Path) -> None:
     with h5py.File(sets / "room" / "K1_K2.h5", "a") as file:
         del file["0a-0b"]
@@ -165,7 +154,6 @@ def test_damaged_pair_is_an_error(bansac: Any, sets: Path) -> None:
         (["--model", "H"], "has poses as truth"),
         (["--model", "E", "--sets", "cellar"], "--sets: there is no set 'cellar'; there are room, yard"),
         (["--model", "E", "--exclude", "room,yard"], "--exclude leaves none"),
-        (["--model", "E", "--repeats", "0"], "repeats must be at least 1"),
         (["--model", "E", "--max-ratio", "0.1"], "no pair with 26 matches"),
     ],
 )

@@ -26,30 +26,14 @@ from bansac.compiled.announcement import COMPILATION
 from bansac.compiled.cache import clear_cache, inspect_cache
 from bansac.compiled.numba_private import cache_folders
 from bansac.lab.measurements import MEASUREMENTS
-from tests.processes import interruptible
+from tests.processes import ENVIRONMENT, interruptible, run_python
 
 SOURCE = Path(library.__file__).resolve().parents[1]
-
-
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(SOURCE)}
-
-
-def run_python(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run Python in a process of its own."""
-    command = [sys.executable, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, env=ENVIRONMENT | environment)
 
 
 def test_version_and_unknown_command(bansac: Any) -> None:
     assert bansac("--version").stdout == f"bansac {library.__version__}\n"
     assert "no-such" in bansac.refused("no-such")
-
-
-@pytest.mark.parametrize(
-    "command", ["demo", "match", "estimate", "bench folders", "bench speed", "bench hard", "cache"]
-)
-def test_help(bansac: Any, command: str) -> None:
-    assert f"{command} [OPTIONS]" in bansac(*command.split(), "--help").stdout
 
 
 def test_help_of_bench_lists_the_measurements(bansac: Any) -> None:

@@ -16,16 +16,14 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-import bansac as library
 from bansac.cli import data as data_module
 from tests.lab.pair_sets import write_homography_set, write_pose_set
 from tests.lab.sets.archives import ArchiveServer, homography_archive, pose_archive, serve
 from tests.lab.sets.test_labelled import write_labelled_set
-from tests.processes import interruptible
+from tests.processes import ENVIRONMENT, interruptible
 
 pytest.importorskip("pooch", reason="downloads need pooch")
 
-SOURCE = Path(library.__file__).resolve().parents[1]
 ARCHIVE = "homography.tar.gz"
 
 
@@ -193,7 +191,7 @@ def test_ctrl_c_leaves_nothing_half(bansac: Any, server: ArchiveServer, tmp_path
     arguments = ["data", "fetch", "evd", "--out", str(tmp_path / "data"), "--url", server.url]
     command = [sys.executable, "-m", "bansac.cli", *arguments]
     folder = tmp_path / "data"
-    with interruptible(command, stderr=subprocess.PIPE, env=os.environ | {"PYTHONPATH": str(SOURCE)}) as process:
+    with interruptible(command, stderr=subprocess.PIPE, env=ENVIRONMENT) as process:
         while process.poll() is None and not any(path.stat().st_size for path in folder.glob("*") if path.is_file()):
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)

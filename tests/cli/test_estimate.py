@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import bansac as library
 from bansac.batch.result_files import WRITERS
-from bansac.cli.app import app
 from bansac.cli.arguments import uses_scores
 from bansac.cli.estimate import MANY
 from bansac.engine.sampling import SAMPLERS
 from bansac.geometry import normalize_points
+from bansac.lab.known_scenes import known_scene
 from bansac.lab.metrics import corner_error, rotation_error, translation_error
 from bansac.problems.estimators import MODELS
 from bansac.problems.line import LINE
@@ -110,48 +109,28 @@ def test_pair_of_a_set(bansac: Any, tmp_path: Path) -> None:
     assert "1a-2b" in bansac.refused("estimate", folder, "--pair", "1a-2b", "--model", "E")
 
 
-T = np.linspace(-2, 2, 60)
-CURVES: dict[str, tuple[Any, Any, str]] = {
-    "line": (np.column_stack([T, 0 * T + 3]), [0, 1, -3], "b = 1, c = -3 (a x + b y + c = 0)"),
-    "circle": (np.column_stack([5 + np.cos(3 * T), np.sin(3 * T)]), [5, 0, 1], "r = 1 (centre (x, y), radius r)"),
-    "ellipse": (np.column_stack([5 + 2 * np.cos(3 * T), np.sin(3 * T)]), [5, 0, 2, 1, 0], "ellipse: x = 5, y = "),
-    "polynomial": (np.column_stack([T, 1 + 0.5 * T**2]), [1, 0, 0.5], "c2 = 0.5 (y = c0 + c1 x + c2 x^2 + ...)"),
-}
-
-
 @pytest.mark.parametrize("suffix", ["csv", "npz"])
-@pytest.mark.parametrize("model", CURVES)
-def test_curves_and_their_labels(bansac: Any, tmp_path: Path, model: str, suffix: str) -> None:
-    points, expected, label = CURVES[model]
-    path = tmp_path / f"points.{suffix}"
+@pytest.mark.parametrize("model", [name for name, row in MODELS.items() if not row.cameras])
+def test_the_answer_of_every_model_is_the_librarys(bansac: Any, tmp_path: Path, model: str, suffix: str) -> None:
+    row, path = MODELS[model], tmp_path / f"data.{suffix}"
+    *data, last = known_scene(row.name, 80, 0.8, 0.1, seed=1).arguments
+    arrays, degree = (data, last) if "degree" in row.arguments else ([*data, last], None)
     if suffix == "npz":
-        np.savez(path, points=points)
+        np.savez(path, **dict(zip(row.data, arrays, strict=True)))
     else:
-        np.savetxt(path, points, delimiter=",", header="x,y", comments="")
-    command = ("estimate", path, "--model", model, "--threshold", "0.01")
-    if model == "polynomial":
+        header = ",".join(name for columns in row.data.values() for name in columns)
+        np.savetxt(path, np.hstack(arrays), "%.17g", ",", header=header, comments="")
+    threshold = 0.5 if degree is None else 0.001
+    command = ("estimate", path, "--model", model, "--threshold", str(threshold))
+    if degree is not None:
         assert "--degree must be given" in bansac.refused(*command)
-        command += ("--degree", "2")
-    np.testing.assert_allclose(bansac.json(*command)["parameters"], expected, atol=1e-6)
+        command += ("--degree", str(degree))
+    expected = row.load_function()(*arrays, *([] if degree is None else [degree]), threshold=threshold)
+    assert bansac.json(*command)["parameters"] == expected.model.tolist()
     shown = bansac(*command).stdout
-    assert label in shown
-    assert "threshold 0.01, " in shown
-
-
-def test_transforms_and_planes(bansac: Any, tmp_path: Path) -> None:
-    rng = np.random.default_rng(0)
-    x = rng.uniform(-1, 1, (60, 3))
-    np.savetxt(tmp_path / "affine.csv", np.hstack([100 * x[:, :2], 200 * x[:, :2] + 5]), delimiter=",")
-    for model in ("affine", "similarity"):
-        found = bansac.json("estimate", tmp_path / "affine.csv", "--model", model)
-        np.testing.assert_allclose(found["parameters"], [[2, 0, 5], [0, 2, 5]], atol=1e-9)
-    np.savetxt(tmp_path / "motion.csv", np.hstack([x, x + 1]), delimiter=",")
-    np.savez(tmp_path / "motion.npz", x1=x, x2=x + 1)
-    for model, name in (("rigid-3d", "motion.csv"), ("similarity-3d", "motion.npz"), ("affine-3d", "motion.npz")):
-        found = bansac.json("estimate", tmp_path / name, "--model", model, "--threshold", "0.1")
-        np.testing.assert_allclose(found["parameters"], np.hstack([np.eye(3), np.ones((3, 1))]), atol=1e-9)
-    np.savetxt(tmp_path / "plane.txt", x * [1, 1, 0], header="x y z", comments="")
-    assert "d = " in bansac("estimate", tmp_path / "plane.txt", "--model", "plane", "--threshold", "0.1").stdout
+    assert row.equation in shown
+    assert all(f"{name} = " in shown for name in row.coefficients)
+    assert f"threshold {threshold}" in shown
 
 
 def test_absolute_pose(bansac: Any, tmp_path: Path) -> None:
@@ -225,11 +204,6 @@ def test_threshold_says_its_unit(bansac: Any, tmp_path: Path, scene: Any, matche
     assert "in pixels for H and F, and for E with --calib" in " ".join(bansac("estimate", "--help").stdout.split())
 
 
-def test_essential_matrix_of_pixels_without_cameras_hints_at_it(bansac: Any, matches_csv: Path) -> None:
-    result = CliRunner().invoke(app, ["estimate", str(matches_csv), "--model", "E"])
-    assert "these look like pixels, and normalised coordinates are expected" in result.stdout
-
-
 def test_iterations_may_be_written_as_a_power(bansac: Any, matches_csv: Path) -> None:
     document = bansac.json("estimate", matches_csv, "--model", "H", "--max-iterations", "2e1", "--sampler", "uniform")
     assert document["iterations"] <= 20
@@ -272,13 +246,6 @@ def test_preset_and_flags_that_override_it(
     assert "threshold 0.001 normalised units, " in paper
 
 
-def test_report_for_readers(bansac: Any, matches_csv: Path) -> None:
-    shown = bansac("estimate", matches_csv, "--model", "H", "--threshold", "2").stdout
-    assert "90 of 150 inliers" in shown
-    assert "H = [[" in shown
-    assert "posterior:" in shown
-
-
 def test_without_a_model_the_exit_code_is_1_and_the_document_is_strict_json(bansac: Any, tmp_path: Path) -> None:
     path = tmp_path / "noise.csv"
     np.savetxt(path, np.random.default_rng(0).uniform(0, 500, (60, 4)), delimiter=",")
@@ -288,26 +255,6 @@ def test_without_a_model_the_exit_code_is_1_and_the_document_is_strict_json(bans
     path.write_text("1,2,3,4\n5,6,7,8\n")
     document = bansac.json("estimate", path, "--model", "H", code=1)
     assert (document["parameters"], document["num_data"]) == (None, 2)
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("empty.csv", "", "empty.csv: holds no rows"),
-        ("header.csv", "x1,y1,x2,y2\n", "header.csv: holds no rows"),
-        ("three.csv", "1,2,3\n", "three.csv: line 1 has 3 columns, expected 4 or 5"),
-        ("ragged.csv", "1,2,3,4\n# remark\n1,2,3\n", "ragged.csv: line 3 has 3 columns, expected 4"),
-        ("nan.csv", "1,2,3,4\n1,nan,3,4\n", "nan.csv: line 2: 'nan' is no finite number"),
-        ("word.csv", "1,2,3,4\n1,two,3,4\n", "word.csv: line 2: 'two' is no finite number"),
-        ("names.csv", "a,b,c,d\n1,2,3,4\n", "names.csv: the header has no column x1, y1, x2, y2"),
-        ("matches.xlsx", "", "matches.xlsx: the suffix must be one of .csv, .tsv, .txt, .npy, .npz, .h5, .hdf5"),
-        ("broken.npz", "this is no archive", "broken.npz: cannot be read"),
-        ("broken.h5", "this is no archive", "broken.h5: cannot be read"),
-        ("scores.csv", "1,2,3,4,5\n" * 10, "scores"),
-    ],
-)
-def test_bad_file_is_named(bansac: Any, write: Any, name: str, text: str, message: str) -> None:
-    assert message in bansac.refused("estimate", write(name, text), "--model", "H")
 
 
 def test_missing_and_truncated_files_are_named(bansac: Any, tmp_path: Path) -> None:

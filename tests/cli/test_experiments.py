@@ -15,7 +15,7 @@ import pytest
 from bansac.cli import experiments
 from bansac.lab.experiments import EXPERIMENTS
 from tests.lab.pair_sets import write_homography_set, write_pose_set
-from tests.processes import count_units, interruptible, kill_in_progress, wait_for_units
+from tests.processes import count_units, interruptible, wait_for_units
 
 
 @pytest.fixture(scope="module")
@@ -30,12 +30,6 @@ def runs(out: Path) -> list[dict[str, str]]:
     """Return the rows of runs.csv without their times."""
     with (out / "runs.csv").open(encoding="utf-8") as file:
         return [{name: value for name, value in row.items() if name != "seconds"} for row in csv.DictReader(file)]
-
-
-def table(out: Path, name: str) -> list[str]:
-    """Return the lines of a table without those of times; widths of columns may follow from these."""
-    lines = (out / f"{name}.md").read_text(encoding="utf-8").splitlines()
-    return [" ".join(line.replace("-", "").split()) for line in lines if "time" not in line]
 
 
 def test_list_names_all_experiments(bansac: Any) -> None:
@@ -105,24 +99,16 @@ def test_default_folder(bansac: Any, sets: Path, tmp_path: Path, monkeypatch: py
         (["main-table"], "--data must name a folder with sets of pairs"),
         (["main-table", "--data", "nowhere"], "there is no folder nowhere"),
         (["main-table", "--data", "SETS", "--pairs", "0"], "pairs must be at least 1, got 0"),
-        (["main-table", "--data", "SETS", "--repeats", "0"], "repeats must be at least 1, got 0"),
         (["main-table", "--data", "SETS", "--workers", "0"], "workers must be at least 1, got 0"),
         (["main-table", "--data", "SETS", "--seed", "-1"], "seed must be in"),
         (["main-table", "--data", "SETS", "--sets", "cellar"], "there is no set 'cellar'; there are room, wall"),
         (["main-table", "--data", "SETS", "--exclude", "room,wall"], "--exclude leaves none"),
-        (["main-table", "--data", "SETS", "--curve", "line"], "--curve: main-table takes no such option"),
         (
             ["curve-example", "--repeats", "7"],
             "--repeats: curve-example takes no such option; it takes --curve",
         ),
-        (["curve-example", "--data", "SETS"], "--data: curve-example takes no such option"),
         (["synthetic", "--data", "SETS"], "--data: synthetic takes no such option"),
-        (["synthetic", "--pairs", "5"], "--pairs: synthetic takes no such option"),
-        (["synthetic", "--sets", "nonsense"], "--sets: synthetic takes no such option"),
-        (["probability-evolution", "--repeats", "2"], "--repeats: probability-evolution takes no such option"),
-        (["probability-evolution", "--data", "SETS", "--pairs", "2"], "--pairs: probability-evolution takes no such"),
         (["probability-evolution", "--max-ratio", "0.17"], "the pair demo has"),
-        (["degenerate-sampling", "--model", "F"], "--model: degenerate-sampling takes no such option"),
         (["markov-order", "--data", "SETS", "--model", "H"], "markov-order runs on E, F, got 'H'"),
         (["markov-order", "--data", "SETS", "--sets", "wall"], "no set with poses as truth"),
         (["markov-order", "--data", "SETS", "--max-ratio", "0"], "max_ratio must be in (0, 1]"),
@@ -167,36 +153,17 @@ def test_bad_folder_is_named(bansac: Any, sets: Path, tmp_path: Path, blocked: P
 
 
 @pytest.mark.slow
-class TestKilled:
-    """A run is killed half way and started again; it has to end as one that was not."""
-
-    def command(self, data: Path, out: Path, workers: int) -> list[str]:
-        arguments = ["main-table", "--data", data, "--out", out, "--repeats", 20, "--workers", workers]
-        return [sys.executable, "-m", "bansac.cli", "experiments", "run", *map(str, arguments)]
-
-    @pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL there")
-    @pytest.mark.parametrize("workers", [1, 2])
-    def test_by_sigkill(self, bansac: Any, sets: Path, tmp_path: Path, workers: int) -> None:
-        out, whole = tmp_path / "killed", tmp_path / "whole"
-        command = self.command(sets, out, workers)
-        kill_in_progress(command, out / "journal.sqlite", units=10)
-        assert not (out / "runs.csv").exists()
-        bansac(*command[3:])
-        document = json.loads((out / "run.json").read_text())
-        assert 10 <= document["resumed"] < document["units"] == 6 * 20
-        bansac(*self.command(sets, whole, 1)[3:])
-        assert runs(out) == runs(whole)
-        assert table(out, "main_table") == table(whole, "main_table")
-
-    @pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT there")
-    def test_by_ctrl_c(self, sets: Path, tmp_path: Path) -> None:
-        out = tmp_path / "interrupted"
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        with interruptible(self.command(sets, out, 2), start_new_session=True, **pipes) as process:
-            wait_for_units(out / "journal.sqlite", 10, process)
-            os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to the workers too
-            _, stderr = process.communicate(timeout=30)
-        assert process.returncode == 130
-        assert "interrupted" in stderr
-        assert "Traceback" not in stderr
-        assert count_units(out / "journal.sqlite") >= 10
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGINT there")
+def test_ctrl_c_ends_the_workers_and_keeps_their_units(sets: Path, tmp_path: Path) -> None:
+    out = tmp_path / "interrupted"
+    arguments = ["main-table", "--data", sets, "--out", out, "--repeats", "20", "--workers", "2"]
+    command = [sys.executable, "-m", "bansac.cli", "experiments", "run", *arguments]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with interruptible(command, start_new_session=True, **pipes) as process:
+        wait_for_units(out / "journal.sqlite", 10, process)
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to the workers too
+        _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "interrupted" in stderr
+    assert "Traceback" not in stderr
+    assert count_units(out / "journal.sqlite") >= 10

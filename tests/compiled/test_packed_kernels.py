@@ -134,22 +134,9 @@ def test_another_target_compiles_once(built: Path, tmp_path: Path, before: str, 
     assert (again.stdout, again.stderr) == ("0.8 0 0\n", "")
 
 
-def truncate(content: bytes) -> bytes:
-    return content[: len(content) // 2]
-
-
-def change_a_bit_of_the_llvm_code(content: bytes) -> bytes:
-    at = content.index(b"llvm") + 100
-    return content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :]
-
-
-def empty(content: bytes) -> bytes:
-    return b""
-
-
-@pytest.mark.parametrize("damage", [truncate, change_a_bit_of_the_llvm_code, empty])
-def test_a_damaged_pack_compiles(installed: Path, pack: Path, damage: Any) -> None:
-    pack.write_bytes(damage(pack.read_bytes()))
+def test_a_damaged_pack_compiles(installed: Path, pack: Path) -> None:
+    content = pack.read_bytes()
+    pack.write_bytes(content[: len(content) // 2])
     done = run(installed)
     assert (done.stdout, done.stderr) == (COMPILED, f"{REASON} are damaged\n")
 
@@ -159,14 +146,6 @@ def test_without_a_pack_it_compiles(installed: Path, pack: Path, before: str) ->
     pack.unlink()
     done = run(installed, before)
     assert (done.stdout, done.stderr) == (COMPILED, "")  # one kernel is too short a wait for a line
-
-
-def test_an_edited_function_in_another_file_compiles(installed: Path) -> None:
-    with (installed / "bansac" / "maths" / "arrays.py").open("a") as file:
-        file.write("# edited\n")
-    done = run(installed)
-    reason = "do not belong to the source code, which was edited"
-    assert (done.stdout, done.stderr) == (COMPILED, f"{REASON} {reason}\n")
 
 
 OTHER = "from bansac.maths import rng; rng.next_uint64(rng.seed_rng(0))"

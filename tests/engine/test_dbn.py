@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bansac.engine import dbn
-from tests.reference.dbn import INLIER, OUTLIER, PAPER_TABLES, infer, infer_by_enumeration, tables_from_arrays
+from tests.reference.dbn import INLIER, OUTLIER, PAPER_TABLES, infer, tables_from_arrays
 
 
 def run_kernel(priors, votes, gammas, order, cpt=None):
@@ -93,18 +93,6 @@ def test_votes_of_bad_models_lower_the_probability_of_inliers():
     # Fourteen of them that contain a point by chance: it is the votes as outlier that add up.
     votes = np.random.default_rng(0).uniform(size=(14, 10000)) < 0.06
     assert run_kernel(np.full(10000, 0.5), votes, [gamma] * 14, order=1)[-1].mean() < 0.3
-
-
-@pytest.mark.parametrize("order", [1, 2, 3])
-def test_recursion_equals_the_sum_over_all_paths(order):
-    rng = np.random.default_rng(order)
-    votes = rng.uniform(size=(7, 3)) < 0.5
-    gammas = rng.uniform(0.3, 0.95, 7)
-    history = run_kernel([0.5, 0.2, 0.9], votes, gammas, order)
-    for n, prior in enumerate([0.5, 0.2, 0.9]):
-        for k in range(1, 8):
-            expected = infer_by_enumeration(prior, named(votes[:k, n]), gammas[:k], order)
-            assert history[k - 1, n] == pytest.approx(expected, abs=1e-6)
 
 
 def test_two_steps_worked_by_hand_order_1():

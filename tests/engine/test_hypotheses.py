@@ -8,9 +8,7 @@ from bansac import estimate_fundamental
 from bansac.engine import runner
 from bansac.engine.hypotheses import Hypotheses, Hypothesis, challenge_length, iterations_to_confirm
 from bansac.engine.loop import run_iterations
-from bansac.engine.model_selection import Plausibility
 from bansac.engine.state import SavedState, pack_run
-from bansac.maths.normalization import denormalize_homography
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.synthetic import epipolar_matches, homography_matches
@@ -275,21 +273,3 @@ def test_beliefs_are_those_of_the_round_of_the_model(sampler, monkeypatch):
         earlier += learnt[-1][1] is not of_model
         assert found.beliefs.shape == (200,)
     assert earlier >= 2
-
-
-def near_shift(model, transform, parameters):
-    """Half the plausibility to a homography that is not the shift along x in the parameters."""
-    denormalize_homography(model, transform)
-    return 1.0 if abs(model[2] / model[8] - parameters[0]) < 1.0 else 0.5
-
-
-def test_implausible_models_lose():
-    rng = np.random.default_rng(0)
-    x1 = rng.uniform(0, 500, (200, 2))
-    x2 = x1 + np.where(np.arange(200) < 100, 10.0, 90.0)[:, None]  # two shifts, one as good as the other
-    data = np.ascontiguousarray(np.vstack([x1.T, x2.T]))
-    options = BASE.replace(max_iterations=20_000, restarts=20, agreement=20)
-    for shift in (10.0, 90.0):
-        plausibility = Plausibility(near_shift, np.array([shift]))
-        found = runner.run(runner.Run(HOMOGRAPHY, data, options, options.threshold, plausibility=plausibility))
-        assert found.model[2] / found.model[8] == pytest.approx(shift, abs=1e-3)

@@ -9,9 +9,10 @@ import pytest
 import bansac
 from bansac import Options
 from bansac.engine.noise_scale import SMALLEST, estimate_threshold, threshold_bounds, threshold_factor
-from bansac.geometry import normalize_points
-from bansac.lab.metrics import corner_error, rotation_error, translation_error
+from bansac.lab.known_scenes import known_scene
+from bansac.lab.metrics import corner_error
 from bansac.problems.essential import ESSENTIAL
+from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.upright import upright
@@ -93,6 +94,19 @@ def test_threshold_fits_the_noise(kind, noise):
         np.testing.assert_array_equal(result.inliers, result.residuals <= result.threshold)
 
 
+@pytest.mark.parametrize("size", [1, 30])
+@pytest.mark.parametrize("row", ESTIMATORS, ids=lambda row: row.name)
+def test_the_threshold_of_every_estimator_fits_the_noise(row, size):
+    problem = None if row.problem is None else row.load_problem()
+    of_images = problem is not None and problem.default_threshold is not None
+    noise = 0.3 * min(size, 3 if of_images else 30)
+    scene = known_scene(row.name, 300, 0.6, noise, seed=1)
+    result = row.load_function()(*scene.arguments)
+    codimension, unit = (1, 2e-3) if problem is None else (problem.codimension, 1.0)
+    assert result.success
+    assert 0.5 < result.threshold / (threshold_factor(codimension) * noise * unit) < 2
+
+
 @pytest.mark.parametrize("kind", ["H", "F", "E"])
 @pytest.mark.parametrize("noise", [0.1, 1.0])
 def test_models_are_as_good_as_with_the_best_threshold(kind, noise):
@@ -124,28 +138,6 @@ def test_noise_alone_is_no_success(kind):
         assert result.threshold == DEFAULTS[kind]
 
 
-@pytest.mark.parametrize("estimate_map", [bansac.estimate_affine, bansac.estimate_similarity])
-def test_maps_of_the_plane(estimate_map):
-    rng = np.random.default_rng(0)
-    x1 = rng.uniform(0, 500, (200, 2))
-    x2 = 2.0 * x1[:, ::-1] * [-1, 1] + rng.normal(0, 0.3, x1.shape)
-    x2[150:] = rng.uniform(0, 1000, (50, 2))
-    result = estimate_map(x1, x2, threshold="auto")
-    assert result.threshold == pytest.approx(0.3 * threshold_factor(2), rel=0.2)
-    assert result.inliers[:150].mean() > 0.95
-
-
-def test_pose_and_cameras():
-    scene = make_scene("E", 0.3, 2)
-    R, t = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold="auto").model
-    assert rotation_error(R, scene.R) < 0.3
-    assert translation_error(t, scene.t) < 2
-    in_pixels = estimate("E", scene, "auto")
-    x1, x2 = normalize_points(scene.K, scene.x1), normalize_points(scene.K, scene.x2)
-    normalised = bansac.estimate_essential(x1, x2, threshold="auto")
-    assert normalised.threshold * scene.K[0, 0] == pytest.approx(in_pixels.threshold, rel=0.3)
-
-
 def test_it_starts_from_the_threshold_of_the_options_or_preset():
     scene = make_scene("H", 0.0, 0)
     assert estimate("H", scene, "auto", options=Options(threshold=1.0)).threshold == pytest.approx(SMALLEST)
@@ -156,16 +148,6 @@ def test_it_starts_from_the_threshold_of_the_options_or_preset():
     points = line_points(200, noise=0.05, seed=1).points
     line = bansac.fit_line(points, threshold="auto", options=Options(threshold=0.1))
     assert 0.5 < line.threshold / (threshold_factor(1) * 0.05) < 2
-
-
-@pytest.mark.parametrize("kind", ["H", "F", "E"])
-def test_none_estimates_and_a_number_is_kept(kind):
-    scene = make_scene(kind, 1.0, 0)
-    estimated, asked = estimate(kind, scene, None), estimate(kind, scene, "auto")
-    assert estimated.threshold == asked.threshold > DEFAULTS[kind]
-    np.testing.assert_array_equal(estimated.model, asked.model)
-    assert estimate(kind, scene, 3.0).threshold == 3.0
-    assert estimate(kind, scene, None, options=Options(threshold=3.0)).threshold == 3.0
 
 
 @pytest.mark.parametrize("kind", ["H", "F"])

@@ -5,9 +5,9 @@ import pytest
 
 from bansac.compiled.jit import kernel
 from bansac.engine import state
-from bansac.engine.state import CANDIDATE, PROGRESS, SETTINGS, SPRT, State, pack_run, weights_at
+from bansac.engine.state import State, pack_run, weights_at
 from bansac.problems.line import LINE
-from tests.engine.builder import build_run, make_record, records_of
+from tests.engine.builder import build_run, records_of
 
 POINTS = np.random.default_rng(0).uniform(size=(2, 12))
 
@@ -49,16 +49,6 @@ def test_a_kernel_writes_into_the_records_and_arrays_of_python():
     assert records_of(run)["sprt"]["tests"] == 4
     assert run.best_model[1] == 7.0
     assert run.odds[3] == 0.0  # the bits are those of the odds
-
-
-@pytest.mark.parametrize("dtype", [SETTINGS, PROGRESS, CANDIDATE, SPRT])
-def test_a_record_is_zero_but_for_its_values(dtype):
-    first, last = dtype.names[0], dtype.names[-1]
-    record = make_record(dtype, **{last: 1})
-    assert record[last] == 1
-    assert record[first] == 0
-    with pytest.raises((ValueError, KeyError)):
-        make_record(dtype, no_such_field=1)
 
 
 def test_a_run_starts_with_nothing_found_and_nothing_asked_for():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import itertools
-import os
 import signal
 import subprocess
 import sys
@@ -25,11 +24,8 @@ from bansac.matches import Matches
 from bansac.maths.rng import derive_seed
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches, homography_matches, line_points
-from tests.processes import interruptible
+from tests.processes import ENVIRONMENT, interruptible, run_python
 from tests.test_metamorphic import TABLE, make_case
-
-# For scripts in processes of their own.
-ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(bansac.__file__).parents[1])}
 
 
 def plane(seed: int = 0, n: int = 80) -> Matches:
@@ -531,8 +527,7 @@ print(len(compiled) > 20, len(compiled) == len(set(compiled)), gc.isenabled())
 def test_first_calls_from_several_threads_compile_everything_once(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(FIRST_CALLS)
-    environment = ENVIRONMENT | {"NUMBA_CACHE_DIR": str(tmp_path / "cache")}
-    done = subprocess.run([sys.executable, script], env=environment, capture_output=True, text=True, check=False)
+    done = run_python(script, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
     assert done.stdout.split() == ["True", "4", "True", "True", "True"], done.stderr
 
 

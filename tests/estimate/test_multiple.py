@@ -128,11 +128,6 @@ def test_a_line_of_large_noise_is_not_split(seed):
     assert len(bansac.estimate_multiple("line", with_outliers(np.full(150, 0.3), 0.02, seed)).models) == 1
 
 
-def test_parts_of_a_model_do_not_exceed_max_models():
-    points = with_outliers(np.repeat([0.0, 0.04], 60), 0.002, seed=0)
-    assert len(bansac.estimate_multiple("line", points, max_models=1).models) == 1
-
-
 @pytest.mark.parametrize("seed", [0, 21])
 def test_a_threshold_below_the_noise_ends(seed):
     """A significant model whose points are all more likely outliers explains nothing, and is not found again."""

@@ -7,7 +7,7 @@ import bansac
 from bansac.estimate.planar_motion import motion_of_plane
 from bansac.geometry import normalize_points, recover_pose
 from bansac.lab.metrics import rotation_error, translation_error
-from bansac.synthetic import epipolar_matches, planar_scene_matches, rotation_matches
+from bansac.synthetic import planar_scene_matches, rotation_matches
 
 
 def rays_of(scene, chosen):
@@ -59,13 +59,6 @@ def test_the_paper_s_pose_is_that_of_its_essential_matrix():
     R, t, _ = recover_pose(E.model, x1, x2, E.inliers)
     assert np.allclose(result.model.R, R)
     assert np.allclose(result.model.t, t)
-
-
-def test_scenes_with_depth_keep_their_essential_matrix():
-    scene = epipolar_matches(300, 0.5, 0.3, seed=2)
-    result = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold=1.0)
-    assert result.configuration == "general"
-    assert "homography" not in result.message
 
 
 @pytest.mark.filterwarnings("ignore:K1 has")  # these cameras are doubtful

@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import threading
 
-import pytest
-
 from bansac.executors.threads import in_order
-
-
-@pytest.mark.parametrize("workers", [1, 2, 4])
-@pytest.mark.parametrize("most_pending", [1, 3, 100])
-def test_answers_are_in_the_order_of_the_items(workers: int, most_pending: int) -> None:
-    answers = in_order(lambda index, item: (index, item), iter("abcdefgh"), workers, most_pending)
-    assert list(answers) == list(enumerate("abcdefgh"))
 
 
 def test_a_slow_item_does_not_hold_back_the_work_behind_it() -> None:

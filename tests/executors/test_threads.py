@@ -1,8 +1,5 @@
 from __future__ import annotations
 
-import itertools
-import threading
-
 import pytest
 
 from bansac.executors import ItemFailure
@@ -19,20 +16,6 @@ def test_items_come_in_order_and_failures_are_their_own() -> None:
     expected = [(k, ItemFailure(f"{k} is odd") if k % 2 else k // 2) for k in range(50)]
     for workers in (1, 3):
         assert list(EXECUTOR.run(halve, range(50), workers)) == expected
-
-
-def test_an_endless_iterable_is_gone_through_in_this_thread() -> None:
-    threads = set()
-
-    def count() -> object:
-        for number in itertools.count(0, 2):
-            threads.add(threading.get_ident())
-            yield number
-
-    answers = EXECUTOR.run(halve, count(), 2)
-    assert [value for _, value in itertools.islice(answers, 5)] == [0, 1, 2, 3, 4]
-    answers.close()
-    assert threads == {threading.get_ident()}
 
 
 def test_an_error_of_the_program_names_the_item() -> None:

@@ -24,11 +24,3 @@ def test_a_name_in_another_column_changes_no_number(tmp_path: Path, separator: s
         np.testing.assert_array_equal(points, table[:, :4])
         assert scores is not None
         np.testing.assert_array_equal(scores, table[:, 4])
-
-
-def test_separators_at_the_ends_of_lines_are_no_columns(tmp_path: Path) -> None:
-    path = tmp_path / "m.csv"
-    path.write_text("x1,y1,x2,y2,score,\n1,2,3,4,.5,\n5,6,7,8,.7\n")
-    points, scores = read_table(path, COLUMNS)
-    np.testing.assert_array_equal(points, [[1, 2, 3, 4], [5, 6, 7, 8]])
-    np.testing.assert_array_equal(scores, [0.5, 0.7])

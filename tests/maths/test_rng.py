@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,6 +9,7 @@ from hypothesis import strategies as st
 
 from bansac.compiled.jit import kernel
 from bansac.maths.rng import derive_seed, fixed_rng, next_index, next_uint64, seed_rng, shuffle, step
+from tests.processes import run_python
 
 MASK = 2**64 - 1
 
@@ -132,7 +129,6 @@ def test_a_derived_seed_is_a_word_of_splitmix64():
 @pytest.mark.slow
 def test_plain_python_wraps_around_in_silence():
     code = "from bansac.maths.rng import *; s = seed_rng(0); print([int(next_index(s, 9)) for _ in range(50)])"
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-    run = subprocess.run([sys.executable, "-W", "error", "-c", code], env=environment, capture_output=True, text=True)
+    run = run_python("-W", "error", "-c", code, NUMBA_DISABLE_JIT="1")
     state = seed_rng(0)
     assert run.stdout.strip() == str([int(next_index(state, 9)) for _ in range(50)]), run.stderr

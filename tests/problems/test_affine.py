@@ -15,7 +15,6 @@ seeds = st.integers(0, 2**32 - 1)
 PROBLEMS = {AFFINE.name: (AFFINE, affine), SIMILARITY.name: (SIMILARITY, similarity)}
 KERNELS = {name: (compile_solve(module.solve), compile_fit(module.fit)) for name, (_, module) in PROBLEMS.items()}
 both = pytest.mark.parametrize("name", PROBLEMS)
-ESTIMATORS = {AFFINE.name: bansac.estimate_affine, SIMILARITY.name: bansac.estimate_similarity}
 
 
 def draw_model(name, rng):
@@ -117,31 +116,3 @@ def test_points_on_a_line_determine_a_similarity_only():
 
 def test_a_similarity_of_scale_0_has_no_projection():
     assert not similarity.project(np.array([1.0, 0, 0, 0, -1, 0]), np.empty(0))
-
-
-@both
-@pytest.mark.parametrize("preset", [None, "fast", "accurate", "paper"])
-@pytest.mark.parametrize("offset", [0.0, 1e6])
-def test_the_map_is_found_among_outliers(name, preset, offset):
-    rng = np.random.default_rng(3)
-    model = np.array([[0.9, -0.3, 20], [0.3, 0.9, -8]])
-    if name == AFFINE.name:
-        model[0, 1], model[1, 1] = 0.2, 1.2
-    x1 = rng.uniform(0, 500, (200, 2))
-    x2 = x1 @ model[:, :2].T + model[:, 2] + rng.normal(0, 0.5, (200, 2))
-    x2[80:] = rng.uniform(0, 500, (120, 2))
-    settings = {} if preset is None else {"preset": preset}
-    result = ESTIMATORS[name](x1 + offset, x2 + offset, **settings)
-    assert result.success
-    assert result.inliers[:80].mean() > 0.95
-    back = (x1 + offset) @ result.model[:, :2].T + result.model[:, 2] - offset
-    assert np.abs(back - x1 @ model[:, :2].T - model[:, 2])[:80].max() < 1.0
-    np.testing.assert_array_equal(result.inliers, result.residuals <= result.threshold)
-    if name == SIMILARITY.name:
-        np.testing.assert_allclose(result.model[0, 0], result.model[1, 1])
-        np.testing.assert_allclose(result.model[0, 1], -result.model[1, 0])
-
-
-@both
-def test_noise_is_no_success(name):
-    assert not ESTIMATORS[name](*np.random.default_rng(4).uniform(0, 500, (2, 80, 2))).success

@@ -179,22 +179,6 @@ def test_the_epipole_is_found_in_spite_of_a_dominant_plane(on_plane, inliers):
         assert np.linalg.svd(found)[1][2] < 1e-9
 
 
-def test_noisy_samples_of_the_plane_are_repaired():
-    rng = np.random.default_rng(2)
-    threshold, models, errors = 0.5 * PIXEL, np.empty((3, 9)), []
-    for _ in range(3 if INTERPRETED else 40):
-        scene = dominant_plane(rng, 500, 0.8, 0.7, 0.3 * PIXEL)
-        sample = scene.pick(rng, PLANE, 7)
-        count = solve(scene.data, sample, models, np.empty(FUNDAMENTAL.scratch_size))
-        F = max(models[:count], key=lambda m: support(scene.data, m.reshape(3, 3), threshold)).reshape(3, 3)
-        code, found = run(scene.data, sample, F, threshold)
-        before, after = (support(scene.data, m, threshold) for m in (F, found))
-        assert after > before if code == REPAIRED else (found == F).all()
-        errors.append((scene.epipole_error(F), scene.epipole_error(found)))
-    before, after = np.median(errors, axis=0)
-    assert after < 3 < 10 < before
-
-
 def test_the_sign_and_scale_of_the_model_do_not_matter():
     rng = np.random.default_rng(4)
     scene = dominant_plane(rng, 100, 0.8, 0.8)

@@ -247,6 +247,7 @@ def test_a_model_that_is_lost_has_no_projection(name):
         *((name, 1.0, 1e-9) for name in NORMALIZED),
         ("line", 1e6, 1e-6),
         ("circle", 1e6, 1e-6),
+        ("cubic", 100.0, 1e-6),
         ("homography", 1e4, 1e-3),
         ("fundamental", 1e3, 1e-3),
     ],

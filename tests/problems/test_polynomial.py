@@ -75,25 +75,6 @@ def test_fit_ignores_weight_zero_and_needs_enough_abscissae():
         assert fit_curve(too_few, np.ones(10), degree) is None
 
 
-@pytest.mark.parametrize(
-    ("degree", "offset", "atol"), [(1, 1e6, 1e-6), (2, 1e6, 1e-1), (3, 100.0, 1e-6), (8, 0.0, 1e-6)]
-)
-def test_normalised_and_back_gives_the_same_curve(degree, offset, atol):
-    rng = np.random.default_rng(0)
-    points = np.column_stack([np.linspace(0.0, 10.0, 20) + rng.uniform(-0.2, 0.2, 20), rng.normal(size=20)])
-    data, transform, models = columns(points + offset), np.empty(5), np.empty((1, degree + 1))
-    module.normalize(data, transform)
-    assert np.abs(data[0]).max() == pytest.approx(1.0)
-    sample = np.linspace(0, 19, degree + 1).astype(np.int64)
-    assert solve(data, sample, models, np.empty(0)) == 1
-    normalised = np.empty(20)
-    residuals(data, models[0], 0, 20, normalised)
-    module.denormalize(models[0], transform)
-    distances = reference.polynomial_distances(models[0], points + offset)
-    np.testing.assert_allclose(distances[sample], 0.0, atol=atol)
-    np.testing.assert_allclose(np.sqrt(normalised) / transform[0], distances, rtol=1e-6, atol=atol)
-
-
 def test_normalise_keeps_coincident_points_finite():
     data, transform = np.full((2, 4), 3.0), np.empty(5)
     module.normalize(data, transform)

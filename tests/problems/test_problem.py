@@ -3,12 +3,9 @@
 import copy
 import dataclasses
 import inspect
-import os
 import pickle
 import re
 import runpy
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +22,7 @@ from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
 from bansac.problems.problem import Problem
 from tests.problems.number import residuals, solve
+from tests.processes import run_python
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -168,11 +166,11 @@ def test_model_size_is_the_product_of_the_shape():
 
 @pytest.mark.slow
 def test_a_problem_runs_without_the_compiler():
-    solver = "tests/solvers/test_homography_4pt.py::test_solve_accepts_a_mirrored_view_and_rejects_a_twisted_one"
+    solver = (
+        f"{ROOT}/tests/solvers/test_homography_4pt.py::test_solve_accepts_a_mirrored_view_and_rejects_a_twisted_one"
+    )
     tests = [f"{__file__}::test_a_user_s_functions_are_called_by_compiled_code", solver]
-    code = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
-    done = subprocess.run(code, env=environment, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = run_python("-m", "pytest", "-q", "-p", "no:cacheprovider", *tests, NUMBA_DISABLE_JIT="1")
     assert done.returncode == 0, done.stdout
     assert "5 passed" in done.stdout
 

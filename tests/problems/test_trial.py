@@ -9,16 +9,12 @@ from numba import config, njit
 
 import bansac
 from bansac.compiled.jit import kernel
-from bansac.problems.circle import CIRCLE
-from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
-from bansac.problems.fundamental import FUNDAMENTAL
-from bansac.problems.homography import HOMOGRAPHY
+from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
 from bansac.problems.polynomial import polynomial
 from bansac.problems.problem import Problem
 from bansac.problems.trial import try_functions, try_once
 from tests.problems.number import residuals, solve
-from tests.reference import epipolar as reference
 
 DATA = np.random.default_rng(0).uniform(-1.0, 1.0, (2, 50))
 
@@ -306,23 +302,10 @@ def test_the_data_stay_as_they_are():
     np.testing.assert_array_equal(DATA, before)
 
 
-MATCHES = reference.random_scene(np.random.default_rng(0), 60)[0]
-
-
-@pytest.mark.parametrize(
-    ("problem", "data"),
-    [
-        (HOMOGRAPHY, MATCHES),
-        (FUNDAMENTAL, MATCHES),
-        (ESSENTIAL, MATCHES),
-        (ESSENTIAL_SYMMETRIC, MATCHES),
-        (LINE, DATA),
-        (CIRCLE, DATA),
-        (polynomial(3), DATA),
-    ],
-)
-def test_the_built_in_problems_stay_inside_their_arrays(problem, data):
-    try_functions(problem, data)
+@pytest.mark.parametrize("row", ESTIMATORS, ids=lambda row: row.name)
+def test_the_built_in_problems_stay_inside_their_arrays(row):
+    problem = polynomial(3) if row.problem is None else row.load_problem()
+    try_functions(problem, np.random.default_rng(0).uniform(-1.0, 1.0, (problem.channels, 60)))
 
 
 def test_built_in_problems_are_not_tried_by_a_run(monkeypatch):

@@ -93,19 +93,3 @@ def infer(prior, evidence, gammas, order, tables=PAPER_TABLES):
         else:
             belief = {states: max(p / total, MIN_ODDS) for states, p in updated.items()}
     return 1 / (1 + odds)
-
-
-def infer_by_enumeration(prior, evidence, gammas, order, tables=PAPER_TABLES):
-    """Return the same by summing the joint probability over all paths of states (eq:joint_prob)."""
-    k = len(evidence)
-    totals = {INLIER: 0.0, OUTLIER: 0.0}
-    for path in itertools.product((INLIER, OUTLIER), repeat=k + 1):
-        joint = prior if path[0] == INLIER else 1 - prior
-        for j in range(1, k + 1):
-            c, gamma = evidence[j - 1], gammas[j - 1]
-            past = path[j - 1 :: -1][: min(j, order)]
-            p_inlier = tables[len(past) - 1][tuple(past), c]
-            joint *= p_inlier if path[j] == INLIER else 1 - p_inlier
-            joint *= gamma if c == path[j - 1] else 1 - gamma
-        totals[path[k]] += joint
-    return totals[INLIER] / (totals[INLIER] + totals[OUTLIER])

@@ -81,18 +81,6 @@ def test_a_scene_with_a_dominant_plane_is_general():
         assert found_by_f(planar_scene_matches(500, 0.5, 0.7, 0.25, seed)) == "general"
 
 
-@whole_search
-@pytest.mark.parametrize("estimate", [bansac.estimate_homography, bansac.estimate_fundamental])
-def test_points_on_a_line_are_no_success(estimate):
-    for seed in SEEDS:
-        scene = line_matches(seed)
-        result = estimate(scene.x1, scene.x2)
-        assert not result.success
-        assert result.probabilities is None
-        assert result.configuration in ("collinear", None)  # None: no more support than chance gives
-        assert result.message
-
-
 def test_points_on_a_line_of_one_image_are_collinear():
     scene = line_matches(1, outliers=0)
     data = np.ascontiguousarray(np.vstack([scene.x1.T, np.random.default_rng(0).uniform(0, 500, (2, 200))]))

@@ -12,7 +12,7 @@ from bansac.engine.refinement.levenberg_marquardt import make_work, select_manif
 from bansac.engine.refinement.lm import CAUCHY, TRUNCATED, move_best_model
 from bansac.engine.state import pack_run
 from bansac.problems.line import LINE
-from bansac.synthetic import circle_points, homography_matches, line_points
+from bansac.synthetic import homography_matches, line_points
 from tests.engine.builder import blurred_line, build_run, mask_of
 from tests.engine.test_local_optimization import msac
 from tests.reference import epipolar, homography
@@ -50,26 +50,6 @@ def test_it_is_more_accurate_than_linear_least_squares_for_essential_matrices(ep
     assert np.median(errors["lm"]) < 0.7 * np.median(errors["least_squares"])
 
 
-def test_every_estimator_takes_it():
-    x1, x2, _, _ = two_views(0, noise=0.0)
-    for estimate in (bansac.estimate_essential, bansac.estimate_fundamental):
-        result = estimate(x1, x2, threshold=1e-3, refinement="lm")
-        assert result.residuals[1::2].max() < 1e-6
-    flat = x1 @ [[1.1, 0.1], [-0.1, 0.9]] + [0.1, 0.2]
-    flat[::3] = x2[::3]
-    result = bansac.estimate_homography(x1, flat, threshold=1e-3, refinement="lm")
-    assert np.delete(result.residuals, np.s_[::3]).max() < 1e-8
-    for fit, points in ((bansac.fit_line, line_points), (bansac.fit_circle, circle_points)):
-        made = points(100, inlier_ratio=0.6, noise=0.0, seed=0)
-        result = fit(made.points, threshold=THRESHOLD, refinement="lm")
-        assert result.residuals[made.inliers].max() < 1e-8
-    x = np.linspace(-1, 1, 60)
-    y = 1 - x + 2 * x**2
-    y[::3] += 0.5
-    result = bansac.fit_polynomial(np.column_stack([x, y]), 2, threshold=THRESHOLD, refinement="lm")
-    assert result.model == pytest.approx([1, -1, 2])
-
-
 def test_a_problem_without_derivatives_is_refused():
     bare = dataclasses.replace(LINE, linearize=None, project=None)
     points = line_points(60, inlier_ratio=0.5, noise=0.01, seed=0).points
@@ -86,6 +66,8 @@ def test_least_squares_without_a_fit_is_refused():
         bansac.ransac(bare, points, threshold=THRESHOLD, refinement="least_squares")
     with pytest.raises(ValueError, match="problem 'absolute pose', which has no fit"):
         bansac.estimate_absolute_pose(np.ones((9, 3)), np.ones((9, 2)), refinement="least_squares")
+    with pytest.raises(ValueError, match=r"local_optimization needs .*, and problem 'absolute pose' has no fit"):
+        bansac.estimate_absolute_pose(np.ones((9, 3)), np.ones((9, 2)), local_optimization="inner")
     assert bansac.ransac(bare, points, threshold=THRESHOLD).success
     assert bansac.ransac(bare, points, threshold=THRESHOLD, preset="paper").success
 

@@ -71,34 +71,6 @@ def test_every_sample_is_one_of_the_literal_algorithm(channels, m, extra, seed):
         assert sampler.neighborhoods.sizes.tolist() == literal.sizes
 
 
-@pytest.mark.parametrize("m", [2, 3, 4])
-def test_a_whole_course_is_local_first_and_prosac_at_last(m):
-    rng = np.random.default_rng(m)
-    n = 9
-    data = clustered(rng, 2, n)
-    sampler = Sampler(data, np.arange(n), m)
-    literal = reference.ProgressiveNapsac(data.T, m, sampler.growth.tolist())
-    local_samples, hits = 0, 0
-    for t in range(1, 20 * n + 200):
-        expected = literal.next()
-        sample = sampler.draw()
-        if expected is None:
-            assert 20 * (n - 1) + 1 < t <= 20 * n
-            assert len(set(sample)) == m
-            assert sampler.neighborhoods.hits.sum() > hits  # its centre at least
-            hits = sampler.neighborhoods.hits.sum()
-            continue
-        must, pool, local = expected
-        assert fits(sample, must, pool)
-        if local:
-            local_samples += 1
-            literal.count_hits(sample)
-        assert t <= 20 * n or sampler.neighborhoods.hits.sum() == hits
-        hits = sampler.neighborhoods.hits.sum()
-    assert 0 < local_samples < 20 * n
-    assert sampler.prosac.draws == 20 * n + 199
-
-
 def test_after_the_local_samples_it_is_prosac():
     data = np.random.default_rng(0).uniform(size=(4, 50))
     ranking = np.random.default_rng(1).permutation(50)
