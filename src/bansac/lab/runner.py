@@ -134,11 +134,16 @@ def run_measurement(measurement: Measurement, setup: Setup, journal: Path | None
             raise ValueError("; ".join(failure_notes(failed)))
         report = measurement.report(run.setup, rows)
     tables = {name: to_document(table) for name, table in report.tables.items()}
-    return _summary(measurement, setup, report, failed, started, tables=tables, **report.records)
+    return _summary(measurement, setup, report, failed, started, {"tables": tables, **report.records})
 
 
 def _summary(
-    measurement: Measurement, setup: Setup, report: Report, failed: dict[str, str], started: float, **entries: Any
+    measurement: Measurement,
+    setup: Setup,
+    report: Report,
+    failed: dict[str, str],
+    started: float,
+    entries: Mapping[str, Any],
 ) -> RunSummary:
     """Return the summary of a run, with further entries of its document."""
     report.notes += failure_notes(failed)
@@ -197,7 +202,7 @@ def run_experiment(experiment: Measurement, setup: Setup, folder: OutputFolder, 
         described = {name: getattr(experiment, name) for name in ("title", "reference", "defaults")}
         counts = {"workers": settings.get("workers", 1), "units": len(run.units), "resumed": resumed}
         source = {"seed": setup.seed, "data": run.data, "source": source_digest()}
-        summary = _summary(experiment, setup, report, failed, started, **described, **counts, **source)
+        summary = _summary(experiment, setup, report, failed, started, described | counts | source)
         _write_report(folder, report)
     folder.write_json("run.json", summary.document)
     return summary

@@ -85,7 +85,7 @@ def test_an_open_run_is_the_beginning_of_a_longer_one():
         trace=True,
         max_iterations=300,
         stopping=None,
-        **METHODS["BANSAC"],
+        **METHODS["BANSAC"].settings,
     )
     expected = sampling_bias(longer.trace.snapshots[100], scene.on_plane, scene.off_plane)
     assert experiment._run(scene, "BANSAC", 1, 100)["bias"] == expected

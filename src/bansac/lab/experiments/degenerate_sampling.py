@@ -19,7 +19,6 @@ F is wrong off the plane if the median Sampson distance of the true matches ther
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -34,9 +33,11 @@ from bansac.lab.frames import DataFrame, Figure, import_pandas
 from bansac.lab.measurement import Report, Setup, choose_sets, of_module
 from bansac.lab.options import DATA, EXCLUDE, PAIRS, RUNS, SEED, SETS
 from bansac.lab.pairs import UNIT_CODE
+from bansac.lab.peers.library import Task
+from bansac.lab.peers.method import Method
 from bansac.lab.sets.labelled import LabelledSet, find_labelled_sets
 from bansac.lab.tables import Cell, Table, percent, sectioned, with_arrow
-from bansac.lab.task import DEFAULTS, judge, make_task, squared_distances
+from bansac.lab.task import DEFAULTS, judge, squared_distances
 from bansac.matches import Matches
 from bansac.matches.pair_folder import evenly_spaced
 from bansac.synthetic import planar_scene_matches
@@ -45,11 +46,14 @@ _Array = NDArray[np.float64]
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 STEPS = (10, 30, 100, 300, 1000, 3000, 10000)
-METHODS: dict[str, dict[str, Any]] = {
-    "RANSAC": {"sampler": "uniform", "degeneracy": None},
-    "RANSAC + DEGENSAC": {"sampler": "uniform", "degeneracy": "degensac"},
-    "BANSAC": {"sampler": "bansac", "degeneracy": None},
-    "BANSAC + DEGENSAC": {"sampler": "bansac", "degeneracy": "degensac"},
+METHODS = {
+    name: Method(name, {"sampler": sampler, "degeneracy": degeneracy})
+    for name, sampler, degeneracy in (
+        ("RANSAC", "uniform", None),
+        ("RANSAC + DEGENSAC", "uniform", "degensac"),
+        ("BANSAC", "bansac", None),
+        ("BANSAC + DEGENSAC", "bansac", "degensac"),
+    )
 }
 ADAPTIVE = ("BANSAC", "BANSAC + DEGENSAC")
 MATCHES, INLIER_RATIO, NOISE = 500, 0.5, 0.25
@@ -117,24 +121,16 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 def _run(scene: _Scene, method: str, seed: int, iterations: int | None = None) -> Row:
     """Estimate F with the method's stopping criterion or, if given, with a fixed number of iterations."""
-    import bansac
-
-    protocol = DEFAULTS["F"]
+    protocol, points = DEFAULTS["F"], (scene.pair.x1, scene.pair.x2)
+    task = Task("F", points, (), None, protocol.threshold, protocol.confidence, protocol.max_iterations, seed)
     is_open = iterations is not None
-    arguments: dict[str, Any] = {
-        "preset": "paper",
-        "threshold": protocol.threshold,
-        "max_iterations": protocol.max_iterations,
-        "confidence": protocol.confidence,
-        "seed": seed,
-        **METHODS[method],
-        **({"stopping": None, "max_iterations": iterations} if is_open else {}),
-    }
-    result = bansac.estimate_fundamental(scene.pair.x1, scene.pair.x2, **arguments)
+    result = (
+        METHODS[method].estimate(task, **({"stopping": None, "max_iterations": iterations} if is_open else {})).result
+    )
     row: Row = {
         "method": method,
         "open": is_open,
-        **_errors(scene, result, seed),
+        **_errors(scene, result.model, task),
         "iterations": iterations if is_open else result.iterations,
         "stop_reason": None if is_open else result.stop_reason,
         "inliers": result.num_inliers,
@@ -143,12 +139,10 @@ def _run(scene: _Scene, method: str, seed: int, iterations: int | None = None) -
     return row if is_open else row | {"seconds": result.seconds}
 
 
-def _errors(scene: _Scene, result: Any, seed: int) -> Row:
+def _errors(scene: _Scene, F: _Array | None, task: Task) -> Row:
     """Return the median error of the true matches off the plane and, if the pose is known, the pose errors."""
-    errors: Row = {"off_plane_error": _median_distance(result.model, scene.pair, scene.off_plane)}
-    if scene.pair.R is not None:
-        errors |= judge(result.model, make_task(scene.pair, DEFAULTS["F"], seed), scene.pair)
-    return errors
+    errors: Row = {"off_plane_error": _median_distance(F, scene.pair, scene.off_plane)}
+    return errors if scene.pair.R is None else errors | judge(F, task, scene.pair)
 
 
 def _median_distance(F: _Array | None, pair: Matches, which: NDArray[np.bool_]) -> float | None:
@@ -177,8 +171,7 @@ def _synthetic_scene(share: float, seed: int) -> _Scene:
     matches = planar_scene_matches(MATCHES, INLIER_RATIO, share, NOISE, seed)
     assert matches.inliers is not None
     assert matches.on_plane is not None
-    pair = dataclasses.replace(matches, key=f"{percent(share)}-{seed}", ratios=np.full(MATCHES, 0.5))
-    return _Scene(pair, matches.on_plane, matches.inliers & ~matches.on_plane)
+    return _Scene(matches, matches.on_plane, matches.inliers & ~matches.on_plane)
 
 
 def _labelled_scene(folder: str, key: str) -> _Scene | None:

@@ -17,10 +17,8 @@ from bansac.batch.versions import installed_versions
 from bansac.lab.measurement import Option, Report, Setup, of_module
 from bansac.lab.measurements.folders import bench_rows, build_report, comparison
 from bansac.lab.measurements.speed.calls import SIZES, outlier_costs, size_costs
-from bansac.lab.measurements.speed.iterations import fixed_iterations, iteration_costs
-from bansac.lab.measurements.speed.kernels import POINTS, draw_costs, point_costs
-from bansac.lab.measurements.speed.limits import measure_peaks
-from bansac.lab.measurements.speed.solvers import solver_costs
+from bansac.lab.measurements.speed.iterations import fixed_iterations, iteration_costs, measure_peaks
+from bansac.lab.measurements.speed.kernels import POINTS, draw_costs, point_costs, solver_costs
 from bansac.lab.measurements.speed.tables import page_table, tables_of
 from bansac.lab.options import DATA
 from bansac.lab.peers.method import Method

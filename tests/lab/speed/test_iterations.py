@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bansac.lab.measurements.speed.limits import UPDATE, evaluation_work, iteration_limits, point_limit
+from bansac.lab.measurements.speed.iterations import UPDATE, evaluation_work, iteration_limits, point_limit
 
 PEAKS = {
     "operations": {"float32": 50.0, "float64": 20.0},
