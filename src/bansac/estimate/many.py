@@ -227,17 +227,12 @@ def iter_estimates(
     Parameters
     ----------
     problem, pairs, multiple, workers, on_error, progress, max_pending, **arguments
-        As in :func:`bansac.estimate_many`.
+        As in :func:`bansac.estimate_many`. The same errors are raised by the call, not with the first result.
 
     Yields
     ------
     Result, MultipleResult or Failure
         In the order of the pairs.
-
-    Raises
-    ------
-    ValueError, TypeError, ImportError
-        As :func:`bansac.estimate_many`. They are raised by the call, not with the first result.
 
     Examples
     --------

@@ -108,7 +108,7 @@ def estimate_multiple(
     threshold : float or "auto", optional
         Largest residual of an inlier. By default it is estimated for each model, as for a single one.
     scores, priors, weights, preset, options
-        As in :func:`bansac.estimate_homography`.
+        As in :func:`bansac.estimate_homography`, with the same errors.
     **settings
         Single options, see :class:`bansac.Options`. ``max_iterations`` limits each search, ``max_seconds`` the whole
         call. A trace is not recorded.
@@ -118,11 +118,6 @@ def estimate_multiple(
     MultipleResult
         The models, the one with most points first, and the label of each point. Models of a name have the form of
         the estimator of that name (``"E"``: essential matrices), those of a ``Problem`` its ``model_shape``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
