@@ -130,12 +130,8 @@ _GAMMAS: dict[str, Callable[[Floats], Floats]] = {
 def tabulate_gamma(gamma: str | Callable[[Floats], Any], n: int) -> Floats:
     """Evaluate gamma for 0, ..., n inliers among n points, clamped to [1e-6, 1 - 1e-6].
 
-    Without the clamp, gamma_1(1) = 1 and gamma_3(0) = 0 would lead to a normalisation 0 / 0.
-
-    Raises
-    ------
-    ValueError
-        If a user's function does not return one probability for every inlier ratio.
+    Without the clamp, gamma_1(1) = 1 and gamma_3(0) = 0 would lead to a normalisation 0 / 0. A user's function that
+    does not return one probability for every inlier ratio is a ValueError.
     """
     function = _GAMMAS[gamma] if isinstance(gamma, str) else gamma
     values = np.asarray(function(np.arange(n + 1) / max(n, 1)), dtype=np.float64)

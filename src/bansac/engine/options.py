@@ -419,25 +419,7 @@ class Options:
         return other
 
     def replace(self, **changes: Any) -> Options:
-        """Return a copy with ``changes`` applied.
-
-        Parameters
-        ----------
-        **changes
-            Any field of this class.
-
-        Returns
-        -------
-        Options
-            The changed copy; this one stays as it is.
-
-        Raises
-        ------
-        TypeError
-            If a name is no option.
-        ValueError
-            If a value is not allowed.
-        """
+        """Return a copy with changed options; an unknown name is a TypeError, a value that is not allowed a ValueError."""
         check_names(changes)
         return dataclasses.replace(self, **changes)
 

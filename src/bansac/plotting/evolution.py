@@ -170,7 +170,7 @@ def plot_point_evolution(
     points : (N, 2) array_like
         2D points.
     snapshots, iterations
-        As in :func:`plot_probability_evolution`.
+        As in :func:`plot_probability_evolution`, with the same errors.
     curve_true : (K, 2) array_like or None, optional
         Points on the true curve, drawn in green.
     curves : mapping of int to (K, 2) array_like, optional
@@ -182,11 +182,6 @@ def plot_point_evolution(
     -------
     Figure
         The figure.
-
-    Raises
-    ------
-    ValueError, ImportError
-        As in :func:`plot_probability_evolution`.
 
     Examples
     --------
