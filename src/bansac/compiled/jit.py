@@ -95,11 +95,13 @@ def compile_kernel(
     The code is cached on disk if the function is defined in a file. A function from an interactive prompt has no file
     and is compiled in each process.
 
-    ``function`` is a Python function or a Numba dispatcher of it. A ``fast_kernel`` is compiled with ``FAST_MATH``, as
-    with ``fast``. With ``inner`` only kernels call it, so that it needs no wrapper for Python. With ``lean`` it has no
-    reference counts, which cost 10 ns for each row of an array. Functions outside the package keep them, because they
-    may allocate arrays.
+    ``function`` is a Python function, which interpreted runs use, or a Numba dispatcher of it. A ``fast_kernel`` is
+    compiled with ``FAST_MATH``, as with ``fast``. With ``inner`` only kernels call it, so that it needs no wrapper for
+    Python. With ``lean`` it has no reference counts, which cost 10 ns for each row of an array. Functions outside the
+    package keep them, because they may allocate arrays.
     """
+    if config.DISABLE_JIT:
+        return plain(function)
     fast = fast or "fastmath" in getattr(function, "targetoptions", {})
     return make_dispatcher(
         plain(function),

@@ -14,10 +14,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba import boolean, config, errors, float32, float64, int64, types, uint64, void
+from numba import boolean, errors, float32, float64, int64, types, uint64, void
 
 from bansac.compiled.clock import loading
-from bansac.compiled.jit import COMPILER_LOCK, compile_kernel, plain
+from bansac.compiled.jit import COMPILER_LOCK, compile_kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.engine.dbn import update_first_order, update_higher_order
 from bansac.engine.sampling import Sampler
@@ -118,8 +118,6 @@ def _compile(row: Any, name: str, function_type: Any, default: Callable[..., Any
 
 def _compile_function(label: str, function: Callable[..., Any], function_type: Any, *, fast: bool = False) -> Any:
     """Compile a function for the struct; ``fast`` allows reordering of sums, ``label`` names it in an error."""
-    if config.DISABLE_JIT:
-        return plain(function)
     try:
         return _compiled(function, function_type, fast)
     except (errors.NumbaError, errors.UnsupportedBytecodeError, TypeError) as error:  # TypeError: of the parameters

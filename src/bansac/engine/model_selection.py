@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba import config, float64, types
+from numba import float64, types
 
 from bansac.compiled.jit import compile_kernel, inlined, inner_kernel, kernel
 from bansac.compiled.struct import FunctionStruct
@@ -103,9 +103,7 @@ def _select_functions(problem: Problem, plausibility: Any, repairs: bool) -> Any
     structs = _STRUCTS.setdefault(problem, {})
     key = plausibility, repairs
     if key not in structs:
-        compiled = (
-            plausibility if config.DISABLE_JIT else compile_kernel(plausibility, _PLAUSIBILITY, inner=True, lean=True)
-        )
+        compiled = compile_kernel(plausibility, _PLAUSIBILITY, inner=True, lean=True)
         signatures = [row.signature(float64) for row in DEGENERACY if row.signature is not None]
         structs[key] = _FUNCTIONS.pack(
             (compiled, *problem.compile_degeneracy(repairs=repairs)),

@@ -419,7 +419,7 @@ class Options:
         return other
 
     def replace(self, **changes: Any) -> Options:
-        """Return a copy with changed options; an unknown name is a TypeError, a value that is not allowed a ValueError."""
+        """Return a copy with changes; an unknown option is a TypeError, a value that is not allowed a ValueError."""
         check_names(changes)
         return dataclasses.replace(self, **changes)
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba import boolean, config, float64, int64, types
+from numba import boolean, float64, int64, types
 
 from bansac.compiled.jit import compile_kernel, inlined, inner_kernel
 from bansac.compiled.struct import FunctionStruct
@@ -67,7 +67,7 @@ def select_manifold(problem: Problem) -> Any:
 
 @functools.cache
 def _compiled_accumulate() -> Any:
-    return accumulate if config.DISABLE_JIT else compile_kernel(accumulate, _ACCUMULATE, fast=True, lean=True)
+    return compile_kernel(accumulate, _ACCUMULATE, fast=True, lean=True)
 
 
 class Work(NamedTuple):
