@@ -19,14 +19,12 @@ A model is a unit quaternion q, a translation t and f. The point X has the camer
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from bansac.compiled.jit import inner_kernel, kernel
+from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.linalg import normalize_vector
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
-from bansac.maths.quaternion import entries, matrix_of, write_quaternion
-from bansac.maths.validate import as_points
+from bansac.maths.quaternion import entries, write_quaternion
 
 MAX_MODELS = 9
 
@@ -486,20 +484,3 @@ def _solve_normal(s: Floats) -> bool:
             total -= s[_NORMAL + 7 * k + i] * s[_NORMAL + 49 + k]
         s[_NORMAL + 49 + i] = total * s[_NORMAL + 8 * i]
     return True
-
-
-def p4pf(points3D: ArrayLike, points2D: ArrayLike) -> tuple[list[Floats], Floats]:
-    """Compute up to nine poses (R | t) and their focal lengths (K,) from 3D points (4, 3) and their images (4, 2).
-
-    The images are relative to the principal point and have the unit of the focal lengths. The 3D points may lie in a
-    plane. There are no poses if three points of a plane, or their images, are collinear.
-    """
-    X, x = as_points("points3D", points3D, 3, 4), as_points("points2D", points2D, 2, 4)
-    unit = float(np.abs(x).max()) or 1.0
-    models = np.empty((MAX_MODELS, 8))
-    data = np.ascontiguousarray(np.hstack([x / unit, X]).T)
-    found = models[: _solve(data, np.arange(4), models, np.empty(SCRATCH))]
-    return [matrix_of(model[:7]) for model in found], found[:, 7] * unit
-
-
-_solve = kernel(solve)
