@@ -1,13 +1,5 @@
 """Geometric verification in COLMAP's databases: matches in, two-view geometries for COLMAP's mappers out.
 
-================  ===========================================================================
-``verify``        verification of the missing pairs of a database, in batches, in threads
-``pairs``         verification of a batch of pairs, a pure function; several rigid motions in one pair
-``selection``     which of E, F and H describes a pair (COLMAP's configurations); watermarks
-``options``       the settings, by COLMAP's names
-``database``      reading and writing, through pycolmap
-================  ===========================================================================
-
 This package imports the public functions and lower layers; only ``cli`` and a measurement of ``lab`` import it. Only
 ``database`` needs pycolmap.
 """
