@@ -9,9 +9,9 @@ several compiled copies, which may be reordered differently. The copy that runs 
 results would not be reproducible bit by bit. Therefore only functions that are entered from outside (residuals), or
 whose result is exact in any order (counts), are compiled with it.
 
-An ``inner_kernel`` has no reference counts: it allocates nothing and returns no array. Other kernels count references whenever they read a field of a struct of
-arrays (``compiled.struct``), at some 10 ns each. The main loop reads dozens of fields an iteration, so it is an inner
-kernel.
+An ``inner_kernel`` has no reference counts: it allocates nothing and returns no array. Other kernels count references
+whenever they read a field of a struct of arrays (``compiled.struct``), at some 10 ns each. The main loop reads dozens
+of fields an iteration, so it is an inner kernel.
 """
 
 from collections.abc import Callable
