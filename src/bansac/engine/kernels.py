@@ -5,8 +5,6 @@ Functions that a run does not use are not compiled. A user's function is compile
 nanoseconds, once per iteration or once per block of residuals.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 from collections.abc import Callable

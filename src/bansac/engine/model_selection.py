@@ -9,8 +9,6 @@ A model from a degenerate sample is repaired. Without local optimisation, a new 
 accepted. With local optimisation, the repaired model is also optimised, and then compared with the optimised model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary

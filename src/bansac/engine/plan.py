@@ -1,7 +1,5 @@
 """The part of a run that depends on the problem and the options only; calls with the same options share it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

@@ -8,8 +8,6 @@ Two conversions take place here:
   from ``bansac.estimate.solve``; the sampler ``bansac.engine.sampling.bansac`` draws by the odds.
 """
 
-from __future__ import annotations
-
 import functools
 import time
 from typing import NamedTuple

@@ -11,8 +11,6 @@ A refiner's module has these functions:
     of the problem.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Repeated least squares on the inliers: the paper's last step."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bansac.compiled.jit import kernel

@@ -14,8 +14,6 @@ normal equations are first summed for the numbers of the model, whose derivative
 restricted to the few parameters of the tangent space.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import threading

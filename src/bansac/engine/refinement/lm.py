@@ -5,8 +5,6 @@ minimum has less variance, because it also uses points slightly outside of the t
 may be slightly lower, so a small decrease of the score is allowed.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
