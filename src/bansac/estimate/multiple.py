@@ -36,7 +36,7 @@ from bansac.estimate.presets import Options, Resolved, Settings, Threshold
 from bansac.estimate.result import MultipleResult, Result
 from bansac.estimate.solve import Arguments, Request, make_request, measure, solve_once
 from bansac.maths.arrays import Bools, Floats, Ints
-from bansac.maths.validate import as_probabilities, as_scores, as_weights
+from bansac.maths.validate import as_integer, as_probabilities, as_scores, as_weights
 from bansac.problems.estimators import MODELS
 from bansac.problems.problem import Problem
 from bansac.problems.trial import try_once
@@ -149,8 +149,8 @@ def estimate_multiple(
 
 def check_max_models(value: Any) -> None:
     """Raise a ValueError if a value is not an allowed ``max_models``."""
-    if value is not None and (not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1):
-        raise ValueError(f"max_models must be an integer >= 1 or None, got {value!r}")
+    if value is not None:
+        as_integer("max_models", value, 1, " or None")
 
 
 def _find_problem(problem: Any) -> tuple[Problem, ModelForm]:
