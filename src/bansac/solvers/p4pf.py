@@ -22,7 +22,7 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints
-from bansac.maths.linalg import normalize_vector
+from bansac.maths.linalg import normalize_vector, solve_positive_definite
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
 from bansac.maths.quaternion import entries, write_quaternion
 
@@ -432,7 +432,7 @@ def _polish(data: Floats, sample: Ints, model: Floats, s: Floats) -> float:
         g = f * inverse
         _add_row(s, -g * u * b, g * (c + u * a), -g * b, g, 0.0, -g * u, f * u, f * u - data[0, i])
         _add_row(s, -g * (c + v * b), g * v * a, g * a, 0.0, g, -g * v, f * v, f * v - data[1, i])
-    if not _solve_normal(s):
+    if not solve_positive_definite(s[_NORMAL:_ROW].reshape(8, 7), _SINGULAR):
         return 0.0
     w = _NORMAL + 49
     wx, wy, wz = 0.5 * s[w], 0.5 * s[w + 1], 0.5 * s[w + 2]
@@ -461,26 +461,3 @@ def _add_row(
     for i in range(8):
         for j in range(7):
             s[_NORMAL + 7 * i + j] += s[_ROW + i] * s[_ROW + j]
-
-
-@inner_kernel
-def _solve_normal(s: Floats) -> bool:
-    """Replace the last row of the normal equations by their solution (Cholesky); False if they are singular."""
-    for j in range(7):
-        diagonal = s[_NORMAL + 8 * j]
-        for i in range(j, 8):
-            total = s[_NORMAL + 7 * i + j]
-            for k in range(j):
-                total -= s[_NORMAL + 7 * i + k] * s[_NORMAL + 7 * j + k]
-            if i > j:
-                s[_NORMAL + 7 * i + j] = total * s[_NORMAL + 8 * j]
-            elif total > _SINGULAR * diagonal:
-                s[_NORMAL + 8 * j] = 1.0 / math.sqrt(total)
-            else:
-                return False
-    for i in range(6, -1, -1):
-        total = s[_NORMAL + 49 + i]
-        for k in range(i + 1, 7):
-            total -= s[_NORMAL + 7 * k + i] * s[_NORMAL + 49 + k]
-        s[_NORMAL + 49 + i] = total * s[_NORMAL + 8 * i]
-    return True

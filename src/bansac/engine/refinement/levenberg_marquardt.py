@@ -312,7 +312,7 @@ def _step(system: Floats, damping: float, damped: Floats) -> float:
             damped[a, b] = system[a, b]
         damped[a, a] = (1.0 + damping) * system[a, a] + _NEGLIGIBLE * trace
         damped[p, a] = system[p, a]
-    if not solve_positive_definite(damped):
+    if not solve_positive_definite(damped, 0.0):
         return 0.0
     promise = 0.0
     for a in range(p):
