@@ -579,11 +579,6 @@ class MultipleResult:
             The points, or those of one image of the matches.
         ax : matplotlib.axes.Axes or None, optional
             As in :meth:`Result.plot`, with the same errors.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            The figure.
         """
         from bansac.plotting.data import plot_labels
 

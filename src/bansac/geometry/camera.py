@@ -110,11 +110,6 @@ class Camera:
         fisheye : bool, optional
             Whether the coefficients are those of ``cv2.fisheye``.
 
-        Returns
-        -------
-        Camera
-            The camera.
-
         Raises
         ------
         ValueError

@@ -33,11 +33,6 @@ def plot_epipolar_bands(image2: ImageLike, F: ArrayLike, covariance: ArrayLike, 
     x1 : (N, 2) array_like
         Points in image 1, in pixels.
 
-    Returns
-    -------
-    Figure
-        The figure.
-
     Raises
     ------
     OSError

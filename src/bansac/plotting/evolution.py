@@ -65,11 +65,6 @@ def plot_probability_evolution(
         Homographies. If one is given, a further panel shows image 2 with the outline of image 1, mapped by the true
         homography in green and by the estimated one in red.
 
-    Returns
-    -------
-    Figure
-        The figure.
-
     Raises
     ------
     OSError, ValueError, ImportError
@@ -177,11 +172,6 @@ def plot_point_evolution(
         Points on the estimated curves by iteration, each drawn dashed in the panel of its iteration.
     columns : int, optional
         Number of panels in a row.
-
-    Returns
-    -------
-    Figure
-        The figure.
 
     Examples
     --------

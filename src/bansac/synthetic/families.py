@@ -100,11 +100,6 @@ def awkward_scene(
     n, inlier_ratio, noise, seed : optional
         As in :func:`epipolar_matches`. The families of windows, such as "window 10", have no inliers.
 
-    Returns
-    -------
-    AwkwardScene
-        The scene.
-
     Raises
     ------
     ValueError
