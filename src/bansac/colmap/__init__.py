@@ -4,15 +4,9 @@ This package imports the public functions and lower layers; only ``cli`` and a m
 ``database`` needs pycolmap.
 """
 
-from bansac.colmap.options import VerificationOptions
-from bansac.colmap.pairs import PairGeometry, PairMatches, verify_pairs
-from bansac.colmap.verify import VerificationSummary, verify_database
-
-__all__ = [
-    "PairGeometry",
-    "PairMatches",
-    "VerificationOptions",
-    "VerificationSummary",
-    "verify_database",
-    "verify_pairs",
-]
+from bansac.colmap.options import VerificationOptions as VerificationOptions
+from bansac.colmap.pairs import PairGeometry as PairGeometry
+from bansac.colmap.pairs import PairMatches as PairMatches
+from bansac.colmap.pairs import verify_pairs as verify_pairs
+from bansac.colmap.verify import VerificationSummary as VerificationSummary
+from bansac.colmap.verify import verify_database as verify_database
