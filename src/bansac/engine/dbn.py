@@ -80,21 +80,8 @@ def _packed_paper_cpt(order: int) -> Floats:
 
 def gamma_1(inlier_ratio: Floats) -> Floats:
     """Leaky ReLU of the inlier ratio (supplement, first function of the section on the CPTs)."""
-    values = np.array(inlier_ratio, dtype=np.float64, order="C")  # so that reshape returns a view
-    _apply_gamma_1(values.reshape(-1))
-    return values
-
-
-@kernel
-def _apply_gamma_1(values: Floats) -> None:
-    """Replace inlier ratios by their ``gamma_1``, in place."""
-    for k in range(values.size):
-        values[k] = _gamma_1(values[k])
-
-
-@inlined
-def _gamma_1(ratio: float) -> float:
-    return 0.62 * ratio + 0.5 if ratio < 0.7143 else 0.2 * ratio + 0.8
+    ratio = np.asarray(inlier_ratio, dtype=np.float64)
+    return np.where(ratio < 0.7143, 0.62 * ratio + 0.5, 0.2 * ratio + 0.8)
 
 
 @inner_kernel
@@ -102,7 +89,8 @@ def find_gamma(table: Floats, inliers: np.int64, n: int) -> float:
     """Return gamma for a number of inliers among n points, from the table, or by ``gamma_1`` if it is empty."""
     if table.size > 0:
         return float(table[inliers])
-    gamma = _gamma_1(inliers / n)
+    ratio = inliers / n
+    gamma = 0.62 * ratio + 0.5 if ratio < 0.7143 else 0.2 * ratio + 0.8
     raised = gamma if gamma > MIN_GAMMA else MIN_GAMMA
     return raised if raised < 1 - MIN_GAMMA else 1 - MIN_GAMMA
 
