@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.compiled.jit import inlined, inner_kernel, kernel
-from bansac.maths.arrays import Bools, Floats, Ints, Singles
+from bansac.maths.arrays import Bools, Floats, Singles
 
 # Bounds of the odds, far from the limits of single precision: an update changes odds by a factor of at most some 1e6.
 MIN_ODDS = np.float32(1e-30)
@@ -151,14 +151,6 @@ def probabilities_from_odds(odds: Singles) -> Floats:
     """Return P(x = inlier) for odds of inlier over outlier."""
     ratios = odds.astype(np.float64)
     return ratios / (1.0 + ratios)
-
-
-@kernel
-def write_probabilities(odds: Singles, order: Ints, probabilities: Floats) -> None:
-    """Write P(x = inlier) of point ``order[n]`` from ``odds[n]``, for all n."""
-    for n in range(odds.size):
-        ratio = np.float64(odds[n])
-        probabilities[order[n]] = ratio / (1.0 + ratio)
 
 
 @inlined

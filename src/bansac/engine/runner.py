@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bansac.compiled.jit import kernel
-from bansac.engine.dbn import tabulate_gamma, write_initial_odds, write_probabilities
+from bansac.engine.dbn import tabulate_gamma, write_initial_odds
 from bansac.engine.hypotheses import Hypothesis
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.options import Options
@@ -270,8 +270,5 @@ def _beliefs(options: Options, plan: Plan, state: State, order: Ints) -> Floats 
     if plan.probabilities is None and not options.sampler_row.adaptive:
         return None
     beliefs = np.empty(order.size)
-    if plan.probabilities is None:
-        write_probabilities(state.odds, order, beliefs)
-    else:
-        beliefs[order] = current_beliefs(plan, state)
+    beliefs[order] = current_beliefs(plan, state)
     return beliefs
