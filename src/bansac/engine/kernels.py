@@ -91,27 +91,28 @@ def _select(
 
 
 @functools.lru_cache(maxsize=256)
-def find_function(row: Any, name: str, default: Callable[..., Any] | None = None) -> Any:
-    """Return a function of the module of a registry's row."""
+def find_function(row: Any, name: str, *, optional: bool = False) -> Any:
+    """Return a function of the module of a registry's row; None if the module lacks an optional one."""
     with loading():
         module = importlib.import_module(row.module) if isinstance(row.module, str) else row.module
-    function = getattr(module, name, default)
-    if function is None:
+    function = getattr(module, name, None)
+    if function is None and not optional:
         raise TypeError(f"{row.name!r} needs a function {name!r} in {module!r}")
     return function
 
 
 def _compile_block_score(score: Score, precision: str) -> Any:
     """Compile the ``block_score`` of a score; a user's function is checked on a few residuals."""
-    label, function = f"{score.name!r}: block_score", find_function(score, "block_score")
-    block_score = _compile_function(label, function, BLOCK_SCORE[precision], fast=True)
+    function = find_function(score, "block_score")
+    block_score = _compile_function(f"{score.name!r}: block_score", function, BLOCK_SCORE[precision], fast=True)
     if score not in SCORES.values():
-        check_block_score(score.name, find_function(score, "block_score"), precision)
+        check_block_score(score.name, function, precision)
     return block_score
 
 
 def _compile(row: Any, name: str, function_type: Any, default: Callable[..., Any] | None = None) -> Any:
-    return _compile_function(f"{row.name!r}: {name}", find_function(row, name, default), function_type)
+    function: Any = find_function(row, name, optional=default is not None) or default
+    return _compile_function(f"{row.name!r}: {name}", function, function_type)
 
 
 def _compile_function(label: str, function: Callable[..., Any], function_type: Any, *, fast: bool = False) -> Any:
