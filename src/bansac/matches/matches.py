@@ -138,14 +138,9 @@ class Matches:
         keypoints1, keypoints2 : sequence of cv2.KeyPoint
             Keypoints of the query image and of the train image.
         matches : sequence of cv2.DMatch
-            Matches from ``cv2.DescriptorMatcher.match``.
+            Matches from ``cv2.DescriptorMatcher.match``, whose order is kept.
         scores : (N,) array_like or None, optional
             Quality of each match; larger is better.
-
-        Returns
-        -------
-        Matches
-            The matches in the same order.
 
         Raises
         ------
