@@ -302,8 +302,8 @@ class Options:
     def refiner(self, problem: Problem) -> Refiner | None:
         """Return the refiner for a problem, or None."""
         if self.refinement == "default":
-            able = {"lm": problem.linearize, "least_squares": problem.fit}
-            return next((REFINERS[name] for name, function in able.items() if function is not None), None)
+            rows = REFINERS["lm"], REFINERS["least_squares"]
+            return next((row for row in rows if getattr(problem, row.needs) is not None), None)
         return REFINERS[self.refinement] if isinstance(self.refinement, str) else self.refinement
 
     def optimization(self, problem: Problem) -> str | None:

@@ -9,7 +9,6 @@ import numpy as np
 from bansac.engine.dbn import pack_cpt
 from bansac.engine.kernels import find_function, select_kernels
 from bansac.engine.options import Options
-from bansac.engine.refinement import REFINERS
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.scoring import SCORES
 from bansac.engine.state import Sizes, start_records
@@ -56,11 +55,12 @@ def check_abilities(problem: Problem, options: Options) -> None:
     if "density" in options.weights(problem) and problem.channels not in (2, 4):
         raise ValueError(f"weighting='density' is for points and matches, not for {problem.channels} channels")
     refiner = options.refiner(problem)
-    supports = None if refiner is None else find_function(refiner, "supports", optional=True)
-    if refiner is not None and supports is not None and not supports(problem):
-        needs = {"lm": "linearize", "least_squares": "fit"}.get(refiner.name)
-        missing = f", which has no {needs}" if refiner is REFINERS.get(refiner.name) else ""
-        raise ValueError(f"refinement={refiner.name!r} is not for problem {problem.name!r}{missing}")
+    if refiner is not None:
+        supports = find_function(refiner, "supports", optional=True)
+        lacks = refiner.needs and getattr(problem, refiner.needs) is None
+        if lacks or (supports is not None and not supports(problem)):
+            missing = f", which has no {refiner.needs}" if lacks else ""
+            raise ValueError(f"refinement={refiner.name!r} is not for problem {problem.name!r}{missing}")
 
 
 def find_plan(problem: Problem, options: Options, *, informed: bool) -> Plan:

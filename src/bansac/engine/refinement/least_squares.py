@@ -11,11 +11,6 @@ from bansac.problems.problem import Problem
 _MAX_FITS = 10
 
 
-def supports(problem: Problem) -> bool:
-    """Return whether a problem has a non-minimal solver."""
-    return problem.fit is not None
-
-
 def refine(run: Run, problem: Problem) -> None:
     """Fit the best model to its inliers."""
     refine_to_inliers(run)

@@ -28,11 +28,6 @@ _MAX_STEPS = 25
 _TOLERANCE = 0.05
 
 
-def supports(problem: Problem) -> bool:
-    """Return whether a problem has derivatives of its residuals."""
-    return problem.linearize is not None
-
-
 def refine(run: Run, problem: Problem) -> None:
     """Move the best model to a maximum of its MSAC score and from there to a minimum of the Cauchy loss."""
     refine_by_lm(run, select_manifold(problem), find_work(problem))
