@@ -3,8 +3,6 @@
 The names below load on first use, so that ``import bansac`` costs next to nothing.
 """
 
-from __future__ import annotations
-
 import gc
 import importlib
 from typing import TYPE_CHECKING, Any

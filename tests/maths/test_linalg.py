@@ -66,13 +66,13 @@ def test_a_positive_definite_system_is_solved(seed, n):
     B = rng.normal(size=(n + 2, n))
     A, b = B.T @ B + 0.1 * np.eye(n), rng.normal(size=n)
     system = np.vstack([np.tril(A) + np.triu(np.full((n, n), np.nan), 1), b])  # the upper triangle is not read
-    assert solve_positive_definite(system)
+    assert solve_positive_definite(system, 0.0)
     assert system[n] == pytest.approx(np.linalg.solve(A, b), rel=1e-9, abs=1e-9)
 
 
 @pytest.mark.parametrize("A", [[[0.0]], [[1.0, 2.0], [2.0, 1.0]], [[np.nan, 0.0], [0.0, 1.0]], [[-1.0]]])
 def test_a_system_that_is_not_positive_definite_is_told(A):
-    assert not solve_positive_definite(np.vstack([A, np.ones(len(A))]))
+    assert not solve_positive_definite(np.vstack([A, np.ones(len(A))]), 0.0)
 
 
 @given(seeds, st.integers(2, 9), st.sampled_from([None, 1.0, -1.0]))

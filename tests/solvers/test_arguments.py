@@ -1,20 +1,14 @@
-"""Arguments of the public solvers that cannot be used are named."""
+"""Arguments of the solvers that cannot be used are named."""
 
 import numpy as np
 import pytest
 
 from bansac.solvers.essential_5pt import essential_5pt
-from bansac.solvers.essential_upright_3pt import essential_upright_3pt
 from bansac.solvers.fundamental_7pt import fundamental_7pt
 from bansac.solvers.fundamental_8pt import fundamental_8pt
 from bansac.solvers.homography_4pt import homography_4pt
 from bansac.solvers.homography_dlt import homography_dlt
-from bansac.solvers.p3p import p3p
-from bansac.solvers.p4pf import p4pf
-from bansac.solvers.shared_focal_6pt import shared_focal_6pt
 from bansac.solvers.umeyama import umeyama
-
-DOWN = [0, 1, 0]
 
 
 def zeros(n, d=2):
@@ -32,11 +26,6 @@ def nans(n, d=2):
         *((essential_5pt, (zeros(5), bad), "x2 must have shape") for bad in (zeros(4), zeros(5, 4), np.zeros(10))),
         (essential_5pt, (nans(5, 3), zeros(5, 3)), "x1 must be finite"),
         (essential_5pt, (zeros(5, 3), nans(5, 3)), "x2 must be finite"),
-        (essential_upright_3pt, (zeros(2), zeros(3), DOWN, DOWN), r"x1 must have shape \(3, 2\)"),
-        (essential_upright_3pt, (zeros(3), zeros(3), [0, 1], DOWN), "gravity1 must have shape"),
-        (essential_upright_3pt, (zeros(3), zeros(3), DOWN, [0, 0, 0]), "gravity2 must not be zero"),
-        (essential_upright_3pt, (zeros(3), zeros(3), DOWN, [0, np.nan, 0]), "gravity2 must be finite"),
-        *((shared_focal_6pt, (zeros(6), bad), "x2 must") for bad in (zeros(5), zeros(6, 3), nans(6))),
         (fundamental_7pt, (zeros(6), zeros(7)), r"x1 must have shape \(7, 2\), got \(6, 2\)"),
         (fundamental_7pt, (zeros(7), zeros(7, 3)), r"x2 must have shape \(7, 2\), got \(7, 3\)"),
         (fundamental_7pt, (nans(7), zeros(7)), "x1 must be finite"),
@@ -47,13 +36,6 @@ def nans(n, d=2):
         (homography_dlt, (zeros(5, 3), zeros(5)), r"x1 must have shape \(N, 2\), got \(5, 3\)"),
         (homography_dlt, (zeros(5), zeros(4)), r"x2 must have shape \(5, 2\), got \(4, 2\)"),
         (homography_dlt, (zeros(5), np.full((5, 2), np.inf)), "x2 must be finite"),
-        (p3p, (zeros(3), zeros(3)), r"points3D must have shape \(3, 3\), got \(3, 2\)"),
-        (p3p, (zeros(4, 3), zeros(3)), r"points3D must have shape \(3, 3\), got \(4, 3\)"),
-        (p3p, (zeros(3, 3), zeros(2)), r"points2D must have shape \(3, 2\), got \(2, 2\)"),
-        (p3p, (nans(3, 3), zeros(3)), "points3D must be finite"),
-        (p4pf, (zeros(3, 3), zeros(4)), r"points3D must have shape \(4, 3\)"),
-        (p4pf, (zeros(4, 3), zeros(5)), r"points2D must have shape \(4, 2\)"),
-        (p4pf, (nans(4, 3), zeros(4)), "points3D must be finite"),
         (umeyama, (zeros(2, 3), zeros(2, 3)), "equal lengths of at least 3, got 2 and 2"),
         (umeyama, (zeros(4, 3), zeros(4)), r"x2 must have shape \(N, 3\)"),
     ],

@@ -6,8 +6,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bansac.geometry import decompose_essential
-from bansac.solvers.essential_upright_3pt import essential_upright_3pt
+from bansac.solvers import essential_upright_3pt
 from tests.reference import epipolar as reference
+from tests.solvers.samples import solve_sample
+
+
+def solve(data, gravity1, gravity2):
+    """Return the models of three matches (4 x 3) and the unit verticals."""
+    verticals = np.tile([*gravity1, *gravity2], (3, 1))
+    return solve_sample(essential_upright_3pt, 9, data.T, verticals).reshape(-1, 3, 3)
 
 
 def draw(rng):
@@ -33,7 +40,7 @@ def test_the_truth_is_among_the_models():
     rng = np.random.default_rng(0)
     for _ in range(300):
         data, E, *verticals = draw(rng)
-        assert is_among(E, essential_upright_3pt(data[:2].T, data[2:].T, *verticals))
+        assert is_among(E, solve(data, *verticals))
 
 
 @settings(max_examples=50)
@@ -41,10 +48,11 @@ def test_the_truth_is_among_the_models():
 def test_every_model_is_essential_agrees_with_its_sample_and_keeps_the_vertical(seed):
     rng = np.random.default_rng(seed)
     data, gravities = rng.uniform(-1, 1, (4, 3)), rng.normal(size=(2, 3))
-    models = essential_upright_3pt(data[:2].T, data[2:].T, *gravities)
+    gravities /= np.linalg.norm(gravities, axis=1, keepdims=True)
+    models = solve(data, *gravities)
     assert len(models) <= 4
     x1, x2 = reference.homogeneous(data)
-    first, second = (frame(gravity / np.linalg.norm(gravity)) for gravity in gravities)
+    first, second = map(frame, gravities)
     for E in models:
         assert np.linalg.svd(E)[1] == pytest.approx([1, 1, 0], abs=1e-9)
         assert np.abs(np.einsum("in,ij,jn->n", x2, E, x1)).max() < 1e-7
@@ -59,7 +67,7 @@ def test_the_models_are_those_of_poselib():
     rng = np.random.default_rng(1)
     for _ in range(100):
         data, _, gravity1, gravity2 = draw(rng)
-        models = essential_upright_3pt(data[:2].T, data[2:].T, gravity1, gravity2)
+        models = solve(data, gravity1, gravity2)
         frames = frame(gravity1), frame(gravity2)
         rays = [
             (F @ x).T / np.linalg.norm(x, axis=0)[:, None]
@@ -70,15 +78,14 @@ def test_the_models_are_those_of_poselib():
             assert is_among(E, models)
 
 
-def test_the_sign_and_length_of_both_verticals_do_not_matter():
+def test_the_sign_of_both_verticals_does_not_matter():
     data, _, *verticals = draw(np.random.default_rng(2))
-    expected = essential_upright_3pt(data[:2].T, data[2:].T, *verticals)
-    turned = essential_upright_3pt(data[:2].T, data[2:].T, *(-9.81 * np.array(verticals)))
+    expected = solve(data, *verticals)
+    turned = solve(data, *(-np.array(verticals)))
     assert len(expected) == len(turned) > 0
     for E in expected:
         assert is_among(E, turned)
 
 
 def test_equal_matches_have_no_model():
-    x, down = np.zeros((3, 2)), [0, 1, 0]
-    assert essential_upright_3pt(x, x, down, down).shape == (0, 3, 3)
+    assert solve(np.zeros((4, 3)), [0, 1, 0], [0, 1, 0]).shape == (0, 3, 3)

@@ -7,10 +7,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bansac.geometry import rotation_matrix
-from bansac.solvers.p3p import p3p
+from bansac.maths.quaternion import matrix_of
+from bansac.solvers import p3p as solver
 from tests.reference import space
+from tests.solvers.samples import solve_sample
 
 seeds = st.integers(0, 2**32 - 1)
+
+
+def p3p(X, x):
+    return [matrix_of(model) for model in solve_sample(solver, 7, x, X)]
 
 
 def three_points(rng):

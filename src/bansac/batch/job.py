@@ -37,7 +37,7 @@ class Job:
 
     def fingerprint(self) -> str:
         """Return a digest of everything except the pairs that the results depend on."""
-        cameras = None if self.cameras is None else [_as_lists(camera) for camera in self.cameras]
+        cameras = [[c.model, *c.params] if isinstance(c, Camera) else c.tolist() for c in self.cameras or ()] or None
         settings = [self.model, cameras, self.scores, self.seed, dict(self.settings)]
         parts = [*settings, source_digest(), installed_versions()]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
@@ -64,7 +64,3 @@ class Job:
         if self.scores and matches.scores is not None:
             named["scores"] = matches.scores
         return named
-
-
-def _as_lists(camera: CameraLike) -> Any:
-    return [camera.model, *camera.params] if isinstance(camera, Camera) else camera.tolist()

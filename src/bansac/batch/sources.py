@@ -10,6 +10,7 @@ from bansac.batch.journal import Unit
 from bansac.matches import HlocPairs, Matches
 from bansac.matches.match_files import HDF5, find_groups, read_matches
 from bansac.matches.pair_folder import PairFolder, find_pair_folders
+from bansac.matches.text_tables import read_text
 from bansac.maths.arrays import Ints
 
 # Suffixes of files that are pairs; a .txt file is a list.
@@ -84,10 +85,7 @@ def hloc_sources(pairs: HlocPairs) -> list[Source]:
 
 def read_list(path: Path) -> list[str]:
     """Return the lines of a list without blank lines and comments."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except UnicodeDecodeError:
-        raise ValueError(f"{path}: not a text file") from None
+    lines = read_text(path).splitlines()
     return [line.strip() for line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 

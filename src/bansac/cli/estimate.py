@@ -1,7 +1,5 @@
 """``bansac estimate``: a model from a file of matches or points; see :mod:`bansac.cli.batch` for many files."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast, get_args

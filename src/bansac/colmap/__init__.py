@@ -1,26 +1,12 @@
 """Geometric verification in COLMAP's databases: matches in, two-view geometries for COLMAP's mappers out.
 
-================  ===========================================================================
-``verify``        verification of the missing pairs of a database, in batches, in threads
-``pairs``         verification of a batch of pairs, a pure function; several rigid motions in one pair
-``selection``     which of E, F and H describes a pair (COLMAP's configurations); watermarks
-``options``       the settings, by COLMAP's names
-``database``      reading and writing, through pycolmap
-================  ===========================================================================
-
 This package imports the public functions and lower layers; only ``cli`` and a measurement of ``lab`` import it. Only
 ``database`` needs pycolmap.
 """
 
-from bansac.colmap.options import VerificationOptions
-from bansac.colmap.pairs import PairGeometry, PairMatches, verify_pairs
-from bansac.colmap.verify import VerificationSummary, verify_database
-
-__all__ = [
-    "PairGeometry",
-    "PairMatches",
-    "VerificationOptions",
-    "VerificationSummary",
-    "verify_database",
-    "verify_pairs",
-]
+from bansac.colmap.options import VerificationOptions as VerificationOptions
+from bansac.colmap.pairs import PairGeometry as PairGeometry
+from bansac.colmap.pairs import PairMatches as PairMatches
+from bansac.colmap.pairs import verify_pairs as verify_pairs
+from bansac.colmap.verify import VerificationSummary as VerificationSummary
+from bansac.colmap.verify import verify_database as verify_database

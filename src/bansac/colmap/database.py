@@ -13,7 +13,7 @@ import zlib  # noqa: F401  before pycolmap: its wheels bring another zlib, and P
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -104,10 +104,6 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
             self._cameras = {camera.camera_id: camera for camera in self._database.read_all_cameras()}
             self._images = {image.image_id: image for image in self._database.read_all_images()}
         self._view = functools.lru_cache(maxsize=_IMAGES)(self._read_view)
-
-    def __enter__(self) -> Self:
-        """Return the database."""
-        return self
 
     def __exit__(self, *exception: object) -> None:
         """Close the database."""

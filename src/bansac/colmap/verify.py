@@ -87,11 +87,6 @@ def verify_database(
         ``progress(done, total)`` is called in the caller's thread at the start and after every batch. ``total`` is the
         number of all pairs, ``done`` the number of pairs with a geometry or a failure.
 
-    Returns
-    -------
-    VerificationSummary
-        Summary of the run.
-
     Raises
     ------
     OSError

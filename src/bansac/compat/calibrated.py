@@ -71,8 +71,6 @@ def findEssentialMat(points1: ArrayLike, points2: ArrayLike, *args: Any, **kwarg
 
     Raises
     ------
-    ValueError
-        If an argument is invalid.
     TypeError
         If the arguments match no signature.
     """
@@ -146,7 +144,7 @@ def recoverPose(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
     Raises
     ------
     ValueError
-        If an argument is invalid, or the third signature finds no essential matrix.
+        If the third signature finds no essential matrix.
     TypeError
         If the arguments match no signature.
     """
@@ -233,11 +231,6 @@ def solvePnPRansac(
         zeros, or None with ``USAC_*`` or ``params``.
     inliers : (M, 1) ndarray of int32 or None
         Indices of the inliers. None without a pose.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than four points, or an argument is invalid.
     """
     if hasattr(iterationsCount, "maxIterations"):
         useExtrinsicGuess, iterationsCount, params = False, _OF_POSE, iterationsCount

@@ -37,7 +37,7 @@ Differences from OpenCV's return values:
 - The threshold of a fundamental matrix is for the Sampson distance. OpenCV's ``FM_RANSAC`` uses the distances to both
   epipolar lines.
 - The mask is always that of the returned matrix.
-- Invalid arguments, such as points with NaN, raise a ValueError that names them. If OpenCV is installed, the error is
+- Invalid arguments, such as too few points or NaN, raise a ValueError that names them. If OpenCV is installed, it is
   also a ``cv2.error``.
 """
 
@@ -122,14 +122,12 @@ def findHomography(
     ----------
     srcPoints, dstPoints : (N, 2), (N, 1, 2) or (N, 3) array_like
         At least four matched points; (N, 3) are homogeneous.
-    method : int or cv2.UsacParams
+    method, maxIters, confidence
         See :mod:`bansac.compat.cv2`.
     ransacReprojThreshold : float
         Largest transfer error of an inlier. 0 or less is 3 for RANSAC and RHO.
     mask : (N, 1) ndarray of uint8, optional
         Output array for the mask.
-    maxIters, confidence : int and float, optional
-        See :mod:`bansac.compat.cv2`.
 
     Returns
     -------
@@ -137,11 +135,6 @@ def findHomography(
         Homography with ``H[2, 2] = 1``.
     mask : (N, 1) ndarray of uint8
         1 for an inlier. All zeros if H is None.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than four points, or an argument is invalid.
 
     Examples
     --------
@@ -179,11 +172,11 @@ def findFundamentalMat(
     ----------
     points1, points2 : (N, 2), (N, 1, 2) or (N, 3) array_like
         Matched points; (N, 3) are homogeneous.
-    method : int or cv2.UsacParams
+    method, confidence
         See :mod:`bansac.compat.cv2`.
     ransacReprojThreshold : float
         Largest Sampson distance of an inlier. 0 or less is 3 for FM_RANSAC.
-    confidence, maxIters : float and int, optional
+    maxIters : int, optional
         See :mod:`bansac.compat.cv2`. An array passed as ``maxIters`` is the mask, as in OpenCV's shorter signature.
     mask : (N, 1) ndarray of uint8, optional
         Output array for the mask.
@@ -195,11 +188,6 @@ def findFundamentalMat(
         k <= 3 stacked matrices of seven points.
     mask : (N, 1) ndarray of uint8 or None
         1 for an inlier. All zeros if F is None. None for fewer than seven points.
-
-    Raises
-    ------
-    ValueError
-        If an argument is invalid.
     """
     x1, x2 = as_pair("points1", points1, "points2", points2, homogeneous=True)
     if isinstance(maxIters, np.ndarray):
@@ -236,15 +224,13 @@ def estimateAffine2D(
     Parameters
     ----------
     from_, to : (N, 2) or (N, 1, 2) array_like
-        Matched points.
+        At least two matched points.
     inliers : (N, 1) ndarray of uint8, optional
         Output array for the mask.
-    method : int or cv2.UsacParams
+    method, maxIters, confidence
         See :mod:`bansac.compat.cv2`.
     ransacReprojThreshold : float
         Largest transfer error of an inlier.
-    maxIters, confidence : int and float, optional
-        See :mod:`bansac.compat.cv2`.
     refineIters : int
         If 0, the final refinement is skipped; other values have no effect.
 
@@ -254,11 +240,6 @@ def estimateAffine2D(
         Affine transform.
     inliers : (N, 1) ndarray of uint8
         1 for an inlier. All zeros if M is None.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two points, or an argument is invalid.
     """
     call = _without_refinement(read_method(method, ransacReprojThreshold, maxIters, confidence), refineIters)
     return answer(call.run(estimate_affine, *as_pair("from_", from_, "to", to, least=2)), 3, inliers)
@@ -284,15 +265,8 @@ def estimateAffinePartial2D(
 
     Returns
     -------
-    M : (2, 3) ndarray or None
-        Similarity transform.
-    inliers : (N, 1) ndarray of uint8
-        1 for an inlier. All zeros if M is None.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two points, or an argument is invalid.
+    M, inliers : (2, 3) ndarray or None, and (N, 1) ndarray of uint8
+        Similarity transform, and the mask of :func:`estimateAffine2D`.
     """
     call = _without_refinement(read_method(method, ransacReprojThreshold, maxIters, confidence), refineIters)
     return answer(call.run(estimate_similarity, *as_pair("from_", from_, "to", to, least=2)), 2, inliers)

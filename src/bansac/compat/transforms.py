@@ -35,7 +35,8 @@ def estimateAffine3D(
     """Estimate the affine map or the similarity between two sets of 3D points, as ``cv2.estimateAffine3D``.
 
     The second signature, ``(src, dst, *, force_rotation)``, fits a similarity to all points, without outliers
-    (Umeyama). As in OpenCV, ``True`` as the third positional argument is ``out``, not ``force_rotation``.
+    (Umeyama); points on a line determine none. As in OpenCV, ``True`` as the third positional argument is ``out``, not
+    ``force_rotation``.
 
     Parameters
     ----------
@@ -63,11 +64,6 @@ def estimateAffine3D(
         chance gives, as with a threshold beyond the extent of the points, is refused with a warning.
     T, scale : (3, 4) ndarray and float
         With the second signature: (R | t) and s with ``dst = s R src + t``.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than three points, an argument is invalid, or points on a line determine no similarity.
     """
     x1, x2 = as_pair("src", src, "dst", dst, channels=(3, 3), least=3)
     if force_rotation is not None:
@@ -104,12 +100,7 @@ def estimateTranslation3D(
     out : (1, 3) ndarray or None
         Translation ``dst - src``.
     inliers : (N, 1) ndarray of uint8 or None
-        1 for an inlier. All zeros without a translation, or None for fewer than four points.
-
-    Raises
-    ------
-    ValueError
-        If there are no points, or an argument is invalid.
+        As in :func:`estimateAffine3D`.
     """
     x1, x2 = as_pair("src", src, "dst", dst, channels=(3, 3), least=1)
     return _of_space(_translation(TRANSLATION_3D, _read(ransacThreshold, confidence), x1, x2), (1, 3), out, inliers)
@@ -143,11 +134,6 @@ def estimateTranslation2D(
         Translation ``to - from_``; NaN if none is found.
     inliers : (N, 1) ndarray of uint8
         1 for an inlier. All zeros without a translation.
-
-    Raises
-    ------
-    ValueError
-        If there are no points, or an argument is invalid.
     """
     x1, x2 = as_pair("from_", from_, "to", to, least=1)
     if not (is_flag(method, RANSAC) or is_flag(method, LMEDS)):

@@ -9,19 +9,9 @@ several compiled copies, which may be reordered differently. The copy that runs 
 results would not be reproducible bit by bit. Therefore only functions that are entered from outside (residuals), or
 whose result is exact in any order (counts), are compiled with it.
 
-The decorators:
-
-=====================  =================================================================================
-``kernel``             called from Python
-``inner_kernel``       called by other kernels only; allocates nothing and returns no array
-``allocating_kernel``  called by other kernels only
-``fast_kernel``        entered from outside, or exact in any order: with ``FAST_MATH``
-``inlined``            a part of one larger kernel, compiled with it
-=====================  =================================================================================
-
-An ``inner_kernel`` has no reference counts. Other kernels count references whenever they read a field of a struct of
-arrays (``compiled.struct``), at some 10 ns each. The main loop reads dozens of fields an iteration, so it is an inner
-kernel.
+An ``inner_kernel`` has no reference counts: it allocates nothing and returns no array. Other kernels count references
+whenever they read a field of a struct of arrays (``compiled.struct``), at some 10 ns each. The main loop reads dozens
+of fields an iteration, so it is an inner kernel.
 """
 
 from collections.abc import Callable
@@ -95,11 +85,13 @@ def compile_kernel(
     The code is cached on disk if the function is defined in a file. A function from an interactive prompt has no file
     and is compiled in each process.
 
-    ``function`` is a Python function or a Numba dispatcher of it. A ``fast_kernel`` is compiled with ``FAST_MATH``, as
-    with ``fast``. With ``inner`` only kernels call it, so that it needs no wrapper for Python. With ``lean`` it has no
-    reference counts, which cost 10 ns for each row of an array. Functions outside the package keep them, because they
-    may allocate arrays.
+    ``function`` is a Python function, which interpreted runs use, or a Numba dispatcher of it. A ``fast_kernel`` is
+    compiled with ``FAST_MATH``, as with ``fast``. With ``inner`` only kernels call it, so that it needs no wrapper for
+    Python. With ``lean`` it has no reference counts, which cost 10 ns for each row of an array. Functions outside the
+    package keep them, because they may allocate arrays.
     """
+    if config.DISABLE_JIT:
+        return plain(function)
     fast = fast or "fastmath" in getattr(function, "targetoptions", {})
     return make_dispatcher(
         plain(function),

@@ -3,8 +3,6 @@
 It compares a few good models, namely the refined models of restarts. The models of samples are scored over all points.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -16,8 +16,6 @@ odds of x^k. The odds have single precision, which halves the time of an update.
 update are rounded, and none of them is negative. So the relative error of the odds grows by at most 2e-7 per update.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -26,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.compiled.jit import inlined, inner_kernel, kernel
-from bansac.maths.arrays import Bools, Floats, Ints, Singles
+from bansac.maths.arrays import Bools, Floats, Singles
 
 # Bounds of the odds, far from the limits of single precision: an update changes odds by a factor of at most some 1e6.
 MIN_ODDS = np.float32(1e-30)
@@ -82,21 +80,8 @@ def _packed_paper_cpt(order: int) -> Floats:
 
 def gamma_1(inlier_ratio: Floats) -> Floats:
     """Leaky ReLU of the inlier ratio (supplement, first function of the section on the CPTs)."""
-    values = np.array(inlier_ratio, dtype=np.float64, order="C")  # so that reshape returns a view
-    _apply_gamma_1(values.reshape(-1))
-    return values
-
-
-@kernel
-def _apply_gamma_1(values: Floats) -> None:
-    """Replace inlier ratios by their ``gamma_1``, in place."""
-    for k in range(values.size):
-        values[k] = _gamma_1(values[k])
-
-
-@inlined
-def _gamma_1(ratio: float) -> float:
-    return 0.62 * ratio + 0.5 if ratio < 0.7143 else 0.2 * ratio + 0.8
+    ratio = np.asarray(inlier_ratio, dtype=np.float64)
+    return np.where(ratio < 0.7143, 0.62 * ratio + 0.5, 0.2 * ratio + 0.8)
 
 
 @inner_kernel
@@ -104,7 +89,8 @@ def find_gamma(table: Floats, inliers: np.int64, n: int) -> float:
     """Return gamma for a number of inliers among n points, from the table, or by ``gamma_1`` if it is empty."""
     if table.size > 0:
         return float(table[inliers])
-    gamma = _gamma_1(inliers / n)
+    ratio = inliers / n
+    gamma = 0.62 * ratio + 0.5 if ratio < 0.7143 else 0.2 * ratio + 0.8
     raised = gamma if gamma > MIN_GAMMA else MIN_GAMMA
     return raised if raised < 1 - MIN_GAMMA else 1 - MIN_GAMMA
 
@@ -130,12 +116,8 @@ _GAMMAS: dict[str, Callable[[Floats], Floats]] = {
 def tabulate_gamma(gamma: str | Callable[[Floats], Any], n: int) -> Floats:
     """Evaluate gamma for 0, ..., n inliers among n points, clamped to [1e-6, 1 - 1e-6].
 
-    Without the clamp, gamma_1(1) = 1 and gamma_3(0) = 0 would lead to a normalisation 0 / 0.
-
-    Raises
-    ------
-    ValueError
-        If a user's function does not return one probability for every inlier ratio.
+    Without the clamp, gamma_1(1) = 1 and gamma_3(0) = 0 would lead to a normalisation 0 / 0. A user's function that
+    does not return one probability for every inlier ratio is a ValueError.
     """
     function = _GAMMAS[gamma] if isinstance(gamma, str) else gamma
     values = np.asarray(function(np.arange(n + 1) / max(n, 1)), dtype=np.float64)
@@ -169,14 +151,6 @@ def probabilities_from_odds(odds: Singles) -> Floats:
     """Return P(x = inlier) for odds of inlier over outlier."""
     ratios = odds.astype(np.float64)
     return ratios / (1.0 + ratios)
-
-
-@kernel
-def write_probabilities(odds: Singles, order: Ints, probabilities: Floats) -> None:
-    """Write P(x = inlier) of point ``order[n]`` from ``odds[n]``, for all n."""
-    for n in range(odds.size):
-        ratio = np.float64(odds[n])
-        probabilities[order[n]] = ratio / (1.0 + ratio)
 
 
 @inlined

@@ -22,8 +22,6 @@ The last three apply from ``min_iterations`` on. Easy data need one or two short
 search (``bansac.engine.search``) also ends the restarts at ``max_seconds``.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, field
 from typing import Any

@@ -5,8 +5,6 @@ Functions that a run does not use are not compiled. A user's function is compile
 nanoseconds, once per iteration or once per block of residuals.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 from collections.abc import Callable
@@ -14,10 +12,10 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba import boolean, config, errors, float32, float64, int64, types, uint64, void
+from numba import boolean, errors, float32, float64, int64, types, uint64, void
 
 from bansac.compiled.clock import loading
-from bansac.compiled.jit import COMPILER_LOCK, compile_kernel, plain
+from bansac.compiled.jit import COMPILER_LOCK, compile_kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.engine.dbn import update_first_order, update_higher_order
 from bansac.engine.sampling import Sampler
@@ -93,33 +91,32 @@ def _select(
 
 
 @functools.lru_cache(maxsize=256)
-def find_function(row: Any, name: str, default: Callable[..., Any] | None = None) -> Any:
-    """Return a function of the module of a registry's row."""
+def find_function(row: Any, name: str, *, optional: bool = False) -> Any:
+    """Return a function of the module of a registry's row; None if the module lacks an optional one."""
     with loading():
         module = importlib.import_module(row.module) if isinstance(row.module, str) else row.module
-    function = getattr(module, name, default)
-    if function is None:
+    function = getattr(module, name, None)
+    if function is None and not optional:
         raise TypeError(f"{row.name!r} needs a function {name!r} in {module!r}")
     return function
 
 
 def _compile_block_score(score: Score, precision: str) -> Any:
     """Compile the ``block_score`` of a score; a user's function is checked on a few residuals."""
-    label, function = f"{score.name!r}: block_score", find_function(score, "block_score")
-    block_score = _compile_function(label, function, BLOCK_SCORE[precision], fast=True)
+    function = find_function(score, "block_score")
+    block_score = _compile_function(f"{score.name!r}: block_score", function, BLOCK_SCORE[precision], fast=True)
     if score not in SCORES.values():
-        check_block_score(score.name, find_function(score, "block_score"), precision)
+        check_block_score(score.name, function, precision)
     return block_score
 
 
 def _compile(row: Any, name: str, function_type: Any, default: Callable[..., Any] | None = None) -> Any:
-    return _compile_function(f"{row.name!r}: {name}", find_function(row, name, default), function_type)
+    function: Any = find_function(row, name, optional=default is not None) or default
+    return _compile_function(f"{row.name!r}: {name}", function, function_type)
 
 
 def _compile_function(label: str, function: Callable[..., Any], function_type: Any, *, fast: bool = False) -> Any:
     """Compile a function for the struct; ``fast`` allows reordering of sums, ``label`` names it in an error."""
-    if config.DISABLE_JIT:
-        return plain(function)
     try:
         return _compiled(function, function_type, fast)
     except (errors.NumbaError, errors.UnsupportedBytecodeError, TypeError) as error:  # TypeError: of the parameters

@@ -15,8 +15,6 @@ every new best model. These are rare, because an optimised model is seldom beate
 small array, so the cost of a fit does not depend on N.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple

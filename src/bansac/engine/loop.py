@@ -12,8 +12,6 @@ It follows the paper's algorithm (alg:bansac)::
 The methods differ in the sampling, the update and the stopping criteria. Uniform sampling without an update is RANSAC.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -9,14 +9,12 @@ A model from a degenerate sample is repaired. Without local optimisation, a new 
 accepted. With local optimisation, the repaired model is also optimised, and then compared with the optimised model.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba import config, float64, types
+from numba import float64, types
 
 from bansac.compiled.jit import compile_kernel, inlined, inner_kernel, kernel
 from bansac.compiled.struct import FunctionStruct
@@ -103,9 +101,7 @@ def _select_functions(problem: Problem, plausibility: Any, repairs: bool) -> Any
     structs = _STRUCTS.setdefault(problem, {})
     key = plausibility, repairs
     if key not in structs:
-        compiled = (
-            plausibility if config.DISABLE_JIT else compile_kernel(plausibility, _PLAUSIBILITY, inner=True, lean=True)
-        )
+        compiled = compile_kernel(plausibility, _PLAUSIBILITY, inner=True, lean=True)
         signatures = [row.signature(float64) for row in DEGENERACY if row.signature is not None]
         structs[key] = _FUNCTIONS.pack(
             (compiled, *problem.compile_degeneracy(repairs=repairs)),

@@ -11,8 +11,6 @@ estimated threshold, and the search goes on there. Until then the restarts alter
 wide one, because the noise may be larger than expected.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

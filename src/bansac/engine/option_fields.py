@@ -3,8 +3,6 @@
 The checks, the docstring of ``Options``, the table in the documentation and the command-line flags are made from it.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Callable, Collection, Iterable

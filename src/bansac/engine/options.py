@@ -302,8 +302,8 @@ class Options:
     def refiner(self, problem: Problem) -> Refiner | None:
         """Return the refiner for a problem, or None."""
         if self.refinement == "default":
-            able = {"lm": problem.linearize, "least_squares": problem.fit}
-            return next((REFINERS[name] for name, function in able.items() if function is not None), None)
+            rows = REFINERS["lm"], REFINERS["least_squares"]
+            return next((row for row in rows if getattr(problem, row.needs) is not None), None)
         return REFINERS[self.refinement] if isinstance(self.refinement, str) else self.refinement
 
     def optimization(self, problem: Problem) -> str | None:
@@ -419,25 +419,7 @@ class Options:
         return other
 
     def replace(self, **changes: Any) -> Options:
-        """Return a copy with ``changes`` applied.
-
-        Parameters
-        ----------
-        **changes
-            Any field of this class.
-
-        Returns
-        -------
-        Options
-            The changed copy; this one stays as it is.
-
-        Raises
-        ------
-        TypeError
-            If a name is no option.
-        ValueError
-            If a value is not allowed.
-        """
+        """Return a copy with changes; an unknown option is a TypeError, a value that is not allowed a ValueError."""
         check_names(changes)
         return dataclasses.replace(self, **changes)
 

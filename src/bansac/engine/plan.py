@@ -1,7 +1,5 @@
 """The part of a run that depends on the problem and the options only; calls with the same options share it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +9,6 @@ import numpy as np
 from bansac.engine.dbn import pack_cpt
 from bansac.engine.kernels import find_function, select_kernels
 from bansac.engine.options import Options
-from bansac.engine.refinement import REFINERS
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.scoring import SCORES
 from bansac.engine.state import Sizes, start_records
@@ -33,8 +30,8 @@ class Plan:
 
     kernels: Any  # struct of the functions that the loop calls
     criteria: tuple[Stop, ...]  # the stopping criteria that give a required number of samples
-    prepare: tuple[Callable[[int, int], Ints], ...]  # of each criterion, for its memory; empty if none has memory
-    start: Callable[[SamplerInput], tuple[Floats, Ints]]  # of the sampler, for its memory
+    prepare: tuple[Callable[[int, int], Ints] | None, ...]  # of each criterion, for its memory
+    start: Callable[[SamplerInput], tuple[Floats, Ints]] | None  # of the sampler, for its memory
     probabilities: Callable[[Floats, Ints], Floats | None] | None  # of the sampler
     optimization: str | None  # name of the local optimisation
     repairs: bool  # whether optimised models from degenerate samples are repaired
@@ -44,7 +41,6 @@ class Plan:
     cpt: Floats
     counts: bool  # whether the score is the number of inliers if no weights are given
     no_weights: Reals  # empty, for unit weights in the number type of the residuals
-    no_stop_indices: Ints  # empty, if no stopping criterion has memory
 
 
 def check_abilities(problem: Problem, options: Options) -> None:
@@ -59,14 +55,12 @@ def check_abilities(problem: Problem, options: Options) -> None:
     if "density" in options.weights(problem) and problem.channels not in (2, 4):
         raise ValueError(f"weighting='density' is for points and matches, not for {problem.channels} channels")
     refiner = options.refiner(problem)
-    if refiner is not None and not find_function(refiner, "supports", _supports_all)(problem):
-        needs = {"lm": "linearize", "least_squares": "fit"}.get(refiner.name)
-        missing = f", which has no {needs}" if refiner is REFINERS.get(refiner.name) else ""
-        raise ValueError(f"refinement={refiner.name!r} is not for problem {problem.name!r}{missing}")
-
-
-def _supports_all(problem: Problem) -> bool:
-    return True
+    if refiner is not None:
+        supports = find_function(refiner, "supports", optional=True)
+        lacks = refiner.needs and getattr(problem, refiner.needs) is None
+        if lacks or (supports is not None and not supports(problem)):
+            missing = f", which has no {refiner.needs}" if lacks else ""
+            raise ValueError(f"refinement={refiner.name!r} is not for problem {problem.name!r}{missing}")
 
 
 def find_plan(problem: Problem, options: Options, *, informed: bool) -> Plan:
@@ -83,8 +77,6 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
     sampler = options.sampler_row
     stops = options.stops(informed=informed)
     criteria = tuple(stop for stop in stops if stop.module is not None)
-    prepares = tuple(find_function(stop, "prepare", _prepare_nothing) for stop in criteria)
-    probabilities = find_function(sampler, "probabilities", _no_probabilities)
     refiner = options.refiner(problem)
     optimization = options.optimization(problem)
     local = optimization or ""
@@ -99,9 +91,9 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
             options.tests_samples(problem),
         ),
         criteria=criteria,
-        prepare=() if all(prepare is _prepare_nothing for prepare in prepares) else prepares,
-        start=find_function(sampler, "start", _start_nothing),
-        probabilities=None if probabilities is _no_probabilities else probabilities,
+        prepare=tuple(find_function(stop, "prepare", optional=True) for stop in criteria),
+        start=find_function(sampler, "start", optional=True),
+        probabilities=find_function(sampler, "probabilities", optional=True),
         optimization=optimization,
         repairs=options.repairs_optimized(problem),
         refine=None if refiner is None else find_function(refiner, "refine"),
@@ -130,17 +122,4 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
         cpt=pack_cpt(options.cpt, options.order),
         counts=options.score_row == SCORES["inliers"],
         no_weights=np.empty(0, problem.precision),
-        no_stop_indices=np.empty((len(criteria), 0), np.int64),
     )
-
-
-def _no_probabilities(numbers: Floats, indices: Ints) -> None:
-    return None
-
-
-def _start_nothing(setup: SamplerInput) -> tuple[Floats, Ints]:
-    return NO_FLOATS, NO_INTS
-
-
-def _prepare_nothing(n: int, sample_size: int) -> Ints:
-    return np.empty(0, np.int64)

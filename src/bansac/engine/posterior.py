@@ -11,8 +11,6 @@ the threshold. The density of the outliers is measured there and not derived fro
 clustered.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

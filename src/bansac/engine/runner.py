@@ -8,8 +8,6 @@ Two conversions take place here:
   from ``bansac.estimate.solve``; the sampler ``bansac.engine.sampling.bansac`` draws by the odds.
 """
 
-from __future__ import annotations
-
 import functools
 import time
 from typing import NamedTuple
@@ -17,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bansac.compiled.jit import kernel
-from bansac.engine.dbn import tabulate_gamma, write_initial_odds, write_probabilities
+from bansac.engine.dbn import tabulate_gamma, write_initial_odds
 from bansac.engine.hypotheses import Hypothesis
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.options import Options
@@ -217,7 +215,7 @@ def start_state(
     settings, progress = open_records(memory)
     settings["squared_threshold"], settings["counts"] = threshold * threshold, weights is None and plan.counts
     progress["largest_odds"], progress["subset_limit"] = largest_odds, n
-    numbers, indices = plan.start(setup)
+    numbers, indices = (NO_FLOATS, NO_INTS) if plan.start is None else plan.start(setup)
     with np.errstate(over="ignore"):  # coordinates beyond float32 become infinite: outliers
         points = setup.data.astype(problem.precision, copy=False)
     tabulated = options.sampler_row.adaptive and options.gamma != "gamma_1"
@@ -258,9 +256,7 @@ def _restricted_state(
 
 def _stop_indices(plan: Plan, n: int, sample_size: int) -> Ints:
     """Return the memory of the stopping criteria, one row each."""
-    if not plan.prepare:
-        return plan.no_stop_indices
-    rows = [prepare(n, sample_size) for prepare in plan.prepare]
+    rows = [NO_INTS if prepare is None else prepare(n, sample_size) for prepare in plan.prepare]
     indices = np.zeros((len(rows), max([row.size for row in rows], default=0)), np.int64)
     for k, row in enumerate(rows):
         indices[k, : row.size] = row
@@ -272,8 +268,5 @@ def _beliefs(options: Options, plan: Plan, state: State, order: Ints) -> Floats 
     if plan.probabilities is None and not options.sampler_row.adaptive:
         return None
     beliefs = np.empty(order.size)
-    if plan.probabilities is None:
-        write_probabilities(state.odds, order, beliefs)
-    else:
-        beliefs[order] = current_beliefs(plan, state)
+    beliefs[order] = current_beliefs(plan, state)
     return beliefs

@@ -1,7 +1,5 @@
 """The compiled loop in slices of about 50 ms, with repairs, time checks and the record of the trace between them."""
 
-from __future__ import annotations
-
 import functools
 import time
 from collections.abc import Callable

@@ -4,8 +4,6 @@ The loop keeps no state of its own. So it can run in slices, return to Python be
 results. Records are passed to kernels by reference: Python sees ``progress.iterations += 1`` of a kernel.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -3,8 +3,6 @@
 :mod:`.noise_scale` has the estimate, and ``bansac.engine.search`` decides when it is made.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeAlias
 

@@ -1,7 +1,5 @@
 """The trace of a run: a record of each iteration, the beliefs at the paper's iterations, and frames for a replay."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

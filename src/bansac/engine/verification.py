@@ -12,8 +12,6 @@ The data are shuffled before the run, and the pass starts at a random block. The
 the residuals are computed by SIMD code. A model that the test after every point keeps is never rejected.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -4,8 +4,6 @@ The search refines an initial model and makes it the first hypothesis if chance 
 does not start from it. It ends early if it leads to the same model, and so confirms it (``bansac.engine.hypotheses``).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bansac.maths.arrays import Floats

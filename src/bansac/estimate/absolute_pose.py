@@ -54,9 +54,8 @@ def estimate_absolute_pose(
         the pose is then refined with the error in the distorted image, which also gives residuals and inliers. With
         ``preset="paper"`` it is in normalised units.
     **settings
-        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
-        :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default; the
-        local optimisation is ``"lm"`` or none.
+        ``scores`` and all further arguments as in :func:`bansac.estimate_homography`, with the same errors; the local
+        optimisation is ``"lm"`` or none.
 
     Returns
     -------
@@ -66,11 +65,6 @@ def estimate_absolute_pose(
         the points, ``configuration`` is "ambiguous", and ``rival`` is the other one. If the focal length was estimated,
         the model has the camera matrix ``K``, and ``configuration`` is "undetermined_focal" if the points do not
         determine the focal length.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------

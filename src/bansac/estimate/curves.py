@@ -21,18 +21,13 @@ def fit_line(points: ArrayLike, *, threshold: Threshold | None = None, **setting
         Largest orthogonal distance of an inlier. By default it is estimated, starting from a share of the extent of the
         points.
     **settings
-        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
-        :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+        ``scores`` and all further arguments as in :func:`bansac.estimate_homography`, with the same errors;
+        ``max_iterations`` is 3000 by default.
 
     Returns
     -------
     Result
         ``model`` is (a, b, c) with ``a x + b y + c = 0`` and ``a^2 + b^2 = 1``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -52,24 +47,16 @@ def fit_circle(points: ArrayLike, *, threshold: Threshold | None = None, **setti
 
     Parameters
     ----------
-    points : (N, 2) array_like
-        The points.
+    points, **settings
+        As in :func:`bansac.fit_line`, with the same errors.
     threshold : float or "auto", optional
         Largest distance of an inlier to the circle. By default it is estimated, starting from a share of the extent of
         the points.
-    **settings
-        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
-        :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
     -------
     Result
         ``model`` is (x, y, r), centre and radius.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -89,25 +76,17 @@ def fit_ellipse(points: ArrayLike, *, threshold: Threshold | None = None, **sett
 
     Parameters
     ----------
-    points : (N, 2) array_like
-        The points.
+    points, **settings
+        As in :func:`bansac.fit_line`, with the same errors.
     threshold : float or "auto", optional
         Largest Sampson distance of an inlier, to first order its distance from the ellipse. By default it is estimated,
         starting from a share of the extent of the points.
-    **settings
-        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
-        :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
     -------
     Result
         ``model`` is (x, y, a, b, angle): the centre, the semi-axes ``a >= b``, and the angle of the longer one, from
         the x axis towards the y axis, in [0, pi).
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -130,25 +109,17 @@ def fit_polynomial(
 
     Parameters
     ----------
-    points : (N, 2) array_like
-        The points.
+    points, **settings
+        As in :func:`bansac.fit_line`, with the same errors.
     degree : int
         Degree d of the polynomial, 1 to 8.
     threshold : float or "auto", optional
         Largest vertical distance of an inlier. By default it is estimated, starting from a share of the range of y.
-    **settings
-        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
-        :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
     -------
     Result
         ``model`` is (c0, ..., cd), in the order of :mod:`numpy.polynomial`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -170,22 +141,13 @@ def fit_plane(points: ArrayLike, *, threshold: Threshold | None = None, **settin
     ----------
     points : (N, 3) array_like
         The points.
-    threshold : float or "auto", optional
-        Largest orthogonal distance of an inlier. By default it is estimated, starting from a share of the extent of the
-        points.
-    **settings
-        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
-        :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+    threshold, **settings
+        As in :func:`bansac.fit_line`, with the same errors.
 
     Returns
     -------
     Result
         ``model`` is (a, b, c, d) with ``a x + b y + c z + d = 0`` and ``a^2 + b^2 + c^2 = 1``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------

@@ -29,18 +29,13 @@ def ransac(
         Largest residual of an inlier, a distance. By default it is estimated, starting from the default of the problem,
         or from a share of the extent of the data.
     **settings
-        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
-        :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+        ``scores`` and all further arguments as in :func:`bansac.estimate_homography`, with the same errors;
+        ``max_iterations`` is 3000 by default.
 
     Returns
     -------
     Result
         ``model`` has the problem's ``model_shape``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------

@@ -79,15 +79,7 @@ def estimate_many(
 ) -> list[Result | Failure]: ...
 @overload
 def estimate_many(
-    problem: _Estimated,
-    pairs: Iterable[Any],
-    *,
-    multiple: Literal[True],
-    workers: int | None = ...,
-    on_error: Literal["return", "raise"] = ...,
-    progress: Progress | bool | None = ...,
-    max_pending: int | None = ...,
-    **arguments: Any,
+    problem: _Estimated, pairs: Iterable[Any], *, multiple: Literal[True], **arguments: Any
 ) -> list[MultipleResult | Failure]: ...
 def estimate_many(
     problem: _Estimated,
@@ -198,15 +190,7 @@ def iter_estimates(
 ) -> Generator[Result | Failure, None, None]: ...
 @overload
 def iter_estimates(
-    problem: _Estimated,
-    pairs: Iterable[Any],
-    *,
-    multiple: Literal[True],
-    workers: int | None = ...,
-    on_error: Literal["return", "raise"] = ...,
-    progress: Progress | bool | None = ...,
-    max_pending: int | None = ...,
-    **arguments: Any,
+    problem: _Estimated, pairs: Iterable[Any], *, multiple: Literal[True], **arguments: Any
 ) -> Generator[MultipleResult | Failure, None, None]: ...
 def iter_estimates(
     problem: _Estimated,
@@ -227,17 +211,12 @@ def iter_estimates(
     Parameters
     ----------
     problem, pairs, multiple, workers, on_error, progress, max_pending, **arguments
-        As in :func:`bansac.estimate_many`.
+        As in :func:`bansac.estimate_many`. The same errors are raised by the call, not with the first result.
 
     Yields
     ------
     Result, MultipleResult or Failure
         In the order of the pairs.
-
-    Raises
-    ------
-    ValueError, TypeError, ImportError
-        As :func:`bansac.estimate_many`. They are raised by the call, not with the first result.
 
     Examples
     --------

@@ -36,7 +36,7 @@ from bansac.estimate.presets import Options, Resolved, Settings, Threshold
 from bansac.estimate.result import MultipleResult, Result
 from bansac.estimate.solve import Arguments, Request, make_request, measure, solve_once
 from bansac.maths.arrays import Bools, Floats, Ints
-from bansac.maths.validate import as_probabilities, as_scores, as_weights
+from bansac.maths.validate import as_integer, as_probabilities, as_scores, as_weights
 from bansac.problems.estimators import MODELS
 from bansac.problems.problem import Problem
 from bansac.problems.trial import try_once
@@ -108,7 +108,7 @@ def estimate_multiple(
     threshold : float or "auto", optional
         Largest residual of an inlier. By default it is estimated for each model, as for a single one.
     scores, priors, weights, preset, options
-        As in :func:`bansac.estimate_homography`.
+        As in :func:`bansac.estimate_homography`, with the same errors.
     **settings
         Single options, see :class:`bansac.Options`. ``max_iterations`` limits each search, ``max_seconds`` the whole
         call. A trace is not recorded.
@@ -118,11 +118,6 @@ def estimate_multiple(
     MultipleResult
         The models, the one with most points first, and the label of each point. Models of a name have the form of
         the estimator of that name (``"E"``: essential matrices), those of a ``Problem`` its ``model_shape``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -154,8 +149,8 @@ def estimate_multiple(
 
 def check_max_models(value: Any) -> None:
     """Raise a ValueError if a value is not an allowed ``max_models``."""
-    if value is not None and (not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1):
-        raise ValueError(f"max_models must be an integer >= 1 or None, got {value!r}")
+    if value is not None:
+        as_integer("max_models", value, 1, " or None")
 
 
 def _find_problem(problem: Any) -> tuple[Problem, ModelForm]:

@@ -319,10 +319,7 @@ class Result:
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as JSON types, for ``json.dumps``.
 
-        Returns
-        -------
-        dict
-            Arrays become lists, a pose and the trace become dicts, and non-finite numbers become None.
+        Arrays become lists, a pose and the trace become dicts, and non-finite numbers become None.
 
         Examples
         --------
@@ -337,17 +334,8 @@ class Result:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result to a file for :meth:`load`; an existing file is replaced atomically.
 
-        Parameters
-        ----------
-        path : str or path
-            File name. ``.npz`` stores binary arrays; ``.json`` stores the dict from :meth:`to_dict`.
-
-        Raises
-        ------
-        ValueError
-            If the path has another extension.
-        OSError
-            If the file cannot be written.
+        ``.npz`` stores binary arrays; ``.json`` stores the dict from :meth:`to_dict`. Another extension is a
+        ValueError, a file that cannot be written an OSError.
         """
         write_fields(path, self._fields())
 
@@ -355,22 +343,8 @@ class Result:
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a result written by :meth:`save`.
 
-        Parameters
-        ----------
-        path : str or path
-            A ``.npz`` or ``.json`` file.
-
-        Returns
-        -------
-        Result
-            The saved result.
-
-        Raises
-        ------
-        ValueError
-            If the path has another extension, or the file holds no result.
-        OSError
-            If the file cannot be read.
+        A path with another extension, or a file that holds no result, is a ValueError; a file that cannot be read is an
+        OSError.
 
         Examples
         --------
@@ -466,20 +440,8 @@ class Result:
     ) -> Figure:
         """Draw the two images and the matches, coloured by their probability; inliers have thick lines.
 
-        Parameters
-        ----------
-        image1, image2, x1, x2, max_matches, seed, title, ax
-            As in :func:`bansac.plotting.plot_matches`; ``x1`` and ``x2`` are the matches of this result.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            The figure.
-
-        Raises
-        ------
-        OSError, ValueError, ImportError
-            As in :func:`bansac.plotting.plot_matches`.
+        ``x1`` and ``x2`` are the matches of this result. The other arguments, the figure that is returned and the
+        errors are those of :func:`bansac.plotting.plot_matches`.
         """
         from bansac.plotting import plot_matches
 
@@ -667,19 +629,7 @@ class MultipleResult:
         points : (N, 2) or (N, 3) array_like
             The points, or those of one image of the matches.
         ax : matplotlib.axes.Axes or None, optional
-            Axes to draw into; by default a new figure.
-
-        Returns
-        -------
-        matplotlib.figure.Figure
-            The figure.
-
-        Raises
-        ------
-        ValueError
-            If the number of points differs from that of the result.
-        ImportError
-            If Matplotlib is not installed.
+            As in :meth:`Result.plot`, with the same errors.
         """
         from bansac.plotting.data import plot_labels
 

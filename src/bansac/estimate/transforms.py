@@ -18,24 +18,16 @@ def estimate_affine(
 
     Parameters
     ----------
-    x1, x2 : (N, 2) array_like
-        Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
+    x1, x2, **settings
+        As in :func:`bansac.estimate_homography` (``scores``, ``priors`` and all others), with the same errors.
     threshold : float or "auto", optional
         Largest transfer error ``|x2 - A x1 - b|`` of an inlier, in pixels. By default it is estimated, as in
         :func:`bansac.estimate_homography`, starting from 2.
-    **settings
-        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
-        :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
     Result
         ``model`` is the matrix (A | b) (2 x 3) with ``x2 = A x1 + b``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -58,24 +50,16 @@ def estimate_similarity(
 
     Parameters
     ----------
-    x1, x2 : (N, 2) array_like
-        Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
+    x1, x2, **settings
+        As in :func:`bansac.estimate_homography` (``scores``, ``priors`` and all others), with the same errors.
     threshold : float or "auto", optional
         Largest transfer error ``|x2 - s R x1 - t|`` of an inlier, in pixels. By default it is estimated, as in
         :func:`bansac.estimate_homography`, starting from 2.
-    **settings
-        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
-        :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
     Result
         ``model`` is the matrix (s R | t) (2 x 3) with ``x2 = s R x1 + t``, the scale s > 0 and the rotation R.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -104,18 +88,13 @@ def estimate_rigid_3d(
         Largest distance ``|x2 - R x1 - t|`` of an inlier. By default it is estimated, starting from a share of the
         extent of ``x2``.
     **settings
-        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
-        :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
+        ``scores`` and all further arguments as in :func:`bansac.estimate_homography`, with the same errors;
+        ``max_iterations`` is 3000 by default.
 
     Returns
     -------
     Result
         ``model`` is the matrix (R | t) (3 x 4) with ``x2 = R x1 + t`` and the rotation R.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -140,24 +119,16 @@ def estimate_similarity_3d(
 
     Parameters
     ----------
-    x1, x2 : (N, 3) array_like
-        Matched points of the first and the second set.
+    x1, x2, **settings
+        As in :func:`bansac.estimate_rigid_3d`, with the same errors; the units of the sets may differ.
     threshold : float or "auto", optional
         Largest distance ``|x2 - s R x1 - t|`` of an inlier, in the unit of ``x2``. By default it is estimated, as for
         :func:`bansac.estimate_rigid_3d`.
-    **settings
-        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
-        :func:`bansac.estimate_homography`; ``max_iterations`` is 3000 by default.
 
     Returns
     -------
     Result
         ``model`` is the matrix (s R | t) (3 x 4) with ``x2 = s R x1 + t``, the scale s > 0 and the rotation R.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -182,24 +153,16 @@ def estimate_affine_3d(
 
     Parameters
     ----------
-    x1, x2 : (N, 3) array_like
-        Matched points of the first and the second set.
+    x1, x2, **settings
+        As in :func:`bansac.estimate_similarity_3d`, with the same errors; ``max_iterations`` is 50,000 by default.
     threshold : float or "auto", optional
         Largest distance ``|x2 - A x1 - b|`` of an inlier, in the unit of ``x2``. By default it is estimated, as for
         :func:`bansac.estimate_rigid_3d`.
-    **settings
-        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
-        :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
     Result
         ``model`` is the matrix (A | b) (3 x 4) with ``x2 = A x1 + b``. Points on a plane do not determine it.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------

@@ -126,8 +126,8 @@ def estimate_fundamental(
 
     Parameters
     ----------
-    x1, x2 : (N, 2) array_like
-        Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
+    x1, x2, **settings
+        As in :func:`bansac.estimate_homography` (``scores``, ``priors`` and all others), with the same errors.
     threshold : float or "auto", optional
         Largest Sampson distance of an inlier, in pixels. Without a threshold, coordinates below 2 have a warning,
         because they look normalised. By default it is estimated, as in
@@ -138,19 +138,11 @@ def estimate_fundamental(
         agreeing restarts.
         A single size has no effect and a warning. If height and width seem swapped, or most points lie outside of the
         image, a ValueError is raised.
-    **settings
-        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
-        :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
     Result
         ``model`` is F (3 x 3, unit norm, rank 2) with ``x2^T F x1 = 0``.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -225,19 +217,13 @@ def estimate_essential(
         ``epipolar_error="symmetric"``. With ``preset="paper"`` the distance is symmetric and the threshold is in
         normalised units, 1e-3 by default.
     **settings
-        ``scores``, ``priors``, ``weights``, ``initial_model``, ``preset``, ``options`` and single options, as in
-        :func:`bansac.estimate_homography`; ``max_iterations`` is 50,000 by default.
+        ``scores`` and all further arguments as in :func:`bansac.estimate_homography`, with the same errors.
 
     Returns
     -------
     Result
         ``model`` is E (3 x 3, singular values 1, 1, 0) with ``x2^T K2^-T E K1^-1 x1 = 0``. ``residuals`` are in
         the unit of the threshold.
-
-    Raises
-    ------
-    ValueError, TypeError
-        As in :func:`bansac.estimate_homography`.
 
     Examples
     --------
@@ -302,11 +288,8 @@ def estimate_relative_pose(
 
     Raises
     ------
-    ValueError
-        If an argument has the wrong shape, holds NaN or infinity, or is out of its range, or if only one gravity is
-        given, or with unknown focal lengths.
-    TypeError
-        If an option does not exist.
+    ValueError, TypeError
+        As in :func:`bansac.estimate_homography`, and if only one gravity is given, or one with unknown focal lengths.
 
     Examples
     --------

@@ -1,11 +1,6 @@
 """Executors, which run independent items of work, in one module each.
 
-=============  =========================================================================================
-``serial``     in this process
-``threads``    in threads of this process, for pairs: methods of a comparison may keep state in the process
-``processes``  in processes of this machine
-``cluster``    on the workers of a ``dask.distributed`` scheduler with a given address
-=============  =========================================================================================
+Threads are for pairs only, because methods of a comparison may keep state in the process.
 
 An item is the argument of the work function: a unit of an experiment, a pair of images, or a batch of pairs of a
 database. It can be pickled, and ``str(item)`` is its name. :mod:`bansac.executors.progress_bar` shows

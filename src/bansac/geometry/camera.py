@@ -110,11 +110,6 @@ class Camera:
         fisheye : bool, optional
             Whether the coefficients are those of ``cv2.fisheye``.
 
-        Returns
-        -------
-        Camera
-            The camera.
-
         Raises
         ------
         ValueError
@@ -236,12 +231,7 @@ class Camera:
         -------
         (N, 2) ndarray
             X / Z and Y / Z of the rays. NaN where the distortion has no inverse, and for rays of a fisheye that are not
-            in front of the camera.
-
-        Raises
-        ------
-        ValueError
-            If the points are invalid or the focal length is unknown.
+            in front of the camera. Invalid points and an unknown focal length are a ValueError.
         """
         focal, centre = self._pinhole()
         distorted = (as_points("points", points, 2) - centre) / focal

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from bansac.compiled.jit import inner_kernel
+from bansac.compiled.jit import inlined, inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
 
 
@@ -128,19 +128,28 @@ def linearize_symmetric(
             x1_row2[i], y1_row2[i] = x1[i] * row2[i], y1[i] * row2[i]
 
 
-@inner_kernel
-def second_epipole(f: Floats) -> tuple[float, float, float]:
-    """Return e2 with e2^T F = 0, the longest cross product of two columns of F."""
+@inlined
+def longest_cross(f: Floats, row: int, column: int) -> tuple[float, float, float]:
+    """Return the longest cross product of two columns of F, or of two rows if the strides are exchanged.
+
+    ``row`` and ``column`` are the strides of rows and columns, 3 and 1. The product is orthogonal to the columns.
+    """
     ex, ey, ez, size = 0.0, 0.0, 0.0, 0.0
     for j in range(3):
-        k = j + 1 if j < 2 else 0
-        x = f[3 + j] * f[6 + k] - f[6 + j] * f[3 + k]
-        y = f[6 + j] * f[k] - f[j] * f[6 + k]
-        z = f[j] * f[3 + k] - f[3 + j] * f[k]
+        a, b = column * j, column * (j + 1 if j < 2 else 0)
+        x = f[row + a] * f[2 * row + b] - f[2 * row + a] * f[row + b]
+        y = f[2 * row + a] * f[b] - f[a] * f[2 * row + b]
+        z = f[a] * f[row + b] - f[row + a] * f[b]
         square = x * x + y * y + z * z
         if square > size:
             ex, ey, ez, size = x, y, z, square
     return ex, ey, ez
+
+
+@inner_kernel
+def second_epipole(f: Floats) -> tuple[float, float, float]:
+    """Return e2 with e2^T F = 0."""
+    return longest_cross(f, 3, 1)
 
 
 @inner_kernel

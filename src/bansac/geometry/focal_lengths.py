@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from bansac.compiled.jit import inner_kernel, kernel
+from bansac.geometry.epipolar import longest_cross
 from bansac.maths.arrays import Floats
 from bansac.maths.normalization import denormalize_fundamental
 
@@ -85,16 +86,7 @@ def _squared_focal(F: Floats, row: int, column: int) -> float:
     p2^T [e2]x = (-y, x, 0) for the epipole (x, y, z). ``row`` and ``column`` are the strides of the rows and columns:
     3 and 1 for the first camera; 1 and 3, the strides of the transpose, for the second camera.
     """
-    # The epipole is orthogonal to the columns of F. Take the longest cross product of two columns.
-    x, y, longest = 0.0, 0.0, -1.0
-    for j in range(3):
-        first, second = column * j, column * ((j + 1) % 3)
-        a, d, g = F[first], F[row + first], F[2 * row + first]
-        b, e, h = F[second], F[row + second], F[2 * row + second]
-        u, v, w = d * h - g * e, g * b - a * h, a * e - d * b
-        square = u * u + v * v + w * w
-        if square > longest:
-            x, y, longest = u, v, square
+    x, y, _ = longest_cross(F, row, column)
     a, b, c = F[0], F[column], F[2 * column]
     d, e, f = F[row], F[row + column], F[row + 2 * column]
     g, h, i = F[2 * row], F[2 * row + column], F[2 * row + 2 * column]

@@ -58,18 +58,14 @@ def load_demo(folder: str | os.PathLike[str] | None = None) -> Matches:
     Parameters
     ----------
     folder : str or path or None, optional
-        Folder of another pair, in the format of ``scripts/render_demo_pair.py``.
+        Folder of another pair, in the format of ``scripts/render_demo_pair.py``. A file that is missing or damaged is
+        an OSError.
 
     Returns
     -------
     Matches
         Matches in pixels, the images, their sizes, the true homography ``H``, and ``inliers``: the matches with a
         transfer error of at most 3 pixels.
-
-    Raises
-    ------
-    OSError
-        If a file is missing or damaged.
 
     Examples
     --------

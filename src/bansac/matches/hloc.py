@@ -93,24 +93,10 @@ class HlocPairs:
         return len(self.keys)
 
     def pair(self, key: str) -> Matches:
-        """Read one pair.
+        """Read one pair by its name, one of ``keys``.
 
-        Parameters
-        ----------
-        key : str
-            Name of the pair, one of ``keys``.
-
-        Returns
-        -------
-        Matches
-            The matches, in the order of the keypoints of the first image, with scores if the file has them.
-
-        Raises
-        ------
-        ValueError
-            If there is no such pair.
-        OSError
-            If a file is damaged, or its arrays have a wrong shape.
+        The matches are in the order of the keypoints of the first image, with scores if the file has them. A ValueError
+        is raised if there is no such pair, an OSError if a file is damaged or its arrays have a wrong shape.
         """
         first, second, _ = self._names(key)
         matches0, scores = self._read(key)

@@ -138,14 +138,9 @@ class Matches:
         keypoints1, keypoints2 : sequence of cv2.KeyPoint
             Keypoints of the query image and of the train image.
         matches : sequence of cv2.DMatch
-            Matches from ``cv2.DescriptorMatcher.match``.
+            Matches from ``cv2.DescriptorMatcher.match``, whose order is kept.
         scores : (N,) array_like or None, optional
             Quality of each match; larger is better.
-
-        Returns
-        -------
-        Matches
-            The matches in the same order.
 
         Raises
         ------
@@ -197,39 +192,12 @@ class Matches:
         return self.size1
 
     def select(self, keep: Bools) -> Self:
-        """Return a subset of the matches, in the same order.
-
-        Parameters
-        ----------
-        keep : (N,) ndarray of bool
-            Mask of the matches to keep.
-
-        Returns
-        -------
-        Matches
-            The same pair with the selected matches.
-        """
+        """Return the same pair with the matches of a mask (N,), in the same order."""
         values = {name: getattr(self, name) for name in self._PER_MATCH}
         return replace(self, **{name: value[keep] for name, value in values.items() if value is not None})
 
     def filtered(self, max_ratio: float) -> Self:
-        """Return the matches whose SNN ratio is less than ``max_ratio``, in the same order.
-
-        Parameters
-        ----------
-        max_ratio : float
-            Exclusive upper bound of the ratios.
-
-        Returns
-        -------
-        Matches
-            The same pair with the selected matches.
-
-        Raises
-        ------
-        ValueError
-            If the matches have no ratios.
-        """
+        """Return the pair with the matches of an SNN ratio below ``max_ratio``; a ValueError if they have no ratios."""
         if self.ratios is None:
             raise ValueError(f"the matches of the pair {self.key!r} have no SNN ratios")
         return self.select(self.ratios < max_ratio)

@@ -153,21 +153,23 @@ def _invert(a: Floats, n: int, shift: float) -> int:
 
 
 @inner_kernel
-def solve_positive_definite(system: Floats) -> bool:
+def solve_positive_definite(system: Floats, singular: float) -> bool:
     """Solve A x = b for a symmetric positive definite A by Cholesky factorisation, in place.
 
     ``system`` has n + 1 rows of length n. The first n rows are A, whose lower triangle is read. The last row is b and
-    becomes x. If A is not positive definite, the result is False and the content of ``system`` is undefined.
+    becomes x. If a pivot is at most the share ``singular`` of its diagonal element, A counts as not positive definite:
+    the result is False and the content of ``system`` is undefined.
     """
     n = system.shape[1]
     for j in range(n):
+        diagonal = system[j, j]
         for i in range(j, n + 1):  # b is factorised like a row of A, which is the forward substitution
             total = system[i, j]
             for k in range(j):
                 total -= system[i, k] * system[j, k]
             if i > j:
                 system[i, j] = total * system[j, j]
-            elif total > 0.0:
+            elif total > singular * diagonal:
                 system[j, j] = 1.0 / math.sqrt(total)
             else:
                 return False

@@ -1,5 +1,7 @@
 """Checks of arguments; every error names the argument and the invalid value."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -7,6 +9,13 @@ from bansac.maths.arrays import Floats, as_floats
 
 # Largest magnitude of a coordinate. Solvers multiply up to three coordinates.
 LARGEST = 1e100
+
+
+def as_integer(argument: str, value: Any, least: int, also: str = "") -> int:
+    """Return an integer of at least ``least``; ``also`` is part of the message for what else is allowed."""
+    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        raise ValueError(f"{argument} must be an integer >= {least}{also}, got {value!r}")
+    return int(value)
 
 
 def as_points(argument: str, value: ArrayLike, channels: int, n: int | None = None, *, finite: bool = True) -> Floats:

@@ -5,17 +5,9 @@ global state and need not be closed. :func:`save_figure` writes it to a file.
 ``report`` makes a page of a result.
 """
 
-from bansac.plotting.epipolar_bands import plot_epipolar_bands
-from bansac.plotting.evolution import plot_point_evolution, plot_probability_evolution
-from bansac.plotting.layout import save_figure
-from bansac.plotting.matches import plot_matches
-from bansac.plotting.trace import plot_trace
-
-__all__ = [
-    "plot_epipolar_bands",
-    "plot_matches",
-    "plot_point_evolution",
-    "plot_probability_evolution",
-    "plot_trace",
-    "save_figure",
-]
+from bansac.plotting.epipolar_bands import plot_epipolar_bands as plot_epipolar_bands
+from bansac.plotting.evolution import plot_point_evolution as plot_point_evolution
+from bansac.plotting.evolution import plot_probability_evolution as plot_probability_evolution
+from bansac.plotting.layout import save_figure as save_figure
+from bansac.plotting.matches import plot_matches as plot_matches
+from bansac.plotting.trace import plot_trace as plot_trace

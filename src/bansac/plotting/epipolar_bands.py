@@ -25,27 +25,13 @@ def plot_epipolar_bands(image2: ImageLike, F: ArrayLike, covariance: ArrayLike, 
     Parameters
     ----------
     image2 : path or (H, W[, 3 or 4]) array_like
-        Image 2.
+        Image 2. The errors are those of :func:`bansac.plotting.plot_matches`.
     F : (3, 3) array_like
         Fundamental matrix.
     covariance : (9, 9) array_like
         Covariance of its entries row by row: ``of_model`` of :class:`bansac.Covariance`.
     x1 : (N, 2) array_like
         Points in image 1, in pixels.
-
-    Returns
-    -------
-    Figure
-        The figure.
-
-    Raises
-    ------
-    OSError
-        If the image cannot be read.
-    ValueError
-        If an argument has the wrong shape.
-    ImportError
-        If Matplotlib is not installed.
 
     Examples
     --------

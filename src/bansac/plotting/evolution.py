@@ -54,26 +54,16 @@ def plot_probability_evolution(
     Parameters
     ----------
     image1, image2, x1, x2, max_matches, seed
-        As in :func:`plot_matches`; all panels show the same matches.
+        As in :func:`plot_matches`, with the same errors; all panels show the same matches.
     snapshots : mapping of int to (N,) array_like
         Inlier probabilities (P^k in the paper) by number of iterations (``result.trace.snapshots``).
     iterations : sequence of int, optional
-        Iterations of the panels. Each panel shows the last snapshot at or before its iteration, and each snapshot is
-        drawn once. For example, if a run ends after six iterations, one panel "Iteration 6" replaces the panels 10, 100
-        and 1000.
+        Iterations of the panels. Each panel shows the last snapshot at or before its iteration (a ValueError if there
+        is none), and each snapshot is drawn once. For example, if a run ends after six iterations, one panel "Iteration
+        6" replaces the panels 10, 100 and 1000.
     H_true, H_estimated : (3, 3) array_like or None, optional
         Homographies. If one is given, a further panel shows image 2 with the outline of image 1, mapped by the true
         homography in green and by the estimated one in red.
-
-    Returns
-    -------
-    Figure
-        The figure.
-
-    Raises
-    ------
-    OSError, ValueError, ImportError
-        As in :func:`plot_matches`. A ValueError also if there is no snapshot at or before an iteration.
 
     Examples
     --------
@@ -170,23 +160,13 @@ def plot_point_evolution(
     points : (N, 2) array_like
         2D points.
     snapshots, iterations
-        As in :func:`plot_probability_evolution`.
+        As in :func:`plot_probability_evolution`, with the same errors.
     curve_true : (K, 2) array_like or None, optional
         Points on the true curve, drawn in green.
     curves : mapping of int to (K, 2) array_like, optional
         Points on the estimated curves by iteration, each drawn dashed in the panel of its iteration.
     columns : int, optional
         Number of panels in a row.
-
-    Returns
-    -------
-    Figure
-        The figure.
-
-    Raises
-    ------
-    ValueError, ImportError
-        As in :func:`plot_probability_evolution`.
 
     Examples
     --------

@@ -56,11 +56,6 @@ def plot_matches(
     ax : Axes or None, optional
         Axes to draw into; by default those of a new figure.
 
-    Returns
-    -------
-    Figure
-        The figure that was drawn to.
-
     Raises
     ------
     OSError

@@ -18,6 +18,7 @@ from numba import config, errors, float64, types
 from bansac.compiled.jit import compile_kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.maths.arrays import Floats
+from bansac.maths.validate import as_integer
 from bansac.problems.contract import CONTRACT, DEGENERACY, IN_LOOP, MANIFOLD, REALS, Function, never_degenerate
 
 # A struct of the float64 residuals for kernels, of the same type for all problems.
@@ -28,31 +29,18 @@ WEIGHTINGS = ("density", "scores", "density+scores")
 LOCAL_OPTIMIZATIONS = ("inner", "iterative", "inner+iterative", "lm")
 
 
-def _check_size(field: str, value: Any, smallest: int) -> None:
-    """Raise a ValueError if a value is no integer of at least ``smallest``."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < smallest:
-        raise ValueError(f"{field} must be an integer >= {smallest}, got {value!r}")
-
-
 def _check_fields(problem: Any) -> None:
     """Raise a ValueError or TypeError that names the first wrong field of a problem."""
     if not isinstance(problem.name, str) or not problem.name:
         raise ValueError(f"name must be a string that is not empty, got {problem.name!r}")
-    for field in (
-        "channels",
-        "sample_size",
-        "max_models",
-        "residual_size",
-        "codimension",
-        "default_max_iterations",
-        "default_agreement",
-    ):
-        _check_size(field, getattr(problem, field), 1)
-    _check_size("scratch_size", problem.scratch_size, 0)
+    sizes = ("channels", "sample_size", "max_models", "residual_size", "codimension")
+    for field in (*sizes, "default_max_iterations", "default_agreement"):
+        as_integer(field, getattr(problem, field), 1)
+    as_integer("scratch_size", problem.scratch_size, 0)
     if not isinstance(problem.model_shape, tuple) or not problem.model_shape:
         raise ValueError(f"model_shape must be a tuple of sizes such as (3, 3) or (4,), got {problem.model_shape!r}")
     for size in problem.model_shape:
-        _check_size("model_shape", size, 1)
+        as_integer("model_shape", size, 1)
     for field in ("solver_cost", "default_threshold"):
         value = getattr(problem, field)
         optional = field == "default_threshold" and value is None
@@ -79,7 +67,7 @@ def _check_fields(problem: Any) -> None:
     if problem.normalize is not None and problem.denormalize is None:
         raise ValueError("normalize needs denormalize, which is None: models would stay in its frame")
     if problem.parameters is not None:
-        _check_size("parameters", problem.parameters, 1)
+        as_integer("parameters", problem.parameters, 1)
     if (problem.tangent is None) != (problem.parameters is None):
         raise ValueError("tangent and parameters belong together: give both or neither")
 

@@ -15,6 +15,7 @@ of the rows of E about v3 (Helmke, Hueper, Lee and Moore, IJCV 2007).
 import math
 
 from bansac.compiled.jit import inner_kernel
+from bansac.geometry.epipolar import longest_cross
 from bansac.maths.arrays import Floats
 
 
@@ -67,22 +68,10 @@ def _span(f: Floats, basis: Floats) -> tuple[float, float, float, float, float, 
 
 
 @inner_kernel
-def null_vector(f: Floats, along: int, across: int) -> tuple[float, float, float]:
-    """Return a unit vector orthogonal to the columns of F, or to its rows if the strides are exchanged.
-
-    It is the longest cross product of two columns. ``along`` is the stride within a column, ``across`` the stride
-    between columns.
-    """
-    x, y, z, best = 0.0, 0.0, 0.0, 0.0
-    for j in range(3):
-        a, b = across * j, across * ((j + 1) % 3)
-        cx = f[a + along] * f[b + 2 * along] - f[a + 2 * along] * f[b + along]
-        cy = f[a + 2 * along] * f[b] - f[a] * f[b + 2 * along]
-        cz = f[a] * f[b + along] - f[a + along] * f[b]
-        square = cx * cx + cy * cy + cz * cz
-        if square > best:
-            x, y, z, best = cx, cy, cz, square
-    scale = 1.0 / math.sqrt(best)
+def null_vector(f: Floats, row: int, column: int) -> tuple[float, float, float]:
+    """Return a unit vector orthogonal to the columns of F, or to its rows if the strides are exchanged."""
+    x, y, z = longest_cross(f, row, column)
+    scale = 1.0 / math.sqrt(x * x + y * y + z * z)
     return scale * x, scale * y, scale * z
 
 

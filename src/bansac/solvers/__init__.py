@@ -1,6 +1,6 @@
-"""Minimal and linear solvers of two-view and other models: each module has a kernel and a wrapper for NumPy arrays.
+"""Minimal and linear solvers of two-view and other models, one per module.
 
 A minimal solver is ``solve(data, sample, models, scratch)``. A linear solver is ``fit(data, weights, model, scratch)``.
-Both have the signature of the corresponding function of a problem. The wrapper has the name of the module. This package
-imports only ``maths`` and ``compiled``.
+Both have the signature of the corresponding function of a problem. A solver that callers of this package need for NumPy
+arrays also has a function with the name of its module. This package imports only ``maths`` and ``compiled``.
 """

@@ -13,14 +13,9 @@ This conic in (c, s) is a quartic in the tangent of half the angle, with up to f
 
 import math
 
-import numpy as np
-from numpy.typing import ArrayLike
-
-from bansac.compiled.jit import inner_kernel, kernel
+from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints
-from bansac.maths.linalg import normalize_vector
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
-from bansac.maths.validate import as_points
 
 MAX_MODELS = 4
 
@@ -135,23 +130,3 @@ def _write_model(c: float, s: float, scratch: Floats, model: Floats) -> bool:
         for i in range(3):
             model[3 * i + j] = scratch[_FRAME2 + i] * p + scratch[_FRAME2 + 3 + i] * q + scratch[_FRAME2 + 6 + i] * r
     return True
-
-
-def essential_upright_3pt(x1: ArrayLike, x2: ArrayLike, gravity1: ArrayLike, gravity2: ArrayLike) -> Floats:
-    """Compute up to four essential matrices (K, 3, 3) from normalised points (3, 2) and verticals (3,).
-
-    The verticals are both up or both down, each in the frame of its camera. Degenerate matches have no matrix.
-    """
-    data = np.empty((10, 3))
-    data[:2], data[2:4] = as_points("x1", x1, 2, 3).T, as_points("x2", x2, 2, 3).T
-    for row, name, gravity in ((4, "gravity1", gravity1), (7, "gravity2", gravity2)):
-        direction = as_points(name, np.reshape(gravity, (1, -1)), 3, 1)[0].copy()
-        if not normalize_vector(direction):
-            raise ValueError(f"{name} must not be zero")
-        data[row : row + 3] = direction[:, None]
-    models = np.empty((MAX_MODELS, 9))
-    count = _solve(data, np.arange(3), models, np.empty(SCRATCH))
-    return models[:count].reshape(-1, 3, 3)
-
-
-_solve = kernel(solve)

@@ -11,13 +11,13 @@ A pose is a unit quaternion q and a translation t. The point X has the camera co
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from bansac.compiled.jit import inlined, inner_kernel, kernel
+from bansac.compiled.jit import inlined, inner_kernel
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.polynomial_roots import cubic_roots
-from bansac.maths.quaternion import matrix_of, write_quaternion
-from bansac.maths.validate import as_points
+from bansac.maths.quaternion import write_quaternion
+
+MAX_MODELS = 4
 
 # Offsets in the scratch: two conics, a member of their pencil and its adjugate, each as an upper triangle (11, 12, 13,
 # 22, 23, 33); the matrix of two lines; the cubic and its roots; the unit rays; the cosines between them and the squared
@@ -280,14 +280,3 @@ def _write_pose(data: Floats, sample: Ints, model: Floats, s: Floats) -> bool:
     model[5] = y - (r21 * X + r22 * Y + r23 * Z)
     model[6] = z - (r31 * X + r32 * Y + r33 * Z)
     return write_quaternion(r11, r12, r13, r21, r22, r23, r31, r32, r33, model)
-
-
-def p3p(points3D: ArrayLike, points2D: ArrayLike) -> list[Floats]:
-    """Compute up to four poses (R | t) from 3D points (3, 3) and their normalised images (3, 2); none if collinear."""
-    X, x = as_points("points3D", points3D, 3, 3), as_points("points2D", points2D, 2, 3)
-    models = np.empty((4, 7))
-    found = _solve(np.ascontiguousarray(np.hstack([x, X]).T), np.arange(3), models, np.empty(SCRATCH))
-    return [matrix_of(model) for model in models[:found]]
-
-
-_solve = kernel(solve)

@@ -19,14 +19,12 @@ A model is a unit quaternion q, a translation t and f. The point X has the camer
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from bansac.compiled.jit import inner_kernel, kernel
+from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints
-from bansac.maths.linalg import normalize_vector
+from bansac.maths.linalg import normalize_vector, solve_positive_definite
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
-from bansac.maths.quaternion import entries, matrix_of, write_quaternion
-from bansac.maths.validate import as_points
+from bansac.maths.quaternion import entries, write_quaternion
 
 MAX_MODELS = 9
 
@@ -434,7 +432,7 @@ def _polish(data: Floats, sample: Ints, model: Floats, s: Floats) -> float:
         g = f * inverse
         _add_row(s, -g * u * b, g * (c + u * a), -g * b, g, 0.0, -g * u, f * u, f * u - data[0, i])
         _add_row(s, -g * (c + v * b), g * v * a, g * a, 0.0, g, -g * v, f * v, f * v - data[1, i])
-    if not _solve_normal(s):
+    if not solve_positive_definite(s[_NORMAL:_ROW].reshape(8, 7), _SINGULAR):
         return 0.0
     w = _NORMAL + 49
     wx, wy, wz = 0.5 * s[w], 0.5 * s[w + 1], 0.5 * s[w + 2]
@@ -463,43 +461,3 @@ def _add_row(
     for i in range(8):
         for j in range(7):
             s[_NORMAL + 7 * i + j] += s[_ROW + i] * s[_ROW + j]
-
-
-@inner_kernel
-def _solve_normal(s: Floats) -> bool:
-    """Replace the last row of the normal equations by their solution (Cholesky); False if they are singular."""
-    for j in range(7):
-        diagonal = s[_NORMAL + 8 * j]
-        for i in range(j, 8):
-            total = s[_NORMAL + 7 * i + j]
-            for k in range(j):
-                total -= s[_NORMAL + 7 * i + k] * s[_NORMAL + 7 * j + k]
-            if i > j:
-                s[_NORMAL + 7 * i + j] = total * s[_NORMAL + 8 * j]
-            elif total > _SINGULAR * diagonal:
-                s[_NORMAL + 8 * j] = 1.0 / math.sqrt(total)
-            else:
-                return False
-    for i in range(6, -1, -1):
-        total = s[_NORMAL + 49 + i]
-        for k in range(i + 1, 7):
-            total -= s[_NORMAL + 7 * k + i] * s[_NORMAL + 49 + k]
-        s[_NORMAL + 49 + i] = total * s[_NORMAL + 8 * i]
-    return True
-
-
-def p4pf(points3D: ArrayLike, points2D: ArrayLike) -> tuple[list[Floats], Floats]:
-    """Compute up to nine poses (R | t) and their focal lengths (K,) from 3D points (4, 3) and their images (4, 2).
-
-    The images are relative to the principal point and have the unit of the focal lengths. The 3D points may lie in a
-    plane. There are no poses if three points of a plane, or their images, are collinear.
-    """
-    X, x = as_points("points3D", points3D, 3, 4), as_points("points2D", points2D, 2, 4)
-    unit = float(np.abs(x).max()) or 1.0
-    models = np.empty((MAX_MODELS, 8))
-    data = np.ascontiguousarray(np.hstack([x / unit, X]).T)
-    found = models[: _solve(data, np.arange(4), models, np.empty(SCRATCH))]
-    return [matrix_of(model[:7]) for model in found], found[:, 7] * unit
-
-
-_solve = kernel(solve)

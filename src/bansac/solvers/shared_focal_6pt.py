@@ -15,11 +15,9 @@ import itertools
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from bansac.compiled.jit import inlined, inner_kernel, kernel
+from bansac.compiled.jit import inlined, inner_kernel
 from bansac.maths.arrays import Floats, Ints
-from bansac.maths.normalization import stack_matches
 from bansac.solvers.fundamental_7pt import null_space, write_equation
 
 MAX_MODELS = 15
@@ -435,21 +433,3 @@ def _polish(a: Floats, fixed: int) -> float:
     a[_UNKNOWNS + y] -= dy
     a[_UNKNOWNS + 3] -= du
     return rr
-
-
-def shared_focal_6pt(x1: ArrayLike, x2: ArrayLike) -> tuple[Floats, Floats]:
-    """Compute up to fifteen F (K, 3, 3) of unit norm, and the shared focal lengths (K,), from points (6, 2).
-
-    The points are relative to the principal points and have the unit of the focal lengths.
-    """
-    data = stack_matches(x1, x2, 6)
-    unit = float(np.abs(data).max()) or 1.0
-    models = np.empty((MAX_MODELS, 10))
-    count = _solve(data / unit, np.arange(6), models, np.empty(SCRATCH))
-    F = models[:count, :9].reshape(-1, 3, 3)
-    F[:, :2] /= unit
-    F[:, :, :2] /= unit
-    return F / np.linalg.norm(F, axis=(1, 2), keepdims=True), models[:count, 9] * unit
-
-
-_solve = kernel(solve)

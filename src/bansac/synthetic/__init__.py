@@ -5,27 +5,15 @@
 Every generator is a pure function: the same arguments and seed give the same data, bit for bit.
 """
 
-from bansac.synthetic.curves import CurvePoints, circle_points, line_points, polynomial_points
-from bansac.synthetic.families import FAMILIES, AwkwardScene, awkward_scene
-from bansac.synthetic.two_views import (
-    SceneMatches,
-    epipolar_matches,
-    homography_matches,
-    planar_scene_matches,
-    rotation_matches,
-)
-
-__all__ = [
-    "FAMILIES",
-    "AwkwardScene",
-    "CurvePoints",
-    "SceneMatches",
-    "awkward_scene",
-    "circle_points",
-    "epipolar_matches",
-    "homography_matches",
-    "line_points",
-    "planar_scene_matches",
-    "polynomial_points",
-    "rotation_matches",
-]
+from bansac.synthetic.curves import CurvePoints as CurvePoints
+from bansac.synthetic.curves import circle_points as circle_points
+from bansac.synthetic.curves import line_points as line_points
+from bansac.synthetic.curves import polynomial_points as polynomial_points
+from bansac.synthetic.families import FAMILIES as FAMILIES
+from bansac.synthetic.families import AwkwardScene as AwkwardScene
+from bansac.synthetic.families import awkward_scene as awkward_scene
+from bansac.synthetic.two_views import SceneMatches as SceneMatches
+from bansac.synthetic.two_views import epipolar_matches as epipolar_matches
+from bansac.synthetic.two_views import homography_matches as homography_matches
+from bansac.synthetic.two_views import planar_scene_matches as planar_scene_matches
+from bansac.synthetic.two_views import rotation_matches as rotation_matches

@@ -97,19 +97,8 @@ def awkward_scene(
         A key of ``FAMILIES``, for example "far 65535", "window 10" or "two planes".
     kind : {"H", "F", "E"}, optional
         Model of the scene.
-    n : int, optional
-        Number of matches.
-    inlier_ratio : float, optional
-        Fraction of inliers in [0, 1]. The families of windows, such as "window 10", have no inliers.
-    noise : float, optional
-        Standard deviation of each coordinate of the inliers in both images, in pixels.
-    seed : int, optional
-        Seed of the random numbers.
-
-    Returns
-    -------
-    AwkwardScene
-        The scene.
+    n, inlier_ratio, noise, seed : optional
+        As in :func:`epipolar_matches`. The families of windows, such as "window 10", have no inliers.
 
     Raises
     ------

@@ -11,8 +11,6 @@ A refiner's module has these functions:
     of the problem.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,16 +25,19 @@ class Refiner:
         Its name.
     module : str or object
         Name of the module, or object, with the refiner's functions.
+    needs : str
+        Optional function of the problem that it needs, if any.
     """
 
     name: str
     module: Any = field(hash=False)
+    needs: str = ""
 
 
 REFINERS = {
     refiner.name: refiner
     for refiner in (
-        Refiner("least_squares", "bansac.engine.refinement.least_squares"),
-        Refiner("lm", "bansac.engine.refinement.lm"),
+        Refiner("least_squares", "bansac.engine.refinement.least_squares", needs="fit"),
+        Refiner("lm", "bansac.engine.refinement.lm", needs="linearize"),
     )
 }

@@ -1,7 +1,5 @@
 """Repeated least squares on the inliers: the paper's last step."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bansac.compiled.jit import kernel
@@ -11,11 +9,6 @@ from bansac.maths.linalg import copy
 from bansac.problems.problem import Problem
 
 _MAX_FITS = 10
-
-
-def supports(problem: Problem) -> bool:
-    """Return whether a problem has a non-minimal solver."""
-    return problem.fit is not None
 
 
 def refine(run: Run, problem: Problem) -> None:

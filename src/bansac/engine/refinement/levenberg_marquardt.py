@@ -14,8 +14,6 @@ normal equations are first summed for the numbers of the model, whose derivative
 restricted to the few parameters of the tangent space.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import threading
@@ -23,7 +21,7 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numba import boolean, config, float64, int64, types
+from numba import boolean, float64, int64, types
 
 from bansac.compiled.jit import compile_kernel, inlined, inner_kernel
 from bansac.compiled.struct import FunctionStruct
@@ -67,7 +65,7 @@ def select_manifold(problem: Problem) -> Any:
 
 @functools.cache
 def _compiled_accumulate() -> Any:
-    return accumulate if config.DISABLE_JIT else compile_kernel(accumulate, _ACCUMULATE, fast=True, lean=True)
+    return compile_kernel(accumulate, _ACCUMULATE, fast=True, lean=True)
 
 
 class Work(NamedTuple):
@@ -314,7 +312,7 @@ def _step(system: Floats, damping: float, damped: Floats) -> float:
             damped[a, b] = system[a, b]
         damped[a, a] = (1.0 + damping) * system[a, a] + _NEGLIGIBLE * trace
         damped[p, a] = system[p, a]
-    if not solve_positive_definite(damped):
+    if not solve_positive_definite(damped, 0.0):
         return 0.0
     promise = 0.0
     for a in range(p):

@@ -5,8 +5,6 @@ minimum has less variance, because it also uses points slightly outside of the t
 may be slightly lower, so a small decrease of the score is allowed.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -28,11 +26,6 @@ SCALE = 0.5
 _MAX_STEPS = 25
 # Largest relative decrease of the score by the Cauchy loss.
 _TOLERANCE = 0.05
-
-
-def supports(problem: Problem) -> bool:
-    """Return whether a problem has derivatives of its residuals."""
-    return problem.linearize is not None
 
 
 def refine(run: Run, problem: Problem) -> None:

@@ -20,8 +20,6 @@ named tuple ``Memory`` of them, and an ``inlined`` function ``views`` that retur
 defines the layout of the memory.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 

@@ -11,8 +11,6 @@ of equal mean take turns. A new random number is drawn only when the priority ch
 stays the same.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

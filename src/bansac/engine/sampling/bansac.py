@@ -3,8 +3,6 @@
 The first odds come from the prior (``bansac.engine.runner``): 1 for BANSAC, those of P^0 for P-BANSAC.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

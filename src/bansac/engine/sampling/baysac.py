@@ -10,8 +10,6 @@ because a sample without outliers has i in I. All other points keep their probab
 the sample are no longer independent. BaySAC treats them as independent, so it is a naive Bayes method.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

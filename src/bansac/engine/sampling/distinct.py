@@ -1,7 +1,5 @@
 """Distinct indices: functions that the samplers share."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bansac.compiled.jit import inlined, inner_kernel

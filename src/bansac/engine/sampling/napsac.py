@@ -4,8 +4,6 @@ Myatt, Torr, Nasuto, Bishop and Craddock, BMVC 2002. Distances are measured in t
 matches these are the four coordinates in both images, so neighbours are close in both images and have similar motions.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -16,8 +16,6 @@ neighbourhood is exhausted, the sample is the centre completed by PROSAC over al
 samples. After 20 N samples all samples are PROSAC's.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

@@ -12,8 +12,6 @@ The paper's listing has the two branches of this rule swapped, which contradicts
 is in the sample while the set grows. After the growth has ended, all m points are drawn from U_n.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 

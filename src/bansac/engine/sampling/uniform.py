@@ -1,7 +1,5 @@
 """RANSAC's sampler: every minimal sample is equally probable (Fischler and Bolles, 1981)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

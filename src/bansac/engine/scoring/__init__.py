@@ -9,8 +9,6 @@ one function:
     compiled for the problem's number type.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any

@@ -1,7 +1,5 @@
 """Classification of points as inliers or outliers of a model: C^k of the paper (sec:model_evaluation)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -3,8 +3,6 @@
 The loop always counts inliers, so ``block_score`` is called only if the run has weights.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from bansac.maths.arrays import Reals

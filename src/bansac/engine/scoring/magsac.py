@@ -11,8 +11,6 @@ a match has four coordinates, and k is the .99 quantile. Here k sigma_max is the
 point adds 1 - rho(u) / rho(U) to the score, from a table over (r / t)^2.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """MSAC: truncated squared residuals (Torr and Zisserman, MLESAC, CVIU 2000)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from bansac.maths.arrays import Reals

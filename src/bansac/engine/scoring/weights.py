@@ -11,8 +11,6 @@ probability. Many unlikely matches agree with a wrong model by chance.
 Weights are used for the score only. The stopping criteria and the network count inliers without weights.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -25,8 +25,6 @@ Degenerate samples give no update. If most samples are degenerate, as in a scene
 BANSAC's criterion) may end the restart once there are five classifications C^k for each update that is asked for.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any
 

@@ -1,7 +1,5 @@
 """PROSAC's stopping criterion: maximality and non-randomness (Chum and Matas, CVPR 2005, section 2.2)."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """RANSAC's stopping criterion: the number of uniform samples until one is all-inlier (Fischler and Bolles, 1981)."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The stopping criterion of RANSAC with the sequential test (Chum and Matas, PAMI 2008)."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
