@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bansac import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.engine.neighbours import neighbour_priors
-from bansac.synthetic import epipolar_matches, homography_matches
+from bansac.synthetic import awkward_scene, epipolar_matches, homography_matches
 from tests.reference import neighbours as reference
 
 
@@ -96,3 +96,12 @@ def test_only_epipolar_geometry_without_scores_and_priors_uses_neighbours():
     plane = homography_matches(400, 0.4, 0.5, 0)
     on, off = (estimate_homography(plane.x1, plane.x2, seed=0, neighbours=value) for value in (True, False))
     assert np.array_equal(on.beliefs, off.beliefs)
+
+
+def test_a_burst_of_wrong_matches_does_not_hide_the_model():
+    scene = awkward_scene("false burst", "F", 3000, 0.4, seed=16)
+    matches = scene.matches
+    result = estimate_fundamental(matches.x1, matches.x2)
+    assert result.success
+    assert result.inliers[matches.inliers].mean() > 0.9
+    assert result.iterations < 10_000

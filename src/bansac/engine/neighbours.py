@@ -5,7 +5,8 @@ are around it in image 2, too. Wrong matches have such neighbours by chance only
 number of its neighbours in both images beyond the number that chance gives.
 
 The neighbourhood of a match is the 3 x 3 cells of a grid around it. A near duplicate, a neighbour within a small
-distance in either image, is no evidence: features are detected repeatedly, and one may have several matches.
+distance in either image, is no evidence: features are detected repeatedly, and one may have several matches. Wrong
+matches from one small area to another have many neighbours, so the priors fall with the number of matches in a crowd.
 
 The significance test does not use these priors. It counts matches with such neighbours as dependent already.
 """
@@ -24,6 +25,8 @@ from bansac.maths.extent import GRID, SAMPLE, bound_near
 _PER_CELL = 1.5
 # Prior of a match with no more neighbours than chance gives, and its increase for _FULL more neighbours.
 _LOW, _RANGE, _FULL = 0.02, 0.7, 6.0
+# A neighbourhood with more matches than this is a crowd: three times the average.
+_CROWD = 3 * 9 * _PER_CELL
 # Near duplicates are within this share of the diagonal of the box of an image.
 _DUPLICATE = 1e-3
 # Largest number of neighbours, evenly spaced, that are used of a row of cells. So clusters cost no more time.
@@ -73,9 +76,9 @@ def _write_priors(data: Floats, side: int, priors: Floats) -> None:
         around = -1
         for cell in range(cells[1, i] - width, cells[1, i] + width + 1, width):
             around += ends[1, cell + 1] - ends[1, cell - 2 if cell > 1 else 0]
-        neighbours, shared = _count_neighbours(data, i, cells, order, ends[0], width, near)
+        crowd, neighbours, shared = _count_neighbours(data, i, cells, order, ends[0], width, near)
         excess = shared - neighbours * around / (n - 1)
-        priors[i] = _LOW + _RANGE * min(max(excess / _FULL, 0.0), 1.0)
+        priors[i] = _LOW + _RANGE * min(max(excess / _FULL, 0.0), 1.0) * min(_CROWD / crowd, 1.0)
 
 
 @inner_kernel
@@ -101,11 +104,12 @@ def _find_cells(points: Floats, side: int, box: Floats, cells: Ints, ends: Ints)
 @inner_kernel
 def _count_neighbours(
     data: Floats, i: int, cells: Ints, order: Ints, ends: Ints, width: int, near: Floats
-) -> tuple[int, int]:
-    """Return the number of neighbours of match i in image 1, and of those that are neighbours in image 2, too."""
-    neighbours = shared = 0
+) -> tuple[int, int, int]:
+    """Return the numbers of matches around match i in image 1, of those compared, and of those also around it in 2."""
+    crowd = neighbours = shared = 0
     for cell in range(cells[0, i] - width, cells[0, i] + width + 1, width):
         start, stop = ends[cell - 2 if cell > 1 else 0], ends[cell + 1]
+        crowd += stop - start
         for k in range(start, stop, 1 + (stop - start) // _MOST_OF_ROW):
             j = order[k]
             if j != i:
@@ -113,7 +117,7 @@ def _count_neighbours(
                 apart = abs(cells[1, j] - cells[1, i])
                 if (apart <= 1 or abs(apart - width) <= 1) and not _is_duplicate(data, i, j, near):
                     shared += 1
-    return neighbours, shared
+    return crowd, neighbours, shared
 
 
 @inner_kernel
