@@ -30,14 +30,15 @@ BOTH = [*METHODS, *(f"{method}+LO" for method in METHODS)]
 
 
 def runs() -> str:
-    """Return the table of the runs: the options of the command, when, how long."""
-    rows = []
+    """Return the table of the runs: the options of the command, when, how long, and how long together."""
+    rows, together = [], 0.0
     for run in sorted(path.parent.name for path in folder().glob("*/run.json")):
         path, options = folder() / run / "run.json", command(run).removeprefix("bansac experiments run ")
-        minutes = f"{settings(run)['seconds'] / 60:.1f}"
-        rows.append(
-            [f"[{run}](../benchmarks/experiments/{run}/run.json)", f"`{options}`", date_and_commit(path)[0], minutes]
-        )
+        minutes = settings(run)["seconds"] / 60
+        together += minutes
+        link = f"[{run}](../benchmarks/experiments/{run}/run.json)"
+        rows.append([link, f"`{options}`", date_and_commit(path)[0], f"{minutes:.1f}"])
+    rows.append(["all", "", "", f"{together:.1f}"])
     return lines(["run", "`bansac experiments run ...`", "date", "minutes"], rows)
 
 
