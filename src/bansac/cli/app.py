@@ -10,7 +10,7 @@ from typer.main import get_group
 import bansac
 
 COMMANDS = {
-    "demo": "Estimate the fundamental matrix of two photographs from matches, few of which are true.",
+    "demo": "Estimate the fundamental matrix of two photographs with few true matches.",
     "match": "Match two images (RootSIFT) and estimate the geometry between them.",
     "estimate": "Estimate a model from a file of matches or points.",
     "bench": "Compare estimators on folders of image pairs or on hard synthetic pairs; or measure speed alone.",

@@ -1,4 +1,4 @@
-"""``bansac demo``: uniform sampling beside BANSAC on matches of two photographs, few of which are true."""
+"""``bansac demo``: uniform sampling beside BANSAC on two photographs with few true matches."""
 
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ _PICTURE = "bansac_demo_"
 
 
 def demo(out: OutOption = None, overwrite: OverwriteFlag = False, seed: SeedOption = 0, json: JsonFlag = False) -> None:
-    """Estimate the fundamental matrix of two photographs from matches, few of which are true.
+    """Estimate the fundamental matrix of two photographs with few true matches.
 
     Uniform sampling (RANSAC), BANSAC and P-BANSAC, which starts from the scores of the matches, solve the same problem
     with 10 seeds. The matches are in the package. A picture of them is written into the current folder, or all figures

@@ -31,7 +31,7 @@ import numpy as np
 from bansac.batch.journal import Row, Unit
 from bansac.engine.neighbours import neighbour_priors
 from bansac.geometry import apply_transform
-from bansac.lab.frames import DataFrame, Figure, Series, import_figure, import_pandas
+from bansac.lab.frames import DataFrame, Figure, Series, import_figure, import_pandas, to_frame
 from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.options import DATA
 from bansac.lab.peers.library import Array, Task
@@ -190,7 +190,7 @@ def _switch(setup: Setup, group: str, of_set: str) -> Row:
             scene = Scene(model, (truth.x1, truth.x2, *cameras), truth.inliers, truth)
             judge = functools.partial(_judge_model, scene)
             rows += run_scene(scene, _SWITCHED, f"{group}/{of_set}/{model}/{seed}", seed, judge)
-        means = import_pandas().DataFrame(rows).groupby("method", sort=False)[["right", "iterations"]].mean()
+        means = to_frame(rows).groupby("method", sort=False)[["right", "iterations"]].mean()
         found[model] = means.to_dict("index")
     return {"estimates": found}
 
