@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.compiled.jit import inlined, inner_kernel, kernel
+from bansac.compiled.jit import inlined, inner_kernel, kernel, plain
 from bansac.maths.arrays import Bools, Floats, Singles
 
 # Bounds of the odds, far from the limits of single precision: an update changes odds by a factor of at most some 1e6.
@@ -80,8 +80,12 @@ def _packed_paper_cpt(order: int) -> Floats:
 
 def gamma_1(inlier_ratio: Floats) -> Floats:
     """Leaky ReLU of the inlier ratio (supplement, first function of the section on the CPTs)."""
-    ratio = np.asarray(inlier_ratio, dtype=np.float64)
-    return np.where(ratio < 0.7143, 0.62 * ratio + 0.5, 0.2 * ratio + 0.8)
+    return np.asarray(np.vectorize(plain(_gamma_1), otypes=[np.float64])(inlier_ratio))
+
+
+@inlined
+def _gamma_1(ratio: float) -> float:
+    return 0.62 * ratio + 0.5 if ratio < 0.7143 else 0.2 * ratio + 0.8
 
 
 @inner_kernel
@@ -89,8 +93,7 @@ def find_gamma(table: Floats, inliers: np.int64, n: int) -> float:
     """Return gamma for a number of inliers among n points, from the table, or by ``gamma_1`` if it is empty."""
     if table.size > 0:
         return float(table[inliers])
-    ratio = inliers / n
-    gamma = 0.62 * ratio + 0.5 if ratio < 0.7143 else 0.2 * ratio + 0.8
+    gamma = _gamma_1(inliers / n)
     raised = gamma if gamma > MIN_GAMMA else MIN_GAMMA
     return raised if raised < 1 - MIN_GAMMA else 1 - MIN_GAMMA
 
