@@ -176,7 +176,7 @@ def test_rounds_share_the_budget_and_the_last_says_why_it_ended():
 
 def test_one_round_ends_by_its_criterion_or_for_want_of_samples():
     assert CALLS["fit_line"][0](restarts=1).stop_reason == "ransac"
-    for preset, iterations in ((None, 50_000), ("fast", 600)):
+    for preset, iterations in ((None, 20_000), ("fast", 600)):
         result = hard(preset=preset, restarts=1, stopping=None)
         assert (result.restarts, result.iterations, result.stop_reason) == (1, iterations, "max_iterations")
     result = hard(restarts=1, restart_iterations=50, stopping=None)

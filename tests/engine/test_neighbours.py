@@ -7,7 +7,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from bansac import estimate_essential, estimate_fundamental, estimate_homography
-from bansac.engine.neighbours import neighbour_priors
+from bansac.engine.neighbours import has_support, neighbour_priors
 from bansac.synthetic import awkward_scene, epipolar_matches, homography_matches
 from tests.reference import neighbours as reference
 
@@ -84,18 +84,47 @@ def test_few_matches_have_no_priors():
     assert neighbour_priors(smooth(49, 0)) is None
 
 
-def test_only_epipolar_geometry_without_scores_and_priors_uses_neighbours():
-    scene = epipolar_matches(400, 0.4, 0.5, 0)
+def test_support_is_more_neighbours_than_by_chance():
+    priors = neighbour_priors(smooth(1000, 500))
+    supported = has_support(priors)
+    assert supported[:500].mean() > 0.95 > 0.6 > supported[500:].mean()
+    assert priors[~supported] == pytest.approx(0.02)
+    assert has_support(None) is None
+
+
+FUNCTIONS = estimate_homography, estimate_fundamental, estimate_essential
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_three_of_four_restarts_are_among_matches_with_support(function):
+    scene = epipolar_matches(400, 0.0, 0.5, 0)
+    cameras = (scene.K1, scene.K2) if function is estimate_essential else ()
+    matches = np.vstack([scene.x1.T, scene.x2.T])
+    for scores in (None, np.linspace(0.1, 0.9, 400)):
+        trace = function(scene.x1, scene.x2, *cameras, scores=scores, seed=0, max_iterations=6000, trace=True).trace
+        sizes = (trace.outliers + trace.best_inliers)[np.flatnonzero(np.diff(trace.restart, append=99))]
+        few = np.count_nonzero(has_support(neighbour_priors(matches)))
+        assert sizes.tolist() == [few if k % 4 else 400 for k in range(sizes.size)]
+        assert few < 300 and sizes.size > 4
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_priors_of_the_caller_are_used_alone(function):
+    scene = epipolar_matches(400, 0.2, 0.5, 0)
+    cameras = (scene.K1, scene.K2) if function is estimate_essential else ()
     known = np.linspace(0.1, 0.9, 400)
-    for function, cameras in ((estimate_essential, (scene.K1, scene.K2)), (estimate_fundamental, ())):
-        for settings, differs in (({}, True), ({"scores": known}, False), ({"priors": known}, False)):
-            on, off = (
-                function(scene.x1, scene.x2, *cameras, seed=0, neighbours=value, **settings) for value in (True, False)
-            )
-            assert np.array_equal(on.beliefs, off.beliefs) != differs
-    plane = homography_matches(400, 0.4, 0.5, 0)
-    on, off = (estimate_homography(plane.x1, plane.x2, seed=0, neighbours=value) for value in (True, False))
+    on, off = (
+        function(scene.x1, scene.x2, *cameras, priors=known, seed=0, neighbours=value) for value in (True, False)
+    )
     assert np.array_equal(on.beliefs, off.beliefs)
+    assert on.iterations == off.iterations
+
+
+def test_few_inliers_are_found_among_matches_with_support():
+    scene = epipolar_matches(4000, 0.06, 0.5, 0)
+    on, off = (estimate_fundamental(scene.x1, scene.x2, seed=0, neighbours=value) for value in (True, False))
+    assert on.success and on.inliers[scene.inliers].mean() > 0.8
+    assert not off.success
 
 
 def test_a_burst_of_wrong_matches_does_not_hide_the_model():

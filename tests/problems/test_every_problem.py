@@ -293,13 +293,13 @@ def test_the_scale_of_the_weights_has_no_effect_on_the_fit(name):
 @pytest.mark.parametrize(
     ("problem", "threshold", "max_iterations", "unit"),
     [
-        (HOMOGRAPHY, 2.0, 50_000, "pixels"),
-        (AFFINE, 2.0, 50_000, "pixels"),
-        (SIMILARITY, 2.0, 50_000, "pixels"),
+        (HOMOGRAPHY, 2.0, 20_000, "pixels"),
+        (AFFINE, 2.0, 20_000, "pixels"),
+        (SIMILARITY, 2.0, 20_000, "pixels"),
         (TRANSLATION_2D, 2.0, 3000, "pixels"),
         (TRANSLATION_3D, None, 3000, "data"),
-        (FUNDAMENTAL, 0.5, 50_000, "pixels"),
-        (ESSENTIAL, 5e-4, 50_000, "normalised"),
+        (FUNDAMENTAL, 0.5, 20_000, "pixels"),
+        (ESSENTIAL, 5e-4, 20_000, "normalised"),
         (AFFINE_3D, None, 50_000, "data"),
     ],
 )

@@ -141,9 +141,10 @@ class Options:
     neighbours: bool = _sampling_option(
         True,
         boolean,
-        help="Prior probabilities of E and F from the neighbours of the matches, without scores and priors.",
-        details="""The neighbours of a right match have moved with it (:mod:`bansac.engine.neighbours`). It is for
-        samplers that start from prior probabilities, such as ``"bansac"``.""",
+        help="Search where the neighbours of a match moved with it; for E and F without scores, also the priors.",
+        details="""Three of four restarts are among the matches of two images with more such neighbours than chance
+        gives (:mod:`bansac.engine.neighbours`). Without ``scores``, neighbours give the prior probabilities of an
+        epipolar geometry. It is for samplers that start from them, such as ``"bansac"``, and without ``priors``.""",
     )
     order: int = _network_option(1, integer(1, 3), help="Order of the Markov assumption: 1, 2 or 3.")
     gamma: GammaName | Gamma = _network_option(

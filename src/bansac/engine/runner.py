@@ -10,6 +10,7 @@ Two conversions take place here:
 
 import functools
 import time
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -43,6 +44,7 @@ class Run(NamedTuple):
     whether chance explains the support of a model at a threshold. If it is given, the threshold is estimated, starting
     from ``threshold``, except if ``is_estimated`` is False. ``significance`` compares structures of different
     thresholds, by default their score. ``initial_model`` (flat) competes with the search; it needs ``is_significant``.
+    ``supported`` marks the data of most restarts; it may return None.
     """
 
     problem: Problem
@@ -58,6 +60,7 @@ class Run(NamedTuple):
     significance: Significance | None = None
     is_estimated: bool = True
     initial_model: Floats | None = None
+    supported: Callable[[], Bools | None] | None = None
 
 
 class EngineResult(NamedTuple):
@@ -95,6 +98,7 @@ def run(task: Run) -> EngineResult:
     if task.is_significant is not None:
         test = functools.partial(_test_there, task.is_significant, problem, transform)
     initial = None if task.initial_model is None else normalize_model(problem, task.initial_model, transform)
+    supported = task.supported
     search = Search(
         problem,
         options,
@@ -107,6 +111,7 @@ def run(task: Run) -> EngineResult:
         transform,
         task.plausibility,
         functools.partial(_significance_there, task.significance, problem, transform),
+        supported=None if supported is None else lambda: None if (mask := supported()) is None else mask[order],
     )
     hypotheses, stop_reason = search.run(initial)
     best = hypotheses.best

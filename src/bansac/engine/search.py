@@ -4,13 +4,16 @@
 hypothesis has its own: it changes during a restart and after it (``bansac.engine.threshold``).
 
 A restart is on the data that are not near the model of any hypothesis but the best one. So it does not lead to a
-structure that has lost. The best hypothesis is challenged by a short search of the data that are not near its model,
+structure that has lost. Of matches, most restarts are on those that neighbours support (``bansac.engine.neighbours``).
+Every fourth restart is on all matches. The first starts from the prior, the others from equal odds: neighbours and
+scores may mislead. The best hypothesis is challenged by a short search of the data that are not near its model,
 either. A hypothesis of large noise may be a compromise of several structures. So it is challenged once more, by a
 search of all data at the first threshold.
 """
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -52,6 +55,8 @@ _SIGNIFICANT = 10.0
 _COARSE = 4.0
 # A challenge has at most this number of iterations, and no more than all restarts before it.
 _LONGEST = 600
+# Every such restart is on all matches. The others are on those with more neighbours than chance gives.
+_COMPLETE = 4
 # A structure in a compromise has a threshold below this share of that of the compromise.
 _FINER = 0.5
 # Number of restarts after which a hypothesis is challenged, although it is not confirmed.
@@ -65,7 +70,8 @@ class Search:
 
     ``restrict`` returns the state before the first iteration for the data of a mask. ``threshold`` is in the frame of
     the run, ``deadline`` on the clock ``time.perf_counter``. ``transform`` is that of ``normalize`` of the problem.
-    ``significance`` returns the significance of a hypothesis over all thresholds.
+    ``significance`` returns the significance of a hypothesis over all thresholds, and ``supported`` the mask of the
+    matches that neighbours support.
     """
 
     def __init__(
@@ -81,10 +87,12 @@ class Search:
         transform: Floats,
         plausibility: Plausibility | None,
         significance: Callable[[Hypothesis], float],
+        supported: Callable[[], Bools | None] | None = None,
     ) -> None:
         self.problem, self.options, self.plan, self.state = problem, options, plan, state
         self.threshold, self.hypotheses = threshold, Hypotheses(options, problem.majority_agrees)
         self._restrict, self._significance = restrict, significance
+        self._supported = None if supported is None else functools.cache(supported)
         self._deadline, self._recorder = deadline, recorder
         self._is_warm = False  # whether there is an initial model
         self._is_trusted = False  # whether chance does not explain the model of the current restart
@@ -118,7 +126,7 @@ class Search:
             if self._loop.is_late():  # the restart ended by a criterion, but no time is left
                 stop = RUNNING
                 break
-            start.restore()
+            start.restore(with_prior=self._supported is None or hypotheses.count % _COMPLETE > 0)
         best = hypotheses.best
         for array, values in best.learnt if best is not None else ():
             array[...] = values
@@ -169,10 +177,9 @@ class Search:
         self._is_trusted = not threshold.is_estimated or (
             hypotheses.is_trusted and hypotheses.ranked[0].threshold == threshold.value
         )
-        if len(hypotheses.ranked) > 1 and hypotheses.is_trusted:
-            members = self._far(hypotheses.ranked[1:])
-            if self.problem.sample_size < np.count_nonzero(members) < members.size:
-                return self._search_among(members, hypotheses.iterations_left())
+        members = self._members()
+        if members is not None and self.problem.sample_size < np.count_nonzero(members) < members.size:
+            return self._search_among(members, hypotheses.iterations_left())
         self._begin_restart()
         stop, hypothesis, progress = self._iterate_restart(), None, self.state.progress
         if progress["best_inliers"] > 0:
@@ -182,6 +189,19 @@ class Search:
         if hypothesis is not None:
             self._add(hypothesis)
         return stop
+
+    def _members(self) -> Bools | None:
+        """Mark the data of the next restart; None for all.
+
+        They are supported by neighbours in most restarts, and not near the models of hypotheses that have lost.
+        """
+        hypotheses, members = self.hypotheses, None
+        if self._supported is not None and hypotheses.count % _COMPLETE and hypotheses.initial is None:
+            members = self._supported()
+        if len(hypotheses.ranked) > 1 and hypotheses.is_trusted:
+            far = self._far(hypotheses.ranked[1:])
+            members = far if members is None else members & far
+        return members
 
     def _begin_restart(self, members: Bools | None = None) -> None:
         self._reset_selection()

@@ -272,9 +272,13 @@ class SavedState:
 
     def __init__(self, state: State) -> None:
         arrays = (state.memory, state.odds, state.sampler_numbers, state.sampler_indices, state.stop_indices)
+        self._state = state
         self._arrays = [(array, array.copy()) for array in arrays if array.size > 0]
 
-    def restore(self) -> None:
-        """Reset the state to that before the first restart, except the random generator."""
+    def restore(self, *, with_prior: bool = True) -> None:
+        """Reset the state to that before the first restart, except the random generator, or with equal odds."""
         for array, first in self._arrays:
             array[...] = first
+        if not with_prior:
+            self._state.odds.fill(1.0)
+            self._state.progress["largest_odds"] = 1.0

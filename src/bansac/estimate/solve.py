@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike
 from bansac.compiled.clock import Stopwatch
 from bansac.compiled.jit import kernel
 from bansac.engine.model_selection import Plausibility
-from bansac.engine.neighbours import neighbour_priors
+from bansac.engine.neighbours import has_support, neighbour_priors
 from bansac.engine.noise_scale import first_threshold
 from bansac.engine.options import Options
 from bansac.engine.posterior import inlier_probabilities
@@ -283,7 +283,8 @@ def _search(request: Request) -> Solution:
     if threshold is None:
         threshold = first_threshold(problem, data) * unit if n > 0 else np.nan
     first = threshold if is_estimated else None
-    prior, quality = _prior_and_quality(request)
+    neighbours = functools.cache(functools.partial(neighbour_priors, data)) if _uses_neighbours(request) else None
+    prior, quality = _prior_and_quality(request, neighbours)
     weights = _score_weights(request, quality)
     test = functools.partial(is_significant, problem, data, _noise_limit(first, unit))
     if n < problem.sample_size:
@@ -306,6 +307,7 @@ def _search(request: Request) -> Solution:
                 is_significant=test if is_estimated or request.initial_model is not None else None,
                 is_estimated=is_estimated,
                 initial_model=request.initial_model,
+                supported=None if neighbours is None else lambda: has_support(neighbours()),
             )
         )
     if outcome.threshold is not None:
@@ -355,12 +357,14 @@ def _write_distances(
     return count
 
 
-def _prior_and_quality(request: Request) -> tuple[Floats | None, Floats | None]:
+def _prior_and_quality(
+    request: Request, neighbours: Callable[[], Floats | None] | None
+) -> tuple[Floats | None, Floats | None]:
     """Return the prior inlier probabilities P^0, and the quality that orders the points; None if not given.
 
     For a sampler that starts from a prior, ``scores`` are the prior if no ``priors`` are given. The quality is
-    ``scores``, or else ``priors`` if they are not all equal. Without both, the neighbours of the matches give
-    the prior and the quality for an epipolar geometry.
+    ``scores``, or else ``priors`` if they are not all equal. Without both, the priors from
+    ``neighbours`` give the prior and the quality for an epipolar geometry, for which they gain.
     """
     scores, priors, options, n = request.scores, request.priors, request.options, request.data.shape[1]
     sampler = options.sampler_row
@@ -382,8 +386,8 @@ def _prior_and_quality(request: Request) -> tuple[Floats | None, Floats | None]:
         prior, lowest, highest = scores_and_range("priors", priors, n)
         check_probabilities("priors", lowest, highest)
         quality = prior if quality is None and lowest < highest else quality
-    elif scores is None and options.neighbours and sampler.prior and _is_epipolar(request):
-        prior = neighbour_priors(request.data)
+    elif scores is None and neighbours is not None and request.problem.codimension == 1:
+        prior = neighbours()
         # Weights are squares of the quality. Neighbours tell less than scores, so the weight is the root of the prior.
         quality = None if prior is None else prior**0.25
     if quality is None and options.needs_order(informed=False):
@@ -392,10 +396,15 @@ def _prior_and_quality(request: Request) -> tuple[Floats | None, Floats | None]:
     return prior, quality
 
 
-def _is_epipolar(request: Request) -> bool:
-    """Return whether the model is the epipolar geometry of matches, for which the priors from neighbours gain."""
-    problem = request.problem
-    return request.two_views and problem.codimension == 1 and problem.points == ((0, 1), (2, 3))
+def _uses_neighbours(request: Request) -> bool:
+    """Return whether neighbours say which matches to search: those of two images, without the caller's priors."""
+    options, priors = request.options, request.priors
+    return (
+        options.neighbours
+        and options.sampler_row.prior
+        and priors is None
+        and request.problem.points == ((0, 1), (2, 3))
+    )
 
 
 def _score_weights(request: Request, quality: Floats | None) -> Floats | None:
