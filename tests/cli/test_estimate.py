@@ -212,8 +212,10 @@ def test_iterations_may_be_written_as_a_power(bansac: Any, matches_csv: Path) ->
 
 def test_help_states_the_default_of_max_iterations(bansac: Any) -> None:
     most = {model: MODELS[model].load_problem().default_max_iterations for model in ("H", "F", "E", "line")}
-    assert most == {"H": 20_000, "F": 20_000, "E": 20_000, "line": 3000}
-    assert "Default: 20000 for H, F and E, 3000 for curves." in " ".join(bansac("estimate", "--help").stdout.split())
+    assert most == {"H": 20_000, "F": 20_000, "E": 12_000, "line": 3000}
+    assert "Default: 20000 for H and F, 12000 for E, 3000 for curves." in " ".join(
+        bansac("estimate", "--help").stdout.split()
+    )
 
 
 def test_all_suffixes_of_results_of_many_pairs_are_known() -> None:

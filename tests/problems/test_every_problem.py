@@ -299,7 +299,7 @@ def test_the_scale_of_the_weights_has_no_effect_on_the_fit(name):
         (TRANSLATION_2D, 2.0, 3000, "pixels"),
         (TRANSLATION_3D, None, 3000, "data"),
         (FUNDAMENTAL, 0.5, 20_000, "pixels"),
-        (ESSENTIAL, 5e-4, 20_000, "normalised"),
+        (ESSENTIAL, 5e-4, 12_000, "normalised"),
         (AFFINE_3D, None, 50_000, "data"),
     ],
 )

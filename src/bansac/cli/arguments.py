@@ -71,7 +71,7 @@ _VALUES: dict[str, tuple[Any, dict[str, Any]]] = {
 _DEFAULTS = {
     "threshold": "It is in pixels for H and F, and for E with --calib; in normalised units for E without; in the unit "
     "of the points for curves. By default, and with auto, it is estimated from the data.",
-    "max_iterations": "1e4 works, too. Default: 20000 for H, F and E, 3000 for curves.",
+    "max_iterations": "1e4 works, too. Default: 20000 for H and F, 12000 for E, 3000 for curves.",
 }
 
 _PRESET = inspect.Parameter(
