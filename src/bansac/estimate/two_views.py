@@ -82,7 +82,8 @@ def estimate_homography(
     options : Options, optional
         All options at once.
     **settings
-        Single options, see :class:`bansac.Options`; they override ``options``. ``max_iterations`` is 20,000 by default.
+        Single options, see :class:`bansac.Options`; they override ``options``. ``max_iterations`` is 20,000 by default,
+        and 12,000 for essential matrices.
 
     Returns
     -------
