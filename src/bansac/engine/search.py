@@ -196,7 +196,7 @@ class Search:
         They are supported by neighbours in most restarts, and not near the models of hypotheses that have lost.
         """
         hypotheses, members = self.hypotheses, None
-        if self._supported is not None and hypotheses.count % _COMPLETE and hypotheses.initial is None:
+        if self._supported is not None and hypotheses.count % _COMPLETE:
             members = self._supported()
         if len(hypotheses.ranked) > 1 and hypotheses.is_trusted:
             far = self._far(hypotheses.ranked[1:])
