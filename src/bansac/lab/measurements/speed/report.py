@@ -17,8 +17,8 @@ from bansac.batch.versions import installed_versions
 from bansac.lab.measurement import Option, Report, Setup, of_module
 from bansac.lab.measurements.folders import bench_rows, build_report, comparison
 from bansac.lab.measurements.speed.calls import SIZES, outlier_costs, size_costs
-from bansac.lab.measurements.speed.iterations import fixed_iterations, iteration_costs, measure_peaks
-from bansac.lab.measurements.speed.kernels import POINTS, draw_costs, point_costs, solver_costs
+from bansac.lab.measurements.speed.iterations import fixed_iterations, iteration_costs
+from bansac.lab.measurements.speed.kernels import draw_costs, point_costs, solver_costs
 from bansac.lab.measurements.speed.tables import page_table, tables_of
 from bansac.lab.options import DATA
 from bansac.lab.peers.method import Method
@@ -81,31 +81,23 @@ def pair_times(methods: Sequence[Method], protocol: Protocol, setup: Setup) -> d
     return means
 
 
-# Parts that one unit measures together, because the last one compares itself with the others.
-_TOGETHER = ("peaks", "solvers", "iterations")
-
-
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each part of the report; peers and data are checked."""
     peers = find_peers(setup.peers)
-    parts = ["iterations", "points", "draws", "fixed", "sizes", "outliers"]
-    if setup.data is not None and find_pairs(setup.data, peers, setup.pairs):
-        parts.append("pairs")
-    return [Unit(part, (part, peers)) for part in parts]
+    has_pairs = setup.data is not None and find_pairs(setup.data, peers, setup.pairs)
+    return [Unit(part, (part, peers)) for part in _PARTS if part != "pairs" or has_pairs]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Measure a part; each row has the value of one entry of the report."""
     part, peers = unit.payload
     seconds = setup.seconds
-    if part == "iterations":
-        peaks, solvers = measure_peaks(seconds, POINTS), solver_costs(seconds, peers)
-        values = (peaks, solvers, iteration_costs(seconds, solvers, peaks))
-        return [{"part": name, "value": value} for name, value in zip(_TOGETHER, values, strict=True)]
     parts: dict[str, Callable[[], Any]] = {
+        "solvers": lambda: solver_costs(seconds, peers),
         "points": lambda: point_costs(seconds),
         "draws": lambda: draw_costs(seconds),
         "fixed": lambda: fixed_iterations(3 * seconds, peers),
+        "iterations": lambda: iteration_costs(seconds),
         "sizes": lambda: size_costs(seconds, peers, setup.max_points),
         "outliers": lambda: outlier_costs(seconds, peers),
         "pairs": lambda: {k: pair_times(**v) for k, v in find_pairs(setup.data, peers, setup.pairs).items()},
@@ -125,7 +117,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(tables=tables_of(records), records={"versions": versions, "settings": settings, **records})
 
 
-_PARTS = ("peaks", "solvers", "points", "draws", "fixed", "iterations", "sizes", "outliers", "pairs")
+_PARTS = ("solvers", "points", "draws", "fixed", "iterations", "sizes", "outliers", "pairs")
 
 # Targets of time ratios on real pairs: this package's method, another library's, and the maximum ratio by group.
 _PAIR_RATIOS = (

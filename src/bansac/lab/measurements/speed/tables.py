@@ -81,26 +81,18 @@ def fixed(document: Document) -> Table:
     return sectioned(title, "method", ("ms", "over OpenCV", "over PoseLib", "over uniform"), sections)
 
 
-def limits(document: Document) -> Table:
-    """Return the table of the times of an iteration and their lower bounds."""
-
-    def cells(row: Mapping[str, float]) -> Iterator[float]:
-        yield from (row["models"], row["limit_ns"], row["unverified_ns"], row["unverified_ns"] / row["limit_ns"])
-        yield row["ns"]
-
+def iterations(document: Document) -> Table:
+    """Return the table of the times of an iteration."""
+    columns = {
+        "models a sample": "models",
+        "measured, ns": "unverified_ns",
+        "with the sequential test, ns": "ns",
+    }
     found = document["iterations"].items()
-    rows = {f"{kind}, {name}": cells(row) for kind, samplers in found for name, row in samplers.items()}
-    columns = ("models a sample", "at least, ns", "measured, ns", "measured over least", "with the sequential test, ns")
+    rows = {
+        f"{kind}, {name}": map(row.get, columns.values()) for kind, samplers in found for name, row in samplers.items()
+    }
     return sectioned(f"One iteration over {POINTS} matches", "problem, sampler", columns, {"": rows})
-
-
-def peaks(document: Document) -> Table:
-    """Return the table of the measured peak rates of the core."""
-    found = document["peaks"]
-    names = ("operations", "divisions")
-    rows = {f"{name}, {real}": (rate,) for name in names for real, rate in found[name].items()}
-    rows |= {f"bytes read, {int(n):,} points": (rate,) for n, rate in found["bytes"].items()}
-    return sectioned("Peaks of one core, in a nanosecond", "what", ("rate",), {"": rows})
 
 
 def sizes(document: Document, settings: str, title: str) -> Table:
@@ -143,8 +135,7 @@ def pairs(document: Document) -> Table:
 TABLES: dict[str, Callable[[Document], Table]] = {
     "targets": targets,
     "fixed": fixed,
-    "limits": limits,
-    "peaks": peaks,
+    "iterations": iterations,
     "solvers": solvers,
     "points": points,
     "draws": draws,
