@@ -40,8 +40,7 @@ def test_calibration_of_a_set_and_of_a_family(data: Path) -> None:
     assert f"| {name} | probabilities | .0" in tables["calibration"]
     document, tables = run("calibration", "F/plain", runs=2)
     figures = document["families"]["F"]["plain"]
-    assert (figures["runs"], figures["wrong_model"]) == (2, 0)
-    assert figures["ECE_right_model"] == figures["ECE"]
+    assert figures["runs"] == 2
     assert tables["calibration"].startswith("| family | F |")
 
 

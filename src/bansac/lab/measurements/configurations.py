@@ -106,11 +106,11 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 
 def _synthetic(setup: Setup, model: str, kind: str, settings: str) -> Row:
-    """Return the counts of the configurations, and the share of the right one."""
+    """Return the share of scenes with the right configuration."""
     values = {**SETTINGS, **DENSE}[settings]
-    found = Counter(_found(_estimate(model, SCENES[kind](*values, seed), seed)) for seed in range(setup.scenes))
-    right = found[RIGHT[model][kind]] / setup.scenes
-    return {"scenes": f"{model}, {kind}", "settings": settings, "right": right, "found": dict(found)}
+    found = [_found(_estimate(model, SCENES[kind](*values, seed), seed)) for seed in range(setup.scenes)]
+    right = found.count(RIGHT[model][kind]) / setup.scenes
+    return {"scenes": f"{model}, {kind}", "settings": settings, "right": right}
 
 
 def _estimate(model: str, pair: Matches, seed: int = 0) -> bansac.Result:
@@ -180,9 +180,8 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     for row in rows:
         parts[row.pop("part")].append(row)
     records: dict[str, Any] = {"scenes": setup.scenes, "synthetic": {}}
-    for name, cells in nested(parts["synthetic"], "scenes", "settings").items():
-        right, found = ({settings: cell[key] for settings, cell in cells.items()} for key in ("right", "found"))
-        records["synthetic"][name] = {"right": right, "mean": float(np.mean(list(right.values()))), "found": found}
+    for row in parts["synthetic"]:
+        records["synthetic"].setdefault(row["scenes"], {"right": {}})["right"][row["settings"]] = row["right"]
     records["wrong_translations"] = nested(parts["wrong_translations"], "settings")
     records["real"] = nested(parts["real"], "pairs")
     return Report(records=records, notes=left_out(PEERS))

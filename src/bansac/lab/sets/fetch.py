@@ -13,6 +13,7 @@ interrupted download. The archive may be deleted after it is unpacked.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import tarfile
@@ -154,13 +155,17 @@ def download(url: str, target: Path, sha256: str | None = None, *, progress: Pro
     """Download a file over http or https, unless it is there with this SHA-256; an OSError names the URL."""
     pooch = import_pooch()
     pooch.get_logger().setLevel("WARNING")
-    # No compression by the server: it would be undone, and the file not be the archive.
-    settings = {"chunk_size": _CHUNK, "headers": {"Accept-Encoding": "identity"}}
-    try:
-        downloader = pooch.HTTPDownloader(_Bar(progress), **settings)
-        pooch.retrieve(url, sha256, target.name, target.parent, downloader=downloader)
-    except (OSError, ValueError) as error:  # of requests, and of another SHA-256
-        raise OSError(f"cannot download {url}: {error}") from error
+    with contextlib.ExitStack() as stack:
+
+        def close_later(response: Any, **_: object) -> None:  # if the download fails, pooch leaves the response open
+            stack.callback(response.close)
+
+        settings = {"headers": {"Accept-Encoding": "identity"}, "hooks": {"response": close_later}}
+        downloader = pooch.HTTPDownloader(_Bar(progress), chunk_size=_CHUNK, **settings)
+        try:
+            pooch.retrieve(url, sha256, target.name, target.parent, downloader=downloader)
+        except (OSError, ValueError) as error:  # of requests, and of another SHA-256
+            raise OSError(f"cannot download {url}: {error}") from error
 
 
 class _Bar:
