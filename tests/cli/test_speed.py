@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bansac.lab.measurements.speed import calls, report
-from bansac.lab.measurements.speed.tables import tables_of
+from bansac.lab.measurements.speed.report import tables_of
 from tests.lab.pair_sets import write_homography_set, write_pose_set
 
 

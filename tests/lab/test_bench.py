@@ -125,9 +125,9 @@ def test_number_of_pairs_is_limited(poses: Path) -> None:
 
 
 def test_truth_of_another_kind_is_refused(poses: Path, planes: Path) -> None:
-    with pytest.raises(ValueError, match="room has poses"):
+    with pytest.raises(ValueError, match="--model H needs sets with homographies as truth, not room"):
         run(poses, [spy("a", [])], DEFAULTS["H"])
-    with pytest.raises(ValueError, match="wall has homographies"):
+    with pytest.raises(ValueError, match="--model E needs sets with poses as truth, not wall"):
         run(planes, [spy("a", [])], DEFAULTS["E"])
 
 

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from bansac.lab.intervals import Bootstrap, lead
-from bansac.lab.summary import TIME, Summary
+from bansac.lab.summary import TIME, Bootstrap, Summary, lead
 
 PAIRS, REPEATS = 40, 5
 

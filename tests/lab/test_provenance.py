@@ -184,7 +184,7 @@ class TestRunFingerprint:
         module.write_text(module.read_text() + "\n# edited\n")
         assert self.digest() != before
 
-    @pytest.mark.parametrize("module", ["lab/metrics/averages.py", "lab/scenes.py", "synthetic/curves.py"])
+    @pytest.mark.parametrize("module", ["lab/metrics.py", "lab/scenes.py", "synthetic/curves.py"])
     def test_source_of_data_methods_and_errors(self, package: Path, module: str) -> None:
         before = self.digest()
         (package / module).write_text("# edited\n")

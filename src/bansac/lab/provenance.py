@@ -25,10 +25,7 @@ from bansac.lab.sets.posebench import PosebenchFile
 
 # Source beside that of the estimators on which rows depend: data, scenes, methods and errors.
 _SHARED = (
-    *(
-        f"lab/{name}.py"
-        for name in ("metrics/*", "peers/*", "sets/*", "known_scenes", "pair_runs", "pairs", "scene*", "task")
-    ),
+    *(f"lab/{name}.py" for name in ("metrics", "peers/*", "sets/*", "known_scenes", "pairs", "scene*", "task")),
     *("matches/*.py", "synthetic/*.py"),
 )
 

@@ -56,7 +56,7 @@ def test_several_models(tmp_path: Path) -> None:
     assert document["adelaide"][0]["found"] == 1
     assert "| estimate_multiple | " in tables["planes-of-pairs"]
     assert "| 2 | 30 % | 100 % |" in tables["number-of-models"]
-    _, truth = multiple.make("circle", 2, 60, 0)
+    truth = np.repeat([0, 1, -1], [60, 60, 180])
     assert multiple.misclassified(1 - np.where(truth < 0, 2, truth), truth) == 0
 
 

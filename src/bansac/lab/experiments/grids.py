@@ -34,7 +34,6 @@ from bansac.batch.journal import Row
 from bansac.engine.dbn import PAPER_CPT, gamma_1
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.grid import Grid
-from bansac.lab.intervals import Leads, lead_table
 from bansac.lab.measurement import Measurement, Report, Setup
 from bansac.lab.pairs import Configuration
 from bansac.lab.peers.library import Estimate, Task
@@ -53,7 +52,9 @@ from bansac.lab.summary import (
     TRANSLATION_5,
     TRANSLATION_10,
     TRANSLATION_ERROR,
+    Leads,
     Summary,
+    lead_table,
     metric_table,
     settings_table,
 )

@@ -26,7 +26,7 @@ from bansac.estimate.presets import Options
 from bansac.lab.frames import Series, import_pandas
 from bansac.lab.measurement import Document, Report, Setup
 from bansac.lab.metrics import mean_average_accuracy
-from bansac.lab.pair_runs import Group, PairRuns
+from bansac.lab.pairs import Group, PairRuns
 from bansac.lab.peers.library import Estimate, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.reports import lines, share

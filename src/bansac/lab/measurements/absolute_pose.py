@@ -22,7 +22,7 @@ from bansac.estimate.result import AbsolutePose
 from bansac.geometry import normalize_points, rotation_matrix
 from bansac.lab.frames import DataFrame
 from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
-from bansac.lab.measurements.folder_tables import label
+from bansac.lab.measurements.folders import label
 from bansac.lab.peers.library import Array, Estimate, Task
 from bansac.lab.peers.method import Method
 from bansac.lab.peers.opencv import OPENCV

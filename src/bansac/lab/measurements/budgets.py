@@ -17,8 +17,7 @@ from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import Figure
 from bansac.lab.measurement import Report
 from bansac.lab.peers.method import Method
-from bansac.lab.render import to_markdown
-from bansac.lab.tables import Better, Table, format_number, sectioned
+from bansac.lab.tables import Better, Table, format_number, sectioned, to_markdown
 from bansac.problems.estimators import MODELS, Kind
 
 Points = Sequence[Mapping[str, float]]

@@ -28,7 +28,7 @@ from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry import rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
-from bansac.lab.measurements.folder_tables import label
+from bansac.lab.measurements.folders import label
 from bansac.lab.metrics import auc, pose_error, rotation_error
 from bansac.lab.options import DATA
 from bansac.lab.peers.library import Array, Estimate, Task

@@ -23,11 +23,10 @@ from bansac.lab.frames import DataFrame, Figure, to_frame
 from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.peers.method import Method
-from bansac.lab.render import stored_table
 from bansac.lab.reports import lines
 from bansac.lab.scene_methods import OURS, PEER, PEERS, choose, load_kernels, run_scene
 from bansac.lab.scenes import Scene, errors, is_right, make_scene
-from bansac.lab.tables import Better, Table, TableRow, percent, sectioned
+from bansac.lab.tables import Better, Table, TableRow, percent, sectioned, stored_table
 
 PROBLEMS = ("H", "E", "F", "pose")
 TITLES = {"H": "Homography", "E": "Essential matrix", "F": "Fundamental matrix", "pose": "Absolute pose"}

@@ -21,10 +21,9 @@ from bansac.lab.frames import DataFrame, import_pandas, to_frame
 from bansac.lab.measurement import Option, Report, Setup, each, of_module
 from bansac.lab.options import FIRST_SEED, SCENES
 from bansac.lab.peers.method import Method
-from bansac.lab.render import stored_table
 from bansac.lab.scene_methods import OURS, PEERS, load_kernels, run_scene
 from bansac.lab.scenes import Scene, errors, make_scene
-from bansac.lab.tables import Table, sectioned
+from bansac.lab.tables import Table, sectioned, stored_table
 
 NOISES = (0.25, 0.5, 1.0, 2.0, 4.0)
 SIZES = (100, 500, 2000, 8000)

@@ -26,10 +26,9 @@ from bansac.geometry import apply_transform, essential_from_pose
 from bansac.lab.frames import DataFrame, to_frame
 from bansac.lab.measurement import Report, Setup, each, of_module
 from bansac.lab.options import FIRST_SEED, SCENES
-from bansac.lab.render import stored_table
 from bansac.lab.scene_methods import OURS, PEER, PEERS, load_kernels, run_scene
 from bansac.lab.scenes import Array, Scene, errors
-from bansac.lab.tables import Table, percent, sectioned
+from bansac.lab.tables import Table, percent, sectioned, stored_table
 from bansac.lab.task import squared_distances
 from bansac.synthetic import SceneMatches
 from bansac.synthetic.two_views import camera_pair, disturb, draw_plane, image_extent, rigid_scene, viewing_rays

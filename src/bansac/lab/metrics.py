@@ -1,9 +1,14 @@
-"""Errors of estimated poses and homographies.
+"""Errors of poses, homographies and curves, and their averages over many pairs.
 
-The rotation error, the translation error and the error over the visible area follow the "RANSAC in 2020" tutorial.
+A failed estimate is never dropped. Its error is 180 degrees for a pose, inf for a homography, and the diagonal of the
+square [-1, 1] x [-1, 1] for a curve. The rotation error, the translation error and the error over the visible area
+follow the "RANSAC in 2020" tutorial, the averages are the paper's mAA (Sec. 5) and the area under the recall curve
+(AUC). The module may import ``geometry``.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -216,3 +221,173 @@ def _estimate(name: str, value: ArrayLike | None, shape: tuple[int, ...]) -> NDA
     if array.shape != shape:
         raise ValueError(f"{name} must have shape {shape}, got {array.shape}")
     return array if np.isfinite(array).all() else None
+
+
+FAILED_CURVE = 2 * math.sqrt(2)
+"""Error of a failed curve or circle fit: the diagonal of the square [-1, 1] x [-1, 1]."""
+
+# Number of points along the estimated model, and along the true curve to start the search for the nearest point.
+_ALONG, _COARSE = 181, 121
+
+
+def curve_rmse(model: NDArray[np.float64] | None, true: NDArray[np.float64]) -> float:
+    """Return the root mean square distance from a polynomial y = p(x) to the true one.
+
+    The mean runs over points of the estimated curve within the square [-1, 1] x [-1, 1]. The coefficients begin with
+    the constant. None, or a curve outside the square, is a failure: :data:`FAILED_CURVE`.
+
+    Examples
+    --------
+    >>> round(curve_rmse(np.array([0.1, 1.0]), np.array([0.0, 1.0])), 4)  # two lines at 45 degrees
+    0.0707
+    """
+    if model is None:
+        return FAILED_CURVE
+    x = np.linspace(-1, 1, _ALONG)
+    points = np.column_stack([x, np.polynomial.polynomial.polyval(x, model)])
+    points = points[np.abs(points[:, 1]) <= 1]
+    return _root_mean_square(_distances_to_curve(points, np.asarray(true)))
+
+
+def circle_rmse(model: NDArray[np.float64] | None, true: NDArray[np.float64]) -> float:
+    """Return the root mean square distance from a circle (centre and radius) to the true one.
+
+    The mean runs over points of the estimated circle within the square [-1, 1] x [-1, 1]. None, or a circle outside the
+    square, is a failure: :data:`FAILED_CURVE`.
+
+    Examples
+    --------
+    >>> round(circle_rmse(np.array([0.0, 0.0, 0.6]), np.array([0.0, 0.0, 0.5])), 4)
+    0.1
+    """
+    if model is None:
+        return FAILED_CURVE
+    # Only a short arc of a large circle lies in the square. Spread the points over the arc inside the square's
+    # circumscribed circle. That arc is centred on the direction from the circle's centre to the origin.
+    centre, radius = np.asarray(model[:2]), float(model[2])
+    away = math.hypot(*centre)
+    half = math.pi
+    if away > 1e-9 * radius:
+        half = math.acos(min(max((away**2 + radius**2 - 2) / (2 * away * radius), -1.0), 1.0))
+    angles = math.atan2(-centre[1], -centre[0]) + np.linspace(-half, half, 2 * _ALONG)
+    points = centre + radius * np.column_stack([np.cos(angles), np.sin(angles)])
+    points = points[(np.abs(points) <= 1).all(axis=1)]
+    return _root_mean_square(np.hypot(points[:, 0] - true[0], points[:, 1] - true[1]) - true[2])
+
+
+def _distances_to_curve(points: NDArray[np.float64], coefficients: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the distance from each point to the nearest point of a polynomial's curve."""
+    polyval = np.polynomial.polynomial.polyval
+    x, y = points.T
+    # The nearest point of the curve may lie outside the square.
+    start = np.linspace(-1.5, 1.5, _COARSE)
+    squared = (start - x[:, None]) ** 2 + (polyval(start, coefficients) - y[:, None]) ** 2
+    foot, nearest = start[squared.argmin(axis=1)], squared.min(axis=1)
+    slope, bend = (np.polynomial.polynomial.polyder(coefficients, k) for k in (1, 2))
+    for _ in range(4):
+        # Newton's method for the zero of half the derivative of the squared distance: (t - x) + (p(t) - y) p'(t).
+        height, first = polyval(foot, coefficients) - y, polyval(foot, slope)
+        curvature = np.maximum(1 + first**2 + height * polyval(foot, bend), 0.1)
+        foot = foot - (foot - x + height * first) / curvature
+        nearest = np.minimum(nearest, (foot - x) ** 2 + (polyval(foot, coefficients) - y) ** 2)
+    return np.asarray(np.sqrt(nearest))
+
+
+def _root_mean_square(distances: NDArray[np.float64]) -> float:
+    return float(np.sqrt(np.mean(distances**2))) if distances.size else FAILED_CURVE
+
+
+def mean_average_accuracy(errors: ArrayLike, threshold: float, steps: int = 100) -> float:
+    """Compute the mean average accuracy (the paper's mAA).
+
+    It is the share of errors within a threshold, averaged over evenly spaced thresholds from 1 to ``threshold``.
+
+    Parameters
+    ----------
+    errors : (N,) array_like
+        Errors, in the unit of the threshold; inf and NaN are failures.
+    threshold : float
+        Largest threshold, at least 1.
+    steps : int, optional
+        Number of thresholds.
+
+    Returns
+    -------
+    float
+        Accuracy in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If there are no errors, one is negative, or the threshold or the number of steps is below 1.
+
+    Examples
+    --------
+    >>> mean_average_accuracy([0.5, 2.0, 3.0, 200.0], threshold=3, steps=3)  # shares 1/4, 2/4, 3/4
+    0.5
+    """
+    values = _errors(errors)
+    if not threshold >= 1 or not np.isfinite(threshold):
+        raise ValueError(f"threshold must be a finite number of at least 1, got {threshold}")
+    if steps < 1:
+        raise ValueError(f"steps must be at least 1, got {steps}")
+    return float(_count_within(values, threshold, steps).mean() / steps)
+
+
+def accuracies(errors: ArrayLike, threshold: float, steps: int = 100) -> NDArray[np.float64]:
+    """Return the part of each error in :func:`mean_average_accuracy`: the share of thresholds that it is within."""
+    return _count_within(errors, threshold, steps) / steps
+
+
+def _count_within(errors: ArrayLike, threshold: float, steps: int) -> NDArray[np.int64]:
+    """Return the number of thresholds that each error is within."""
+    return steps - np.searchsorted(np.linspace(1, threshold, steps), np.asarray(errors, np.float64))
+
+
+def auc(errors: ArrayLike, threshold: float) -> float:
+    """Compute the area under the recall curve (AUC) up to a threshold, divided by that threshold.
+
+    Recall at e is the share of errors <= e. The curve is piecewise linear: it starts at (0, 0) and passes through the
+    points (error, recall). This is the usual definition for pose errors (Sarlin et al., SuperGlue, CVPR 2020).
+
+    Parameters
+    ----------
+    errors : (N,) array_like
+        Errors, in the unit of the threshold; inf and NaN are failures.
+    threshold : float
+        Upper limit of the integral.
+
+    Returns
+    -------
+    float
+        Area in [0, 1].
+
+    Raises
+    ------
+    ValueError
+        If there are no errors, one is negative, or the threshold is not positive.
+
+    Examples
+    --------
+    >>> round(auc([0.0, 5.0, 180.0], threshold=10), 4)
+    0.5833
+    """
+    values = _errors(errors)
+    if not threshold > 0 or not np.isfinite(threshold):
+        raise ValueError(f"threshold must be positive and finite, got {threshold}")
+    below = np.sort(values[values < threshold])
+    recall = np.arange(1, len(below) + 1) / len(values)
+    x = np.concatenate([[0.0], below, [threshold]])
+    y = np.concatenate([[0.0], recall, [len(below) / len(values)]])
+    return float(np.sum(np.diff(x) * (y[1:] + y[:-1])) / (2 * threshold))
+
+
+def _errors(errors: ArrayLike) -> NDArray[np.float64]:
+    """Check the errors and sort them; failures become inf."""
+    values = as_floats("errors", errors)
+    if values.ndim != 1 or not values.size:
+        raise ValueError(f"errors must be a non-empty list of numbers, got an array of shape {values.shape}")
+    values = np.sort(np.where(np.isnan(values), np.inf, values))
+    if values[0] < 0:
+        raise ValueError(f"errors must not be negative, got {values[0]:g}")
+    return values
