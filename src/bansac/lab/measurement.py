@@ -212,24 +212,12 @@ def no_warm_up(setup: Setup, units: Sequence[Unit]) -> None:
 
 
 def each(*axes: Iterable[Any]) -> list[Unit]:
-    """Return a unit for each combination of values; the last axis changes fastest.
-
-    Examples
-    --------
-    >>> [unit.key for unit in each(("H", "F"), (1, 2))]
-    ['H/1', 'H/2', 'F/1', 'F/2']
-    """
+    """Return a unit for each combination of values; the last axis changes fastest."""
     return [Unit("/".join(map(str, values)), values) for values in itertools.product(*axes)]
 
 
 def nested(rows: Iterable[Row], *columns: str) -> dict[str, Any]:
-    """Return the rows as nested dicts, one level for each column, the other columns innermost.
-
-    Examples
-    --------
-    >>> nested([{"model": "line", "noise": 1, "share": 0.5}], "model", "noise")
-    {'line': {'1': {'share': 0.5}}}
-    """
+    """Return the rows as nested dicts, one level for each column, the other columns innermost."""
     document: dict[str, Any] = {}
     for row in rows:
         place = document

@@ -21,17 +21,7 @@ FAILED_POSE = 180.0
 
 
 def rotation_error(R: ArrayLike | None, R_gt: ArrayLike) -> float:
-    """Return the angle between two rotations in degrees, 0 to 180.
-
-    An estimate that is None or not finite is a failure: 180. A ValueError is raised if a matrix is not 3 x 3, or the
-    true one is not finite.
-
-    Examples
-    --------
-    >>> quarter_turn = [[0, -1, 0], [1, 0, 0], [0, 0, 1]]
-    >>> rotation_error(quarter_turn, [[1, 0, 0], [0, 1, 0], [0, 0, 1]])
-    90.0
-    """
+    """Return the angle between two rotations in degrees, 0 to 180; 180 if the estimate is None or not finite."""
     true = _truth("R_gt", R_gt, (3, 3))
     estimate = _estimate("R", R, (3, 3))
     if estimate is None:
@@ -45,15 +35,9 @@ def rotation_error(R: ArrayLike | None, R_gt: ArrayLike) -> float:
 
 
 def translation_error(t: ArrayLike | None, t_gt: ArrayLike) -> float:
-    """Return the angle between two translation directions in degrees, 0 to 90, whatever their signs and lengths.
+    """Return the angle between two directions in degrees, 0 to 90, whatever their signs and lengths.
 
-    An estimate that is None, zero or not finite is a failure: 180. A ValueError is raised if a vector does not have
-    three entries, or the true one is zero or not finite.
-
-    Examples
-    --------
-    >>> translation_error([0, 0, -2], [0, 3, 3])
-    45.0
+    An estimate that is None, zero or not finite is a failure: 180.
     """
     true = _truth("t_gt", t_gt, (3,))
     if not true.any():
@@ -233,13 +217,8 @@ _ALONG, _COARSE = 181, 121
 def curve_rmse(model: NDArray[np.float64] | None, true: NDArray[np.float64]) -> float:
     """Return the root mean square distance from a polynomial y = p(x) to the true one.
 
-    The mean runs over points of the estimated curve within the square [-1, 1] x [-1, 1]. The coefficients begin with
-    the constant. None, or a curve outside the square, is a failure: :data:`FAILED_CURVE`.
-
-    Examples
-    --------
-    >>> round(curve_rmse(np.array([0.1, 1.0]), np.array([0.0, 1.0])), 4)  # two lines at 45 degrees
-    0.0707
+    The mean runs over points of the estimated curve within the square [-1, 1] x [-1, 1]. None, or a curve outside the
+    square, is a failure: :data:`FAILED_CURVE`.
     """
     if model is None:
         return FAILED_CURVE
@@ -250,16 +229,7 @@ def curve_rmse(model: NDArray[np.float64] | None, true: NDArray[np.float64]) -> 
 
 
 def circle_rmse(model: NDArray[np.float64] | None, true: NDArray[np.float64]) -> float:
-    """Return the root mean square distance from a circle (centre and radius) to the true one.
-
-    The mean runs over points of the estimated circle within the square [-1, 1] x [-1, 1]. None, or a circle outside the
-    square, is a failure: :data:`FAILED_CURVE`.
-
-    Examples
-    --------
-    >>> round(circle_rmse(np.array([0.0, 0.0, 0.6]), np.array([0.0, 0.0, 0.5])), 4)
-    0.1
-    """
+    """Return the root mean square distance from a circle (centre and radius) to the true one, as :func:`curve_rmse`."""
     if model is None:
         return FAILED_CURVE
     # Only a short arc of a large circle lies in the square. Spread the points over the arc inside the square's

@@ -53,14 +53,7 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Table:
-    """Table with a caption.
-
-    Examples
-    --------
-    >>> row = TableRow(("mAA (5°)",), (0.568, 0.61, 0.603), better="higher")
-    >>> Table("Rotation", ("Metrics",), ("RANSAC", "BANSAC", "P-BANSAC"), (row,)).marks()
-    [[None, 'best', 'second']]
-    """
+    """Table with a caption."""
 
     title: str
     stub: tuple[str, ...]  # headings of the label columns
@@ -130,11 +123,6 @@ def sectioned(
     """Return a table with the values of each label in each section; the section "" has no line.
 
     ``ranked`` marks the best values of every row.
-
-    Examples
-    --------
-    >>> sectioned("Times", "method", ["ms"], {"H": {"a": [1.0], "b": [2.0]}}).rows[1].values
-    (1.0,)
     """
     rows: list[TableRow | Section] = []
     for section, lines in sections.items():
@@ -145,13 +133,7 @@ def sectioned(
 
 
 def format_number(value: float) -> str:
-    """Format a number with three significant digits, as in the paper's tables; integer digits are never dropped.
-
-    Examples
-    --------
-    >>> [format_number(value) for value in (0.0810, 0.5684, 9.8, 1234.5, 12)]
-    ['0.0810', '0.568', '9.80', '1234', '12']
-    """
+    """Format a number with three significant digits, as in the paper's tables; integer digits are never dropped."""
     if isinstance(value, int):
         return str(value)
     if math.isinf(value):
@@ -188,13 +170,7 @@ def percent(share: float) -> int:
 
 
 def with_arrow(label: str, better: Better | None) -> str:
-    """Append an up or down arrow to a label if there is a better direction.
-
-    Examples
-    --------
-    >>> with_arrow("Time [ms]", "lower")
-    'Time [ms] ↓'
-    """
+    """Append an up or down arrow to a label if there is a better direction."""
     return f"{label} {_ARROWS[better]}" if better is not None else label
 
 
@@ -209,16 +185,6 @@ def to_markdown(table: Table) -> str:
 
     Markdown has a single line of headings. If there are groups, it has their headings, and the first row of the table
     has the headings of the columns.
-
-    Examples
-    --------
-    >>> row = TableRow(("mAA (5°)",), (0.568, 0.61, 0.603), better="higher")
-    >>> print(to_markdown(Table("Rotation", ("Metrics",), ("RANSAC", "BANSAC", "P-BANSAC"), (row,))))
-    Rotation
-    <BLANKLINE>
-    | Metrics    | RANSAC |    BANSAC |         P-BANSAC |
-    | :--------- | -----: | --------: | ---------------: |
-    | mAA (5°) ↑ |  0.568 | **0.610** | <ins>0.603</ins> |
     """
     blank = [""] * len(table.stub)
     headings = [*map(_markdown, table.stub), *(_markdown(with_arrow(*pair)) for pair in _headings(table))]
@@ -237,14 +203,7 @@ def to_markdown(table: Table) -> str:
 
 
 def to_document(table: Table) -> dict[str, Any]:
-    """Return the table as plain values for JSON; floating-point numbers have six significant digits.
-
-    Examples
-    --------
-    >>> row = TableRow(("mAA (5°)",), (2 / 3, Measured(0.5, 0.25)))
-    >>> to_document(Table("Rotation", ("Metrics",), ("RANSAC", "BANSAC"), (Section("E"), row)))["rows"]
-    [{'section': 'E'}, {'labels': ['mAA (5°)'], 'values': [0.666667, {'value': 0.5, 'error': 0.25}]}]
-    """
+    """Return the table as plain values for JSON; floating-point numbers have six significant digits."""
     rows: list[dict[str, Any]] = []
     for row in table.rows:
         if isinstance(row, Section):
@@ -385,13 +344,7 @@ _LATEX = {
 
 
 def escape_latex(text: str) -> str:
-    r"""Convert plain text to LaTeX: escape special characters and replace the Unicode characters of labels.
-
-    Examples
-    --------
-    >>> print(escape_latex("sacre_coeur, 5 %"))
-    sacre\_coeur, 5 \%
-    """
+    """Convert plain text to LaTeX: escape special characters and replace the Unicode characters of labels."""
     return "".join(_LATEX.get(character, character) for character in text)
 
 

@@ -115,14 +115,7 @@ def best_within(points: Points, milliseconds: float, accuracy: str) -> float:
 
 
 def time_table(curves: Mapping[str, Points], kind: Kind) -> Table:
-    """Tabulate the best accuracy of each method within given mean times, without interpolation.
-
-    Examples
-    --------
-    >>> curves = {"fast": [{"ms_mean": 0.4, "AUC@10": 0.7}, {"ms_mean": 1.5, "AUC@10": 0.8}]}
-    >>> time_table(curves, "F").rows[0].values[:3]
-    (0.7, 0.7, 0.8)
-    """
+    """Tabulate the best accuracy of each method within given mean times, without interpolation."""
     accuracy = ACCURACY[kind]
     rows = {name: [best_within(points, time, accuracy) for time in TIMES] for name, points in curves.items()}
     title = f"{_NAMES[kind]}: {accuracy} within a mean time of"
