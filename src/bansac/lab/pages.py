@@ -66,13 +66,7 @@ def marked_pages() -> list[Path]:
 
 
 def render(text: str) -> str:
-    """Return a page with its tables and figures as the reports have them.
-
-    Raises
-    ------
-    ValueError
-        If the page has a table or figure without a function.
-    """
+    """Return a page with its tables and figures as the reports have them; an unknown name raises a ValueError."""
 
     def replace(match: re.Match[str]) -> str:
         kind, name = match[1], match[2]

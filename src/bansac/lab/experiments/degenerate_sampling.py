@@ -151,15 +151,9 @@ def _median_distance(F: _Array | None, pair: Matches, which: NDArray[np.bool_]) 
 
 
 def sampling_bias(beliefs: _Array | None, on_plane: NDArray[np.bool_], off_plane: NDArray[np.bool_]) -> float | None:
-    """Compute the bias of BANSAC's sampling towards matches on the plane.
+    """Return the mean sampling weight of matches on the plane divided by the mean weight off the plane.
 
-    It is the mean sampling weight on the plane divided by the mean weight off the plane. The weight of a match is
-    max(100 p, 1), as in the paper. The result is None for a sampler without beliefs.
-
-    Examples
-    --------
-    >>> sampling_bias(np.array([0.9, 0.7, 0.4]), np.array([True, True, False]), np.array([False, False, True]))
-    2.0
+    The weight of a match is max(100 p, 1), as in the paper. The result is None for a sampler without beliefs.
     """
     if beliefs is None:
         return None

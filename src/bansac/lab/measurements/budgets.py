@@ -124,14 +124,7 @@ def time_table(curves: Mapping[str, Points], kind: Kind) -> Table:
 
 
 def budget_table(curves: Mapping[str, Points], kind: Kind) -> Table:
-    """Tabulate the accuracy and the mean time of each method at each budget; the budgets are the same for all curves.
-
-    Examples
-    --------
-    >>> curves = {"fast": [{"max_iterations": 100, "ms_mean": 0.4, "mAA@10": 0.7}]}
-    >>> budget_table(curves, "H").rows[0].values
-    ('0.700 (0.400 ms)',)
-    """
+    """Tabulate the accuracy and the mean time of each method at each budget, the same for all curves."""
     rows = {
         name: [f"{format_number(point[ACCURACY[kind]])} ({format_number(point['ms_mean'])} ms)" for point in points]
         for name, points in curves.items()

@@ -164,13 +164,7 @@ def jobs_of(group: str, sources: Mapping[str, Path], folder: Path) -> dict[Key, 
 
 
 def source_folder(path: Path) -> Path:
-    """Return the folder of a checkout that holds the package.
-
-    Raises
-    ------
-    ValueError
-        If there is no ``bansac`` in ``path`` or in ``path/src``.
-    """
+    """Return the folder of a checkout that holds the package."""
     for folder in (path / "src", path):
         if (folder / "bansac" / "__init__.py").is_file():
             return folder.resolve()

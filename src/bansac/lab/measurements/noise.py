@@ -84,11 +84,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 
 def compare_cells(frame: DataFrame) -> DataFrame:
-    """Return the figures of every cell.
-
-    The columns are problem, noise, n, inlier_ratio, error, best_error, best (the threshold), error_ratio and
-    time_ratio.
-    """
+    """Return the errors and times of every cell beside those of its best fixed threshold."""
     cells = []
     keys = ["problem", "noise", "n", "inlier_ratio"]
     for values, of_cell in frame.groupby(keys, sort=False):

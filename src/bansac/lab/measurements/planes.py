@@ -59,12 +59,6 @@ def repeated_plane_matches(
 
     ``plane_share`` is the share of the inliers on the plane. The result also has ``on_plane`` and ``H``, as
     :func:`bansac.synthetic.planar_scene_matches`.
-
-    Examples
-    --------
-    >>> scene = repeated_plane_matches("row", 100, 0.6, 0.9)
-    >>> int(scene.inliers.sum()), int(scene.on_plane.sum())
-    (60, 54)
     """
     rng = np.random.default_rng(seed)
     extent = image_extent(_SIZE)
