@@ -10,8 +10,7 @@ import pytest
 
 from bansac.lab.measurement import Row, Setup
 from bansac.lab.measurements.folders import bench_rows, build_report, comparison, summarise
-from bansac.lab.peers.library import Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Method, Task
 from bansac.lab.peers.methods import METHODS
 from bansac.lab.provenance import fingerprint
 from bansac.lab.runner import open_run

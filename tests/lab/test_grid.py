@@ -14,8 +14,7 @@ from bansac.lab import grid
 from bansac.lab.grid import Grid
 from bansac.lab.measurement import Setup, Unit
 from bansac.lab.pairs import Configuration
-from bansac.lab.peers.library import Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Method, Task
 from bansac.lab.peers.methods import BANSAC, P_BANSAC, RANSAC
 from bansac.lab.task import DEFAULTS
 from tests.lab.pair_sets import write_homography_set, write_pose_set

@@ -8,8 +8,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from bansac.lab.measurement import Measurement, Option, Setup, choose_sets
-from bansac.lab.options import EXCLUDE, MAX_RATIO, MODEL, NEEDED_DATA, PAIRS, RUNS, SEED, SETS
+from bansac.lab.measurement import (
+    EXCLUDE,
+    MAX_RATIO,
+    MODEL,
+    NEEDED_DATA,
+    PAIRS,
+    RUNS,
+    SEED,
+    SETS,
+    Measurement,
+    Option,
+    Setup,
+    choose_sets,
+)
 from bansac.lab.pairs import UNIT_CODE, Group, PairRuns
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.tutorial import MAX_RATIO as MAX_RATIO_OF_PAPER

@@ -20,10 +20,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Measurement, Option, Setup, choose_sets
-from bansac.lab.options import NEEDED_DATA
-from bansac.lab.peers.library import Estimate, Library, Task
-from bansac.lab.peers.method import Method
+from bansac.lab.measurement import NEEDED_DATA, Measurement, Option, Setup, choose_sets
+from bansac.lab.peers.library import Estimate, Library, Method, Task
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.task import Protocol, judge, make_task
 from bansac.matches import Matches

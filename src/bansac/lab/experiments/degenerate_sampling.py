@@ -30,11 +30,9 @@ from numpy.typing import NDArray
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import DataFrame, Figure, import_pandas
-from bansac.lab.measurement import Report, Setup, choose_sets, of_module
-from bansac.lab.options import DATA, EXCLUDE, PAIRS, RUNS, SEED, SETS
+from bansac.lab.measurement import DATA, EXCLUDE, PAIRS, RUNS, SEED, SETS, Report, Setup, choose_sets, of_module
 from bansac.lab.pairs import UNIT_CODE
-from bansac.lab.peers.library import Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Method, Task
 from bansac.lab.sets.labelled import LabelledSet, find_labelled_sets
 from bansac.lab.tables import Cell, Table, percent, sectioned, with_arrow
 from bansac.lab.task import DEFAULTS, judge, squared_distances

@@ -36,8 +36,7 @@ from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.grid import Grid
 from bansac.lab.measurement import Measurement, Report, Setup
 from bansac.lab.pairs import Configuration
-from bansac.lab.peers.library import Estimate, Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Estimate, Method, Task
 from bansac.lab.peers.methods import BANSAC, LOCAL_OPTIMIZATION, METHODS, P_BANSAC, PAPER_METHODS, RANSAC
 from bansac.lab.summary import (
     AUC_10,

@@ -24,8 +24,19 @@ from numpy.typing import NDArray
 from bansac.batch.journal import Row, Unit
 from bansac.lab.frames import to_frame
 from bansac.lab.grid import ABLATION_SET, protocol_of
-from bansac.lab.measurement import Report, Setup, choose_sets, of_module
-from bansac.lab.options import DATA, EXCLUDE, MAX_RATIO, MODEL, PAIR, SEED, SETS
+from bansac.lab.measurement import (
+    DATA,
+    EXCLUDE,
+    MAX_RATIO,
+    MODEL,
+    PAIR,
+    SEED,
+    SETS,
+    Report,
+    Setup,
+    choose_sets,
+    of_module,
+)
 from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.methods import BANSAC
 from bansac.lab.sets import PairSet, find_sets

@@ -29,9 +29,8 @@ from numpy.typing import NDArray
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import DataFrame, Figure, import_pandas, to_frame
-from bansac.lab.measurement import Report, Setup, of_module
+from bansac.lab.measurement import CURVE, NOISE, NOISE_IS_VARIANCE, RUNS, SEED, Report, Setup, of_module
 from bansac.lab.metrics import FAILED_CURVE, circle_rmse, curve_rmse
-from bansac.lab.options import CURVE, NOISE, NOISE_IS_VARIANCE, RUNS, SEED
 from bansac.lab.tables import Cell, Measured, Table, percent, sectioned, with_arrow
 from bansac.synthetic import CurvePoints, circle_points, polynomial_points
 

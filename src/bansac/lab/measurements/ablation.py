@@ -27,8 +27,7 @@ from bansac.lab.frames import Series, import_pandas
 from bansac.lab.measurement import Document, Report, Setup
 from bansac.lab.metrics import mean_average_accuracy
 from bansac.lab.pairs import Group, PairRuns
-from bansac.lab.peers.library import Estimate, Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Estimate, Method, Task
 from bansac.lab.reports import lines, share
 from bansac.lab.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary
 from bansac.lab.task import DEFAULTS, Protocol

@@ -23,13 +23,11 @@ from bansac.geometry import normalize_points, rotation_matrix
 from bansac.lab.frames import DataFrame
 from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.measurements.folders import label
-from bansac.lab.peers.library import Array, Estimate, Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.reports import lines
-from bansac.lab.scene_methods import Calls, by_method, calls_of, compare, left_out
-from bansac.lab.scenes import LIMITS, Scene, errors
+from bansac.lab.scenes import LIMITS, Calls, Scene, by_method, calls_of, compare, errors, left_out
 
 WIDTH, HEIGHT, FOCAL = 1280, 960, 1000.0
 K = np.array([[FOCAL, 0, WIDTH / 2], [0, FOCAL, HEIGHT / 2], [0, 0, 1]])

@@ -16,7 +16,7 @@ from bansac.estimate.presets import resolve_options
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import Figure
 from bansac.lab.measurement import Report
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Method
 from bansac.lab.tables import Better, Table, format_number, sectioned, to_markdown
 from bansac.problems.estimators import MODELS, Kind
 

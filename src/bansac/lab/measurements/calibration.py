@@ -32,14 +32,11 @@ from bansac.batch.journal import Row, Unit
 from bansac.engine.neighbours import neighbour_priors
 from bansac.geometry import apply_transform
 from bansac.lab.frames import DataFrame, Figure, Series, import_figure, import_pandas, to_frame
-from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
-from bansac.lab.options import DATA
-from bansac.lab.peers.library import Array, Task
-from bansac.lab.peers.ours import OURS
+from bansac.lab.measurement import DATA, Document, Option, Report, Setup, each, nested, of_module
+from bansac.lab.peers.library import OURS, Array, Task
 from bansac.lab.reports import lines, number, share
-from bansac.lab.scene_methods import OURS as METHODS
-from bansac.lab.scene_methods import run_scene
-from bansac.lab.scenes import Scene, is_right
+from bansac.lab.scenes import OURS as METHODS
+from bansac.lab.scenes import Scene, is_right, run_scene
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.labelled import LabelledSet
 from bansac.lab.sets.survey import survey

@@ -25,13 +25,12 @@ import numpy as np
 import bansac
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import recover_pose
-from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
+from bansac.lab.measurement import DATA, Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.metrics import pose_error, translation_error
-from bansac.lab.options import DATA
 from bansac.lab.peers.library import Task
 from bansac.lab.peers.methods import METHODS
 from bansac.lab.reports import lines, share
-from bansac.lab.scene_methods import left_out
+from bansac.lab.scenes import left_out
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.task import DEFAULTS, judge, make_task, usable_pairs
 from bansac.matches import Matches

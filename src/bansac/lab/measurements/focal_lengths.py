@@ -35,18 +35,16 @@ from bansac.estimate.result import RelativePose
 from bansac.geometry import focals_from_fundamental, normalize_points, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.lab.frames import DataFrame
-from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
+from bansac.lab.measurement import DATA, SETS, Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.measurements.solver_rates import SAMPLES, rate_solver, solver_call, solver_table
 from bansac.lab.metrics import auc, pose_error, rotation_error
-from bansac.lab.options import DATA, SETS
 from bansac.lab.pairs import mutual_matches
-from bansac.lab.peers.library import Array, Estimate, Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.peers.pycolmap import PYCOLMAP
 from bansac.lab.provenance import circumstances
 from bansac.lab.reports import lines
-from bansac.lab.scene_methods import Calls, by_method, calls_of, compare
+from bansac.lab.scenes import Calls, by_method, calls_of, compare
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.tutorial import MAX_RATIO
 from bansac.matches.pair_folder import evenly_spaced

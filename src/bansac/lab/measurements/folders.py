@@ -11,12 +11,11 @@ import numpy as np
 
 from bansac.batch.journal import Row
 from bansac.lab.frames import DataFrame
-from bansac.lab.measurement import Document, Measurement, Option, Report, Setup
+from bansac.lab.measurement import EXCLUDE, NEEDED_DATA, SETS, Document, Measurement, Option, Report, Setup
 from bansac.lab.measurements.budgets import ACCURACY, Sweep
 from bansac.lab.metrics import auc
-from bansac.lab.options import EXCLUDE, NEEDED_DATA, SETS
 from bansac.lab.pairs import Group, PairRuns
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Method
 from bansac.lab.peers.methods import METHODS, PRESET_METHODS, select_methods
 from bansac.lab.reports import lines, share
 from bansac.lab.runner import open_run

@@ -19,10 +19,9 @@ from bansac.geometry import essential_from_pose, normalize_points, rotation_matr
 from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.measurements.solver_rates import SAMPLES, rate_solver, solver_call, solver_table
 from bansac.lab.metrics import auc, pose_error
-from bansac.lab.peers.library import Array, Estimate, Task
-from bansac.lab.peers.ours import OURS
+from bansac.lab.peers.library import OURS, Array, Estimate, Task
 from bansac.lab.reports import lines
-from bansac.lab.scene_methods import Calls, compare
+from bansac.lab.scenes import Calls, compare
 from bansac.solvers import essential_upright_3pt
 from bansac.synthetic import epipolar_matches
 

@@ -21,13 +21,11 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.frames import DataFrame, to_frame
-from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
-from bansac.lab.options import NEEDED_DATA
-from bansac.lab.peers.library import Array
-from bansac.lab.peers.method import Method
+from bansac.lab.measurement import NEEDED_DATA, Document, Option, Report, Setup, each, of_module
+from bansac.lab.peers.library import Array, Method
 from bansac.lab.peers.methods import METHODS, PAPER_METHODS
 from bansac.lab.reports import lines, number, share
-from bansac.lab.scene_methods import left_out
+from bansac.lab.scenes import left_out
 from bansac.lab.sets.labelled import CheckPointSet, LabelledSet
 from bansac.lab.task import DEFAULTS, make_task, squared_distances
 from bansac.matches import Matches

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 import bansac
 from bansac.batch.journal import Row, Unit
 from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
-from bansac.lab.peers.library import Array, Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Array, Method, Task
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.reports import lines
 from bansac.matches.hdf5 import Reader

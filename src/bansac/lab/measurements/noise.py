@@ -18,11 +18,9 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.frames import DataFrame, import_pandas, to_frame
-from bansac.lab.measurement import Option, Report, Setup, each, of_module
-from bansac.lab.options import FIRST_SEED, SCENES
-from bansac.lab.peers.method import Method
-from bansac.lab.scene_methods import OURS, PEERS, load_kernels, run_scene
-from bansac.lab.scenes import Scene, errors, make_scene
+from bansac.lab.measurement import FIRST_SEED, SCENES, Option, Report, Setup, each, of_module
+from bansac.lab.peers.library import Method
+from bansac.lab.scenes import OURS, PEERS, Scene, errors, load_kernels, make_scene, run_scene
 from bansac.lab.tables import Table, sectioned, stored_table
 
 NOISES = (0.25, 0.5, 1.0, 2.0, 4.0)

@@ -24,10 +24,8 @@ import numpy as np
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, essential_from_pose
 from bansac.lab.frames import DataFrame, to_frame
-from bansac.lab.measurement import Report, Setup, each, of_module
-from bansac.lab.options import FIRST_SEED, SCENES
-from bansac.lab.scene_methods import OURS, PEER, PEERS, load_kernels, run_scene
-from bansac.lab.scenes import Array, Scene, errors
+from bansac.lab.measurement import FIRST_SEED, SCENES, Report, Setup, each, of_module
+from bansac.lab.scenes import OURS, PEER, PEERS, Array, Scene, errors, load_kernels, run_scene
 from bansac.lab.tables import Table, percent, sectioned, stored_table
 from bansac.lab.task import squared_distances
 from bansac.synthetic import SceneMatches

@@ -27,8 +27,7 @@ from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, rotation_matrix
 from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
 from bansac.lab.metrics import corner_error, pose_error
-from bansac.lab.peers.library import Array, Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Array, Method, Task
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.reports import lines
 

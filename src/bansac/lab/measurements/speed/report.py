@@ -14,7 +14,7 @@ from typing import Any
 
 from bansac.batch.journal import Row, Unit
 from bansac.batch.versions import installed_versions
-from bansac.lab.measurement import Document, Option, Report, Setup, of_module
+from bansac.lab.measurement import DATA, Document, Option, Report, Setup, of_module
 from bansac.lab.measurements.folders import bench_rows, build_report, comparison
 from bansac.lab.measurements.speed.calls import (
     ITERATIONS,
@@ -25,8 +25,7 @@ from bansac.lab.measurements.speed.calls import (
     size_costs,
 )
 from bansac.lab.measurements.speed.kernels import INLIER_RATIO, POINTS, draw_costs, point_costs, solver_costs
-from bansac.lab.options import DATA
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Method
 from bansac.lab.peers.methods import select_methods
 from bansac.lab.sets import find_sets
 from bansac.lab.tables import Table, sectioned, to_markdown
