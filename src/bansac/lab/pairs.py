@@ -17,33 +17,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-import numpy as np
-
 from bansac.batch.journal import Row, Unit
 from bansac.lab.measurement import NEEDED_DATA, Measurement, Option, Setup, choose_sets
-from bansac.lab.peers.library import Estimate, Library, Method, Task
+from bansac.lab.peers.library import Library, Method, Task
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.task import Protocol, judge, make_task
 from bansac.matches import Matches
 from bansac.matches.hdf5 import Reader
 from bansac.matches.pair_folder import evenly_spaced
-
-
-@dataclass(frozen=True)
-class Configuration:
-    """Method with settings: one column of a table, or one point of a curve."""
-
-    name: str  # name in the rows, unique within a list of configurations
-    method: Method
-    settings: Mapping[str, Any] = field(default_factory=dict)  # keyword arguments that override the method's
-    columns: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)  # added to every row
-    prior: float | None = None  # P^0 of every match, even if the method has scores
-    max_ratio: float | None = None  # matches with a lower SNN ratio are used; None for the protocol's ratio
-
-    def estimate(self, task: Task, **settings: Any) -> Estimate:
-        """Estimate the model of a task; ``settings`` override the configuration's."""
-        priors = {} if self.prior is None else {"priors": np.full(len(task.x1), self.prior)}
-        return self.method.estimate(task, **{**self.settings, **priors, **settings})
 
 
 def pair_unit(group: str, pair_set: PairSet, key: str, repeat: int) -> Unit:
@@ -52,33 +33,34 @@ def pair_unit(group: str, pair_set: PairSet, key: str, repeat: int) -> Unit:
     return Unit(f"{group}/{pair_set.name}/{key}/{repeat}", payload, timed=repeat == 0)
 
 
-def run_pair(configurations: Sequence[Configuration], protocol: Protocol, unit: Unit, *, seed: int = 0) -> list[Row]:
-    """Run all configurations on a pair of :func:`pair_unit`; only the estimation is timed.
+def run_pair(methods: Sequence[Method], protocol: Protocol, unit: Unit, *, seed: int = 0) -> list[Row]:
+    """Run all methods on a pair of :func:`pair_unit`; only the estimation is timed.
 
-    Repeat r has the seed ``seed + r``. There is one row for each configuration, in the given order. If the pair has too
-    few matches for one of them, the list is empty, so that all configurations see the same pairs. An OSError is raised
+    Repeat r has the seed ``seed + r``. There is one row for each method, in the given order. If the pair has too
+    few matches for one of them, the list is empty, so that all methods see the same pairs. An OSError is raised
     if the pair cannot be read, or an image size for the error of a homography is unknown.
     """
     _, folder, key, repeat = unit.payload
-    tasks = _tasks(configurations, protocol, unit, seed)
+    tasks = _tasks(methods, protocol, unit, seed)
     if not _enough(tasks, protocol):
         return []
     pair_set = open_set(folder)
-    check_size(pair_set, key)
+    if pair_set.kind == "H":
+        pair_set.image_size(key)  # needed for the errors
     estimates = {}
     for which in random.Random(unit.key).sample(range(len(tasks)), len(tasks)):
-        estimates[which] = configurations[which].estimate(tasks[which][1])
+        estimates[which] = methods[which].estimate(tasks[which][1])
     rows: list[Row] = []  # compute the errors after all calls are timed, because they use much memory
-    for which, (configuration, (pair, task)) in enumerate(zip(configurations, tasks, strict=True)):
+    for which, (method, (pair, task)) in enumerate(zip(methods, tasks, strict=True)):
         row: Row = {
             "model": protocol.kind,
             "set": pair_set.name,
             "pair": key,
             "repeat": repeat,
             "seed": task.seed,
-            "configuration": configuration.name,
-            "method": configuration.method.label,
-            **configuration.columns,
+            "configuration": method.name,
+            "method": method.label,
+            **method.columns,
             "matches": len(task.x1),
             **judge(estimates[which].model, task, pair),
             **_counts(estimates[which].result),
@@ -102,14 +84,8 @@ def _counts(result: Any) -> Row:
     }
 
 
-def check_size(pair_set: PairSet, key: str) -> None:
-    """Raise an OSError if the set is of homographies and the size of image 1, needed for the errors, is unknown."""
-    if pair_set.kind == "H":
-        pair_set.image_size(key)
-
-
 def warm_up(
-    configurations: Sequence[Configuration],
+    methods: Sequence[Method],
     protocol: Protocol,
     units: Sequence[Unit],
     seed: int = 0,
@@ -118,13 +94,13 @@ def warm_up(
     """Load or compile the kernels of every configuration by calls with ``settings`` on the first readable pair."""
     for unit in units:
         try:
-            tasks = _tasks(configurations, protocol, unit, seed)
+            tasks = _tasks(methods, protocol, unit, seed)
         except (OSError, ValueError):  # the unit itself will report the error
             continue
         if _enough(tasks, protocol):
-            for configuration, (_, task) in zip(configurations, tasks, strict=True):
+            for method, (_, task) in zip(methods, tasks, strict=True):
                 for either in (task, task.mismatched()):
-                    configuration.estimate(either, **settings)
+                    method.estimate(either, **settings)
             return
 
 
@@ -132,15 +108,13 @@ UNIT_CODE = (run_pair, judge, Method.estimate, Library.estimate)
 """Functions whose modules the rows depend on, for :attr:`.Measurement.values`."""
 
 
-def _tasks(
-    configurations: Sequence[Configuration], protocol: Protocol, unit: Unit, seed: int
-) -> list[tuple[Matches, Task]]:
-    """Return the filtered pair and the task of every configuration."""
+def _tasks(methods: Sequence[Method], protocol: Protocol, unit: Unit, seed: int) -> list[tuple[Matches, Task]]:
+    """Return the filtered pair and the task of every method."""
     _, folder, key, repeat = unit.payload
     by_ratio: dict[float, tuple[Matches, Task]] = {}
     tasks = []
-    for configuration in configurations:
-        ratio = configuration.max_ratio or protocol.max_ratio
+    for method in methods:
+        ratio = method.max_ratio or protocol.max_ratio
         if ratio not in by_ratio:
             pair = _read_pair(folder, key).filtered(ratio)
             by_ratio[ratio] = pair, make_task(pair, protocol, seed=seed + repeat)
@@ -186,7 +160,7 @@ class PairRuns:
     ``methods`` may be a function of the name of a group and a unit.
     """
 
-    methods: Sequence[Method | Configuration] | Callable[[str, Unit], Sequence[Method]]
+    methods: Sequence[Method] | Callable[[str, Unit], Sequence[Method]]
     groups: Mapping[str, Group]
     option: str = ""  # name of the option that selects groups, whose rows then have the column ``group``
 
@@ -237,7 +211,7 @@ class PairRuns:
     def run_unit(self, setup: Setup, unit: Unit) -> list[Row]:
         """Run all methods on a pair."""
         name = unit.payload[0]
-        rows = run_pair(self._configurations(unit), self.protocol(setup, name), unit, seed=setup.seed)
+        rows = run_pair(self._methods(unit), self.protocol(setup, name), unit, seed=setup.seed)
         return [{"group": name, **row} for row in rows] if self.option else rows
 
     def warm_up(self, setup: Setup, units: Sequence[Unit]) -> None:
@@ -245,7 +219,7 @@ class PairRuns:
         for name in dict.fromkeys(unit.payload[0] for unit in units):
             of_group = [unit for unit in units if unit.payload[0] == name]
             protocol = self.protocol(setup, name)
-            warm_up(self._configurations(of_group[0]), protocol, of_group, setup.seed, **self.WARM_UP)
+            warm_up(self._methods(of_group[0]), protocol, of_group, setup.seed, **self.WARM_UP)
 
     def by_group(self, rows: Iterable[Row]) -> dict[str, list[Row]]:
         """Return the rows of each group, in the order of the groups."""
@@ -254,11 +228,8 @@ class PairRuns:
             found.setdefault(row["group"], []).append(row)
         return {name: found[name] for name in self.groups if name in found}
 
-    def _configurations(self, unit: Unit) -> list[Configuration]:
-        methods = self.methods(unit.payload[0], unit) if callable(self.methods) else self.methods
-        return [
-            method if isinstance(method, Configuration) else Configuration(method.name, method) for method in methods
-        ]
+    def _methods(self, unit: Unit) -> Sequence[Method]:
+        return self.methods(unit.payload[0], unit) if callable(self.methods) else self.methods
 
     def _places(self, setup: Setup) -> list[tuple[str, PairSet]]:
         """Return the selected groups with those of their sets that have ground truth for the model."""

@@ -121,8 +121,8 @@ EXTRA_POSE_METRICS = (AUC_10, ITERATIONS)
 class Summary:
     """Metrics of all configurations, from the rows of :func:`bansac.lab.pairs.run_pair`."""
 
-    def __init__(self, rows: Iterable[Row]) -> None:
-        frame = frame_of(rows)
+    def __init__(self, rows: Iterable[Row] | DataFrame) -> None:
+        frame = rows if isinstance(rows, import_pandas().DataFrame) else frame_of(rows)
         by_run = ["model", "set", "configuration"]
         self._runs = dict(iter(frame.groupby(by_run, sort=False, observed=True)))
         self._of_model = dict(iter(frame.groupby("model", sort=False, observed=True)))

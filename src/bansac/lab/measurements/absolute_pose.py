@@ -94,11 +94,6 @@ def make_scene(kind: str, n: int, outliers: int, seed: int) -> Scene:
     return Scene("pose", (X, x, K), ~np.isin(np.arange(n), wrong), AbsolutePose(R, t))
 
 
-def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each share of outliers."""
-    return each(OUTLIERS)
-
-
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Return the figures of all methods on the scenes with a share of outliers."""
     (outliers,) = unit.payload
@@ -147,6 +142,7 @@ MEASUREMENT = of_module(
     __name__,
     name="absolute-pose",
     title="Absolute poses of synthetic scenes",
+    units=lambda setup: each(OUTLIERS),
     options=(
         Option("runs", int, 20, "Scenes of a kind.", least=1),
         Option("points", int, 500, "Points of a scene.", least=4),

@@ -21,7 +21,7 @@ from bansac.lab.tables import Better, Table, format_number, sectioned, to_markdo
 from bansac.problems.estimators import MODELS, Kind
 
 Points = Sequence[Mapping[str, float]]
-"""One curve. Each point has ``max_iterations`` and the values of :func:`bansac.lab.measurements.folders.summarise`."""
+"""One curve. Each point has ``max_iterations`` and the values of :func:`.folders.build_report`."""
 
 ACCURACY: Mapping[Kind, str] = {"E": "AUC@10", "F": "AUC@10", "H": "mAA@10"}
 """Accuracy measure of the curves by model."""

@@ -24,11 +24,6 @@ CASES = {"300 points": (300, 1.0), "300 points, half outliers": (300, 0.5), "60 
 NOISE, COVERED = 0.5, 0.95
 
 
-def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each estimator and case."""
-    return each(dict.fromkeys(setup.problems), CASES)
-
-
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Return the mean of the normalised errors over that of chi-square, and the coverage."""
     from scipy.stats import chi2  # type: ignore[import-untyped]
@@ -89,6 +84,7 @@ MEASUREMENT = of_module(
     __name__,
     name="covariance",
     title="Errors and coverage of the covariances",
+    units=lambda setup: each(dict.fromkeys(setup.problems), CASES),
     options=(
         Option("runs", int, 300, "Runs of an estimator and a case.", least=1),
         Option("problems", tuple[str, ...], SCENES, "Only these, joined by commas.", choices=SCENES),

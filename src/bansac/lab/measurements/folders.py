@@ -30,6 +30,7 @@ from bansac.lab.summary import (
     VISIBLE_5,
     VISIBLE_10,
     Metric,
+    Summary,
     frame_of,
     larger_error,
 )
@@ -214,8 +215,12 @@ _PLANES: Mapping[str, Metric] = {
 _TIMES: Mapping[str, Metric] = {"ms_mean": TIME, "ms_median": dataclasses.replace(TIME, average=np.median)}
 
 
-def summarise(runs: DataFrame, times: Mapping[str, Metric] = _TIMES) -> dict[str, float]:
-    """Summarise the calls of one method on one set; there must be at least one call.
+def build_report(rows: Iterable[Row], methods: Sequence[Method], protocol: Protocol) -> dict[str, Any]:
+    """Return all results of a run.
+
+    The keys are ``protocol``, ``sets`` (``pairs`` and ``methods`` for each set), ``mean`` (over the sets, by method)
+    and ``spread``: the standard deviation of the accuracies in ``mean`` between repeats, which have different seeds
+    (empty for one repeat). All results except the times are reproducible.
 
     Poses have ``mAA_R@5``, ``mAA_R@10``, ``mAA_t@5``, ``mAA_t@10``, ``AUC@5``, ``AUC@10`` and ``AUC@20`` (degrees).
     Homographies have ``mAA@5`` and ``mAA@10`` of the corner error, and ``mAA_visible@5`` and ``mAA_visible@10`` of the
@@ -223,45 +228,30 @@ def summarise(runs: DataFrame, times: Mapping[str, Metric] = _TIMES) -> dict[str
     share of calls with a larger pose error or a corner error above 10. ``ms_mean`` and ``ms_median`` are the mean and
     the median over the timed calls.
     """
-    accuracies = _PLANES if runs["corner_error"].notna().any() else _POSES
-    return {name: metric.compute(runs) for name, metric in {**accuracies, **times}.items()}
+    frame, kind, names = frame_of(rows), protocol.kind, [method.name for method in methods]
+    summary, accuracies = Summary(frame), _PLANES if kind == "H" else _POSES
+    metrics = {**accuracies, **_TIMES}
+    repeats = [Summary(repeat) for _, repeat in frame.groupby("repeat", observed=True)]
 
+    def of_set(name: str, method: str) -> dict[str, float]:
+        return {key: summary.of_set(metric, kind, name, method) for key, metric in metrics.items()}
 
-def build_report(rows: Iterable[Row], methods: Sequence[Method], protocol: Protocol) -> dict[str, Any]:
-    """Return all results of a run.
+    def spread(method: str) -> dict[str, float]:
+        means = {key: [repeat.mean(metric, kind, method) for repeat in repeats] for key, metric in accuracies.items()}
+        return {key: float(np.std(values, ddof=1)) for key, values in means.items()} if len(repeats) > 1 else {}
 
-    The keys are ``protocol``, ``sets`` (``pairs`` and ``methods`` for each set), ``mean`` (over the sets, by method)
-    and ``spread``: the standard deviation of the accuracies in ``mean`` between repeats, which have different seeds
-    (empty for one repeat). All results except the times are reproducible.
-    """
-    frame = frame_of(rows)
-    sets: dict[str, Any] = {}
-    for name, of_set in frame.groupby("set", sort=False, observed=True):
-        runs = dict(iter(of_set.groupby("configuration", observed=True)))
-        figures = {method.name: summarise(runs[method.name]) for method in methods}
-        sets[str(name)] = {"pairs": of_set["pair"].nunique(), "methods": figures}
-    mean = {method.name: _mean([entry["methods"][method.name] for entry in sets.values()]) for method in methods}
     return {
         "protocol": dataclasses.asdict(protocol),
-        "sets": sets,
-        "mean": mean,
-        "spread": {method.name: _spread(frame[frame["configuration"] == method.name]) for method in methods},
+        "sets": {
+            name: {
+                "pairs": summary.runs(kind, name, names[0])["pair"].nunique(),
+                "methods": {method: of_set(name, method) for method in names},
+            }
+            for name in summary.sets(kind)
+        },
+        "mean": {name: {key: summary.mean(metric, kind, name) for key, metric in metrics.items()} for name in names},
+        "spread": {name: spread(name) for name in names},
     }
-
-
-def _spread(runs: DataFrame) -> dict[str, float]:
-    """Return the standard deviations of the accuracies of one method between the repeats."""
-    repeats = [
-        _mean([summarise(of_set, {}) for _, of_set in repeat.groupby("set", sort=False, observed=True)])
-        for _, repeat in runs.groupby("repeat", observed=True)
-    ]
-    if len(repeats) < 2:
-        return {}
-    return {name: float(np.std([repeat[name] for repeat in repeats], ddof=1)) for name in repeats[0]}
-
-
-def _mean(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    return {name: float(np.mean([entry[name] for entry in figures])) for name in figures[0]}
 
 
 def bind(setup: Setup) -> tuple[Measurement, Setup]:

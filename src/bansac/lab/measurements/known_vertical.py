@@ -32,11 +32,6 @@ ERRORS = ("unknown", "0", "0.3", "1")
 DOWN = np.array([0.0, 1.0, 0.0])
 
 
-def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each solver, and one for each inlier ratio and error of the vertical."""
-    return [*each(["solvers"], ["ours", "poselib"]), *each(INLIERS, ERRORS)]
-
-
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Return the figures of a solver, or the AUC of the pose errors and the time of the runs."""
     if unit.payload[0] == "solvers":
@@ -124,6 +119,7 @@ MEASUREMENT = of_module(
     __name__,
     name="known-vertical",
     title="Relative poses with a known vertical direction",
+    units=lambda setup: [*each(["solvers"], ["ours", "poselib"]), *each(INLIERS, ERRORS)],
     options=(Option("runs", int, 50, "Pairs of every cell.", least=1),),
     tables={"vertical-solvers": functools.partial(solver_table, found="E"), "known-vertical": table},
     packages=("poselib",),

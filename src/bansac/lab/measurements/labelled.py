@@ -104,7 +104,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     thresholds = {
         str(threshold): {
             "check_points": _compare(runs[runs["part"] == "check_points"]),
-            "labelled_inliers": _shares(runs[runs["part"] == "labelled_inliers"]),
+            "labelled_inliers": {"found_within": _shares(runs[runs["part"] == "labelled_inliers"])},
         }
         for threshold, runs in frame.groupby("threshold", sort=False)
     }
@@ -116,9 +116,8 @@ def _compare(frame: DataFrame) -> Row:
     """Return the errors and the inliers on each pair with check points."""
     names = list(frame["method"].unique())
     errors, inliers = (frame.pivot(index="pair", columns="method", values=of)[names] for of in ("error", "inliers"))
-    distances = [f"{pixels:g}" for pixels in DISTANCES]
     return {
-        "found_within": frame.groupby("method", sort=False)[distances].mean().to_dict("index"),
+        "found_within": _shares(frame),
         "median_error": errors.to_dict(),
         "inliers": inliers.to_dict(),
         "best_peer": errors[[name for name in PEERS if name in names]].min(axis=1).to_dict(),
@@ -126,9 +125,9 @@ def _compare(frame: DataFrame) -> Row:
 
 
 def _shares(frame: DataFrame) -> Row:
-    """Return the shares of the labelled inliers within each distance."""
+    """Return the shares of points within each distance by method."""
     distances = [f"{pixels:g}" for pixels in DISTANCES]
-    return {"found_within": frame.groupby("method", sort=False)[distances].mean().to_dict("index")}
+    return frame.groupby("method", sort=False)[distances].mean().to_dict("index")  # type: ignore[no-any-return]
 
 
 def check_points(document: Document) -> str:
@@ -138,7 +137,7 @@ def check_points(document: Document) -> str:
     for key, best in figures["best_peer"].items():
         peer = next(name for name in error if name not in OURS and error[name][key] == best)
         cells = (f"{number(error[name][key])}, {figures['inliers'][name][key]:.0f}" for name in ("default", peer))
-        rows.append([_place(key), *cells, peer])
+        rows.append([key.partition("-")[0].removesuffix("A"), *cells, peer])  # the place that the pair shows
     return lines(["error in pixels, matches within the first threshold", "default", "best peer", "which"], rows)
 
 
@@ -158,11 +157,6 @@ def methods_of_paper(document: Document) -> str:
         for name in PAPER
     )
     return lines([f"within {pixels} px", *(title for title, _ in parts)], rows)
-
-
-def _place(key: str) -> str:
-    """Return the place that a pair shows."""
-    return key.partition("-")[0].removesuffix("A")
 
 
 def labelled_inliers(document: Document) -> str:

@@ -80,11 +80,6 @@ def in_pool(calls: Sequence[Callable[[], Any]], workers: int) -> int:
         return sum(answer is not None for answer in pool.map(lambda call: call(), calls))
 
 
-def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each model, and one for each number of pairs whose memory is measured."""
-    return [*each(["speed"], setup.models), *each(["memory"], setup.memory)]
-
-
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Measure the speed of all methods, or the memory of this package."""
     part, kind = unit.payload
@@ -180,6 +175,7 @@ MEASUREMENT = of_module(
     __name__,
     name="many",
     title="Pairs a second and memory of many pairs on several cores",
+    units=lambda setup: [*each(["speed"], setup.models), *each(["memory"], setup.memory)],
     options=(
         dataclasses.replace(NEEDED_DATA, help="A folder with the tutorial's sets in EF."),
         Option("models", tuple[str, ...], tuple(PROBLEMS), "Joined by commas.", choices=tuple(PROBLEMS)),

@@ -110,11 +110,6 @@ def make_plane_scene(pattern: str, inlier_ratio: float, plane_share: float, seed
     return Scene("relative pose", (matches.x1, matches.x2, matches.K1), matches.inliers, matches)
 
 
-def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each scene."""
-    return each(PATTERNS, SHARES, RATIOS, range(setup.repeats or SEEDS))
-
-
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Run all methods on a scene."""
     pattern, share, ratio, repeat = unit.payload
@@ -186,6 +181,7 @@ MEASUREMENT = of_module(
     __name__,
     name="planes",
     title="Relative poses with a repeated pattern on a dominant plane",
+    units=lambda setup: each(PATTERNS, SHARES, RATIOS, range(setup.repeats or SEEDS)),
     options=(SCENES, FIRST_SEED),
     tables={"repeated-planes": functools.partial(stored_table, name="planes", section="all")},
     packages=tuple(peer.package for peer in PEERS),

@@ -182,6 +182,9 @@ class Method:
     own_limits: bool | None = None  # ignore threshold, confidence and iterations of a task; by default ours with preset
     label: str = ""  # name in the paper's tables; by default ``name``
     problems: tuple[str, ...] = ("H", "F", "E")  # that ``bansac bench`` gives the method
+    columns: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)  # added to every row
+    prior: float | None = None  # P^0 of every match, even if the method has scores
+    max_ratio: float | None = None  # use matches of a lower SNN ratio; None for the protocol's ratio
 
     def __post_init__(self) -> None:
         """Set the defaults that depend on other fields."""
@@ -207,7 +210,11 @@ class Method:
 
     def changed(self, name: str, **settings: Any) -> Method:
         """Return a copy with another name and additional settings."""
-        return dataclasses.replace(self, name=name, settings={**self.settings, **settings})
+        return self.configured(name, settings)
+
+    def configured(self, name: str, settings: Mapping[str, Any], **fields: Any) -> Method:
+        """Return a copy with another name, additional settings, and other values of further fields."""
+        return dataclasses.replace(self, name=name, settings={**self.settings, **settings}, **fields)
 
     def call(self, task: Task, **settings: Any) -> Callable[[], Any]:
         """Return the call of the library for a task; ``settings`` override the method's."""
@@ -228,4 +235,5 @@ class Method:
         if self.own_limits:
             task = dataclasses.replace(task, threshold=None, confidence=None, max_iterations=None)
         preset = {"preset": "paper"} if self.ours else {}
-        return task, {**preset, **self.settings, **settings}
+        priors = {} if self.prior is None else {"priors": np.full(len(task.x1), self.prior)}
+        return task, {**preset, **self.settings, **priors, **settings}

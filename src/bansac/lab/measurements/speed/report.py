@@ -226,7 +226,7 @@ def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, dict
 
 
 def pair_times(methods: Sequence[Method], protocol: Protocol, setup: Setup) -> dict[str, dict[str, float]]:
-    """Run a comparison and return the means over the sets of :func:`.folders.summarise`, by method."""
+    """Run a comparison and return the means over the sets of :func:`.folders.build_report`, by method."""
     rows = bench_rows(methods, protocol, setup)
     means: dict[str, dict[str, float]] = build_report(rows, methods, protocol)["mean"]
     return means
