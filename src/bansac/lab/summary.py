@@ -211,31 +211,31 @@ DRAWS = 1000
 _LEVEL = 95.0
 
 
-class Bootstrap:
-    """Means over the sets of a metric that is a mean over runs, for all configurations and draws.
+def bootstrap(summary: Summary, metric: Metric, model: str, names: Sequence[str]) -> Mapping[str, Array]:
+    """Return the mean over the sets of a metric that is a mean over runs, by configuration, in each draw.
 
-    ``means`` maps the name of a configuration to its mean in each draw. The first entry is that of the runs themselves.
+    The first entry is that of the runs themselves.
     """
+    of_sets = []
+    for number, set_name in enumerate(summary.sets(model)):
+        runs = [summary.runs(model, set_name, name) for name in names]
+        values = np.array([metric.of_runs(each) for each in runs], float)
+        pairs, members = np.unique(runs[0]["pair"].astype(str), return_inverse=True)
+        drawn = np.random.default_rng(number).multinomial(len(pairs), np.full(len(pairs), 1 / len(pairs)), size=DRAWS)
+        weights, known = np.vstack([np.ones(len(runs[0])), drawn[:, members]]).T, ~np.isnan(values)
+        of_sets.append((np.where(known, values, 0.0) @ weights) / (known @ weights))
+    return dict(zip(names, np.mean(of_sets, axis=0), strict=True))
 
-    def __init__(self, summary: Summary, metric: Metric, model: str, names: Sequence[str]) -> None:
-        of_sets = []
-        for number, set_name in enumerate(summary.sets(model)):
-            runs = [summary.runs(model, set_name, name) for name in names]
-            values = np.array([metric.of_runs(each) for each in runs], float)
-            weights, known = _weights(runs[0], number).T, ~np.isnan(values)
-            of_sets.append((np.where(known, values, 0.0) @ weights) / (known @ weights))
-        self.means: Mapping[str, NDArray[np.float64]] = dict(zip(names, np.mean(of_sets, axis=0), strict=True))
 
-
-def lead(bootstrap: Bootstrap, metric: Metric, name: str, others: Sequence[str]) -> Measured:
+def lead(means: Mapping[str, Array], metric: Metric, name: str, others: Sequence[str]) -> Measured:
     """Return by how much a configuration is ahead of the best of others, with half of the 95 % interval.
 
     A positive number is better, whatever the direction of the metric. The best of the others is found anew in each
     draw, so the choice among them is part of the uncertainty.
     """
     sign = 1.0 if metric.better == "higher" else -1.0
-    best = np.max([sign * bootstrap.means[other] for other in others], axis=0)
-    ahead = sign * bootstrap.means[name] - best
+    best = np.max([sign * means[other] for other in others], axis=0)
+    ahead = sign * means[name] - best
     low, high = np.percentile(ahead[1:], [50 - _LEVEL / 2, 50 + _LEVEL / 2])
     return Measured(float(ahead[0]), float(high - low) / 2)
 
@@ -249,16 +249,9 @@ def lead_table(summary: Summary, title: str, groups: Mapping[str, Leads], labels
     for model in summary.models:
         lines = sections[MODEL_TITLES[model]] = {}
         for metric in HOMOGRAPHY_METRICS if model == "H" else POSE_METRICS:
-            means = Bootstrap(summary, metric, model, list(labels))
+            means = bootstrap(summary, metric, model, list(labels))
             pairs = ((name, others) for group in groups.values() for name, others in group.items())
             lines[metric.label] = [lead(means, metric, *pair) for pair in pairs]
     columns = (labels[name] for group in groups.values() for name in group)
     spans = ((heading, len(group)) for heading, group in groups.items())
     return sectioned(title, "Metrics", columns, sections, groups=spans)
-
-
-def _weights(runs: DataFrame, seed: int) -> NDArray[np.float64]:
-    """Return how often each run of a set is drawn, a row for each draw; the first row has each run once."""
-    pairs, members = np.unique(runs["pair"].astype(str), return_inverse=True)
-    drawn = np.random.default_rng(seed).multinomial(len(pairs), np.full(len(pairs), 1 / len(pairs)), size=DRAWS)
-    return np.vstack([np.ones(len(runs)), drawn[:, members]])

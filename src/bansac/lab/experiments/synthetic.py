@@ -150,14 +150,10 @@ def curve_of(setup: Setup) -> str:
 
 def noise_of(setup: Setup) -> float:
     """Return the standard deviation of the noise."""
-    noise = setup.get("noise", SIGMA)
-    try:
-        value = float(noise)
-    except (TypeError, ValueError):
-        value = math.nan
-    if not 0 <= value < math.inf:
+    noise: float = setup.get("noise", SIGMA)
+    if not 0 <= noise < math.inf:
         raise ValueError(f"noise must be a finite number of at least 0, got {noise!r}")
-    return math.sqrt(value) if setup.get("noise_is_variance") else value
+    return math.sqrt(noise) if setup.get("noise_is_variance") else noise
 
 
 _Runs = dict[tuple[str, float, str], "DataFrame"]

@@ -143,16 +143,13 @@ def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Report the wrong poses and those claimed as general successes; cells are a record."""
+    """Report the wrong poses and those claimed as general successes."""
     frame = to_frame(rows)
     general = frame["configuration"].fillna("general") == "general"
     frame["wrong"] = frame["pose_error"] > WRONG
     frame["misled"] = frame["wrong"] & (frame["support"] > frame["true_support"])
     frame["claimed"] = frame["wrong"] & frame["success"].astype(bool) & general
-    groups = frame.groupby(["pattern", "plane_share", "inlier_ratio", "method"], sort=False)
-    counts = {count: (count, "sum") for count in _COUNTS}
-    cells = groups.agg(runs=("wrong", "size"), seconds=("seconds", "mean"), **counts).reset_index()
-    return Report(tables={"planes": _table(frame)}, records={"cells": cells.to_dict("records")})
+    return Report(tables={"planes": _table(frame)})
 
 
 _COUNTS = ("wrong", "claimed", "misled")
