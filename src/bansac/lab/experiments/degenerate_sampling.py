@@ -139,9 +139,13 @@ def _run(scene: _Scene, method: str, seed: int, iterations: int | None = None) -
 
 def _errors(scene: _Scene, F: _Array | None, task: Task) -> Row:
     """Return the median error of the true matches off the plane and, if the pose is known, the pose errors."""
-    distance = None if F is None else float(np.sqrt(np.median(squared_distances(F, scene.pair, "F")[scene.off_plane])))
-    errors: Row = {"off_plane_error": distance}  # in pixels
+    errors: Row = {"off_plane_error": _median_distance(F, scene.pair, scene.off_plane)}
     return errors if scene.pair.R is None else errors | judge(F, task, scene.pair)
+
+
+def _median_distance(F: _Array | None, pair: Matches, which: NDArray[np.bool_]) -> float | None:
+    """Return the median Sampson distance of the selected matches in pixels; None without a model."""
+    return None if F is None else float(np.sqrt(np.median(squared_distances(F, pair, "F")[which])))
 
 
 def sampling_bias(beliefs: _Array | None, on_plane: NDArray[np.bool_], off_plane: NDArray[np.bool_]) -> float | None:
