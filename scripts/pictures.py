@@ -28,7 +28,7 @@ from bansac.engine.dbn import gamma_1, pack_cpt, probabilities_from_odds, update
 from bansac.engine.neighbours import neighbour_priors
 from bansac.lab.measurements.budgets import ACCURACY
 from bansac.lab.measurements.few_inliers import means
-from bansac.lab.measurements.folder_tables import group, in_order, label
+from bansac.lab.measurements.folders import group, in_order, label
 from bansac.lab.reports import bench
 from bansac.matches import Matches, load_demo
 from bansac.plotting import plot_matches, plot_point_evolution, plot_probability_evolution, save_figure

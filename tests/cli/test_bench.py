@@ -64,8 +64,12 @@ def test_a_folder_of_mixed_sets_runs_those_of_the_model(bansac: Any, sets: Path)
     arguments = ("bench", sets, "--methods", "bansac", "--repeats", "1")
     assert set(bansac.json(*arguments, "--model", "E")["sets"]) == {"room", "yard"}
     assert set(bansac.json(*arguments, "--model", "H")["sets"]) == {"wall"}
-    assert "wall has homographies" in bansac.refused(*arguments, "--model", "E", "--sets", "room,wall")
-    assert "has poses as truth" in bansac.refused(*arguments, "--model", "H", "--exclude", "wall")
+    assert "--model E needs sets with poses as truth, not wall" in bansac.refused(
+        *arguments, "--model", "E", "--sets", "room,wall"
+    )
+    assert "needs sets with homographies as truth, not room, yard" in bansac.refused(
+        *arguments, "--model", "H", "--exclude", "wall"
+    )
 
 
 def test_a_report_is_replaced_only_if_that_is_asked_for(bansac: Any, sets: Path, tmp_path: Path) -> None:
@@ -151,7 +155,7 @@ def test_damaged_pair_is_an_error(bansac: Any, sets: Path) -> None:
         (["--model", "E", "--budgets", "10,10"], "budgets: 10 is given twice"),
         (["--model", "E", "--budgets", "10", "--max-iterations", "10"], "--max-iterations: --budgets gives"),
         (["--model", "E", "--budgets", "10", "--out", "E.svg"], "--out: the report must not be a .svg file"),
-        (["--model", "H"], "has poses as truth"),
+        (["--model", "H"], "--model H needs sets with homographies as truth"),
         (["--model", "E", "--sets", "cellar"], "--sets: there is no set 'cellar'; there are room, yard"),
         (["--model", "E", "--exclude", "room,yard"], "--exclude leaves none"),
         (["--model", "E", "--max-ratio", "0.1"], "no pair with 26 matches"),

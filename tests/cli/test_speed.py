@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from bansac.lab.measurements.speed import calls, report
-from bansac.lab.measurements.speed.tables import tables_of
+from bansac.lab.measurements.speed.report import tables_of
 from tests.lab.pair_sets import write_homography_set, write_pose_set
 
 
@@ -25,12 +25,10 @@ def test_speed_is_measured_and_shown(bansac: Any, tmp_path: Path) -> None:
     document = bansac.json("bench", "speed", *options)
     assert json.loads(out.read_text()) == document
     assert document["settings"] == {"peers": [], "seconds": 1e-3, "max_points": 100, "pairs": None}
-    assert document["peaks"]["operations"]["float32"] > document["peaks"]["divisions"]["float32"] > 0
-    assert list(document["peaks"]["bytes"]) == ["2000", "1000000"]
     for kind in ("H", "F", "E"):
         assert document["solvers"][kind]["share_of_truth"] > 0.97
         for row in document["iterations"][kind].values():
-            assert row["limit_ns"] > document["solvers"][kind]["loop_ns"]
+            assert row["unverified_ns"] > 0
         assert set(document["sizes"][kind]["ten"]["ms"]["bansac"]) == {"30", "100"}
         assert min(document["draws"][kind].values()) > 0
     assert [row["target"] for row in document["targets"]] == [1.4, 1.4, 1.4, 0.05, 0.05, 0.05]

@@ -8,7 +8,7 @@ import pytest
 
 import bansac
 from bansac.geometry import rotation_matrix
-from bansac.lab.metrics.errors import pose_error
+from bansac.lab.metrics import pose_error
 from bansac.synthetic import epipolar_matches, homography_matches
 from tests.space_scenes import seen_points
 

@@ -15,8 +15,7 @@ from bansac.estimate import presets
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements.budgets import Sweep, best_within, budget_table, limit, plot_curves, time_table
 from bansac.lab.measurements.folders import comparison
-from bansac.lab.peers.library import Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Method, Task
 from bansac.lab.peers.methods import METHODS
 from bansac.lab.runner import open_run, run_measurement
 from bansac.lab.task import DEFAULTS

@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 
 from bansac.estimate import two_views
-from bansac.lab import grid, pairs
+from bansac.lab import grid
 from bansac.lab.grid import Grid
 from bansac.lab.measurement import Setup, Unit
-from bansac.lab.pairs import Configuration
-from bansac.lab.peers.library import Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Method, Task
 from bansac.lab.peers.methods import BANSAC, P_BANSAC, RANSAC
 from bansac.lab.task import DEFAULTS
 from tests.lab.pair_sets import write_homography_set, write_pose_set
@@ -23,9 +21,9 @@ from tests.lab.sets.archives import write_ppm
 
 GRID = Grid(
     (
-        Configuration("plain", RANSAC),
-        Configuration("order 2", BANSAC, {"order": 2}, {"order": 2}),
-        Configuration("scored", P_BANSAC, {"max_iterations": 50}, {"limit": 50}),
+        RANSAC.configured("plain", {}),
+        BANSAC.configured("order 2", {"order": 2}, columns={"order": 2}),
+        P_BANSAC.configured("scored", {"max_iterations": 50}, columns={"limit": 50}),
     ),
     models=("E", "F", "H"),
 )
@@ -83,10 +81,13 @@ class TestUnits:
 
     def test_bad_input_is_named(self, sets: Path, tmp_path: Path) -> None:
         for setup, message in [
-            (Setup(data=sets / "H", model="E"), "no set with poses as truth, which --model E needs; the sets are wall"),
-            (Setup(data=sets, model="H", exclude=("wall",)), "no set with homographies as truth"),
+            (Setup(data=sets / "H", model="E"), "--model E needs sets with poses as truth, not wall"),
+            (
+                Setup(data=sets, model="H", exclude=("wall",)),
+                "--model H needs sets with homographies as truth, not room, yard",
+            ),
             (Setup(data=sets, sets=("cellar",)), "--sets: there is no set 'cellar'; there are room, yard, wall"),
-            (Setup(data=sets, max_ratio=1.5), r"max_ratio must be in \(0, 1\], got 1.5"),
+            (Setup(data=sets, max_ratio=0.0), "max_ratio must be > 0, got 0"),
         ]:
             with pytest.raises(ValueError, match=message):
                 GRID.units(setup)
@@ -147,13 +148,13 @@ class TestRows:
         self, sets: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         called: list[str] = []
-        estimate = Configuration.estimate
+        estimate = Method.estimate
 
-        def spy(configuration: Configuration, task: Task) -> Any:
+        def spy(configuration: Method, task: Task) -> Any:
             called.append(configuration.name)
             return estimate(configuration, task)
 
-        monkeypatch.setattr(Configuration, "estimate", spy)
+        monkeypatch.setattr(Method, "estimate", spy)
         configurations = ["plain", "order 2", "scored"]
         orders = []
         for key in [f"E/room/{pair}/{repeat}" for pair in ("0a-0b", "1a-1b") for repeat in range(4)] * 2:
@@ -165,12 +166,12 @@ class TestRows:
         assert {order[0] for order in orders} == set(configurations)
 
     def test_pairs_with_too_few_matches_for_any_configuration_are_left_out(self, sets: Path) -> None:
-        of_f = Grid((Configuration("all", RANSAC), Configuration("few", RANSAC, max_ratio=0.25)), models=("F",))
+        of_f = Grid((RANSAC.configured("all", {}), RANSAC.configured("few", {}, max_ratio=0.25)), models=("F",))
         assert self.rows(Setup(data=sets), "F/room/0a-0b/0", of_f) == []
         assert len(self.rows(Setup(data=sets), "F/room/0a-0b/0")) == 3
 
     def test_ratio_cut(self, sets: Path) -> None:
-        of_f = Grid((Configuration("all", RANSAC), Configuration("some", RANSAC, max_ratio=0.5)), models=("F",))
+        of_f = Grid((RANSAC.configured("all", {}), RANSAC.configured("some", {}, max_ratio=0.5)), models=("F",))
         counts = [row["matches"] for row in self.rows(Setup(data=sets), "F/room/0a-0b/0", of_f)]
         assert counts[0] == 120 > counts[1]
         setup = Setup(data=sets, max_ratio=0.5)
@@ -194,7 +195,7 @@ class TestRows:
         estimate = two_views.estimate_fundamental
         monkeypatch.setattr(two_views, "estimate_fundamental", spy)
         scored = Method("ordered", {"sampler": "bansac"}, scored=True)
-        of_f = Grid((Configuration("a", BANSAC), Configuration("b", scored, {"tau": 0.2}, prior=0.5)), models=("F",))
+        of_f = Grid((BANSAC.configured("a", {}), scored.configured("b", {"tau": 0.2}, prior=0.5)), models=("F",))
         self.rows(Setup(data=sets, seed=4), "F/room/0a-0b/2", of_f)
         plain, ordered = sorted(calls, key=lambda settings: "priors" in settings)
         paper = {"preset": "paper", "threshold": 0.5, "confidence": 0.999, "max_iterations": 10000, "seed": 6}
@@ -262,7 +263,3 @@ def test_pair_of_unknown_size_fails_alone_and_says_what_was_looked_for(tmp_path:
     with pytest.raises(FileNotFoundError, match=r"no image called '0a'"):
         GRID.run_unit(setup, first)
     assert len(GRID.run_unit(setup, second)) == 3
-    (folder / "1a.ppm").unlink()
-    pairs.open_set.cache_clear()
-    with pytest.raises(FileNotFoundError, match=r"no image called '0a'"):
-        GRID.units(setup)

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from bansac.lab.intervals import Bootstrap, lead
-from bansac.lab.summary import TIME, Summary
+from bansac.lab.summary import TIME, Summary, bootstrap, lead
 
 PAIRS, REPEATS = 40, 5
 
@@ -34,10 +33,10 @@ def summary_of(seconds: Callable[[str, int, int], float]) -> Summary:
 def test_a_constant_difference_has_no_interval() -> None:
     offsets = {"a": 0.001, "b": 0.003, "c": 0.005}
     summary = summary_of(lambda name, pair, repeat: offsets[name] + 0.01 * pair)
-    found = lead(Bootstrap(summary, TIME, "E", ["a", "b", "c"]), TIME, "a", ["b", "c"])
+    found = lead(bootstrap(summary, TIME, "E", ["a", "b", "c"]), TIME, "a", ["b", "c"])
     assert found.value == pytest.approx(2.0)  # milliseconds; a shorter time is ahead
     assert found.error == pytest.approx(0.0, abs=1e-9)
-    behind = lead(Bootstrap(summary, TIME, "E", ["a", "b", "c"]), TIME, "b", ["a", "c"])
+    behind = lead(bootstrap(summary, TIME, "E", ["a", "b", "c"]), TIME, "b", ["a", "c"])
     assert behind.value == pytest.approx(-2.0)
 
 
@@ -47,7 +46,7 @@ def test_the_interval_has_the_width_of_the_standard_error(of_pairs: bool) -> Non
     noise = rng.normal(0, 1e-3, (2, PAIRS, REPEATS))
     noise = np.repeat(noise[:, :, :1], REPEATS, axis=2) if of_pairs else noise
     summary = summary_of(lambda name, pair, repeat: 0.1 + noise["ab".find(name), pair, repeat])
-    error = lead(Bootstrap(summary, TIME, "E", ["a", "b"]), TIME, "a", ["b"]).error
+    error = lead(bootstrap(summary, TIME, "E", ["a", "b"]), TIME, "a", ["b"]).error
     difference = 1e3 * (noise[0] - noise[1])
     standard = difference.mean(axis=1).std() / np.sqrt(2 * PAIRS)  # of the mean of two sets
     assert 1.8 * standard < error < 2.1 * standard
@@ -55,5 +54,5 @@ def test_the_interval_has_the_width_of_the_standard_error(of_pairs: bool) -> Non
 
 def test_missing_times_are_left_out() -> None:
     summary = summary_of(lambda name, pair, repeat: 0.002 if repeat == 0 else float("nan"))
-    means = Bootstrap(summary, TIME, "E", ["a", "b"]).means
+    means = bootstrap(summary, TIME, "E", ["a", "b"])
     assert np.allclose(means["a"], 2.0)

@@ -14,8 +14,7 @@ from bansac.lab.frames import import_pandas
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements import posebench as protocol
 from bansac.lab.measurements.posebench import THRESHOLDS, judge, metrics, report
-from bansac.lab.peers.library import Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Method, Task
 from bansac.lab.tables import Section, TableRow
 from tests.lab.peers.toy import Toy
 from tests.lab.posebench_files import make_instance, turned

@@ -19,7 +19,6 @@ from bansac.lab import pairs
 from bansac.lab.experiments import EXPERIMENTS, degenerate_sampling, find_experiment
 from bansac.lab.grid import Grid
 from bansac.lab.measurement import Setup
-from bansac.lab.pairs import Configuration
 from bansac.lab.peers.methods import RANSAC
 from bansac.lab.provenance import _BLOCK, data_fingerprint
 from bansac.lab.provenance import fingerprint as run_fingerprint
@@ -29,7 +28,7 @@ from tests.lab.pair_sets import write_homography_set, write_pose_set
 from tests.lab.sets.archives import write_ppm
 from tests.lab.sets.test_labelled import write_labelled_set
 
-GRID = Grid((Configuration("plain", RANSAC),), models=("E", "F", "H"))
+GRID = Grid((RANSAC.configured("plain", {}),), models=("E", "F", "H"))
 
 
 def fingerprint(root: Path, **changes: Any) -> dict[str, Any]:
@@ -96,7 +95,7 @@ class TestFingerprint:
     def test_sets_of_other_models_do_not_count(self, tmp_path: Path) -> None:
         self.write(tmp_path)
         wall = write_homography_set(tmp_path / "wall", pairs=1)
-        only_f = Grid((Configuration("plain", RANSAC),))
+        only_f = Grid((RANSAC.configured("plain", {}),))
         chosen = only_f.sets(Setup(data=tmp_path))
         assert [pair_set.name for pair_set in chosen] == ["room"]
         assert [pair_set.name for pair_set in GRID.sets(Setup(data=tmp_path, model="H"))] == ["wall"]
@@ -184,7 +183,7 @@ class TestRunFingerprint:
         module.write_text(module.read_text() + "\n# edited\n")
         assert self.digest() != before
 
-    @pytest.mark.parametrize("module", ["lab/metrics/averages.py", "lab/scenes.py", "synthetic/curves.py"])
+    @pytest.mark.parametrize("module", ["lab/metrics.py", "lab/scenes.py", "synthetic/curves.py"])
     def test_source_of_data_methods_and_errors(self, package: Path, module: str) -> None:
         before = self.digest()
         (package / module).write_text("# edited\n")
@@ -221,10 +220,10 @@ class TestRunFingerprint:
             (),
             {"a": 1},
             {"a": 2},
-            Configuration("plain", RANSAC),
-            Configuration("plain", RANSAC, {"order": 2}),
-            Configuration("plain", RANSAC, {"cpt": np.zeros((2, 2))}),
-            Configuration("plain", RANSAC, {"cpt": np.ones((2, 2))}),
+            RANSAC.configured("plain", {}),
+            RANSAC.configured("plain", {"order": 2}),
+            RANSAC.configured("plain", {"cpt": np.zeros((2, 2))}),
+            RANSAC.configured("plain", {"cpt": np.ones((2, 2))}),
         ]
         assert len({self.digest(values=value) for value in values}) == len(values)
         assert [self.digest(values=value) for value in values] == [self.digest(values=value) for value in values]

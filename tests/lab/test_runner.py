@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from bansac.batch.output_files import OutputFolder
-from bansac.lab.measurement import Setup, Unit
-from bansac.lab.options import DATA, EXCLUDE, MODEL, NEEDED_DATA, PAIRS, RUNS, SETS
+from bansac.lab.measurement import DATA, EXCLUDE, MODEL, NEEDED_DATA, PAIRS, RUNS, SETS, Setup, Unit
 from bansac.lab.runner import RunSummary, run_experiment
 from tests.lab import toy
 

@@ -6,16 +6,15 @@ from typing import Any
 
 import pytest
 
-from bansac.lab import scene_methods
-from bansac.lab.peers.method import Method
-from bansac.lab.scene_methods import choose, run_scene
-from bansac.lab.scenes import make_scene
+from bansac.lab import scenes
+from bansac.lab.peers.library import Method
+from bansac.lab.scenes import choose, make_scene, run_scene
 from tests.lab.peers.toy import Toy
 
 
 def test_missing_library_is_left_out_with_a_note_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     ghost = Method("ghost", library=Toy(package="no_such_package"))
-    monkeypatch.setattr(scene_methods, "PEERS", (ghost,))
+    monkeypatch.setattr(scenes, "PEERS", (ghost,))
     methods, notes = choose(None)
     assert ghost not in methods
     assert notes == ["ghost is left out: no_such_package is not installed"]
@@ -26,7 +25,7 @@ def test_missing_library_is_left_out_with_a_note_unless_it_is_named(monkeypatch:
 def test_rows_say_what_the_methods_answer() -> None:
     thresholds: list[Any] = []
     toy = Toy(answer=lambda task, settings: thresholds.append(settings["threshold"]))
-    methods = [Method("a", library=toy), Method("b", {"threshold": 3.0}, toy), scene_methods.OURS[0]]
+    methods = [Method("a", library=toy), Method("b", {"threshold": 3.0}, toy), scenes.OURS[0]]
     rows = run_scene(make_scene("H", 10, 1.0, 0.0, 0), methods, "key", 0, lambda model: {"judged": model is None})
     assert sorted(thresholds) == [2.0, 3.0]
     assert [(row["method"], row["found"], row["success"], row["judged"]) for row in rows] == [

@@ -4,8 +4,7 @@ import math
 
 import pytest
 
-from bansac.lab.render import escape_latex, to_latex, to_markdown
-from bansac.lab.tables import Measured, Section, Table, TableRow, format_number
+from bansac.lab.tables import Measured, Section, Table, TableRow, escape_latex, format_number, to_latex, to_markdown
 
 
 def row_marks(*values: object, better: str | None = "higher") -> list[str | None]:

@@ -20,8 +20,7 @@ from bansac.cli.arguments import (
 from bansac.cli.console import command, report, show_progress
 from bansac.cli.measure import end, parameter_of, show_report
 from bansac.lab.experiments import EXPERIMENTS, find_experiment
-from bansac.lab.measurement import Measurement, Setup
-from bansac.lab.options import EXPERIMENT_OPTIONS
+from bansac.lab.measurement import EXPERIMENT_OPTIONS, Measurement, Setup
 from bansac.lab.runner import RunSummary, run_experiment
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Run the experiments of the paper.")

@@ -23,8 +23,8 @@ from bansac.cli.arguments import (
 from bansac.cli.console import notes, print_json, report, show_markdown, show_progress
 from bansac.cli.output import check_new_file
 from bansac.lab.measurement import Measurement, Option, Setup
-from bansac.lab.render import to_markdown
 from bansac.lab.runner import RunSummary, merge, run_measurement
+from bansac.lab.tables import to_markdown
 from bansac.matches.storage import write_atomically, write_json
 from bansac.plotting import save_figure
 

@@ -69,16 +69,7 @@ class Chart:
 
 
 def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
-    """Draw a grid of charts, given as rows of equal length.
-
-    The figure is created without pyplot.
-
-    Examples
-    --------
-    >>> figure = plot_charts([[Chart([Series("RANSAC", [15, 50], [2470, 126])], ylabel="iterations")]])
-    >>> figure.axes[0].get_ylabel()
-    'iterations'
-    """
+    """Draw a grid of charts, given as rows of equal length, without pyplot."""
     lengths = {len(row) for row in charts}
     if len(lengths) != 1 or lengths == {0}:
         raise ValueError(f"charts must be rows of one length, at least 1; got {[len(row) for row in charts]}")

@@ -8,10 +8,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from bansac.lab.measurement import Measurement, Option, Setup, choose_sets
-from bansac.lab.options import EXCLUDE, MAX_RATIO, MODEL, NEEDED_DATA, PAIRS, RUNS, SEED, SETS
-from bansac.lab.pair_runs import Group, PairRuns
-from bansac.lab.pairs import UNIT_CODE, check_size
+from bansac.lab.measurement import (
+    EXCLUDE,
+    MAX_RATIO,
+    MODEL,
+    NEEDED_DATA,
+    PAIRS,
+    RUNS,
+    SEED,
+    SETS,
+    Measurement,
+    Option,
+    Setup,
+    choose_sets,
+)
+from bansac.lab.pairs import UNIT_CODE, Group, PairRuns
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.tutorial import MAX_RATIO as MAX_RATIO_OF_PAPER
 from bansac.lab.task import DEFAULTS, Protocol
@@ -32,8 +43,6 @@ GROUPS: Mapping[str, Group] = {
     kind: Group(dataclasses.replace(DEFAULTS[kind], repeats=repeats, **_PAPER)) for kind, repeats in REPEATS.items()
 }
 """The paper's settings by model; the maximum SNN ratio is the same for E, F and H."""
-
-_KINDS = {"E": "EF", "F": "EF", "H": "H"}
 
 
 @dataclass(frozen=True)
@@ -57,51 +66,20 @@ class Grid(PairRuns):
             **described,
         )
 
-    def protocol(self, setup: Setup, name: str) -> Protocol:
-        """Return the paper's settings of a model with the options of ``setup``."""
-        ratio = setup.get("max_ratio", MAX_RATIO_OF_PAPER)
-        if not 0 < ratio <= 1:
-            raise ValueError(f"max_ratio must be in (0, 1], got {ratio}")
-        return super().protocol(setup, name)
+    def _asked(self, setup: Setup) -> Sequence[str]:
+        return (self.default_models or self.models) if setup.model is None else (setup.model,)
 
-    def _places(self, setup: Setup) -> list[tuple[str, PairSet]]:
-        """Return the models with the sets that have ground truth for them."""
+    def _chosen(self, setup: Setup, name: str) -> list[PairSet]:
         assert setup.data is not None  # needed by the options
-        found = find_sets(setup.data)
-        wanted = setup.sets
-        names = [pair_set.name for pair_set in found]
-        if self.ablation and not wanted and ABLATION_SET in names and ABLATION_SET not in setup.exclude:
+        found, wanted = find_sets(setup.data), setup.sets
+        has_scene = ABLATION_SET in (pair_set.name for pair_set in found)
+        if self.ablation and not wanted and has_scene and ABLATION_SET not in setup.exclude:
             wanted = (ABLATION_SET,)
-        chosen = choose_sets(found, wanted, setup.exclude)
-        asked = (self.default_models or self.models) if setup.model is None else (setup.model,)
-        places = [(model, pair_set) for model in asked for pair_set in chosen if pair_set.kind == _KINDS[model]]
-        if not places:
-            truth = " or ".join(sorted({"homographies" if _KINDS[model] == "H" else "poses" for model in asked}))
-            raise ValueError(
-                f"--data: no set with {truth} as truth, which --model {', '.join(asked)} needs; "
-                f"the sets are {', '.join(pair_set.name for pair_set in chosen)}"
-            )
-        return places
+        return choose_sets(found, wanted, setup.exclude)
 
     def _keys(self, pair_set: PairSet, protocol: Protocol) -> list[str]:
         whole = pair_set.kind == "H" or (self.ablation and pair_set.name == ABLATION_SET)
-        keys = evenly_spaced(pair_set.keys if whole else pair_set.keys[:PAIRS_OF_A_SCENE], protocol.pairs)
-        _check_any_size(pair_set, keys)
-        return keys
-
-
-def _check_any_size(pair_set: PairSet, keys: Sequence[str]) -> None:
-    """Raise an OSError if no pair has the image size needed for the errors of homographies."""
-    first_error: OSError | None = None
-    for key in keys:
-        try:
-            check_size(pair_set, key)
-        except OSError as error:
-            first_error = first_error or error
-        else:
-            return
-    if first_error is not None:
-        raise first_error
+        return evenly_spaced(pair_set.keys if whole else pair_set.keys[:PAIRS_OF_A_SCENE], protocol.pairs)
 
 
 def protocol_of(setup: Setup, kind: Kind) -> Protocol:

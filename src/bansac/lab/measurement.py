@@ -19,11 +19,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from bansac.batch.journal import Row, Unit
 from bansac.lab.frames import Figure
 from bansac.lab.tables import Table
+from bansac.problems.estimators import Kind
 
 if TYPE_CHECKING:
     from bansac.lab.sets import PairSet
     from bansac.lab.sets.labelled import LabelledSet
     from bansac.lab.sets.posebench import PosebenchFile
+
 
 Set = TypeVar("Set", "PairSet", "LabelledSet", "PosebenchFile")
 
@@ -212,24 +214,12 @@ def no_warm_up(setup: Setup, units: Sequence[Unit]) -> None:
 
 
 def each(*axes: Iterable[Any]) -> list[Unit]:
-    """Return a unit for each combination of values; the last axis changes fastest.
-
-    Examples
-    --------
-    >>> [unit.key for unit in each(("H", "F"), (1, 2))]
-    ['H/1', 'H/2', 'F/1', 'F/2']
-    """
+    """Return a unit for each combination of values; the last axis changes fastest."""
     return [Unit("/".join(map(str, values)), values) for values in itertools.product(*axes)]
 
 
 def nested(rows: Iterable[Row], *columns: str) -> dict[str, Any]:
-    """Return the rows as nested dicts, one level for each column, the other columns innermost.
-
-    Examples
-    --------
-    >>> nested([{"model": "line", "noise": 1, "share": 0.5}], "model", "noise")
-    {'line': {'1': {'share': 0.5}}}
-    """
+    """Return the rows as nested dicts, one level for each column, the other columns innermost."""
     document: dict[str, Any] = {}
     for row in rows:
         place = document
@@ -256,3 +246,29 @@ def choose_sets(found: Sequence[Set], wanted: Sequence[str], unwanted: Sequence[
     if repeated:
         raise ValueError(f"several sets below the folder are called {', '.join(sorted(repeated))}")
     return chosen
+
+
+SETS = Option("sets", tuple[str, ...], (), "Run these sets only, joined by commas.")
+EXCLUDE = Option("exclude", tuple[str, ...], (), "Leave these sets out, joined by commas.")
+
+# Of the paper's experiments.
+DATA = Option("data", Path, None, "A set of pairs in h5 files, or a folder with sets.", metavar="DIR")
+NEEDED_DATA = Option("data", Path, None, DATA.help, required=True, metavar="DIR")
+PAIRS = Option("pairs", int, None, "Maximum number of pairs of a set, evenly spaced. Default: the paper's.")
+RUNS = Option("repeats", int, None, "Runs of every pair, or trials on synthetic points. Default: the paper's.", least=1)
+MODEL = Option("model", Kind, None, "Only this model.")
+SEED = Option("seed", int, 0, "Seed of repeat 0; repeat r has this seed + r.")
+MAX_RATIO = Option("max_ratio", float, None, "Image pairs: use matches of a lower SNN ratio. Default: .85.")
+PAIR = Option("pair", str, None, "probability-evolution: the pair.")
+CURVE = Option("curve", str, None, "synthetic, curve-example: the curve that is fitted.")
+NOISE = Option("noise", float, None, "synthetic: noise of the inliers. Default: .02.")
+NOISE_IS_VARIANCE = Option("noise_is_variance", bool, False, "synthetic: the noise is a variance, as printed.")
+EXPERIMENT_OPTIONS = (
+    *(DATA, PAIRS, RUNS, MODEL, SEED, SETS, EXCLUDE, MAX_RATIO),
+    *(PAIR, CURVE, NOISE, NOISE_IS_VARIANCE),
+)
+"""All options of ``bansac experiments run``; an experiment takes some of them."""
+
+# Of the measurements on synthetic scenes.
+SCENES = Option("repeats", int, None, "Scenes of every cell.", least=1, flag="--seeds")
+FIRST_SEED = Option("seed", int, 0, "Seed of the first scene of every cell.")

@@ -6,7 +6,7 @@
 
 A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``, a figure of the text between
 ``<!-- figure: NAME -->`` and ``<!-- end -->``. Their functions are in the modules of the measurements, in
-:mod:`bansac.lab.reproduction`, in :mod:`bansac.lab.guards`, or here. The line below a table says when its reports were
+:mod:`bansac.lab.reproduction`, or here. The line below a table says when its reports were
 measured, and which commits stored them.
 """
 
@@ -15,20 +15,102 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import functools
+import hashlib
 import json
 import re
 import subprocess
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from bansac.engine.option_fields import type_in_words
 from bansac.engine.options import Options
-from bansac.lab import guards
-from bansac.lab.behaviour import behaviour, is_older
+from bansac.lab.known_scenes import FUNCTIONS, known_scene
 from bansac.lab.measurements import MEASUREMENTS, find_measurement
-from bansac.lab.reports import FOLDER, bench, lines, load, root, sources, used
+from bansac.lab.provenance import machine
+from bansac.lab.reports import FOLDER, bench, lines, load, number, root, sources, used
 from bansac.lab.reproduction import claims, tables
 from bansac.lab.reproduction.runs import folder
+
+PRESETS: Mapping[str, str | None] = {"default": None, "paper": "paper"}
+"""What a report may depend on: the default, or the paper's methods."""
+
+_SCENES = ("homography", "fundamental", "essential", "line")
+_POINTS, _RATIOS = 200, (0.3, 0.5, 0.7)
+
+
+@functools.cache
+def behaviour() -> dict[str, str]:
+    """Return the processor, and for each of ``PRESETS`` a digest of results."""
+    return {"processor": machine()["processor"]} | {name: _digest(preset) for name, preset in PRESETS.items()}
+
+
+def _digest(preset: str | None) -> str:
+    """Return a digest of the results of a preset."""
+    digest = hashlib.sha256()
+    for name in _SCENES:
+        for seed, ratio in enumerate(_RATIOS):
+            scene = known_scene(name, _POINTS, ratio, 0.5, seed)
+            settings: dict[str, Any] = {"threshold": 1.5} if preset and name == "line" else {}
+            result = FUNCTIONS[name](*scene.arguments, preset=preset, seed=seed, **settings)
+            digest.update(np.round(np.ravel(result.model), 9).tobytes() + result.inliers.tobytes())
+            digest.update(repr((result.iterations, result.restarts, round(result.threshold, 9))).encode())
+    return digest.hexdigest()[:12]
+
+
+def is_older(report: Mapping[str, Any], preset: str) -> bool:
+    """Return whether a report has the digest of other results than those of today; False if it has none."""
+    stored, today = report.get("behaviour", {}), behaviour()
+    same_processor = stored.get("processor") == today["processor"]
+    return bool(same_processor and stored.get(preset) != today[preset])
+
+
+def inputs() -> str:
+    """Return the numbers of inputs of every group of fuzz tests, by answer."""
+    report = bench("fuzz")
+    groups: dict[str, dict[str, int]] = {}
+    for name, found in report["tests"].items():
+        group = "files" if name.startswith("file ") else "functions of `compat.cv2`" if "cv2" in name else "estimators"
+        counts = groups.setdefault(group, {"tests": 0, "refused": 0, "accepted": 0})
+        counts["tests"] += 1
+        counts["refused"] += found.get("refused", 0)
+        counts["accepted"] += sum(n for kind, n in found.items() if kind not in ("seconds", "refused"))
+    rows = [[group, *(f"{n:,}" for n in counts.values())] for group, counts in groups.items()]
+    return lines(["input of", "readers or functions", "refused by name", "accepted"], rows)
+
+
+def wheel() -> str:
+    """Return the table of the first calls with a wheel that has compiled kernels."""
+    rows = []
+    for name, call in bench("wheel")["first_calls"].items():
+        seconds = f"{call['cpu_seconds']:.2f}" if "cpu_seconds" in call else "-"
+        rows.append([name, seconds, str(call["from_wheel"]), str(call["compiled"])])
+    return lines(["first call", "processor time, s", "kernels loaded", "compiled"], rows)
+
+
+def wheel_ratios() -> str:
+    """Return the times with the wheel over those with code for this processor."""
+    ratios = bench("wheel")["compiled_here"]["time_over_host"]
+    return ", ".join(f"{ratio:.2f} ({name})" for name, ratio in ratios.items())
+
+
+def _gallery_time(name: str) -> str:
+    return f"{number(1e3 * bench('gallery')['seconds'][name])} ms"
+
+
+GUARDS: dict[str, Callable[[], str]] = {
+    "fuzz-inputs": inputs,
+    "wheel": wheel,
+    "wheel-bits": lambda: "{same_bits} of {results}".format(**bench("wheel")["compiled_here"]),
+    "wheel-ratios": wheel_ratios,
+    "wheel-numba": lambda: f"{bench('wheel')['import_numba']['cpu_seconds']:.2f} s",
+    "wheel-size": lambda: f"{bench('wheel')['pack_bytes'] / 1e6:.1f} MB",
+    **{f"gallery-{name}": partial(_gallery_time, name) for name in ("panorama", "stereo", "circles", "planes")},
+}
+
 
 MARKED = re.compile(r"<!-- (table|figure): (\S+) -->(.*?)<!-- end -->", re.DOTALL)
 
@@ -56,7 +138,7 @@ def parts() -> Mapping[str, Callable[[], str]]:
         for measurement in map(find_measurement, MEASUREMENTS)
         for name in (*measurement.tables, *measurement.figures)
     }
-    return {"options": options, **measured, **claims.TABLES, **tables.TABLES, **guards.PARTS}
+    return {"options": options, **measured, **claims.TABLES, **tables.TABLES, **GUARDS}
 
 
 def marked_pages() -> list[Path]:
@@ -66,13 +148,7 @@ def marked_pages() -> list[Path]:
 
 
 def render(text: str) -> str:
-    """Return a page with its tables and figures as the reports have them.
-
-    Raises
-    ------
-    ValueError
-        If the page has a table or figure without a function.
-    """
+    """Return a page with its tables and figures as the reports have them; an unknown name raises a ValueError."""
 
     def replace(match: re.Match[str]) -> str:
         kind, name = match[1], match[2]

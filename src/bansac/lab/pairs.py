@@ -1,44 +1,30 @@
-"""Unit of work over image pairs: several configurations of methods on one pair, in shuffled order.
+"""Comparisons over image pairs: methods on the same pairs, matches, settings and seeds; only the calls are timed.
 
-A method that uses much memory evicts the caches for its successor. A temporary slowdown of the machine should affect
-all methods equally. Therefore each unit has its own random order. The seed is the unit's key, so that the order is the
-same in every run.
+The sets are in one or several groups, each with a protocol. The experiments of the paper are such comparisons
+(:mod:`.grid`), and so are ``bansac bench DIR`` and the measurements that vary the options of the default.
+
+A unit of work has several configurations of methods on one pair, in shuffled order. A method that uses much memory
+evicts the caches for its successor. A temporary slowdown of the machine should affect all methods equally. Therefore
+each unit has its own random order. The seed is the unit's key, so that the order is the same in every run.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
-
-import numpy as np
+from typing import Any, ClassVar
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.peers.library import Estimate, Library, Task
-from bansac.lab.peers.method import Method
-from bansac.lab.sets import PairSet
+from bansac.lab.measurement import NEEDED_DATA, Measurement, Option, Setup, choose_sets
+from bansac.lab.peers.library import Library, Method, Task
+from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.task import Protocol, judge, make_task
 from bansac.matches import Matches
 from bansac.matches.hdf5 import Reader
-
-
-@dataclass(frozen=True)
-class Configuration:
-    """Method with settings: one column of a table, or one point of a curve."""
-
-    name: str  # name in the rows, unique within a list of configurations
-    method: Method
-    settings: Mapping[str, Any] = field(default_factory=dict)  # keyword arguments that override the method's
-    columns: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)  # added to every row
-    prior: float | None = None  # P^0 of every match, even if the method has scores
-    max_ratio: float | None = None  # matches with a lower SNN ratio are used; None for the protocol's ratio
-
-    def estimate(self, task: Task, **settings: Any) -> Estimate:
-        """Estimate the model of a task; ``settings`` override the configuration's."""
-        priors = {} if self.prior is None else {"priors": np.full(len(task.x1), self.prior)}
-        return self.method.estimate(task, **{**self.settings, **priors, **settings})
+from bansac.matches.pair_folder import evenly_spaced
 
 
 def pair_unit(group: str, pair_set: PairSet, key: str, repeat: int) -> Unit:
@@ -47,33 +33,34 @@ def pair_unit(group: str, pair_set: PairSet, key: str, repeat: int) -> Unit:
     return Unit(f"{group}/{pair_set.name}/{key}/{repeat}", payload, timed=repeat == 0)
 
 
-def run_pair(configurations: Sequence[Configuration], protocol: Protocol, unit: Unit, *, seed: int = 0) -> list[Row]:
-    """Run all configurations on a pair of :func:`pair_unit`; only the estimation is timed.
+def run_pair(methods: Sequence[Method], protocol: Protocol, unit: Unit, *, seed: int = 0) -> list[Row]:
+    """Run all methods on a pair of :func:`pair_unit`; only the estimation is timed.
 
-    Repeat r has the seed ``seed + r``. There is one row for each configuration, in the given order. If the pair has too
-    few matches for one of them, the list is empty, so that all configurations see the same pairs. An OSError is raised
+    Repeat r has the seed ``seed + r``. There is one row for each method, in the given order. If the pair has too
+    few matches for one of them, the list is empty, so that all methods see the same pairs. An OSError is raised
     if the pair cannot be read, or an image size for the error of a homography is unknown.
     """
     _, folder, key, repeat = unit.payload
-    tasks = _tasks(configurations, protocol, unit, seed)
+    tasks = _tasks(methods, protocol, unit, seed)
     if not _enough(tasks, protocol):
         return []
     pair_set = open_set(folder)
-    check_size(pair_set, key)
+    if pair_set.kind == "H":
+        pair_set.image_size(key)  # needed for the errors
     estimates = {}
     for which in random.Random(unit.key).sample(range(len(tasks)), len(tasks)):
-        estimates[which] = configurations[which].estimate(tasks[which][1])
+        estimates[which] = methods[which].estimate(tasks[which][1])
     rows: list[Row] = []  # compute the errors after all calls are timed, because they use much memory
-    for which, (configuration, (pair, task)) in enumerate(zip(configurations, tasks, strict=True)):
+    for which, (method, (pair, task)) in enumerate(zip(methods, tasks, strict=True)):
         row: Row = {
             "model": protocol.kind,
             "set": pair_set.name,
             "pair": key,
             "repeat": repeat,
             "seed": task.seed,
-            "configuration": configuration.name,
-            "method": configuration.method.label,
-            **configuration.columns,
+            "configuration": method.name,
+            "method": method.label,
+            **method.columns,
             "matches": len(task.x1),
             **judge(estimates[which].model, task, pair),
             **_counts(estimates[which].result),
@@ -97,14 +84,8 @@ def _counts(result: Any) -> Row:
     }
 
 
-def check_size(pair_set: PairSet, key: str) -> None:
-    """Raise an OSError if the set is of homographies and the size of image 1, needed for the errors, is unknown."""
-    if pair_set.kind == "H":
-        pair_set.image_size(key)
-
-
 def warm_up(
-    configurations: Sequence[Configuration],
+    methods: Sequence[Method],
     protocol: Protocol,
     units: Sequence[Unit],
     seed: int = 0,
@@ -113,13 +94,13 @@ def warm_up(
     """Load or compile the kernels of every configuration by calls with ``settings`` on the first readable pair."""
     for unit in units:
         try:
-            tasks = _tasks(configurations, protocol, unit, seed)
+            tasks = _tasks(methods, protocol, unit, seed)
         except (OSError, ValueError):  # the unit itself will report the error
             continue
         if _enough(tasks, protocol):
-            for configuration, (_, task) in zip(configurations, tasks, strict=True):
+            for method, (_, task) in zip(methods, tasks, strict=True):
                 for either in (task, task.mismatched()):
-                    configuration.estimate(either, **settings)
+                    method.estimate(either, **settings)
             return
 
 
@@ -127,15 +108,13 @@ UNIT_CODE = (run_pair, judge, Method.estimate, Library.estimate)
 """Functions whose modules the rows depend on, for :attr:`.Measurement.values`."""
 
 
-def _tasks(
-    configurations: Sequence[Configuration], protocol: Protocol, unit: Unit, seed: int
-) -> list[tuple[Matches, Task]]:
-    """Return the filtered pair and the task of every configuration."""
+def _tasks(methods: Sequence[Method], protocol: Protocol, unit: Unit, seed: int) -> list[tuple[Matches, Task]]:
+    """Return the filtered pair and the task of every method."""
     _, folder, key, repeat = unit.payload
     by_ratio: dict[float, tuple[Matches, Task]] = {}
     tasks = []
-    for configuration in configurations:
-        ratio = configuration.max_ratio or protocol.max_ratio
+    for method in methods:
+        ratio = method.max_ratio or protocol.max_ratio
         if ratio not in by_ratio:
             pair = _read_pair(folder, key).filtered(ratio)
             by_ratio[ratio] = pair, make_task(pair, protocol, seed=seed + repeat)
@@ -163,3 +142,128 @@ def mutual_matches(pair_set: PairSet, key: str, max_ratio: float) -> Matches:
     with Reader(pair_set.folder / "mutual.h5") as file:
         mutual = file.array(key, (-1,)) == 1
     return pair_set.pair(key).select(mutual).filtered(max_ratio)
+
+
+@dataclass(frozen=True)
+class Group:
+    """Protocol of a comparison, and its sets in a folder below the data."""
+
+    protocol: Protocol
+    folder: str = ""
+    chosen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # ``sets`` or ``exclude``; empty: the options'
+
+
+@dataclass(frozen=True)
+class PairRuns:
+    """Methods on groups of sets; worker processes must be able to import the methods.
+
+    ``methods`` may be a function of the name of a group and a unit.
+    """
+
+    methods: Sequence[Method] | Callable[[str, Unit], Sequence[Method]]
+    groups: Mapping[str, Group]
+    option: str = ""  # name of the option that selects groups, whose rows then have the column ``group``
+
+    WARM_UP: ClassVar[Mapping[str, Any]] = {}
+    """Settings of the calls that load or compile the kernels."""
+
+    def measurement(self, **described: Any) -> Measurement:
+        """Return the measurement over the groups; ``described`` are further fields of :class:`.Measurement`."""
+        choice = f"Only these of {', '.join(self.groups)}, joined by commas."
+        fields = {
+            "options": (
+                dataclasses.replace(NEEDED_DATA, help="A folder with the tutorial's sets in EF and in H."),
+                Option(self.option, tuple[str, ...], None, choice, tuple(self.groups)),
+                Option("pairs", int, None, "Maximum number of pairs of a set. Default: those of the protocol."),
+                Option("repeats", int, None, "Runs of every pair. Default: those of the protocol."),
+            ),
+            "units": self.units,
+            "run_unit": self.run_unit,
+            "sets": self.sets,
+            "warm_up": self.warm_up,
+            "complete": True,
+            "updates": bool(self.option),
+        }
+        return Measurement(**{**fields, **described})
+
+    def protocol(self, setup: Setup, name: str) -> Protocol:
+        """Return the protocol of a group with the options of ``setup``."""
+        options = ("pairs", "repeats", "max_ratio")
+        changes = {option: setup.get(option) for option in options if setup.get(option) is not None}
+        return dataclasses.replace(self.groups[name].protocol, **changes)
+
+    def units(self, setup: Setup) -> list[Unit]:
+        """Return one unit for each selected group, set, pair and repeat.
+
+        A ValueError is raised if no set has ground truth for the model, or if a set has no pair with enough matches.
+        """
+        units = []
+        for name, pair_set in self._places(setup):
+            protocol = self.protocol(setup, name)
+            keys = self._keys(pair_set, protocol)
+            units += [pair_unit(name, pair_set, key, repeat) for key in keys for repeat in range(protocol.repeats)]
+        return units
+
+    def sets(self, setup: Setup) -> list[PairSet]:
+        """Return the sets of all selected groups, each once."""
+        return list({pair_set.folder: pair_set for _, pair_set in self._places(setup)}.values())
+
+    def run_unit(self, setup: Setup, unit: Unit) -> list[Row]:
+        """Run all methods on a pair."""
+        name = unit.payload[0]
+        rows = run_pair(self._methods(unit), self.protocol(setup, name), unit, seed=setup.seed)
+        return [{"group": name, **row} for row in rows] if self.option else rows
+
+    def warm_up(self, setup: Setup, units: Sequence[Unit]) -> None:
+        """Load or compile the kernels of every group by calls on its first pair."""
+        for name in dict.fromkeys(unit.payload[0] for unit in units):
+            of_group = [unit for unit in units if unit.payload[0] == name]
+            protocol = self.protocol(setup, name)
+            warm_up(self._methods(of_group[0]), protocol, of_group, setup.seed, **self.WARM_UP)
+
+    def by_group(self, rows: Iterable[Row]) -> dict[str, list[Row]]:
+        """Return the rows of each group, in the order of the groups."""
+        found: dict[str, list[Row]] = {}
+        for row in rows:
+            found.setdefault(row["group"], []).append(row)
+        return {name: found[name] for name in self.groups if name in found}
+
+    def _methods(self, unit: Unit) -> Sequence[Method]:
+        return self.methods(unit.payload[0], unit) if callable(self.methods) else self.methods
+
+    def _places(self, setup: Setup) -> list[tuple[str, PairSet]]:
+        """Return the selected groups with those of their sets that have ground truth for the model."""
+        asked = self._asked(setup)
+        kinds = {name: "H" if self.groups[name].protocol.kind == "H" else "EF" for name in asked}
+        found = [(name, pair_set) for name in asked for pair_set in self._chosen(setup, name)]
+        places = [(name, pair_set) for name, pair_set in found if pair_set.kind == kinds[name]]
+        unfit = dict.fromkeys(pair_set.name for _, pair_set in found if pair_set.kind not in kinds.values())
+        if not places or set(setup.sets) & set(unfit):
+            truth = " or ".join(sorted({"homographies" if kind == "H" else "poses" for kind in kinds.values()}))
+            raise ValueError(
+                f"--data: --model {', '.join(asked)} needs sets with {truth} as truth, not {', '.join(unfit)}"
+            )
+        return places
+
+    def _asked(self, setup: Setup) -> Sequence[str]:
+        """Return the names of the selected groups."""
+        return list(setup.get(self.option, self.groups))
+
+    def _chosen(self, setup: Setup, name: str) -> list[PairSet]:
+        """Return the selected sets in the folder of a group."""
+        assert setup.data is not None  # needed by the options
+        group = self.groups[name]
+        asked = group.chosen or {"sets": setup.sets, "exclude": setup.exclude}
+        return choose_sets(find_sets(setup.data / group.folder), asked.get("sets", ()), asked.get("exclude", ()))
+
+    def _keys(self, pair_set: PairSet, protocol: Protocol) -> list[str]:
+        """Return the pairs of a set with enough matches."""
+        keys = evenly_spaced(pair_set.keys, protocol.pairs)
+        counts = pair_set.match_counts(protocol.max_ratio, protocol.pairs)
+        enough = [key for key, count in zip(keys, counts, strict=True) if count >= protocol.min_matches]
+        if not enough:
+            raise ValueError(
+                f"the set {pair_set.name} has no pair with {protocol.min_matches} matches of a ratio "
+                f"below {protocol.max_ratio:g}"
+            )
+        return enough

@@ -25,10 +25,7 @@ from bansac.lab.sets.posebench import PosebenchFile
 
 # Source beside that of the estimators on which rows depend: data, scenes, methods and errors.
 _SHARED = (
-    *(
-        f"lab/{name}.py"
-        for name in ("metrics/*", "peers/*", "sets/*", "known_scenes", "pair_runs", "pairs", "scene*", "task")
-    ),
+    *(f"lab/{name}.py" for name in ("metrics", "peers/*", "sets/*", "known_scenes", "pairs", "scene*", "task")),
     *("matches/*.py", "synthetic/*.py"),
 )
 
@@ -68,14 +65,9 @@ def _by_value(value: Any) -> Any:
 
 
 def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet | PosebenchFile]) -> dict[str, Any]:
-    """Identify the data of a run independently of its location.
+    """Return the folder's name, the number of files, their bytes, and a SHA-256 of names, sizes and contents.
 
-    Returns
-    -------
-    dict
-        Name of the ``folder``, number of ``files``, their total ``bytes`` and a ``sha256``; empty without data. The
-        digest covers the names of the sets and the names, sizes and contents of the files with their pairs. For a
-        file larger than 3 MiB it covers the first, the middle and the last MiB.
+    Of a file larger than 3 MiB the digest covers the first, the middle and the last MiB.
     """
     if folder is None:
         return {}

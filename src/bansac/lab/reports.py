@@ -15,13 +15,7 @@ used: set[Path] = set()
 
 
 def root() -> Path:
-    """Return the repository: the working directory, or the nearest folder above it with reports and pages.
-
-    Raises
-    ------
-    FileNotFoundError
-        If there is none. Installed packages have neither reports nor pages.
-    """
+    """Return the repository: the working directory, or the nearest folder above it with reports and pages."""
     for folder in (Path.cwd(), *Path.cwd().parents):
         if (folder / FOLDER).is_dir() and (folder / "docs").is_dir():
             return folder

@@ -30,7 +30,7 @@ from bansac.executors import Executor, ItemFailure, Progress, Work, attempt, fin
 from bansac.lab.frames import import_pandas
 from bansac.lab.measurement import Measurement, Report, Setup
 from bansac.lab.provenance import circumstances, data_fingerprint, fingerprint
-from bansac.lab.render import to_document, to_latex, to_markdown
+from bansac.lab.tables import to_document, to_latex, to_markdown
 
 # Maximum number of failed units whose reasons are in the notes.
 _NOTED_FAILURES = 10

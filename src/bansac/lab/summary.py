@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from bansac.batch.journal import Row
 from bansac.lab.frames import DataFrame, import_pandas
 from bansac.lab.metrics import accuracies, auc
-from bansac.lab.tables import Better, Section, Table, TableRow, with_arrow
+from bansac.lab.tables import Better, Measured, Section, Table, TableRow, sectioned, with_arrow
 from bansac.problems.estimators import Kind
 
 MODEL_TITLES: dict[str, str] = {
@@ -121,8 +121,8 @@ EXTRA_POSE_METRICS = (AUC_10, ITERATIONS)
 class Summary:
     """Metrics of all configurations, from the rows of :func:`bansac.lab.pairs.run_pair`."""
 
-    def __init__(self, rows: Iterable[Row]) -> None:
-        frame = frame_of(rows)
+    def __init__(self, rows: Iterable[Row] | DataFrame) -> None:
+        frame = rows if isinstance(rows, import_pandas().DataFrame) else frame_of(rows)
         by_run = ["model", "set", "configuration"]
         self._runs = dict(iter(frame.groupby(by_run, sort=False, observed=True)))
         self._of_model = dict(iter(frame.groupby("model", sort=False, observed=True)))
@@ -202,3 +202,56 @@ def settings_table(
             lines.append(TableRow(of_row, tuple(summary.mean(metric, model, name) for metric in _ACROSS)))
     columns = ("mAA (5°)", "mAA (10°)", "mAA (5°)", "mAA (10°)", "Avg. [ms]", iterations)
     return Table(title, stub, columns, tuple(lines), _GROUPS, tuple(metric.better for metric in _ACROSS))
+
+
+Leads = Mapping[str, Sequence[str]]
+"""Names of configurations, each with the names of those that it is compared with."""
+
+DRAWS = 1000
+_LEVEL = 95.0
+
+
+def bootstrap(summary: Summary, metric: Metric, model: str, names: Sequence[str]) -> Mapping[str, Array]:
+    """Return the mean over the sets of a metric that is a mean over runs, by configuration, in each draw.
+
+    The first entry is that of the runs themselves.
+    """
+    of_sets = []
+    for number, set_name in enumerate(summary.sets(model)):
+        runs = [summary.runs(model, set_name, name) for name in names]
+        values = np.array([metric.of_runs(each) for each in runs], float)
+        pairs, members = np.unique(runs[0]["pair"].astype(str), return_inverse=True)
+        drawn = np.random.default_rng(number).multinomial(len(pairs), np.full(len(pairs), 1 / len(pairs)), size=DRAWS)
+        weights, known = np.vstack([np.ones(len(runs[0])), drawn[:, members]]).T, ~np.isnan(values)
+        of_sets.append((np.where(known, values, 0.0) @ weights) / (known @ weights))
+    return dict(zip(names, np.mean(of_sets, axis=0), strict=True))
+
+
+def lead(means: Mapping[str, Array], metric: Metric, name: str, others: Sequence[str]) -> Measured:
+    """Return by how much a configuration is ahead of the best of others, with half of the 95 % interval.
+
+    A positive number is better, whatever the direction of the metric. The best of the others is found anew in each
+    draw, so the choice among them is part of the uncertainty.
+    """
+    sign = 1.0 if metric.better == "higher" else -1.0
+    best = np.max([sign * means[other] for other in others], axis=0)
+    ahead = sign * means[name] - best
+    low, high = np.percentile(ahead[1:], [50 - _LEVEL / 2, 50 + _LEVEL / 2])
+    return Measured(float(ahead[0]), float(high - low) / 2)
+
+
+def lead_table(summary: Summary, title: str, groups: Mapping[str, Leads], labels: Mapping[str, str]) -> Table:
+    """Return a table of leads: a row for each metric of the paper, a column for each name in each group.
+
+    ``groups`` maps titles of groups of columns to what they compare, ``labels`` names to headings.
+    """
+    sections: dict[str, dict[str, list[Measured]]] = {}
+    for model in summary.models:
+        lines = sections[MODEL_TITLES[model]] = {}
+        for metric in HOMOGRAPHY_METRICS if model == "H" else POSE_METRICS:
+            means = bootstrap(summary, metric, model, list(labels))
+            pairs = ((name, others) for group in groups.values() for name, others in group.items())
+            lines[metric.label] = [lead(means, metric, *pair) for pair in pairs]
+    columns = (labels[name] for group in groups.values() for name in group)
+    spans = ((heading, len(group)) for heading, group in groups.items())
+    return sectioned(title, "Metrics", columns, sections, groups=spans)

@@ -84,22 +84,12 @@ def make_task(pair: Matches, protocol: Protocol, seed: int) -> Task:
 
 
 def judge(model: Array | None, task: Task, pair: Matches) -> dict[str, float]:
-    """Compute the errors of a 3 x 3 model, in the coordinates of the task, against the ground truth of the pair.
+    """Return the errors of a 3 x 3 model, in the coordinates of the task, against the ground truth of the pair.
 
-    A model that is None, not finite or of another shape is a failure: its errors are 180 degrees or inf.
-
-    Returns
-    -------
-    dict
-        For F and E: ``rotation_error`` and ``translation_error`` in degrees. For H: ``corner_error`` and
-        ``visible_area_error`` in pixels. The corner error is the mean over the corners of image 1. The other one is the
-        tutorial's: the mean over the pixels of image 1 that are visible in image 2. It is NaN if the size of image 2 is
-        unknown.
-
-    Raises
-    ------
-    ValueError
-        If the pair has no ground truth or, for H, no size of image 1.
+    For F and E: ``rotation_error`` and ``translation_error`` in degrees. For H: ``corner_error``, the mean over the
+    corners of image 1, and the tutorial's ``visible_area_error``, the mean over the pixels of image 1 that are visible
+    in image 2 (NaN if its size is unknown), in pixels. A model that is None, not finite or of another shape is a
+    failure: 180 degrees or inf.
     """
     usable = model if model is not None and model.shape == (3, 3) and np.all(np.isfinite(model)) else None
     if task.problem == "H":

@@ -36,7 +36,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_absolute_poses() -> None:
     document, tables = run("absolute-pose", "20", runs=1, points=100)
     figures = document["outliers"]["20"]["default"]
-    assert (figures["failed"], figures["degrees_ratio"]) == (0, 1)
+    assert figures["failed"] == 0
     assert "| default | 0.0" in tables["absolute-poses"]
 
 
@@ -56,7 +56,7 @@ def test_several_models(tmp_path: Path) -> None:
     assert document["adelaide"][0]["found"] == 1
     assert "| estimate_multiple | " in tables["planes-of-pairs"]
     assert "| 2 | 30 % | 100 % |" in tables["number-of-models"]
-    _, truth = multiple.make("circle", 2, 60, 0)
+    truth = np.repeat([0, 1, -1], [60, 60, 180])
     assert multiple.misclassified(1 - np.where(truth < 0, 2, truth), truth) == 0
 
 
@@ -71,7 +71,7 @@ def test_focal_lengths(data: Path) -> None:
     pytest.importorskip("poselib")
     units = "solvers", "pairs/", "view solvers/plane", "views/cloud/20"
     document, tables = run("focal-lengths", *units, data=data, sets=("room",), runs=1)
-    assert document["pairs"]["both"]["room"]["ours"]["focal_within_10"] == 1
+    assert document["pairs"]["both"]["room"]["ours"]["focal_median"] <= 0.1
     assert document["absolute"]["scenes"]["cloud"]["20"]["ours"]["right"] == 1
     assert "poselib" not in document["pairs"]["one"]["room"]
     assert tables["focal-absolute"].startswith("| method | cloud, 20 % |")

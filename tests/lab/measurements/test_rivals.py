@@ -12,9 +12,8 @@ import pytest
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements import rivals
 from bansac.lab.measurements.rivals import CLASSES, MEASUREMENT
-from bansac.lab.peers.method import Method
-from bansac.lab.scene_methods import run_scene
-from bansac.lab.scenes import errors
+from bansac.lab.peers.library import Method
+from bansac.lab.scenes import errors, run_scene
 from bansac.lab.tables import TableRow
 from bansac.synthetic import homography_matches
 from tests.lab.pair_sets import write_homography_set, write_pose_set

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from bansac.estimate.presets import PRESETS
-from bansac.lab import scene_methods as hard
+from bansac.lab import scenes as hard
 from bansac.lab.measurements.budgets import limit
 from bansac.lab.measurements.planes import make_plane_scene
 from bansac.lab.measurements.posebench import MODELS, task_of
@@ -19,8 +19,7 @@ from bansac.lab.measurements.posebench import OURS as POSEBENCH_OURS
 from bansac.lab.measurements.posebench import PEERS as POSEBENCH_PEERS
 from bansac.lab.measurements.posebench import judge as judge_instance
 from bansac.lab.peers import PEERS
-from bansac.lab.peers.library import Library, Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Library, Method, Task
 from bansac.lab.peers.methods import METHODS, PAPER_METHODS, PEER_METHODS, select_methods
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.scenes import errors, make_scene

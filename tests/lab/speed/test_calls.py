@@ -8,7 +8,7 @@ import pytest
 
 from bansac.lab.measurements.speed import calls
 from bansac.lab.measurements.speed.scenes import make_task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Method
 from tests.lab.peers.toy import Toy
 
 

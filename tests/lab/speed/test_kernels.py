@@ -9,7 +9,7 @@ from bansac.compiled.jit import kernel
 from bansac.engine.loop import run_iterations
 from bansac.engine.state import pack_run
 from bansac.engine.trace import TRACE_COLUMNS
-from bansac.lab.measurements.speed import iterations, kernels
+from bansac.lab.measurements.speed import calls, kernels
 from bansac.lab.measurements.speed.scenes import KINDS, PROBLEMS, inner_data, make_task, start_run
 from bansac.lab.peers.methods import METHODS
 
@@ -73,9 +73,9 @@ def test_a_step_moves_the_model_a_little(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("settings", [iterations._FIXED, iterations._UNVERIFIED])
+@pytest.mark.parametrize("settings", [calls._FIXED, calls._UNVERIFIED])
 def test_nothing_ends_a_fixed_number_of_iterations(kind, settings):
-    task = iterations._task(kind, 50)
+    task = calls._fixed_task(kind, 50)
     for sampler in ("uniform", "bansac"):
         result = METHODS[sampler].estimate(task, **settings).result
         assert (result.iterations, result.stop_reason) == (50, "max_iterations")

@@ -35,13 +35,7 @@ EXPERIMENTS: dict[str, str] = {
 
 
 def find_experiment(name: str) -> Measurement:
-    """Return an experiment by its name, a key of ``EXPERIMENTS``; an unknown name raises a ValueError.
-
-    Examples
-    --------
-    >>> find_experiment("main-table").reference
-    'tab:results_E_F_H_LO'
-    """
+    """Return an experiment by its name, a key of ``EXPERIMENTS``; an unknown name raises a ValueError."""
     if name not in EXPERIMENTS:
         raise ValueError(f"unknown experiment {name!r}; the experiments are {', '.join(EXPERIMENTS)}")
     module = importlib.import_module(f"{__name__}.{EXPERIMENTS[name]}")

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from bansac.batch.journal import Row, Unit
 from bansac.lab.experiments.synthetic import CURVES, POINTS, SHARED, SIGMA, curve_of
 from bansac.lab.frames import to_frame
-from bansac.lab.measurement import Report, Setup, of_module
+from bansac.lab.measurement import CURVE, SEED, Report, Setup, of_module
 from bansac.lab.metrics import curve_rmse
-from bansac.lab.options import CURVE, SEED
 from bansac.lab.tables import Table, TableRow, percent
 from bansac.plotting import plot_point_evolution
 from bansac.synthetic import polynomial_points

@@ -30,11 +30,9 @@ from numpy.typing import NDArray
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import DataFrame, Figure, import_pandas
-from bansac.lab.measurement import Report, Setup, choose_sets, of_module
-from bansac.lab.options import DATA, EXCLUDE, PAIRS, RUNS, SEED, SETS
+from bansac.lab.measurement import DATA, EXCLUDE, PAIRS, RUNS, SEED, SETS, Report, Setup, choose_sets, of_module
 from bansac.lab.pairs import UNIT_CODE
-from bansac.lab.peers.library import Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Method, Task
 from bansac.lab.sets.labelled import LabelledSet, find_labelled_sets
 from bansac.lab.tables import Cell, Table, percent, sectioned, with_arrow
 from bansac.lab.task import DEFAULTS, judge, squared_distances
@@ -151,15 +149,9 @@ def _median_distance(F: _Array | None, pair: Matches, which: NDArray[np.bool_]) 
 
 
 def sampling_bias(beliefs: _Array | None, on_plane: NDArray[np.bool_], off_plane: NDArray[np.bool_]) -> float | None:
-    """Compute the bias of BANSAC's sampling towards matches on the plane.
+    """Return the mean sampling weight of matches on the plane divided by the mean weight off the plane.
 
-    It is the mean sampling weight on the plane divided by the mean weight off the plane. The weight of a match is
-    max(100 p, 1), as in the paper. The result is None for a sampler without beliefs.
-
-    Examples
-    --------
-    >>> sampling_bias(np.array([0.9, 0.7, 0.4]), np.array([True, True, False]), np.array([False, False, True]))
-    2.0
+    The weight of a match is max(100 p, 1), as in the paper. The result is None for a sampler without beliefs.
     """
     if beliefs is None:
         return None

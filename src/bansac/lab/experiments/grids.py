@@ -34,11 +34,8 @@ from bansac.batch.journal import Row
 from bansac.engine.dbn import PAPER_CPT, gamma_1
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.grid import Grid
-from bansac.lab.intervals import Leads, lead_table
 from bansac.lab.measurement import Measurement, Report, Setup
-from bansac.lab.pairs import Configuration
-from bansac.lab.peers.library import Estimate, Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Estimate, Method, Task
 from bansac.lab.peers.methods import BANSAC, LOCAL_OPTIMIZATION, METHODS, P_BANSAC, PAPER_METHODS, RANSAC
 from bansac.lab.summary import (
     AUC_10,
@@ -53,16 +50,19 @@ from bansac.lab.summary import (
     TRANSLATION_5,
     TRANSLATION_10,
     TRANSLATION_ERROR,
+    Leads,
     Summary,
+    lead_table,
     metric_table,
     settings_table,
 )
 from bansac.lab.tables import Section, Table, TableRow
 
-Configurations = Mapping[str, Configuration]
-"""Configurations by name."""
+Methods = Mapping[str, Method]
+"""Methods with settings by name."""
 
 _OURS = (BANSAC, P_BANSAC)
+_OUR_LABELS = tuple(method.label for method in _OURS)
 _LEADS_BELOW = "half of its 95 % interval by a bootstrap over pairs. Positive numbers are better, also for times."
 _ABLATED = "all pairs of sacre_coeur, 5 repeats"
 _F_PRINTED = f"E and F (the paper: F, with the figures of E), {_ABLATED}"
@@ -86,25 +86,25 @@ def _each(
     settings: Mapping[str, Any] | None = None,
     columns: Mapping[str, Any] | None = None,
     methods: Sequence[Method] = PAPER_METHODS,
-) -> dict[str, Configuration]:
+) -> dict[str, Method]:
     """Return all methods with the same settings."""
     names = {f"{method.label}{suffix}": method for method in methods}
-    return {name: Configuration(name, method, settings or {}, columns or {}) for name, method in names.items()}
+    return {name: method.configured(name, settings or {}, columns=columns or {}) for name, method in names.items()}
 
 
-def _labels(configurations: Configurations) -> dict[str, str]:
-    return {name: configuration.method.label for name, configuration in configurations.items()}
+def _labels(configurations: Methods) -> dict[str, str]:
+    return {name: method.label for name, method in configurations.items()}
 
 
-def _over_baselines(group: Configurations, baselines: Configurations) -> Leads:
+def _over_baselines(group: Methods, baselines: Methods) -> Leads:
     """Compare ours of a group with other methods than ours."""
-    names = [name for name, configuration in baselines.items() if configuration.method not in _OURS]
-    return {name: names for name, configuration in group.items() if configuration.method in _OURS}
+    names = [name for name, method in baselines.items() if method.label not in _OUR_LABELS]
+    return {name: names for name, method in group.items() if method.label in _OUR_LABELS}
 
 
-def _over_others(group: Configurations) -> Leads:
+def _over_others(group: Methods) -> Leads:
     """Compare ours of a group with all its other methods."""
-    ours = (name for name, configuration in group.items() if configuration.method in _OURS)
+    ours = (name for name, method in group.items() if method.label in _OUR_LABELS)
     return {name: [other for other in group if other != name] for name in ours}
 
 
@@ -153,7 +153,7 @@ READINGS: Mapping[str, Mapping[str, Any]] = {
 """The settings of each reading, by the title of its group of columns."""
 
 
-class _Unsorted(Configuration):
+class _Unsorted(Method):
     """The order of quality is that of the file; the scores are the prior only."""
 
     def estimate(self, task: Task, **settings: Any) -> Estimate:
@@ -164,18 +164,18 @@ class _Unsorted(Configuration):
 
 def _readings() -> Measurement:
     of_all = (PRINTED, "without SPRT")  # these change the baselines, too
-    groups: dict[str, dict[str, Configuration]] = {
+    groups: dict[str, dict[str, Method]] = {
         title: _each(f", {title}", settings, {}, PAPER_METHODS if title in of_all else _OURS)
         for title, settings in READINGS.items()
     }
     name = f"{P_BANSAC.label}, {UNSORTED}"
-    groups[UNSORTED] = {name: _Unsorted(name, P_BANSAC)}
-    configurations = {name: configuration for group in groups.values() for name, configuration in group.items()}
+    groups[UNSORTED] = {name: _Unsorted(name, P_BANSAC.settings, scored=True, label=P_BANSAC.label)}
+    configurations = {name: method for group in groups.values() for name, method in group.items()}
     labels, printed = _labels(configurations), groups[PRINTED]
     # A group without baselines is compared with those as printed.
     leads = {title: _over_baselines(group, group if title in of_all else printed) for title, group in groups.items()}
     gains = {
-        title: {name: [f"{of.method.label}, {PRINTED}"] for name, of in group.items() if of.method in _OURS}
+        title: {name: [f"{of.label}, {PRINTED}"] for name, of in group.items() if of.label in _OUR_LABELS}
         for title, group in groups.items()
         if title != PRINTED
     }
@@ -230,7 +230,7 @@ def _ablation(
     columns, configurations = {}, []
     for method, value in itertools.product(methods, headings):
         prefix = f"{method.label}, " if len(methods) > 1 else ""
-        own = Configuration(prefix + label.format(value), method, {option: value}, {option: value})
+        own = method.configured(prefix + label.format(value), {option: value}, columns={option: value})
         configurations.append(own)
         columns[own.name] = headings[value]
     groups = [(method.label, len(headings)) for method in methods] if len(methods) > 1 else ()
@@ -245,7 +245,7 @@ _METRICS = (*_PANELS, ROTATION_10, TRANSLATION_10, AUC_10)
 
 
 def _sweep(
-    configure: Callable[[Method, Any], Configuration],
+    configure: Callable[[Method, Any], Method],
     values: Sequence[float],
     *,
     name: str,
@@ -255,8 +255,9 @@ def _sweep(
 ) -> Measurement:
     """Return an experiment over many values, reported as a figure and a table for each model.
 
-    The figure shows means over the values, one curve for each method. ``configure(method, value)`` returns a
-    configuration. ``label`` is the name of the values' axis. The other arguments are those of :meth:`.Grid.experiment`.
+    The figure shows means over the values, one curve for each method. ``configure(method, value)`` returns the
+    method of a point. ``label`` is the name of the values' axis. The other arguments are those of
+    :meth:`.Grid.experiment`.
     """
     curves = {method.label: [configure(method, value) for value in values] for method in PAPER_METHODS}
     names = {method: [point.name for point in points] for method, points in curves.items()}
@@ -304,11 +305,11 @@ _CRITERIA = ("ransac", "sprt", "prosac", "bansac")
 _COMBINATIONS = (*_CRITERIA, "ransac+bansac", "sprt+bansac", "prosac+bansac")
 
 
-def _stopped_by(stopping: str) -> Configuration:
+def _stopped_by(stopping: str) -> Method:
     settings, columns = {"stopping": stopping, "tau": 0.01}, {"stopping": stopping}
     if "prosac" in stopping:
-        return Configuration(stopping, dataclasses.replace(BANSAC, scored=True), settings, columns, prior=0.5)
-    return Configuration(stopping, BANSAC, settings, columns)
+        return BANSAC.configured(stopping, settings, columns=columns, scored=True, prior=0.5)
+    return BANSAC.configured(stopping, settings, columns=columns)
 
 
 _PAPER = "paper"
@@ -334,8 +335,8 @@ def _varied() -> Iterator[tuple[str, float, dict[str, Any]]]:
 
 
 CPT_VARIATIONS = (
-    Configuration(_PAPER, BANSAC, {}, {"entry": _PAPER, "value": None}),
-    *(Configuration(f"{e}: {v:g}", BANSAC, settings, {"entry": e, "value": v}) for e, v, settings in _varied()),
+    BANSAC.configured(_PAPER, {}, columns={"entry": _PAPER, "value": None}),
+    *(BANSAC.configured(f"{e}: {v:g}", settings, columns={"entry": e, "value": v}) for e, v, settings in _varied()),
 )
 """BANSAC with the paper's tables, and with slight variations of them."""
 
@@ -366,11 +367,10 @@ _ALL = (
         caption="Ablation study on the Markov assumption: BANSAC with the orders 1, 2 and 3.",
     ),
     _sweep(
-        lambda method, iterations: Configuration(
+        lambda method, iterations: method.configured(
             f"{method.label}, {iterations} iterations",
-            method,
             {"max_iterations": iterations, "stopping": None},
-            {"fixed_iterations": iterations},
+            columns={"fixed_iterations": iterations},
         ),
         range(1000, 10001, 1000),
         name="fixed-iterations",
@@ -380,8 +380,8 @@ _ALL = (
         label="Iterations",
     ),
     _sweep(
-        lambda method, ratio: Configuration(
-            f"{method.label}, ratio {ratio:g}", method, {}, {"max_ratio": ratio}, max_ratio=ratio
+        lambda method, ratio: method.configured(
+            f"{method.label}, ratio {ratio:g}", {}, columns={"max_ratio": ratio}, max_ratio=ratio
         ),
         (0.82, 0.84, 0.86, 0.88, 0.90, 0.92),
         name="inlier-ratio",
@@ -446,7 +446,9 @@ _ALL = (
                 settings_table,
                 title="BANSAC with slight variations of the conditional probability tables of order 1.",
                 stub=("Varied", "Value"),
-                labels={c.name: tuple(c.name.split(": ")) if c.settings else (_PAPER, "") for c in CPT_VARIATIONS},
+                labels={
+                    c.name: tuple(c.name.split(": ")) if c.name != _PAPER else (_PAPER, "") for c in CPT_VARIATIONS
+                },
                 iterations="Avg.",
             ),
         ),

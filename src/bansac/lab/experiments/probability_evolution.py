@@ -24,8 +24,19 @@ from numpy.typing import NDArray
 from bansac.batch.journal import Row, Unit
 from bansac.lab.frames import to_frame
 from bansac.lab.grid import ABLATION_SET, protocol_of
-from bansac.lab.measurement import Report, Setup, choose_sets, of_module
-from bansac.lab.options import DATA, EXCLUDE, MAX_RATIO, MODEL, PAIR, SEED, SETS
+from bansac.lab.measurement import (
+    DATA,
+    EXCLUDE,
+    MAX_RATIO,
+    MODEL,
+    PAIR,
+    SEED,
+    SETS,
+    Report,
+    Setup,
+    choose_sets,
+    of_module,
+)
 from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.methods import BANSAC
 from bansac.lab.sets import PairSet, find_sets
@@ -219,15 +230,9 @@ def _row(iteration: int, probabilities: _Array, true: NDArray[np.bool_]) -> Tabl
 
 
 def rank_probability(values: _Array, positive: NDArray[np.bool_]) -> float | None:
-    """Return the probability that a random positive has a larger value than a random negative.
+    """Return the probability that a random positive has a larger value than a random negative; ties count half.
 
-    Ties count half. It is the area under the ROC curve: .5 for uninformative values, 1 for perfect separation. The
-    result is None if there are no positives or no negatives.
-
-    Examples
-    --------
-    >>> rank_probability(np.array([0.9, 0.4, 0.4, 0.1]), np.array([True, True, False, False]))
-    0.875
+    It is the area under the ROC curve, None if there are no positives or no negatives.
     """
     above, below = values[positive], np.sort(values[~positive])
     if not above.size or not below.size:

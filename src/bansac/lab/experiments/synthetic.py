@@ -29,9 +29,8 @@ from numpy.typing import NDArray
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import DataFrame, Figure, import_pandas, to_frame
-from bansac.lab.measurement import Report, Setup, of_module
+from bansac.lab.measurement import CURVE, NOISE, NOISE_IS_VARIANCE, RUNS, SEED, Report, Setup, of_module
 from bansac.lab.metrics import FAILED_CURVE, circle_rmse, curve_rmse
-from bansac.lab.options import CURVE, NOISE, NOISE_IS_VARIANCE, RUNS, SEED
 from bansac.lab.tables import Cell, Measured, Table, percent, sectioned, with_arrow
 from bansac.synthetic import CurvePoints, circle_points, polynomial_points
 
@@ -151,14 +150,10 @@ def curve_of(setup: Setup) -> str:
 
 def noise_of(setup: Setup) -> float:
     """Return the standard deviation of the noise."""
-    noise = setup.get("noise", SIGMA)
-    try:
-        value = float(noise)
-    except (TypeError, ValueError):
-        value = math.nan
-    if not 0 <= value < math.inf:
+    noise: float = setup.get("noise", SIGMA)
+    if not 0 <= noise < math.inf:
         raise ValueError(f"noise must be a finite number of at least 0, got {noise!r}")
-    return math.sqrt(value) if setup.get("noise_is_variance") else value
+    return math.sqrt(noise) if setup.get("noise_is_variance") else noise
 
 
 _Runs = dict[tuple[str, float, str], "DataFrame"]
@@ -208,14 +203,9 @@ def _mean(values: _Array) -> Measured:
 
 
 def ratio_of_means(numerator: _Array, denominator: _Array) -> Measured:
-    """Compute the ratio of the means of paired samples, with its standard error (delta method).
+    """Return the ratio of the means of paired samples, with its standard error (delta method).
 
-    The ratio is mean(a) / mean(b). Its standard error is that of mean(a - ratio b) / mean(b).
-
-    Examples
-    --------
-    >>> ratio_of_means(np.array([1.0, 2.0]), np.array([2.0, 4.0]))
-    Measured(value=0.5, error=0.0)
+    The standard error is that of mean(a - ratio b) / mean(b).
     """
     base = float(denominator.mean())
     ratio = float(numerator.mean()) / base

@@ -45,12 +45,6 @@ MEASUREMENTS: dict[str, str] = {
 
 
 def find_measurement(name: str) -> Measurement:
-    """Return a measurement by its name, a key of ``MEASUREMENTS``.
-
-    Examples
-    --------
-    >>> find_measurement("planes").title
-    'Relative poses with a repeated pattern on a dominant plane'
-    """
+    """Return a measurement by its name, a key of ``MEASUREMENTS``."""
     measurement: Measurement = importlib.import_module(f"{__name__}.{MEASUREMENTS[name]}").MEASUREMENT
     return measurement

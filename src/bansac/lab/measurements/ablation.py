@@ -23,14 +23,12 @@ from numpy.typing import NDArray
 from bansac.batch.journal import Row, Unit
 from bansac.engine.scoring.weights import density_weights, reliability_weights
 from bansac.estimate.presets import Options
-from bansac.lab.frames import Series, import_pandas
+from bansac.lab.frames import Series
 from bansac.lab.measurement import Document, Report, Setup
-from bansac.lab.metrics import mean_average_accuracy
-from bansac.lab.pair_runs import Group, PairRuns
-from bansac.lab.peers.library import Estimate, Task
-from bansac.lab.peers.method import Method
+from bansac.lab.pairs import Group, PairRuns
+from bansac.lab.peers.library import Estimate, Method, Task
 from bansac.lab.reports import lines, share
-from bansac.lab.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary
+from bansac.lab.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary, frame_of, larger_error
 from bansac.lab.task import DEFAULTS, Protocol
 from bansac.problems.estimators import MODELS, Kind
 from bansac.problems.problem import Problem
@@ -211,18 +209,14 @@ def _figures(protocol: Protocol, rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def accuracy(row: Row) -> float:
-    """Return the part of one run in the figure: the share of thresholds that its error is within."""
-    if row["model"] == "H":
-        return mean_average_accuracy([row["corner_error"]], 10)
-    return float(max(0.0, 1.0 - max(row["rotation_error"], row["translation_error"]) / 10.0))
-
-
 def paired_differences(rows: Sequence[Row]) -> tuple[Series, Series]:
     """Return the mean over the sets of the accuracy of each variant less the default's, and its standard error."""
-    frame = import_pandas().DataFrame(rows).assign(accuracy=list(map(accuracy, rows)))
-    of_pairs = frame.groupby(["set", "pair", "configuration"])["accuracy"].mean().unstack()
-    by_set = of_pairs.sub(of_pairs["default"], axis=0).groupby("set")
+    frame = frame_of(rows)
+    is_plane = rows[0]["model"] == "H"
+    of_runs = CORNERS_10.of_runs(frame) if is_plane else np.maximum(0.0, 1.0 - larger_error(frame) / 10.0)
+    groups = frame.assign(accuracy=of_runs).groupby(["set", "pair", "configuration"], observed=True)
+    of_pairs = groups["accuracy"].mean().unstack()
+    by_set = of_pairs.sub(of_pairs["default"], axis=0).groupby("set", observed=True)
     return by_set.mean().mean(), np.sqrt((by_set.var() / by_set.count()).sum()) / len(by_set)
 
 

@@ -16,13 +16,12 @@ from bansac.estimate.presets import resolve_options
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import Figure
 from bansac.lab.measurement import Report
-from bansac.lab.peers.method import Method
-from bansac.lab.render import to_markdown
-from bansac.lab.tables import Better, Table, format_number, sectioned
+from bansac.lab.peers.library import Method
+from bansac.lab.tables import Better, Table, format_number, sectioned, to_markdown
 from bansac.problems.estimators import MODELS, Kind
 
 Points = Sequence[Mapping[str, float]]
-"""One curve. Each point has ``max_iterations`` and the values of :func:`bansac.lab.measurements.folders.summarise`."""
+"""One curve. Each point has ``max_iterations`` and the values of :func:`.folders.build_report`."""
 
 ACCURACY: Mapping[Kind, str] = {"E": "AUC@10", "F": "AUC@10", "H": "mAA@10"}
 """Accuracy measure of the curves by model."""
@@ -116,14 +115,7 @@ def best_within(points: Points, milliseconds: float, accuracy: str) -> float:
 
 
 def time_table(curves: Mapping[str, Points], kind: Kind) -> Table:
-    """Tabulate the best accuracy of each method within given mean times, without interpolation.
-
-    Examples
-    --------
-    >>> curves = {"fast": [{"ms_mean": 0.4, "AUC@10": 0.7}, {"ms_mean": 1.5, "AUC@10": 0.8}]}
-    >>> time_table(curves, "F").rows[0].values[:3]
-    (0.7, 0.7, 0.8)
-    """
+    """Tabulate the best accuracy of each method within given mean times, without interpolation."""
     accuracy = ACCURACY[kind]
     rows = {name: [best_within(points, time, accuracy) for time in TIMES] for name, points in curves.items()}
     title = f"{_NAMES[kind]}: {accuracy} within a mean time of"
@@ -132,14 +124,7 @@ def time_table(curves: Mapping[str, Points], kind: Kind) -> Table:
 
 
 def budget_table(curves: Mapping[str, Points], kind: Kind) -> Table:
-    """Tabulate the accuracy and the mean time of each method at each budget; the budgets are the same for all curves.
-
-    Examples
-    --------
-    >>> curves = {"fast": [{"max_iterations": 100, "ms_mean": 0.4, "mAA@10": 0.7}]}
-    >>> budget_table(curves, "H").rows[0].values
-    ('0.700 (0.400 ms)',)
-    """
+    """Tabulate the accuracy and the mean time of each method at each budget, the same for all curves."""
     rows = {
         name: [f"{format_number(point[ACCURACY[kind]])} ({format_number(point['ms_mean'])} ms)" for point in points]
         for name, points in curves.items()

@@ -9,7 +9,7 @@ network. Only successful runs have a posterior, and only they count.
 
 Without ``--data`` the matches are those of the families of awkward scenes that have a model
 (``bansac.synthetic.FAMILIES``): 500 matches, half of them inliers, with a noise of .2 pixels. A match is true by its
-label. A model is right if its mask has at least 85 % of the true matches.
+label.
 
 The priors P^0 of ``bansac.engine.neighbours`` are compared with the truth, too, beside the scores: for each scene, and
 on synthetic scenes of random depths, of any depth (coherent along the epipolar lines only) and of unrelated matches (no
@@ -32,14 +32,11 @@ from bansac.batch.journal import Row, Unit
 from bansac.engine.neighbours import neighbour_priors
 from bansac.geometry import apply_transform
 from bansac.lab.frames import DataFrame, Figure, Series, import_figure, import_pandas, to_frame
-from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
-from bansac.lab.options import DATA
-from bansac.lab.peers.library import Array, Task
-from bansac.lab.peers.ours import OURS
+from bansac.lab.measurement import DATA, Document, Option, Report, Setup, each, nested, of_module
+from bansac.lab.peers.library import OURS, Array, Task
 from bansac.lab.reports import lines, number, share
-from bansac.lab.scene_methods import OURS as METHODS
-from bansac.lab.scene_methods import run_scene
-from bansac.lab.scenes import Scene, is_right
+from bansac.lab.scenes import OURS as METHODS
+from bansac.lab.scenes import Scene, is_right, run_scene
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.labelled import LabelledSet
 from bansac.lab.sets.survey import survey
@@ -50,7 +47,7 @@ from bansac.synthetic import FAMILIES, awkward_scene, epipolar_matches
 from bansac.synthetic.two_views import viewing_rays
 
 TRUE, OTHERS = 2.0, (1.0, 3.0)  # pixels up to which a match is true
-BINS, RIGHT = 10, 0.85
+BINS = 10
 KINDS = ("beliefs", "probabilities")
 
 _SCENES = ("EF/fountain-P11", "EF/Herz-Jesus-P8", "EF/Herz-Jesus-P25", "EF/entry-P10", "EF/kitti_seq1")
@@ -92,14 +89,14 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
         return _judge_priors(setup, unit.payload[0])
     frames: list[DataFrame] = []
     failures = 0
-    for name, model, pair, options in _read_pairs(setup, *unit.payload):
+    for _, model, pair, options in _read_pairs(setup, *unit.payload):
         cameras: Any = (pair.K1, pair.K2) if model == "E" else ()
         for scores in (None,) if pair.scores is None else (None, np.clip(pair.scores, 0, 1)):
             result = OURS.estimate(Task(model, (pair.x1, pair.x2), cameras, scores), options).result
             if result.probabilities is None:
                 failures += 1
                 continue
-            columns = {"run": len(frames), "set": name, "distance": _distances(model, pair), "inlier": result.inliers}
+            columns = {"distance": _distances(model, pair), "inlier": result.inliers}
             beliefs = {kind: getattr(result, kind) for kind in KINDS}
             frames.append(import_pandas().DataFrame(columns | beliefs))
     keys = ("model", "family") if setup.data is None else ("group",)
@@ -110,10 +107,6 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     cell["matches"] = len(frame)
     if setup.data is not None:
         return [cell | {kind: _judge(frame, kind) for kind in KINDS}]
-    right = frame[frame["distance"] <= TRUE].groupby("run")["inlier"].mean() >= RIGHT
-    cell["wrong_model"] = int((~right).sum())
-    if right.any():
-        cell["ECE_right_model"] = measure(frame[frame["run"].map(right)], "probabilities")["ECE"]
     return [cell | _judge(frame, "probabilities")]
 
 
@@ -209,12 +202,9 @@ def _distances(model: Kind, pair: Matches) -> Array:
 
 def _judge(frame: DataFrame, kind: str) -> Row:
     """Return the figures of one of ``KINDS``."""
-    sets = frame.groupby("set", sort=False)
     return {
         **measure(frame, kind),
         "mask_below_0.5": _share(frame[kind][frame["inlier"]] < 0.5),
-        "outliers_above_0.9": _share(frame[kind][~frame["inlier"]] > 0.9),
-        "ECE_by_set": {str(name): measure(of_set, kind)["ECE"] for name, of_set in sets},
         "ECE_by_pixels": {str(pixels): measure(frame, kind, pixels)["ECE"] for pixels in OTHERS},
         "bins": bins(frame[kind], frame["distance"] <= TRUE),
     }
@@ -239,8 +229,6 @@ def measure(frame: DataFrame, kind: str, pixels: float = TRUE) -> Row:
         "Brier": float(np.mean((p - true) ** 2)),
         "true_below_0.1": _share(true[p < 0.1]),
         "true_above_0.9": _share(true[p > 0.9]),
-        "below_0.1": float(np.mean(p < 0.1)),
-        "above_0.9": float(np.mean(p > 0.9)),
     }
 
 

@@ -30,9 +30,8 @@ from bansac.batch.result_files import WRITERS
 from bansac.batch.sources import ImagePair, Pair, Source, find_sources
 from bansac.executors import ItemFailure
 from bansac.executors.cluster import CHUNK_SECONDS, ClusterExecutor
-from bansac.lab.measurement import Document, Option, Report, Setup, of_module
+from bansac.lab.measurement import DATA, Document, Option, Report, Setup, of_module
 from bansac.lab.measurements.many import scenes
-from bansac.lab.options import DATA
 from bansac.lab.reports import lines, number
 from bansac.matches import Matches, load_demo
 from bansac.matches.image_matching import Features, detect_features, match_features

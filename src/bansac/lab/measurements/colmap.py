@@ -31,8 +31,7 @@ from bansac.colmap import VerificationOptions, verify_database
 from bansac.colmap.database import import_pycolmap
 from bansac.executors.threads import count_workers
 from bansac.geometry.camera import Camera
-from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
-from bansac.lab.options import NEEDED_DATA
+from bansac.lab.measurement import NEEDED_DATA, Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.pairs import mutual_matches
 from bansac.lab.peers.library import Array
 from bansac.lab.reports import lines

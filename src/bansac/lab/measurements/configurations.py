@@ -25,13 +25,12 @@ import numpy as np
 import bansac
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import recover_pose
-from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
+from bansac.lab.measurement import DATA, Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.metrics import pose_error, translation_error
-from bansac.lab.options import DATA
 from bansac.lab.peers.library import Task
 from bansac.lab.peers.methods import METHODS
 from bansac.lab.reports import lines, share
-from bansac.lab.scene_methods import left_out
+from bansac.lab.scenes import left_out
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.task import DEFAULTS, judge, make_task, usable_pairs
 from bansac.matches import Matches
@@ -106,11 +105,11 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 
 def _synthetic(setup: Setup, model: str, kind: str, settings: str) -> Row:
-    """Return the counts of the configurations, and the share of the right one."""
+    """Return the share of scenes with the right configuration."""
     values = {**SETTINGS, **DENSE}[settings]
-    found = Counter(_found(_estimate(model, SCENES[kind](*values, seed), seed)) for seed in range(setup.scenes))
-    right = found[RIGHT[model][kind]] / setup.scenes
-    return {"scenes": f"{model}, {kind}", "settings": settings, "right": right, "found": dict(found)}
+    found = [_found(_estimate(model, SCENES[kind](*values, seed), seed)) for seed in range(setup.scenes)]
+    right = found.count(RIGHT[model][kind]) / setup.scenes
+    return {"scenes": f"{model}, {kind}", "settings": settings, "right": right}
 
 
 def _estimate(model: str, pair: Matches, seed: int = 0) -> bansac.Result:
@@ -180,9 +179,8 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     for row in rows:
         parts[row.pop("part")].append(row)
     records: dict[str, Any] = {"scenes": setup.scenes, "synthetic": {}}
-    for name, cells in nested(parts["synthetic"], "scenes", "settings").items():
-        right, found = ({settings: cell[key] for settings, cell in cells.items()} for key in ("right", "found"))
-        records["synthetic"][name] = {"right": right, "mean": float(np.mean(list(right.values()))), "found": found}
+    for row in parts["synthetic"]:
+        records["synthetic"].setdefault(row["scenes"], {"right": {}})["right"][row["settings"]] = row["right"]
     records["wrong_translations"] = nested(parts["wrong_translations"], "settings")
     records["real"] = nested(parts["real"], "pairs")
     return Report(records=records, notes=left_out(PEERS))

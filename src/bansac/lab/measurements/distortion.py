@@ -27,15 +27,13 @@ from bansac.batch.journal import Row, Unit
 from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry import rotation_matrix
 from bansac.geometry.camera import Camera
-from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
-from bansac.lab.measurements.folder_tables import label
+from bansac.lab.measurement import DATA, Document, Option, Report, Setup, each, nested, of_module
+from bansac.lab.measurements.folders import label
 from bansac.lab.metrics import auc, pose_error, rotation_error
-from bansac.lab.options import DATA
-from bansac.lab.peers.library import Array, Estimate, Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.reports import lines
-from bansac.lab.scene_methods import Calls, by_method, compare
+from bansac.lab.scenes import Calls, by_method, compare
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.tutorial import MAX_RATIO
 

@@ -20,14 +20,11 @@ import numpy as np
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import DataFrame, Figure, to_frame
-from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
-from bansac.lab.options import FIRST_SEED, SCENES
-from bansac.lab.peers.method import Method
-from bansac.lab.render import stored_table
+from bansac.lab.measurement import FIRST_SEED, SCENES, Document, Option, Report, Setup, each, of_module
+from bansac.lab.peers.library import Method
 from bansac.lab.reports import lines
-from bansac.lab.scene_methods import OURS, PEER, PEERS, choose, load_kernels, run_scene
-from bansac.lab.scenes import Scene, errors, is_right, make_scene
-from bansac.lab.tables import Better, Table, TableRow, percent, sectioned
+from bansac.lab.scenes import OURS, PEER, PEERS, Scene, choose, errors, is_right, load_kernels, make_scene, run_scene
+from bansac.lab.tables import Better, Table, TableRow, percent, sectioned, stored_table
 
 PROBLEMS = ("H", "E", "F", "pose")
 TITLES = {"H": "Homography", "E": "Essential matrix", "F": "Fundamental matrix", "pose": "Absolute pose"}

@@ -11,14 +11,13 @@ import numpy as np
 
 from bansac.batch.journal import Row
 from bansac.lab.frames import DataFrame
-from bansac.lab.measurement import Measurement, Option, Report, Setup
-from bansac.lab.measurements.budgets import Sweep
-from bansac.lab.measurements.folder_tables import accuracies, presets
+from bansac.lab.measurement import EXCLUDE, NEEDED_DATA, SETS, Document, Measurement, Option, Report, Setup
+from bansac.lab.measurements.budgets import ACCURACY, Sweep
 from bansac.lab.metrics import auc
-from bansac.lab.options import EXCLUDE, NEEDED_DATA, SETS
-from bansac.lab.pair_runs import Group, PairRuns
-from bansac.lab.peers.method import Method
+from bansac.lab.pairs import Group, PairRuns
+from bansac.lab.peers.library import Method
 from bansac.lab.peers.methods import METHODS, PRESET_METHODS, select_methods
+from bansac.lab.reports import lines, share
 from bansac.lab.runner import open_run
 from bansac.lab.summary import (
     CORNERS_5,
@@ -31,12 +30,114 @@ from bansac.lab.summary import (
     VISIBLE_5,
     VISIBLE_10,
     Metric,
+    Summary,
     frame_of,
     larger_error,
 )
 from bansac.lab.tables import Table, TableRow
 from bansac.lab.task import DEFAULTS, Protocol
 from bansac.problems.estimators import Kind
+
+_OURS = (
+    "default fast accurate default-unscored default-unsized bansac p-bansac uniform prosac p-napsac napsac bansac-lo "
+    "p-bansac-lo uniform-lo prosac-lo"
+)
+
+LABELS = dict(zip(_OURS.split(), _OURS.split(), strict=True)) | {
+    "default-unscored": "default, without scores",
+    "default-unsized": "default, without image sizes",
+    "opencv": "OpenCV UsacParams, uniform, no LO",
+    "poselib": "PoseLib",
+    "poselib-prosac": "PoseLib, progressive sampling",
+    "poselib-own": "PoseLib, its own limits",
+    "poselib-prosac-own": "PoseLib, progressive sampling, its own limits",
+    "opencv-prosac-lo": "OpenCV UsacParams, PROSAC, LO",
+    "opencv-accurate": "OpenCV USAC_ACCURATE",
+    "opencv-magsac": "OpenCV USAC_MAGSAC",
+    "pycolmap": "pycolmap",
+    "pydegensac": "pydegensac",
+    "superansac": "SupeRANSAC",
+}
+"""Names of the methods in the tables, in the order of their rows. Other methods come last, by their own names."""
+
+
+def label(method: str) -> str:
+    """Return the name of a method in the tables, for ``NAME@THRESHOLD`` with its threshold."""
+    name, _, threshold = method.partition("@")
+    return LABELS.get(name, name) + (f", threshold {threshold}" if threshold else "")
+
+
+def in_order(methods: Iterable[str]) -> list[str]:
+    """Return the methods in the order of ``LABELS``, at any threshold."""
+    places = {name: place for place, name in enumerate(LABELS)}
+    return sorted(methods, key=lambda method: places.get(method.partition("@")[0], len(places)))
+
+
+def accuracies(document: Document) -> str:
+    """Return the accuracy and the times of one benchmark, means over the sets, and a fold with the sets."""
+    mean, spread, key = document["mean"], document.get("spread", {}), ACCURACY[document["protocol"]["kind"]]
+    methods = in_order(mean)
+
+    def cells(method: str) -> Iterable[str]:
+        yield label(method.partition("@")[0])
+        yield ("**{}**" if mean[method][key] == best else "{}").format(share(mean[method][key]))
+        yield share(spread.get(method, {}).get(key, 0.0))
+        yield f"{100 * mean[method]['beyond@10']:.1f} %"
+        yield f"{mean[method]['ms_mean']:.2f}"
+        yield f"{mean[method]['ms_median']:.2f}"
+        yield _threshold(method, document["protocol"])
+
+    best = max(mean[method][key] for method in methods)
+    rows: list[Iterable[str]] = []
+    for title in dict.fromkeys(map(group, methods)):
+        rows += [[f"*{title}*", *[""] * 6], *(cells(method) for method in methods if group(method) == title)]
+    unit = " px" if key.startswith("mAA") else "°"
+    table = lines(["method", key, "±", f"beyond 10{unit}", "mean ms", "median ms", "threshold"], rows)
+    return f"{table}\n{_by_set(document, key)}" if len(document["sets"]) > 1 else table
+
+
+def group(method: str) -> str:
+    """Return the title of the group of a method."""
+    settings = METHODS[method.partition("@")[0]].settings
+    if "preset" in settings:
+        return "Presets"
+    return "The paper's methods" if method in _OURS.split() else "Other libraries"
+
+
+def _by_set(document: Document, key: str) -> str:
+    """Return the accuracy on each set in a fold, except for the paper's methods; the worst set is bold."""
+    sets = document["sets"]
+    rows = []
+    for method in in_order(document["mean"]):
+        values = {name: row["methods"][method][key] for name, row in sets.items() if method in row["methods"]}
+        if values and group(method) != "The paper's methods":
+            worst = min(values.values())
+            found = (("**{}**" if v == worst else "{}").format(share(v)) for v in values.values())
+            rows.append([label(method), *found])
+    summary = f"<summary>{key} of each set; the worst of each method is bold</summary>"
+    return f'<details markdown="1">\n{summary}\n\n{lines(["method", *sets], rows)}\n</details>\n'
+
+
+def _threshold(method: str, protocol: Mapping[str, Any]) -> str:
+    """Return the threshold of a method: its own, an estimated one, or that of the protocol."""
+    name, _, own = method.partition("@")
+    if "preset" in METHODS[name].settings:
+        return "estimated"
+    unit = "" if protocol["kind"] == "E" else " px"
+    return f"{own}{unit}" if own else f"common, {protocol['threshold']:g}{unit}"
+
+
+def presets(*documents: Document) -> str:
+    """Return accuracy and time of the presets, and of the paper's P-BANSAC, which is ``preset="paper"`` with scores."""
+
+    def cells(method: str) -> Iterable[str]:
+        for document in documents:
+            mean, key = document["mean"].get(method), ACCURACY[document["protocol"]["kind"]]
+            yield "-" if mean is None else f"{share(mean[key])}, {mean['ms_mean']:.2f} ms"
+
+    methods = {"none": "default", '`"fast"`': "fast", '`"accurate"`': "accurate", '`"paper"`': "p-bansac"}
+    kinds = (document["protocol"]["kind"] for document in documents)
+    return lines(["`preset`", *kinds], ([name, *cells(method)] for name, method in methods.items()))
 
 
 def comparison(methods: Sequence[Method], protocol: Protocol, sweep: Sweep | None = None) -> Measurement:
@@ -114,8 +215,12 @@ _PLANES: Mapping[str, Metric] = {
 _TIMES: Mapping[str, Metric] = {"ms_mean": TIME, "ms_median": dataclasses.replace(TIME, average=np.median)}
 
 
-def summarise(runs: DataFrame, times: Mapping[str, Metric] = _TIMES) -> dict[str, float]:
-    """Summarise the calls of one method on one set; there must be at least one call.
+def build_report(rows: Iterable[Row], methods: Sequence[Method], protocol: Protocol) -> dict[str, Any]:
+    """Return all results of a run.
+
+    The keys are ``protocol``, ``sets`` (``pairs`` and ``methods`` for each set), ``mean`` (over the sets, by method)
+    and ``spread``: the standard deviation of the accuracies in ``mean`` between repeats, which have different seeds
+    (empty for one repeat). All results except the times are reproducible.
 
     Poses have ``mAA_R@5``, ``mAA_R@10``, ``mAA_t@5``, ``mAA_t@10``, ``AUC@5``, ``AUC@10`` and ``AUC@20`` (degrees).
     Homographies have ``mAA@5`` and ``mAA@10`` of the corner error, and ``mAA_visible@5`` and ``mAA_visible@10`` of the
@@ -123,45 +228,30 @@ def summarise(runs: DataFrame, times: Mapping[str, Metric] = _TIMES) -> dict[str
     share of calls with a larger pose error or a corner error above 10. ``ms_mean`` and ``ms_median`` are the mean and
     the median over the timed calls.
     """
-    accuracies = _PLANES if runs["corner_error"].notna().any() else _POSES
-    return {name: metric.compute(runs) for name, metric in {**accuracies, **times}.items()}
+    frame, kind, names = frame_of(rows), protocol.kind, [method.name for method in methods]
+    summary, accuracies = Summary(frame), _PLANES if kind == "H" else _POSES
+    metrics = {**accuracies, **_TIMES}
+    repeats = [Summary(repeat) for _, repeat in frame.groupby("repeat", observed=True)]
 
+    def of_set(name: str, method: str) -> dict[str, float]:
+        return {key: summary.of_set(metric, kind, name, method) for key, metric in metrics.items()}
 
-def build_report(rows: Iterable[Row], methods: Sequence[Method], protocol: Protocol) -> dict[str, Any]:
-    """Return all results of a run.
+    def spread(method: str) -> dict[str, float]:
+        means = {key: [repeat.mean(metric, kind, method) for repeat in repeats] for key, metric in accuracies.items()}
+        return {key: float(np.std(values, ddof=1)) for key, values in means.items()} if len(repeats) > 1 else {}
 
-    The keys are ``protocol``, ``sets`` (``pairs`` and ``methods`` for each set), ``mean`` (over the sets, by method)
-    and ``spread``: the standard deviation of the accuracies in ``mean`` between repeats, which have different seeds
-    (empty for one repeat). All results except the times are reproducible.
-    """
-    frame = frame_of(rows)
-    sets: dict[str, Any] = {}
-    for name, of_set in frame.groupby("set", sort=False, observed=True):
-        runs = dict(iter(of_set.groupby("configuration", observed=True)))
-        figures = {method.name: summarise(runs[method.name]) for method in methods}
-        sets[str(name)] = {"pairs": of_set["pair"].nunique(), "methods": figures}
-    mean = {method.name: _mean([entry["methods"][method.name] for entry in sets.values()]) for method in methods}
     return {
         "protocol": dataclasses.asdict(protocol),
-        "sets": sets,
-        "mean": mean,
-        "spread": {method.name: _spread(frame[frame["configuration"] == method.name]) for method in methods},
+        "sets": {
+            name: {
+                "pairs": summary.runs(kind, name, names[0])["pair"].nunique(),
+                "methods": {method: of_set(name, method) for method in names},
+            }
+            for name in summary.sets(kind)
+        },
+        "mean": {name: {key: summary.mean(metric, kind, name) for key, metric in metrics.items()} for name in names},
+        "spread": {name: spread(name) for name in names},
     }
-
-
-def _spread(runs: DataFrame) -> dict[str, float]:
-    """Return the standard deviations of the accuracies of one method between the repeats."""
-    repeats = [
-        _mean([summarise(of_set, {}) for _, of_set in repeat.groupby("set", sort=False, observed=True)])
-        for _, repeat in runs.groupby("repeat", observed=True)
-    ]
-    if len(repeats) < 2:
-        return {}
-    return {name: float(np.std([repeat[name] for repeat in repeats], ddof=1)) for name in repeats[0]}
-
-
-def _mean(figures: Sequence[Mapping[str, float]]) -> dict[str, float]:
-    return {name: float(np.mean([entry[name] for entry in figures])) for name in figures[0]}
 
 
 def bind(setup: Setup) -> tuple[Measurement, Setup]:

@@ -25,11 +25,8 @@ import numpy as np
 from bansac.batch.journal import Row, Unit
 from bansac.engine.sampling import SAMPLERS
 from bansac.lab.known_scenes import DEGREE, FUNCTIONS, known_scene
-from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
-from bansac.lab.options import DATA
-from bansac.lab.peers.library import Array, Task
-from bansac.lab.peers.method import Method
-from bansac.lab.peers.ours import OURS
+from bansac.lab.measurement import DATA, Document, Option, Report, Setup, each, of_module
+from bansac.lab.peers.library import OURS, Array, Method, Task
 from bansac.lab.reports import lines
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.task import DEFAULTS, judge, make_task, usable_pairs

@@ -19,10 +19,9 @@ from bansac.geometry import essential_from_pose, normalize_points, rotation_matr
 from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.measurements.solver_rates import SAMPLES, rate_solver, solver_call, solver_table
 from bansac.lab.metrics import auc, pose_error
-from bansac.lab.peers.library import Array, Estimate, Task
-from bansac.lab.peers.ours import OURS
+from bansac.lab.peers.library import OURS, Array, Estimate, Task
 from bansac.lab.reports import lines
-from bansac.lab.scene_methods import Calls, compare
+from bansac.lab.scenes import Calls, compare
 from bansac.solvers import essential_upright_3pt
 from bansac.synthetic import epipolar_matches
 
@@ -31,11 +30,6 @@ ERRORS = ("unknown", "0", "0.3", "1")
 """Errors of the vertical in degrees."""
 
 DOWN = np.array([0.0, 1.0, 0.0])
-
-
-def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each solver, and one for each inlier ratio and error of the vertical."""
-    return [*each(["solvers"], ["ours", "poselib"]), *each(INLIERS, ERRORS)]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
@@ -125,6 +119,7 @@ MEASUREMENT = of_module(
     __name__,
     name="known-vertical",
     title="Relative poses with a known vertical direction",
+    units=lambda setup: [*each(["solvers"], ["ours", "poselib"]), *each(INLIERS, ERRORS)],
     options=(Option("runs", int, 50, "Pairs of every cell.", least=1),),
     tables={"vertical-solvers": functools.partial(solver_table, found="E"), "known-vertical": table},
     packages=("poselib",),

@@ -20,14 +20,12 @@ from typing import Any
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.frames import DataFrame, Series, to_frame
-from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
-from bansac.lab.options import NEEDED_DATA
-from bansac.lab.peers.library import Array
-from bansac.lab.peers.method import Method
+from bansac.lab.frames import DataFrame, to_frame
+from bansac.lab.measurement import NEEDED_DATA, Document, Option, Report, Setup, each, of_module
+from bansac.lab.peers.library import Array, Method
 from bansac.lab.peers.methods import METHODS, PAPER_METHODS
 from bansac.lab.reports import lines, number, share
-from bansac.lab.scene_methods import left_out
+from bansac.lab.scenes import left_out
 from bansac.lab.sets.labelled import CheckPointSet, LabelledSet
 from bansac.lab.task import DEFAULTS, make_task, squared_distances
 from bansac.matches import Matches
@@ -42,9 +40,6 @@ THRESHOLDS = (0.5, 1.0)
 
 DISTANCES = (1.0, 0.5, 2.0)
 """Pixels within which a labelled inlier is found."""
-
-TOLERANCE = 0.1
-"""Points are marked by hand: differences up to this, in pixels, say little."""
 
 
 def _sets(setup: Setup) -> dict[str, Any]:
@@ -109,7 +104,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     thresholds = {
         str(threshold): {
             "check_points": _compare(runs[runs["part"] == "check_points"]),
-            "labelled_inliers": _shares(runs[runs["part"] == "labelled_inliers"]),
+            "labelled_inliers": {"found_within": _shares(runs[runs["part"] == "labelled_inliers"])},
         }
         for threshold, runs in frame.groupby("threshold", sort=False)
     }
@@ -118,35 +113,21 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 
 def _compare(frame: DataFrame) -> Row:
-    """Return the errors on each pair with check points, and how ours compare with the other libraries'."""
+    """Return the errors and the inliers on each pair with check points."""
     names = list(frame["method"].unique())
     errors, inliers = (frame.pivot(index="pair", columns="method", values=of)[names] for of in ("error", "inliers"))
-    peers = [name for name in PEERS if name in names]
-    best = errors[peers].min(axis=1)
-
-    def no_worse(others: Series, tolerance: float = 0.0) -> dict[str, int]:
-        """Return the numbers of pairs on which the errors of our methods are no larger."""
-        return errors[list(OURS)].le(others + tolerance, axis=0).sum().to_dict()  # type: ignore[no-any-return]
-
-    singles = {peer: no_worse(errors[peer]) for peer in peers}
-    distances = [f"{pixels:g}" for pixels in DISTANCES]
     return {
-        "found_within": frame.groupby("method", sort=False)[distances].mean().to_dict("index"),
+        "found_within": _shares(frame),
         "median_error": errors.to_dict(),
         "inliers": inliers.to_dict(),
-        "best_peer": best.to_dict(),
-        "no_worse_than_the_best_peer_of_each_pair": no_worse(best),
-        "the_same_within_0.1_pixel": no_worse(best, TOLERANCE),
-        "no_worse_than": {name: {peer: counts[name] for peer, counts in singles.items()} for name in OURS},
+        "best_peer": errors[[name for name in PEERS if name in names]].min(axis=1).to_dict(),
     }
 
 
 def _shares(frame: DataFrame) -> Row:
-    """Return the shares of the labelled inliers within each distance, and on each pair within the first."""
+    """Return the shares of points within each distance by method."""
     distances = [f"{pixels:g}" for pixels in DISTANCES]
-    methods = frame.groupby("method", sort=False)
-    found = {name: dict(zip(of["pair"], of[distances[0]], strict=True)) for name, of in methods}
-    return {"found_within": methods[distances].mean().to_dict("index"), "found": found}
+    return frame.groupby("method", sort=False)[distances].mean().to_dict("index")  # type: ignore[no-any-return]
 
 
 def check_points(document: Document) -> str:
@@ -154,9 +135,9 @@ def check_points(document: Document) -> str:
     figures = next(iter(document["thresholds"].values()))["check_points"]
     rows, error = [], figures["median_error"]
     for key, best in figures["best_peer"].items():
-        peer = next(name for name in error if name not in figures["no_worse_than"] and error[name][key] == best)
+        peer = next(name for name in error if name not in OURS and error[name][key] == best)
         cells = (f"{number(error[name][key])}, {figures['inliers'][name][key]:.0f}" for name in ("default", peer))
-        rows.append([_place(key), *cells, peer])
+        rows.append([key.partition("-")[0].removesuffix("A"), *cells, peer])  # the place that the pair shows
     return lines(["error in pixels, matches within the first threshold", "default", "best peer", "which"], rows)
 
 
@@ -176,11 +157,6 @@ def methods_of_paper(document: Document) -> str:
         for name in PAPER
     )
     return lines([f"within {pixels} px", *(title for title, _ in parts)], rows)
-
-
-def _place(key: str) -> str:
-    """Return the place that a pair shows."""
-    return key.partition("-")[0].removesuffix("A")
 
 
 def labelled_inliers(document: Document) -> str:

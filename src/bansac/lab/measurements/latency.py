@@ -15,7 +15,6 @@ import sys
 import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import NamedTuple
 
 import bansac
 from bansac.batch.journal import Row, Unit
@@ -87,49 +86,7 @@ CPU_BUDGETS = {"first call ever H": 5.5, "first call ever F": 8.5, "first call e
 
 
 COLUMNS = ("seconds", "cpu_seconds")
-
-Key = tuple[str, str]
-"""Names of a source tree and of a figure."""
-
-
-Times = tuple[float, ...]
-"""Wall time and processor time in seconds."""
-
-
-class Job(NamedTuple):
-    """A statement that is measured in a new process."""
-
-    prepare: str
-    statement: str
-    source: Path  # folder to import from
-    cache: Path | None  # folder of the compiled kernels; None for an empty one each time
-
-
-def measure(job: Job, folder: Path) -> Times:
-    """Run a job once; create empty folders for compiled kernels in ``folder``."""
-    cache = tempfile.mkdtemp(dir=folder) if job.cache is None else job.cache
-    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(job.source)}
-    command = [sys.executable, "-c", MEASURED.format(prepare=job.prepare, statement=job.statement)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode != 0:
-        raise RuntimeError(f"{job.statement!r} failed with {job.source}:\n{done.stderr}")
-    return tuple(map(float, done.stdout.split()[-2:]))
-
-
-def in_turn(jobs: Mapping[Key, Job], runs: int, folder: Path) -> dict[Key, Times]:
-    """Return the medians of the jobs. The jobs alternate (A B A B), so that other load affects all of them.
-
-    For jobs with stored kernels, a first run compiles them and does not count.
-    """
-    times: dict[Key, list[Times]] = {key: [] for key in jobs}
-    for job in jobs.values():
-        if job.cache is not None:
-            measure(job, folder)
-    for _ in range(runs):
-        for key, job in jobs.items():
-            times[key].append(measure(job, folder))
-    return {key: tuple(map(statistics.median, zip(*taken, strict=True))) for key, taken in times.items()}
-
+"""Wall time and processor time."""
 
 _TRIVIAL = "warm cache, trivial cached function"
 BASES = {"import bansac": ("import numpy", "import numpy")} | {
@@ -151,26 +108,18 @@ STATEMENTS: dict[str, dict[str, tuple[str, str]]] = {
 """Preparation and statement of the figures of each group, whose processes take turns."""
 
 
-def jobs_of(group: str, sources: Mapping[str, Path], folder: Path) -> dict[Key, Job]:
-    """Return the jobs of a group, by the names of the source trees and of the figures."""
-    trivial = folder / "trivial"
-    trivial.mkdir()
-    (trivial / "trivial.py").write_text(TRIVIAL_MODULE)
-    return {
-        (tree, name): Job(*texts, trivial if name == _TRIVIAL else source, None if group == "cold" else folder / tree)
-        for name, texts in STATEMENTS[group].items()
-        for tree, source in sources.items()
-    }
+def measure(prepare: str, statement: str, source: Path, cache: Path) -> tuple[float, ...]:
+    """Run a statement in a new process that imports from ``source``; return its times."""
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(cache), "PYTHONPATH": str(source)}
+    command = [sys.executable, "-c", MEASURED.format(prepare=prepare, statement=statement)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise RuntimeError(f"{statement!r} failed with {source}:\n{done.stderr}")
+    return tuple(map(float, done.stdout.split()[-2:]))
 
 
 def source_folder(path: Path) -> Path:
-    """Return the folder of a checkout that holds the package.
-
-    Raises
-    ------
-    ValueError
-        If there is no ``bansac`` in ``path`` or in ``path/src``.
-    """
+    """Return the folder of a checkout that holds the package."""
     for folder in (path / "src", path):
         if (folder / "bansac" / "__init__.py").is_file():
             return folder.resolve()
@@ -189,14 +138,31 @@ def units(setup: Setup) -> list[Unit]:
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Measure the figures of a group; first calls ever at most three times."""
+    """Return the median times of a group, first calls ever of at most three processes.
+
+    The processes of the figures and trees alternate (A B A B), so that other load affects all of them. With stored
+    kernels, a first one compiles them and does not count.
+    """
     (group,) = unit.payload
-    with tempfile.TemporaryDirectory() as folder:
-        jobs = jobs_of(group, _sources(setup), Path(folder))
-        found = in_turn(jobs, min(setup.runs, 3) if group == "cold" else setup.runs, Path(folder))
+    cold = group == "cold"
+    times: dict[tuple[str, str], list[tuple[float, ...]]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "trivial.py").write_text(TRIVIAL_MODULE)
+        for turn in range(min(setup.runs, 3) if cold else setup.runs + 1):
+            for figure, statements in STATEMENTS[group].items():
+                for tree, source in _sources(setup).items():
+                    cache = Path(tempfile.mkdtemp(dir=folder)) if cold else folder / tree
+                    taken = measure(*statements, folder if figure == _TRIVIAL else source, cache)
+                    if turn or cold:
+                        times.setdefault((tree, figure), []).append(taken)
     return [
-        {"tree": tree, "figure": name, **dict(zip(COLUMNS, times, strict=True))}
-        for (tree, name), times in found.items()
+        {
+            "tree": tree,
+            "figure": figure,
+            **dict(zip(COLUMNS, map(statistics.median, zip(*taken, strict=True)), strict=True)),
+        }
+        for (tree, figure), taken in times.items()
     ]
 
 

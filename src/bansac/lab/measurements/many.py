@@ -26,9 +26,8 @@ from numba import njit
 
 import bansac
 from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
+from bansac.lab.measurement import NEEDED_DATA, Document, Option, Report, Setup, each, of_module
 from bansac.lab.measurements.speed.timing import peak_in_process, status_bytes
-from bansac.lab.options import NEEDED_DATA
 from bansac.lab.peers.library import Task
 from bansac.lab.peers.methods import select_methods
 from bansac.lab.reports import lines
@@ -79,11 +78,6 @@ def in_pool(calls: Sequence[Callable[[], Any]], workers: int) -> int:
     """Call another library in a pool of threads; return the number of pairs with a result."""
     with ThreadPoolExecutor(workers) as pool:
         return sum(answer is not None for answer in pool.map(lambda call: call(), calls))
-
-
-def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each model, and one for each number of pairs whose memory is measured."""
-    return [*each(["speed"], setup.models), *each(["memory"], setup.memory)]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
@@ -181,6 +175,7 @@ MEASUREMENT = of_module(
     __name__,
     name="many",
     title="Pairs a second and memory of many pairs on several cores",
+    units=lambda setup: [*each(["speed"], setup.models), *each(["memory"], setup.memory)],
     options=(
         dataclasses.replace(NEEDED_DATA, help="A folder with the tutorial's sets in EF."),
         Option("models", tuple[str, ...], tuple(PROBLEMS), "Joined by commas.", choices=tuple(PROBLEMS)),

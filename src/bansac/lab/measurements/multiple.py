@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 import bansac
 from bansac.batch.journal import Row, Unit
 from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
-from bansac.lab.peers.library import Array, Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Array, Method, Task
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.reports import lines
 from bansac.matches.hdf5 import Reader
@@ -86,16 +85,15 @@ MAKERS: Mapping[str, Callable[[np.random.Generator, float], Array]] = {
 }
 
 
-def make(name: str, count: int, outliers: int, seed: int) -> tuple[Array, Labels]:
-    """Return points in random order and their labels, -1 for outliers."""
+def make(name: str, count: int, outliers: int, seed: int) -> Array:
+    """Return points in random order."""
     rng = np.random.default_rng([seed, count, outliers])
     noise = np.exp(rng.uniform(*np.log(NOISE)))
     parts = [MAKERS[name](rng, noise) for _ in range(count)]
     number = round(POINTS * count * outliers / (100 - outliers)) if count else ON_NOISE
     parts.append(rng.uniform(-1, 1, (number, 3 if name == "plane" else 2)))
-    labels = np.repeat([*range(count), -1], [len(part) for part in parts])
-    order = rng.permutation(len(labels))
-    return np.concatenate(parts)[order], labels[order]
+    points = np.concatenate(parts)
+    return points[rng.permutation(len(points))]
 
 
 def misclassified(labels: Labels, truth: Labels) -> float:
@@ -158,23 +156,12 @@ def _planes(setup: Setup, pair: str) -> Iterator[Row]:
 
 
 def _cell(setup: Setup, name: str, cell: tuple[int, int]) -> Row:
-    """Return the percentage of runs with the true number of models, and the mean error."""
+    """Return the percentage of runs with the true number of models."""
     count, outliers = cell
-    found, errors, started = [], [], time.perf_counter()
-    for seed in range(setup.runs if count else setup.empty):
-        points, truth = make(name, count, outliers, seed)
-        result = bansac.estimate_multiple(name, points)
-        found.append(len(result.models))
-        errors.append(misclassified(result.labels, truth))
-    return {
-        "model": name,
-        "models": count,
-        "outliers": outliers,
-        "exact": float(100 * np.mean(np.array(found) == count)),
-        "error": float(np.mean(errors)),
-        "found": np.bincount(found).tolist(),
-        "seconds": (time.perf_counter() - started) / len(found),
-    }
+    seeds = range(setup.runs if count else setup.empty)
+    found = [len(bansac.estimate_multiple(name, make(name, count, outliers, seed)).models) for seed in seeds]
+    exact = float(100 * np.mean(np.array(found) == count))
+    return {"model": name, "models": count, "outliers": outliers, "exact": exact}
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:

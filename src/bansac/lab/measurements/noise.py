@@ -18,13 +18,10 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.frames import DataFrame, import_pandas, to_frame
-from bansac.lab.measurement import Option, Report, Setup, each, of_module
-from bansac.lab.options import FIRST_SEED, SCENES
-from bansac.lab.peers.method import Method
-from bansac.lab.render import stored_table
-from bansac.lab.scene_methods import OURS, PEERS, load_kernels, run_scene
-from bansac.lab.scenes import Scene, errors, make_scene
-from bansac.lab.tables import Table, sectioned
+from bansac.lab.measurement import FIRST_SEED, SCENES, Option, Report, Setup, each, of_module
+from bansac.lab.peers.library import Method
+from bansac.lab.scenes import OURS, PEERS, Scene, errors, load_kernels, make_scene, run_scene
+from bansac.lab.tables import Table, sectioned, stored_table
 
 NOISES = (0.25, 0.5, 1.0, 2.0, 4.0)
 SIZES = (100, 500, 2000, 8000)
@@ -85,11 +82,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 
 def compare_cells(frame: DataFrame) -> DataFrame:
-    """Return the figures of every cell.
-
-    The columns are problem, noise, n, inlier_ratio, error, best_error, best (the threshold), error_ratio and
-    time_ratio.
-    """
+    """Return the errors and times of every cell beside those of its best fixed threshold."""
     cells = []
     keys = ["problem", "noise", "n", "inlier_ratio"]
     for values, of_cell in frame.groupby(keys, sort=False):

@@ -24,12 +24,9 @@ import numpy as np
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, essential_from_pose
 from bansac.lab.frames import DataFrame, to_frame
-from bansac.lab.measurement import Report, Setup, each, of_module
-from bansac.lab.options import FIRST_SEED, SCENES
-from bansac.lab.render import stored_table
-from bansac.lab.scene_methods import OURS, PEER, PEERS, load_kernels, run_scene
-from bansac.lab.scenes import Array, Scene, errors
-from bansac.lab.tables import Table, percent, sectioned
+from bansac.lab.measurement import FIRST_SEED, SCENES, Report, Setup, each, of_module
+from bansac.lab.scenes import OURS, PEER, PEERS, Array, Scene, errors, load_kernels, run_scene
+from bansac.lab.tables import Table, percent, sectioned, stored_table
 from bansac.lab.task import squared_distances
 from bansac.synthetic import SceneMatches
 from bansac.synthetic.two_views import camera_pair, disturb, draw_plane, image_extent, rigid_scene, viewing_rays
@@ -60,12 +57,6 @@ def repeated_plane_matches(
 
     ``plane_share`` is the share of the inliers on the plane. The result also has ``on_plane`` and ``H``, as
     :func:`bansac.synthetic.planar_scene_matches`.
-
-    Examples
-    --------
-    >>> scene = repeated_plane_matches("row", 100, 0.6, 0.9)
-    >>> int(scene.inliers.sum()), int(scene.on_plane.sum())
-    (60, 54)
     """
     rng = np.random.default_rng(seed)
     extent = image_extent(_SIZE)
@@ -119,11 +110,6 @@ def make_plane_scene(pattern: str, inlier_ratio: float, plane_share: float, seed
     return Scene("relative pose", (matches.x1, matches.x2, matches.K1), matches.inliers, matches)
 
 
-def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each scene."""
-    return each(PATTERNS, SHARES, RATIOS, range(setup.repeats or SEEDS))
-
-
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Run all methods on a scene."""
     pattern, share, ratio, repeat = unit.payload
@@ -157,16 +143,13 @@ def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Report the wrong poses and those claimed as general successes; cells are a record."""
+    """Report the wrong poses and those claimed as general successes."""
     frame = to_frame(rows)
     general = frame["configuration"].fillna("general") == "general"
     frame["wrong"] = frame["pose_error"] > WRONG
     frame["misled"] = frame["wrong"] & (frame["support"] > frame["true_support"])
     frame["claimed"] = frame["wrong"] & frame["success"].astype(bool) & general
-    groups = frame.groupby(["pattern", "plane_share", "inlier_ratio", "method"], sort=False)
-    counts = {count: (count, "sum") for count in _COUNTS}
-    cells = groups.agg(runs=("wrong", "size"), seconds=("seconds", "mean"), **counts).reset_index()
-    return Report(tables={"planes": _table(frame)}, records={"cells": cells.to_dict("records")})
+    return Report(tables={"planes": _table(frame)})
 
 
 _COUNTS = ("wrong", "claimed", "misled")
@@ -195,6 +178,7 @@ MEASUREMENT = of_module(
     __name__,
     name="planes",
     title="Relative poses with a repeated pattern on a dominant plane",
+    units=lambda setup: each(PATTERNS, SHARES, RATIOS, range(setup.repeats or SEEDS)),
     options=(SCENES, FIRST_SEED),
     tables={"repeated-planes": functools.partial(stored_table, name="planes", section="all")},
     packages=tuple(peer.package for peer in PEERS),

@@ -34,38 +34,24 @@ import numpy as np
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import decompose_essential, decompose_homography
 from bansac.lab.frames import DataFrame, to_frame
-from bansac.lab.measurement import Option, Report, Setup, choose_sets, of_module
+from bansac.lab.measurement import DATA, EXCLUDE, SETS, Option, Report, Setup, choose_sets, of_module
 from bansac.lab.metrics import FAILED_POSE, auc, rotation_error
-from bansac.lab.options import DATA, EXCLUDE, SETS
-from bansac.lab.peers.library import Array, Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Array, Method, Task
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.peers.pycolmap import PYCOLMAP
-from bansac.lab.scene_methods import left_out
+from bansac.lab.scenes import left_out
 from bansac.lab.sets.posebench import Instance, PosebenchFile, find_posebench_files
 from bansac.lab.tables import Better, Table, sectioned
 
 THRESHOLDS: Mapping[str, float] = {
-    "scannet1500_sift": 1.5,
-    "scannet1500_spsg": 1.5,
-    "scannet1500_roma": 2.5,
-    "scannet1500_dkm": 2.5,
-    "scannet1500_aspanformer": 2.5,
-    "imc_british_museum": 0.75,
-    "imc_london_bridge": 0.75,
-    "imc_piazza_san_marco": 0.75,
-    "imc_florence_cathedral_side": 0.75,
-    "imc_milan_cathedral": 0.75,
-    "imc_sagrada_familia": 0.75,
-    "imc_lincoln_memorial_statue": 0.75,
-    "imc_mount_rushmore": 0.75,
-    "imc_st_pauls_cathedral": 0.75,
+    **dict.fromkeys((f"scannet1500_{name}" for name in ("sift", "spsg")), 1.5),
+    **dict.fromkeys((f"scannet1500_{name}" for name in ("roma", "dkm", "aspanformer")), 2.5),
+    "imc": 0.75,
     "eth3d_130_dusmanu": 12.0,
-    "7scenes_heads": 5.0,
-    "7scenes_stairs": 5.0,
+    **dict.fromkeys(("7scenes_heads", "7scenes_stairs"), 5.0),
 }
-"""posebench's thresholds of sets in pixels; the others have those of ``OTHER_THRESHOLDS``."""
+"""posebench's thresholds of sets in pixels, "imc" for all of IMC; the others have those of ``OTHER_THRESHOLDS``."""
 
 OTHER_THRESHOLDS = {"relative": 1.0, "absolute": 6.0, "homography": 1.0}
 
@@ -137,7 +123,8 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 def _tasks(file: PosebenchFile, instance: Instance, seed: int) -> Iterator[tuple[str, Task]]:
     """Yield every model of a problem with its task."""
-    threshold = THRESHOLDS.get(file.name, OTHER_THRESHOLDS[file.problem])
+    name = "imc" if file.name.startswith("imc_") else file.name
+    threshold = THRESHOLDS.get(name, OTHER_THRESHOLDS[file.problem])
     for model in MODELS[file.problem]:
         yield model, task_of(model, instance, threshold, seed)
 

@@ -37,16 +37,26 @@ from bansac.estimate.cameras import refine_in_image
 from bansac.geometry import apply_transform, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.lab.frames import to_frame
-from bansac.lab.measurement import Document, Option, Report, Setup, choose_sets, each, of_module
+from bansac.lab.measurement import (
+    DATA,
+    EXCLUDE,
+    FIRST_SEED,
+    SETS,
+    Document,
+    Option,
+    Report,
+    Setup,
+    choose_sets,
+    each,
+    of_module,
+)
 from bansac.lab.measurements.planes import PATTERNS, RATIOS, SHARES, make_plane_scene, repeated_plane_matches
 from bansac.lab.metrics import rotation_error
-from bansac.lab.options import DATA, EXCLUDE, FIRST_SEED, SETS
 from bansac.lab.pairs import open_set
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Method
 from bansac.lab.peers.methods import PRESET_METHODS
 from bansac.lab.reports import lines
-from bansac.lab.scene_methods import PEERS, left_out, load_kernels, run_scene
-from bansac.lab.scenes import Array, Mask, Scene, errors
+from bansac.lab.scenes import PEERS, Array, Mask, Scene, errors, left_out, load_kernels, run_scene
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.tables import sectioned
 from bansac.lab.task import squared_distances

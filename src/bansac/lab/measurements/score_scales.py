@@ -15,11 +15,9 @@ import numpy as np
 
 from bansac.batch.journal import Row
 from bansac.lab.frames import DataFrame, to_frame
-from bansac.lab.measurement import Document, Option, Report, Setup
-from bansac.lab.options import EXCLUDE, NEEDED_DATA, SETS
-from bansac.lab.pair_runs import Group, PairRuns
-from bansac.lab.peers.library import Array, Estimate, Task
-from bansac.lab.peers.method import Method
+from bansac.lab.measurement import EXCLUDE, NEEDED_DATA, SETS, Document, Option, Report, Setup
+from bansac.lab.pairs import Group, PairRuns
+from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.peers.methods import P_BANSAC
 from bansac.lab.reports import lines, share
 from bansac.lab.summary import AUC_10, Summary

@@ -17,10 +17,9 @@ import numpy as np
 from bansac import Options
 from bansac.batch.journal import Row, Unit
 from bansac.lab.measurement import Document, Report, Setup
-from bansac.lab.measurements.folder_tables import label
-from bansac.lab.pair_runs import Group, PairRuns
-from bansac.lab.pairs import open_set
-from bansac.lab.peers.method import Method
+from bansac.lab.measurements.folders import label
+from bansac.lab.pairs import Group, PairRuns, open_set
+from bansac.lab.peers.library import Method
 from bansac.lab.peers.methods import METHODS
 from bansac.lab.reports import lines, share
 from bansac.lab.summary import AUC_10, CORNERS_10, TIME, Summary

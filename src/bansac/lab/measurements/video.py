@@ -27,8 +27,7 @@ from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, rotation_matrix
 from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
 from bansac.lab.metrics import corner_error, pose_error
-from bansac.lab.peers.library import Array, Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Array, Method, Task
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.reports import lines
 
@@ -176,11 +175,6 @@ class Tracker:
         return min(ms), error_of(self.kind, found.model, frame.truth), found.success
 
 
-def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each problem and video."""
-    return each(PROBLEMS, range(setup.videos))
-
-
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Return one row for each method, with lists by frame."""
     kind, video = unit.payload
@@ -246,6 +240,7 @@ MEASUREMENT = of_module(
     __name__,
     name="video",
     title="Warm starts on synthetic videos",
+    units=lambda setup: each(PROBLEMS, range(setup.videos)),
     options=(
         Option("videos", int, 3, "Videos of every problem.", least=1),
         Option("frames", int, 60, "Frames of a video.", least=2),

@@ -1,10 +1,8 @@
 """Libraries to compare, one adapter and its rows of settings a module.
 
 ====================  =====================================================================
-:mod:`~.library`      the task of an estimation, its estimate, and the base of the adapters
-:mod:`~.method`       a library with settings: the row of a table of methods
+:mod:`~.library`      the task of an estimation, its estimate, the adapter of this package, and methods
 :mod:`~.methods`      all methods by name
-:mod:`~.ours`         this package
 :mod:`~.opencv`       OpenCV
 :mod:`~.poselib`      PoseLib
 :mod:`~.pycolmap`     COLMAP

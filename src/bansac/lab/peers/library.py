@@ -1,18 +1,24 @@
-"""What a benchmark asks of a library: a task in, a model out. One adapter for each library, :class:`Library`."""
+"""What a benchmark asks of a library: a task in, a model out; and the methods, which are libraries with settings.
+
+There is one adapter for each library, a :class:`Library`. That of this package is here, the others have modules.
+"""
 
 from __future__ import annotations
 
 import dataclasses
+import functools
+import importlib.util
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bansac.geometry.camera import Camera
+from bansac.problems.estimators import ESTIMATORS
 
 Array = NDArray[np.float64]
 
@@ -128,3 +134,106 @@ def as_camera(camera: Camera | Array) -> Camera:
 def has_unknown_focal(task: Task) -> bool:
     """Return whether the focal length of a camera is to be estimated."""
     return any(isinstance(camera, Camera) and not camera.has_focal for camera in task.cameras)
+
+
+_FUNCTIONS = {
+    "H": "estimate_homography",
+    "F": "estimate_fundamental",
+    "E": "estimate_essential",
+    "relative pose": "estimate_relative_pose",
+    "pose": "estimate_absolute_pose",
+    "circle": "fit_circle",
+    "line": "fit_line",
+}
+_ESTIMATORS = {estimator.function: estimator for estimator in ESTIMATORS}
+
+
+class Ours(Library):
+    """``bansac``; the settings are keyword arguments of its functions."""
+
+    package = "bansac"
+
+    def _call(self, task: Task, **settings: Any) -> Callable[[], Any]:
+        function = _ESTIMATORS[_FUNCTIONS[task.problem]].load_function()
+        known = given(scores=task.scores)
+        if task.problem == "F" and task.size1 is not None and task.size2 is not None:
+            known |= {"image_size1": task.size1, "image_size2": task.size2}
+        return functools.partial(function, *task.points, *task.cameras, **{"seed": task.seed, **known, **settings})
+
+    def _read(self, task: Task, answer: Any) -> tuple[Any, NDArray[np.bool_] | None]:
+        return answer.model, answer.inliers
+
+
+OURS = Ours()
+
+
+@dataclass(frozen=True)
+class Method:
+    """Estimation method."""
+
+    name: str  # on the command line
+    settings: Mapping[str, Any] = field(
+        default_factory=dict
+    )  # of the adapter; ours has the preset "paper" if not given
+    library: Library = OURS
+    scored: bool = False  # pass the scores of the matches
+    sized: bool = False  # pass the image sizes if they are known
+    sort: bool = False  # pass the matches in descending order of their scores
+    own_limits: bool | None = None  # ignore threshold, confidence and iterations of a task; by default ours with preset
+    label: str = ""  # name in the paper's tables; by default ``name``
+    problems: tuple[str, ...] = ("H", "F", "E")  # that ``bansac bench`` gives the method
+    columns: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)  # added to every row
+    prior: float | None = None  # P^0 of every match, even if the method has scores
+    max_ratio: float | None = None  # use matches of a lower SNN ratio; None for the protocol's ratio
+
+    def __post_init__(self) -> None:
+        """Set the defaults that depend on other fields."""
+        if not self.label:
+            object.__setattr__(self, "label", self.name)
+        if self.own_limits is None:
+            object.__setattr__(self, "own_limits", self.ours and "preset" in self.settings)
+
+    @property
+    def ours(self) -> bool:
+        """Whether this package estimates."""
+        return self.package == OURS.package
+
+    @property
+    def package(self) -> str:
+        """Module that must be installed."""
+        return self.library.package
+
+    @property
+    def installed(self) -> bool:
+        """Whether the package is installed."""
+        return importlib.util.find_spec(self.package) is not None
+
+    def changed(self, name: str, **settings: Any) -> Method:
+        """Return a copy with another name and additional settings."""
+        return self.configured(name, settings)
+
+    def configured(self, name: str, settings: Mapping[str, Any], **fields: Any) -> Method:
+        """Return a copy with another name, additional settings, and other values of further fields."""
+        return dataclasses.replace(self, name=name, settings={**self.settings, **settings}, **fields)
+
+    def call(self, task: Task, **settings: Any) -> Callable[[], Any]:
+        """Return the call of the library for a task; ``settings`` override the method's."""
+        return self.library.call(*self._arrange(task, settings))
+
+    def estimate(self, task: Task, **settings: Any) -> Estimate:
+        """Estimate the model of a task and time the call; ``settings`` override the method's."""
+        return self.library.estimate(*self._arrange(task, settings))
+
+    def _arrange(self, task: Task, settings: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
+        """Return what the method knows of a task, and all settings."""
+        if self.sort:
+            task = task.best_first()
+        if not self.scored:
+            task = dataclasses.replace(task, scores=None)
+        if not self.sized:
+            task = dataclasses.replace(task, size1=None, size2=None)
+        if self.own_limits:
+            task = dataclasses.replace(task, threshold=None, confidence=None, max_iterations=None)
+        preset = {"preset": "paper"} if self.ours else {}
+        priors = {} if self.prior is None else {"priors": np.full(len(task.x1), self.prior)}
+        return task, {**preset, **self.settings, **priors, **settings}

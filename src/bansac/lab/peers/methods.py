@@ -15,7 +15,7 @@ from typing import Any
 
 from bansac.estimate.presets import PRESETS
 from bansac.lab.peers import PEERS
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Method
 from bansac.problems.estimators import Kind
 
 LOCAL_OPTIMIZATION: Mapping[str, Any] = {"local_optimization": "inner+iterative"}

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry import apply_transform, homogeneous
 from bansac.geometry.camera import Camera
-from bansac.lab.peers.library import Array, Library, Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Array, Library, Method, Task
 
 
 class OpenCV(Library):

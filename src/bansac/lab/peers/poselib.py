@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry import essential_from_pose
 from bansac.geometry.camera import Camera
-from bansac.lab.peers.library import Array, Library, Task, given, has_unknown_focal
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Array, Library, Method, Task, given, has_unknown_focal
 
 _NORMALISED = {"model": "SIMPLE_PINHOLE", "width": 1, "height": 1, "params": [1.0, 0.0, 0.0]}
 

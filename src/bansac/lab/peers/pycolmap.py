@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry.camera import Camera
-from bansac.lab.peers.library import Array, Library, Task, as_camera, given, has_unknown_focal
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Array, Library, Method, Task, as_camera, given, has_unknown_focal
 
 _GUESS = 1.2  # COLMAP's focal length of a camera without a prior, over the larger side of its image
 

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.lab.peers.library import Library, Task
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Library, Method, Task
 
 
 class PyDegensac(Library):

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.lab.peers.library import Library, Task, given
-from bansac.lab.peers.method import Method
+from bansac.lab.peers.library import Library, Method, Task, given
 
 
 class SupeRANSAC(Library):
@@ -69,13 +68,11 @@ def _sizes(task: Task) -> list[float]:
     return [float(side) for size in (task.size1, task.size2) for side in size[::-1]]
 
 
-SUPERANSAC = SupeRANSAC()
-
 METHODS = (
     Method(
         "superansac",
         {"sampler": "PROSAC", "scoring": "MAGSAC", "max_iterations": 1000, "exhaustive": True},
-        SUPERANSAC,
+        SupeRANSAC(),
         sort=True,
         problems=("H", "F"),
     ),

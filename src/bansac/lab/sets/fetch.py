@@ -1,11 +1,11 @@
 """Download, check and unpack the archives of the "RANSAC in 2020" tutorial, the source of the paper's data (Sec. 5).
 
-An interrupted download restarts. The folder of an archive ``A.tar`` also contains:
+pooch downloads an archive completely or not at all. The folder of an archive ``A.tar`` also contains:
 
-==============  ============================================================================
-``A.tar.json``  size and SHA-256 of the archive at its first use; number and size of its files
+==============  =======================================================
+``A.tar.json``  size and SHA-256 of the archive at its first use
 ``A/``          the unpacked contents, either complete or absent
-==============  ============================================================================
+==============  =======================================================
 
 An archive placed there by other means is used like a downloaded one. For example, ``curl -C - -O URL`` can resume an
 interrupted download. The archive may be deleted after it is unpacked.
@@ -16,20 +16,20 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import shutil
-import sys
 import tarfile
-from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-Stage: TypeAlias = Literal["download", "check", "unpack"]
+from bansac.matches.storage import write_json
+
+Stage: TypeAlias = Literal["download", "unpack"]
 Progress: TypeAlias = Callable[[Stage, int, int | None], None]
 """Function of the stage, the number of bytes done and the total number of bytes, None if unknown."""
 
 _CHUNK = 1 << 16  # bytes
-_TIMEOUT = 60.0  # seconds without a byte
 
 BASE_URL = "http://cmp.felk.cvut.cz/~mishkdmy/CVPR-RANSAC-Tutorial-2020/"
 """Address of the tutorial's archives."""
@@ -73,19 +73,17 @@ def fetch(
     *,
     full: bool = False,
     url: str = BASE_URL,
-    progress: Progress | None = None,
+    progress: Progress = be_silent,
 ) -> Fetched:
     """Download and unpack a data set, a key of ``DATASETS``, unless it exists.
 
-    The size and the SHA-256 of the archive are recorded at its first use and checked at every later use. An
-    interrupted step restarts from its beginning. ``folder`` receives the archive and its contents; by default it is the
-    user's cache folder, ``pooch.os_cache("bansac")``. With ``full`` all scenes of PhotoTourism are fetched (86 GB)
-    instead of the validation scene (2 GB). ``url`` is the address of the folder of the archives. ``progress`` receives
-    the stage, the number of bytes done and the total number of bytes, None if unknown.
+    The SHA-256 of the archive is recorded at its first use and checked at every later use; an archive with another one
+    is downloaded again. ``folder`` receives the archive and its contents; by default it is the user's cache folder,
+    ``pooch.os_cache("bansac")``. With ``full`` all scenes of PhotoTourism are fetched (86 GB) instead of the validation
+    scene (2 GB). ``url`` is the address of the folder of the archives.
 
     A ValueError is raised if an argument is invalid. An OSError names the file if the archive cannot be downloaded,
-    differs from its first use, is damaged or is unsafe to unpack; if unpacked files are missing; or if the disk is too
-    small. An ImportError is raised if pooch is needed and not installed.
+    differs from its first use, or cannot be unpacked. An ImportError is raised if pooch is needed and not installed.
 
     Examples
     --------
@@ -95,45 +93,22 @@ def fetch(
     chosen, name = _choose(dataset, full)
     if not url.startswith(("http://", "https://")):
         raise ValueError(f"url must begin with http:// or https://, got {url!r}")
-    folder = Path(import_pooch().os_cache("bansac") if folder is None else folder)
-    archive = folder / name
-    target = folder / name.removesuffix(".gz").removesuffix(".tar")
-    with _alone_in(folder):
-        was_there = target.is_dir()
-        record = _prepare(archive, target, f"{url.rstrip('/')}/{name}", progress or be_silent)
-    return Fetched(_folder_of(chosen, target), archive, record.size, record.sha256, was_there)
-
-
-def _prepare(archive: Path, target: Path, url: str, progress: Progress) -> _Record:
-    """Download, check and unpack an archive; skip the steps that are already done."""
-    record_path = archive.with_name(f"{archive.name}.json")
-    record = _Record.read(record_path)
-    if record is not None and target.is_dir() and not archive.exists():
-        size, sha256 = record.size, record.sha256
-    else:
-        if not archive.exists():
-            download(url, archive, progress=progress)
-        size = archive.stat().st_size
-        progress("check", 0, None)
-        sha256 = import_pooch().file_hash(str(archive), alg="sha256")
-        progress("check", size, size)
-    if record is not None and (size, sha256) != (record.size, record.sha256):
-        raise OSError(
-            f"{archive} has size {size} and SHA-256 {sha256}, but had {record.size} and {record.sha256} when it was "
-            f"first used; delete it to download it again, and {record_path.name} too to accept another version"
-        )
-    if not target.is_dir():
+    archive = Path(import_pooch().os_cache("bansac") if folder is None else folder, name)
+    try:
+        archive.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OSError(f"cannot write into the folder {archive.parent}: {error.strerror}") from error
+    target = archive.with_name(name.removesuffix(".gz").removesuffix(".tar"))
+    was_there, record_path = target.is_dir(), archive.with_name(f"{name}.json")
+    record = _read_record(record_path)
+    if archive.exists() or not was_there or not record:
+        download(f"{url.rstrip('/')}/{name}", archive, record.get("sha256"), progress=progress)
+    if not was_there:
         unpack(archive, target, progress=progress)
-    sizes = [path.stat().st_size for path in target.rglob("*") if path.is_file()]
-    if record is None:
-        record = _Record(size, sha256, len(sizes), sum(sizes))
-        record.write(record_path)
-    elif len(sizes) < record.files or sum(sizes) < record.contents:  # the user may have added files
-        raise OSError(
-            f"{target} holds {len(sizes)} files of {sum(sizes)} bytes, but {record.files} of {record.contents} bytes "
-            "were unpacked there; delete the folder to unpack them again"
-        )
-    return record
+    if not record:
+        record = {"size": archive.stat().st_size, "sha256": import_pooch().file_hash(str(archive))}
+        write_json(record_path, record)
+    return Fetched(_folder_of(chosen, target), archive, record["size"], record["sha256"], was_there)
 
 
 def _choose(dataset: str, full: bool) -> tuple[Dataset, str]:
@@ -148,62 +123,23 @@ def _choose(dataset: str, full: bool) -> tuple[Dataset, str]:
     return chosen, chosen.full_archive
 
 
+def _read_record(path: Path) -> dict[str, Any]:
+    """Return the size and the SHA-256 of an archive at its first use; empty if there is no record."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        return {"size": int(found["size"]), "sha256": str(found["sha256"])}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, TypeError, KeyError):
+        raise OSError(f"{path} is damaged; delete it, and the archive that it describes counts as new") from None
+
+
 def _folder_of(dataset: Dataset, target: Path) -> Path:
     """Return the folder of a data set within the unpacked archive; the whole contents if no folder has its name."""
     if dataset.folder is None:
         return target
     named = [path for path in target.rglob("*") if path.is_dir() and path.name.lower().startswith(dataset.folder)]
     return min(named, key=lambda path: (len(path.parts), path), default=target)
-
-
-@contextlib.contextmanager
-def _alone_in(folder: Path) -> Iterator[None]:
-    """Create the folder and lock it, so that two processes do not download or unpack the same archive.
-
-    The operating system releases the lock when the process ends. On Windows the folder is not locked.
-    """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        file = (folder / ".bansac-fetch.lock").open("w")
-    except OSError as error:
-        raise OSError(f"cannot write into the folder {folder}: {error.strerror or error}") from error
-    with file:
-        if sys.platform != "win32":
-            import fcntl
-
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                raise OSError(f"another process is fetching data into {folder}") from None
-            except OSError:  # some network file systems do not support locks
-                pass
-        yield
-
-
-@dataclass(frozen=True)
-class _Record:
-    """Archive at its first use, and the files unpacked from it."""
-
-    size: int  # of the archive, in bytes
-    sha256: str
-    files: int  # number of unpacked files
-    contents: int  # total size of the unpacked files, in bytes
-
-    @classmethod
-    def read(cls, path: Path) -> Self | None:
-        """Read a record from a JSON file; return None if the file does not exist."""
-        try:
-            return cls(**json.loads(path.read_text(encoding="utf-8")))
-        except FileNotFoundError:
-            return None
-        except (ValueError, TypeError):  # not UTF-8, not JSON, or wrong fields
-            raise OSError(f"{path} is damaged; delete it, and the archive that it describes counts as new") from None
-
-    def write(self, path: Path) -> None:
-        """Write the file atomically."""
-        temporary = path.with_name(f".{path.name}.new")
-        temporary.write_text(json.dumps(asdict(self), indent=2) + "\n", encoding="utf-8")
-        temporary.replace(path)
 
 
 def import_pooch() -> Any:
@@ -215,11 +151,8 @@ def import_pooch() -> Any:
     return pooch
 
 
-def download(url: str, target: Path, *, progress: Progress = be_silent) -> None:
-    """Download a file over http or https, completely or not at all.
-
-    If the download fails or the disk is too small, an OSError names the URL.
-    """
+def download(url: str, target: Path, sha256: str | None = None, *, progress: Progress = be_silent) -> None:
+    """Download a file over http or https, unless it is there with this SHA-256; an OSError names the URL."""
     pooch = import_pooch()
     pooch.get_logger().setLevel("WARNING")
     with contextlib.ExitStack() as stack:
@@ -228,26 +161,22 @@ def download(url: str, target: Path, *, progress: Progress = be_silent) -> None:
             stack.callback(response.close)
 
         settings = {"headers": {"Accept-Encoding": "identity"}, "hooks": {"response": close_later}}
-        bar = _Bar(target.parent, progress)
-        downloader = pooch.HTTPDownloader(bar, chunk_size=_CHUNK, timeout=_TIMEOUT, **settings)
+        downloader = pooch.HTTPDownloader(_Bar(progress), chunk_size=_CHUNK, **settings)
         try:
-            pooch.retrieve(url, None, target.name, target.parent, downloader=downloader)
-        except OSError as error:  # the base class of the errors of requests as well
+            pooch.retrieve(url, sha256, target.name, target.parent, downloader=downloader)
+        except (OSError, ValueError) as error:  # of requests, and of another SHA-256
             raise OSError(f"cannot download {url}: {error}") from error
 
 
 class _Bar:
-    """Progress bar for pooch: it forwards the progress to a function and checks the disk space at the first step."""
+    """Progress bar for pooch that forwards the progress to a function."""
 
     total = 0  # bytes, set by pooch; 0 if unknown
 
-    def __init__(self, folder: Path, progress: Progress) -> None:
-        self._folder, self._progress = folder, progress
-        self._done = 0
+    def __init__(self, progress: Progress) -> None:
+        self._progress, self._done = progress, 0
 
     def update(self, step: int) -> None:
-        if not self._done:  # the archive and its contents: at least twice the archive's size
-            check_space(self._folder, 2 * self.total - step, "downloading and unpacking the file")
         self._done = min(self._done + step, self.total) if self.total else self._done + step
         self._progress("download", self._done, self.total or None)
 
@@ -261,20 +190,17 @@ class _Bar:
 def unpack(archive: Path, target: Path, *, progress: Progress = be_silent) -> None:
     """Unpack a plain or compressed tar archive into a new folder, completely or not at all.
 
-    The contents are written to a hidden folder beside the target. The folder is renamed when it is complete. An
-    archive with links, devices, absolute paths or paths out of the folder is refused. pooch.Untar is not used because
-    it extracts without a filter below Python 3.12.
+    An archive with links, devices, absolute paths or paths out of the folder is refused. pooch.Untar is not used
+    because it extracts without a filter below Python 3.12, and not at once.
 
-    Raises
-    ------
-    OSError
-        If the archive is missing, damaged, unsafe, empty or not a tar archive; if the disk is too small; or if the
-        target exists and is not an empty folder. The message names the archive.
+    An OSError names the archive if it is missing, damaged, unsafe, empty or not a tar archive, or if the target exists.
     """
-    temporary = target.with_name(f".{target.name}.unpacking")
-    shutil.rmtree(temporary, ignore_errors=True)  # left by a killed process
     try:
-        with archive.open("rb") as file, tarfile.open(fileobj=file) as tar:
+        with (
+            tempfile.TemporaryDirectory(dir=target.parent, prefix=".unpacking") as folder,
+            archive.open("rb") as file,
+            tarfile.open(fileobj=file) as tar,
+        ):
             size = archive.stat().st_size
 
             def accept(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
@@ -283,16 +209,15 @@ def unpack(archive: Path, target: Path, *, progress: Progress = be_silent) -> No
                     raise ValueError(f"its member {member.name!r} is a link, a device or has an absolute path")
                 return tarfile.data_filter(member, folder)
 
+            temporary = Path(folder, target.name)
             tar.extractall(temporary, filter=accept)
             _check_end(tar)
             progress("unpack", size, size)
-        if not any(path.is_file() for path in temporary.rglob("*")):
-            raise ValueError("it holds no files")
-        temporary.rename(target)
+            if not any(path.is_file() for path in temporary.rglob("*")):
+                raise ValueError("it holds no files")
+            temporary.rename(target)
     except Exception as error:  # damaged archives raise errors of tarfile, zlib, lzma, struct and others
         raise OSError(f"cannot unpack {archive}: {error}; if it is damaged, delete it to fetch it again") from error
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
 
 
 def _check_end(tar: tarfile.TarFile) -> None:
@@ -304,10 +229,3 @@ def _check_end(tar: tarfile.TarFile) -> None:
         raise tarfile.ReadError("the next member is missing or damaged")
     while file.read(_CHUNK):  # read on to verify the checksum at the end of a compressed archive
         pass
-
-
-def check_space(folder: Path, needed: int, purpose: str) -> None:
-    """Raise an OSError if the folder's disk has fewer than ``needed`` free bytes."""
-    free = shutil.disk_usage(folder).free
-    if needed > free:
-        raise OSError(f"{purpose} takes {needed / 1e6:.1f} MB or more, but {free / 1e6:.1f} MB are free in {folder}")

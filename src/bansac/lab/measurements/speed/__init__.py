@@ -4,10 +4,8 @@
 :mod:`~.timing`        minimum time of calls that alternate, and peak memory of a call
 :mod:`~.scenes`        synthetic matches, and the state of a run on them
 :mod:`~.kernels`       parts of an iteration: solvers, residuals, evaluation, update, draws; a refinement step
-:mod:`~.iterations`    a fixed number of iterations, compared with a lower bound on this core
-:mod:`~.calls`         whole calls over the number of matches and over the inlier ratio
-:mod:`~.report`        all measurements, also on real pairs, in one document with the targets
-:mod:`~.tables`        the document as tables
+:mod:`~.calls`         fixed numbers of iterations, and whole calls over matches and inlier ratios
+:mod:`~.report`        all measurements, also on real pairs, in one document with the targets and tables
 =====================  ==============================================================================
 
 A time is the minimum of many measurements that alternate with the other calls of the comparison. Compare ratios within

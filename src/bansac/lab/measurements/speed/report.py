@@ -14,17 +14,168 @@ from typing import Any
 
 from bansac.batch.journal import Row, Unit
 from bansac.batch.versions import installed_versions
-from bansac.lab.measurement import Option, Report, Setup, of_module
+from bansac.lab.measurement import DATA, Document, Option, Report, Setup, of_module
 from bansac.lab.measurements.folders import bench_rows, build_report, comparison
-from bansac.lab.measurements.speed.calls import SIZES, outlier_costs, size_costs
-from bansac.lab.measurements.speed.iterations import fixed_iterations, iteration_costs, measure_peaks
-from bansac.lab.measurements.speed.kernels import POINTS, draw_costs, point_costs, solver_costs
-from bansac.lab.measurements.speed.tables import page_table, tables_of
-from bansac.lab.options import DATA
-from bansac.lab.peers.method import Method
+from bansac.lab.measurements.speed.calls import (
+    ITERATIONS,
+    SIZES,
+    fixed_iterations,
+    iteration_costs,
+    outlier_costs,
+    size_costs,
+)
+from bansac.lab.measurements.speed.kernels import INLIER_RATIO, POINTS, draw_costs, point_costs, solver_costs
+from bansac.lab.peers.library import Method
 from bansac.lab.peers.methods import select_methods
 from bansac.lab.sets import find_sets
+from bansac.lab.tables import Table, sectioned, to_markdown
 from bansac.lab.task import DEFAULTS, Protocol
+
+_NAMES = {
+    "bansac": "bansac",
+    "opencv": "OpenCV UsacParams, uniform, no LO",
+    "opencv-magsac": "OpenCV USAC_MAGSAC",
+    "poselib": "PoseLib",
+    "poselib-prosac": "PoseLib, PROSAC",
+}
+
+
+def target_table(document: Document) -> Table:
+    """Return the table of the targets."""
+    rows = {
+        row["what"]: (row["value"], f"<= {row['target']:g}", "yes" if row["met"] else "no")
+        for row in document["targets"]
+    }
+    return sectioned("Targets", "what", ("measured", "target", "met"), {"": rows})
+
+
+def solvers(document: Document) -> Table:
+    """Return the table of speed and accuracy of the minimal solvers."""
+    columns = {
+        "ns in a compiled loop": "loop_ns",
+        "us from Python": "python_us",
+        "PoseLib, us from Python": "poselib_us",
+        "models of an exact sample": "mean_models",
+        "truth found": "share_of_truth",
+    }
+    rows = {kind: map(row.get, columns.values()) for kind, row in document["solvers"].items()}
+    return sectioned("Minimal solvers", "solver", columns, {"": rows})
+
+
+def points(document: Document) -> Table:
+    """Return the table of the times for one point in the parts of an iteration."""
+    columns = {
+        "residual": "residual",
+        "model evaluation, count": "evaluate",
+        "MSAC": "msac",
+        "step of Levenberg-Marquardt": "lm_step",
+    }
+    update = document["points"]["update"]
+    times = {kind: document["points"][kind] for kind in document["fixed"]}
+    rows = {kind: (*map(of.__getitem__, columns.values()), update) for kind, of in times.items()}
+    return sectioned("One point, ns", "problem", (*columns, "update of the network"), {"": rows})
+
+
+def draws(document: Document) -> Table:
+    """Return the table of the times to draw a minimal sample."""
+    found = document["draws"]
+    rows = {name: [of[name] for of in found.values()] for name in next(iter(found.values()))}
+    return sectioned(f"Draw of a sample among {POINTS} points, ns", "sampler", found, {"": rows})
+
+
+def fixed(document: Document) -> Table:
+    """Return the table of the times of a fixed number of iterations, and their ratios."""
+
+    def label(name: str) -> str:
+        return _NAMES.get(name, name.replace("-unverified", ", without sequential test"))
+
+    others = ("opencv", "poselib", "uniform")
+    sections = {
+        kind: {
+            label(name): (time, *(time / times[other] if other in times else None for other in others))
+            for name, time in times.items()
+        }
+        for kind, times in document["fixed"].items()
+    }
+    title = f"{ITERATIONS} iterations over {POINTS} matches, {100 * INLIER_RATIO:.0f} % of them inliers"
+    return sectioned(title, "method", ("ms", "over OpenCV", "over PoseLib", "over uniform"), sections)
+
+
+def iterations(document: Document) -> Table:
+    """Return the table of the times of an iteration."""
+    columns = {
+        "models a sample": "models",
+        "measured, ns": "unverified_ns",
+        "with the sequential test, ns": "ns",
+    }
+    found = document["iterations"].items()
+    rows = {
+        f"{kind}, {name}": map(row.get, columns.values()) for kind, samplers in found for name, row in samplers.items()
+    }
+    return sectioned(f"One iteration over {POINTS} matches", "problem, sampler", columns, {"": rows})
+
+
+def sizes(document: Document, settings: str, title: str) -> Table:
+    """Return the table of the times of a call over the number of matches."""
+    found = {kind: of_kind[settings] for kind, of_kind in document["sizes"].items()}
+    columns = list(next(iter(found.values()))["ms"]["bansac"])
+
+    def cells(of_kind: Mapping[str, Any], name: str) -> Iterator[float | None]:
+        yield from map(of_kind["ms"][name].get, columns)
+        yield from (of_kind["slope"], of_kind["bytes"].get(columns[-1])) if name == "bansac" else (None, None)
+
+    sections = {kind: {_NAMES[name]: cells(of_kind, name) for name in of_kind["ms"]} for kind, of_kind in found.items()}
+    headings = (*(f"{int(n):,}" for n in columns), "slope", "bytes a match")
+    return sectioned(title, "ms at N matches", headings, sections)
+
+
+def outliers(document: Document) -> Table:
+    """Return the table of the times of a call over the inlier ratio."""
+    found = document["outliers"]
+    sections = {
+        kind: {_NAMES[name]: times.values() for name, times in methods.items()} for kind, methods in found.items()
+    }
+    ratios = next(iter(next(iter(found.values())).values()))
+    return sectioned(f"Default options, {POINTS} matches", "ms at an inlier ratio of", ratios, sections)
+
+
+def pairs(document: Document) -> Table:
+    """Return the table of times and accuracy on real pairs."""
+    names = {**_NAMES, **{name: f'{name}, preset="paper"' for name in ("bansac", "uniform")}}
+    sections = {
+        group: {
+            names.get(name, name): (of["ms_mean"], of["ms_median"], of["mAA@10" if group[0] == "H" else "AUC@10"])
+            for name, of in methods.items()
+        }
+        for group, methods in document["pairs"].items()
+    }
+    return sectioned("Real pairs", "method", ("ms, mean", "ms, median", "AUC@10 or mAA@10"), sections)
+
+
+TABLES: dict[str, Callable[[Document], Table]] = {
+    "targets": target_table,
+    "fixed": fixed,
+    "iterations": iterations,
+    "solvers": solvers,
+    "points": points,
+    "draws": draws,
+    "calls": lambda document: sizes(document, "ten", 'Ten samples, preset="paper", uniform sampling'),
+    "sizes": lambda document: sizes(document, "default", "Default options"),
+    "outliers": outliers,
+    "pairs": pairs,
+}
+"""Name of each table -> its function."""
+
+
+def tables_of(document: Document) -> dict[str, Table]:
+    """Return all tables of a report; the table of real pairs is optional."""
+    return {name: table(document) for name, table in TABLES.items() if name != "pairs" or "pairs" in document}
+
+
+def page_table(document: Document, name: str) -> str:
+    """Return a table of a stored document in Markdown."""
+    return to_markdown(TABLES[name](document)) + "\n"
+
 
 PEERS = {"opencv": "cv2", "poselib": "poselib"}
 """Name of each library for comparison -> its module."""
@@ -75,37 +226,29 @@ def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, dict
 
 
 def pair_times(methods: Sequence[Method], protocol: Protocol, setup: Setup) -> dict[str, dict[str, float]]:
-    """Run a comparison and return the means over the sets of :func:`.folders.summarise`, by method."""
+    """Run a comparison and return the means over the sets of :func:`.folders.build_report`, by method."""
     rows = bench_rows(methods, protocol, setup)
     means: dict[str, dict[str, float]] = build_report(rows, methods, protocol)["mean"]
     return means
 
 
-# Parts that one unit measures together, because the last one compares itself with the others.
-_TOGETHER = ("peaks", "solvers", "iterations")
-
-
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each part of the report; peers and data are checked."""
     peers = find_peers(setup.peers)
-    parts = ["iterations", "points", "draws", "fixed", "sizes", "outliers"]
-    if setup.data is not None and find_pairs(setup.data, peers, setup.pairs):
-        parts.append("pairs")
-    return [Unit(part, (part, peers)) for part in parts]
+    has_pairs = setup.data is not None and find_pairs(setup.data, peers, setup.pairs)
+    return [Unit(part, (part, peers)) for part in _PARTS if part != "pairs" or has_pairs]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Measure a part; each row has the value of one entry of the report."""
     part, peers = unit.payload
     seconds = setup.seconds
-    if part == "iterations":
-        peaks, solvers = measure_peaks(seconds, POINTS), solver_costs(seconds, peers)
-        values = (peaks, solvers, iteration_costs(seconds, solvers, peaks))
-        return [{"part": name, "value": value} for name, value in zip(_TOGETHER, values, strict=True)]
     parts: dict[str, Callable[[], Any]] = {
+        "solvers": lambda: solver_costs(seconds, peers),
         "points": lambda: point_costs(seconds),
         "draws": lambda: draw_costs(seconds),
         "fixed": lambda: fixed_iterations(3 * seconds, peers),
+        "iterations": lambda: iteration_costs(seconds),
         "sizes": lambda: size_costs(seconds, peers, setup.max_points),
         "outliers": lambda: outlier_costs(seconds, peers),
         "pairs": lambda: {k: pair_times(**v) for k, v in find_pairs(setup.data, peers, setup.pairs).items()},
@@ -125,7 +268,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(tables=tables_of(records), records={"versions": versions, "settings": settings, **records})
 
 
-_PARTS = ("peaks", "solvers", "points", "draws", "fixed", "iterations", "sizes", "outliers", "pairs")
+_PARTS = ("solvers", "points", "draws", "fixed", "iterations", "sizes", "outliers", "pairs")
 
 # Targets of time ratios on real pairs: this package's method, another library's, and the maximum ratio by group.
 _PAIR_RATIOS = (

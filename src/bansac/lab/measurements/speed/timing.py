@@ -30,20 +30,10 @@ _ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": "65536"}
 
 
 def least_seconds(calls: Mapping[str, Call], seconds: float) -> dict[str, float]:
-    """Measure the minimum processor time of each call, in seconds of this thread.
+    """Return the least processor time of each call in seconds of this thread.
 
-    Parameters
-    ----------
-    calls : mapping of str to callable
-        Functions without parameters. Each is called once to load or compile its code, and timed at least once.
-    seconds : float
-        Total duration in seconds. The calls alternate in batches, and a round that has begun is completed.
-
-    Examples
-    --------
-    >>> times = least_seconds({"short": lambda: sum(range(10)), "long": lambda: sum(range(100_000))}, 0.01)
-    >>> list(times)
-    ['short', 'long']
+    Each is called once to load or compile its code, and timed at least once. The calls alternate in batches for the
+    given number of seconds, and a round that has begun is completed.
     """
     least = {name: _time_first(call) for name, call in calls.items()}
     counts = {name: max(1, round(_BATCH / max(once, 1e-7))) for name, once in least.items()}
