@@ -135,7 +135,8 @@ def variants(kind: Kind) -> list[Variant]:
         _variant("sampler", "uniform", {"sampler": "uniform"}, scored=False, weigh=as_by_default),
         *(_variant("cpt, way back", f"{share:g}", {"cpt": [((0.0, share), (1.0, 1.0))]}) for share in WAYS_BACK),
         _variant("without scores", scored=False),
-        *([] if kind == "H" else [_variant("without scores", "no neighbours", {"neighbours": False}, scored=False)]),
+        _variant("neighbours", "none", {"neighbours": False}),
+        _variant("without scores", "no neighbours", {"neighbours": False}, scored=False),
     ]
     return [*found, _variant("without sizes of images", sized=False)] if kind == "F" else found
 
