@@ -2,7 +2,9 @@
 
 import atexit
 import gc
+import os
 import sys
+from typing import Any
 
 
 def main() -> None:
@@ -18,4 +20,21 @@ def main() -> None:
             raise
         print(f"bansac: the command line needs {error.name}: pip install typer rich", file=sys.stderr)
         raise SystemExit(2) from None
-    app()
+    try:
+        app()
+    except SystemExit as leave:
+        _leave_threads(leave.code)
+        raise
+
+
+def _leave_threads(code: Any) -> None:
+    """End the process at once if threads of an executor still work: C++ code of a thread aborts at a normal exit."""
+    import threading
+
+    threads = [thread for thread in threading.enumerate() if thread.name.startswith("bansac-")]
+    for thread in threads:
+        thread.join(0.1)
+    if any(thread.is_alive() for thread in threads):
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code if isinstance(code, int) else int(code is not None))
