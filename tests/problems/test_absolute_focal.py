@@ -3,20 +3,8 @@
 import numpy as np
 import pytest
 
-from bansac.maths.quaternion import matrix_of
 from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
-from tests.reference import space
-
-
-def random_model(rng):
-    model = np.append(rng.normal(size=7), rng.uniform(0.5, 3.0))
-    model[:4] /= np.linalg.norm(model[:4])
-    return model
-
-
-def reprojection_errors(data, model):
-    matrix, f = matrix_of(model[:7]), model[7]
-    return f * space.reprojection_errors(matrix[:, :3], matrix[:, 3], data[2:].T, data[:2].T / f)
+from tests.problems.test_every_problem import LITERAL, random_model
 
 
 def test_a_point_behind_the_camera_has_no_derivatives():
@@ -31,13 +19,13 @@ def test_a_point_behind_the_camera_has_no_derivatives():
 
 
 def test_the_significance_form_has_image_points_and_projections():
-    rng = np.random.default_rng(1)
-    model, data = random_model(rng), rng.normal(size=(5, 30))
+    rng, name = np.random.default_rng(1), "absolute pose, f unknown"
+    model, data = random_model(name, rng), rng.normal(size=(5, 30))
     model[6] = 5.0
     problem, matches, identity = UNKNOWN_FOCAL_POSE.significance_form(data, model)
     assert problem.sample_size == UNKNOWN_FOCAL_POSE.sample_size
     np.testing.assert_allclose(matches[:2], data[:2], rtol=1e-12)
-    np.testing.assert_allclose(problem.distances(matches, identity), reprojection_errors(data, model), rtol=1e-6)
+    np.testing.assert_allclose(problem.distances(matches, identity), LITERAL[name](model, data), rtol=1e-6)
 
 
 @pytest.mark.parametrize("f", [0.0, 0.01, 1e4, np.nan])

@@ -24,7 +24,7 @@ from bansac.problems.polynomial import polynomial
 from bansac.problems.relative_focal import ONE_FOCAL, SHARED_FOCAL
 from bansac.problems.similarity import SIMILARITY
 from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
-from tests.problems.in_loop import compile_fit, compile_residuals, compile_solve
+from tests.problems.in_loop import compile_residuals, fit_data, solve_sample
 from tests.reference import curves, epipolar, homography, space
 
 PROBLEMS = {
@@ -136,7 +136,7 @@ LITERAL = {
     "ellipse": lambda m, x: space.sampson(m, x.T),
     "plane": lambda m, x: m[:3] @ x + m[3],
 }
-SINGLE = ("homography", "line", "circle", "cubic")
+SINGLE = ("homography", "fundamental", "symmetric", "line", "circle", "cubic")
 
 
 @pytest.mark.parametrize(
@@ -155,6 +155,15 @@ def test_the_residuals_are_the_literal_ones(name, dtype, seed):
     found = np.where(np.isfinite(squared[:15]), squared[:15], np.inf)  # infinite or no number behind the camera
     single = dtype == "float32"
     np.testing.assert_allclose(found, expected, rtol=1e-3 if single else 1e-7, atol=1e-5 if single else 1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_point_at_infinity_of_a_homography_is_no_inlier(dtype):
+    H = np.array([1.0, 0, 0, 0, 1, 0, 1, 0, 0], dtype)
+    squared = np.empty(2, dtype)
+    with np.errstate(all="ignore"):
+        compile_residuals(HOMOGRAPHY.residuals)(np.array([[0, 0], [0, 1], [0, 0], [0, 0]], dtype), H, 0, 2, squared)
+    assert not (squared <= 1e30).any()
 
 
 def linearize(problem, data, model, start=0):
@@ -280,13 +289,8 @@ def test_the_scale_of_the_weights_has_no_effect_on_the_fit(name):
     if problem.channels == 2:  # an ellipse
         angles = np.linspace(0.0, 6.0, 12)
         data = 0.01 * data + [np.cos(angles), 0.5 * np.sin(angles)]
-    fit = compile_fit(problem.fit)
-    models = []
-    for scale in (1.0, 1e-3):  # the smaller weights have a sum below 1
-        model = np.full(problem.model_size, np.nan)
-        assert fit(data, scale * weights, model, np.empty(problem.scratch_size))
-        models.append(model)
-    first, second = models
+    # The smaller weights have a sum below 1.
+    first, second = (fit_data(problem, scale * weights, data.T) for scale in (1.0, 1e-3))
     assert second * np.sign(first @ second) == pytest.approx(first, rel=1e-6, abs=1e-9)
 
 
@@ -341,12 +345,11 @@ def test_the_codimension_is_the_rank_of_the_derivatives_by_the_point(name):
 @names
 def test_the_model_of_an_exact_sample_is_among_those_of_the_solver(name):
     problem, rng, distances = PROBLEMS[name], np.random.default_rng(1), []
-    solve, models = compile_solve(problem.solve), np.empty((problem.max_models, problem.model_size))
     for _ in range(20):
         model = random_model(name, rng)
         points = [exact_datum(problem, model, rng)[0] for _ in range(problem.sample_size + 3)]
         if all(point is not None for point in points):
-            data, sample = np.array(points).T.copy(), rng.permutation(len(points))[: problem.sample_size]
-            count = solve(data, sample, models, np.empty(problem.scratch_size))
-            distances.append(min((problem.distances(data, found).max() for found in models[:count]), default=np.inf))
+            data = np.array(points)
+            models = solve_sample(problem, data[: problem.sample_size])
+            distances.append(min((problem.distances(data.T.copy(), found).max() for found in models), default=np.inf))
     assert np.mean(np.array(distances) < 1e-6) >= 0.7

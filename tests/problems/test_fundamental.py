@@ -1,4 +1,4 @@
-"""The problem of the fundamental matrix: residuals, checks, and the way to normalised coordinates and back."""
+"""The oriented epipolar constraint on the fundamental matrices of seven matches."""
 
 import numpy as np
 from hypothesis import given
@@ -6,24 +6,18 @@ from hypothesis import strategies as st
 
 from bansac.compiled.jit import kernel
 from bansac.problems.fundamental import FUNDAMENTAL
+from tests.problems.in_loop import solve_sample
 from tests.reference import epipolar as reference
 
-solve = kernel(FUNDAMENTAL.solve)
 is_valid = kernel(FUNDAMENTAL.is_valid)
 seeds = st.integers(0, 2**32)
-
-
-def solve_seven(data):
-    models, scratch = np.empty((3, 9)), np.empty(FUNDAMENTAL.scratch_size)
-    count = solve(data, np.arange(7), models, scratch)
-    return models[:count].reshape(count, 3, 3)
 
 
 @given(seeds)
 def test_the_oriented_constraint_agrees_with_its_definition(seed):
     rng = np.random.default_rng(seed)
     data = rng.uniform(-1, 1, (4, 7))
-    for F in solve_seven(data):
+    for F in solve_sample(FUNDAMENTAL, data.T).reshape(-1, 3, 3):
         x1, x2 = reference.homogeneous(data)
         epipole = np.linalg.svd(F.T)[2][2]
         forms = np.abs(np.einsum("in,in->n", np.cross(epipole, x2.T).T, F @ x1))

@@ -10,7 +10,7 @@ import bansac
 from bansac.geometry import rotation_matrix
 from bansac.maths.quaternion import matrix_of
 from bansac.problems.motion_3d import RIGID_3D, SIMILARITY_3D
-from tests.problems.in_loop import compile_solve
+from tests.problems.in_loop import solve_sample
 
 ESTIMATORS = {RIGID_3D.name: bansac.estimate_rigid_3d, SIMILARITY_3D.name: bansac.estimate_similarity_3d}
 both = pytest.mark.parametrize("name", ESTIMATORS)
@@ -32,12 +32,11 @@ def scene(scale=1.0, n=150, share=0.5, noise=0.02, seed=0):
 def test_a_sample_has_one_motion_or_none(name):
     problem = RIGID_3D if name == RIGID_3D.name else SIMILARITY_3D
     x1, x2, matrix, _ = scene(share=1.0, noise=0.0, scale=1.0 if problem is RIGID_3D else 2.5)
-    data, models = np.ascontiguousarray(np.hstack([x1, x2]).T), np.empty((1, 7))
-    solve, sample = compile_solve(problem.solve), np.array([7, 100, 3])
-    assert solve(data, sample, models, np.empty(problem.scratch_size)) == 1
-    np.testing.assert_allclose(matrix_of(models[0]), matrix, atol=1e-9)
-    data[:, 100] = 0.5 * (data[:, 7] + data[:, 3])
-    assert solve(data, sample, models, np.empty(problem.scratch_size)) == 0
+    data = np.hstack([x1, x2])[[7, 100, 3]]
+    (model,) = solve_sample(problem, data)
+    np.testing.assert_allclose(matrix_of(model), matrix, atol=1e-9)
+    data[1] = 0.5 * (data[0] + data[2])
+    assert len(solve_sample(problem, data)) == 0
 
 
 @compiled

@@ -6,15 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bansac.geometry import decompose_essential
-from bansac.solvers import essential_upright_3pt
+from bansac.problems.essential import ESSENTIAL
+from bansac.problems.upright import upright
+from tests.problems.in_loop import solve_sample
 from tests.reference import epipolar as reference
-from tests.solvers.samples import solve_sample
 
 
 def solve(data, gravity1, gravity2):
     """Return the models of three matches (4 x 3) and the unit verticals."""
     verticals = np.tile([*gravity1, *gravity2], (3, 1))
-    return solve_sample(essential_upright_3pt, 9, data.T, verticals).reshape(-1, 3, 3)
+    return solve_sample(upright(ESSENTIAL), data.T, verticals).reshape(-1, 3, 3)
 
 
 def draw(rng):
