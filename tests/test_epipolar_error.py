@@ -56,8 +56,3 @@ def test_models_without_a_choice_refuse_one_but_take_the_preset(estimate, value)
         with pytest.raises(ValueError, match=f"epipolar_error='{value}' is for estimate_essential and"):
             estimate(**settings)
     assert estimate(preset="paper", max_iterations=30).iterations > 0
-
-
-def test_an_unknown_measure_is_refused():
-    with pytest.raises(ValueError, match="epipolar_error must be one of 'sampson', 'symmetric' or None"):
-        bansac.Options(epipolar_error="transfer")

@@ -45,6 +45,7 @@ from bansac.engine.stopping import STOPS, Stop
         ("threshold", True),
         ("tau", np.False_),
         ("sampler", "prosaic"),
+        ("epipolar_error", "transfer"),
         ("scoring", "no such score"),
         ("weighting", "sparsity"),
         ("verification", "bail"),
