@@ -14,9 +14,7 @@ from bansac.geometry import normalize_points
 from bansac.lab.known_scenes import DEGREE, known_scene
 from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
-from bansac.synthetic import (
-    epipolar_matches,
-)
+from bansac.synthetic import epipolar_matches
 from tests.reference import focal_lengths
 
 TABLE = {row.function: row for row in ESTIMATORS}

@@ -69,13 +69,12 @@ def test_a_page_does_not_grow_without_end(tmp_path: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.slow
 def test_a_phone_scrolls_the_table_and_not_the_page(tmp_path: Path) -> None:
-    from tests.browser import open_browser  # which skips the test without Selenium
+    from tests.browser import PHONE, open_browser  # which skips the test without Selenium
 
     message = {"message": "homography with 1206 of 1514 inliers", "configuration": "planar"}
     write_summary(tmp_path / "s.html", [as_record("a", ImagePair("i0.jpg", "i1.jpg", "", ""), VALUES | message)])
     with open_browser(tmp_path / "profile") as driver:
-        phone = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
-        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", PHONE)
         driver.get((tmp_path / "s.html").as_uri())
         assert driver.execute_script("return document.documentElement.scrollWidth") == 390
         assert driver.find_element("css selector", "td:last-child").rect["width"] > 150

@@ -154,6 +154,8 @@ def test_impossible_combinations_are_refused():
         Options(neighborhood_radius=3.0)
     with pytest.raises(ValueError, match="min_iterations"):
         Options(min_iterations=11, max_iterations=10)
+    with pytest.raises(ValueError, match=r"min_iterations must be at most restart_iterations \(50\).*got 51"):
+        Options(restarts=1, restart_iterations=50, min_iterations=51)
 
 
 def test_replace_names_the_options_where_one_does_not_exist():
@@ -181,11 +183,6 @@ def test_numbers_of_any_type():
 def test_options_are_frozen():
     with pytest.raises(dataclasses.FrozenInstanceError):
         Options().seed = 1
-
-
-def test_the_only_round_must_be_long_enough_for_the_minimum():
-    with pytest.raises(ValueError, match=r"min_iterations must be at most restart_iterations \(50\).*got 51"):
-        Options(restarts=1, restart_iterations=50, min_iterations=51)
 
 
 def test_every_option_has_its_text():

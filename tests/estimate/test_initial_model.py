@@ -7,8 +7,7 @@ import pytest
 
 import bansac
 from bansac.cli.compile_ahead import _data
-from bansac.geometry import apply_homography, rotation_matrix
-from bansac.maths.quaternion import matrix_of, model_of
+from bansac.geometry import apply_homography
 from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches, homography_matches, line_points
@@ -111,7 +110,6 @@ def test_degenerate_initial_model_has_no_effect(name, data, wrong):
     ("estimate", "wrong", "message"),
     [
         (homography, np.eye(4), r"initial_model must have shape \(3, 3\), got \(4, 4\)"),
-        (homography, np.ones(9), "initial_model must have shape"),
         (homography, np.full((3, 3), np.nan), "initial_model must be finite"),
         (homography, np.full((3, 3), 1e200), "initial_model must not exceed"),
         (homography, "text", "initial_model must be an array of real numbers"),
@@ -209,14 +207,6 @@ def test_problem_with_its_own_frame_needs_normalize_model():
         bansac.ransac(own, points, initial_model=model)
     complete = dataclasses.replace(own, normalize_model=normalize_model)
     assert bansac.ransac(complete, points, initial_model=model).restarts == 1
-
-
-def test_model_of_a_matrix_is_the_inverse_of_its_matrix():
-    rng = np.random.default_rng(2)
-    for scale in (1.0, 2.5):
-        for vector in (*rng.normal(size=(5, 3)), np.array([np.pi, 0, 0])):
-            matrix = np.column_stack([scale * rotation_matrix(vector), rng.normal(size=3)])
-            assert np.allclose(matrix_of(model_of(matrix)), matrix)
 
 
 @pytest.mark.parametrize(
