@@ -190,6 +190,8 @@ class Unreadable:
         ({"treshold": 1.0}, TypeError, "unknown option 'treshold'; the options are threshold, .*, trace; other argum"),
         ({"score": np.ones(30)}, TypeError, "unknown option 'score'; .* other arguments are scores, priors, weights"),
         ({"threshold": 0.0}, ValueError, "threshold"),
+        ({"threshold": "Auto"}, ValueError, "threshold must be a number > 0 or 'auto', got 'Auto'"),
+        ({"threshold": "2"}, ValueError, "threshold must be a number > 0 or 'auto', got '2'"),
         ({"confidence": 10**400}, ValueError, "confidence"),
         ({"gamma": lambda ratio: ratio[:-1]}, ValueError, "gamma .*shape"),
         ({"gamma": lambda ratio: 2 + ratio}, ValueError, "gamma .*probabilities"),

@@ -165,14 +165,6 @@ def test_two_scales_of_noise():
     assert result.threshold > 3 * 0.3
 
 
-@pytest.mark.parametrize("function", ESTIMATE.values())
-@pytest.mark.parametrize("threshold", ["Auto", "2", "", "automatic"])
-def test_other_words_are_refused(function, threshold):
-    x = np.random.default_rng(0).uniform(0, 1, (30, 2))
-    with pytest.raises(ValueError, match=f"threshold must be a number > 0 or 'auto', got '{threshold}'"):
-        function(x, x, threshold=threshold)
-
-
 @pytest.mark.parametrize("noise", [0.0, 0.01, 0.05])
 @pytest.mark.parametrize("scale", [1.0, 1e5])
 def test_problems_without_a_default_start_from_the_extent(noise, scale):

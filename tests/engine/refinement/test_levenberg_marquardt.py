@@ -106,6 +106,14 @@ def make_scene(name, rng, noise=NOISE, outliers=0.3, n=200):
     return problem, np.ascontiguousarray(data), model
 
 
+def start_near(name, rng):
+    """Return the problem, data, the true model and a model near it."""
+    problem, data, truth = make_scene(name, rng)
+    start = truth + 3e-3 * rng.normal(size=truth.size)
+    assert problem.manifold[2](start, np.empty(problem.scratch_size))
+    return problem, data, truth, start
+
+
 def run_kernel(problem, data, model, scale, cauchy, max_steps=50):
     found = model.copy()
     steps = minimize(
@@ -140,9 +148,7 @@ def conditions(problem, data, model, scale, cauchy):
 @given(seed=seeds)
 def test_it_ends_at_a_minimum(name, cauchy, seed):
     rng = np.random.default_rng(seed)
-    problem, data, truth = make_scene(name, rng)
-    start = truth + 3e-3 * rng.normal(size=truth.size)
-    assert problem.manifold[2](start, np.empty(problem.scratch_size))
+    problem, data, truth, start = start_near(name, rng)
     scale = 3 * NOISE
     model, _ = run_kernel(problem, data, start, scale, cauchy, max_steps=200)
     cost, promise = conditions(problem, data, model, scale, cauchy)
@@ -234,9 +240,7 @@ def test_the_cauchy_cost_is_that_of_scipy_from_the_same_start(name):
     excess = []
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        problem, data, truth = make_scene(name, rng)
-        start = truth + 3e-3 * rng.normal(size=truth.size)
-        assert problem.manifold[2](start, np.empty(problem.scratch_size))
+        problem, data, _, start = start_near(name, rng)
         scale = 3 * NOISE
         model, _ = run_kernel(problem, data, start, scale, True, max_steps=200)
         found, expected = (literal_cost(name, data, m, scale) for m in (model, by_scipy(name, data, start, scale)))

@@ -16,7 +16,7 @@ from bansac.synthetic import homography_matches, line_points
 from tests.engine.builder import blurred_line, build_run, mask_of
 from tests.engine.test_local_optimization import msac
 from tests.reference import epipolar, homography
-from tests.reference.local_optimization import line_distances
+from tests.reference.curves import line_distances
 
 THRESHOLD = 0.02
 
@@ -101,7 +101,7 @@ def test_a_model_is_kept_if_its_score_is_within_the_tolerance(loss):
         assert np.array_equal(run.best_model, anyway.best_model if kept else line)
         assert run.progress["best_score"] == pytest.approx(msac(points, run.best_model), abs=1e-3)
         if kept:
-            mask = line_distances(points, run.best_model) <= THRESHOLD
+            mask = line_distances(run.best_model, points) <= THRESHOLD
             assert np.array_equal(found, mask)
             assert run.progress["best_inliers"] == mask.sum()
         outcomes.add(kept)
@@ -126,7 +126,7 @@ def test_the_homography_has_no_higher_cauchy_cost_than_that_of_opencv_for_the_sa
 
 def test_the_data_far_away_and_beyond_the_limit_do_not_count():
     points, line = blurred_line(0, 60)
-    distances = line_distances(points, line)
+    distances = line_distances(line, points)
     far = points[distances > 2 * THRESHOLD]
     near = points[distances < 2 * THRESHOLD]
     assert len(near) > 12

@@ -18,7 +18,7 @@ from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches
 from tests.engine.builder import build_run
 from tests.engine.scoring.test_scores import REFERENCES
-from tests.problems.number import residuals, solve
+from tests.problems.number import CONSTANT
 from tests.reference import loop_parts as reference
 
 
@@ -163,6 +163,5 @@ def test_scores_are_weights_if_they_are_probabilities():
 
 
 def test_density_is_for_points_of_the_plane():
-    constant = bansac.Problem("constant", 1, 1, (1,), solve, residuals)
     with pytest.raises(ValueError, match="weighting='density' is for points and matches, not for 1 channels"):
-        bansac.ransac(constant, np.ones((9, 1)), threshold=1.0, weighting="density")
+        bansac.ransac(CONSTANT, np.ones((9, 1)), threshold=1.0, weighting="density")
