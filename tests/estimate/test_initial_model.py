@@ -11,6 +11,7 @@ from bansac.geometry import apply_homography
 from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches, homography_matches, line_points
+from tests.results import assert_same
 
 DATA = _data()
 SCENE = homography_matches(400, inlier_ratio=0.5, noise=0.5, seed=3)
@@ -36,13 +37,6 @@ def camera_pose(**settings):
     x = 700.0 * X[:, :2] / X[:, 2:] + [320, 240]
     x[:60] = np.random.default_rng(5).uniform(0, 480, (60, 2))
     return bansac.estimate_absolute_pose(X, x, UNKNOWN, **settings)
-
-
-def assert_same(one, other):
-    assert np.array_equal(one.model, other.model)
-    assert np.array_equal(one.residuals, other.residuals)
-    assert np.array_equal(one.beliefs, other.beliefs)
-    assert (one.iterations, one.stop_reason, one.message) == (other.iterations, other.stop_reason, other.message)
 
 
 @pytest.mark.parametrize("row", CALLS, ids=lambda row: row.name)

@@ -25,6 +25,7 @@ from bansac.maths.rng import derive_seed
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches, homography_matches, line_points
 from tests.processes import ENVIRONMENT, interruptible, run_python
+from tests.results import assert_same
 from tests.test_metamorphic import TABLE, make_case
 
 
@@ -35,13 +36,6 @@ def plane(seed: int = 0, n: int = 80) -> Matches:
 @pytest.fixture(scope="module")
 def planes() -> list[Matches]:
     return [plane(seed, 60 + 10 * seed) for seed in range(7)]
-
-
-def assert_same(first: Any, second: Any) -> None:
-    np.testing.assert_array_equal(first.model, second.model)
-    np.testing.assert_array_equal(first.residuals, second.residuals)
-    np.testing.assert_array_equal(first.probabilities, second.probabilities)
-    assert (first.seed, first.iterations, first.message) == (second.seed, second.iterations, second.message)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
