@@ -241,6 +241,14 @@ def test_the_tangents_are_independent_and_stay_on_the_manifold_to_first_order(na
         assert np.linalg.norm(singular_values) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("name", ["shared focal length", "one focal length", "absolute pose, f unknown"])
+@pytest.mark.parametrize("f", [-1.0, 0.0, 0.01, 1e4, np.inf, np.nan])
+def test_an_extreme_focal_length_has_no_projection(name, f):
+    problem, model = PROBLEMS[name], random_model(name, np.random.default_rng(0))
+    model[-1] = f
+    assert not problem.manifold[2](model, np.empty(problem.scratch_size))
+
+
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="a kernel's division by 0 gives inf, Python raises an error")
 @names
 def test_a_model_that_is_lost_has_no_projection(name):
