@@ -21,10 +21,13 @@ def assert_same_bits(first, second, name=""):
         first, second = vars(first), vars(second)
     if isinstance(first, dict):
         assert first.keys() == second.keys()
-        first, second = tuple(first.values()), tuple(second.values())
-    if isinstance(first, tuple):
+        for key, value in first.items():
+            assert_same_bits(value, second[key], f"{name} {key}")
+    elif isinstance(first, tuple):
         for one, other in zip(first, second, strict=True):
             assert_same_bits(one, other, name)
+        if hasattr(first, "__dict__"):  # the camera matrices of a pose
+            assert_same_bits(vars(first), vars(second), name)
     else:
         one, other = np.asarray(first), np.asarray(second)
         assert one.dtype == other.dtype, name

@@ -171,16 +171,11 @@ def test_data_that_cannot_be_used_are_named(scene):
         assert f"needs at least {least}" in result.message
 
 
-def test_camera_matrices_are_stored(scene, tmp_path):
+def test_camera_matrices_are_shown_and_copied(scene):
     relative = estimate(scene, UNKNOWN, max_iterations=50)
     absolute = bansac.estimate_absolute_pose(*seen_points(CAMERA)[:2], LARGE, max_iterations=50)
     assert "K =" in repr(absolute)
     for result, name in ((relative, "K2"), (absolute, "K")):
         K = getattr(result.model, name)
-        for file in ("result.json", "result.npz"):
-            result.save(tmp_path / file)
-            again = bansac.Result.load(tmp_path / file).model
-            np.testing.assert_array_equal(getattr(again, name), K)
-            np.testing.assert_array_equal(again.t, result.model.t)
         np.testing.assert_array_equal(getattr(copy.deepcopy(result).model, name), K)
         assert not K.flags.writeable
