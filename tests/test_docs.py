@@ -144,7 +144,6 @@ def test_the_pictures_and_times_of_the_gallery_are_those_of_its_sections() -> No
 
 @pytest.mark.parametrize("name", ["E", "F", "H_exact"])
 def test_the_pictures_of_the_results_cut_no_name(name: str) -> None:
-    pytest.importorskip("matplotlib", reason="figures need Matplotlib")
     figure = pictures.results(name)
     figure.draw_without_rendering()
     assert all(text.get_window_extent().x1 <= figure.bbox.x1 for ax in figure.axes for text in ax.texts)

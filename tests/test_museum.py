@@ -165,7 +165,6 @@ class Mean:
 
 def test_the_final_model_is_checked_too():
     """scikit-image 5572: a model of the last fit that ``is_model_valid`` refuses."""
-    pytest.importorskip("skimage", reason="scikit-image is not installed")
     x = np.random.default_rng(0).normal(size=(50, 2))
     with pytest.warns(UserWarning, match="model is not valid"):
         assert ransac(x, Mean, 2, 2.0, is_model_valid=lambda model, *data: model.count == 2) == (None, None)

@@ -337,7 +337,6 @@ def test_number_of_pairs_is_known_without_reading_them(pairs: Any, total: int | 
 
 
 def test_a_progress_bar(planes: list[Matches], capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("rich", reason="the bar needs rich")
     assert len(bansac.estimate_many("homography", planes, progress=True)) == 7
     shown = capsys.readouterr()
     assert "7/7" in shown.err

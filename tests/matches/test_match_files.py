@@ -5,8 +5,10 @@ import random
 import struct
 import zipfile
 
+import cv2
 import h5py
 import numpy as np
+import pandas
 import pytest
 
 from bansac.geometry.camera import Camera
@@ -42,7 +44,6 @@ class TestText:
         assert_read(self.write(tmp_path / f"table{suffix}", delimiter=separator, **settings))
 
     def test_pandas_with_index_quotes_and_other_columns(self, tmp_path):
-        pandas = pytest.importorskip("pandas", reason="this is about its files")
         frame = pandas.DataFrame(TABLE, columns=NAMES)
         frame.insert(0, "label", ["wall, left"] * 30)
         for settings in ({}, {"index": False}, {"sep": "\t"}, {"quoting": 1}, {"quoting": 2}, {"index_label": "id"}):
@@ -164,13 +165,10 @@ def test_bad_indices_are_refused(tmp_path, change, message):
 
 class TestOpenCV:
     def keypoints(self, points):
-        cv2 = pytest.importorskip("cv2", reason="this is about its types")
         return [cv2.KeyPoint(float(x), float(y), 3.0) for x, y in points.astype(np.float32)]
 
     def test_keypoints_and_matches(self):
         keypoints1, keypoints2 = self.keypoints(TABLE[:6, :2]), self.keypoints(TABLE[:5, 2:4])
-        import cv2
-
         found = [cv2.DMatch(int(i), int(j), 0.5) for i, j in PAIRS]
         matches = Matches.from_opencv(keypoints1, tuple(keypoints2), found, scores=[1, 0.5, 0])
         np.testing.assert_allclose(matches.x1, TABLE[[4, 0, 2], :2], rtol=1e-6)
