@@ -9,6 +9,7 @@ import bansac
 import bansac.synthetic
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements import honesty
+from tests.space_scenes import seen_points
 
 RUNS = 10
 PROBLEMS = ("homography", "fundamental", "essential", "line", "circle", "cubic")
@@ -105,10 +106,8 @@ def test_a_support_on_a_line_is_said_where_it_is_no_success_either():
 
 @pytest.mark.parametrize(("n", "noise"), [(4, 0.0), (4, 1e-3), (5, 1e-3), (6, 0.1)])
 def test_few_exact_points_of_a_pose_are_a_success(n, noise):
-    rng = np.random.default_rng(n)
-    K = np.array([[800.0, 0, 320], [0, 800, 240], [0, 0, 1]])
-    points = rng.uniform(-1, 1, (n, 3)) + np.array([0, 0, 4])
-    pixels = points @ K.T
-    pixels = pixels[:, :2] / pixels[:, 2:] + rng.normal(0, noise, (n, 2))
+    K = np.array([[800.0, 0, 640], [0, 800, 480], [0, 0, 1]])
+    points, pixels, *_ = seen_points(K, n, 1.0, noise, seed=n)
     assert bansac.estimate_absolute_pose(points, pixels, K).success
-    assert not bansac.estimate_absolute_pose(points, rng.uniform(0, [640, 480], (n, 2)), K).success
+    random = np.random.default_rng(9).uniform(0, [1280, 960], (n, 2))
+    assert not bansac.estimate_absolute_pose(points, random, K).success

@@ -12,6 +12,7 @@ from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches, homography_matches, line_points
 from tests.results import assert_same
+from tests.space_scenes import seen_points
 
 DATA = _data()
 SCENE = homography_matches(400, inlier_ratio=0.5, noise=0.5, seed=3)
@@ -33,10 +34,9 @@ def focal_pose(second=None, **settings):
 
 
 def camera_pose(**settings):
-    X = np.random.default_rng(4).uniform([-2, -2, 4], [2, 2, 8], (150, 3))
-    x = 700.0 * X[:, :2] / X[:, 2:] + [320, 240]
-    x[:60] = np.random.default_rng(5).uniform(0, 480, (60, 2))
-    return bansac.estimate_absolute_pose(X, x, UNKNOWN, **settings)
+    camera = bansac.Camera.unknown_focal(1280, 960)
+    X, x, *_ = seen_points(camera.with_focal(1100.0).K, 150)
+    return bansac.estimate_absolute_pose(X, x, camera, **settings)
 
 
 @pytest.mark.parametrize("row", CALLS, ids=lambda row: row.name)

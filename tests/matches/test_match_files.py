@@ -15,6 +15,7 @@ from bansac.geometry.camera import Camera
 from bansac.matches import Matches
 from bansac.matches.hdf5 import Reader
 from bansac.matches.match_files import read_calibration, read_data, read_matches, read_single_camera
+from bansac.matches.text_tables import read_table
 from tests.arrays import write_arrays
 
 TABLE = np.random.default_rng(0).uniform(-500, 1500, (30, 5))
@@ -101,6 +102,21 @@ class TestText:
         data, scores = read_data(path, {"points": ("x", "y")})
         np.testing.assert_array_equal(data["points"], TABLE[:, :2])
         assert scores is None
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", " "])
+def test_a_name_in_another_column_changes_no_number(tmp_path, separator):
+    """NumPy reads tables of numbers alone; tables with text are read field by field."""
+    table = np.random.default_rng(0).normal(scale=[1e-9, 1.0, 1e3, 1e12, 1.0], size=(50, 5))
+    header = separator.join([*NAMES[:4], "score"])
+    plain, named = tmp_path / "plain", tmp_path / "named"
+    rows = [separator.join(map(repr, row)) for row in table.tolist()]
+    plain.write_text("\n".join([header, *rows]))
+    named.write_text("\n".join([header + separator + "name", *(f"{row}{separator}a" for row in rows)]))
+    for path in (plain, named):
+        points, scores = read_table(path, NAMES[:4])
+        np.testing.assert_array_equal(points, table[:, :4])
+        np.testing.assert_array_equal(scores, table[:, 4])
 
 
 class TestNpy:
