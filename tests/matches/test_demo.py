@@ -1,31 +1,23 @@
 """The pair inside the package agrees with its truth, its images and the script that drew it."""
 
-import importlib.util
 import shutil
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+import render_demo_pair
 
 from bansac.matches import load_demo, load_motorcycle, load_motorcycle_matches
 from bansac.matches.demo import ASSETS, StereoPair
 from bansac.matches.image_matching import match_images
 from bansac.matches.images import read_image
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "render_demo_pair.py"
-
 
 @pytest.fixture
 def script(monkeypatch):
-    """Import the script, with pictures that are drawn fast."""
-    if not SCRIPT.exists():
-        pytest.skip("the script is not part of this source tree")
-    spec = importlib.util.spec_from_file_location("render_demo_pair", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    monkeypatch.setattr(module, "SUPERSAMPLING", 1)
-    return module
+    """Return the script, with pictures that are drawn fast."""
+    monkeypatch.setattr(render_demo_pair, "SUPERSAMPLING", 1)
+    return render_demo_pair
 
 
 @pytest.fixture(scope="module")

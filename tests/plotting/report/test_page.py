@@ -5,11 +5,11 @@ import dataclasses
 import hashlib
 import json
 import re
-import runpy
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
+import pictures
 import pytest
 
 import bansac
@@ -158,9 +158,8 @@ def test_the_page_says_why_sure_inliers_are_not_the_inliers(case):
 
 
 def test_the_caption_of_the_picture_is_of_the_run_that_the_script_draws():
-    script = runpy.run_path(str(ROOT / "scripts" / "pictures.py"))
-    trace = script["estimate_demo"](load_demo()).trace
-    caption = f"belief in each match after {trace.frames[script['FRAME']]} of {len(trace)} iterations"
+    trace = pictures.estimate_demo(load_demo()).trace
+    caption = f"belief in each match after {trace.frames[pictures.FRAME]} of {len(trace)} iterations"
     assert caption in (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
 
 
