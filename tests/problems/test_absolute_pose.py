@@ -71,7 +71,7 @@ def test_a_point_behind_a_camera_of_unknown_focal_length_has_no_derivatives():
 
 
 def test_the_significance_form_of_an_unknown_focal_length_has_image_points_and_projections():
-    rng, name = np.random.default_rng(1), "absolute pose, f unknown"
+    rng, name = np.random.default_rng(1), "absolute_pose, f unknown"
     model, data = random_model(name, rng), rng.normal(size=(5, 30))
     model[6] = 5.0
     problem, matches, identity = UNKNOWN_FOCAL_POSE.significance_form(data, model)

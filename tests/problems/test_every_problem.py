@@ -9,43 +9,21 @@ from numba import config
 from bansac.engine.warm_start import normalize_model
 from bansac.maths.quaternion import matrix_of
 from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
-from bansac.problems.absolute_pose import ABSOLUTE_POSE
-from bansac.problems.affine import AFFINE
-from bansac.problems.affine_3d import AFFINE_3D
-from bansac.problems.circle import CIRCLE
-from bansac.problems.ellipse import ELLIPSE
-from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
-from bansac.problems.fundamental import FUNDAMENTAL
-from bansac.problems.homography import HOMOGRAPHY
-from bansac.problems.line import LINE
-from bansac.problems.motion_3d import RIGID_3D, SIMILARITY_3D
-from bansac.problems.plane import PLANE
+from bansac.problems.essential import ESSENTIAL_SYMMETRIC
+from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.polynomial import polynomial
 from bansac.problems.relative_focal import ONE_FOCAL, SHARED_FOCAL
-from bansac.problems.similarity import SIMILARITY
 from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
 from tests.problems.in_loop import compile_residuals, fit_data, solve_sample
 from tests.reference import curves, epipolar, homography, space
 
-PROBLEMS = {
-    "homography": HOMOGRAPHY,
-    "affine map": AFFINE,
-    "similarity": SIMILARITY,
-    "fundamental": FUNDAMENTAL,
-    "essential": ESSENTIAL,
-    "symmetric": ESSENTIAL_SYMMETRIC,
-    "line": LINE,
-    "circle": CIRCLE,
+PROBLEMS = {row.name: row.load_problem() for row in ESTIMATORS if row.name not in ("polynomial", "relative_pose")}
+PROBLEMS |= {
     "cubic": polynomial(3),
-    "absolute pose": ABSOLUTE_POSE,
-    "rigid motion": RIGID_3D,
-    "similarity of space": SIMILARITY_3D,
-    "affine map of space": AFFINE_3D,
-    "plane": PLANE,
-    "ellipse": ELLIPSE,
+    "symmetric": ESSENTIAL_SYMMETRIC,
     "shared focal length": SHARED_FOCAL,
     "one focal length": ONE_FOCAL,
-    "absolute pose, f unknown": UNKNOWN_FOCAL_POSE,
+    "absolute_pose, f unknown": UNKNOWN_FOCAL_POSE,
 }
 FITS = {name: problem for name, problem in PROBLEMS.items() if problem.fit is not None}
 EVERY = PROBLEMS | {problem.name: problem for problem in (TRANSLATION_2D, TRANSLATION_3D)}
@@ -84,9 +62,9 @@ def random_model(name, rng):
     model = rng.normal(size=EVERY[name].model_size)
     if name == "similarity":
         model[4], model[3] = model[0], -model[1]
-    if "absolute pose" in name:
+    if "absolute_pose" in name:
         model[6:] = 3.0  # the data are in front of the camera
-    if "absolute pose" in name or name == "rigid motion":
+    if "absolute_pose" in name or name == "rigid_3d":
         model[:4] /= np.linalg.norm(model[:4])
     return model / np.linalg.norm(model[:3]) if name == "plane" else model
 
@@ -116,20 +94,20 @@ def in_image(model, data, f=1.0):
 # The distances of data, or their components (N, c), by the definition.
 LITERAL = {
     "homography": lambda m, x: homography.apply(m.reshape(3, 3), x[:2].T) - x[2:].T,
-    "affine map": shift_of,
+    "affine": shift_of,
     "similarity": shift_of,
-    "affine map of space": shift_of,
+    "affine_3d": shift_of,
     TRANSLATION_2D.name: lambda m, x: x[:2].T + m - x[2:].T,
     TRANSLATION_3D.name: lambda m, x: x[:3].T + m - x[3:].T,
-    "rigid motion": turned,
-    "similarity of space": turned,
+    "rigid_3d": turned,
+    "similarity_3d": turned,
     "fundamental": sampson,
     "essential": sampson,
     "shared focal length": sampson,
     "one focal length": sampson,
     "symmetric": lambda m, x: np.sqrt(epipolar.symmetric(x, m.reshape(3, 3))),
-    "absolute pose": in_image,
-    "absolute pose, f unknown": lambda m, x: in_image(m, x, m[7]),
+    "absolute_pose": in_image,
+    "absolute_pose, f unknown": lambda m, x: in_image(m, x, m[7]),
     "line": lambda m, x: curves.line_distances(m, x.T),
     "circle": lambda m, x: curves.circle_distances(m, x.T),
     "cubic": lambda m, x: curves.polynomial_distances(m, x.T),
@@ -162,7 +140,8 @@ def test_a_point_at_infinity_of_a_homography_is_no_inlier(dtype):
     H = np.array([1.0, 0, 0, 0, 1, 0, 1, 0, 0], dtype)
     squared = np.empty(2, dtype)
     with np.errstate(all="ignore"):
-        compile_residuals(HOMOGRAPHY.residuals)(np.array([[0, 0], [0, 1], [0, 0], [0, 0]], dtype), H, 0, 2, squared)
+        residuals = compile_residuals(PROBLEMS["homography"].residuals)
+        residuals(np.array([[0, 0], [0, 1], [0, 0], [0, 0]], dtype), H, 0, 2, squared)
     assert not (squared <= 1e30).any()
 
 
@@ -241,7 +220,7 @@ def test_the_tangents_are_independent_and_stay_on_the_manifold_to_first_order(na
         assert np.linalg.norm(singular_values) == pytest.approx(1)
 
 
-@pytest.mark.parametrize("name", ["shared focal length", "one focal length", "absolute pose, f unknown"])
+@pytest.mark.parametrize("name", ["shared focal length", "one focal length", "absolute_pose, f unknown"])
 @pytest.mark.parametrize("f", [-1.0, 0.0, 0.01, 1e4, np.inf, np.nan])
 def test_an_extreme_focal_length_has_no_projection(name, f):
     problem, model = PROBLEMS[name], random_model(name, np.random.default_rng(0))
@@ -303,19 +282,20 @@ def test_the_scale_of_the_weights_has_no_effect_on_the_fit(name):
 
 
 @pytest.mark.parametrize(
-    ("problem", "threshold", "max_iterations", "unit"),
+    ("name", "threshold", "max_iterations", "unit"),
     [
-        (HOMOGRAPHY, 2.0, 50_000, "pixels"),
-        (AFFINE, 2.0, 50_000, "pixels"),
-        (SIMILARITY, 2.0, 50_000, "pixels"),
-        (TRANSLATION_2D, 2.0, 3000, "pixels"),
-        (TRANSLATION_3D, None, 3000, "data"),
-        (FUNDAMENTAL, 0.5, 50_000, "pixels"),
-        (ESSENTIAL, 5e-4, 50_000, "normalised"),
-        (AFFINE_3D, None, 50_000, "data"),
+        ("homography", 2.0, 50_000, "pixels"),
+        ("affine", 2.0, 50_000, "pixels"),
+        ("similarity", 2.0, 50_000, "pixels"),
+        (TRANSLATION_2D.name, 2.0, 3000, "pixels"),
+        (TRANSLATION_3D.name, None, 3000, "data"),
+        ("fundamental", 0.5, 50_000, "pixels"),
+        ("essential", 5e-4, 50_000, "normalised"),
+        ("affine_3d", None, 50_000, "data"),
     ],
 )
-def test_defaults(problem, threshold, max_iterations, unit):
+def test_defaults(name, threshold, max_iterations, unit):
+    problem = EVERY[name]
     found = (problem.default_threshold, problem.default_max_iterations, problem.unit)
     assert found == (threshold, max_iterations, unit)
 
