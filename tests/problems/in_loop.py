@@ -30,16 +30,6 @@ def _fit(packed: Any, data: Any, weights: Any, model: Any, scratch: Any) -> Any:
     return packed.function(data, weights, model, scratch)
 
 
-def compile_solve(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the ``solve`` of a problem, which is compiled on the first call."""
-    return lambda *arguments: _solve(_pack("solve", function), *arguments)
-
-
-def compile_fit(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return the ``fit`` of a problem, which is compiled on the first call."""
-    return lambda *arguments: _fit(_pack("fit", function), *arguments)
-
-
 def compile_residuals(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return the ``residuals`` of a problem, which are compiled on the first call for the type of the data."""
     return lambda data, *arguments: _compile("residuals", function, data.dtype.name)(data, *arguments)
@@ -48,14 +38,14 @@ def compile_residuals(function: Callable[..., Any]) -> Callable[..., Any]:
 def solve_sample(problem: Problem, *columns: Any) -> Any:
     """Return the models (K, size) of a sample, given by arrays with a row for each datum."""
     data, models = _channels(columns), np.empty((problem.max_models, problem.model_size))
-    call = compile_solve(problem.solve)
-    return models[: call(data, np.arange(data.shape[1]), models, np.empty(problem.scratch_size))]
+    packed, sample = _pack("solve", problem.solve), np.arange(data.shape[1])
+    return models[: _solve(packed, data, sample, models, np.empty(problem.scratch_size))]
 
 
 def fit_data(problem: Problem, weights: Any, *columns: Any) -> Any:
     """Return the model fitted to weighted arrays with a row for each datum; None if it is left alone."""
     model, weights = np.full(problem.model_size, np.nan), np.array(weights, float)
-    if compile_fit(problem.fit)(_channels(columns), weights, model, np.empty(problem.scratch_size)):
+    if _fit(_pack("fit", problem.fit), _channels(columns), weights, model, np.empty(problem.scratch_size)):
         return model
     assert np.isnan(model).all()
     return None
