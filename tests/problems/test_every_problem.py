@@ -46,9 +46,7 @@ def random_model(name, rng):
         t = rng.normal(size=3)
         return (epipolar.cross_matrix(t / np.linalg.norm(t)) @ epipolar.random_rotation(rng, 3.0)).ravel()
     if "focal" in name:
-        scale = np.array([1.0, 1.0, rng.uniform(0.5, 3.0)])
-        E = random_model("essential", rng).reshape(3, 3)
-        return np.append(scale[:, None] * E * (scale if name == "shared focal length" else 1.0), scale[2])
+        return focal_model(name, rng, rng.uniform(0.5, 3.0))[1]
     if name == "homography":
         H = np.eye(3) + 0.2 * rng.normal(size=(3, 3))
         return (H / np.linalg.norm(H)).ravel()
@@ -67,6 +65,12 @@ def random_model(name, rng):
     if "absolute_pose" in name or name == "rigid_3d":
         model[:4] /= np.linalg.norm(model[:4])
     return model / np.linalg.norm(model[:3]) if name == "plane" else model
+
+
+def focal_model(name, rng, f):
+    """Return E of unit translation, and F and f of cameras with this focal length."""
+    E, second = random_model("essential", rng).reshape(3, 3), np.diag([1.0, 1.0, f])
+    return E, np.append(second @ E @ (second if name == "shared focal length" else np.eye(3)), f)
 
 
 def shift_of(matrix, data):
