@@ -14,4 +14,6 @@ def test_folder_is_tried_out_and_tells_its_files(tmp_path: Path) -> None:
     folder = OutputFolder(tmp_path / "deep" / "out")
     folder.write_text("a.txt", "ä")
     assert (tmp_path / "deep" / "out" / "a.txt").read_bytes() == "ä".encode()
-    assert folder.files == [str(tmp_path / "deep" / "out" / "a.txt")]
+    folder.write_json("b.json", {"x": 1})
+    assert (tmp_path / "deep" / "out" / "b.json").read_text() == '{\n  "x": 1\n}\n'
+    assert folder.files == [str(tmp_path / "deep" / "out" / name) for name in ("a.txt", "b.json")]
