@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import functools
 import json
-import shutil
 import tempfile
 from collections.abc import Callable, Mapping
 from io import BytesIO
@@ -115,35 +114,27 @@ def results(report: str) -> Figure:
     return figure
 
 
-FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 SIZE = "1280,1500"
 FRAME = 24  # of the replay: docs/report.md names its iteration
 
 
 def report(target: Path) -> None:
     """Photograph the report of the demo pair in headless Chromium, in the middle of its run."""
-    from selenium import webdriver
+    from chromium import open_chromium
     from selenium.webdriver.support.wait import WebDriverWait
 
     pair = load_demo()
     result = estimate_demo(pair)
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium") or shutil.which("google-chrome") or ""
     with tempfile.TemporaryDirectory() as folder:
         page = Path(folder) / "report.html"
         settings = {"preset": "paper", "priors": "scores of the matches"}
         result.report(page, pair.x1, pair.x2, image1=pair.image1, image2=pair.image2, settings=settings)
-        for flag in (*FLAGS, f"--window-size={SIZE}", f"--user-data-dir={folder}/profile"):
-            options.add_argument(flag)
-        driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(shutil.which("chromedriver")))
-        try:
+        with open_chromium(Path(folder) / "profile", SIZE) as driver:
             driver.get(page.as_uri())
             ready = "return panels.every((panel) => panel.bitmap)"
             WebDriverWait(driver, 10).until(lambda _: driver.execute_script(ready))
             driver.execute_script(f"go({FRAME}); select({result.residuals.argmin()})")
             picture = Image.open(BytesIO(driver.get_screenshot_as_png())).convert("RGB")
-        finally:
-            driver.quit()
     picture.save(target, quality=80, optimize=True)
 
 

@@ -2,44 +2,20 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import pytest
+from chromium import find_chromium, open_chromium
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="the browser is driven by Selenium")
 
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--window-size=1280,1400",
-)
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
 
 
-@contextmanager
-def open_browser(profile: Path) -> Iterator[Any]:
-    """Yield the driver of a browser that keeps its log and uses a folder for its profile."""
-    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
-    chromedriver = shutil.which("chromedriver")
-    if browser is None or chromedriver is None:
+def open_browser(profile: Path) -> AbstractContextManager[Any]:
+    """Return the driver of a browser that keeps its log and uses a folder for its profile."""
+    if None in find_chromium():
         pytest.skip("there is no Chromium with its chromedriver here")
-    options = webdriver.ChromeOptions()
-    options.binary_location = browser
-    for flag in (*FLAGS, f"--user-data-dir={profile}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    session = webdriver.Chrome(options=options, service=webdriver.ChromeService(chromedriver))
-    try:
-        yield session
-    finally:
-        session.quit()
+    return open_chromium(profile)

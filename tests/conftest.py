@@ -48,7 +48,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[str]:
     """Return the address of a scheduler with two workers on this machine."""
-    pytest.importorskip("distributed", reason="dask.distributed is not installed")
     with local_cluster() as scheduler:
         yield scheduler
 

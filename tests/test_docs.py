@@ -14,14 +14,9 @@ import site_pages
 import bansac
 from bansac.lab import pages, reports
 from bansac.problems.estimators import ESTIMATORS
+from tests.test_examples import PAGES, ROOT
 
-ROOT = Path(__file__).resolve().parents[1]
-PAGES = sorted(
-    path.relative_to(ROOT).as_posix()
-    for folder in (".", "docs", "docs/api", "benchmarks")
-    for path in (ROOT / folder).glob("*.md")
-)
-ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+ARCHITECTURE = PAGES["docs/architecture.md"]
 
 
 def guide() -> list[str]:
@@ -38,7 +33,7 @@ def measured_times(text: str) -> list[str]:
 
 @pytest.mark.parametrize("page", guide())
 def test_times_on_pages_for_users_are_those_of_a_report(page: str) -> None:
-    assert measured_times((ROOT / page).read_text(encoding="utf-8")) == [], "mark the figure, or link to the table"
+    assert measured_times(PAGES[page]) == [], "mark the figure, or link to the table"
 
 
 def test_a_time_that_is_not_of_a_report_is_noticed() -> None:
@@ -51,7 +46,7 @@ def test_a_time_that_is_not_of_a_report_is_noticed() -> None:
 @pytest.mark.parametrize("page", guide())
 def test_a_page_for_users_has_times_of_one_age(page: str) -> None:
     days = {}
-    for kind, name, text in pages.MARKED.findall((ROOT / page).read_text(encoding="utf-8")):
+    for kind, name, text in pages.MARKED.findall(PAGES[page]):
         if kind == "table" and re.search(r"\d ms\b", text):
             days[name] = set(re.findall(r" on (20\d\d-\d\d-\d\d)", text))
     assert len(set().union(*days.values())) <= 1, days
@@ -60,7 +55,7 @@ def test_a_page_for_users_has_times_of_one_age(page: str) -> None:
 @pytest.mark.parametrize("page", PAGES)
 def test_links_lead_to_files_and_headings(page: str) -> None:
     path = ROOT / page
-    for target in re.findall(r"\]\(([^)\s]+)\)", path.read_text(encoding="utf-8")):
+    for target in re.findall(r"\]\(([^)\s]+)\)", PAGES[page]):
         if target.startswith(("https://", "http://")):
             continue
         name, _, anchor = target.partition("#")
@@ -79,14 +74,13 @@ def anchors(page: Path) -> set[str]:
 
 
 def test_the_reference_has_every_public_name() -> None:
-    pages = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs" / "api").glob("*.md"))
+    pages = "".join(text for name, text in PAGES.items() if name.startswith("docs/api/"))
     documented = re.findall(r"^::: bansac\.(\w+)$", pages, re.MULTILINE)
     assert sorted(documented) == sorted(bansac.__all__)
 
 
 def test_the_reference_lists_the_estimators_of_the_table() -> None:
-    page = (ROOT / "docs" / "api" / "estimators.md").read_text(encoding="utf-8")
-    documented = re.findall(r"^::: bansac\.(\w+)$", page, re.MULTILINE)
+    documented = re.findall(r"^::: bansac\.(\w+)$", PAGES["docs/api/estimators.md"], re.MULTILINE)
     assert documented == [*(row.function for row in ESTIMATORS), "focals_from_fundamental", "estimate_multiple"]
 
 
@@ -134,15 +128,14 @@ def test_the_map_has_the_layers_of_the_contract() -> None:
 
 
 def test_the_figures_of_how_it_works_are_drawn() -> None:
-    text = (ROOT / "docs" / "how-it-works.md").read_text(encoding="utf-8")
-    assert re.findall(r"\(images/(\S+)\)", text) == list(pictures.HOW_IT_WORKS)
+    assert re.findall(r"\(images/(\S+)\)", PAGES["docs/how-it-works.md"]) == list(pictures.HOW_IT_WORKS)
     for name, draw in pictures.HOW_IT_WORKS.items():
         assert (ROOT / "docs" / "images" / name).is_file()
         assert all(ax.has_data() for ax in draw().axes)
 
 
 def test_the_pictures_and_times_of_the_gallery_are_those_of_its_sections() -> None:
-    names = [name for name, _ in draw_gallery.sections((ROOT / "docs" / "gallery.md").read_text(encoding="utf-8"))]
+    names = [name for name, _ in draw_gallery.sections(PAGES["docs/gallery.md"])]
     assert sorted(names) == sorted(reports.bench("gallery")["seconds"])
     for name in names:
         assert f"gallery-{name}" in pages.parts()
@@ -151,7 +144,6 @@ def test_the_pictures_and_times_of_the_gallery_are_those_of_its_sections() -> No
 
 @pytest.mark.parametrize("name", ["E", "F", "H_exact"])
 def test_the_pictures_of_the_results_cut_no_name(name: str) -> None:
-    pytest.importorskip("matplotlib", reason="figures need Matplotlib")
     figure = pictures.results(name)
     figure.draw_without_rendering()
     assert all(text.get_window_extent().x1 <= figure.bbox.x1 for ax in figure.axes for text in ax.texts)

@@ -5,11 +5,9 @@ import pytest
 
 import bansac
 from bansac.estimate.presets import PRESETS
+from bansac.geometry import normalize_points
 from bansac.lab.metrics import corner_error
-from bansac.synthetic import (
-    epipolar_matches,
-    homography_matches,
-)
+from bansac.synthetic import epipolar_matches, homography_matches
 
 
 @pytest.fixture(scope="module")
@@ -23,12 +21,10 @@ def scene():
 
 
 def test_essential_matrix_in_pixels_and_in_normalised_units_is_the_same(scene):
-    def normalise(x, K):
-        return (x - K[:2, 2]) / np.diag(K)[:2]
-
     focal = (scene.K[0, 0] + scene.K[1, 1]) / 2
     pixels = bansac.estimate_essential(scene.x1, scene.x2, scene.K, scene.K, threshold=0.8)
-    rays = bansac.estimate_essential(normalise(scene.x1, scene.K), normalise(scene.x2, scene.K), threshold=0.8 / focal)
+    x1, x2 = (normalize_points(scene.K, x) for x in (scene.x1, scene.x2))
+    rays = bansac.estimate_essential(x1, x2, threshold=0.8 / focal)
     assert pixels.model == pytest.approx(rays.model)
     assert np.array_equal(pixels.inliers, rays.inliers)
     assert pixels.residuals == pytest.approx(focal * rays.residuals)
@@ -228,7 +224,7 @@ def test_pixels_in_place_of_normalised_coordinates_are_noticed(scene):
     for estimate in (bansac.estimate_essential, bansac.estimate_relative_pose):
         assert "these look like pixels" in estimate(scene.x1, scene.x2, max_iterations=50).message
         assert "pixels" not in estimate(scene.x1, scene.x2, scene.K, max_iterations=50).message
-        rays1, rays2 = ((x - scene.K[:2, 2]) / scene.K[0, 0] for x in (scene.x1, scene.x2))
+        rays1, rays2 = (normalize_points(scene.K, x) for x in (scene.x1, scene.x2))
         rays1[:20] *= 1000.0  # a few wild ones
         assert "pixels" not in estimate(rays1, rays2, max_iterations=50).message
         assert "pixels" not in estimate(rays1[:0], rays2[:0]).message

@@ -13,6 +13,7 @@ import pytest
 from packaging.requirements import Requirement
 
 import bansac
+from bansac.estimate.presets import SHARED_ARGUMENTS
 from bansac.problems.estimators import ESTIMATORS, Estimator
 from tests import user_script
 from tests.processes import run_python
@@ -114,19 +115,7 @@ def test_imports_for_type_checkers_are_the_public_names() -> None:
 
 @pytest.mark.parametrize("row", ESTIMATORS, ids=lambda row: row.name)
 def test_row_of_the_table_has_the_arguments_of_the_function(row: Estimator) -> None:
-    common = (
-        "epipolar_error",
-        "scores",
-        "priors",
-        "weights",
-        "initial_model",
-        "gravity1",
-        "gravity2",
-        "threshold",
-        "preset",
-        "options",
-        "settings",
-    )
+    common = (*SHARED_ARGUMENTS, "epipolar_error", "gravity1", "gravity2", "threshold", "settings")
     parameters = inspect.signature(getattr(bansac, row.function)).parameters
     assert [name for name in parameters if name not in common] == [*row.data, *row.arguments]
     assert (f'``"{row.name}"``' in (bansac.estimate_many.__doc__ or "")) == (row.problem is not None)

@@ -9,14 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser import open_browser
+from tests.browser import PHONE, open_browser
 
 pytestmark = pytest.mark.slow
 
 pytest.importorskip("mkdocs", reason="the site is built by MkDocs")
 
 ROOT = Path(__file__).resolve().parents[1]
-PHONE = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
 BROKEN = "return [...document.images].filter((image) => !image.naturalWidth).map((image) => image.src)"
 
 

@@ -9,6 +9,8 @@ import bansac
 import bansac.synthetic
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements import honesty
+from tests.significance.test_configuration import line_matches
+from tests.space_scenes import seen_points
 
 RUNS = 10
 PROBLEMS = ("homography", "fundamental", "essential", "line", "circle", "cubic")
@@ -92,12 +94,8 @@ def test_a_model_without_any_inlier_is_no_success():
 def test_a_support_on_a_line_is_said_where_it_is_no_success_either():
     named = 0
     for seed in range(10):
-        rng = np.random.default_rng(seed)
-        x = rng.uniform(0, 500, 60)
-        x1 = np.vstack([np.column_stack([x, 0.5 * x + 50]), rng.uniform(0, 500, (60, 2))])
-        x2 = np.vstack([np.column_stack([0.9 * x + 10, 0.4 * x + 70]), rng.uniform(0, 500, (60, 2))])
-        x1, x2 = x1 + rng.normal(0, 0.1, x1.shape), x2 + rng.normal(0, 0.1, x2.shape)
-        result = bansac.estimate_fundamental(x1, x2, seed=seed)
+        scene = line_matches(seed, 60, 60, 0.1)
+        result = bansac.estimate_fundamental(scene.x1, scene.x2, seed=seed)
         assert not result.success
         named += result.configuration == "collinear"
     assert named >= 9
@@ -105,10 +103,8 @@ def test_a_support_on_a_line_is_said_where_it_is_no_success_either():
 
 @pytest.mark.parametrize(("n", "noise"), [(4, 0.0), (4, 1e-3), (5, 1e-3), (6, 0.1)])
 def test_few_exact_points_of_a_pose_are_a_success(n, noise):
-    rng = np.random.default_rng(n)
-    K = np.array([[800.0, 0, 320], [0, 800, 240], [0, 0, 1]])
-    points = rng.uniform(-1, 1, (n, 3)) + np.array([0, 0, 4])
-    pixels = points @ K.T
-    pixels = pixels[:, :2] / pixels[:, 2:] + rng.normal(0, noise, (n, 2))
+    K = np.array([[800.0, 0, 640], [0, 800, 480], [0, 0, 1]])
+    points, pixels, *_ = seen_points(K, n, 1.0, noise, seed=n)
     assert bansac.estimate_absolute_pose(points, pixels, K).success
-    assert not bansac.estimate_absolute_pose(points, rng.uniform(0, [640, 480], (n, 2)), K).success
+    random = np.random.default_rng(9).uniform(0, [1280, 960], (n, 2))
+    assert not bansac.estimate_absolute_pose(points, random, K).success

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.batch.pair_selection import find_images, select_pairs
+from bansac.batch.sources import find_sources
 
 NAMES = ["a.jpg", "b.jpg", "deep/c d.png", "e.jpg"]
 
@@ -68,3 +69,9 @@ def test_a_folder_without_images_is_an_error(tmp_path: Path) -> None:
         find_images(tmp_path)
     with pytest.raises(NotADirectoryError, match="nowhere"):
         find_images(tmp_path / "nowhere")
+
+
+def test_a_name_with_a_null_character_is_a_source_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "list.txt").write_text("a\0.npz\n")
+    (source,) = find_sources(tmp_path / "list.txt", tmp_path / "out.npz")
+    assert source.stamp == ""

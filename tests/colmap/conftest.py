@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pycolmap
 import pytest
 
 SHARE = 0.5  # of the matches that are right
@@ -14,7 +15,6 @@ SHARE = 0.5  # of the matches that are right
 @pytest.fixture(scope="session")
 def synthetic(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[tuple[int, int], set[tuple[int, ...]]]]:
     """Return a database with 15 pairs without geometries, and the right matches of each."""
-    pycolmap = pytest.importorskip("pycolmap", reason="pycolmap, of the extra colmap, is not installed")
     path = tmp_path_factory.mktemp("colmap") / "database.db"
     settings = pycolmap.SyntheticDatasetOptions(
         num_rigs=1, num_frames_per_rig=6, num_points3D=100, inlier_match_ratio=SHARE, camera_has_prior_focal_length=True

@@ -49,14 +49,6 @@ def test_one_motion_is_verified_as_without_the_option():
     np.testing.assert_array_equal(geometry.F, expected.F)
 
 
-@pytest.mark.parametrize("count", [0, 7, 200])
-def test_random_matches_have_no_motion(count):
-    scene, _ = two_motions((150, 150, 60))
-    height, width = scene.size
-    x1, x2 = np.random.default_rng(1).uniform(0, [width, height], (2, count, 2))
-    assert verify(as_pair(replace(scene, x1=x1, x2=x2)), MULTIPLE).configuration == "degenerate"
-
-
 def test_a_watermark_is_no_motion():
     scene = epipolar_matches(150, inlier_ratio=1.0, noise=0.5, seed=3)
     height, width = scene.size

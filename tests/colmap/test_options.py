@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
+import pycolmap
 
 from bansac.colmap import VerificationOptions
-
-pycolmap = pytest.importorskip("pycolmap", reason="pycolmap, of the extra colmap, is not installed")
 
 
 def rows_of_the_table() -> dict[str, str]:

@@ -109,12 +109,13 @@ def test_stationary_matches_are_dropped(scene):
     assert verify(as_pair(replace(scene, x2=shifted)), wider).configuration == "degenerate"
 
 
-@pytest.mark.parametrize("count", [0, 14, 200])
-def test_random_matches_are_degenerate(scene, count):
+@pytest.mark.parametrize("options", [OPTIONS, VerificationOptions(multiple_models=True)], ids=["one", "several"])
+@pytest.mark.parametrize("count", [0, 7, 14, 200])
+def test_random_matches_are_degenerate(scene, count, options):
     rng = np.random.default_rng(1)
     height, width = scene.size
     x1, x2 = rng.uniform(0, [width, height], (2, count, 2))
-    geometry = verify(as_pair(replace(scene, x1=x1, x2=x2)))
+    geometry = verify(as_pair(replace(scene, x1=x1, x2=x2)), options)
     assert geometry.configuration == "degenerate"
     assert geometry.inlier_matches.shape == (0, 2)
     assert geometry.E is geometry.F is geometry.H is geometry.pose is None

@@ -11,14 +11,13 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pycolmap
 import pytest
 
 from bansac.colmap import VerificationOptions, verify_database
 from bansac.geometry import essential_from_pose
 from tests.colmap.conftest import as_set
 from tests.colmap.scenes import two_motions
-
-pycolmap = pytest.importorskip("pycolmap", reason="pycolmap, of the extra colmap, is not installed")
 
 
 @pytest.fixture

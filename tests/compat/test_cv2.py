@@ -6,10 +6,12 @@ import importlib
 import inspect
 import sys
 
+import cv2 as theirs
 import numpy as np
 import pytest
 
 import bansac.compat.cv2 as ours
+from bansac import estimate_absolute_pose, estimate_homography
 from bansac.compat import return_values
 from bansac.compat.arguments import Call
 from bansac.geometry import apply_transform, rotation_matrix
@@ -32,11 +34,6 @@ IMAGE = apply_transform(K, OBJECT @ rotation_matrix(RVEC).T + TVEC) + VIEW.norma
 IMAGE[30:] = VIEW.uniform(0, 480, (20, 2))
 STRANGERS = VIEW.uniform(-1, 1, (40, 3)), VIEW.uniform(0, 480, (40, 2))
 METHODS = [8, 16, 32, 33, 34, 35, 36, 37, 38]
-
-
-@pytest.fixture(scope="module")
-def theirs():
-    return pytest.importorskip("cv2", reason="OpenCV is not installed")
 
 
 def shapes(answer):
@@ -170,7 +167,7 @@ CALLS |= {
 
 
 @pytest.mark.parametrize("name", [*CALLS, *CALLS_5])
-def test_types_and_shapes_are_those_of_opencv(theirs, name):
+def test_types_and_shapes_are_those_of_opencv(name):
     if name in CALLS_5 and theirs.__version__ < "5":
         pytest.skip("OpenCV 4 returns other types")
     call = (CALLS | CALLS_5)[name]
@@ -178,7 +175,7 @@ def test_types_and_shapes_are_those_of_opencv(theirs, name):
 
 
 @pytest.mark.parametrize("by_name", [True, False])
-def test_usac_params_of_a_pose_add_the_camera_matrix(theirs, by_name):
+def test_usac_params_of_a_pose_add_the_camera_matrix(by_name):
     params = theirs.UsacParams()
     arguments, names = ((), {"params": params}) if by_name else ((None, None, None, params), {})
     mine, other = (cv.solvePnPRansac(OBJECT, IMAGE, K, None, *arguments, **names) for cv in (ours, theirs))
@@ -189,7 +186,7 @@ def test_usac_params_of_a_pose_add_the_camera_matrix(theirs, by_name):
 
 
 @pytest.mark.parametrize("name", FLAGS)
-def test_the_constants_have_the_values_of_opencv(theirs, name):
+def test_the_constants_have_the_values_of_opencv(name):
     assert getattr(ours, name) == getattr(theirs, name)
 
 
@@ -232,7 +229,7 @@ def test_the_constants_have_the_values_of_opencv(theirs, name):
         lambda cv: cv.solvePnPRansac(OBJECT, IMAGE, K, None, confidence=1.0),
     ],
 )
-def test_bad_arguments_are_errors_of_opencv(theirs, call):
+def test_bad_arguments_are_errors_of_opencv(call):
     for cv in (ours, theirs):
         with pytest.raises(theirs.error):
             call(cv)
@@ -264,7 +261,7 @@ def test_every_flag_finds_the_pose(flags):
     np.testing.assert_array_equal(inliers.ravel(), np.flatnonzero(distances <= 2.0))
 
 
-def test_poses_agree_with_those_of_opencv(theirs):
+def test_poses_agree_with_those_of_opencv():
     distortion = np.array([-0.2, 0.05, 0.001, -0.002])
     distorted = theirs.projectPoints(OBJECT, RVEC, TVEC, K, distortion)[0]
     distorted[30:, 0] = IMAGE[30:]
@@ -278,7 +275,7 @@ def test_poses_agree_with_those_of_opencv(theirs):
 
 
 @pytest.mark.parametrize("vector", [[0.0, 0.0, 0.0], [1e-9, 0.0, -2e-9], [0.5, -1.0, 2.0], [0.0, 3.1415, 0.0]])
-def test_rotation_vectors_are_those_of_rodrigues(theirs, vector):
+def test_rotation_vectors_are_those_of_rodrigues(vector):
     R = theirs.Rodrigues(np.array(vector))[0]
     X = OBJECT[:8] + np.array([0.0, 0.0, 6.0])
     x = apply_transform(K, X)
@@ -287,10 +284,8 @@ def test_rotation_vectors_are_those_of_rodrigues(theirs, vector):
     np.testing.assert_allclose(rvec.ravel(), vector, atol=1e-6)
 
 
-def test_the_guess_of_a_pose_is_its_initial_model(theirs):
+def test_the_guess_of_a_pose_is_its_initial_model():
     start = rotation_matrix([0.12, 0.2, 0.3]), np.array([0.1, 0.2, 5.8])
-    from bansac import estimate_absolute_pose
-
     expected = estimate_absolute_pose(OBJECT, IMAGE, K, threshold=2.0, initial_model=start)
     rvec, tvec = np.array([[0.12], [0.2], [0.3]]), start[1][:, None].copy()
     _, r, t, _ = ours.solvePnPRansac(OBJECT, IMAGE, K, None, rvec.ravel(), tvec.astype(np.float32), True, None, 2.0)
@@ -312,8 +307,6 @@ def test_the_guess_of_a_pose_is_its_initial_model(theirs):
 
 
 def test_the_methods_are_options():
-    from bansac import estimate_homography
-
     for method, settings in [
         (ours.USAC_FAST, {"preset": "fast"}),
         (ours.USAC_ACCURATE, {"preset": "accurate"}),
@@ -330,9 +323,7 @@ def test_the_methods_are_options():
     np.testing.assert_array_equal(H, estimate_homography(PLANE.x1, PLANE.x2).model)
 
 
-def test_usac_params_are_options(theirs):
-    from bansac import estimate_homography
-
+def test_usac_params_are_options():
     params = theirs.UsacParams()
     params.threshold, params.confidence, params.maxIterations, params.randomGeneratorState = 2.5, 0.9, 700, 5
     params.score, params.sampler = theirs.SCORE_METHOD_MAGSAC, theirs.SAMPLING_PROSAC
@@ -346,7 +337,7 @@ def test_usac_params_are_options(theirs):
         ours.findHomography(PLANE.x1, PLANE.x2, params)
 
 
-def test_masks_agree_on_clean_data(theirs):
+def test_masks_agree_on_clean_data():
     plane = homography_matches(200, inlier_ratio=0.5, noise=0.01, seed=1)
     scene = epipolar_matches(200, inlier_ratio=0.5, noise=0.01, seed=1)
     similar = X2 + RNG.normal(0, 0.01, X2.shape)
@@ -360,7 +351,7 @@ def test_masks_agree_on_clean_data(theirs):
         assert np.mean(call(ours) != call(theirs)) <= 0.02
 
 
-def test_motions_of_space_and_translations_are_those_of_opencv(theirs):
+def test_motions_of_space_and_translations_are_those_of_opencv():
     if not hasattr(theirs, "estimateTranslation2D"):
         pytest.skip("OpenCV 4 has no estimateTranslation2D")
     noise = np.random.default_rng(3).normal(0, 0.02, SOLID.shape)
@@ -383,7 +374,7 @@ def test_motions_of_space_and_translations_are_those_of_opencv(theirs):
     assert mask.sum() == 0
 
 
-def test_motions_of_space_are_written_into_the_caller_s_arrays(theirs):
+def test_motions_of_space_are_written_into_the_caller_s_arrays():
     for cv in (ours, theirs):
         out, mask = np.zeros((3, 4)), np.zeros((60, 1), np.uint8)
         found = cv.estimateAffine3D(SOLID, MOVED, out, mask, 0.1)
@@ -415,7 +406,7 @@ def test_masks_are_written_into_the_caller_s_array():
     assert ours.recoverPose(SCENE.E, SCENE.x1, SCENE.x2, SCENE.K1, small)[1] is not small
 
 
-def test_the_pose_is_that_of_the_truth_and_of_opencv(theirs):
+def test_the_pose_is_that_of_the_truth_and_of_opencv():
     number, R, t, mask = ours.recoverPose(SCENE.E, SCENE.x1, SCENE.x2, SCENE.K1)
     assert pose_error(R, t.ravel(), SCENE.R, SCENE.t) < 1e-4
     assert set(np.unique(mask)) <= {0, 255}
@@ -427,7 +418,7 @@ def test_the_pose_is_that_of_the_truth_and_of_opencv(theirs):
     np.testing.assert_array_equal(found[3], other[3])
 
 
-def test_minimal_samples_give_all_their_models(theirs):
+def test_minimal_samples_give_all_their_models():
     for call, least in (
         (lambda cv: cv.findFundamentalMat(SCENE.x1[:7], SCENE.x2[:7], cv.FM_7POINT), 1),
         (lambda cv: cv.findEssentialMat(SCENE.x1[:5], SCENE.x2[:5], SCENE.K1, cv.RANSAC), 1),
@@ -438,7 +429,7 @@ def test_minimal_samples_give_all_their_models(theirs):
         assert min(np.abs(np.array(unit[0]) @ np.array(unit[1]).T).max(axis=1)) == pytest.approx(1, abs=1e-5)
 
 
-def test_invalid_cameras_and_points_are_named(theirs):
+def test_invalid_cameras_and_points_are_named():
     broken, camera = np.where(IMAGE == IMAGE[0, 0], np.nan, IMAGE), np.diag([500.0, 500.0, 1.0])
     for function, arguments, message in (
         (ours.findEssentialMat, (SCENE.x1, SCENE.x2, 800.0, 3.0), "pp must have two coordinates"),
@@ -518,7 +509,7 @@ print(np.round(M).astype(int).tolist(), mask.ravel().tolist().count(1) > 50)
 """
 
 
-def test_a_program_is_switched_by_its_import_line(theirs, capsys):
+def test_a_program_is_switched_by_its_import_line(capsys):
     for script in (SCRIPT, SCRIPT.replace("import bansac.compat.cv2 as cv2", "import cv2")):
         exec(script, {})
         assert capsys.readouterr() == ("[[1, 0, 7], [0, 1, 4], [0, 0, 1]] True\n", "")
@@ -542,12 +533,12 @@ def test_it_works_without_opencv(monkeypatch):
         return_values.error_type.cache_clear()
 
 
-def test_other_names_are_those_of_opencv(theirs):
+def test_other_names_are_those_of_opencv():
     for name in ("solvePnP", "solvePnPRefineLM", "getAffineTransform", "Rodrigues", "__version__"):
         assert getattr(ours, name) is getattr(theirs, name)
 
 
-def test_parameters_have_the_order_of_opencv(theirs):
+def test_parameters_have_the_order_of_opencv():
     for name in ("findHomography", "estimateAffine2D", "estimateAffinePartial2D", "solvePnPRansac"):
         first = getattr(theirs, name).__doc__.splitlines()[0]
         expected = [word.strip("[]() ,") for word in first.partition("(")[2].partition(")")[0].split(",")]
@@ -557,7 +548,7 @@ def test_parameters_have_the_order_of_opencv(theirs):
 
 
 @pytest.mark.parametrize("threshold", [0, -1.0])
-def test_a_threshold_of_0_is_the_default_as_in_opencv(theirs, threshold):
+def test_a_threshold_of_0_is_the_default_as_in_opencv(threshold):
     assert np.array_equal(
         ours.findHomography(PLANE.x1, PLANE.x2, 8, threshold)[0], ours.findHomography(PLANE.x1, PLANE.x2, 8)[0]
     )
@@ -570,7 +561,7 @@ def test_a_threshold_of_0_is_the_default_as_in_opencv(theirs, threshold):
         ours.findHomography(PLANE.x1, PLANE.x2, ours.USAC_DEFAULT, threshold)
 
 
-def test_homogeneous_points_are_those_of_the_plane(theirs):
+def test_homogeneous_points_are_those_of_the_plane():
     for points in (as_homogeneous(X1), np.column_stack([X1, np.zeros(len(X1))])):
         for cv in (ours, theirs):
             assert transfer(cv.findHomography(points, X2)[0], cv.findHomography(X1, X2)[0], X1) < 1e-6
@@ -583,5 +574,4 @@ def test_a_map_that_opencv_returns_and_the_test_refuses_is_a_warning_with_the_re
     assert not found
     assert out is None
     assert not mask.any()
-    opencv = pytest.importorskip("cv2", reason="the rest compares with OpenCV")
-    assert opencv.estimateAffine3D(points, 2 * points + 1)[0]
+    assert theirs.estimateAffine3D(points, 2 * points + 1)[0]

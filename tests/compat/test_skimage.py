@@ -2,13 +2,11 @@
 
 import numpy as np
 import pytest
+from skimage import measure, transform
 
 from bansac.compat.skimage import ransac
 from bansac.geometry import apply_transform
 from bansac.synthetic import epipolar_matches, homography_matches
-
-transform = pytest.importorskip("skimage.transform", reason="scikit-image is not installed")
-measure = pytest.importorskip("skimage.measure")
 
 
 class Line:

@@ -84,21 +84,7 @@ def build_run(
     weights: Floats | None = None,
     **settings: Any,
 ) -> State:
-    """Return the context of a run before its first iteration.
-
-    Parameters
-    ----------
-    problem : Problem
-        The problem.
-    data : (channels, N) array_like
-        The data, in the order and the units of the run: they are neither shuffled nor normalised.
-    prior, quality : (N,) array_like, optional
-        Prior inlier probabilities, and what orders the data.
-    weights : (N,) ndarray, optional
-        Weights of the data in the score, at most 1.
-    **settings
-        Options in place of those of ``BASE``.
-    """
+    """Return the context of a run before its first iteration; the data are neither shuffled nor normalised."""
     options = BASE.replace(**settings)
     setup = make_setup(problem, data, options, prior=prior, quality=quality)
     return runner.start_state(problem, options, setup, options.threshold, weights)[0]

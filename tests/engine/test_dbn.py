@@ -177,27 +177,6 @@ def test_gamma_is_tabulated_and_clamped():
     assert dbn.tabulate_gamma(lambda ratio: 0.5 + 0.5 * ratio, 2) == pytest.approx([0.5, 0.75, 1 - 1e-6])
 
 
-@pytest.mark.parametrize(("gamma", "found"), [(lambda ratio: 0.5, "shape"), (lambda ratio: 2 + ratio, "probabilities")])
-def test_a_bad_gamma_is_refused(gamma, found):
-    with pytest.raises(ValueError, match=found):
-        dbn.tabulate_gamma(gamma, 3)
-
-
-@pytest.mark.parametrize(
-    ("cpt", "order", "found"),
-    [
-        ([[[0, 0.2], [1, 1]]], 2, "one table for each"),
-        ([[0, 0.2]], 1, "shape"),
-        ([[[0, 2.0], [1, 1]]], 1, "probabilities"),
-        (["table"], 1, "numbers"),
-        ([[[0, np.nan], [1, 1]]], 1, "probabilities"),
-    ],
-)
-def test_a_bad_cpt_is_refused(cpt, order, found):
-    with pytest.raises(ValueError, match=found):
-        dbn.pack_cpt(cpt, order)
-
-
 @given(st.lists(st.floats(1e-30, 1e30), min_size=1, max_size=50), st.floats(0.001, 0.5))
 def test_summary_of_the_odds(values, tau):
     odds = np.array(values, np.float32)

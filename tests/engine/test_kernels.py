@@ -20,6 +20,7 @@ from bansac.engine.verification import evaluate
 from bansac.problems.line import LINE
 from bansac.synthetic import homography_matches, line_points
 from tests.engine import own_sampler
+from tests.results import assert_same
 
 POINTS = line_points(200, inlier_ratio=0.4, noise=0.005, seed=1)
 compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compiled")
@@ -27,12 +28,6 @@ compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="nothing is compi
 
 def fit(**settings):
     return bansac.fit_line(POINTS.points, threshold=0.02, preset="paper", **settings)
-
-
-def assert_same(a, b):
-    assert a.model.tobytes() == b.model.tobytes()
-    assert np.array_equal(a.inliers, b.inliers)
-    assert (a.iterations, a.models_tested, a.score) == (b.iterations, b.models_tested, b.score)
 
 
 # A sampler of the user's: a module of his own (tests/engine/own_sampler.py), or any object with the functions.

@@ -10,7 +10,8 @@ from bansac.engine.state import pack_run
 from bansac.engine.stopping import Stop
 from bansac.problems.line import LINE
 from tests.engine.builder import blurred_line, build_run
-from tests.reference.local_optimization import iterate, line_distances
+from tests.reference.curves import line_distances
+from tests.reference.local_optimization import iterate
 
 THRESHOLD = 0.02
 
@@ -30,14 +31,14 @@ KEEP_MASK = Stop("keep mask", SimpleNamespace(prepare=prepare, required_iteratio
 
 
 def msac(points, line):
-    return np.maximum(1 - (line_distances(points, line) / THRESHOLD) ** 2, 0).sum()
+    return np.maximum(1 - (line_distances(line, points) / THRESHOLD) ** 2, 0).sum()
 
 
 def optimize(points, line, kind, seed=0):
     """Return the model, the record of the run and the mask after a local optimisation of ``line``."""
     settings = {"threshold": THRESHOLD, "sampler": "uniform", "stopping": [KEEP_MASK], "seed": seed}
     run = build_run(LINE, points.T, local_optimization=kind, scoring="msac" if kind == "lm" else "inliers", **settings)
-    support = np.count_nonzero(line_distances(points, line) <= THRESHOLD)
+    support = np.count_nonzero(line_distances(line, points) <= THRESHOLD)
     run.best_model[:] = line
     run.progress["best_inliers"] = support
     run.progress["best_score"] = msac(points, line) if kind == "lm" else support
@@ -53,10 +54,10 @@ def optimize(points, line, kind, seed=0):
 def test_the_iterative_optimisation_is_the_literal_one(seed):
     # 14 data are the most of one fit of a line: with so few points near it, no random part is drawn.
     points, line = blurred_line(seed, 24)
-    points = points[np.argsort(line_distances(points, line), kind="stable")[:14]]
+    points = points[np.argsort(line_distances(line, points), kind="stable")[:14]]
     model, progress, _ = optimize(points, line, "iterative")
     expected = iterate(points, line, THRESHOLD)
-    assert progress["best_inliers"] == np.count_nonzero(line_distances(points, expected) <= THRESHOLD)
+    assert progress["best_inliers"] == np.count_nonzero(line_distances(expected, points) <= THRESHOLD)
     assert model * np.sign(model[:2] @ expected[:2]) == pytest.approx(expected, abs=1e-6)
 
 
@@ -65,9 +66,9 @@ def test_the_support_never_falls_and_the_mask_is_that_of_the_model(kind):
     gained = []
     for seed in range(20):
         points, line = blurred_line(seed, 24)
-        before = np.count_nonzero(line_distances(points, line) <= THRESHOLD)
+        before = np.count_nonzero(line_distances(line, points) <= THRESHOLD)
         model, progress, mask = optimize(points, line, kind, seed)
-        assert np.array_equal(mask, line_distances(points, model) <= THRESHOLD)
+        assert np.array_equal(mask, line_distances(model, points) <= THRESHOLD)
         assert progress["best_inliers"] == progress["best_score"] == mask.sum()
         assert not progress["unoptimized"]
         gained.append(progress["best_inliers"] - before)
@@ -94,7 +95,7 @@ def test_levenberg_marquardt_raises_the_score_and_the_stops_get_the_mask_of_the_
         assert progress["models_tested"] == 1
         if not np.array_equal(model, line):
             improved += 1
-            assert np.array_equal(mask, line_distances(points, model) <= THRESHOLD)
+            assert np.array_equal(mask, line_distances(model, points) <= THRESHOLD)
         else:
             assert (mask == -1).all()  # the stopping criteria know this model
     assert improved > 10

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac import Problem
 from bansac.engine.state import CLASSIFICATIONS_FOR_UPDATE, FULL_MODELS
-from tests.problems.number import residuals, solve
+from tests.problems.number import CONSTANT
 
 
 def is_not_seven(data, sample, model, squared_threshold, scratch):
@@ -35,9 +34,6 @@ def repair_to_nothing(data, sample, model, squared_threshold, rng, scratch):
 def spoil_and_decline(data, sample, model, squared_threshold, rng, scratch):
     model[0] = -1000.0
     return False
-
-
-CONSTANT = Problem("constant", 1, 1, (1,), solve, residuals)
 
 
 def problem(is_degenerate, repair_degenerate=None):

@@ -8,7 +8,7 @@ import pytest
 
 import bansac
 from bansac import Options
-from bansac.engine.noise_scale import SMALLEST, estimate_threshold, threshold_bounds, threshold_factor
+from bansac.engine.noise_scale import SMALLEST, estimate_threshold, threshold_factor
 from bansac.lab.known_scenes import known_scene
 from bansac.lab.metrics import corner_error
 from bansac.problems.essential import ESSENTIAL
@@ -21,21 +21,18 @@ from bansac.synthetic import epipolar_matches, homography_matches, line_points
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="whole searches take minutes as plain Python")
 
 DEFAULTS = {"H": 2.0, "F": 0.5, "E": 0.5}
+ESTIMATE = {"H": bansac.estimate_homography, "F": bansac.estimate_fundamental, "E": bansac.estimate_essential}
 FIXED = (0.25, 0.5, 1.0, 2.0, 4.0)
 
 
 def make_scene(kind, noise, seed, n=300):
-    if kind == "H":
-        return homography_matches(n, inlier_ratio=0.6, noise=noise, seed=seed)
-    return epipolar_matches(n, inlier_ratio=0.6, noise=noise, seed=seed)
+    make = homography_matches if kind == "H" else epipolar_matches
+    return make(n, inlier_ratio=0.6, noise=noise, seed=seed)
 
 
 def estimate(kind, scene, threshold, **settings):
-    if kind == "H":
-        return bansac.estimate_homography(scene.x1, scene.x2, threshold=threshold, **settings)
-    if kind == "F":
-        return bansac.estimate_fundamental(scene.x1, scene.x2, threshold=threshold, **settings)
-    return bansac.estimate_essential(scene.x1, scene.x2, scene.K, threshold=threshold, **settings)
+    cameras = (scene.K,) if kind == "E" else ()
+    return ESTIMATE[kind](scene.x1, scene.x2, *cameras, threshold=threshold, **settings)
 
 
 def model_error(kind, result, scene, seed):
@@ -81,25 +78,12 @@ def test_residuals_that_say_nothing_give_a_bound(residuals):
     assert estimate_threshold(residuals, HOMOGRAPHY, (0.2, 12.0)) in (0.2, 12.0)
 
 
-@pytest.mark.parametrize("kind", ["H", "F", "E"])
-@pytest.mark.parametrize("noise", [0.1, 0.3, 1.0, 3.0])
-def test_threshold_fits_the_noise(kind, noise):
-    for seed in range(3):
-        scene = make_scene(kind, noise, seed)
-        result = estimate(kind, scene, "auto")
-        assert result.success
-        expected = threshold_factor(2 if kind == "H" else 1) * noise
-        bounded = np.clip(expected, *threshold_bounds(FUNDAMENTAL if kind != "H" else HOMOGRAPHY, DEFAULTS[kind]))
-        assert 0.5 < result.threshold / bounded < 2
-        np.testing.assert_array_equal(result.inliers, result.residuals <= result.threshold)
-
-
-@pytest.mark.parametrize("size", [1, 30])
+@pytest.mark.parametrize("size", [0.3, 1, 30])
 @pytest.mark.parametrize("row", ESTIMATORS, ids=lambda row: row.name)
 def test_the_threshold_of_every_estimator_fits_the_noise(row, size):
     problem = None if row.problem is None else row.load_problem()
     of_images = problem is not None and problem.default_threshold is not None
-    noise = 0.3 * min(size, 3 if of_images else 30)
+    noise = 0.3 * np.clip(size, *((0.3, 3) if of_images else (1, 30)))
     scene = known_scene(row.name, 300, 0.6, noise, seed=1)
     result = row.load_function()(*scene.arguments)
     codimension, unit = (1, 2e-3) if problem is None else (problem.codimension, 1.0)
@@ -179,16 +163,6 @@ def test_two_scales_of_noise():
     assert result.success
     assert result.inliers[100:250].mean() > 0.95
     assert result.threshold > 3 * 0.3
-
-
-@pytest.mark.parametrize(
-    "function", [bansac.estimate_homography, bansac.estimate_fundamental, bansac.estimate_essential]
-)
-@pytest.mark.parametrize("threshold", ["Auto", "2", "", "automatic"])
-def test_other_words_are_refused(function, threshold):
-    x = np.random.default_rng(0).uniform(0, 1, (30, 2))
-    with pytest.raises(ValueError, match=f"threshold must be a number > 0 or 'auto', got '{threshold}'"):
-        function(x, x, threshold=threshold)
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.01, 0.05])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from bansac.synthetic import homography_matches, line_points
 from tests.engine.builder import BASE, build_run
 from tests.planar_scenes import PIXEL, dominant_plane
 from tests.problems.number import residuals
+from tests.results import assert_same_bits
 
 
 @pytest.fixture(scope="module")
@@ -45,22 +45,6 @@ def outcome(problem, data, **settings):
     values = np.random.default_rng(0).uniform(0.1, 0.9, data.shape[1])
     prior, quality = (values if row.prior else None), (values if row.order or row.prior else None)
     return runner.run(runner.Run(problem, data, options, options.threshold, prior=prior, quality=quality))
-
-
-def assert_same_bits(first, second):
-    for name, a, b in zip(runner.EngineResult._fields, first, second, strict=True):
-        if name == "trace":
-            assert (a is None) == (b is None)
-            if a is not None:
-                assert a.snapshots.keys() == b.snapshots.keys()
-                assert all(np.array_equal(a.snapshots[k], b.snapshots[k]) for k in a.snapshots)
-                for column in dataclasses.fields(a):
-                    if column.name != "snapshots":
-                        np.testing.assert_array_equal(getattr(a, column.name), getattr(b, column.name))
-        elif isinstance(a, np.ndarray):
-            assert a.tobytes() == b.tobytes(), name
-        else:
-            assert a == b, name
 
 
 LO = "inner+iterative"

@@ -52,14 +52,10 @@ def test_a_line_and_a_circle_have_the_covariance_of_their_closed_forms():
     assert within(bansac.covariance("circle", result, points).matrix, of_least_squares(J), 0.8, 1.6)
 
 
-def homography_data(n=400, seed=1):
-    scene = homography_matches(n, 1.0, 0.0, seed)
-    rng = np.random.default_rng(seed)
-    return scene.x1, apply_homography(scene.H, scene.x1) + rng.normal(0, SIGMA, (n, 2)), scene.H
-
-
 def test_a_homography_has_the_covariance_of_its_closed_form():
-    x1, x2, H = homography_data()
+    scene = homography_matches(400, 1.0, 0.0, seed=1)
+    x1, H = scene.x1, scene.H
+    x2 = apply_homography(H, x1) + np.random.default_rng(1).normal(0, SIGMA, (400, 2))
     result = bansac.estimate_homography(x1, x2, threshold=1.5, seed=0)
     step = 1e-6 * np.array([1, 1, 1e2, 1, 1, 1e2, 1e-3, 1e-3])
     moved = [apply_homography((H.ravel() + np.eye(9)[k] * step[k]).reshape(3, 3), x1) for k in range(8)]
@@ -198,13 +194,9 @@ def test_models_that_the_inliers_do_not_determine_have_no_covariance():
     few = dataclasses.replace(result, inliers=result.inliers[:2], residuals=result.residuals[:2])
     with pytest.raises(ValueError, match="2 inliers for 2 parameters"):
         bansac.covariance("line", few, line[:2])
+    one = dataclasses.replace(result, inliers=np.full(150, True), residuals=np.full(150, result.residuals[0]))
     with pytest.raises(ValueError, match="leaves their residuals as they are"):
-        bansac.covariance("line", few_at_one_place(result, line), np.tile(line[:1], (150, 1)))
-
-
-def few_at_one_place(result, points):
-    """Return a result whose points are all the first one."""
-    return dataclasses.replace(result, inliers=np.full(150, True), residuals=np.full(150, result.residuals[0]))
+        bansac.covariance("line", one, np.tile(line[:1], (150, 1)))
 
 
 def arc(share, seed, n=200):

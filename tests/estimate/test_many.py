@@ -25,6 +25,7 @@ from bansac.maths.rng import derive_seed
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches, homography_matches, line_points
 from tests.processes import ENVIRONMENT, interruptible, run_python
+from tests.results import assert_same
 from tests.test_metamorphic import TABLE, make_case
 
 
@@ -35,13 +36,6 @@ def plane(seed: int = 0, n: int = 80) -> Matches:
 @pytest.fixture(scope="module")
 def planes() -> list[Matches]:
     return [plane(seed, 60 + 10 * seed) for seed in range(7)]
-
-
-def assert_same(first: Any, second: Any) -> None:
-    np.testing.assert_array_equal(first.model, second.model)
-    np.testing.assert_array_equal(first.residuals, second.residuals)
-    np.testing.assert_array_equal(first.probabilities, second.probabilities)
-    assert (first.seed, first.iterations, first.message) == (second.seed, second.iterations, second.message)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 5])
@@ -117,13 +111,9 @@ def test_all_arguments_of_an_estimator_may_be_common_to_all_pairs(planes: list[M
     np.testing.assert_array_equal(several.labels, alone.labels)
 
 
-def test_seeds_differ_between_pairs_and_come_from_options_too(planes: list[Matches]) -> None:
-    same = [planes[0]] * 4
-    seeds = [result.seed for result in bansac.estimate_many("homography", same, workers=2)]
-    assert len(set(seeds)) == 4
-    assert seeds == [derive_seed(0, index) for index in range(4)]
+def test_seeds_come_from_options_too(planes: list[Matches]) -> None:
     options = bansac.Options(seed=3)
-    results = bansac.estimate_many(bansac.estimate_homography, same, options=options, workers=2)
+    results = bansac.estimate_many(bansac.estimate_homography, [planes[0]] * 4, options=options, workers=2)
     assert [result.seed for result in results] == [derive_seed(3, index) for index in range(4)]
 
 
@@ -246,25 +236,19 @@ def wait_until(condition: Any) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_errors_are_raised_in_turn_if_wanted(planes: list[Matches], workers: int) -> None:
-    pairs = [*planes[:3], (planes[0].x1, planes[0].x2[:5]), planes[0]]
-    stream = bansac.iter_estimates("homography", pairs, workers=workers, on_error="raise")
-    assert all(next(stream).success for _ in range(3))
-    with pytest.raises(ValueError, match="equal lengths") as caught:
-        next(stream)
-    assert caught.value.__notes__ == ["in pair 3"]
-
-
-@pytest.mark.parametrize("workers", [1, 3])
-def test_an_error_of_the_iterable_comes_after_the_results_before_it(planes: list[Matches], workers: int) -> None:
+def test_errors_come_after_the_results_before_them(planes: list[Matches], workers: int) -> None:
     def broken() -> Any:
-        yield from planes[:5]
+        yield from planes[:3]
         raise RuntimeError("no more")
 
-    stream = bansac.iter_estimates("homography", broken(), workers=workers)
-    assert all(next(stream).success for _ in range(5))
-    with pytest.raises(RuntimeError, match="no more"):
-        next(stream)
+    pairs = [*planes[:3], (planes[0].x1, planes[0].x2[:5]), planes[0]]
+    bad_pair = bansac.iter_estimates("homography", pairs, workers=workers, on_error="raise")
+    bad_iterable = bansac.iter_estimates("homography", broken(), workers=workers)
+    for stream, message, notes in ((bad_pair, "equal lengths", ["in pair 3"]), (bad_iterable, "no more", [])):
+        assert all(next(stream).success for _ in range(3))
+        with pytest.raises((ValueError, RuntimeError), match=message) as caught:
+            next(stream)
+        assert getattr(caught.value, "__notes__", []) == notes
 
 
 @pytest.mark.parametrize(("workers", "most"), [(1, None), (2, None), (2, 3), (4, 1)])
@@ -347,7 +331,6 @@ def test_number_of_pairs_is_known_without_reading_them(pairs: Any, total: int | 
 
 
 def test_a_progress_bar(planes: list[Matches], capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("rich", reason="the bar needs rich")
     assert len(bansac.estimate_many("homography", planes, progress=True)) == 7
     shown = capsys.readouterr()
     assert "7/7" in shown.err

@@ -5,6 +5,7 @@ import pytest
 
 import bansac
 from bansac.geometry import normalize_points
+from bansac.lab.known_scenes import known_scene
 from bansac.problems.estimators import MODELS
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
@@ -185,29 +186,11 @@ def test_invalid_arguments_are_named():
             bansac.estimate_multiple(**{"problem": "line", "data": points} | change)
 
 
-def two_models(name):
-    """Return data (N x channels) of two models without outliers, and the two models in their public form."""
-    rng = np.random.default_rng(0)
-    if name == "ellipse":
-        t = rng.uniform(0, 2 * np.pi, (2, 80))
-        models = np.array([[0.0, 0.0, 5.0, 2.0, 0.5], [20.0, 3.0, 4.0, 3.0, 1.0]])
-        (x, y, a, b, angle), c = models.T[:, :, None], np.cos
-        u, v = a * np.cos(t), b * np.sin(t)
-        s = np.sin(angle)
-        return np.column_stack([(x + c(angle) * u - s * v).ravel(), (y + s * u + c(angle) * v).ravel()]), models
-    scale = 1.0 if name == "rigid-3d" else 2.0
-    R = np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-    models = np.array([np.column_stack([scale * R, [1.0, 2.0, 3.0]]), np.column_stack([scale * R.T, [9.0, 5.0, 1.0]])])
-    X = rng.uniform(-5, 5, (2, 80, 3))
-    Y = X @ models[:, :, :3].transpose(0, 2, 1) + models[:, None, :, 3]
-    return np.concatenate([X, Y], axis=2).reshape(-1, 6), models
-
-
 @pytest.mark.parametrize("name", ["ellipse", "rigid-3d", "similarity-3d"])
 def test_models_have_the_form_of_the_estimator(name):
-    data, truth = two_models(name)
-    data = data + np.random.default_rng(1).normal(0, 1e-4, data.shape)
     row = MODELS[name]
+    scenes = [known_scene(row.name, 80, 1.0, 1e-3, seed) for seed in (0, 1)]
+    data, truth = np.vstack([np.hstack(scene.arguments) for scene in scenes]), [scene.model for scene in scenes]
     split = np.split(data, np.cumsum([len(columns) for columns in row.data.values()])[:-1], axis=1)
     (several,) = bansac.estimate_many(row.name, [tuple(split)], multiple=True, threshold=0.01, seed=None)
     result = bansac.estimate_multiple(name, data, threshold=0.01)

@@ -73,18 +73,12 @@ def test_two_focal_lengths_differ(scene):
     assert result.model.K2[0, 0] == pytest.approx(2 * scene.K[0, 0], rel=0.3)
 
 
-def matches_of(x, focal, R, t):
-    """Return the images of points in space by two cameras of the same focal length."""
-    y = x @ R.T + t
-    return (focal * p[:, :2] / p[:, 2:] + CENTRE for p in (x, y))
-
-
 def test_axes_that_meet_determine_no_focal_length():
     rng = np.random.default_rng(0)
     X = rng.uniform([-1, -1, 4], [1, 1, 6], (200, 3))
     R = rotation_matrix([0.0, 0.4, 0.0])
     target = np.array([0.0, 0.0, 5.0])
-    x1, x2 = matches_of(X, 700.0, R, target - R @ target)
+    x1, x2 = (700.0 * p[:, :2] / p[:, 2:] + CENTRE for p in (X, (X - target) @ R.T + target))
     x2 = x2 + rng.normal(0, 0.5, x2.shape)
     result = bansac.estimate_relative_pose(x1, x2, UNKNOWN, threshold=1.5)
     assert result.configuration == "undetermined_focal"
@@ -171,16 +165,11 @@ def test_data_that_cannot_be_used_are_named(scene):
         assert f"needs at least {least}" in result.message
 
 
-def test_camera_matrices_are_stored(scene, tmp_path):
+def test_camera_matrices_are_shown_and_copied(scene):
     relative = estimate(scene, UNKNOWN, max_iterations=50)
     absolute = bansac.estimate_absolute_pose(*seen_points(CAMERA)[:2], LARGE, max_iterations=50)
     assert "K =" in repr(absolute)
     for result, name in ((relative, "K2"), (absolute, "K")):
         K = getattr(result.model, name)
-        for file in ("result.json", "result.npz"):
-            result.save(tmp_path / file)
-            again = bansac.Result.load(tmp_path / file).model
-            np.testing.assert_array_equal(getattr(again, name), K)
-            np.testing.assert_array_equal(again.t, result.model.t)
         np.testing.assert_array_equal(getattr(copy.deepcopy(result).model, name), K)
         assert not K.flags.writeable

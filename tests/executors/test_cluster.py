@@ -9,16 +9,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+import distributed
 import pytest
 
 from bansac.executors import ItemFailure
-from tests.clusters import worker_processes
-from tests.executors import cluster as works
-
-pytest.importorskip("distributed", reason="dask.distributed is not installed")
-
 from bansac.executors import cluster as module
 from bansac.executors.cluster import ClusterExecutor
+from tests.clusters import worker_processes
+from tests.executors import cluster as works
 
 pytestmark = pytest.mark.slow
 
@@ -92,8 +90,6 @@ def test_workers_with_other_code_are_refused(executor: ClusterExecutor, monkeypa
 
 
 def test_a_cluster_without_workers_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    import distributed
-
     monkeypatch.setattr(module, "PATIENCE", 0.1)
     with distributed.LocalCluster(n_workers=0, dashboard_address=":0") as empty:
         executor = ClusterExecutor(empty.scheduler_address)

@@ -15,6 +15,7 @@ import pytest
 from bansac.executors import EXECUTORS, ItemFailure, find_executor
 from bansac.executors.processes import ATTEMPTS
 from bansac.lab.measurement import Measurement, Setup
+from tests.executors.cluster import UnloadableError
 from tests.lab import toy
 
 pytestmark = pytest.mark.slow
@@ -71,13 +72,6 @@ def test_exception_of_a_unit_comes_through(tmp_path: Path) -> None:
         run(toy.make_toy(), marks=str(tmp_path))
     assert "in unit unit 3" in caught.value.__notes__[0]
     assert "in run_unit" in str(caught.value.__cause__), "the traceback of the worker"
-
-
-class UnloadableError(Exception):
-    """Can be pickled, but not loaded again."""
-
-    def __init__(self, first: str, second: str) -> None:
-        super().__init__(first)
 
 
 def test_exception_that_cannot_be_sent_comes_through_as_its_text() -> None:

@@ -1,6 +1,9 @@
 """Cameras against OpenCV, pycolmap and their own derivatives."""
 
+import cv2
 import numpy as np
+import PIL.Image
+import pycolmap
 import pytest
 
 from bansac import Camera
@@ -30,7 +33,6 @@ def test_unproject_inverts_project_and_has_the_derivatives(model):
 
 @pytest.mark.parametrize("model", PARAMS)
 def test_models_are_those_of_pycolmap(model):
-    pycolmap = pytest.importorskip("pycolmap")
     theirs = pycolmap.Camera(model=model, width=640, height=480, params=PARAMS[model])
     ours = Camera.from_pycolmap(theirs)
     assert ours == Camera(model, PARAMS[model], 640, 480)
@@ -42,7 +44,6 @@ def test_models_are_those_of_pycolmap(model):
 
 @pytest.mark.parametrize("size", [0, 4, 5, 8, 12])
 def test_coefficients_are_those_of_opencv(size):
-    cv2 = pytest.importorskip("cv2")
     K = Camera("PINHOLE", PARAMS["PINHOLE"]).K
     distortion = np.array([-0.2, 0.05, 1e-3, -2e-3, 0.01, 0.02, 0.01, 3e-3, 0, 0, 0, 0])[:size]
     camera = Camera.from_matrix(K, distortion)
@@ -55,7 +56,6 @@ def test_coefficients_are_those_of_opencv(size):
 
 
 def test_fisheye_coefficients_are_those_of_opencv():
-    cv2 = pytest.importorskip("cv2")
     K, distortion = Camera("PINHOLE", PARAMS["PINHOLE"]).K, np.array([-0.03, 0.01, 1e-3, -2e-3])
     camera = Camera.from_matrix(K, distortion, fisheye=True)
     pixels = cv2.fisheye.distortPoints(POINTS[:, None], K, distortion)[:, 0]
@@ -94,7 +94,7 @@ def test_unknown_focal_lengths():
 
 
 def test_exif(tmp_path):
-    image = pytest.importorskip("PIL.Image").new("RGB", (400, 300))
+    image = PIL.Image.new("RGB", (400, 300))
     image.save(tmp_path / "without.jpg")
     with pytest.raises(ValueError, match=r"35 mm equivalent.*unknown_focal\(400, 300\)"):
         Camera.from_exif(tmp_path / "without.jpg")

@@ -1,21 +1,12 @@
 """The two measures of the error of an epipolar geometry."""
 
-import dataclasses
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.compiled.jit import plain
-from bansac.geometry.epipolar import (
-    linearize_sampson,
-    linearize_symmetric,
-    sampson_residuals,
-    second_epipole,
-    symmetric_residuals,
-)
-from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
+from bansac.geometry.epipolar import sampson_residuals, second_epipole, symmetric_residuals
 from tests.problems.in_loop import compile_residuals
 from tests.reference import epipolar as reference
 
@@ -54,31 +45,11 @@ def test_an_epipole_has_no_line_and_is_no_inlier(match):
     assert np.isnan(distance) if not any(match) else distance == 0
 
 
-@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-9), (np.float32, 1e-3)])
-@given(seed=st.integers(0, 2**32))
-def test_residuals_are_the_literal_ones(dtype, tolerance, seed):
-    rng = np.random.default_rng(seed)
-    data, E = rng.uniform(-1, 1, (4, 37)), rng.normal(size=(3, 3))
-    out = np.empty(30, dtype)
-    for function, twin in ((sampson, reference.sampson), (symmetric, reference.symmetric)):
-        function(data.astype(dtype), E.ravel().astype(dtype), 5, 35, out)
-        assert np.sqrt(out) == pytest.approx(np.sqrt(twin(data, E))[5:35], rel=tolerance, abs=tolerance)
-
-
 @given(seed=st.integers(0, 2**32))
 def test_the_symmetric_distance_is_at_least_twice_sampsons(seed):
     rng = np.random.default_rng(seed)
     data, E = rng.uniform(-1, 1, (4, 20)), rng.normal(size=(3, 3))
     assert (squared(symmetric, data, E) >= 4 * squared(sampson, data, E) * (1 - 1e-9)).all()
-
-
-def test_the_essential_matrix_is_one_problem_with_two_measures():
-    assert (ESSENTIAL.residuals, ESSENTIAL_SYMMETRIC.residuals) == (sampson_residuals, symmetric_residuals)
-    assert (ESSENTIAL.linearize, ESSENTIAL_SYMMETRIC.linearize) == (linearize_sampson, linearize_symmetric)
-    assert (ESSENTIAL.residual_size, ESSENTIAL_SYMMETRIC.residual_size) == (1, 2)  # the distances to two lines
-    for field in dataclasses.fields(ESSENTIAL):
-        if field.name not in ("residuals", "linearize", "residual_size"):
-            assert getattr(ESSENTIAL, field.name) == getattr(ESSENTIAL_SYMMETRIC, field.name), field.name
 
 
 @pytest.mark.parametrize("vanishing", [None, 0, 1, 2])

@@ -1,38 +1,28 @@
 """The pair inside the package agrees with its truth, its images and the script that drew it."""
 
-import importlib.util
 import shutil
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+import render_demo_pair
 
 from bansac.matches import load_demo, load_motorcycle, load_motorcycle_matches
 from bansac.matches.demo import ASSETS, StereoPair
 from bansac.matches.image_matching import match_images
 from bansac.matches.images import read_image
 
-SCRIPT = Path(__file__).parents[2] / "scripts" / "render_demo_pair.py"
-
 
 @pytest.fixture
 def script(monkeypatch):
-    """Import the script, with pictures that are drawn fast."""
-    pytest.importorskip("cv2", reason="drawing the pair needs OpenCV")
-    if not SCRIPT.exists():
-        pytest.skip("the script is not part of this source tree")
-    spec = importlib.util.spec_from_file_location("render_demo_pair", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    monkeypatch.setattr(module, "SUPERSAMPLING", 1)
-    return module
+    """Return the script, with pictures that are drawn fast."""
+    monkeypatch.setattr(render_demo_pair, "SUPERSAMPLING", 1)
+    return render_demo_pair
 
 
 @pytest.fixture(scope="module")
 def stereo():
     """Return the motorcycle, or skip where it can be neither found nor downloaded."""
-    pytest.importorskip("skimage", reason="the motorcycle comes with scikit-image")
     try:
         return load_motorcycle()
     except OSError as error:
@@ -68,7 +58,6 @@ def test_demo_files_are_small():
 
 @pytest.mark.slow
 def test_demo_images_have_their_sizes_and_give_these_matches():
-    pytest.importorskip("cv2", reason="matching images needs OpenCV")
     demo = load_demo()
     assert read_image(demo.image1).shape == demo.size1
     assert read_image(demo.image2).shape == demo.size2
@@ -146,11 +135,9 @@ def test_without_scikit_image_it_is_named(monkeypatch):
 
 
 def test_a_failed_download_is_an_error_of_its_own(monkeypatch):
-    data = pytest.importorskip("skimage.data", reason="the motorcycle comes with scikit-image")
-
     def fail():
         raise ConnectionError("no network")
 
-    monkeypatch.setattr(data, "stereo_motorcycle", fail)
+    monkeypatch.setattr("skimage.data.stereo_motorcycle", fail)
     with pytest.raises(OSError, match=r"cannot load its stereo_motorcycle .*: no network"):
         load_motorcycle()

@@ -2,6 +2,7 @@
 
 import sys
 
+import cv2
 import numpy as np
 import pytest
 from hypothesis import given
@@ -11,8 +12,6 @@ from bansac.matches import image_matching as matching
 from bansac.matches import load_demo
 from bansac.matches.image_matching import match_images
 from bansac.matches.images import read_image
-
-cv2 = pytest.importorskip("cv2", reason="matching images needs OpenCV")
 
 
 @pytest.fixture(scope="module")

@@ -5,14 +5,14 @@ from __future__ import annotations
 from importlib.util import find_spec
 from pathlib import Path
 
+import cv2
 import numpy as np
+import PIL.Image
 import pytest
 
 import bansac.matches.images
 from bansac.matches.image_matching import match_images
 from bansac.matches.images import read_image, shrink
-
-cv2 = pytest.importorskip("cv2", reason="scaling needs OpenCV")
 
 
 def picture(height, width, sigma=2.0):
@@ -71,7 +71,6 @@ def test_grey_is_that_of_bt_601_whatever_the_number_of_rows():
 @pytest.fixture(params=["cv2", "PIL"])
 def decoder(request, monkeypatch):
     """Files are read with OpenCV, and with Pillow as if there were no OpenCV."""
-    pytest.importorskip(request.param)
     monkeypatch.setattr(
         bansac.matches.images, "find_spec", lambda name: find_spec(name) if name == request.param else None
     )
@@ -98,10 +97,9 @@ def test_files_with_floats_are_tone_mapped_by_opencv(tmp_path: Path):
 
 
 def test_points_are_in_the_stored_pixels_whatever_the_exif_orientation(decoder, tmp_path: Path):
-    pillow = pytest.importorskip("PIL.Image")
-    exif = pillow.Exif()
+    exif = PIL.Image.Exif()
     exif[0x0112] = 6  # to be shown turned by 90 degrees
-    pillow.fromarray(picture(40, 60)).save(tmp_path / "turned.jpg", exif=exif)
+    PIL.Image.fromarray(picture(40, 60)).save(tmp_path / "turned.jpg", exif=exif)
     assert cv2.imread(str(tmp_path / "turned.jpg")).shape == (60, 40, 3)
     assert read_image(tmp_path / "turned.jpg").shape == (40, 60)
 

@@ -5,14 +5,17 @@ import random
 import struct
 import zipfile
 
+import cv2
 import h5py
 import numpy as np
+import pandas
 import pytest
 
 from bansac.geometry.camera import Camera
 from bansac.matches import Matches
 from bansac.matches.hdf5 import Reader
 from bansac.matches.match_files import read_calibration, read_data, read_matches, read_single_camera
+from bansac.matches.text_tables import read_table
 from tests.arrays import write_arrays
 
 TABLE = np.random.default_rng(0).uniform(-500, 1500, (30, 5))
@@ -42,7 +45,6 @@ class TestText:
         assert_read(self.write(tmp_path / f"table{suffix}", delimiter=separator, **settings))
 
     def test_pandas_with_index_quotes_and_other_columns(self, tmp_path):
-        pandas = pytest.importorskip("pandas", reason="this is about its files")
         frame = pandas.DataFrame(TABLE, columns=NAMES)
         frame.insert(0, "label", ["wall, left"] * 30)
         for settings in ({}, {"index": False}, {"sep": "\t"}, {"quoting": 1}, {"quoting": 2}, {"index_label": "id"}):
@@ -100,6 +102,21 @@ class TestText:
         data, scores = read_data(path, {"points": ("x", "y")})
         np.testing.assert_array_equal(data["points"], TABLE[:, :2])
         assert scores is None
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", " "])
+def test_a_name_in_another_column_changes_no_number(tmp_path, separator):
+    """NumPy reads tables of numbers alone; tables with text are read field by field."""
+    table = np.random.default_rng(0).normal(scale=[1e-9, 1.0, 1e3, 1e12, 1.0], size=(50, 5))
+    header = separator.join([*NAMES[:4], "score"])
+    plain, named = tmp_path / "plain", tmp_path / "named"
+    rows = [separator.join(map(repr, row)) for row in table.tolist()]
+    plain.write_text("\n".join([header, *rows]))
+    named.write_text("\n".join([header + separator + "name", *(f"{row}{separator}a" for row in rows)]))
+    for path in (plain, named):
+        points, scores = read_table(path, NAMES[:4])
+        np.testing.assert_array_equal(points, table[:, :4])
+        np.testing.assert_array_equal(scores, table[:, 4])
 
 
 class TestNpy:
@@ -164,13 +181,10 @@ def test_bad_indices_are_refused(tmp_path, change, message):
 
 class TestOpenCV:
     def keypoints(self, points):
-        cv2 = pytest.importorskip("cv2", reason="this is about its types")
         return [cv2.KeyPoint(float(x), float(y), 3.0) for x, y in points.astype(np.float32)]
 
     def test_keypoints_and_matches(self):
         keypoints1, keypoints2 = self.keypoints(TABLE[:6, :2]), self.keypoints(TABLE[:5, 2:4])
-        import cv2
-
         found = [cv2.DMatch(int(i), int(j), 0.5) for i, j in PAIRS]
         matches = Matches.from_opencv(keypoints1, tuple(keypoints2), found, scores=[1, 0.5, 0])
         np.testing.assert_allclose(matches.x1, TABLE[[4, 0, 2], :2], rtol=1e-6)

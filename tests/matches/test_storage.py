@@ -1,10 +1,34 @@
-"""Files that are written at once or not at all."""
+"""Strict JSON, and files that are written at once or not at all."""
 
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
 import pytest
 
-from bansac.matches.storage import write_json
+from bansac.matches.storage import to_json, write_atomically, write_json
 
 
-def test_a_missing_folder_is_named_with_the_file(tmp_path):
+def test_json_is_strict() -> None:
+    document = {"a": np.float64(np.inf), "b": np.array([[1.0, np.nan]]), "c": (np.int64(3), True, None), 4: "x"}
+    assert json.loads(to_json(document)) == {"a": None, "b": [[1.0, None]], "c": [3, True, None], "4": "x"}
+
+
+def test_files_are_whole_or_not_there(tmp_path: Path) -> None:
+    write_json(tmp_path / "a.json", {"x": 1})
+
+    def fails(path: Path) -> None:
+        path.write_text("half of it")
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(tmp_path / "a.json", fails)
+    assert json.loads((tmp_path / "a.json").read_text()) == {"x": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+def test_a_missing_folder_is_named_with_the_file(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"a\.json: there is no folder .*none$"):
         write_json(tmp_path / "none" / "a.json", {})

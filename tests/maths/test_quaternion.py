@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from bansac.compiled.jit import kernel
 from bansac.geometry import rotation_matrix
-from bansac.maths.quaternion import entries, matrix_of, write_quaternion
+from bansac.maths.quaternion import entries, matrix_of, model_of, write_quaternion
 from tests.reference import space
 
 seeds = st.integers(0, 2**32 - 1)
@@ -25,3 +25,5 @@ def test_quaternions_turn_as_their_products_do(seed):
     R = rotation_matrix(np.eye(3)[seed % 3] * np.pi) if seed % 4 == 0 else rotation_matrix(rng.normal(size=3) * 3)
     assert _to_quaternion(tuple(R.ravel()), model)
     np.testing.assert_allclose(np.array(entries(model)).reshape(3, 3), R, atol=1e-12)
+    similarity = np.column_stack([rng.uniform(0.5, 2.5) * R, rng.normal(size=3)])
+    np.testing.assert_allclose(matrix_of(model_of(similarity)), similarity, atol=1e-12)

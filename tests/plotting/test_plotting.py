@@ -5,19 +5,15 @@ import sys
 
 import numpy as np
 import pytest
-
-import bansac
-from bansac.estimate.result import AbsolutePose, Result, Trace
-from bansac.geometry.camera import Camera
-
-pytest.importorskip("matplotlib", reason="figures need Matplotlib")
-
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgba
 from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
 
+import bansac
+from bansac.estimate.result import AbsolutePose, Result, Trace
+from bansac.geometry.camera import Camera
 from bansac.plotting import (
     plot_epipolar_bands,
     plot_matches,

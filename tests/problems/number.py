@@ -1,4 +1,6 @@
-"""The functions of a problem whose model is one number: the datum itself."""
+"""A problem whose model is one number: the datum itself."""
+
+from bansac.problems.problem import Problem
 
 
 def solve(data, sample, models, scratch):
@@ -9,3 +11,6 @@ def solve(data, sample, models, scratch):
 def residuals(data, model, start, stop, out):
     for i in range(start, stop):
         out[i - start] = (data[0, i] - model[0]) ** 2
+
+
+CONSTANT = Problem("constant", 1, 1, (1,), solve, residuals)

@@ -1,114 +1,85 @@
-"""Affine maps and similarities against known answers and NumPy's least squares."""
+"""Affine maps of the plane and of space, similarities and translations: known answers and NumPy's least squares."""
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numba import config
 
 import bansac
-from bansac.problems import affine, similarity
+from bansac.problems import similarity
 from bansac.problems.affine import AFFINE
+from bansac.problems.affine_3d import AFFINE_3D
 from bansac.problems.similarity import SIMILARITY
-from tests.problems.in_loop import compile_fit, compile_solve
+from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
+from tests.problems.in_loop import fit_data, solve_sample
 
-seeds = st.integers(0, 2**32 - 1)
-PROBLEMS = {AFFINE.name: (AFFINE, affine), SIMILARITY.name: (SIMILARITY, similarity)}
-KERNELS = {name: (compile_solve(module.solve), compile_fit(module.fit)) for name, (_, module) in PROBLEMS.items()}
-both = pytest.mark.parametrize("name", PROBLEMS)
+compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take seconds each")
 
 
-def draw_model(name, rng):
-    """Return a random matrix of the problem."""
-    if name == AFFINE.name:
-        return rng.normal(size=(2, 3))
-    a, b = rng.normal(size=2)
-    return np.array([[a, -b, rng.normal()], [b, a, rng.normal()]])
+def solve(problem, x1, x2):
+    """Return the matrix of a sample, or None."""
+    models = solve_sample(problem, x1, x2)
+    return models.reshape(problem.model_shape) if len(models) else None
 
 
-def make(name, rng, n, noise=0.0):
-    """Return a model and matches that follow it, 4 x N."""
-    model, x1 = draw_model(name, rng), rng.normal(size=(n, 2))
-    x2 = x1 @ model[:, :2].T + model[:, 2] + rng.normal(0, 1, (n, 2)) * noise
-    return model, np.ascontiguousarray(np.hstack([x1, x2]).T)
+def fit_affine(x1, x2, weights):
+    """Weighted least squares, literally."""
+    root = np.sqrt(weights)[:, None]
+    return np.linalg.lstsq(root * np.column_stack([x1, np.ones(len(x1))]), root * x2, rcond=None)[0].T
 
 
-def solve(name, data, size):
-    """Return the model of the first matches, or None."""
-    models = np.full((1, 6), np.nan)
-    found = KERNELS[name][0](np.ascontiguousarray(data, dtype=np.float64), np.arange(size), models, np.empty(0))
-    return models[0].reshape(2, 3) if found else None
+def fit_similarity(x1, x2, weights):
+    """Weighted least squares of x2 = a x1 + b in complex numbers."""
+    z1, z2 = (x @ [[1], [1j]] for x in (x1, x2))
+    ((a, b),) = fit_affine(z1, z2, weights)
+    return np.array([[a.real, -a.imag, b.real], [a.imag, a.real, b.imag]])
 
 
-def fit(name, data, weights):
-    """Return the model fitted to weighted matches, or None."""
-    model = np.full(6, np.nan)
-    return model.reshape(2, 3) if KERNELS[name][1](data, weights, model, np.empty(0)) else None
+FITS = {"affine": (AFFINE, fit_affine), "similarity": (SIMILARITY, fit_similarity), "3D": (AFFINE_3D, fit_affine)}
 
 
-def reference_fit(name, data, weights):
-    """Weighted least squares on the design matrix, literally."""
-    x, y, s, t = data
-    o, i = np.zeros_like(x), np.ones_like(x)
-    if name == AFFINE.name:
-        rows = np.vstack([np.column_stack([x, y, i, o, o, o]), np.column_stack([o, o, o, x, y, i])])
-    else:
-        rows = np.vstack([np.column_stack([x, -y, i, o]), np.column_stack([y, x, o, i])])
-    root = np.sqrt(np.tile(weights, 2))
-    found = np.linalg.lstsq(rows * root[:, None], np.concatenate([s, t]) * root, rcond=None)[0]
-    if name == AFFINE.name:
-        return found.reshape(2, 3)
-    a, b, c, d = found
-    return np.array([[a, -b, c], [b, a, d]])
-
-
-@both
+@pytest.mark.parametrize(("problem", "literal"), FITS.values(), ids=FITS)
 @settings(max_examples=30)
-@given(seed=seeds)
-def test_the_fit_of_exact_matches_is_the_true_map(name, seed):
-    model, data = make(name, np.random.default_rng(seed), 30)
-    np.testing.assert_allclose(fit(name, data, np.ones(30)), model, atol=1e-9)
-
-
-@both
-@settings(max_examples=30)
-@given(seed=seeds)
-def test_the_fit_is_the_weighted_least_squares(name, seed):
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_fit_is_the_weighted_least_squares(problem, literal, seed):
     rng = np.random.default_rng(seed)
-    _, data = make(name, rng, 20, noise=0.3)
+    d = problem.channels // 2
+    x1, matrix = rng.normal(size=(20, d)), rng.normal(size=(d, d))
+    x2 = x1 @ matrix.T + rng.normal(size=d) + rng.choice([0.0, 0.3]) * rng.normal(size=x1.shape)
     weights = rng.uniform(0, 1, 20) * (rng.uniform(size=20) < 0.7)
-    weights[:4] = 1.0
-    np.testing.assert_allclose(fit(name, data, weights), reference_fit(name, data, weights), atol=1e-8)
+    weights[:5] = 1.0
+    found = fit_data(problem, weights, x1, x2).reshape(problem.model_shape)
+    np.testing.assert_allclose(found, literal(x1, x2, weights), atol=1e-8)
 
 
-@both
-def test_degenerate_samples_and_fits_give_nothing(name):
-    size = PROBLEMS[name][0].sample_size
+@pytest.mark.parametrize("problem", [AFFINE, SIMILARITY], ids=lambda problem: problem.name)
+def test_degenerate_samples_and_fits_give_nothing(problem):
     rng = np.random.default_rng(0)
-    x = rng.normal(size=(4, size))
-    for rows in ([0, 1], [2, 3]):  # coincident points in one image
-        data = x.copy()
-        data[rows, 1:] = data[rows, :1]
-        assert solve(name, data, size) is None
-    assert fit(name, np.ones((4, 5)), np.ones(5)) is None
-    assert fit(name, rng.normal(size=(4, 5)), np.zeros(5)) is None
+    x, same = rng.normal(size=(2, problem.sample_size, 2))
+    same[1:] = same[0]
+    assert solve(problem, x, same) is None
+    assert solve(problem, same, x) is None
+    assert fit_data(problem, np.ones(5), np.ones((5, 4))) is None
+    assert fit_data(problem, np.zeros(5), rng.normal(size=(5, 4))) is None
 
 
 @pytest.mark.parametrize("first", [1e-5, 1.0, 1e5])
 @pytest.mark.parametrize("second", [1e-5, 1.0, 1e5])
 def test_the_limit_of_a_flat_triangle_does_not_depend_on_the_scales(first, second):
-    triangle, flat = np.array([[0.0, 3, 1], [0, 1, 2]]), np.array([[0.0, 1, 2], [0, 1e-7, 0]])
-    for x1, x2, found in ((triangle, triangle[:, ::-1], True), (flat, triangle, False), (triangle, flat, False)):
-        model = solve(AFFINE.name, np.vstack([first * x1, second * x2]), 3)
+    triangle, flat = np.array([[0.0, 0], [3, 1], [1, 2]]), np.array([[0.0, 0], [1, 1e-7], [2, 0]])
+    for x1, x2, found in ((triangle, triangle[::-1], True), (flat, triangle, False), (triangle, flat, False)):
+        model = solve(AFFINE, first * x1, second * x2)
         assert (model is not None) == found
         if found:
-            np.testing.assert_allclose(first * model[:, :2] @ x1 + model[:, 2:], second * x2, atol=1e-12 * second)
+            np.testing.assert_allclose(first * x1 @ model[:, :2].T + model[:, 2], second * x2, atol=1e-12 * second)
 
 
 def test_points_on_a_line_determine_a_similarity_only():
-    line = np.vstack([np.arange(3.0)] * 4)
-    assert solve(AFFINE.name, line, 3) is None
-    assert fit(AFFINE.name, line, np.ones(3)) is None
-    np.testing.assert_allclose(solve(SIMILARITY.name, line, 2), [[1, 0, 0], [0, 1, 0]], atol=1e-15)
+    line = np.arange(3.0)[:, None] * [1, 1]
+    assert solve(AFFINE, line, line) is None
+    assert fit_data(AFFINE, np.ones(3), line, line) is None
+    np.testing.assert_allclose(solve(SIMILARITY, line[:2], line[:2]), [[1, 0, 0], [0, 1, 0]], atol=1e-15)
     x = np.column_stack([np.arange(30.0) * 10, np.arange(30.0) * 5])
     assert bansac.estimate_similarity(x, 2 * x).success
     assert not bansac.estimate_affine(x, 2 * x).success
@@ -116,3 +87,56 @@ def test_points_on_a_line_determine_a_similarity_only():
 
 def test_a_similarity_of_scale_0_has_no_projection():
     assert not similarity.project(np.array([1.0, 0, 0, 0, -1, 0]), np.empty(0))
+
+
+@pytest.mark.parametrize("first", [1e-4, 1.0, 1e4])
+@pytest.mark.parametrize("second", [1e-4, 1.0, 1e4])
+def test_a_tetrahedron_has_its_map_in_any_unit(first, second):
+    x1 = first * (np.array([[0.0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]]) + 2)
+    x2 = second * np.array([[1.0, 2, 3], [3, 2, 3], [1, 5, 3], [0, 2, 4]])
+    found = solve(AFFINE_3D, x1, x2)
+    np.testing.assert_allclose(found[:, :3], second / first * np.array([[2.0, 0, -1], [0, 3, 0], [0, 0, 1]]), rtol=1e-9)
+    np.testing.assert_allclose(x1 @ found[:, :3].T + found[:, 3], x2, rtol=1e-9, atol=1e-9 * second)
+
+
+def test_points_on_a_plane_give_no_map_of_space():
+    rng = np.random.default_rng(0)
+    x, plane = rng.normal(size=(2, 10, 3))
+    plane[:, 2] = plane[:, 0] - plane[:, 1]
+    assert solve(AFFINE_3D, x[:4], plane[:4]) is None
+    assert solve(AFFINE_3D, plane[:4], x[:4]) is None
+    assert fit_data(AFFINE_3D, np.ones(10), plane, x) is None
+    assert fit_data(AFFINE_3D, np.zeros(10), x, x) is None
+    assert fit_data(AFFINE_3D, np.ones(5), np.ones((5, 6))) is None
+
+
+@compiled
+def test_points_on_a_plane_and_on_a_line_of_space_are_no_success():
+    rng = np.random.default_rng(2)
+    noise = rng.normal(0, 0.01, (2, 50, 3))
+    plane = rng.uniform(0, 10, (50, 3)) * [1, 1, 0]
+    line = plane[:, :1] * [1, 2, 3]
+    for x1, x2, message in (
+        (plane + noise[0], 2 * plane + noise[1], "on a plane"),
+        (plane, 2 * plane, "coplanar data?"),
+        (line + noise[0], line + noise[1], "on a line"),
+    ):
+        result = bansac.estimate_affine_3d(x1, x2, threshold=0.1, max_iterations=3000)
+        assert not result.success
+        assert message in result.message
+    assert not bansac.estimate_affine_3d(*rng.uniform(0, 10, (2, 60, 3)), threshold=0.1).success
+
+
+@compiled
+@pytest.mark.parametrize("problem", [TRANSLATION_2D, TRANSLATION_3D], ids=lambda problem: problem.name)
+def test_the_translation_is_found_among_outliers(problem):
+    rng = np.random.default_rng(4)
+    d = problem.channels // 2
+    x1 = rng.uniform(0, 500, (100, d))
+    x2 = x1 + 5 + rng.normal(0, 0.5, x1.shape)
+    x2[30:] = rng.uniform(0, 500, (70, d))
+    result = bansac.ransac(problem, np.hstack([x1, x2]), threshold=3.0)
+    assert result.success
+    np.testing.assert_allclose(result.model, 5, atol=0.4)
+    np.testing.assert_array_equal(result.inliers[:30], True)
+    assert not bansac.ransac(problem, np.hstack([x1, x1[::-1]]), threshold=0.5).success

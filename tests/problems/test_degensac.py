@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import config, float64, types
+from numba import config, float64
 
 from bansac.compiled.jit import compile_kernel, kernel
 from bansac.maths.rng import next_uint64, seed_rng
@@ -260,10 +260,3 @@ def test_samples_without_a_homography_are_not_degenerate(points):
     code, found = run(scene.data, np.arange(7), F, 0.5 * PIXEL)
     assert code == NOT_DEGENERATE
     assert (found == F).all()
-
-
-@pytest.mark.skipif(INTERPRETED, reason="nothing is compiled")
-def test_they_have_the_signatures_of_the_contract():
-    for name in ("is_degenerate", "repair_degenerate"):
-        signature = CONTRACT[name].signature(float64)
-        assert types.FunctionType(signature).signature == compiled(name).nopython_signatures[0]

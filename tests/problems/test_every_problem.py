@@ -9,43 +9,21 @@ from numba import config
 from bansac.engine.warm_start import normalize_model
 from bansac.maths.quaternion import matrix_of
 from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
-from bansac.problems.absolute_pose import ABSOLUTE_POSE
-from bansac.problems.affine import AFFINE
-from bansac.problems.affine_3d import AFFINE_3D
-from bansac.problems.circle import CIRCLE
-from bansac.problems.ellipse import ELLIPSE
-from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
-from bansac.problems.fundamental import FUNDAMENTAL
-from bansac.problems.homography import HOMOGRAPHY
-from bansac.problems.line import LINE
-from bansac.problems.motion_3d import RIGID_3D, SIMILARITY_3D
-from bansac.problems.plane import PLANE
+from bansac.problems.essential import ESSENTIAL_SYMMETRIC
+from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.polynomial import polynomial
 from bansac.problems.relative_focal import ONE_FOCAL, SHARED_FOCAL
-from bansac.problems.similarity import SIMILARITY
 from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
-from tests.problems.in_loop import compile_fit, compile_residuals, compile_solve
+from tests.problems.in_loop import compile_residuals, fit_data, solve_sample
 from tests.reference import curves, epipolar, homography, space
 
-PROBLEMS = {
-    "homography": HOMOGRAPHY,
-    "affine map": AFFINE,
-    "similarity": SIMILARITY,
-    "fundamental": FUNDAMENTAL,
-    "essential": ESSENTIAL,
-    "symmetric": ESSENTIAL_SYMMETRIC,
-    "line": LINE,
-    "circle": CIRCLE,
+PROBLEMS = {row.name: row.load_problem() for row in ESTIMATORS if row.name not in ("polynomial", "relative_pose")}
+PROBLEMS |= {
     "cubic": polynomial(3),
-    "absolute pose": ABSOLUTE_POSE,
-    "rigid motion": RIGID_3D,
-    "similarity of space": SIMILARITY_3D,
-    "affine map of space": AFFINE_3D,
-    "plane": PLANE,
-    "ellipse": ELLIPSE,
+    "symmetric": ESSENTIAL_SYMMETRIC,
     "shared focal length": SHARED_FOCAL,
     "one focal length": ONE_FOCAL,
-    "absolute pose, f unknown": UNKNOWN_FOCAL_POSE,
+    "absolute_pose, f unknown": UNKNOWN_FOCAL_POSE,
 }
 FITS = {name: problem for name, problem in PROBLEMS.items() if problem.fit is not None}
 EVERY = PROBLEMS | {problem.name: problem for problem in (TRANSLATION_2D, TRANSLATION_3D)}
@@ -68,9 +46,7 @@ def random_model(name, rng):
         t = rng.normal(size=3)
         return (epipolar.cross_matrix(t / np.linalg.norm(t)) @ epipolar.random_rotation(rng, 3.0)).ravel()
     if "focal" in name:
-        scale = np.array([1.0, 1.0, rng.uniform(0.5, 3.0)])
-        E = random_model("essential", rng).reshape(3, 3)
-        return np.append(scale[:, None] * E * (scale if name == "shared focal length" else 1.0), scale[2])
+        return focal_model(name, rng, rng.uniform(0.5, 3.0))[1]
     if name == "homography":
         H = np.eye(3) + 0.2 * rng.normal(size=(3, 3))
         return (H / np.linalg.norm(H)).ravel()
@@ -84,11 +60,17 @@ def random_model(name, rng):
     model = rng.normal(size=EVERY[name].model_size)
     if name == "similarity":
         model[4], model[3] = model[0], -model[1]
-    if "absolute pose" in name:
+    if "absolute_pose" in name:
         model[6:] = 3.0  # the data are in front of the camera
-    if "absolute pose" in name or name == "rigid motion":
+    if "absolute_pose" in name or name == "rigid_3d":
         model[:4] /= np.linalg.norm(model[:4])
     return model / np.linalg.norm(model[:3]) if name == "plane" else model
+
+
+def focal_model(name, rng, f):
+    """Return E of unit translation, and F and f of cameras with this focal length."""
+    E, second = random_model("essential", rng).reshape(3, 3), np.diag([1.0, 1.0, f])
+    return E, np.append(second @ E @ (second if name == "shared focal length" else np.eye(3)), f)
 
 
 def shift_of(matrix, data):
@@ -116,27 +98,27 @@ def in_image(model, data, f=1.0):
 # The distances of data, or their components (N, c), by the definition.
 LITERAL = {
     "homography": lambda m, x: homography.apply(m.reshape(3, 3), x[:2].T) - x[2:].T,
-    "affine map": shift_of,
+    "affine": shift_of,
     "similarity": shift_of,
-    "affine map of space": shift_of,
+    "affine_3d": shift_of,
     TRANSLATION_2D.name: lambda m, x: x[:2].T + m - x[2:].T,
     TRANSLATION_3D.name: lambda m, x: x[:3].T + m - x[3:].T,
-    "rigid motion": turned,
-    "similarity of space": turned,
+    "rigid_3d": turned,
+    "similarity_3d": turned,
     "fundamental": sampson,
     "essential": sampson,
     "shared focal length": sampson,
     "one focal length": sampson,
     "symmetric": lambda m, x: np.sqrt(epipolar.symmetric(x, m.reshape(3, 3))),
-    "absolute pose": in_image,
-    "absolute pose, f unknown": lambda m, x: in_image(m, x, m[7]),
+    "absolute_pose": in_image,
+    "absolute_pose, f unknown": lambda m, x: in_image(m, x, m[7]),
     "line": lambda m, x: curves.line_distances(m, x.T),
     "circle": lambda m, x: curves.circle_distances(m, x.T),
     "cubic": lambda m, x: curves.polynomial_distances(m, x.T),
     "ellipse": lambda m, x: space.sampson(m, x.T),
     "plane": lambda m, x: m[:3] @ x + m[3],
 }
-SINGLE = ("homography", "line", "circle", "cubic")
+SINGLE = ("homography", "fundamental", "symmetric", "line", "circle", "cubic")
 
 
 @pytest.mark.parametrize(
@@ -155,6 +137,16 @@ def test_the_residuals_are_the_literal_ones(name, dtype, seed):
     found = np.where(np.isfinite(squared[:15]), squared[:15], np.inf)  # infinite or no number behind the camera
     single = dtype == "float32"
     np.testing.assert_allclose(found, expected, rtol=1e-3 if single else 1e-7, atol=1e-5 if single else 1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_point_at_infinity_of_a_homography_is_no_inlier(dtype):
+    H = np.array([1.0, 0, 0, 0, 1, 0, 1, 0, 0], dtype)
+    squared = np.empty(2, dtype)
+    with np.errstate(all="ignore"):
+        residuals = compile_residuals(PROBLEMS["homography"].residuals)
+        residuals(np.array([[0, 0], [0, 1], [0, 0], [0, 0]], dtype), H, 0, 2, squared)
+    assert not (squared <= 1e30).any()
 
 
 def linearize(problem, data, model, start=0):
@@ -232,6 +224,14 @@ def test_the_tangents_are_independent_and_stay_on_the_manifold_to_first_order(na
         assert np.linalg.norm(singular_values) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("name", ["shared focal length", "one focal length", "absolute_pose, f unknown"])
+@pytest.mark.parametrize("f", [-1.0, 0.0, 0.01, 1e4, np.inf, np.nan])
+def test_an_extreme_focal_length_has_no_projection(name, f):
+    problem, model = PROBLEMS[name], random_model(name, np.random.default_rng(0))
+    model[-1] = f
+    assert not problem.manifold[2](model, np.empty(problem.scratch_size))
+
+
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="a kernel's division by 0 gives inf, Python raises an error")
 @names
 def test_a_model_that_is_lost_has_no_projection(name):
@@ -280,30 +280,26 @@ def test_the_scale_of_the_weights_has_no_effect_on_the_fit(name):
     if problem.channels == 2:  # an ellipse
         angles = np.linspace(0.0, 6.0, 12)
         data = 0.01 * data + [np.cos(angles), 0.5 * np.sin(angles)]
-    fit = compile_fit(problem.fit)
-    models = []
-    for scale in (1.0, 1e-3):  # the smaller weights have a sum below 1
-        model = np.full(problem.model_size, np.nan)
-        assert fit(data, scale * weights, model, np.empty(problem.scratch_size))
-        models.append(model)
-    first, second = models
+    # The smaller weights have a sum below 1.
+    first, second = (fit_data(problem, scale * weights, data.T) for scale in (1.0, 1e-3))
     assert second * np.sign(first @ second) == pytest.approx(first, rel=1e-6, abs=1e-9)
 
 
 @pytest.mark.parametrize(
-    ("problem", "threshold", "max_iterations", "unit"),
+    ("name", "threshold", "max_iterations", "unit"),
     [
-        (HOMOGRAPHY, 2.0, 20_000, "pixels"),
-        (AFFINE, 2.0, 20_000, "pixels"),
-        (SIMILARITY, 2.0, 20_000, "pixels"),
-        (TRANSLATION_2D, 2.0, 3000, "pixels"),
-        (TRANSLATION_3D, None, 3000, "data"),
-        (FUNDAMENTAL, 0.5, 20_000, "pixels"),
-        (ESSENTIAL, 5e-4, 12_000, "normalised"),
-        (AFFINE_3D, None, 50_000, "data"),
+        ("homography", 2.0, 20_000, "pixels"),
+        ("affine", 2.0, 20_000, "pixels"),
+        ("similarity", 2.0, 20_000, "pixels"),
+        (TRANSLATION_2D.name, 2.0, 3000, "pixels"),
+        (TRANSLATION_3D.name, None, 3000, "data"),
+        ("fundamental", 0.5, 20_000, "pixels"),
+        ("essential", 5e-4, 12_000, "normalised"),
+        ("affine_3d", None, 50_000, "data"),
     ],
 )
-def test_defaults(problem, threshold, max_iterations, unit):
+def test_defaults(name, threshold, max_iterations, unit):
+    problem = EVERY[name]
     found = (problem.default_threshold, problem.default_max_iterations, problem.unit)
     assert found == (threshold, max_iterations, unit)
 
@@ -341,12 +337,11 @@ def test_the_codimension_is_the_rank_of_the_derivatives_by_the_point(name):
 @names
 def test_the_model_of_an_exact_sample_is_among_those_of_the_solver(name):
     problem, rng, distances = PROBLEMS[name], np.random.default_rng(1), []
-    solve, models = compile_solve(problem.solve), np.empty((problem.max_models, problem.model_size))
     for _ in range(20):
         model = random_model(name, rng)
         points = [exact_datum(problem, model, rng)[0] for _ in range(problem.sample_size + 3)]
         if all(point is not None for point in points):
-            data, sample = np.array(points).T.copy(), rng.permutation(len(points))[: problem.sample_size]
-            count = solve(data, sample, models, np.empty(problem.scratch_size))
-            distances.append(min((problem.distances(data, found).max() for found in models[:count]), default=np.inf))
+            data = np.array(points)
+            models = solve_sample(problem, data[: problem.sample_size])
+            distances.append(min((problem.distances(data.T.copy(), found).max() for found in models), default=np.inf))
     assert np.mean(np.array(distances) < 1e-6) >= 0.7

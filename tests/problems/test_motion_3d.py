@@ -8,9 +8,10 @@ from numba import config
 
 import bansac
 from bansac.geometry import rotation_matrix
+from bansac.lab.known_scenes import known_scene
 from bansac.maths.quaternion import matrix_of
 from bansac.problems.motion_3d import RIGID_3D, SIMILARITY_3D
-from tests.problems.in_loop import compile_solve
+from tests.problems.in_loop import solve_sample
 
 ESTIMATORS = {RIGID_3D.name: bansac.estimate_rigid_3d, SIMILARITY_3D.name: bansac.estimate_similarity_3d}
 both = pytest.mark.parametrize("name", ESTIMATORS)
@@ -18,26 +19,14 @@ R = rotation_matrix([0.3, -1.0, 0.5])
 compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take seconds each")
 
 
-def scene(scale=1.0, n=150, share=0.5, noise=0.02, seed=0):
-    """Return matched points of a cube of side 10, the matrix of the motion, and the mask."""
-    rng = np.random.default_rng(seed)
-    inliers = rng.permutation(np.arange(n) < share * n)
-    x1 = rng.uniform(0, 10, (n, 3))
-    moved = x1 @ R.T + [5, -3, 2]
-    x2 = np.where(inliers[:, None], moved + rng.normal(0, noise, (n, 3)), rng.uniform(-10, 10, (n, 3)))
-    return x1, scale * x2, np.column_stack([scale * R, scale * np.array([5, -3, 2])]), inliers
-
-
-@both
-def test_a_sample_has_one_motion_or_none(name):
-    problem = RIGID_3D if name == RIGID_3D.name else SIMILARITY_3D
-    x1, x2, matrix, _ = scene(share=1.0, noise=0.0, scale=1.0 if problem is RIGID_3D else 2.5)
-    data, models = np.ascontiguousarray(np.hstack([x1, x2]).T), np.empty((1, 7))
-    solve, sample = compile_solve(problem.solve), np.array([7, 100, 3])
-    assert solve(data, sample, models, np.empty(problem.scratch_size)) == 1
-    np.testing.assert_allclose(matrix_of(models[0]), matrix, atol=1e-9)
-    data[:, 100] = 0.5 * (data[:, 7] + data[:, 3])
-    assert solve(data, sample, models, np.empty(problem.scratch_size)) == 0
+@pytest.mark.parametrize(("name", "problem"), [("rigid_3d", RIGID_3D), ("similarity_3d", SIMILARITY_3D)])
+def test_a_sample_has_one_motion_or_none(name, problem):
+    scene = known_scene(name, 3, 1.0, 0.0, seed=0)
+    data = np.hstack(scene.arguments)
+    (model,) = solve_sample(problem, data)
+    np.testing.assert_allclose(matrix_of(model), scene.model, atol=1e-9)
+    data[1] = 0.5 * (data[0] + data[2])
+    assert len(solve_sample(problem, data)) == 0
 
 
 @compiled
@@ -70,7 +59,7 @@ def test_matches_at_random_in_a_window_are_no_motion(name):
 
 @compiled
 def test_the_message_names_a_threshold_for_noise_that_is_not_found():
-    x1, x2, _, _ = scene(n=100, share=0.4, noise=1.2)
+    x1, x2 = known_scene("rigid_3d", 100, 0.4, 120.0, seed=0).arguments
     result = bansac.estimate_rigid_3d(x1, x2)
     assert not result.success
     threshold = float(re.search(r"with threshold=(\S+) a model has \d+ inliers", result.message)[1])

@@ -10,13 +10,8 @@ from numpy.polynomial import Polynomial
 import bansac
 from bansac.problems import polynomial as module
 from bansac.problems.polynomial import MAX_DEGREE, polynomial
-from tests.problems.in_loop import compile_fit, compile_residuals, compile_solve
-from tests.problems.points import columns, fit_points
+from tests.problems.in_loop import fit_data, solve_sample
 from tests.reference import curves as reference
-
-solve = compile_solve(module.solve)
-residuals = compile_residuals(module.residuals)
-fit = compile_fit(module.fit)
 
 seeds = st.integers(0, 2**32 - 1)
 degrees = st.integers(1, MAX_DEGREE)
@@ -24,13 +19,8 @@ degrees = st.integers(1, MAX_DEGREE)
 
 def solve_points(points):
     """Return the coefficients of the curve through all ``points``, or None."""
-    models = np.empty((1, len(points)))
-    return models[0] if solve(columns(points), np.arange(len(points)), models, np.empty(0)) else None
-
-
-def fit_curve(points, weights, degree):
-    """Return the coefficients fitted to weighted points, or None."""
-    return fit_points(fit, points, weights, degree + 1, polynomial(degree).scratch_size)
+    models = solve_sample(polynomial(len(points) - 1), points)
+    return models[0] if len(models) else None
 
 
 @settings(deadline=None, max_examples=30)
@@ -59,7 +49,7 @@ def test_fit_is_numpy_s_weighted_least_squares(seed, degree, n):
     x = np.linspace(2.0, 5.0, n) + rng.uniform(-0.02, 0.02, n)
     points, weights = np.column_stack([x, rng.normal(size=n)]), rng.uniform(0.1, 1.0, n)
     wanted = reference.fit_polynomial(points, weights, degree)
-    np.testing.assert_allclose(Polynomial(fit_curve(points, weights, degree))(x), wanted(x), atol=1e-4)
+    np.testing.assert_allclose(Polynomial(fit_data(polynomial(degree), weights, points))(x), wanted(x), atol=1e-4)
 
 
 def test_fit_ignores_weight_zero_and_needs_enough_abscissae():
@@ -67,12 +57,12 @@ def test_fit_ignores_weight_zero_and_needs_enough_abscissae():
     points = np.column_stack([x, 1.0 + 2.0 * x - x**2])
     points[7:, 1] += 100.0
     weights = np.where(x < 7, 1.0, 0.0)
-    np.testing.assert_allclose(fit_curve(points, weights, 2), [1.0, 2.0, -1.0], atol=1e-12)
-    assert fit_curve(points, np.zeros(10), 1) is None
+    np.testing.assert_allclose(fit_data(polynomial(2), weights, points), [1.0, 2.0, -1.0], atol=1e-12)
+    assert fit_data(polynomial(1), np.zeros(10), points) is None
     for degree in range(1, 7):
         too_few = points.copy()
         too_few[:, 0] = x % degree + 1e3
-        assert fit_curve(too_few, np.ones(10), degree) is None
+        assert fit_data(polynomial(degree), np.ones(10), too_few) is None
 
 
 def test_normalise_keeps_coincident_points_finite():

@@ -193,11 +193,7 @@ def test_a_problem_runs_without_the_compiler():
         ("default_threshold", 0.0, "default_threshold must be a number > 0, got 0.0"),
         ("default_threshold", "1", "default_threshold must be a number > 0, got '1'"),
         ("default_threshold", True, "default_threshold must be a number > 0, got True"),
-        (
-            "default_local_optimization",
-            "outer",
-            "default_local_optimization must be 'inner' or .*, got 'outer'",
-        ),
+        ("default_local_optimization", "outer", "default_local_optimization must be 'inner' or .*, got 'outer'"),
         ("default_weighting", "sparsity", "default_weighting must be 'density' or .* or None, got 'sparsity'"),
         ("default_max_iterations", 0, "default_max_iterations must be an integer >= 1, got 0"),
         ("majority_agrees", "no", "majority_agrees must be True or False, got 'no'"),
@@ -205,26 +201,16 @@ def test_a_problem_runs_without_the_compiler():
         ("points", ((0, 0),), r"points must be tuples that list each of the \d+ channels once, got \(\(0, 0\),\)"),
         ("points", ((0,), (7,)), "points must be tuples that list"),
         ("points", [0, 1], "points must be tuples that list"),
+        ("repair_degenerate", lambda data, sample, model, t, rng, scratch: False, "repair_degenerate needs is_degen"),
+        ("normalize", lambda data, transform: None, "normalize needs denormalize, which is None"),
+        ("parameters", 1, "tangent and parameters belong together"),
+        ("parameters", 0, "parameters must be an integer >= 1, got 0"),
+        ("residual_size", 0, "residual_size must be an integer >= 1, got 0"),
     ],
 )
 def test_a_bad_value_is_named(field, value, message):
     with pytest.raises(ValueError, match=message):
         Problem(**(FIELDS | {field: value}))
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        ({"repair_degenerate": lambda data, sample, model, t, rng, scratch: False}, "repair_degenerate needs is_degen"),
-        ({"normalize": lambda data, transform: None}, "normalize needs denormalize, which is None"),
-        ({"parameters": 1}, "tangent and parameters belong together"),
-        ({"tangent": lambda model, basis: None, "parameters": 0}, "parameters must be an integer >= 1, got 0"),
-        ({"residual_size": 0}, "residual_size must be an integer >= 1, got 0"),
-    ],
-)
-def test_fields_that_need_others_are_named(fields, message):
-    with pytest.raises(ValueError, match=message):
-        Problem(**FIELDS, **fields)
 
 
 def too_few(data, sample):
@@ -244,11 +230,7 @@ def too_few(data, sample):
         ("is_valid", solve, r"is_valid\(data, model, sample\), got solve"),
         ("normalize", solve, r"normalize\(data, transform\), got solve"),
         ("denormalize", solve, r"denormalize\(model, transform\), got solve"),
-        (
-            "repair_degenerate",
-            solve,
-            r"repair_degenerate\(data, sample, model, squared_threshold, rng, scratch\)",
-        ),
+        ("repair_degenerate", solve, r"repair_degenerate\(data, sample, model, squared_threshold, rng, scratch\)"),
         ("score_in_front", solve, r"score_in_front\(data, model, scores\), got solve"),
         ("canonical", too_few, r"canonical\(model\), got too_few\(data, sample\)"),
     ],

@@ -5,45 +5,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bansac.problems.relative_focal import ONE_FOCAL, SHARED_FOCAL
+from tests.problems.test_every_problem import PROBLEMS, focal_model
 from tests.reference import epipolar
 
-problems = pytest.mark.parametrize("problem", [ONE_FOCAL, SHARED_FOCAL], ids=["one", "shared"])
+names = pytest.mark.parametrize("name", ["one focal length", "shared focal length"])
 
 
-def model_of(problem, rng, f):
-    """Return E of unit translation, and F and f of cameras with this focal length."""
-    t = rng.normal(size=3)
-    E = epipolar.cross_matrix(t / np.linalg.norm(t)) @ epipolar.random_rotation(rng, 3.0)
-    second = np.diag([1.0, 1.0, f])
-    return E, np.append(second @ E @ (second if problem is SHARED_FOCAL else np.eye(3)), f)
-
-
-@problems
+@names
 @settings(max_examples=20)
 @given(seed=st.integers(0, 2**32), f=st.sampled_from([0.06, 0.5, 1.0, 40.0, 450.0]))
-def test_an_essential_matrix_stays_whatever_the_focal_length(problem, seed, f):
-    _, model = model_of(problem, np.random.default_rng(seed), f)
+def test_an_essential_matrix_stays_whatever_the_focal_length(name, seed, f):
+    problem, (_, model) = PROBLEMS[name], focal_model(name, np.random.default_rng(seed), f)
     same = model.copy()
     assert problem.manifold[2](same, np.empty(problem.scratch_size))
     assert same[9] == f
     assert epipolar.distance_up_to_scale(same[:9], model[:9]) < 1e-9
 
 
-@problems
-@pytest.mark.parametrize("f", [-1.0, 0.0, 0.04, 600.0, np.inf, np.nan])
-def test_other_focal_lengths_are_refused(problem, f):
-    _, model = model_of(problem, np.random.default_rng(0), 1.0)
-    model[9] = f
-    assert not problem.manifold[2](model, np.empty(problem.scratch_size))
-
-
-@problems
-def test_the_focal_length_moves_without_the_essential_matrix(problem):
-    E, model = model_of(problem, np.random.default_rng(1), 2.0)
+@names
+def test_the_focal_length_moves_without_the_essential_matrix(name):
+    problem, (E, model) = PROBLEMS[name], focal_model(name, np.random.default_rng(1), 2.0)
     basis = np.empty((6, 10))
     problem.manifold[1](model, basis)
     np.testing.assert_array_equal(basis[:, 9], [0, 0, 0, 0, 0, 2.0])
     moved = model + 1e-6 * basis[5]  # f grows by the factor 1 + 1e-6
-    expected = np.diag([1, 1, moved[9]]) @ E @ (np.diag([1, 1, moved[9]]) if problem is SHARED_FOCAL else np.eye(3))
+    expected = (
+        np.diag([1, 1, moved[9]]) @ E @ (np.diag([1, 1, moved[9]]) if name == "shared focal length" else np.eye(3))
+    )
     np.testing.assert_allclose(moved[:9], expected.ravel(), atol=1e-11)

@@ -79,6 +79,11 @@ def distance_up_to_scale(A, B):
     return min(np.abs(a - b).max(), np.abs(a + b).max())
 
 
+def is_among(truth, models):
+    """Say whether a matrix is one of the models up to scale."""
+    return any(distance_up_to_scale(model, truth) < 1e-6 for model in models)
+
+
 def farthest(models, others):
     """Largest distance up to scale of a model to the nearest of the others; infinite if there are no others."""
     return max((min((distance_up_to_scale(A, B) for B in others), default=np.inf) for A in models), default=0.0)

@@ -6,11 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def columns(x1: NDArray[np.float64], x2: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return matches as channels x N."""
-    return np.ascontiguousarray(np.column_stack([x1, x2]).T, dtype=np.float64)
-
-
 def apply(H: NDArray[np.float64], x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Map the points ``x`` (N, 2)."""
     mapped = np.column_stack([x, np.ones(len(x))]) @ H.T

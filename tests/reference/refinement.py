@@ -16,7 +16,7 @@ def refine(points, model, threshold, *, fit, distances, score, rounds=10):
     kept = 0
     margin = score_margin = np.inf
     while True:
-        found = distances(points, model)
+        found = distances(model, points)
         margin = min(margin, np.abs(found - threshold).min())
         inliers = found <= threshold
         if kept == rounds or not inliers.any() or (fitted_to is not None and np.array_equal(inliers, fitted_to)):
@@ -24,8 +24,8 @@ def refine(points, model, threshold, *, fit, distances, score, rounds=10):
         candidate = fit(points[inliers])
         if candidate is None:
             return model, kept, (margin, score_margin)
-        margin = min(margin, np.abs(distances(points, candidate) - threshold).min())
-        gain = score(distances(points, candidate)) - score(found)
+        margin = min(margin, np.abs(distances(candidate, points) - threshold).min())
+        gain = score(distances(candidate, points)) - score(found)
         score_margin = min(score_margin, abs(gain))
         if gain < 0:
             return model, kept, (margin, score_margin)

@@ -7,7 +7,6 @@ from bansac.problems.circle import CIRCLE
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
 from bansac.problems.polynomial import polynomial
-from bansac.problems.problem import Problem
 from bansac.significance.null_model import (
     NullModel,
     _neighbours,
@@ -16,7 +15,7 @@ from bansac.significance.null_model import (
     measure_far,
     measure_null_model,
 )
-from tests.problems.number import residuals, solve
+from tests.problems.number import CONSTANT
 
 IDENTITY = np.eye(3).ravel()
 
@@ -123,6 +122,4 @@ def test_problems_without_points_and_with_one_channel():
     rng = np.random.default_rng(0)
     points = rng.uniform(-1, 1, (2, 5000))
     assert 0.015 < probability(polynomial(1), points, [0.0, 0.0], 0.02) < 0.03
-
-    constant = Problem("constant", 1, 1, (1,), solve, residuals)
-    assert probability(constant, rng.uniform(0, 100, (1, 500)), [50.0], 5.0) == pytest.approx(0.1, abs=0.02)
+    assert probability(CONSTANT, rng.uniform(0, 100, (1, 500)), [50.0], 5.0) == pytest.approx(0.1, abs=0.02)

@@ -1,7 +1,5 @@
 """Rivals: data with two structures have two models, and the larger one wins."""
 
-import json
-
 import numba
 import numpy as np
 import pytest
@@ -55,21 +53,6 @@ def test_one_structure_has_no_rival():
         assert bansac.estimate_homography(plane.x1, plane.x2, seed=seed).rival is None
         scene = epipolar_matches(400, inlier_ratio=0.5, noise=0.5, seed=seed)
         assert bansac.estimate_fundamental(scene.x1, scene.x2, seed=seed).rival is None
-
-
-@pytest.mark.parametrize("suffix", [".json", ".npz"])
-def test_a_rival_is_saved(tmp_path, suffix):
-    x1, x2, _ = overlaid(homography_matches(800, inlier_ratio=0.6, noise=1.0, seed=0), 0.25, 0)
-    result = bansac.estimate_homography(x1, x2)
-    result.save(tmp_path / f"result{suffix}")
-    loaded = bansac.Result.load(tmp_path / f"result{suffix}").rival
-    for one, other in zip(loaded, result.rival, strict=True):
-        np.testing.assert_array_equal(one, other)
-    document = json.loads(json.dumps(result.to_dict()))
-    assert document["rival"]["threshold"] == result.rival.threshold
-    document.pop("rival")  # as in files of earlier versions
-    (tmp_path / "old.json").write_text(json.dumps(document))
-    assert bansac.Result.load(tmp_path / "old.json").rival is None
 
 
 def test_significance_compares_models_of_different_noise():

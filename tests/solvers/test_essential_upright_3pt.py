@@ -6,15 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bansac.geometry import decompose_essential
-from bansac.solvers import essential_upright_3pt
+from bansac.problems.essential import ESSENTIAL
+from bansac.problems.upright import upright
+from tests.problems.in_loop import solve_sample
 from tests.reference import epipolar as reference
-from tests.solvers.samples import solve_sample
 
 
 def solve(data, gravity1, gravity2):
     """Return the models of three matches (4 x 3) and the unit verticals."""
     verticals = np.tile([*gravity1, *gravity2], (3, 1))
-    return solve_sample(essential_upright_3pt, 9, data.T, verticals).reshape(-1, 3, 3)
+    return solve_sample(upright(ESSENTIAL), data.T, verticals).reshape(-1, 3, 3)
 
 
 def draw(rng):
@@ -32,15 +33,11 @@ def frame(gravity):
     return np.array([first, gravity, np.cross(first, gravity)])
 
 
-def is_among(E, models):
-    return any(reference.distance_up_to_scale(model, E) < 1e-6 for model in models)
-
-
 def test_the_truth_is_among_the_models():
     rng = np.random.default_rng(0)
     for _ in range(300):
         data, E, *verticals = draw(rng)
-        assert is_among(E, solve(data, *verticals))
+        assert reference.is_among(E, solve(data, *verticals))
 
 
 @settings(max_examples=50)
@@ -75,7 +72,7 @@ def test_the_models_are_those_of_poselib():
         ]
         for pose in poselib.relpose_upright_3pt(*rays):
             E = frames[1].T @ reference.cross_matrix(pose.t / np.linalg.norm(pose.t)) @ pose.R @ frames[0]
-            assert is_among(E, models)
+            assert reference.is_among(E, models)
 
 
 def test_the_sign_of_both_verticals_does_not_matter():
@@ -84,7 +81,7 @@ def test_the_sign_of_both_verticals_does_not_matter():
     turned = solve(data, *(-np.array(verticals)))
     assert len(expected) == len(turned) > 0
     for E in expected:
-        assert is_among(E, turned)
+        assert reference.is_among(E, turned)
 
 
 def test_equal_matches_have_no_model():

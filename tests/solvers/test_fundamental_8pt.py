@@ -6,12 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from skimage.transform import FundamentalMatrixTransform
 
-from bansac.compiled.jit import kernel
-from bansac.solvers import fundamental_8pt as module
-from bansac.solvers.fundamental_8pt import SCRATCH, fundamental_8pt
+from bansac.problems.fundamental import FUNDAMENTAL
+from bansac.solvers.fundamental_8pt import fundamental_8pt
+from tests.problems.in_loop import fit_data
 from tests.reference import epipolar as reference
 
-fit = kernel(module.fit)
 seeds = st.integers(0, 2**32)
 
 
@@ -21,31 +20,22 @@ def test_fit_is_the_eight_point_algorithm_with_rank_two(seed, offset):
     data, _, _ = reference.random_scene(rng, 40)
     data += rng.normal(0, 1e-2, data.shape) + offset * np.array([[1.0], [-1.0], [0.5], [2.0]])
     weights = rng.uniform(0.1, 1, 40) * (rng.uniform(size=40) < 0.8)
-    model = np.empty(9)
-    assert fit(data, weights, model, np.empty(SCRATCH))
+    model = fit_data(FUNDAMENTAL, weights, data.T)
     U, s, Vt = np.linalg.svd(reference.eight_point(data, weights))
     expected = U @ np.diag([s[0], s[1], 0]) @ Vt
     assert reference.distance_up_to_scale(model, expected) < 1e-6
 
 
 def test_fit_declines_fewer_than_eight_matches_and_coincident_ones():
-    model = np.full(9, 7.0)
-    scratch = np.empty(SCRATCH)
-    weights = np.zeros(20)
-    weights[:7] = 1
-    assert not fit(np.random.default_rng(0).uniform(-1, 1, (4, 20)), weights, model, scratch)
-    assert not fit(np.ones((4, 20)), np.ones(20), model, scratch)
-    assert (model == 7).all()
+    assert fit_data(FUNDAMENTAL, np.arange(20) < 7, np.random.default_rng(0).uniform(-1, 1, (20, 4))) is None
+    assert fit_data(FUNDAMENTAL, np.ones(20), np.ones((20, 4))) is None
 
 
 def test_fit_declines_the_matches_of_a_plane():
     x = np.random.default_rng(5).uniform(-1, 1, (2, 30))
     H = np.array([[1.1, 0.1, 0.2], [-0.1, 0.9, 0.1], [0.05, 0.1, 1.0]])
     mapped = H @ np.vstack([x, np.ones(30)])
-    model = np.full(9, 7.0)
-    data = np.vstack([x, mapped[:2] / mapped[2]])
-    assert not fit(data, np.ones(30), model, np.empty(SCRATCH))
-    assert (model == 7).all()
+    assert fit_data(FUNDAMENTAL, np.ones(30), x.T, (mapped[:2] / mapped[2]).T) is None
 
 
 @given(seeds)

@@ -6,27 +6,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bansac.compiled.jit import kernel
+from bansac.problems.homography import HOMOGRAPHY
 from bansac.solvers import homography_4pt as module
 from bansac.solvers.homography_4pt import homography_4pt
+from tests.problems.in_loop import solve_sample
 from tests.reference import homography as reference
-
-solve = kernel(module.solve)
-seeds = st.integers(0, 2**32 - 1)
-
 
 SQUARE = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
 
 
 def solve_four(x1, x2):
     """Return H of four matches, or None."""
-    models = np.full((1, 9), np.nan)
-    found = solve(reference.columns(x1, x2), np.arange(4), models, np.empty(0))
-    return models[0].reshape(3, 3) if found else None
+    models = solve_sample(HOMOGRAPHY, x1, x2)
+    return models.reshape(3, 3) if len(models) else None
 
 
 @settings(deadline=None, max_examples=30)
-@given(seed=seeds)
+@given(seed=st.integers(0, 2**32 - 1))
 def test_solve_maps_the_sample_onto_itself_or_rejects_two_sided_samples(seed):
     rng = np.random.default_rng(seed)
     x1, x2 = rng.uniform(-1.0, 1.0, (2, 4, 2))

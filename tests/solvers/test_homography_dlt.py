@@ -17,8 +17,8 @@ seeds = st.integers(0, 2**32 - 1)
 
 def fit_matches(x1, x2, weights):
     """Return H of weighted matches, or None."""
-    model = np.full(9, np.nan)
-    found = fit(reference.columns(x1, x2), weights, model, np.empty(SCRATCH))
+    data, model = np.ascontiguousarray(np.column_stack([x1, x2]).T), np.full(9, np.nan)
+    found = fit(data, weights, model, np.empty(SCRATCH))
     if not found:
         assert np.isnan(model).all()
         return None

@@ -6,17 +6,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bansac.maths.quaternion import matrix_of
-from bansac.solvers import p4pf
+from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
+from tests.problems.in_loop import solve_sample
 from tests.reference import p4pf as reference
 from tests.reference import space
-from tests.solvers.samples import solve_sample
 
 TILT = 0.5
 
 
 def found(X, x):
     unit = np.abs(x).max() or 1.0
-    models = [(matrix_of(model[:7]), model[7]) for model in solve_sample(p4pf, 8, x / unit, X)]
+    models = [(matrix_of(model[:7]), model[7]) for model in solve_sample(UNKNOWN_FOCAL_POSE, x / unit, X)]
     return [(pose[:, :3], pose[:, 3], f * unit) for pose, f in models]
 
 

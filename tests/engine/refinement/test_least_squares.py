@@ -11,14 +11,14 @@ from bansac.problems.line import LINE
 from bansac.problems.polynomial import polynomial
 from bansac.synthetic import line_points, polynomial_points
 from tests.engine.builder import build_run
-from tests.reference import local_optimization as lines
+from tests.reference import curves
 from tests.reference import refinement as reference
 
 THRESHOLD = 0.05
 
 
 def fit_line(points):
-    return lines.fit_line(points) if len(np.unique(points, axis=0)) > 1 else None
+    return curves.fit_line(points, np.ones(len(points))) if len(np.unique(points, axis=0)) > 1 else None
 
 
 def fit_parabola(points):
@@ -27,13 +27,9 @@ def fit_parabola(points):
     return np.polynomial.polynomial.polyfit(points[:, 0], points[:, 1], 2)
 
 
-def parabola_distances(points, c):
-    return np.abs(np.polynomial.polynomial.polyval(points[:, 0], c) - points[:, 1])
-
-
 PROBLEMS = {
-    "line": (LINE, fit_line, lines.line_distances),
-    "parabola": (polynomial(2), fit_parabola, parabola_distances),
+    "line": (LINE, fit_line, curves.line_distances),
+    "parabola": (polynomial(2), fit_parabola, curves.polynomial_distances),
 }
 SCORES = {
     "inliers": lambda distances: np.count_nonzero(distances <= THRESHOLD),
@@ -55,7 +51,7 @@ def start_model(kind, points, rng):
 def run_kernel(problem, points, model, scoring):
     run = build_run(problem, points.T, threshold=THRESHOLD, scoring=scoring, local_optimization=None)
     _, _, distances = next(row for row in PROBLEMS.values() if row[0] is problem)
-    found = distances(points, model)
+    found = distances(model, points)
     run.best_model[:] = model
     run.progress["best_inliers"] = np.count_nonzero(found <= THRESHOLD)
     run.progress["best_score"] = SCORES[scoring](found)
@@ -90,9 +86,9 @@ def test_it_is_least_squares_to_the_inliers_until_they_stay(kind, scoring, n, ra
     if kind == "line":
         expected = expected * np.sign(expected[:2] @ found[:2])
     assert found == pytest.approx(expected, rel=1e-6, abs=1e-6)
-    assert progress["best_inliers"] == np.count_nonzero(distances(points, expected) <= THRESHOLD)
-    assert progress["best_score"] == pytest.approx(SCORES[scoring](distances(points, expected)), rel=1e-4, abs=1e-3)
-    assert progress["best_score"] >= SCORES[scoring](distances(points, model)) - 1e-3
+    assert progress["best_inliers"] == np.count_nonzero(distances(expected, points) <= THRESHOLD)
+    assert progress["best_score"] == pytest.approx(SCORES[scoring](distances(expected, points)), rel=1e-4, abs=1e-3)
+    assert progress["best_score"] >= SCORES[scoring](distances(model, points)) - 1e-3
 
 
 def test_it_ends_after_ten_rounds():
@@ -101,12 +97,12 @@ def test_it_ends_after_ten_rounds():
     points = np.column_stack([x, 0.0003 * x**2])
     model = np.array([0.0, 1.0, 0.0])
     literal, kept, (margin, _) = reference.refine(
-        points, model, THRESHOLD, fit=fit_line, distances=lines.line_distances, score=SCORES["inliers"]
+        points, model, THRESHOLD, fit=fit_line, distances=curves.line_distances, score=SCORES["inliers"]
     )
     assert margin > 1e-6
     assert kept == 10
     longer = reference.refine(
-        points, model, THRESHOLD, fit=fit_line, distances=lines.line_distances, score=SCORES["inliers"], rounds=11
+        points, model, THRESHOLD, fit=fit_line, distances=curves.line_distances, score=SCORES["inliers"], rounds=11
     )
     assert longer[1] == 11
     found, rounds, _ = run_kernel(LINE, points, model, "inliers")

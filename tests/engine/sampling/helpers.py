@@ -5,6 +5,18 @@ from collections import Counter
 
 import numpy as np
 
+from bansac.maths.rng import seed_rng
+
+
+def draw_samples(draw, m, count, seed=1):
+    """Return ``count`` samples of m data, one after the other by ``draw(rng, sample)``."""
+    rng, sample = seed_rng(seed), np.empty(m, np.int64)
+    samples = np.empty((count, m), np.int64)
+    for i in range(count):
+        draw(rng, sample)
+        samples[i] = sample
+    return samples
+
 
 class Prosac:
     """The state of PROSAC: the samples so far and the size of the set (``counts``), and where growth ends."""

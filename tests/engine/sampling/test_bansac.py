@@ -8,18 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.engine.sampling.bansac import ACTIVATION_CODES, activation, sample_weighted
-from bansac.maths.rng import seed_rng
+from tests.engine.sampling.helpers import draw_samples
 
 
-def draw_weighted(probabilities, size, draws, *, code=1, floor=1.0, seed=1):
+def draw_weighted(probabilities, size, draws, seed=1):
     odds = (np.asarray(probabilities) / (1 - np.asarray(probabilities))).astype(np.float32)
-    rng = seed_rng(seed)
-    sample = np.empty(size, np.int64)
-    samples = np.empty((draws, size), np.int64)
-    for i in range(draws):
-        sample_weighted(rng, odds, odds.max(), code, floor, sample)
-        samples[i] = sample
-    return samples
+    return draw_samples(lambda rng, sample: sample_weighted(rng, odds, odds.max(), 1, 1.0, sample), size, draws, seed)
 
 
 @given(st.lists(st.floats(1e-9, 1 - 1e-9), min_size=5, max_size=40), st.integers(1, 5), st.integers(0, 2**32))

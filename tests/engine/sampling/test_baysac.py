@@ -8,17 +8,13 @@ from hypothesis import strategies as st
 from bansac.engine.dbn import MIN_PRIOR
 from bansac.engine.sampling.baysac import sample_most_probable, update_sample
 from bansac.maths.rng import seed_rng
-from tests.engine.sampling.helpers import equally_frequent, fits, subsets
+from tests.engine.sampling.helpers import draw_samples, equally_frequent, fits, subsets
 from tests.reference import sampling as reference
 
 
 def draw(priority, m, count=1, seed=1):
-    rng, sample = seed_rng(seed), np.empty(m, np.int64)
-    samples = np.empty((count, m), np.int64)
-    for i in range(count):
-        sample_most_probable(rng, np.asarray(priority, dtype=np.float64), sample)
-        samples[i] = sample
-    return samples
+    priority = np.asarray(priority, dtype=np.float64)
+    return draw_samples(lambda rng, sample: sample_most_probable(rng, priority, sample), m, count, seed)
 
 
 def fail(priority, sample):

@@ -6,20 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.engine.sampling.napsac import neighborhood_radius, sample_napsac
-from bansac.maths.rng import seed_rng
-from tests.engine.sampling.helpers import equally_frequent, subsets
+from tests.engine.sampling.helpers import draw_samples, equally_frequent, subsets
 from tests.reference import sampling as reference
 
 
 def draw(data, radius, m, count, seed=1):
-    rng, sample = seed_rng(seed), np.empty(m, np.int64)
     n = data.shape[1]
     centres, neighbors = np.append(np.arange(n), n), np.empty(n, np.int64)
-    samples = np.empty((count, m), np.int64)
-    for i in range(count):
-        sample_napsac(rng, data, radius * radius, centres, neighbors, sample)
-        samples[i] = sample
-    return samples
+    return draw_samples(
+        lambda rng, sample: sample_napsac(rng, data, radius * radius, centres, neighbors, sample), m, count, seed
+    )
 
 
 def line_of_points(*x):

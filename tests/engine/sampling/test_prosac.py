@@ -9,8 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bansac.engine.sampling.prosac import TOTAL_DRAWS, growth_function, sample_prosac
-from bansac.maths.rng import seed_rng
-from tests.engine.sampling.helpers import Prosac, equally_frequent, fits, subsets
+from tests.engine.sampling.helpers import Prosac, draw_samples, equally_frequent, fits, subsets
 from tests.reference import sampling as reference
 
 
@@ -26,12 +25,10 @@ def draw(growth, state, m, count, *, seed=1, ranking=None):
     ranking = np.arange(n) if ranking is None else ranking
     ranks = np.empty(n, np.int64)
     ranks[ranking] = np.arange(n)
-    rng, sample = seed_rng(seed), np.empty(m, np.int64)
-    samples = np.empty((count, m), np.int64)
-    for i in range(count):
-        sample_prosac(rng, ranking, growth, state.counts, state.limit, sample)
-        samples[i] = ranks[sample]
-    return samples
+    samples = draw_samples(
+        lambda rng, sample: sample_prosac(rng, ranking, growth, state.counts, state.limit, sample), m, count, seed
+    )
+    return ranks[samples]
 
 
 def test_growth_function_by_hand():

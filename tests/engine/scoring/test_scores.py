@@ -1,4 +1,4 @@
-"""What the loop counts on of every score, and their values."""
+"""What the loop counts on of every score, and their values; the classification of the data."""
 
 import numpy as np
 import pytest
@@ -8,11 +8,13 @@ from hypothesis import strategies as st
 from bansac.compiled.jit import kernel
 from bansac.engine.kernels import find_function
 from bansac.engine.scoring import SCORES, check_block_score, magsac
-from tests.engine.scoring.blocks import residual_lists
+from bansac.engine.scoring.classification import classify_block
 from tests.reference import loop_parts as reference
 
 BLOCK_SCORES = {name: find_function(score, "block_score") for name, score in SCORES.items()}
 COMPILED = {name: kernel(block_score) for name, block_score in BLOCK_SCORES.items()}
+# Squared residuals of a block, with those that are no number.
+residual_lists = st.lists(st.floats(0, 10, width=32) | st.just(float("nan")) | st.just(float("inf")), max_size=300)
 REFERENCES = {"inliers": reference.inliers, "msac": reference.msac, "magsac++": reference.magsac}
 
 
@@ -49,3 +51,13 @@ def test_magsac_by_the_incomplete_gamma_functions():
     shares = np.array([0.01, 0.1, 0.25, 0.5, 0.9])
     found = [magsac.block_score(shares[i : i + 1], np.ones(1), 1.0) for i in range(shares.size)]
     assert found == pytest.approx([0.955209, 0.605837, 0.258212, 0.051452, 0.000708], abs=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@given(values=residual_lists, threshold=st.floats(0.125, 5, width=32))
+def test_blocks_are_classified(dtype, values, threshold):
+    residuals = np.array(values, dtype)
+    is_inlier = np.empty(residuals.size, np.bool_)
+    count = classify_block(residuals, dtype(threshold), is_inlier)
+    assert is_inlier.tolist() == reference.classify(residuals, dtype(threshold)).tolist()
+    assert count == np.count_nonzero(is_inlier)

@@ -18,7 +18,7 @@ from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches
 from tests.engine.builder import build_run
 from tests.engine.scoring.test_scores import REFERENCES
-from tests.problems.number import residuals, solve
+from tests.problems.number import CONSTANT
 from tests.reference import loop_parts as reference
 
 
@@ -162,21 +162,6 @@ def test_scores_are_weights_if_they_are_probabilities():
     assert plain.score == weighted.score
 
 
-@pytest.mark.parametrize(
-    ("weights", "found"),
-    [
-        (np.ones(299), r"weights must have shape \(300,\)"),
-        (np.zeros(300), "weights must be > 0, got 0"),
-        (np.full(300, np.nan), "weights must be finite"),
-        ("heavy", "weights must be an array of real numbers"),
-    ],
-)
-def test_bad_weights_are_named(weights, found):
-    with pytest.raises(ValueError, match=found):
-        fundamental(weights=weights)
-
-
 def test_density_is_for_points_of_the_plane():
-    constant = bansac.Problem("constant", 1, 1, (1,), solve, residuals)
     with pytest.raises(ValueError, match="weighting='density' is for points and matches, not for 1 channels"):
-        bansac.ransac(constant, np.ones((9, 1)), threshold=1.0, weighting="density")
+        bansac.ransac(CONSTANT, np.ones((9, 1)), threshold=1.0, weighting="density")

@@ -11,7 +11,6 @@ from tests.browser import open_browser, webdriver
 
 pytestmark = pytest.mark.slow
 
-pytest.importorskip("cv2", reason="images of a report need OpenCV")
 support = pytest.importorskip("selenium.webdriver.support.wait", reason="the browser is driven by Selenium")
 keys = pytest.importorskip("selenium.webdriver.common.keys", reason="the browser is driven by Selenium").Keys
 

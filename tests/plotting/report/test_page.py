@@ -5,11 +5,11 @@ import dataclasses
 import hashlib
 import json
 import re
-import runpy
 from pathlib import Path
 from xml.etree import ElementTree
 
 import numpy as np
+import pictures
 import pytest
 
 import bansac
@@ -53,7 +53,6 @@ def test_the_page_has_the_data_and_the_frames(case, tmp_path):
 
 
 def test_the_page_loads_nothing_and_knows_its_script_by_its_hash(case, tmp_path):
-    pytest.importorskip("cv2", reason="images of a report need OpenCV")
     case.result.report(tmp_path / "page.html", case.x1, case.x2, image1=case.image1, image2=case.image2)
     text, _ = read_page(tmp_path / "page.html")
     assert re.findall(r"https?:|//\w+\.\w+/|@import|url\(", text) == []
@@ -76,7 +75,6 @@ def test_names_and_settings_are_escaped(case, tmp_path):
 
 
 def test_five_thousand_matches_of_noisy_images_take_five_megabytes_at_most(case, tmp_path):
-    pytest.importorskip("cv2", reason="images of a report need OpenCV")
     rng = np.random.default_rng(0)
     n, iterations, frames = 5000, 20_000, 139
     x = rng.uniform(0, 3000, (n, 2))
@@ -160,10 +158,8 @@ def test_the_page_says_why_sure_inliers_are_not_the_inliers(case):
 
 
 def test_the_caption_of_the_picture_is_of_the_run_that_the_script_draws():
-    pytest.importorskip("cv2", reason="the photographs of the pair need OpenCV")
-    script = runpy.run_path(str(ROOT / "scripts" / "pictures.py"))
-    trace = script["estimate_demo"](load_demo()).trace
-    caption = f"belief in each match after {trace.frames[script['FRAME']]} of {len(trace)} iterations"
+    trace = pictures.estimate_demo(load_demo()).trace
+    caption = f"belief in each match after {trace.frames[pictures.FRAME]} of {len(trace)} iterations"
     assert caption in (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
 
 
@@ -239,7 +235,6 @@ def test_notebooks_show_a_histogram_of_the_residuals(case):
 
 
 def test_matches_are_drawn_by_their_probabilities(case):
-    pytest.importorskip("matplotlib", reason="figures need Matplotlib")
     figure = case.result.plot_matches(case.image1, case.image2, case.x1, case.x2, max_matches=30, title="pair")
     assert figure.axes[0].get_title() == "pair"
     assert len(figure.axes[0].collections[0].get_segments()) == 30

@@ -1,0 +1,108 @@
+"""The essential matrices of five matches, and the fundamental matrices of seven."""
+
+import cv2
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bansac.solvers.essential_5pt import essential_5pt
+from bansac.solvers.fundamental_7pt import fundamental_7pt
+from tests.reference import epipolar as reference
+
+seeds = st.integers(0, 2**32)
+both = pytest.mark.parametrize("solve", [essential_5pt, fundamental_7pt])
+SIZES = {essential_5pt: 5, fundamental_7pt: 7}
+
+
+@pytest.mark.parametrize(("solve", "least"), [(essential_5pt, 993), (fundamental_7pt, 998)])
+def test_the_truth_is_among_the_models(solve, least):
+    rng = np.random.default_rng(0)
+    found = 0
+    for _ in range(1000):
+        data, R, t = reference.random_scene(rng, SIZES[solve])
+        found += reference.is_among(reference.cross_matrix(t) @ R, solve(data[:2].T, data[2:].T))
+    assert found >= least
+
+
+@given(seeds)
+def test_every_essential_matrix_is_one_and_agrees_with_its_sample(seed):
+    data = np.random.default_rng(seed).uniform(-1, 1, (4, 5))
+    models = essential_5pt(data[:2].T, data[2:].T)
+    assert len(models) <= 10
+    x1, x2 = reference.homogeneous(data)
+    for E in models:
+        size = np.abs(E).max()
+        assert np.linalg.norm(E) == pytest.approx(np.sqrt(2))
+        assert np.abs(np.einsum("in,ij,jn->n", x2, E, x1)).max() < 1e-7 * size
+        trace_constraint = 2 * E @ E.T @ E - np.trace(E @ E.T) * E
+        # The worst root of a random sample has lost half of the digits.
+        assert np.abs(trace_constraint).max() < 1e-3
+
+
+@pytest.mark.parametrize("pixels", [False, True])
+@given(seeds)
+def test_every_fundamental_matrix_has_rank_two_and_agrees_with_its_sample(pixels, seed):
+    rng = np.random.default_rng(seed)
+    data = 800 * reference.random_scene(rng, 7)[0] + 500 if pixels else rng.uniform(-1, 1, (4, 7))
+    models = fundamental_7pt(data[:2].T, data[2:].T)
+    assert len(models) in (1, 3)
+    x1, x2 = reference.homogeneous(data)
+    for F in models:
+        assert np.linalg.norm(F) == pytest.approx(1)
+        assert np.linalg.svd(F)[1][2] < 1e-7
+        if pixels:
+            assert np.sqrt(reference.sampson(data, F)).max() < 1e-3
+        else:
+            assert np.abs(np.einsum("in,ij,jn->n", x2, F, x1)).max() < 1e-7
+
+
+OPENCV = {
+    essential_5pt: lambda x1, x2: cv2.findEssentialMat(x1, x2, np.eye(3))[0],
+    fundamental_7pt: lambda x1, x2: cv2.findFundamentalMat(x1, x2, cv2.FM_7POINT)[0],
+}
+
+
+# OpenCV has half of the digits of some samples, and does not find all essential matrices of some.
+@pytest.mark.parametrize(
+    ("solve", "tolerance", "share", "worst"), [(essential_5pt, 1e-6, 0.97, np.inf), (fundamental_7pt, 1e-4, 0.98, 0.05)]
+)
+def test_the_models_are_those_of_opencv(solve, tolerance, share, worst):
+    rng, n = np.random.default_rng(3), SIZES[solve]
+    distances = np.full(300, np.inf)
+    for k in range(300):
+        data = reference.random_scene(rng, n)[0] if k % 2 else rng.uniform(-1, 1, (4, n))
+        x1, x2 = data[:2].T.copy(), data[2:].T.copy()
+        models, others = solve(x1, x2), OPENCV[solve](x1, x2)
+        others = [] if others is None else others.reshape(-1, 3, 3)
+        if len(models) == len(others):
+            distances[k] = max(reference.farthest(models, others), reference.farthest(others, models))
+    assert np.mean(distances < tolerance) >= share
+    assert max(distances) <= worst
+
+
+def test_rays_and_points_give_the_same_models():
+    data, _, _ = reference.random_scene(np.random.default_rng(2), 5)
+    rays1, rays2 = (rows.T for rows in reference.homogeneous(data))
+    unit1, unit2 = (rays / np.linalg.norm(rays, axis=1, keepdims=True) for rays in (rays1, rays2))
+    expected = essential_5pt(data[:2].T, data[2:].T)
+    for rays in ((unit1, unit2), (unit1.tolist(), unit2.tolist()), (-3.0 * rays1, rays2)):  # also backwards
+        assert essential_5pt(*rays) == pytest.approx(expected, abs=1e-6)
+
+
+@both
+def test_equal_matches_have_no_model(solve):
+    n = SIZES[solve]
+    assert solve(np.zeros((n, 2)), np.zeros((n, 2))).shape == (0, 3, 3)
+    assert solve(np.zeros((n, 2)), np.ones((n, 2))).shape == (0, 3, 3)
+    assert solve(np.full((n, 2), [0.1, 0.2]), np.full((n, 2), [0.3, 0.4])).shape == (0, 3, 3)
+
+
+def test_sideways_motion_is_found():
+    rng = np.random.default_rng(7)
+    found = 0
+    for _ in range(200):
+        x1 = rng.uniform(-1, 1, (5, 2))
+        x2 = x1 + np.outer(1 / rng.uniform(2, 8, 5), [1, 0])
+        found += reference.is_among(reference.cross_matrix([1, 0, 0]), essential_5pt(x1, x2))
+    assert found >= 190
