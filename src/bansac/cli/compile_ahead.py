@@ -9,7 +9,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,9 +49,6 @@ _VARIANTS = {
     "one_focal": ("estimate_relative_pose", "scene, one focal length unknown"),
     "unknown_focal_pose": ("estimate_absolute_pose", "projections, focal length unknown"),
 }
-
-# Seconds between two looks at the processes.
-_POLL = 0.2
 
 # Number of matches or points.
 _SIZE = 60
@@ -120,8 +117,7 @@ def warm_cache(jobs: int = 1, *, options: bool = False) -> Iterator[Warmed]:
         for task in tasks:
             yield _run(*task)
         return
-    for done in run_in_processes(tasks, jobs):
-        yield from done
+    yield from run_in_processes(tasks, jobs)
     # If two processes write the same index at once, one entry is lost. A second pass compiles the missing kernels.
     for _ in run_in_processes(tasks, 1):
         pass
@@ -154,8 +150,8 @@ def split_call(name: str, options: dict[str, Any]) -> tuple[Task, ...]:
     return (name, options), (problem, options | {"search": False})
 
 
-def run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[list[Warmed]]:
-    """Run the tasks in processes and yield those that have ended; closing the generator ends the processes."""
+def run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:
+    """Run the tasks in processes and yield them as they end; closing the generator ends the processes."""
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     with (
@@ -163,10 +159,8 @@ def run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[list[Warmed]]
         ProcessPoolExecutor(jobs, context, initializer=_start_worker, initargs=(Path(locks.name),)) as pool,
     ):
         try:
-            pending = {pool.submit(_run, *task) for task in tasks}
-            while pending:
-                done, pending = wait(pending, _POLL, FIRST_COMPLETED)
-                yield [one.result() for one in done]
+            for done in as_completed([pool.submit(_run, *task) for task in tasks]):
+                yield done.result()
         except BaseException:
             workers = set(multiprocessing.active_children()) - others
             pool.shutdown(wait=False, cancel_futures=True)

@@ -49,14 +49,13 @@ import gc
 import glob
 import hashlib
 import pickle
-import re
 import signal
 import threading
 import uuid
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
 from types import FunctionType
@@ -83,7 +82,7 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.core.untyped_passes import InlineClosureLikes, WithLifting
 from numba.experimental import structref
 
-from bansac.compiled.announcement import COMPILATION
+from bansac.compiled.announcement import ANNOUNCEMENT
 from bansac.compiled.clock import loading
 from bansac.compiled.pack import PACK_FILE, Kernel, Pack, PackError
 from bansac.compiled.source import PACKAGE, holds_kernels
@@ -267,10 +266,9 @@ class CheckedCache(_Cache):  # type: ignore[misc]
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Load compiled code; None if it has to be compiled."""
         found, reason = self._load(signature, target_context)
-        if found is None and holds_kernels(self._function.__code__.co_filename):
-            kernel, kept = label_kernel(self._function, signature), self._folder is not None
-            if COMPILATION.begin(kernel, reason, list_cached, kept=kept):
-                found, _ = self._load(signature, target_context)
+        is_ours = holds_kernels(self._function.__code__.co_filename)
+        if found is None and is_ours and ANNOUNCEMENT.begin(reason, kept=self._folder is not None):
+            found, _ = self._load(signature, target_context)
         KERNELS["loaded"] += found is not None
         return found
 
@@ -302,8 +300,6 @@ class CheckedCache(_Cache):  # type: ignore[misc]
     def save_overload(self, signature: Any, data: Any) -> None:
         """Save compiled code; a failure (full disk, deleted folder) is a warning, because the code itself runs."""
         KERNELS["compiled"] += 1
-        if holds_kernels(self._function.__code__.co_filename):
-            COMPILATION.end([label_kernel(self._function, signature)])
         try:
             if self._folder:
                 self._folder.save_overload(signature, data)
@@ -478,38 +474,6 @@ def _cache_folder(module: Path) -> Path | None:
     code = (lambda: None).__code__.replace(co_filename=str(module))
     folder = make_dispatcher(FunctionType(code, {"__name__": "bansac"})).stats.cache_path
     return Path(folder) if folder else None
-
-
-def label_kernel(function: Callable[..., Any], signature: Any) -> str:
-    """Return the name of a kernel in ``costs.json``."""
-    return _label(f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}", signature)
-
-
-def _label(name: str, signature: Any) -> str:
-    """Return the name with a digest of the types, in which a struct counts by its name and its precision alone."""
-    arguments = getattr(signature, "args", signature)
-    kinds = [(re.sub("-[0-9a-f]{16}", "", str(one)), _single_fields(one)) for one in arguments]
-    return f"{name} {hashlib.blake2b(repr(kinds).encode(), digest_size=4).hexdigest()}"
-
-
-def _single_fields(kind: Any) -> list[str]:
-    """Return the names of the fields of a struct, and of structs in it, whose types have single precision."""
-    fields = getattr(kind, "_fields", ())
-    inner = [f"{name}.{one}" for name, field in fields for one in _single_fields(field)]
-    return [name for name, field in fields if "float32" in str(field)] + inner
-
-
-def list_cached() -> set[str]:
-    """Return the names in ``costs.json`` of the cached kernels that are newer than their source."""
-    edited = {source.stem: source.stat().st_mtime for source in PACKAGE.rglob("*.py")}
-    found: set[str] = set()
-    for index in (index for folder in cache_folders() for index in folder.glob("*-bansac.nbi")):
-        name = index.name.partition("-")[0]
-        with suppress(OSError):
-            if index.stat().st_mtime >= edited.get(name.partition(".")[0], 0.0):
-                _, overloads = _CheckedFile(str(index.parent), index.stem, None)._read(str(index))
-                found.update(_label(name, signature) for signature, *_ in overloads)
-    return found
 
 
 @contextmanager
