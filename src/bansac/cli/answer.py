@@ -1,9 +1,8 @@
 """Output of an estimation by the commands: text, JSON, files and figures."""
 
-import dataclasses
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import bansac
 from bansac.batch.output_files import OutputFolder
 from bansac.cli.console import compiling_in_processes, notes, report
 from bansac.engine.sampling import SAMPLERS
-from bansac.estimate.presets import find_preset
+from bansac.estimate.presets import find_preset, with_defaults
 from bansac.estimate.result import (
     WHY_COUNTS_DIFFER,
     AbsolutePose,
@@ -184,13 +183,10 @@ def matrices(**cameras: CameraLike | None) -> dict[str, Floats]:
 
 def settings_in_words(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return all options of an estimation of H, F or E, given and default ones, for display."""
-    problem = MODELS[name].load_problem()
-    preset = find_preset(settings.get("preset"))
-    defaults = {field.name: getattr(preset.options, field.name) for field in dataclasses.fields(bansac.Options)}
-    most = defaults["max_iterations"] or preset.max_iterations.get(problem.name, problem.default_max_iterations)
-    agreement = defaults["agreement"] or problem.default_agreement
-    options = {**defaults, "max_iterations": most, "agreement": agreement, "trace": None}
-    options |= {name: value for name, value in settings.items() if name in defaults}
+    preset = settings.get("preset")
+    complete = with_defaults(find_preset(preset).options, preset, MODELS[name].load_problem())
+    defaults = {field.name: getattr(complete, field.name) for field in fields(complete)}
+    options = defaults | {"trace": None} | {name: value for name, value in settings.items() if name in defaults}
     words = {option: value for option, value in options.items() if value is not None}
     sampler = SAMPLERS[options["sampler"]]
     informed = "scores" in settings and (sampler.prior or sampler.order)
