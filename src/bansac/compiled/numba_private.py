@@ -366,10 +366,7 @@ def _rebuild(target_context: Any, content: Any, read_llvm: Callable[[], bytes]) 
 
 
 def _empty_environment(name: str) -> Any:
-    """Return the environment of one of Numba's own functions, whose code reads nothing from it.
-
-    Numba would import the module of the function, and with it a large part of Numba.
-    """
+    """Return an environment without content for one of Numba's own functions, whose module is then not imported."""
     environment = Environment({})
     environment.env_name = name
     return environment
@@ -496,10 +493,7 @@ def _interrupts_deferred() -> Iterator[None]:
 
 
 class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
-    """An index, which maps signatures to data files, and the data files.
-
-    Each file begins with a checksum of Numba's version and of the rest of the file.
-    """
+    """An index, which maps signatures to data files, and the data files; each begins with a checksum of the rest."""
 
     def _load_index(self) -> dict[Any, str]:
         try:

@@ -343,11 +343,7 @@ def _estimate(
     index: int,
     pair: Any,
 ) -> Result | Failure:
-    """Estimate the model of a pair; the arguments of the pair take precedence over ``common``.
-
-    ``order`` holds the names of the function's parameters. ``attributes`` maps arguments to attributes of a pair, which
-    are used if they are not None.
-    """
+    """Estimate the model of a pair; its arguments, and then its ``attributes``, take precedence over ``common``."""
     try:
         if callable(pair):
             pair = pair()

@@ -123,11 +123,7 @@ def smallest_eigenvector(scratch: Floats, n: int) -> bool:
 
 @inner_kernel
 def _invert(a: Floats, n: int, shift: float) -> int:
-    """Replace a semidefinite n x n matrix A by -(A + shift I)^-1; return the number of negligible pivots.
-
-    The method is Beaton's sweep operator with the largest pivot first. The diagonal elements that have been pivots are
-    negative.
-    """
+    """Replace a semidefinite n x n matrix A by -(A + shift I)^-1 (Beaton's sweep); return the number of tiny pivots."""
     for i in range(n):
         a[(n + 1) * i] += shift
     vanishing = 0

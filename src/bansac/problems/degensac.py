@@ -71,10 +71,7 @@ def _find_plane(
     weights: Floats,
     work: Floats,
 ) -> bool:
-    """Find a homography that is compatible with F and agrees with five matches of the sample.
-
-    If ``weights`` has length N, it is the homography with most matches. If ``weights`` is empty, the first one is used.
-    """
+    """Find the compatible homography of five sample matches with most matches; any one if ``weights`` is empty."""
     for i in range(7):
         for c in range(4):
             work[7 * c + i] = data[c, sample[i]]
@@ -261,10 +258,7 @@ def _write_fundamental(data: Floats, i: int, j: int, H: Floats, f: Floats) -> bo
 
 @inner_kernel
 def _count_inliers(data: Floats, f: Floats, squared_threshold: float, weights: Floats) -> tuple[int, int]:
-    """Return the number of inliers of F by the Sampson distance, and the number of them off the plane.
-
-    The test needs no division. A match of both epipoles is an outlier.
-    """
+    """Return the number of inliers of F by the Sampson distance, without divisions, and of those off the plane."""
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     f11, f12, f13, f21, f22, f23, f31, f32, f33 = f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8]
     count, off_plane = 0, 0

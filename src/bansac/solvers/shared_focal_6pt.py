@@ -183,10 +183,7 @@ def _orthonormalize(a: Floats) -> bool:
 
 @inner_kernel
 def _build_constraints(a: Floats, w: float, shared: bool, out: int) -> None:
-    """Write the ten constraints for one w, rows of ten coefficients: the elements of the trace constraint, then det F.
-
-    The trace constraint is the sum of (2 S - trace(S)) F over the basis matrices, with S = F Q1 F^T Q2.
-    """
+    """Write ten rows of ten coefficients for one w: sum of (2 S - tr S) F with S = F Q1 F^T Q2, then det F."""
     for i in range(out, out + _STEP):
         a[i] = 0.0
     w1 = w if shared else 1.0
@@ -270,10 +267,7 @@ def _row(a: Floats, k: int) -> Floats:
 
 @inlined
 def _subtract_top(a: Floats, k: int, inverse: float) -> None:
-    """Subtract multiples of the row at ``_TOP`` from the rows after row ``k``, so that their column ``k`` vanishes.
-
-    The factors are local variables and the loop has a fixed length, so that the compiler can vectorise it.
-    """
+    """Subtract multiples of the row at ``_TOP`` from those after row ``k``, in a loop that is vectorised."""
     column = _M + k
     f1 = inverse * a[column + 12] if k < 1 else 0.0
     f2 = inverse * a[column + 24] if k < 2 else 0.0
