@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from bansac.compiled.announcement import ANNOUNCEMENT, Announcement, before_compilation, redirect_announcement
+from bansac.compiled.announcement import ANNOUNCEMENT, Announcement, redirect_announcement
 
 LINE = "bansac: compiling kernels for this machine, which takes up to about a minute, once"
 
@@ -87,16 +87,3 @@ def test_a_command_shows_it_itself(caplog: pytest.LogCaptureFixture) -> None:
         ANNOUNCEMENT.write("line")
     assert shown == ["line"]
     assert not caplog.messages
-
-
-def test_a_command_compiles_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    calls: list[str] = []
-    with before_compilation(lambda: calls.append("compiled")):
-        assert not ANNOUNCEMENT.begin("", kept=False), "what cannot be kept"
-    with before_compilation(lambda: calls.append("compiled")):
-        assert ANNOUNCEMENT.begin("", kept=True)
-        assert not ANNOUNCEMENT.begin("", kept=True), "only once"
-    with before_compilation(pytest.fail):
-        pass
-    assert not ANNOUNCEMENT.begin("", kept=True), "after the call"
-    assert calls == ["compiled"]

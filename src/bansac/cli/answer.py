@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 import bansac
 from bansac.batch.output_files import OutputFolder
-from bansac.cli.console import compiling_in_processes, notes, report
+from bansac.cli.console import notes, report
 from bansac.engine.sampling import SAMPLERS
 from bansac.estimate.presets import find_preset, with_defaults
 from bansac.estimate.result import (
@@ -161,9 +161,7 @@ def estimate_two_view(
     row = MODELS[name]
     known = {"K1": K1, "K2": K2, "image_size1": matches.size1, "image_size2": matches.size2}
     arguments = {argument: known[argument] for argument in row.arguments}
-    name_of_calls = "sized_images" if arguments.get("image_size1") and arguments.get("image_size2") else row.name
-    with compiling_in_processes(name_of_calls, settings):
-        result = row.load_function()(matches.x1, matches.x2, **arguments, **settings)
+    result = row.load_function()(matches.x1, matches.x2, **arguments, **settings)
     unit = unit_of_pixels(K1, settings) if row.cameras else "px"
     if isinstance(result.model, RelativePose):
         pose = result.model

@@ -8,18 +8,17 @@ import re
 import signal
 import textwrap
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
-from bansac.compiled.announcement import before_compilation, is_quiet, redirect_announcement
+from bansac.compiled.announcement import is_quiet, redirect_announcement
 from bansac.executors import handling
 from bansac.executors.progress_bar import bar_columns
-from bansac.executors.threads import count_workers
 from bansac.matches.storage import to_json
 
 NO_MODEL = 1
@@ -206,24 +205,6 @@ def _log_progress(what: str, total: int, done: int) -> Callable[[], None]:
             _show_wait(f"bansac: {count} of {total} {what} are done, about {left:.0f} s left")
 
     return advance
-
-
-def compiling_in_processes(name: str, settings: Mapping[str, Any]) -> AbstractContextManager[None]:
-    """Return a context that compiles in processes the kernels that a call of ``bansac.cli.compile_ahead`` lacks."""
-    return before_compilation(functools.partial(_compile_in_processes, name, settings))
-
-
-def _compile_in_processes(name: str, settings: Mapping[str, Any]) -> None:
-    from bansac.cli.compile_ahead import run_in_processes, split_call
-
-    options = {key: value for key, value in settings.items() if isinstance(value, str)}
-    tasks = split_call(name, options | {"scores": True} if "scores" in settings else options)
-    jobs = min(len(tasks), count_workers(None))
-    if jobs == 1:
-        return
-    with suppress(Exception):  # the command makes the call itself, with its errors
-        for _ in run_in_processes(tasks, jobs):
-            pass
 
 
 @contextmanager

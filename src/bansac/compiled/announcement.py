@@ -14,15 +14,14 @@ _LOGGER = logging.getLogger("bansac")
 
 
 class Announcement:
-    """The lines of a process, and what is called before its first compilation."""
+    """The lines of a process."""
 
     def __init__(self) -> None:
         self.write: Callable[[str], None] = _write
-        self.prepare: Callable[[], None] | None = None
         self._said: set[str] = set()
 
-    def begin(self, reason: str, *, kept: bool) -> bool:
-        """Say that kernels are compiled; return whether other processes have compiled kernels before.
+    def begin(self, reason: str, *, kept: bool) -> None:
+        """Say that kernels are compiled.
 
         ``reason`` says why the kernels of a binary wheel are not used; it is empty if there are none. ``kept`` is
         whether later processes find the compiled kernels.
@@ -31,11 +30,6 @@ class Announcement:
         if reason:
             self._say_once(f"the kernels of the wheel {reason}")
         self._say_once(f"compiling kernels for this machine, which takes up to about a minute, {often}")
-        prepare, self.prepare = self.prepare, None
-        if prepare is None or not kept:
-            return False
-        prepare()
-        return True
 
     def _say_once(self, line: str) -> None:
         if line not in self._said and not is_quiet():
@@ -60,16 +54,6 @@ def _write(line: str) -> None:
 
 ANNOUNCEMENT = Announcement()
 """The announcement of this process."""
-
-
-@contextmanager
-def before_compilation(prepare: Callable[[], None]) -> Iterator[None]:
-    """Call ``prepare`` before the first kernel is compiled; it lets other processes compile into the cache."""
-    ANNOUNCEMENT.prepare = prepare
-    try:
-        yield
-    finally:
-        ANNOUNCEMENT.prepare = None
 
 
 @contextmanager

@@ -265,20 +265,14 @@ class CheckedCache(_Cache):  # type: ignore[misc]
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Load compiled code; None if it has to be compiled."""
-        found, reason = self._load(signature, target_context)
-        is_ours = holds_kernels(self._function.__code__.co_filename)
-        if found is None and is_ours and ANNOUNCEMENT.begin(reason, kept=self._folder is not None):
-            found, _ = self._load(signature, target_context)
-        KERNELS["loaded"] += found is not None
-        return found
-
-    def _load(self, signature: Any, target_context: Any) -> tuple[Any, str]:
-        """Return compiled code or None, and why the pack has none."""
         with _interrupts_deferred():
             found, reason = self._load_from_pack(signature, target_context)
             if found is None and self._folder:
                 found = self._folder.load_overload(signature, target_context)
-        return found, reason
+        if found is None and holds_kernels(self._function.__code__.co_filename):
+            ANNOUNCEMENT.begin(reason, kept=self._folder is not None)
+        KERNELS["loaded"] += found is not None
+        return found
 
     def _load_from_pack(self, signature: Any, target_context: Any) -> tuple[Any, str]:
         """Return compiled code of the pack or None, and why there is none."""
