@@ -6,7 +6,7 @@ executor. A run that is interrupted at any point leaves a valid file, and the ne
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -122,7 +122,8 @@ def verify_database(
         done = len(numbers) - len(missing)
         if progress is not None:
             progress(done, len(numbers))
-        batches = _read_batches(database, missing, size)
+        starts = range(0, len(missing), size)
+        batches = ([database.read(number) for number in missing[start : start + size]] for start in starts)
         answers = executor.run(partial(verify_batch, options=settings), batches, threads)
         with closing(answers):
             for batch, answer in answers:
@@ -135,11 +136,6 @@ def verify_database(
                     progress(done, len(numbers))
     summary.seconds = time.perf_counter() - started
     return summary
-
-
-def _read_batches(database: MatchDatabase, numbers: Sequence[int], size: int) -> Iterator[Batch]:
-    for start in range(0, len(numbers), size):
-        yield [database.read(number) for number in numbers[start : start + size]]
 
 
 def verify_batch(batch: Batch, options: VerificationOptions) -> list[PairGeometry | PairFailure]:

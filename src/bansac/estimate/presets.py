@@ -202,14 +202,10 @@ def resolve_options(
         resolved = resolved.with_seed(settings["seed"])
     if resolved.seed is None:
         resolved = resolved.with_seed(secrets.randbits(_SEED_BITS))
-    return Resolved(resolved, isinstance(threshold, str) or _estimates(problem, options, preset, threshold))
-
-
-def _estimates(problem: Problem, options: Options | None, preset: str | None, threshold: Threshold | None) -> bool:
-    """Return whether the threshold is estimated because none is given."""
     values = find_preset(preset)
     is_given = threshold is not None or (options is not None and options.threshold is not None)
-    return not is_given and values.estimates_threshold and problem.name not in values.thresholds
+    has_default = is_given or not values.estimates_threshold or problem.name in values.thresholds
+    return Resolved(resolved, isinstance(threshold, str) or not has_default)
 
 
 @functools.lru_cache(maxsize=256, typed=True)
