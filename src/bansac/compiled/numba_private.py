@@ -21,13 +21,13 @@ Subclasses of ``CPUDispatcher``
     compilation and loading: 20 ms instead of 1.4 s in the first call of a process. They hold ``CheckedCache``.
     Assumption: Numba reads ``_cache`` and calls ``enable_caching``, ``compile``, ``_compile_for_args`` and
     ``typeof_pyval``. ``CPUDispatcher(function, targetoptions=...)`` makes a dispatcher.
-The cache (``_Cache``, ``FunctionCache``, ``IndexDataCacheFile``)
+The cache (``FunctionCache``, ``IndexDataCacheFile``)
     Gain: safety, no speed. A damaged file counts as missing; Numba reads its files unchecked, so that a truncated index
     raises an error in every process and a changed byte of machine code is executed. A full disk is a warning. The
     options are part of the key; with Numba's key, a copy with fast-math or without wrappers could replace another.
     The folder is looked up on the first use: .1 ms for each of the kernels that are not called.
     Assumption: the methods that ``_FolderCache`` and ``_CheckedFile`` override read and write all files. A dispatcher
-    calls ``load_overload`` before and ``save_overload`` after a compilation.
+    calls ``load_overload`` before and ``save_overload`` after a compilation, and needs no other method of a cache.
 The lock of the compiler (``global_compiler_lock``)
     Gain: if several threads need a kernel, one compiles and the others wait. Another lock could deadlock, because
     Numba calls ``_Dispatcher.compile`` during a compilation, too.
@@ -64,7 +64,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numba
 from numba.core import cgutils
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _Cache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
@@ -235,7 +235,7 @@ class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
         return self.name, "object", (b"", self._get_module_for_linking().as_bitcode())
 
 
-class CheckedCache(_Cache):  # type: ignore[misc]
+class CheckedCache:
     """Compiled code of one function with one set of target options, for ``Dispatcher._cache``.
 
     Code is looked up in the pack of a binary wheel and then in the folder of the cache. The pack is first, so that
@@ -299,16 +299,6 @@ class CheckedCache(_Cache):  # type: ignore[misc]
                 self._folder.save_overload(signature, data)
         except OSError as error:
             warnings.warn(f"a compiled kernel cannot be cached: {error}", RuntimeWarning, stacklevel=2)
-
-    def enable(self) -> None:
-        """Do nothing; Numba's cache can be switched off, this one cannot."""
-
-    disable = enable
-
-    def flush(self) -> None:
-        """Delete the code in the folder."""
-        if self._folder:
-            self._folder.flush()
 
 
 class _CompiledCode(CompileResultCacheImpl):  # type: ignore[misc]
