@@ -15,7 +15,8 @@ from bansac.colmap.database import MatchDatabase, only_run
 from bansac.colmap.options import VerificationOptions
 from bansac.colmap.pairs import PairFailure, PairGeometry, PairMatches, verify_pairs
 from bansac.executors import Executor, ItemFailure
-from bansac.executors.threads import EXECUTOR, as_count, count_workers
+from bansac.executors.threads import EXECUTOR, count_workers
+from bansac.maths.validate import as_integer
 
 Batch = list[PairMatches | PairFailure]
 Progress = Callable[[int, int], object]
@@ -111,7 +112,7 @@ def verify_database(
     """
     settings = VerificationOptions() if options is None else options
     threads = count_workers(workers)
-    size = as_count("batch_size", batch_size)
+    size = as_integer("batch_size", batch_size, 1)
     started = time.perf_counter()
     with only_run(path), MatchDatabase(path) as database:
         if overwrite:
