@@ -8,12 +8,7 @@ from numpy.typing import ArrayLike
 from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Floats
 from bansac.maths.linalg import smallest_eigenvector
-from bansac.maths.normalization import (
-    canonical_fundamental,
-    denormalize_fundamental,
-    normalize,
-    stack_matches,
-)
+from bansac.maths.normalization import canonical_fundamental, denormalize_fundamental, normalize, stack_matches
 
 # Normal matrix, eigenvector, and work space of the eigen-solver. The work space first holds the sums over the matches.
 SCRATCH = 81 + 9 + 81

@@ -15,14 +15,7 @@ from bansac.geometry import apply_transform
 from bansac.maths.arrays import Bools, Floats
 from bansac.problems.estimators import Kind
 from bansac.synthetic.mask import draw_inliers
-from bansac.synthetic.two_views import (
-    SceneMatches,
-    camera_pair,
-    draw_plane,
-    image_extent,
-    observe,
-    viewing_rays,
-)
+from bansac.synthetic.two_views import SceneMatches, camera_pair, draw_plane, image_extent, observe, viewing_rays
 
 _Mask = Bools
 
