@@ -9,18 +9,11 @@ import numpy as np
 
 from bansac.compiled.jit import inlined, inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
-
-Nine = tuple[float, float, float, float, float, float, float, float, float]
-
-
-@inlined
-def nine(f: Reals) -> Nine:
-    """Return the entries of F as a tuple, which loops keep in registers."""
-    return f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8]
+from bansac.maths.linalg import Entries, matrix_entries
 
 
 @inlined
-def epipolar_terms(F: Nine, x1: float, y1: float, x2: float, y2: float) -> tuple[float, float, float, float, float]:
+def epipolar_terms(F: Entries, x1: float, y1: float, x2: float, y2: float) -> tuple[float, float, float, float, float]:
     """Return the first two coordinates of F^T x2 and of F x1, and x2^T F x1."""
     f11, f12, f13, f21, f22, f23, f31, f32, f33 = F
     a2, b2, c2 = f11 * x1 + f12 * y1 + f13, f21 * x1 + f22 * y1 + f23, f31 * x1 + f32 * y1 + f33
@@ -35,7 +28,7 @@ def sampson_residuals(data: Reals, model: Reals, start: int, stop: int, out: Rea
     Hartley and Zisserman, section 11.4.3). NaN if x1 and x2 are both epipoles.
     """
     x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
-    F = nine(model)
+    F = matrix_entries(model)
     for i in range(stop - start):
         a1, b1, a2, b2, algebraic = epipolar_terms(F, x1[i], y1[i], x2[i], y2[i])
         out[i] = algebraic * algebraic / (a1 * a1 + b1 * b1 + a2 * a2 + b2 * b2)
@@ -50,7 +43,7 @@ def symmetric_residuals(data: Reals, model: Reals, start: int, stop: int, out: R
     line in the other image.
     """
     x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
-    F = nine(model)
+    F = matrix_entries(model)
     for i in range(stop - start):
         a1, b1, a2, b2, algebraic = epipolar_terms(F, x1[i], y1[i], x2[i], y2[i])
         norm1, norm2 = a1 * a1 + b1 * b1, a2 * a2 + b2 * b2
@@ -63,7 +56,7 @@ def linearize_sampson(data: Floats, model: Floats, start: int, stop: int, residu
     With C = x2^T F x1 and g^2 = |F x1|^2 + |F^T x2|^2 the derivatives are (dC - C / (2 g^2) d(g^2)) / g.
     """
     x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
-    F = nine(model)
+    F = matrix_entries(model)
     r = residuals[0]
     d11, d12, d13 = jacobian[0], jacobian[1], jacobian[2]
     d21, d22, d23 = jacobian[3], jacobian[4], jacobian[5]
@@ -94,7 +87,7 @@ def linearize_symmetric(
     The other distance is analogous.
     """
     x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
-    F = nine(model)
+    F = matrix_entries(model)
     first, second = residuals[0], residuals[1]
     u1, v1, w1 = jacobian[6], jacobian[7], jacobian[8]  # third coordinate of x2, which is 1
     u2, v2, w2 = jacobian[11], jacobian[14], jacobian[17]  # third coordinate of x1

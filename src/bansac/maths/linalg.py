@@ -16,11 +16,21 @@ _SQUARINGS = 30
 _CONVERGED = 1e-15
 
 
+Entries = tuple[float, float, float, float, float, float, float, float, float]
+
+
 @inlined
 def copy(source: Reals, target: Reals) -> None:
     """Copy a vector into ``target``, converting to its number type."""
     for i in range(source.size):
         target[i] = source[i]
+
+
+@inlined
+def matrix_entries(matrix: Reals) -> Entries:
+    """Return the nine entries of a flat 3 x 3 matrix as a tuple, which loops keep in registers."""
+    a = matrix
+    return a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8]
 
 
 @inlined

@@ -10,9 +10,9 @@ import math
 import numpy as np
 
 from bansac.compiled.jit import inner_kernel
-from bansac.geometry.epipolar import epipolar_terms, nine, orientation, second_epipole
+from bansac.geometry.epipolar import epipolar_terms, orientation, second_epipole
 from bansac.maths.arrays import Floats, Ints, Words
-from bansac.maths.linalg import copy
+from bansac.maths.linalg import copy, matrix_entries
 from bansac.maths.rng import next_index
 from bansac.solvers import homography_dlt
 
@@ -144,7 +144,7 @@ def mark_plane(
     the Sampson distance of F, it is a distance in both images. So both thresholds are in the same scale, even if one
     image is magnified.
     """
-    h11, h12, h13, h21, h22, h23, h31, h32, h33 = H[0], H[1], H[2], H[3], H[4], H[5], H[6], H[7], H[8]
+    h11, h12, h13, h21, h22, h23, h31, h32, h33 = matrix_entries(H)
     count = 0
     for i in range(x1.size):
         w = h31 * x1[i] + h32 * y1[i] + h33
@@ -260,7 +260,7 @@ def _write_fundamental(data: Floats, i: int, j: int, H: Floats, f: Floats) -> bo
 def _count_inliers(data: Floats, f: Floats, squared_threshold: float, weights: Floats) -> tuple[int, int]:
     """Return the number of inliers of F by the Sampson distance, without divisions, and of those off the plane."""
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
-    F, count, off_plane = nine(f), 0, 0
+    F, count, off_plane = matrix_entries(f), 0, 0
     for i in range(x1.size):
         a1, b1, a2, b2, algebraic = epipolar_terms(F, x1[i], y1[i], x2[i], y2[i])
         square = a1 * a1 + b1 * b1 + a2 * a2 + b2 * b2
