@@ -22,7 +22,7 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints
-from bansac.maths.linalg import normalize_vector, solve_positive_definite
+from bansac.maths.linalg import matrix_entries, normalize_vector, solve_positive_definite
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
 from bansac.maths.quaternion import entries, write_quaternion
 
@@ -200,9 +200,7 @@ def _copy_products(s: Floats, p: int, q: int) -> None:
 @inner_kernel
 def _determinant(s: Floats, at: int) -> float:
     """Return the determinant of a 3 x 3 matrix."""
-    a, b, c, d, e, f, g, h, i = (
-        s[at], s[at + 1], s[at + 2], s[at + 3], s[at + 4], s[at + 5], s[at + 6], s[at + 7], s[at + 8]
-    )  # fmt: skip
+    a, b, c, d, e, f, g, h, i = matrix_entries(s[at : at + 9])
     determinant: float = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
     return determinant
 
