@@ -11,8 +11,8 @@ import pytest
 from typer.testing import CliRunner
 
 from bansac.batch.journal import Journal
-from bansac.cli import console
 from bansac.cli.app import app
+from bansac.compiled.announcement import ANNOUNCEMENT
 from bansac.synthetic import epipolar_matches, homography_matches
 
 
@@ -38,9 +38,9 @@ class Command:
 
 
 @pytest.fixture(autouse=True)
-def one_core(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let no command start processes that compile, because the workers of pytest-xdist share out the compilation."""
-    monkeypatch.setattr(console, "count_workers", lambda workers: 1)
+def no_announcement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands in this process say the same whether or not kernels are in the cache."""
+    monkeypatch.setattr(ANNOUNCEMENT, "begin", lambda reason, kept: None)
 
 
 @pytest.fixture

@@ -84,12 +84,3 @@ def test_a_pack_is_for_other_processors_too(tmp_path, monkeypatch):
     monkeypatch.setattr(compile_ahead.config, "CPU_NAME", None)
     with pytest.raises(RuntimeError, match="set NUMBA_CPU_NAME="):
         compile_ahead.build_pack(tmp_path / "kernels.pack", 1)
-
-
-def test_the_part_of_a_call_without_its_search_needs_no_more():
-    whole, part = compile_ahead.split_call("homography", {})
-    compile_ahead._run(*whole)
-    done = compile_ahead._run(*part)
-    assert done.compiled + done.loaded <= 2, (
-        "the posterior, which results compute on demand, and the extent of the data"
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -58,9 +59,10 @@ def test_a_changed_kernel_is_damaged_and_others_are_read(path: Path) -> None:
 
 
 def change_one_bit(path: Path, member: bytes) -> None:
-    """Change a bit of the content of a member, which follows the first mention of its name."""
+    """Change a bit of the content of a member, which follows a header of 30 bytes and its name."""
     content = bytearray(path.read_bytes())
-    content[content.index(member) + len(member) + 1] ^= 1
+    start = zipfile.ZipFile(path).getinfo(member.decode()).header_offset + 30 + len(member)
+    content[start + 1] ^= 1
     path.write_bytes(content)
 
 

@@ -1,9 +1,8 @@
 """Output of an estimation by the commands: text, JSON, files and figures."""
 
-import dataclasses
 import importlib.util
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ from numpy.typing import NDArray
 
 import bansac
 from bansac.batch.output_files import OutputFolder
-from bansac.cli.console import compiling_in_processes, notes, report
+from bansac.cli.console import notes, report
 from bansac.engine.sampling import SAMPLERS
-from bansac.estimate.presets import find_preset
+from bansac.estimate.presets import find_preset, with_defaults
 from bansac.estimate.result import (
     WHY_COUNTS_DIFFER,
     AbsolutePose,
@@ -162,9 +161,7 @@ def estimate_two_view(
     row = MODELS[name]
     known = {"K1": K1, "K2": K2, "image_size1": matches.size1, "image_size2": matches.size2}
     arguments = {argument: known[argument] for argument in row.arguments}
-    name_of_calls = "sized_images" if arguments.get("image_size1") and arguments.get("image_size2") else row.name
-    with compiling_in_processes(name_of_calls, settings):
-        result = row.load_function()(matches.x1, matches.x2, **arguments, **settings)
+    result = row.load_function()(matches.x1, matches.x2, **arguments, **settings)
     unit = unit_of_pixels(K1, settings) if row.cameras else "px"
     if isinstance(result.model, RelativePose):
         pose = result.model
@@ -184,13 +181,10 @@ def matrices(**cameras: CameraLike | None) -> dict[str, Floats]:
 
 def settings_in_words(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return all options of an estimation of H, F or E, given and default ones, for display."""
-    problem = MODELS[name].load_problem()
-    preset = find_preset(settings.get("preset"))
-    defaults = {field.name: getattr(preset.options, field.name) for field in dataclasses.fields(bansac.Options)}
-    most = defaults["max_iterations"] or preset.max_iterations.get(problem.name, problem.default_max_iterations)
-    agreement = defaults["agreement"] or problem.default_agreement
-    options = {**defaults, "max_iterations": most, "agreement": agreement, "trace": None}
-    options |= {name: value for name, value in settings.items() if name in defaults}
+    preset = settings.get("preset")
+    complete = with_defaults(find_preset(preset).options, preset, MODELS[name].load_problem())
+    defaults = {field.name: getattr(complete, field.name) for field in fields(complete)}
+    options = defaults | {"trace": None} | {name: value for name, value in settings.items() if name in defaults}
     words = {option: value for option, value in options.items() if value is not None}
     sampler = SAMPLERS[options["sampler"]]
     informed = "scores" in settings and (sampler.prior or sampler.order)

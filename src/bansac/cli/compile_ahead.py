@@ -9,7 +9,7 @@ import signal
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,20 +21,11 @@ from bansac.compiled.compile_once import compile_once
 from bansac.compiled.numba_private import KERNELS, cache_folders, read_cache
 from bansac.compiled.pack import write_pack
 from bansac.compiled.target import describe_target, find_mismatch, portable_level
-from bansac.engine import runner
-from bansac.engine.noise_scale import estimate_threshold, first_threshold, threshold_bounds
-from bansac.engine.posterior import inlier_probabilities
-from bansac.engine.sampling import SAMPLERS, SamplerInput
+from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
-from bansac.engine.state import pack_run
-from bansac.estimate.presets import resolve_options
 from bansac.estimate.result import Result
-from bansac.estimate.solve import measure
-from bansac.estimate.two_views import as_matches
 from bansac.maths.arrays import Floats
-from bansac.maths.rng import seed_rng
-from bansac.problems.estimators import ESTIMATORS, MODELS
-from bansac.significance.verdict import MeasuredModel, find_verdict, is_significant
+from bansac.problems.estimators import ESTIMATORS
 
 _PROBLEMS = tuple(row.name for row in ESTIMATORS if row.warm is not None)
 
@@ -50,24 +41,14 @@ _VARIANTS = {
     "unknown_focal_pose": ("estimate_absolute_pose", "projections, focal length unknown"),
 }
 
-# Seconds between two looks at the processes.
-_POLL = 0.2
-
 # Number of matches or points.
 _SIZE = 60
 
-# Calls that are compiled in two parts: the model, the key of the data, and its parameters.
+# The motion of the camera.
 _SHIFT = np.array([0.5, 0.1, 0.2])
-_ESSENTIAL = np.cross(np.eye(3), _SHIFT)
-_PER_PIXEL = np.diag([1 / 500, 1 / 500, 1.0])
-_SPLIT = {
-    "homography": ("H", "plane of space", np.array([[1.1, 0, 20], [0, 1.1, 20], [0, 0, 1]])),
-    "fundamental": ("F", "scene", _PER_PIXEL @ _ESSENTIAL @ _PER_PIXEL),
-    "relative_pose": ("E", "normalised scene", _ESSENTIAL),
-}
 
 Task = tuple[str, dict[str, Any]]
-"""The name of an estimator, and its options; ``search=False`` is for what a call needs apart from the search."""
+"""The name of an estimator, and its options."""
 
 DEFAULTS: tuple[Task, ...] = (
     *((name, {}) for name in _PROBLEMS),
@@ -120,8 +101,7 @@ def warm_cache(jobs: int = 1, *, options: bool = False) -> Iterator[Warmed]:
         for task in tasks:
             yield _run(*task)
         return
-    for done in run_in_processes(tasks, jobs):
-        yield from done
+    yield from run_in_processes(tasks, jobs)
     # If two processes write the same index at once, one entry is lost. A second pass compiles the missing kernels.
     for _ in run_in_processes(tasks, 1):
         pass
@@ -146,16 +126,8 @@ def build_pack(path: Path, jobs: int) -> int:
     return len(kernels)
 
 
-def split_call(name: str, options: dict[str, Any]) -> tuple[Task, ...]:
-    """Return tasks that together compile what a call with these options needs, each about the same time."""
-    problem = "fundamental" if name == "sized_images" else name
-    if problem not in _SPLIT:
-        return ((name, options),)
-    return (name, options), (problem, options | {"search": False})
-
-
-def run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[list[Warmed]]:
-    """Run the tasks in processes and yield those that have ended; closing the generator ends the processes."""
+def run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:
+    """Run the tasks in processes and yield them as they end; closing the generator ends the processes."""
     others = set(multiprocessing.active_children())
     context = multiprocessing.get_context("spawn")
     with (
@@ -163,10 +135,8 @@ def run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[list[Warmed]]
         ProcessPoolExecutor(jobs, context, initializer=_start_worker, initargs=(Path(locks.name),)) as pool,
     ):
         try:
-            pending = {pool.submit(_run, *task) for task in tasks}
-            while pending:
-                done, pending = wait(pending, _POLL, FIRST_COMPLETED)
-                yield [one.result() for one in done]
+            for done in as_completed([pool.submit(_run, *task) for task in tasks]):
+                yield done.result()
         except BaseException:
             workers = set(multiprocessing.active_children()) - others
             pool.shutdown(wait=False, cancel_futures=True)
@@ -183,7 +153,7 @@ def _start_worker(locks: Path) -> None:
 def _run(name: str, options: dict[str, Any]) -> Warmed:
     """Call an estimator on small data, and count the kernels that it compiles and loads."""
     before, started = KERNELS.copy(), time.perf_counter()
-    call_estimator(name, options) if options.get("search", True) else _compile_around_search(name, options)
+    call_estimator(name, options)
     label = ", ".join([name, *(f"{key}={value}" for key, value in options.items())])
     counts = {kind: KERNELS[kind] - before[kind] for kind in ("compiled", "loaded")}
     return Warmed(label, **counts, seconds=time.perf_counter() - started)
@@ -197,33 +167,6 @@ def call_estimator(name: str, options: dict[str, Any]) -> Result:
     result: Result = getattr(bansac, function)(max_iterations=50, **_data()[key] | options | scores)
     _ = result.probabilities  # computed on access
     return result
-
-
-def _compile_around_search(name: str, options: dict[str, Any]) -> None:
-    """Use the kernels of a call that the search of another process reaches last: the verdict, then the refinement."""
-    letter, key, matrix = _SPLIT[name]
-    problem, model = MODELS[letter].load_problem(), matrix.flatten()
-    others = "preset", "scores", "search", "threshold"
-    settings: Any = {option: value for option, value in options.items() if option not in others}
-    resolved = resolve_options(problem, None, options.get("preset"), options.get("threshold"), settings)
-    call = _data()[key]
-    data = as_matches(call["x1"], call["x2"])
-    threshold = first_threshold(problem, data)
-    residuals, inliers, count = measure(problem, data, model, threshold)
-    outcome = runner.EngineResult(
-        model, 1.0, None, 1, 1, "agreement", None, restarts=1, threshold=None, scale=1.0, others=[]
-    )
-    find_verdict(problem, data, MeasuredModel(model, threshold, residuals, inliers, count), outcome, two_views=True)
-    is_significant(problem, data, np.inf, model, threshold, True)
-    estimate_threshold(problem.distances(data, model), problem, threshold_bounds(problem, threshold))
-    inlier_probabilities(residuals, threshold, problem.codimension)
-    chosen, rng, ranking = resolved.options, seed_rng(0), np.arange(len(inliers))
-    radius, sample_size = chosen.neighborhood_radius, problem.sample_size
-    sampler = SamplerInput(data, sample_size, rng, ranking, None, radius, chosen.activation, chosen.weight_floor)
-    state, plan = runner.start_state(problem, chosen, sampler, threshold)
-    state.best_model[:] = model
-    if plan.refine is not None:
-        plan.refine(pack_run(state), problem)
 
 
 def _data() -> dict[str, dict[str, Any]]:

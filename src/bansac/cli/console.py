@@ -8,18 +8,17 @@ import re
 import signal
 import textwrap
 import time
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
 from rich.markup import escape
 
-from bansac.compiled.announcement import COMPILATION, before_compilation, is_quiet, redirect_announcement
+from bansac.compiled.announcement import is_quiet, redirect_announcement
 from bansac.executors import handling
 from bansac.executors.progress_bar import bar_columns
-from bansac.executors.threads import count_workers
 from bansac.matches.storage import to_json
 
 NO_MODEL = 1
@@ -30,9 +29,8 @@ TERMINATED = 143
 # Characters between two columns of a table.
 _GAP = 3
 
-# Seconds between two lines about a long run in a log, and between two looks at the kernels of other processes.
+# Seconds between two lines about a long run in a log.
 _INTERVAL = 10.0
-_LOOK = 1.0
 
 
 class _Screen(Console):
@@ -207,34 +205,6 @@ def _log_progress(what: str, total: int, done: int) -> Callable[[], None]:
             _show_wait(f"bansac: {count} of {total} {what} are done, about {left:.0f} s left")
 
     return advance
-
-
-def compiling_in_processes(name: str, settings: Mapping[str, Any]) -> AbstractContextManager[None]:
-    """Return a context that compiles in processes the kernels that a call of ``bansac.cli.compile_ahead`` lacks."""
-    return before_compilation(functools.partial(_compile_in_processes, name, settings))
-
-
-def _compile_in_processes(name: str, settings: Mapping[str, Any]) -> None:
-    from bansac.cli.compile_ahead import run_in_processes, split_call
-
-    options = {key: value for key, value in settings.items() if isinstance(value, str)}
-    tasks = split_call(name, options | {"scores": True} if "scores" in settings else options)
-    jobs = min(len(tasks), count_workers(None))
-    if jobs == 1:
-        return
-    from bansac.compiled.numba_private import list_cached
-
-    looked = time.monotonic()
-    bar = show_progress("kernels", COMPILATION.total, 0) if notes.is_terminal else nullcontext(lambda: None)
-    with bar as advance, suppress(Exception):  # the lines of COMPILATION are enough for a log
-        for _ in run_in_processes(tasks, jobs):  # the command makes the call itself, with its errors
-            if time.monotonic() - looked < _LOOK:
-                continue
-            before = len(COMPILATION.left)
-            COMPILATION.end(list_cached())
-            for _ in range(before - len(COMPILATION.left)):
-                advance()
-            looked = time.monotonic()
 
 
 @contextmanager

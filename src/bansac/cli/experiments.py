@@ -9,14 +9,7 @@ import typer
 
 from bansac.batch.output_files import OutputFolder
 from bansac.cli.app import Group
-from bansac.cli.arguments import (
-    ExecutorOption,
-    SchedulerOption,
-    WorkersOption,
-    choose_executor,
-    parse_out,
-    with_flags,
-)
+from bansac.cli.arguments import ExecutorOption, SchedulerOption, WorkersOption, choose_executor, parse_out, with_flags
 from bansac.cli.console import command, report, show_progress
 from bansac.cli.measure import end, parameter_of, show_report
 from bansac.lab.experiments import EXPERIMENTS, find_experiment

@@ -27,8 +27,6 @@ MATCHES = "matches.npz"
 # Folder beside --out with the features of the images of a folder.
 FEATURES = "bansac-features"
 
-# Thresholds of Lowe's ratio test, by model.
-
 
 @dataclass(frozen=True, kw_only=True)
 class Options(arguments.Shared):

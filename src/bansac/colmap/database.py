@@ -42,10 +42,7 @@ def import_pycolmap() -> Any:
 
 
 def _check_database(path: str | os.PathLike[str]) -> None:
-    """Raise an OSError if a file is not a COLMAP database or cannot be written now.
-
-    pycolmap would create a missing file and terminate the process if the file is locked.
-    """
+    """Raise an OSError if a file is not a COLMAP database, or is locked, which would make pycolmap end the process."""
     if not Path(path).is_file():
         raise FileNotFoundError(f"{path}: there is no such file")
     try:

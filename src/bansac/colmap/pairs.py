@@ -199,10 +199,8 @@ def _split(pair: PairMatches, options: VerificationOptions) -> tuple[list[NDArra
 def _find_motions(x1: Floats, x2: Floats, options: VerificationOptions, estimation: Options) -> list[Bools]:
     """Return the mask of the matches of each rigid motion, the motion with most matches first.
 
-    Each motion has a fundamental matrix of its own. As in COLMAP, no match belongs to two motions: a match belongs to
-    the motion with the smallest residual, if that is at most ``max_error``. Motions with fewer
-    matches than ``min_num_inliers``, or with a smaller fraction than ``min_inlier_ratio`` of the matches that earlier
-    motions do not have, are dropped.
+    As in COLMAP, a match belongs only to the motion with the smallest residual. Motions with few of the matches that
+    earlier ones leave are dropped.
     """
     results = estimate_multiple("F", np.hstack([x1, x2]), options=estimation).results
     if not results:

@@ -6,7 +6,7 @@ executor. A run that is interrupted at any point leaves a valid file, and the ne
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -15,7 +15,8 @@ from bansac.colmap.database import MatchDatabase, only_run
 from bansac.colmap.options import VerificationOptions
 from bansac.colmap.pairs import PairFailure, PairGeometry, PairMatches, verify_pairs
 from bansac.executors import Executor, ItemFailure
-from bansac.executors.threads import EXECUTOR, as_count, count_workers
+from bansac.executors.threads import EXECUTOR, count_workers
+from bansac.maths.validate import as_integer
 
 Batch = list[PairMatches | PairFailure]
 Progress = Callable[[int, int], object]
@@ -111,7 +112,7 @@ def verify_database(
     """
     settings = VerificationOptions() if options is None else options
     threads = count_workers(workers)
-    size = as_count("batch_size", batch_size)
+    size = as_integer("batch_size", batch_size, 1)
     started = time.perf_counter()
     with only_run(path), MatchDatabase(path) as database:
         if overwrite:
@@ -122,7 +123,8 @@ def verify_database(
         done = len(numbers) - len(missing)
         if progress is not None:
             progress(done, len(numbers))
-        batches = _read_batches(database, missing, size)
+        starts = range(0, len(missing), size)
+        batches = ([database.read(number) for number in missing[start : start + size]] for start in starts)
         answers = executor.run(partial(verify_batch, options=settings), batches, threads)
         with closing(answers):
             for batch, answer in answers:
@@ -135,11 +137,6 @@ def verify_database(
                     progress(done, len(numbers))
     summary.seconds = time.perf_counter() - started
     return summary
-
-
-def _read_batches(database: MatchDatabase, numbers: Sequence[int], size: int) -> Iterator[Batch]:
-    for start in range(0, len(numbers), size):
-        yield [database.read(number) for number in numbers[start : start + size]]
 
 
 def verify_batch(batch: Batch, options: VerificationOptions) -> list[PairGeometry | PairFailure]:

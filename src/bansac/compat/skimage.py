@@ -1,4 +1,4 @@
-"""Adapter of scikit-image's ``ransac``: ``from bansac.compat.skimage import ransac``.
+"""Adapter of scikit-image's ``ransac`` (0.26 or later): ``from bansac.compat.skimage import ransac``.
 
 The compiled estimators are used for scikit-image's ``LineModelND`` (in 2D), ``CircleModel``, ``EllipseModel``,
 ``ProjectiveTransform``, ``AffineTransform``, ``SimilarityTransform``, ``FundamentalMatrixTransform`` and
@@ -20,7 +20,7 @@ from bansac.estimate.curves import fit_circle, fit_ellipse, fit_line
 from bansac.estimate.result import Result
 from bansac.estimate.transforms import estimate_affine, estimate_similarity
 from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
-from bansac.maths.arrays import Bools, Floats, as_floats
+from bansac.maths.arrays import Bools, as_floats
 
 __all__ = ["ransac"]
 
@@ -148,24 +148,11 @@ def _run_compiled(
     if as_matrix:
         matrix = result.model if result.model.shape == (3, 3) else np.vstack([result.model, [0.0, 0.0, 1.0]])
         return model_class(matrix=matrix.copy()), result.inliers.copy()
-    if model_class.__name__ == "EllipseModel":
-        return _make_ellipse(model_class, result.model), result.inliers.copy()
-    sample = [array[result.inliers] for array in arrays]
-    if hasattr(model_class, "from_estimate"):
-        model = model_class.from_estimate(*sample)
-    else:  # before scikit-image 0.26
-        model = model_class()
-        model = model if model.estimate(*sample) else None
+    if model_class.__name__ == "EllipseModel":  # a fit to the inliers would lose the result of the robust one
+        x, y, a, b, angle = result.model.tolist()
+        return model_class(np.array([x, y]), np.array([a, b]), angle), result.inliers.copy()
+    model = model_class.from_estimate(*(array[result.inliers] for array in arrays))
     if not model:
         warnings.warn(f"{model_class.__name__} does not fit the inliers", stacklevel=3)
         return None, None
     return model, np.asarray(np.abs(model.residuals(*arrays)) < threshold)
-
-
-def _make_ellipse(model_class: Any, ellipse: Floats) -> Any:
-    """Return an ellipse of scikit-image; a fit to the inliers would lose the result of the robust one."""
-    if hasattr(model_class, "from_estimate"):
-        return model_class(ellipse[:2].copy(), ellipse[2:4].copy(), float(ellipse[4]))
-    model = model_class()  # before scikit-image 0.26
-    model.params = tuple(ellipse.tolist())
-    return model

@@ -21,13 +21,13 @@ Subclasses of ``CPUDispatcher``
     compilation and loading: 20 ms instead of 1.4 s in the first call of a process. They hold ``CheckedCache``.
     Assumption: Numba reads ``_cache`` and calls ``enable_caching``, ``compile``, ``_compile_for_args`` and
     ``typeof_pyval``. ``CPUDispatcher(function, targetoptions=...)`` makes a dispatcher.
-The cache (``_Cache``, ``FunctionCache``, ``IndexDataCacheFile``)
+The cache (``FunctionCache``, ``IndexDataCacheFile``)
     Gain: safety, no speed. A damaged file counts as missing; Numba reads its files unchecked, so that a truncated index
     raises an error in every process and a changed byte of machine code is executed. A full disk is a warning. The
     options are part of the key; with Numba's key, a copy with fast-math or without wrappers could replace another.
     The folder is looked up on the first use: .1 ms for each of the kernels that are not called.
     Assumption: the methods that ``_FolderCache`` and ``_CheckedFile`` override read and write all files. A dispatcher
-    calls ``load_overload`` before and ``save_overload`` after a compilation.
+    calls ``load_overload`` before and ``save_overload`` after a compilation, and needs no other method of a cache.
 The lock of the compiler (``global_compiler_lock``)
     Gain: if several threads need a kernel, one compiles and the others wait. Another lock could deadlock, because
     Numba calls ``_Dispatcher.compile`` during a compilation, too.
@@ -49,14 +49,13 @@ import gc
 import glob
 import hashlib
 import pickle
-import re
 import signal
 import threading
 import uuid
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache, cached_property
 from pathlib import Path
 from types import FunctionType
@@ -65,7 +64,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numba
 from numba.core import cgutils
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _Cache
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
@@ -83,7 +82,7 @@ from numba.core.typing.templates import AttributeTemplate
 from numba.core.untyped_passes import InlineClosureLikes, WithLifting
 from numba.experimental import structref
 
-from bansac.compiled.announcement import COMPILATION
+from bansac.compiled.announcement import ANNOUNCEMENT
 from bansac.compiled.clock import loading
 from bansac.compiled.pack import PACK_FILE, Kernel, Pack, PackError
 from bansac.compiled.source import PACKAGE, holds_kernels
@@ -236,7 +235,7 @@ class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
         return self.name, "object", (b"", self._get_module_for_linking().as_bitcode())
 
 
-class CheckedCache(_Cache):  # type: ignore[misc]
+class CheckedCache:
     """Compiled code of one function with one set of target options, for ``Dispatcher._cache``.
 
     Code is looked up in the pack of a binary wheel and then in the folder of the cache. The pack is first, so that
@@ -266,21 +265,14 @@ class CheckedCache(_Cache):  # type: ignore[misc]
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
         """Load compiled code; None if it has to be compiled."""
-        found, reason = self._load(signature, target_context)
-        if found is None and holds_kernels(self._function.__code__.co_filename):
-            kernel, kept = label_kernel(self._function, signature), self._folder is not None
-            if COMPILATION.begin(kernel, reason, list_cached, kept=kept):
-                found, _ = self._load(signature, target_context)
-        KERNELS["loaded"] += found is not None
-        return found
-
-    def _load(self, signature: Any, target_context: Any) -> tuple[Any, str]:
-        """Return compiled code or None, and why the pack has none."""
         with _interrupts_deferred():
             found, reason = self._load_from_pack(signature, target_context)
             if found is None and self._folder:
                 found = self._folder.load_overload(signature, target_context)
-        return found, reason
+        if found is None and holds_kernels(self._function.__code__.co_filename):
+            ANNOUNCEMENT.begin(reason, kept=self._folder is not None)
+        KERNELS["loaded"] += found is not None
+        return found
 
     def _load_from_pack(self, signature: Any, target_context: Any) -> tuple[Any, str]:
         """Return compiled code of the pack or None, and why there is none."""
@@ -302,23 +294,11 @@ class CheckedCache(_Cache):  # type: ignore[misc]
     def save_overload(self, signature: Any, data: Any) -> None:
         """Save compiled code; a failure (full disk, deleted folder) is a warning, because the code itself runs."""
         KERNELS["compiled"] += 1
-        if holds_kernels(self._function.__code__.co_filename):
-            COMPILATION.end([label_kernel(self._function, signature)])
         try:
             if self._folder:
                 self._folder.save_overload(signature, data)
         except OSError as error:
             warnings.warn(f"a compiled kernel cannot be cached: {error}", RuntimeWarning, stacklevel=2)
-
-    def enable(self) -> None:
-        """Do nothing; Numba's cache can be switched off, this one cannot."""
-
-    disable = enable
-
-    def flush(self) -> None:
-        """Delete the code in the folder."""
-        if self._folder:
-            self._folder.flush()
 
 
 class _CompiledCode(CompileResultCacheImpl):  # type: ignore[misc]
@@ -370,10 +350,7 @@ def _rebuild(target_context: Any, content: Any, read_llvm: Callable[[], bytes]) 
 
 
 def _empty_environment(name: str) -> Any:
-    """Return the environment of one of Numba's own functions, whose code reads nothing from it.
-
-    Numba would import the module of the function, and with it a large part of Numba.
-    """
+    """Return an environment without content for one of Numba's own functions, whose module is then not imported."""
     environment = Environment({})
     environment.env_name = name
     return environment
@@ -480,38 +457,6 @@ def _cache_folder(module: Path) -> Path | None:
     return Path(folder) if folder else None
 
 
-def label_kernel(function: Callable[..., Any], signature: Any) -> str:
-    """Return the name of a kernel in ``costs.json``."""
-    return _label(f"{function.__module__.rpartition('.')[2]}.{function.__qualname__}", signature)
-
-
-def _label(name: str, signature: Any) -> str:
-    """Return the name with a digest of the types, in which a struct counts by its name and its precision alone."""
-    arguments = getattr(signature, "args", signature)
-    kinds = [(re.sub("-[0-9a-f]{16}", "", str(one)), _single_fields(one)) for one in arguments]
-    return f"{name} {hashlib.blake2b(repr(kinds).encode(), digest_size=4).hexdigest()}"
-
-
-def _single_fields(kind: Any) -> list[str]:
-    """Return the names of the fields of a struct, and of structs in it, whose types have single precision."""
-    fields = getattr(kind, "_fields", ())
-    inner = [f"{name}.{one}" for name, field in fields for one in _single_fields(field)]
-    return [name for name, field in fields if "float32" in str(field)] + inner
-
-
-def list_cached() -> set[str]:
-    """Return the names in ``costs.json`` of the cached kernels that are newer than their source."""
-    edited = {source.stem: source.stat().st_mtime for source in PACKAGE.rglob("*.py")}
-    found: set[str] = set()
-    for index in (index for folder in cache_folders() for index in folder.glob("*-bansac.nbi")):
-        name = index.name.partition("-")[0]
-        with suppress(OSError):
-            if index.stat().st_mtime >= edited.get(name.partition(".")[0], 0.0):
-                _, overloads = _CheckedFile(str(index.parent), index.stem, None)._read(str(index))
-                found.update(_label(name, signature) for signature, *_ in overloads)
-    return found
-
-
 @contextmanager
 def _interrupts_deferred() -> Iterator[None]:
     """Let Ctrl-C and SIGTERM wait while code is loaded: an exception in a callback of LLVM would crash the process."""
@@ -532,10 +477,7 @@ def _interrupts_deferred() -> Iterator[None]:
 
 
 class _CheckedFile(IndexDataCacheFile):  # type: ignore[misc]
-    """An index, which maps signatures to data files, and the data files.
-
-    Each file begins with a checksum of Numba's version and of the rest of the file.
-    """
+    """An index, which maps signatures to data files, and the data files; each begins with a checksum of the rest."""
 
     def _load_index(self) -> dict[Any, str]:
         try:

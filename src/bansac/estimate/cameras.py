@@ -103,7 +103,10 @@ def _doubt_camera(K: Floats, x: Floats) -> str:
         normalised = np.abs(x).max() < _NORMALISED
         question = "are they normalised already, or in [-1, 1] of a dense matcher?"
         hint = question if normalised else "is the camera that of another image size?"
-    elif max((high - centre).max(), (centre - low).max()) > WIDEST * focal and _median_angle(K, x) > WIDEST:
+    elif (
+        max((high - centre).max(), (centre - low).max()) > WIDEST * focal
+        and np.median(np.abs((x - K[:2, 2:]) / K[[0, 1], [0, 1], None])) > WIDEST
+    ):
         what, hint = f"the focal length {K[0, 0]:.6g}", "is it in millimetres, or the camera normalised?"
     elif x.shape[1] >= _MANY and not centre.any() and (low >= 0.0).all() and (high > _NORMALISED).all():
         what, hint = "the principal point (0, 0)", "is it not near the centre of the image?"
@@ -131,11 +134,6 @@ def check_order(K1: CameraLike, K2: CameraLike, data: Floats, depth: int = 5) ->
             f"points, and {exchanged} in the reverse order",
             stacklevel=depth,
         )
-
-
-def _median_angle(K: Floats, x: Floats) -> float:
-    """Return the median of the coordinates that points have without distortion, K^-1 x."""
-    return float(np.median(np.abs((x - K[:2, 2:]) / K[[0, 1], [0, 1], None])))
 
 
 def check_size(name: str, size: tuple[int, int], x: Floats) -> None:

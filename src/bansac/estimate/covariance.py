@@ -362,11 +362,7 @@ _CHARTS: dict[str, Callable[[Problem, Any, Floats], _Chart]] = {
 
 
 def _threshold(problem: Problem, chart: _Chart, result: Result, unit: float) -> float:
-    """Return the threshold in the unit of the problem; raise a ValueError if the data do not give the residuals.
-
-    The residuals may be symmetric epipolar distances, which are at least twice the Sampson distance, and with
-    ``preset="paper"`` they are in normalised units.
-    """
+    """Return the threshold in the unit of the problem, for residuals of Sampson or the symmetric distance (twice)."""
     for other, width in ((problem, 1.0), (ESSENTIAL_SYMMETRIC, 2.0)) if problem is ESSENTIAL else ((problem, 1.0),):
         residuals = other.distances(chart.data, chart.model)
         for scale in (unit, 1.0):
@@ -408,10 +404,7 @@ def _estimate(residuals_after: _Errors, derivatives: Floats, threshold: float, c
 
 
 def _rounding(data: Floats) -> float:
-    """Return the distance between values to which the points of a curve or plane are rounded, 0 if they are not.
-
-    The rounding errors of neighbours on a curve are nearly equal, and those of matches are independent.
-    """
+    """Return the step to which points of a curve or plane are rounded, else 0; errors of matches are independent."""
     if len(data) > 3:
         return 0.0
     gaps = [np.diff(values) for values in map(np.unique, data) if values.size > 1]

@@ -22,13 +22,11 @@ from bansac.estimate.presets import SHARED_ARGUMENTS, resolve_options
 from bansac.estimate.result import MultipleResult, Result
 from bansac.estimate.two_views import as_matches
 from bansac.executors.progress_bar import progress_bar
-from bansac.executors.threads import as_count, count_workers, in_order
+from bansac.executors.threads import PENDING_PER_THREAD, count_workers, in_order
 from bansac.maths.rng import derive_seed
+from bansac.maths.validate import as_integer
 from bansac.problems.estimators import ESTIMATORS, MODELS, find_estimator
 from bansac.problems.problem import Problem
-
-# Pending pairs per worker: while one worker estimates a hard pair, the others continue with the next pairs.
-_PENDING_PER_WORKER = 16
 
 Progress = Callable[[int, int | None], object]
 
@@ -230,7 +228,7 @@ def iter_estimates(
     2.0 100
     """
     workers = count_workers(workers)
-    pending = _PENDING_PER_WORKER * workers if max_pending is None else as_count("max_pending", max_pending)
+    pending = PENDING_PER_THREAD * workers if max_pending is None else as_integer("max_pending", max_pending, 1)
     if on_error not in ("return", "raise"):
         raise ValueError(f"on_error must be 'return' or 'raise', got {on_error!r}")
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
@@ -343,11 +341,7 @@ def _estimate(
     index: int,
     pair: Any,
 ) -> Result | Failure:
-    """Estimate the model of a pair; the arguments of the pair take precedence over ``common``.
-
-    ``order`` holds the names of the function's parameters. ``attributes`` maps arguments to attributes of a pair, which
-    are used if they are not None.
-    """
+    """Estimate the model of a pair; its arguments, and then its ``attributes``, take precedence over ``common``."""
     try:
         if callable(pair):
             pair = pair()

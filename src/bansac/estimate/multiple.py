@@ -241,10 +241,7 @@ def _split(task: _Task, models: list[_Model]) -> list[_Model]:
 
 
 def _parts(task: _Task, coarse: _Model, threshold: float) -> list[_Model]:
-    """Return models of the points of a coarse model, found one after the other at a smaller threshold.
-
-    Each has as large a share of the points as a rival needs.
-    """
+    """Return models of a coarse model's points at a smaller threshold, each with as many points as a rival needs."""
     request, own, parts = task.request, coarse.odds > 1.0, list[_Model]()
     resolved = Resolved(request.options.replace(threshold=threshold), is_estimated=False)
     fine = task._replace(request=request.replace(resolved=resolved))

@@ -202,14 +202,10 @@ def resolve_options(
         resolved = resolved.with_seed(settings["seed"])
     if resolved.seed is None:
         resolved = resolved.with_seed(secrets.randbits(_SEED_BITS))
-    return Resolved(resolved, isinstance(threshold, str) or _estimates(problem, options, preset, threshold))
-
-
-def _estimates(problem: Problem, options: Options | None, preset: str | None, threshold: Threshold | None) -> bool:
-    """Return whether the threshold is estimated because none is given."""
     values = find_preset(preset)
     is_given = threshold is not None or (options is not None and options.threshold is not None)
-    return not is_given and values.estimates_threshold and problem.name not in values.thresholds
+    has_default = is_given or not values.estimates_threshold or problem.name in values.thresholds
+    return Resolved(resolved, isinstance(threshold, str) or not has_default)
 
 
 @functools.lru_cache(maxsize=256, typed=True)
@@ -240,12 +236,7 @@ def _merge(
     if isinstance(threshold, str) and threshold != "auto":
         raise ValueError(f"threshold must be a number > 0 or 'auto', got {threshold!r}")
     changes["threshold"] = start if threshold is None or isinstance(threshold, str) else threshold
-    resolved = base.replace(**changes)
-    if resolved.max_iterations is None:
-        most = values.max_iterations.get(problem.name, problem.default_max_iterations)
-        resolved = resolved.replace(max_iterations=max(most, resolved.min_iterations))
-    if resolved.agreement is None:
-        resolved = resolved.replace(agreement=problem.default_agreement)
+    resolved = with_defaults(base.replace(**changes), preset, problem)
     if resolved.threshold is None and not values.estimates_threshold and threshold is None:
         raise ValueError(f"threshold must be given: {problem.name} has no default in preset {preset!r}")
     if resolved.epipolar_error is not None and not epipolar_choice:
@@ -255,6 +246,14 @@ def _merge(
         )
     check_abilities(problem, resolved)
     return resolved
+
+
+def with_defaults(options: Options, preset: str | None, problem: Problem) -> Options:
+    """Return the options with the numbers of a preset, or of the problem, where they have none."""
+    if options.max_iterations is None:
+        most = find_preset(preset).max_iterations.get(problem.name, problem.default_max_iterations)
+        options = options.replace(max_iterations=max(most, options.min_iterations))
+    return options if options.agreement is not None else options.replace(agreement=problem.default_agreement)
 
 
 def _without_network(base: Options, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -563,20 +563,7 @@ class MultipleResult:
         return "\n".join(lines) + f"\n  {1e3 * self.seconds:.2f} ms, seed {self.seed})"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the result to a ``.npz`` or ``.json`` file for :meth:`load`, as :meth:`Result.save` does.
-
-        Parameters
-        ----------
-        path : str or path
-            File name; an existing file is replaced atomically.
-
-        Raises
-        ------
-        ValueError
-            If the path has another extension.
-        OSError
-            If the file cannot be written.
-        """
+        """Write the result to a ``.npz`` or ``.json`` file for :meth:`load`, with the errors of :meth:`Result.save`."""
         results = {str(k): result._fields() for k, result in enumerate(self.results)}
         fields = vars(self) | {"results": results}
         del fields["models"]  # those of the results
@@ -584,24 +571,7 @@ class MultipleResult:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a result written by :meth:`save`.
-
-        Parameters
-        ----------
-        path : str or path
-            A ``.npz`` or ``.json`` file.
-
-        Returns
-        -------
-        MultipleResult
-            The saved result.
-
-        Raises
-        ------
-        ValueError
-            If the path has another extension, or the file holds no such result.
-        OSError
-            If the file cannot be read.
+        """Read a result written by :meth:`save`, with the errors of :meth:`Result.load`.
 
         Examples
         --------

@@ -79,8 +79,7 @@ def _robust_cost(
 ) -> tuple[float, Linearize]:
     """Return the cost of residuals (c x N), Cauchy loss and prior, and its linearization.
 
-    ``jacobian`` returns the derivatives (parameters x c N). The last parameters are logarithms of focal lengths, with
-    these deviations from the means of the prior.
+    ``jacobian`` returns the derivatives (parameters x c N); the ``deviations`` are those of the last parameters.
     """
     weights = 1.0 / (1.0 + (residuals * residuals).sum(axis=0) / noise.squared_scale)
     cost = -noise.squared_scale * float(np.log(weights).sum()) + noise.penalty * float(deviations @ deviations)

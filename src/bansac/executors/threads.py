@@ -18,6 +18,9 @@ from bansac.executors import Item, ItemFailure, Value, Work, attempt
 
 Answer = TypeVar("Answer")
 
+PENDING_PER_THREAD = 16
+"""Pending items: while one thread works on a slow item, the others continue with the items after it."""
+
 # Longest sleep of the caller, in seconds, before it waits for the next item in order.
 _LONGEST_SLEEP = 0.05
 
@@ -117,24 +120,15 @@ def _work(jobs: queue.SimpleQueue[_Job | None], function: Callable[[int, Any], A
         del job  # frees the value while this thread waits
 
 
-def count_workers(workers: int | None) -> int:
+def count_workers(workers: Any) -> int:
     """Check a number of workers; None means the number of cores that this process may use."""
     if workers is not None:
-        return as_count("workers", workers)
+        if not isinstance(workers, int | np.integer) or isinstance(workers, bool) or workers < 1:
+            raise ValueError(f"workers must be an integer >= 1, got {workers!r}")
+        return int(workers)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def as_count(name: str, value: Any) -> int:
-    """Return an integer; raise a ValueError that names the argument if it is not an integer >= 1."""
-    if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} must be an integer >= 1, got {value!r}")
-    return int(value)
-
-
-# Pending items per thread. While one thread works on a slow item, the others continue with the items after it.
-_PENDING_PER_THREAD = 16
 
 
 class ThreadExecutor:
@@ -146,7 +140,7 @@ class ThreadExecutor:
         self, work: Work[Item, Value], items: Iterable[Item], workers: int
     ) -> Generator[tuple[Item, Value | ItemFailure], None, None]:
         """Yield the items in their order; closing the generator drops the values of items that have started."""
-        return in_order(lambda _, item: (item, attempt(work, item)), items, workers, _PENDING_PER_THREAD * workers)
+        return in_order(lambda _, item: (item, attempt(work, item)), items, workers, PENDING_PER_THREAD * workers)
 
 
 EXECUTOR = ThreadExecutor()

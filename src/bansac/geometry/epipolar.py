@@ -9,6 +9,16 @@ import numpy as np
 
 from bansac.compiled.jit import inlined, inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
+from bansac.maths.linalg import Entries, matrix_entries
+
+
+@inlined
+def epipolar_terms(F: Entries, x1: float, y1: float, x2: float, y2: float) -> tuple[float, float, float, float, float]:
+    """Return the first two coordinates of F^T x2 and of F x1, and x2^T F x1."""
+    f11, f12, f13, f21, f22, f23, f31, f32, f33 = F
+    a2, b2, c2 = f11 * x1 + f12 * y1 + f13, f21 * x1 + f22 * y1 + f23, f31 * x1 + f32 * y1 + f33
+    a1, b1 = f11 * x2 + f21 * y2 + f31, f12 * x2 + f22 * y2 + f32
+    return a1, b1, a2, b2, x2 * a2 + y2 * b2 + c2
 
 
 def sampson_residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
@@ -18,16 +28,9 @@ def sampson_residuals(data: Reals, model: Reals, start: int, stop: int, out: Rea
     Hartley and Zisserman, section 11.4.3). NaN if x1 and x2 are both epipoles.
     """
     x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
-    f11, f12, f13 = model[0], model[1], model[2]
-    f21, f22, f23 = model[3], model[4], model[5]
-    f31, f32, f33 = model[6], model[7], model[8]
+    F = matrix_entries(model)
     for i in range(stop - start):
-        a2 = f11 * x1[i] + f12 * y1[i] + f13
-        b2 = f21 * x1[i] + f22 * y1[i] + f23
-        c2 = f31 * x1[i] + f32 * y1[i] + f33
-        a1 = f11 * x2[i] + f21 * y2[i] + f31
-        b1 = f12 * x2[i] + f22 * y2[i] + f32
-        algebraic = x2[i] * a2 + y2[i] * b2 + c2
+        a1, b1, a2, b2, algebraic = epipolar_terms(F, x1[i], y1[i], x2[i], y2[i])
         out[i] = algebraic * algebraic / (a1 * a1 + b1 * b1 + a2 * a2 + b2 * b2)
 
 
@@ -40,16 +43,9 @@ def symmetric_residuals(data: Reals, model: Reals, start: int, stop: int, out: R
     line in the other image.
     """
     x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
-    f11, f12, f13 = model[0], model[1], model[2]
-    f21, f22, f23 = model[3], model[4], model[5]
-    f31, f32, f33 = model[6], model[7], model[8]
+    F = matrix_entries(model)
     for i in range(stop - start):
-        a2 = f11 * x1[i] + f12 * y1[i] + f13
-        b2 = f21 * x1[i] + f22 * y1[i] + f23
-        c2 = f31 * x1[i] + f32 * y1[i] + f33
-        a1 = f11 * x2[i] + f21 * y2[i] + f31
-        b1 = f12 * x2[i] + f22 * y2[i] + f32
-        algebraic = x2[i] * a2 + y2[i] * b2 + c2
+        a1, b1, a2, b2, algebraic = epipolar_terms(F, x1[i], y1[i], x2[i], y2[i])
         norm1, norm2 = a1 * a1 + b1 * b1, a2 * a2 + b2 * b2
         out[i] = algebraic * algebraic * (norm1 + norm2) / (norm1 * norm2)
 
@@ -60,20 +56,13 @@ def linearize_sampson(data: Floats, model: Floats, start: int, stop: int, residu
     With C = x2^T F x1 and g^2 = |F x1|^2 + |F^T x2|^2 the derivatives are (dC - C / (2 g^2) d(g^2)) / g.
     """
     x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
-    f11, f12, f13 = model[0], model[1], model[2]
-    f21, f22, f23 = model[3], model[4], model[5]
-    f31, f32, f33 = model[6], model[7], model[8]
+    F = matrix_entries(model)
     r = residuals[0]
     d11, d12, d13 = jacobian[0], jacobian[1], jacobian[2]
     d21, d22, d23 = jacobian[3], jacobian[4], jacobian[5]
     d31, d32, d33 = jacobian[6], jacobian[7], jacobian[8]
     for i in range(stop - start):
-        a2 = f11 * x1[i] + f12 * y1[i] + f13
-        b2 = f21 * x1[i] + f22 * y1[i] + f23
-        c2 = f31 * x1[i] + f32 * y1[i] + f33
-        a1 = f11 * x2[i] + f21 * y2[i] + f31
-        b1 = f12 * x2[i] + f22 * y2[i] + f32
-        algebraic = x2[i] * a2 + y2[i] * b2 + c2
+        a1, b1, a2, b2, algebraic = epipolar_terms(F, x1[i], y1[i], x2[i], y2[i])
         scale = 1.0 / math.sqrt(a1 * a1 + b1 * b1 + a2 * a2 + b2 * b2)
         r[i] = algebraic * scale
         q = algebraic * scale * scale
@@ -98,19 +87,12 @@ def linearize_symmetric(
     The other distance is analogous.
     """
     x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
-    f11, f12, f13 = model[0], model[1], model[2]
-    f21, f22, f23 = model[3], model[4], model[5]
-    f31, f32, f33 = model[6], model[7], model[8]
+    F = matrix_entries(model)
     first, second = residuals[0], residuals[1]
     u1, v1, w1 = jacobian[6], jacobian[7], jacobian[8]  # third coordinate of x2, which is 1
     u2, v2, w2 = jacobian[11], jacobian[14], jacobian[17]  # third coordinate of x1
     for i in range(stop - start):
-        a2 = f11 * x1[i] + f12 * y1[i] + f13
-        b2 = f21 * x1[i] + f22 * y1[i] + f23
-        c2 = f31 * x1[i] + f32 * y1[i] + f33
-        a1 = f11 * x2[i] + f21 * y2[i] + f31
-        b1 = f12 * x2[i] + f22 * y2[i] + f32
-        algebraic = x2[i] * a2 + y2[i] * b2 + c2
+        a1, b1, a2, b2, algebraic = epipolar_terms(F, x1[i], y1[i], x2[i], y2[i])
         scale1, scale2 = 1.0 / math.sqrt(a1 * a1 + b1 * b1), 1.0 / math.sqrt(a2 * a2 + b2 * b2)
         first[i], second[i] = algebraic * scale1, algebraic * scale2
         u1[i] = scale1 * (x1[i] - first[i] * scale1 * a1)

@@ -156,10 +156,7 @@ def _root_sift(name: str, grey: Bytes, max_features: int) -> tuple[Floats, Singl
 
 
 def _nearest_neighbours(query: Singles, base: Singles) -> tuple[Ints, Floats]:
-    """Find the nearest neighbour in ``base`` of each descriptor, exactly, and its SNN ratio (1 for equal distances).
-
-    Descriptors have unit length, so |a - b|^2 = 2 - 2 a.b. The two nearest have the largest products.
-    """
+    """Find the nearest neighbour in ``base`` of each unit descriptor, the largest product, and its SNN ratio."""
     nearest = np.empty(len(query), dtype=np.int64)
     ratios = np.empty(len(query))
     for start in range(0, len(query), _BLOCK):

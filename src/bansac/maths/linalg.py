@@ -16,11 +16,21 @@ _SQUARINGS = 30
 _CONVERGED = 1e-15
 
 
+Entries = tuple[float, float, float, float, float, float, float, float, float]
+
+
 @inlined
 def copy(source: Reals, target: Reals) -> None:
     """Copy a vector into ``target``, converting to its number type."""
     for i in range(source.size):
         target[i] = source[i]
+
+
+@inlined
+def matrix_entries(matrix: Reals) -> Entries:
+    """Return the nine entries of a flat 3 x 3 matrix as a tuple, which loops keep in registers."""
+    a = matrix
+    return a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8]
 
 
 @inlined
@@ -123,11 +133,7 @@ def smallest_eigenvector(scratch: Floats, n: int) -> bool:
 
 @inner_kernel
 def _invert(a: Floats, n: int, shift: float) -> int:
-    """Replace a semidefinite n x n matrix A by -(A + shift I)^-1; return the number of negligible pivots.
-
-    The method is Beaton's sweep operator with the largest pivot first. The diagonal elements that have been pivots are
-    negative.
-    """
+    """Replace a semidefinite n x n matrix A by -(A + shift I)^-1 (Beaton's sweep); return the number of tiny pivots."""
     for i in range(n):
         a[(n + 1) * i] += shift
     vanishing = 0

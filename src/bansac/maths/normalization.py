@@ -129,11 +129,7 @@ def canonical_fundamental(model: Floats) -> None:
 
 @inlined
 def _fix_sign(model: Floats) -> None:
-    """Choose the sign of a model that makes its first large entry positive.
-
-    An entry is large if it exceeds half of the largest one. With a stricter limit, rounding would choose among entries
-    of equal magnitude, such as those of [t]x.
-    """
+    """Make the first entry positive that exceeds half of the largest one; equal magnitudes must not compete."""
     largest, first = 0.0, 0.0
     for value in model:
         largest = max(largest, abs(value))

@@ -201,10 +201,7 @@ def _sturm_chain(degree: int, scratch: Floats) -> int:
 
 @inner_kernel
 def _split_at_grid(members: int, degree: int, scratch: Floats) -> int:
-    """Split the first interval at the grid points; return the number of parts with roots.
-
-    Splitting requires that all quotients are linear, which holds except for special polynomials.
-    """
+    """Split the first interval at the grid, if all quotients are linear; return the number of parts with roots."""
     if members < degree:
         return 1
     for j in range(_POINTS):
@@ -270,10 +267,7 @@ def _isolate_roots(members: int, waiting: int, scratch: Floats) -> int:
 
 @inlined
 def _middle(low: float, high: float) -> float:
-    """Return a point about halfway on the scale x / (1 + |x|), which is bounded.
-
-    The exact midpoint would often be a round number, and thus a root, which would lie in neither half.
-    """
+    """Return a point about halfway on the bounded scale x / (1 + |x|); the exact midpoint would often be a root."""
     to_low, to_high = 0.9742 * (1.0 + abs(high)), 1.0258 * (1.0 + abs(low))
     top = to_low * low + to_high * high
     side = 1.0 if top > 0.0 else -1.0
@@ -319,10 +313,7 @@ def _find_roots(count: int, roots: Floats, scratch: Floats) -> int:
 
 @inner_kernel
 def _improve_roots(s: Floats) -> None:
-    """Refine the root in each lane by Halley's method, safeguarded by bisection, until all have converged.
-
-    The coefficients are local variables and the loops have fixed lengths, so that the compiler can vectorise the lanes.
-    """
+    """Refine the root in each lane by Halley's method with bisection; loops of fixed lengths are vectorised."""
     c0, c1, c2 = s[0], s[1], s[2]
     c3, c4, c5 = s[3], s[4], s[5]
     c6, c7, c8 = s[6], s[7], s[8]

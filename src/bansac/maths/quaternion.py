@@ -14,15 +14,13 @@ import numpy as np
 
 from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Floats, Reals
-from bansac.maths.linalg import normalize_vector, smallest_eigenvector, span_complement
+from bansac.maths.linalg import Entries, normalize_vector, smallest_eigenvector, span_complement
 
 ALIGN_SCRATCH = 2 * 16 + 4
 """Length of the scratch of ``align_rotation``."""
 
 # If the second singular value of a correlation is below this fraction of the first, the points are collinear.
 _COLLINEAR = 1e-12
-
-Entries = tuple[float, float, float, float, float, float, float, float, float]
 
 
 @inlined

@@ -12,7 +12,7 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
-from bansac.maths.linalg import weighted_means
+from bansac.maths.linalg import matrix_entries, weighted_means
 from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
 
@@ -55,9 +55,7 @@ def _write(scratch: Floats, flat: float, model: Floats) -> bool:
     """Write the map of three vectors and a point to their images; False if the vectors are coplanar."""
     if not _span_space(scratch[:_IMAGES], flat):
         return False
-    u1, u2, u3, v1, v2, v3, w1, w2, w3 = (
-        scratch[0], scratch[1], scratch[2], scratch[3], scratch[4], scratch[5], scratch[6], scratch[7], scratch[8]
-    )  # fmt: skip
+    u1, u2, u3, v1, v2, v3, w1, w2, w3 = matrix_entries(scratch)
     determinant = u1 * (v2 * w3 - v3 * w2) + u2 * (v3 * w1 - v1 * w3) + u3 * (v1 * w2 - v2 * w1)
     for row in range(3):
         p, q, r = scratch[_IMAGES + row], scratch[_IMAGES + 3 + row], scratch[_IMAGES + 6 + row]

@@ -10,9 +10,9 @@ import math
 import numpy as np
 
 from bansac.compiled.jit import inner_kernel
-from bansac.geometry.epipolar import orientation, second_epipole
+from bansac.geometry.epipolar import epipolar_terms, orientation, second_epipole
 from bansac.maths.arrays import Floats, Ints, Words
-from bansac.maths.linalg import copy
+from bansac.maths.linalg import copy, matrix_entries
 from bansac.maths.rng import next_index
 from bansac.solvers import homography_dlt
 
@@ -71,10 +71,7 @@ def _find_plane(
     weights: Floats,
     work: Floats,
 ) -> bool:
-    """Find a homography that is compatible with F and agrees with five matches of the sample.
-
-    If ``weights`` has length N, it is the homography with most matches. If ``weights`` is empty, the first one is used.
-    """
+    """Find the compatible homography of five sample matches with most matches; any one if ``weights`` is empty."""
     for i in range(7):
         for c in range(4):
             work[7 * c + i] = data[c, sample[i]]
@@ -147,7 +144,7 @@ def mark_plane(
     the Sampson distance of F, it is a distance in both images. So both thresholds are in the same scale, even if one
     image is magnified.
     """
-    h11, h12, h13, h21, h22, h23, h31, h32, h33 = H[0], H[1], H[2], H[3], H[4], H[5], H[6], H[7], H[8]
+    h11, h12, h13, h21, h22, h23, h31, h32, h33 = matrix_entries(H)
     count = 0
     for i in range(x1.size):
         w = h31 * x1[i] + h32 * y1[i] + h33
@@ -261,20 +258,11 @@ def _write_fundamental(data: Floats, i: int, j: int, H: Floats, f: Floats) -> bo
 
 @inner_kernel
 def _count_inliers(data: Floats, f: Floats, squared_threshold: float, weights: Floats) -> tuple[int, int]:
-    """Return the number of inliers of F by the Sampson distance, and the number of them off the plane.
-
-    The test needs no division. A match of both epipoles is an outlier.
-    """
+    """Return the number of inliers of F by the Sampson distance, without divisions, and of those off the plane."""
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
-    f11, f12, f13, f21, f22, f23, f31, f32, f33 = f[0], f[1], f[2], f[3], f[4], f[5], f[6], f[7], f[8]
-    count, off_plane = 0, 0
+    F, count, off_plane = matrix_entries(f), 0, 0
     for i in range(x1.size):
-        a2 = f11 * x1[i] + f12 * y1[i] + f13
-        b2 = f21 * x1[i] + f22 * y1[i] + f23
-        c2 = f31 * x1[i] + f32 * y1[i] + f33
-        a1 = f11 * x2[i] + f21 * y2[i] + f31
-        b1 = f12 * x2[i] + f22 * y2[i] + f32
-        algebraic = x2[i] * a2 + y2[i] * b2 + c2
+        a1, b1, a2, b2, algebraic = epipolar_terms(F, x1[i], y1[i], x2[i], y2[i])
         square = a1 * a1 + b1 * b1 + a2 * a2 + b2 * b2
         inlier = algebraic * algebraic < squared_threshold * square
         count += 1 if inlier else 0

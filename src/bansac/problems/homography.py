@@ -5,7 +5,7 @@ image between x2 and H x1 (Hartley and Zisserman, Multiple View Geometry, 2nd ed
 """
 
 from bansac.maths.arrays import Floats, Reals
-from bansac.maths.linalg import normalize_vector, span_complement
+from bansac.maths.linalg import matrix_entries, normalize_vector, span_complement
 from bansac.maths.normalization import canonical_homography, denormalize_homography, normalize
 from bansac.problems.problem import Problem
 from bansac.solvers import homography_4pt, homography_dlt
@@ -14,9 +14,7 @@ from bansac.solvers import homography_4pt, homography_dlt
 def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
     """Compute squared forward transfer errors; inf or NaN for a point that H maps to infinity."""
     x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
-    h11, h12, h13 = model[0], model[1], model[2]
-    h21, h22, h23 = model[3], model[4], model[5]
-    h31, h32, h33 = model[6], model[7], model[8]
+    h11, h12, h13, h21, h22, h23, h31, h32, h33 = matrix_entries(model)
     for i in range(stop - start):
         w = h31 * x1[i] + h32 * y1[i] + h33
         dx = (h11 * x1[i] + h12 * y1[i] + h13) / w - x2[i]
@@ -27,9 +25,7 @@ def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> N
 def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Floats, jacobian: Floats) -> None:
     """Compute both coordinates of H x1 - x2 and their derivatives by the entries of H."""
     x1, y1, x2, y2 = data[0, start:stop], data[1, start:stop], data[2, start:stop], data[3, start:stop]
-    h11, h12, h13 = model[0], model[1], model[2]
-    h21, h22, h23 = model[3], model[4], model[5]
-    h31, h32, h33 = model[6], model[7], model[8]
+    h11, h12, h13, h21, h22, h23, h31, h32, h33 = matrix_entries(model)
     rx, ry = residuals[0], residuals[1]
     for row in range(3, 15):
         jacobian[row, : stop - start] = 0.0

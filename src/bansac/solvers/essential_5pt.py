@@ -24,10 +24,9 @@ _CUBIC = (
 
 
 def _sum_table(left: tuple[str, ...], right: tuple[str, ...], product: tuple[str, ...], stride: int, zero: int) -> Ints:
-    """Tabulate the products of two monomials that add up to each monomial.
+    """Tabulate the products of two monomials that add up to each monomial, as indices ``stride * right + left``.
 
-    A product is given by its index, ``stride * right + left``. Shorter rows are padded with ``zero``, the index of an
-    entry that is zero. The table is unsigned because unsigned indices need no check for negative values.
+    Shorter rows are padded with ``zero``, the index of an entry that is zero. Unsigned indices need no check.
     """
     places: dict[str, list[int]] = {monomial: [] for monomial in product}
     for k, b in enumerate(right):
@@ -166,10 +165,7 @@ def _null_space(a: Floats) -> bool:
 
 @inlined
 def _reflect(a: Floats, factor: float) -> None:
-    """Apply the reflection I - factor v v^T, with v at ``_NORMAL``, to sixteen columns.
-
-    The vector is in nine local variables and the loop has a fixed length, so that the compiler can vectorise it.
-    """
+    """Apply I - factor v v^T, with v at ``_NORMAL``, to sixteen columns, in a loop that the compiler can vectorise."""
     v0, v1, v2 = a[_NORMAL], a[_NORMAL + 1], a[_NORMAL + 2]
     v3, v4, v5 = a[_NORMAL + 3], a[_NORMAL + 4], a[_NORMAL + 5]
     v6, v7, v8 = a[_NORMAL + 6], a[_NORMAL + 7], a[_NORMAL + 8]
@@ -221,8 +217,7 @@ def _build_quadratics(scratch: Floats) -> None:
 def _build_constraints(scratch: Floats) -> None:
     """Write the ten constraints as rows of twenty coefficients: the elements of E (E^T E - trace / 2), then det E.
 
-    The coefficients of E are local variables and the loop over the coefficients of the quadratic forms has a fixed
-    length, so that the compiler can vectorise it.
+    The loop over the quadratic forms has a fixed length, so that the compiler can vectorise it.
     """
     for j in range(3):
         f = _FORMS + 3 * j
@@ -273,8 +268,7 @@ def _eliminate(scratch: Floats) -> bool:
 def _subtract_top(scratch: Floats, k: int) -> None:
     """Subtract multiples of the row at ``_TOP`` from all rows except the first, so that their column ``k`` vanishes.
 
-    The factors are local variables and the loop has a fixed length, so that the compiler can vectorise it. The results
-    for row ``k``, and for those of the first four rows that were pivots, are not used.
+    The loop of fixed length is vectorised. Results for row ``k`` and for earlier pivots are not used.
     """
     column = _MATRIX + k
     f1, f2, f3 = scratch[column + 20], scratch[column + 40], scratch[column + 60]

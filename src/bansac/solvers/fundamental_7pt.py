@@ -1,12 +1,11 @@
 """Fundamental matrices from seven matches (Hartley and Zisserman, section 11.1.2)."""
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.compiled.jit import inner_kernel, kernel
 from bansac.maths.arrays import Floats, Ints
+from bansac.maths.linalg import normalize_vector
 from bansac.maths.normalization import canonical_fundamental, denormalize_fundamental, normalize, stack_matches
 from bansac.maths.polynomial_roots import cubic_roots
 
@@ -36,14 +35,9 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     count = cubic_roots(scratch[_CUBIC:_ROOTS], scratch[_ROOTS:])
     for k in range(count):
         x = scratch[_ROOTS + k]
-        square = 0.0
         for i in range(9):
-            entry = scratch[_A + i] + x * scratch[_B + i]
-            models[k, i] = entry
-            square += entry * entry
-        scale = 1.0 / math.sqrt(square)
-        for i in range(9):
-            models[k, i] *= scale
+            models[k, i] = scratch[_A + i] + x * scratch[_B + i]
+        normalize_vector(models[k])
     return count
 
 

@@ -8,12 +8,7 @@ from numpy.typing import ArrayLike
 from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Floats
 from bansac.maths.linalg import smallest_eigenvector
-from bansac.maths.normalization import (
-    canonical_fundamental,
-    denormalize_fundamental,
-    normalize,
-    stack_matches,
-)
+from bansac.maths.normalization import canonical_fundamental, denormalize_fundamental, normalize, stack_matches
 
 # Normal matrix, eigenvector, and work space of the eigen-solver. The work space first holds the sums over the matches.
 SCRATCH = 81 + 9 + 81
@@ -96,10 +91,7 @@ def _accumulate(
     b_scale: float,
     scratch: Floats,
 ) -> None:
-    """Sum weight * m2 m1^T (6 x 6), where m are the products x^2, xy, x, y^2, y, 1 of a normalised point.
-
-    The 36 sums are independent, so the compiler can compute several at once.
-    """
+    """Sum weight * m2 m1^T (6 x 6), where m are the products x^2, xy, x, y^2, y, 1 of a normalised point."""
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     for i in range(36):
         scratch[_MOMENTS + i] = 0.0

@@ -1,12 +1,11 @@
 """Homography from four matches, in closed form."""
 
-import math
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.compiled.jit import kernel
 from bansac.maths.arrays import Floats, Ints
+from bansac.maths.linalg import normalize_vector
 from bansac.maths.normalization import canonical_homography, denormalize_homography, normalize, stack_matches
 
 # Three points are collinear if twice the area of their triangle is below this fraction of the squared sample size.
@@ -66,17 +65,9 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     h11, h12, h13 = h11 + ou * h31, h12 + ou * h32, h13 + ou * h33
     h21, h22, h23 = h21 + ov * h31, h22 + ov * h32, h23 + ov * h33
 
-    norm = math.sqrt(
-        h11 * h11 + h12 * h12 + h13 * h13 + h21 * h21 + h22 * h22 + h23 * h23 + h31 * h31 + h32 * h32 + h33 * h33
-    )
-    if not 0.0 < norm < np.inf:
-        return 0
-    scale = 1.0 / norm
     h = models[0]
-    h[0], h[1], h[2] = h11 * scale, h12 * scale, h13 * scale
-    h[3], h[4], h[5] = h21 * scale, h22 * scale, h23 * scale
-    h[6], h[7], h[8] = h31 * scale, h32 * scale, h33 * scale
-    return 1
+    h[0], h[1], h[2], h[3], h[4], h[5], h[6], h[7], h[8] = h11, h12, h13, h21, h22, h23, h31, h32, h33
+    return 1 if normalize_vector(h) else 0
 
 
 def homography_4pt(x1: ArrayLike, x2: ArrayLike) -> Floats | None:

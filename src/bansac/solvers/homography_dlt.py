@@ -7,12 +7,7 @@ from numpy.typing import ArrayLike
 
 from bansac.compiled.jit import fast_kernel, inlined
 from bansac.maths.arrays import Floats
-from bansac.maths.normalization import (
-    canonical_homography,
-    denormalize_homography,
-    normalize,
-    stack_matches,
-)
+from bansac.maths.normalization import canonical_homography, denormalize_homography, normalize, stack_matches
 
 SCRATCH = 3 * 9
 

@@ -79,10 +79,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
 
 @inner_kernel
 def _write_frame(data: Floats, sample: Ints, s: Floats) -> bool:
-    """Write the squared distances, and the inverse of the matrix with the columns u, v and u x v.
-
-    u and v are the vectors from the first point to the second and third. Return False if they are parallel.
-    """
+    """Write the squared distances and the inverse of (u, v, u x v), the vectors from point 1; False if parallel."""
     i, j, k = sample[0], sample[1], sample[2]
     ux, uy, uz = data[2, j] - data[2, i], data[3, j] - data[3, i], data[4, j] - data[4, i]
     vx, vy, vz = data[2, k] - data[2, i], data[3, k] - data[3, i], data[4, k] - data[4, i]
@@ -226,11 +223,7 @@ def _meet(s: Floats, conic: int, p: float, r: float, swap: bool) -> tuple[int, f
 
 @inner_kernel
 def _place(s: Floats, x: float, y: float) -> bool:
-    """Write the points in camera coordinates for two ratios of depths; False if the depths are not accurate.
-
-    Newton's method on the three depth equations removes the rounding errors of the ratios (Persson and Nordberg,
-    section 3.7).
-    """
+    """Write the points in camera coordinates for two depth ratios, refined (Persson, section 3.7); False if inexact."""
     c12, c13, c23 = s[_COSINES], s[_COSINES + 1], s[_COSINES + 2]
     a12, a13, a23 = s[_SQUARES], s[_SQUARES + 1], s[_SQUARES + 2]
     unit = 2.0 * (x * x + y * y + 1.0 - c12 * x * y - c13 * x - c23 * y)
@@ -261,10 +254,7 @@ def _place(s: Floats, x: float, y: float) -> bool:
 
 @inner_kernel
 def _write_pose(data: Floats, sample: Ints, model: Floats, s: Floats) -> bool:
-    """Write the pose that maps the 3D points to their camera coordinates.
-
-    The rotation maps the frame u, v, u x v of the 3D points to the same frame in camera coordinates.
-    """
+    """Write the pose that maps the frame u, v, u x v of the 3D points to that in camera coordinates."""
     x, y, z = s[_SEEN], s[_SEEN + 1], s[_SEEN + 2]
     ux, uy, uz = s[_SEEN + 3] - x, s[_SEEN + 4] - y, s[_SEEN + 5] - z
     vx, vy, vz = s[_SEEN + 6] - x, s[_SEEN + 7] - y, s[_SEEN + 8] - z

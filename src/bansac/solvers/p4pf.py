@@ -22,7 +22,7 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints
-from bansac.maths.linalg import normalize_vector, solve_positive_definite
+from bansac.maths.linalg import matrix_entries, normalize_vector, solve_positive_definite
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
 from bansac.maths.quaternion import entries, write_quaternion
 
@@ -200,19 +200,14 @@ def _copy_products(s: Floats, p: int, q: int) -> None:
 @inner_kernel
 def _determinant(s: Floats, at: int) -> float:
     """Return the determinant of a 3 x 3 matrix."""
-    a, b, c, d, e, f, g, h, i = (
-        s[at], s[at + 1], s[at + 2], s[at + 3], s[at + 4], s[at + 5], s[at + 6], s[at + 7], s[at + 8]
-    )  # fmt: skip
+    a, b, c, d, e, f, g, h, i = matrix_entries(s[at : at + 9])
     determinant: float = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
     return determinant
 
 
 @inner_kernel
 def _write_matrix(s: Floats, h: float) -> None:
-    """Write the matrix E for one h: E (p, q, 1)^T = 0.
-
-    Its rows are pp q = pq p, pq q = qq p and pq pq = pp qq, with the products replaced by their polynomials.
-    """
+    """Write the matrix E for one h: E (p, q, 1)^T = 0, from pp q = pq p, pq q = qq p and pq pq = pp qq."""
     at = _PRODUCTS
     a0, b0 = s[at] * h + s[at + 1], s[at + 2] * h + s[at + 3]
     c0 = (s[at + 4] * h + s[at + 5]) * h + s[at + 6]
@@ -314,10 +309,7 @@ def _solve_plane(s: Floats) -> float:
 
 @inner_kernel
 def _write_frame(s: Floats) -> None:
-    """Write the images of the orthonormal frame of the first three points: the map applied to e_1 and e_2.
-
-    e_1 is parallel to X_1 - X_3 and e_2 is orthogonal to it in the plane. The second half of the frames are e_1, e_2.
-    """
+    """Write the images of e_1, along X_1 - X_3, and of e_2, orthogonal to it in the plane; then e_1 and e_2."""
     a, b, c, at = _M, _M + 3, _M + 6, _FRAMES + 9
     for i in range(3):
         s[at + i], s[at + 3 + i] = s[a + i] - s[c + i], s[b + i] - s[c + i]
@@ -413,10 +405,7 @@ def _squared_errors(data: Floats, sample: Ints, model: Floats) -> float:
 
 @inner_kernel
 def _polish(data: Floats, sample: Ints, model: Floats, s: Floats) -> float:
-    """Make a step of Gauss and Newton; return its size, or 0 if the equations are singular.
-
-    The parameters are a rotation vector w in the frame of the camera, t, and log f.
-    """
+    """Make a step of Gauss and Newton in a rotation vector, t and log f; return its size, 0 if it is singular."""
     r11, r12, r13, r21, r22, r23, r31, r32, r33 = entries(model)
     for i in range(_NORMAL, _NORMAL + 56):
         s[i] = 0.0

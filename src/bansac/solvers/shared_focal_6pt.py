@@ -18,6 +18,7 @@ import numpy as np
 
 from bansac.compiled.jit import inlined, inner_kernel
 from bansac.maths.arrays import Floats, Ints
+from bansac.maths.linalg import normalize_vector
 from bansac.solvers.fundamental_7pt import null_space, write_equation
 
 MAX_MODELS = 15
@@ -170,23 +171,14 @@ def _orthonormalize(a: Floats) -> bool:
                     along += a[row + i] * a[other + i]
                 for i in range(9):
                     a[row + i] -= along * a[other + i]
-            square = 0.0
-            for i in range(9):
-                square += a[row + i] * a[row + i]
-            if not 0.0 < square < np.inf:
+            if not normalize_vector(a[row : row + 9]):
                 return False
-            scale = 1.0 / math.sqrt(square)
-            for i in range(9):
-                a[row + i] *= scale
     return True
 
 
 @inner_kernel
 def _build_constraints(a: Floats, w: float, shared: bool, out: int) -> None:
-    """Write the ten constraints for one w, rows of ten coefficients: the elements of the trace constraint, then det F.
-
-    The trace constraint is the sum of (2 S - trace(S)) F over the basis matrices, with S = F Q1 F^T Q2.
-    """
+    """Write ten rows of ten coefficients for one w: sum of (2 S - tr S) F with S = F Q1 F^T Q2, then det F."""
     for i in range(out, out + _STEP):
         a[i] = 0.0
     w1 = w if shared else 1.0
@@ -270,10 +262,7 @@ def _row(a: Floats, k: int) -> Floats:
 
 @inlined
 def _subtract_top(a: Floats, k: int, inverse: float) -> None:
-    """Subtract multiples of the row at ``_TOP`` from the rows after row ``k``, so that their column ``k`` vanishes.
-
-    The factors are local variables and the loop has a fixed length, so that the compiler can vectorise it.
-    """
+    """Subtract multiples of the row at ``_TOP`` from those after row ``k``, in a loop that is vectorised."""
     column = _M + k
     f1 = inverse * a[column + 12] if k < 1 else 0.0
     f2 = inverse * a[column + 24] if k < 2 else 0.0
@@ -370,20 +359,12 @@ def _back_substitute(a: Floats, u: float, model: Floats) -> bool:
     u = a[_UNKNOWNS + 3]
     if not (_SQUARE / _LONGEST**2 < u < _SQUARE / _SHORTEST**2 and residual < _EXACT * (1.0 + u) ** 4):
         return False
-    square = 0.0
     for i in range(9):
-        entry = 0.0
+        model[i] = 0.0
         for k in range(3):
-            entry += a[_UNKNOWNS + k] * a[_BASIS + 9 * k + i]
-        model[i] = entry
-        square += entry * entry
-    if not square < np.inf:
-        return False
-    scale = 1.0 / math.sqrt(square)
-    for i in range(9):
-        model[i] *= scale
+            model[i] += a[_UNKNOWNS + k] * a[_BASIS + 9 * k + i]
     model[9] = _MIDDLE / math.sqrt(u)
-    return True
+    return normalize_vector(model[:9])
 
 
 @inner_kernel

@@ -15,14 +15,7 @@ from bansac.geometry import apply_transform
 from bansac.maths.arrays import Bools, Floats
 from bansac.problems.estimators import Kind
 from bansac.synthetic.mask import draw_inliers
-from bansac.synthetic.two_views import (
-    SceneMatches,
-    camera_pair,
-    draw_plane,
-    image_extent,
-    observe,
-    viewing_rays,
-)
+from bansac.synthetic.two_views import SceneMatches, camera_pair, draw_plane, image_extent, observe, viewing_rays
 
 _Mask = Bools
 
@@ -145,11 +138,9 @@ def _base(
     place: Callable[[Floats, np.random.Generator], Floats] | None = None,
     true_matches: bool = False,
 ) -> AwkwardScene:
-    """Return a scene of two cameras.
+    """Return a scene of two cameras; ``planes`` are the shares of the inliers on each plane, by default one for H only.
 
-    ``planes`` are the shares of the inliers on each plane; the others have depths of 4 to 12 baselines. By default a
-    homography has one plane, the other models none. One plane does not determine F. ``true_matches`` gives the outliers
-    their true points.
+    ``true_matches`` gives the outliers their true points. One plane does not determine F.
     """
     kind, n, ratio, noise, seed = request
     rng, inliers = draw_inliers(n, ratio, noise, seed)
