@@ -3,6 +3,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -154,3 +155,20 @@ def test_a_name_that_is_not_utf8_is_written_with_its_bytes(bansac: Any, images: 
     assert list(summary["failed_images"]) == ["torn\\udcfe.jpg"]
     assert "torn\\udcfe.jpg as an image" in summary["failed_images"]["torn\\udcfe.jpg"]
     assert read_arrays(tmp_path / "r.npz")["name"][0] == "a\\udcff.jpg b\\udcff.jpg"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the largest size of a file is set as on Linux")
+def test_threads_that_still_work_do_not_abort_a_command_that_fails(images: Path, tmp_path: Path) -> None:
+    import resource
+
+    done = subprocess.run(
+        [sys.executable, "-m", "bansac", "match", images, *SMALL, "--out", tmp_path / "r.npz", "--workers", "2"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)),  # as on a full disk
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("bansac: ")
