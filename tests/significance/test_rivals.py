@@ -25,17 +25,22 @@ def overlaid(matches, share, seed, left=480.0, top=430.0):
 
 
 @pytest.mark.parametrize("scored", [False, True])
-@pytest.mark.parametrize("seed", range(4))
-def test_a_precise_overlay_loses_against_a_larger_plane(seed, scored):
-    matches = homography_matches(800, inlier_ratio=0.6, noise=1.0, seed=seed)
-    x1, x2, scores = overlaid(matches, 0.25, seed)
-    result = bansac.estimate_homography(x1, x2, scores=scores if scored else None, seed=seed)
-    assert corner_distance(result.model, matches.H, SIZE) < 2
-    assert (result.success, result.configuration) == (True, "ambiguous")
-    assert corner_distance(result.rival.model, np.eye(3), SIZE) < 30  # all its matches are in a corner
-    assert np.mean(result.rival.inliers[800:]) > 0.9
-    assert result.rival.threshold < 0.5 * result.threshold
-    assert f"a second homography has {result.rival.inliers.sum()} inliers" in result.message
+def test_a_precise_overlay_loses_against_a_larger_plane(scored):
+    rivals = 0
+    for seed in range(4):
+        matches = homography_matches(800, inlier_ratio=0.6, noise=1.0, seed=seed)
+        x1, x2, scores = overlaid(matches, 0.25, seed)
+        result = bansac.estimate_homography(x1, x2, scores=scores if scored else None, seed=seed)
+        assert result.success
+        assert corner_distance(result.model, matches.H, SIZE) < 2
+        if result.rival is not None:
+            rivals += 1
+            assert result.configuration == "ambiguous"
+            assert corner_distance(result.rival.model, np.eye(3), SIZE) < 30  # all its matches are in a corner
+            assert np.mean(result.rival.inliers[800:]) > 0.9
+            assert result.rival.threshold < 0.5 * result.threshold
+            assert f"a second homography has {result.rival.inliers.sum()} inliers" in result.message
+    assert rivals >= 3  # a challenge samples the rival with a probability of 95 %
 
 
 def test_lines_have_rivals_too():
