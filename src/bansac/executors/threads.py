@@ -12,9 +12,8 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, TypeVar
 
-import numpy as np
-
 from bansac.executors import Item, ItemFailure, Value, Work, attempt
+from bansac.maths.validate import as_integer
 
 Answer = TypeVar("Answer")
 
@@ -123,9 +122,7 @@ def _work(jobs: queue.SimpleQueue[_Job | None], function: Callable[[int, Any], A
 def count_workers(workers: Any) -> int:
     """Check a number of workers; None means the number of cores that this process may use."""
     if workers is not None:
-        if not isinstance(workers, int | np.integer) or isinstance(workers, bool) or workers < 1:
-            raise ValueError(f"workers must be an integer >= 1, got {workers!r}")
-        return int(workers)
+        return as_integer("workers", workers, 1)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
