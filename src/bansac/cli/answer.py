@@ -181,8 +181,8 @@ def matrices(**cameras: CameraLike | None) -> dict[str, Floats]:
 
 def settings_in_words(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:
     """Return all options of an estimation of H, F or E, given and default ones, for display."""
-    preset = settings.get("preset")
-    complete = with_defaults(find_preset(preset).options, preset, MODELS[name].load_problem())
+    preset = find_preset(settings.get("preset"))
+    complete = with_defaults(preset.options, preset, MODELS[name].load_problem())
     defaults = {field.name: getattr(complete, field.name) for field in fields(complete)}
     options = defaults | {"trace": None} | {name: value for name, value in settings.items() if name in defaults}
     words = {option: value for option, value in options.items() if value is not None}

@@ -236,7 +236,7 @@ def _merge(
     if isinstance(threshold, str) and threshold != "auto":
         raise ValueError(f"threshold must be a number > 0 or 'auto', got {threshold!r}")
     changes["threshold"] = start if threshold is None or isinstance(threshold, str) else threshold
-    resolved = with_defaults(base.replace(**changes), preset, problem)
+    resolved = with_defaults(base.replace(**changes), values, problem)
     if resolved.threshold is None and not values.estimates_threshold and threshold is None:
         raise ValueError(f"threshold must be given: {problem.name} has no default in preset {preset!r}")
     if resolved.epipolar_error is not None and not epipolar_choice:
@@ -248,10 +248,10 @@ def _merge(
     return resolved
 
 
-def with_defaults(options: Options, preset: str | None, problem: Problem) -> Options:
+def with_defaults(options: Options, preset: Preset, problem: Problem) -> Options:
     """Return the options with the numbers of a preset, or of the problem, where they have none."""
     if options.max_iterations is None:
-        most = find_preset(preset).max_iterations.get(problem.name, problem.default_max_iterations)
+        most = preset.max_iterations.get(problem.name, problem.default_max_iterations)
         options = options.replace(max_iterations=max(most, options.min_iterations))
     return options if options.agreement is not None else options.replace(agreement=problem.default_agreement)
 
