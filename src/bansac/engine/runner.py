@@ -98,7 +98,6 @@ def run(task: Run) -> EngineResult:
     if task.is_significant is not None:
         test = functools.partial(_test_there, task.is_significant, problem, transform)
     initial = None if task.initial_model is None else normalize_model(problem, task.initial_model, transform)
-    supported = task.supported
     search = Search(
         problem,
         options,
@@ -111,7 +110,7 @@ def run(task: Run) -> EngineResult:
         transform,
         task.plausibility,
         functools.partial(_significance_there, task.significance, problem, transform),
-        supported=None if supported is None else lambda: None if (mask := supported()) is None else mask[order],
+        None if task.supported is None else functools.partial(_supported_there, task.supported, order),
     )
     hypotheses, stop_reason = search.run(initial)
     best = hypotheses.best
@@ -180,6 +179,12 @@ def _significance_there(
     factor = hypothesis.weighted_score / hypothesis.score if hypothesis.score > 0.0 else 0.0
     model = _to_data(problem, hypothesis.model.copy(), transform)
     return factor * significance(model, hypothesis.threshold / transform[0])
+
+
+def _supported_there(supported: Callable[[], Bools | None], order: Ints) -> Bools | None:
+    """Mark the supported data in the order of the run; None if nothing is known of their support."""
+    mask = supported()
+    return None if mask is None else mask[order]
 
 
 @kernel
