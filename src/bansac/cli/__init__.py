@@ -30,10 +30,12 @@ def main() -> None:
 def _leave_threads(code: Any) -> None:
     """End the process at once if threads of an executor still work: C++ code of a thread aborts at a normal exit."""
     import threading
+    import time
 
     threads = [thread for thread in threading.enumerate() if thread.name.startswith("bansac-")]
+    end = time.monotonic() + 0.1  # idle threads need a moment
     for thread in threads:
-        thread.join(0.1)
+        thread.join(max(end - time.monotonic(), 0.0))
     if any(thread.is_alive() for thread in threads):
         sys.stdout.flush()
         sys.stderr.flush()
