@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from bansac import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.engine.neighbours import has_support, neighbour_priors
+from bansac.engine.state import SavedState
 from bansac.synthetic import awkward_scene, epipolar_matches
 from tests.reference import neighbours as reference
 
@@ -136,3 +137,17 @@ def test_a_burst_of_wrong_matches_does_not_hide_the_model():
     assert result.success
     assert result.inliers[matches.inliers].mean() > 0.9
     assert result.iterations < 10_000
+
+
+@pytest.mark.parametrize(("n", "kept"), [(40, {True}), (400, {True, False})])
+def test_restarts_keep_the_prior_of_the_scores_where_neighbours_say_nothing(n, kept, monkeypatch):
+    scene, with_prior, restore = epipolar_matches(n, 0.0, 0.5, 0), [], SavedState.restore
+
+    def spy(self, **options):
+        with_prior.append(options["with_prior"])
+        restore(self, **options)
+
+    monkeypatch.setattr(SavedState, "restore", spy)
+    estimate_fundamental(scene.x1, scene.x2, scores=np.linspace(0.1, 0.9, n), seed=0)
+    assert len(with_prior) > 4
+    assert set(with_prior) == kept

@@ -92,7 +92,7 @@ class Search:
         self.problem, self.options, self.plan, self.state = problem, options, plan, state
         self.threshold, self.hypotheses = threshold, Hypotheses(options, problem.majority_agrees)
         self._restrict, self._significance = restrict, significance
-        self._supported = None if supported is None else functools.cache(supported)
+        self._supported = functools.cache(supported or (lambda: None))
         self._deadline, self._recorder = deadline, recorder
         self._is_warm = False  # whether there is an initial model
         self._is_trusted = False  # whether chance does not explain the model of the current restart
@@ -126,7 +126,7 @@ class Search:
             if self._loop.is_late():  # the restart ended by a criterion, but no time is left
                 stop = RUNNING
                 break
-            start.restore(with_prior=self._supported is None or hypotheses.count % _COMPLETE > 0)
+            start.restore(with_prior=hypotheses.count % _COMPLETE > 0 or self._supported() is None)
         best = hypotheses.best
         for array, values in best.learnt if best is not None else ():
             array[...] = values
@@ -196,7 +196,7 @@ class Search:
         They are supported by neighbours in most restarts, and not near the models of hypotheses that have lost.
         """
         hypotheses, members = self.hypotheses, None
-        if self._supported is not None and hypotheses.count % _COMPLETE:
+        if hypotheses.count % _COMPLETE:
             members = self._supported()
         if len(hypotheses.ranked) > 1 and hypotheses.is_trusted:
             far = self._far(hypotheses.ranked[1:])
