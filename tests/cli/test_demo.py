@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numba
+import numpy as np
 import pytest
 
 from bansac.cli import demo as demo_module
+from bansac.matches import load_motorcycle_matches
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,6 +55,11 @@ def test_readme_and_demo_print_the_same_numbers(bansac: Any, tmp_path: Path, mon
     assert counts in demo
     assert f"{result.num_inliers} of {len(result.inliers)} inliers" in demo
     if numba.__version__.startswith("0.68"):  # the same bits are promised for one version only
+        rights = [re.search(rf"{sampler}  +(\d+ of 10)", demo)[1] for sampler in (" uniform", " bansac")]  # type: ignore[index]
+        true = load_motorcycle_matches().inliers
+        kept = f"{np.count_nonzero(result.inliers & true)} of the {np.count_nonzero(true)} true matches"
+        assert kept in readme
+        assert "uniform sampling finds the model in {} runs, BANSAC in {}.".format(*rights) in readme
         assert without_times(shown).split() == without_times(repr(result)).split()
 
 
