@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bansac.lab.sets.labelled import CheckPointSet, LabelledSet, find_labelled_sets, missing_files
-from tests.lab.pair_sets import write_files
+from tests.lab.pair_sets import replace_entry, write_files
 
-h5py = pytest.importorskip("h5py", reason="reading HDF5 files needs h5py")
+pytest.importorskip("h5py", reason="reading HDF5 files needs h5py")
 
 
 def write_labelled_set(folder, pairs):
@@ -74,13 +74,10 @@ def test_damage_is_told(folder):
     labelled = LabelledSet(path)
     with pytest.raises(OSError, match="lacks 'c'"):
         labelled.pair("c")
-    with h5py.File(path / "labels.h5", "a") as file:
-        del file["a"]
-        file["a"] = np.ones(5, np.uint8)
+    replace_entry(path / "labels.h5", "a", np.ones(5, np.uint8))
     with pytest.raises(OSError, match="9 matches but 5 labels"):
         labelled.pair("a")
-    with h5py.File(path / "Fgt.h5", "a") as file:
-        file["b"][:] = 0
+    replace_entry(path / "Fgt.h5", "b", np.zeros((3, 3)))
     with pytest.raises(OSError, match="matrix of 'b' is zero"):
         labelled.pair("b")
 
@@ -120,9 +117,7 @@ def test_pairs_with_check_points_come_back(checked):
 
 def test_damaged_check_points_are_told(checked):
     path, _ = checked
-    with h5py.File(path / "vpts.h5", "a") as file:
-        del file["a-b"]
-        file["a-b"] = np.ones((5, 3))
+    replace_entry(path / "vpts.h5", "a-b", np.ones((5, 3)))
     with pytest.raises(OSError, match=r"vpts\.h5 must have shape \(N, 4\), got \(5, 3\)"):
         CheckPointSet(path).check_points("a-b")
     (path / "vpts.h5").unlink()
