@@ -26,7 +26,8 @@ def test_rows_say_what_the_methods_answer() -> None:
     thresholds: list[Any] = []
     toy = Toy(answer=lambda task, settings: thresholds.append(settings["threshold"]))
     methods = [Method("a", library=toy), Method("b", {"threshold": 3.0}, toy), scenes.OURS[0]]
-    rows = run_scene(make_scene("H", 10, 1.0, 0.0, 0), methods, "key", 0, lambda model: {"judged": model is None})
+    scene = make_scene("H", 10, 1.0, 0.0, 0)
+    rows = run_scene(scene, methods, "key", 0, lambda scene, model: {"judged": model is None})
     assert sorted(thresholds) == [2.0, 3.0]
     assert [(row["method"], row["found"], row["success"], row["judged"]) for row in rows] == [
         ("a", False, False, True),

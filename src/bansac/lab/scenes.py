@@ -193,8 +193,10 @@ def left_out(methods: Iterable[Method]) -> list[str]:
     return [f"{method.name} is left out: {method.package} is not installed" for method in missing]
 
 
-def run_scene(scene: Scene, methods: Sequence[Method], key: str, seed: int, judge: Callable[[Any], Row]) -> list[Row]:
-    """Run the methods on a scene, in an order that depends on the key; ``judge(model)`` returns columns of a row.
+def run_scene(
+    scene: Scene, methods: Sequence[Method], key: str, seed: int, judge: Callable[[Scene, Any], Row]
+) -> list[Row]:
+    """Run the methods on a scene, in an order that depends on the key; ``judge`` returns columns of a row.
 
     A result with a second hypothesis has these columns for it, too, with the prefix "rival_".
     """
@@ -208,8 +210,8 @@ def run_scene(scene: Scene, methods: Sequence[Method], key: str, seed: int, judg
             names = "configuration", "stop_reason", "iterations", "threshold"
             row |= {name: getattr(result, name) for name in names}
             if (rival := getattr(result, "rival", None)) is not None:
-                row |= {f"rival_{name}": value for name, value in judge(rival.model).items()}
-        rows.append({**row, **judge(model), "seconds": seconds})
+                row |= {f"rival_{name}": value for name, value in judge(scene, rival.model).items()}
+        rows.append({**row, **judge(scene, model), "seconds": seconds})
     return rows
 
 

@@ -116,11 +116,8 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     seed = setup.seed + repeat
     scene = make_plane_scene(pattern, ratio, share, seed)
     cell: Row = {"pattern": pattern, "plane_share": share, "inlier_ratio": ratio, "seed": seed}
-    judge = functools.partial(_judge, scene)
-    return [
-        cell | row
-        for row in run_scene(scene, [method for method in METHODS if method.installed], unit.key, seed, judge)
-    ]
+    methods = [method for method in METHODS if method.installed]
+    return [cell | row for row in run_scene(scene, methods, unit.key, seed, _judge)]
 
 
 def _judge(scene: Scene, model: Any) -> Row:

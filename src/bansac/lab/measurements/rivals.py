@@ -261,7 +261,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     scene = _make(setup, *unit.payload)
     title = CLASSES[name][0] if name in CLASSES else f"real pairs, {REAL[name][1]}"
     seed = setup.seed + (source if name in CLASSES else 0)
-    rows = run_scene(scene, _methods(name), unit.key, seed, functools.partial(_judge, scene))
+    rows = run_scene(scene, _methods(name), unit.key, seed, _judge)
     return [{"class": title, "scene": unit.key, "undecided": scene.undecided, **row} for row in rows]
 
 
