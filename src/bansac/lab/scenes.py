@@ -20,20 +20,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.batch.journal import Row
 from bansac.geometry import apply_transform, normalize_points, recover_pose
 from bansac.lab.frames import DataFrame, import_pandas
 from bansac.lab.metrics import FAILED_POSE, circle_rmse, corner_error, pose_error, rotation_error
-from bansac.lab.peers.library import Estimate, Method, Task
+from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.peers.methods import METHODS
 from bansac.lab.task import squared_distances
+from bansac.maths.arrays import Bools
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points
 from bansac.synthetic.two_views import viewing_rays
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _HALF = 500.0  # half the side of the square of circles and lines
 
@@ -44,7 +41,7 @@ class Scene:
 
     problem: str  # one of ``PROBLEMS``, or "relative pose"
     data: tuple[Array, ...]  # positional arguments of this package's estimator: points, and camera matrices
-    inliers: Mask  # true mask (N,)
+    inliers: Bools  # true mask (N,)
     truth: Any  # :class:`bansac.Matches` with ground truth, for curves the true model
     scores: Array | None = None  # for methods that take scores
     undecided: bool = False  # a false structure has as much support as the true one

@@ -25,7 +25,8 @@ from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, essential_from_pose
 from bansac.lab.frames import DataFrame, to_frame
 from bansac.lab.measurement import FIRST_SEED, SCENES, Report, Setup, each, of_module
-from bansac.lab.scenes import OURS, PEER, PEERS, Array, Scene, errors, load_kernels, run_scene
+from bansac.lab.peers.library import Array
+from bansac.lab.scenes import OURS, PEER, PEERS, Scene, errors, load_kernels, run_scene
 from bansac.lab.tables import Table, percent, sectioned, stored_table
 from bansac.lab.task import squared_distances
 from bansac.synthetic import SceneMatches
