@@ -13,7 +13,8 @@ from tests.significance.test_configuration import line_matches
 from tests.space_scenes import seen_points
 
 RUNS = 10
-PROBLEMS = ("homography", "fundamental", "essential", "line", "circle", "cubic")
+TWO_VIEWS = ("homography", "fundamental", "essential")
+PROBLEMS = (*TWO_VIEWS, "line", "circle", "cubic")
 
 
 def successes(runs):
@@ -21,24 +22,18 @@ def successes(runs):
 
 
 @pytest.mark.parametrize(
-    ("problem", "kind"),
+    ("problem", "size", "noise", "kind", "runs"),
     [
-        *itertools.product(PROBLEMS, ["uniform", "clustered", "many-to-one", "5 % duplicates", "grid"]),
-        *((problem, "uniform") for problem in honesty.PROBLEMS if problem not in PROBLEMS),
+        *itertools.product(
+            PROBLEMS, ["N = 200"], ["10 px"], ["uniform", "clustered", "many-to-one", "5 % duplicates", "grid"], [RUNS]
+        ),
+        *((problem, "N = 200", "10 px", "uniform", RUNS) for problem in honesty.PROBLEMS if problem not in PROBLEMS),
+        *((problem, "N = 10000", "3 px", "uniform", 3) for problem in ("fundamental", "essential", "cubic")),
+        *((problem, "N = 1000", "10 px", "matched clusters", RUNS) for problem in TWO_VIEWS),
     ],
 )
-def test_noise_is_no_success(problem, kind):
-    assert successes(honesty.noise_runs(Setup(runs=RUNS), problem, "N = 200", "10 px", kind)) == 0
-
-
-@pytest.mark.parametrize("problem", ["fundamental", "essential", "cubic"])
-def test_noise_of_many_data_is_no_success(problem):
-    assert successes(honesty.noise_runs(Setup(runs=3), problem, "N = 10000", "3 px", "uniform")) == 0
-
-
-@pytest.mark.parametrize("problem", ["homography", "fundamental", "essential"])
-def test_clusters_of_matches_are_no_success(problem):
-    assert successes(honesty.noise_runs(Setup(runs=RUNS), problem, "N = 1000", "10 px", "matched clusters")) == 0
+def test_noise_is_no_success(problem, size, noise, kind, runs):
+    assert successes(honesty.noise_runs(Setup(runs=runs), problem, size, noise, kind)) == 0
 
 
 @pytest.mark.parametrize("data", [*honesty.POWER][:3])
@@ -56,7 +51,7 @@ def test_families_without_a_model_are_no_success(problem, family):
     assert successes(honesty.family_runs(Setup(runs=5), problem, "N = 300", family, inlier_ratio=0.0)) == 0
 
 
-@pytest.mark.parametrize("problem", ["homography", "fundamental", "essential"])
+@pytest.mark.parametrize("problem", TWO_VIEWS)
 def test_right_models_of_families_are_success(problem):
     runs = list(honesty.family_runs(Setup(runs=5), problem, "N = 300", "near 10"))
     assert runs == [dict.fromkeys(("right", "success", "configuration"), True)] * 5

@@ -6,12 +6,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import h5py
 import pytest
 
 from bansac.cli import measure as bench_module
 from bansac.lab.peers.methods import PRESET_METHODS
-from tests.lab.pair_sets import write_homography_set, write_pose_set
+from tests.lab.pair_sets import remove_entry, write_homography_set, write_pose_set
 
 
 @pytest.fixture
@@ -134,8 +133,7 @@ def test_interrupted_run_goes_on(
 
 
 def test_damaged_pair_is_an_error(bansac: Any, sets: Path) -> None:
-    with h5py.File(sets / "room" / "K1_K2.h5", "a") as file:
-        del file["0a-0b"]
+    remove_entry(sets / "room" / "K1_K2.h5", "0a-0b")
     message = bansac.refused("bench", sets, "--model", "F", "--methods", "bansac", "--repeats", "1")
     assert "1 of 4 units have failed, the first is F/room/0a-0b/0" in message
     assert "K1_K2.h5 lacks '0a-0b'" in message
@@ -165,10 +163,29 @@ def test_bad_argument_is_named(bansac: Any, sets: Path, arguments: list[str], me
     assert message in bansac.refused("bench", sets, *arguments)
 
 
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["speed", "--seconds", "0"], "seconds must be at least 0.001"),
+        (["speed", "--max-points", "10"], "max_points must be at least 30"),
+        (["speed", "--peers", "colmap"], "unknown peer 'colmap'"),
+        (["speed", "--data", "nowhere"], "nowhere"),
+        (["hard", "--problems", "G"], "unknown problem 'G'"),
+        (["hard", "--methods", "magic"], "unknown method 'magic'"),
+        (["hard", "--seeds", "0"], "repeats must be at least 1"),
+        (["noise", "--problems", "rotation"], "unknown problem 'rotation'"),
+        (["rivals", "--classes", "real-H"], "real pairs need --data"),
+    ],
+)
+def test_bad_argument_of_a_measurement_is_named(bansac: Any, arguments: list[str], message: str) -> None:
+    assert message in bansac.refused("bench", *arguments)
+
+
 def test_bad_folder_is_named(bansac: Any, sets: Path, tmp_path: Path, blocked: Path) -> None:
     assert "nowhere" in bansac.refused("bench", tmp_path / "nowhere", "--model", "E")
-    assert "--out: cannot write" in bansac.refused("bench", sets, "--model", "E", "--out", blocked)
-    assert "is a folder" in bansac.refused("bench", sets, "--model", "E", "--out", tmp_path)
+    for command in ((sets, "--model", "E"), ("speed",)):
+        assert "--out: cannot write" in bansac.refused("bench", *command, "--out", blocked)
+        assert "is a folder" in bansac.refused("bench", *command, "--out", tmp_path)
     broken = sets / "room" / "matches.h5"
     broken.write_bytes(broken.read_bytes()[:1000])
     assert "matches.h5" in bansac.refused("bench", sets, "--model", "E")

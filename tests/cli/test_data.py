@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import h5py
 import numpy as np
 import pytest
 from rich.console import Console
 
 from bansac.cli import data as data_module
-from tests.lab.pair_sets import write_homography_set, write_pose_set
+from tests.lab.pair_sets import write_files, write_homography_set, write_pose_set
 from tests.lab.sets.archives import ArchiveServer, homography_archive, pose_archive, serve
 from tests.lab.sets.test_labelled import write_labelled_set
 from tests.processes import ENVIRONMENT, interruptible
@@ -109,10 +108,7 @@ def test_info_counts_matches_of_50_spaced_pairs_and_scenes(bansac: Any, tmp_path
     for name in ("matches", "match_conf", "Hgt", "size"):
         (folder / f"{name}.h5").unlink()
     ratios = {f"v-{i // 5:03}-{k}-v-{i // 5:03}-{k + 1}": np.arange(i) / 1000 for i in range(999) for k in [i % 5]}
-    for name, values in (("match_conf", ratios), ("matches", dict.fromkeys(ratios, 0)), ("Hgt", {})):
-        with h5py.File(folder / f"{name}.h5", "w") as file:
-            for key, value in values.items():
-                file[key] = value
+    write_files(folder, {"match_conf": ratios, "matches": dict.fromkeys(ratios, 0), "Hgt": {}})
     (found,) = bansac.json("data", "info", folder)["sets"]
     assert (found["pairs"], found["folder"]) == (999, ".")
     spread = {"min": 0, "median": pytest.approx(499, abs=1), "max": 850}

@@ -14,7 +14,7 @@ import pytest
 
 from bansac.cli import experiments
 from bansac.lab.experiments import EXPERIMENTS
-from tests.lab.pair_sets import write_homography_set, write_pose_set
+from tests.lab.pair_sets import remove_entry, write_homography_set, write_pose_set
 from tests.processes import count_units, interruptible, wait_for_units
 
 
@@ -125,9 +125,7 @@ def test_bad_argument_is_named(bansac: Any, sets: Path, tmp_path: Path, argument
 @pytest.mark.parametrize("workers", [1, 2])
 def test_damaged_pair_is_reported_and_the_others_run(bansac: Any, tmp_path: Path, workers: int) -> None:
     folder, out = write_pose_set(tmp_path / "sets" / "cellar", pairs=2), tmp_path / "out"
-    with h5py.File(folder / "K1_K2.h5", "a") as file:
-        cameras = file["0a-0b"][()]
-        del file["0a-0b"]
+    cameras = remove_entry(folder / "K1_K2.h5", "0a-0b")
     run = ("experiments", "run", "markov-order", "--data", tmp_path / "sets", "--model", "F", "--repeats", "1")
     shown = bansac(*run, "--workers", str(workers), "--out", out, code=1)
     assert "unit F/cellar/0a-0b/0 failed: " in shown.stdout

@@ -59,17 +59,3 @@ def test_noise_and_planes_print_tables(bansac: Any) -> None:
     noise = bansac("bench", "noise", "--problems", "H", "--seeds", "1").stdout
     assert "over those of the best fixed threshold" in noise
     assert "repeated in a grid" in bansac("bench", "planes", "--seeds", "1").stdout
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["hard", "--problems", "G"], "unknown problem 'G'"),
-        (["hard", "--methods", "magic"], "unknown method 'magic'"),
-        (["hard", "--seeds", "0"], "repeats must be at least 1"),
-        (["noise", "--problems", "rotation"], "unknown problem 'rotation'"),
-        (["rivals", "--classes", "real-H"], "real pairs need --data"),
-    ],
-)
-def test_bad_argument_is_named(bansac: Any, arguments: list[str], message: str) -> None:
-    assert message in bansac.refused("bench", *arguments)

@@ -43,24 +43,6 @@ def test_the_report_has_all_tables() -> None:
         assert any(shown.startswith(title) for shown in titles)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--seconds", "0"], "seconds must be at least 0.001"),
-        (["--max-points", "10"], "max_points must be at least 30"),
-        (["--peers", "colmap"], "unknown peer 'colmap'"),
-        (["--data", "nowhere"], "nowhere"),
-    ],
-)
-def test_bad_argument_is_named(bansac: Any, arguments: list[str], message: str) -> None:
-    assert message in bansac.refused("bench", "speed", *arguments)
-
-
-def test_places_that_cannot_be_written_are_named(bansac: Any, blocked: Path, tmp_path: Path) -> None:
-    assert "--out: cannot write" in bansac.refused("bench", "speed", "--out", blocked)
-    assert "is a folder" in bansac.refused("bench", "speed", "--out", tmp_path)
-
-
 def test_a_folder_may_be_named_as_a_command(bansac: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     write_homography_set(tmp_path / "speed", pairs=1)

@@ -55,6 +55,21 @@ def write_files(folder: Path, files: Mapping[str, Mapping[str, Any]]) -> Path:
     return folder
 
 
+def remove_entry(path: Path, key: str) -> Any:
+    """Remove an entry of an h5 file, and return its value."""
+    with h5py.File(path, "a") as file:
+        value = file[key][()]
+        del file[key]
+    return value
+
+
+def replace_entry(path: Path, key: str, value: Any) -> None:
+    """Replace an entry of an h5 file by a value of any shape."""
+    remove_entry(path, key)
+    with h5py.File(path, "a") as file:
+        file[key] = value
+
+
 if __name__ == "__main__":
     root = Path(sys.argv[1])
     write_pose_set(root / "poses" / "room")

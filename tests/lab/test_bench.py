@@ -155,19 +155,14 @@ class TestJournal:
             opened.execute(progress=toy.stop_after(stop_after or 0))
         return [name for name, _ in calls]
 
-    def test_interrupted_run_goes_on(self, poses: Path, tmp_path: Path) -> None:
+    def test_interrupted_run_goes_on_and_other_settings_start_anew(self, poses: Path, tmp_path: Path) -> None:
         path = tmp_path / "journal.sqlite"
         with pytest.raises(KeyboardInterrupt):
             self.run(poses, path, stop_after=4)
+        others: list[tuple[str, Task]] = []
+        self.run(poses, path, methods=[spy("another", others, np.eye(3))])
+        assert len(others) == 2 + 6
         assert len(self.run(poses, path)) == 2 + 2
-
-    def test_other_settings_start_anew(self, poses: Path, tmp_path: Path) -> None:
-        path = tmp_path / "journal.sqlite"
-        with pytest.raises(KeyboardInterrupt):
-            self.run(poses, path, stop_after=4)
-        calls: list[tuple[str, Task]] = []
-        self.run(poses, path, methods=[spy("another", calls, np.eye(3))])
-        assert len(calls) == 2 + 6
 
     def test_rows_survive_the_disk(self, poses: Path, tmp_path: Path) -> None:
         bench = comparison((spy("fails", [], None),), DEFAULTS["F"])

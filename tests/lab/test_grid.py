@@ -16,7 +16,7 @@ from bansac.lab.measurement import Setup, Unit
 from bansac.lab.peers.library import Method, Task
 from bansac.lab.peers.methods import BANSAC, P_BANSAC, RANSAC
 from bansac.lab.task import DEFAULTS
-from tests.lab.pair_sets import write_homography_set, write_pose_set
+from tests.lab.pair_sets import remove_entry, replace_entry, write_homography_set, write_pose_set
 from tests.lab.sets.archives import write_ppm
 
 GRID = Grid(
@@ -181,8 +181,7 @@ class TestRows:
     @pytest.mark.parametrize("model", ["E", "F", "H"])
     def test_one_ratio_for_all_models(self, tmp_path: Path, model: str) -> None:
         folder = (write_homography_set if model == "H" else write_pose_set)(tmp_path / "hall", pairs=1)
-        with h5py.File(folder / "match_conf.h5", "a") as file:
-            file["0a-0b"][:] = np.where(np.arange(120) < 70, 0.849, 0.85)
+        replace_entry(folder / "match_conf.h5", "0a-0b", np.where(np.arange(120) < 70, 0.849, 0.85))
         assert self.rows(Setup(data=tmp_path), f"{model}/hall/0a-0b/0")[0]["matches"] == 70
 
     def test_what_the_estimators_get(self, sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,16 +230,11 @@ def test_warm_up_calls_every_configuration_briefly(sets: Path, monkeypatch: pyte
     assert {call[2] for call in calls} == {Grid.WARM_UP["max_iterations"]}
 
 
-def remove(path: Path, key: str) -> None:
-    with h5py.File(path, "a") as file:
-        del file[key]
-
-
 def test_warm_up_passes_over_a_damaged_pair_and_one_with_few_matches(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = write_pose_set(tmp_path / "hall", pairs=3, matches=120)
-    remove(folder / "K1_K2.h5", "0a-0b")
+    remove_entry(folder / "K1_K2.h5", "0a-0b")
     with h5py.File(folder / "match_conf.h5", "a") as file:
         file["1a-1b"][20:] = 0.99
     used: list[int] = []

@@ -19,6 +19,7 @@ from bansac.lab.metrics import (
 
 I3 = np.eye(3)
 SIZE = (3, 5)  # corners (0, 0), (4, 0), (4, 2), (0, 2)
+POLE = np.array([[1, 0, 0], [0, 1, 0], [-0.25, 0, 1]])  # w = 0 at x = 4
 
 
 def turn(degrees, axis=2):
@@ -85,18 +86,21 @@ def test_a_missing_or_broken_translation_counts_180(bad):
     assert pose_error(I3, bad, I3, [1, 0, 0]) == 180
 
 
-def test_corner_error_of_a_shift_is_its_length():
-    assert corner_error([[1, 0, 3], [0, 1, -4], [0, 0, 1]], I3, SIZE) == 5
-
-
-def test_corner_error_of_a_scaling():
-    # (x, y) -> (2x, y): the corners move by 0, 4, 4 and 0.
-    assert corner_error(np.diag([2, 1, 1]), I3, SIZE) == 2
-
-
-def test_corner_error_of_a_perspective():
-    # w = 1 + x / 4: (4, 0) -> (2, 0) and (4, 2) -> (2, 1), so the corners move by 0, 2, sqrt(5) and 0.
-    assert corner_error([[1, 0, 0], [0, 1, 0], [0.25, 0, 1]], I3, SIZE) == pytest.approx((2 + np.sqrt(5)) / 4)
+@pytest.mark.parametrize(
+    ("H", "expected"),
+    [
+        ([[1, 0, 3], [0, 1, -4], [0, 0, 1]], 5),  # the length of a shift
+        (np.diag([2, 1, 1]), 2),  # (x, y) -> (2x, y): the corners move by 0, 4, 4 and 0
+        # w = 1 + x / 4: (4, 0) -> (2, 0) and (4, 2) -> (2, 1), so the corners move by 0, 2, sqrt(5) and 0.
+        ([[1, 0, 0], [0, 1, 0], [0.25, 0, 1]], (2 + np.sqrt(5)) / 4),
+        (None, np.inf),
+        (np.full((3, 3), np.nan), np.inf),
+        (np.zeros((3, 3)), np.inf),
+        (POLE, np.inf),
+    ],
+)
+def test_corner_error_is_the_mean_distance_and_that_of_a_failure_infinite(H, expected):
+    assert corner_error(H, I3, SIZE) == pytest.approx(expected, rel=1e-15)
 
 
 def test_corner_error_ignores_the_scale_of_both():
@@ -104,49 +108,39 @@ def test_corner_error_ignores_the_scale_of_both():
     assert corner_error(-1e-150 * H, 1e150 * I3, SIZE) == pytest.approx(corner_error(H, I3, SIZE))
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        None,
-        np.full((3, 3), np.nan),
-        np.zeros((3, 3)),
-        np.array([[1, 0, 0], [0, 1, 0], [-0.25, 0, 1]]),  # w = 0 at x = 4
-    ],
-)
-def test_corner_error_of_a_failure_is_infinite(bad):
-    assert corner_error(bad, I3, SIZE) == np.inf
-
-
 def shift(x, y):
     """Return the homography of a shift."""
     return np.array([[1.0, 0, x], [0, 1, y], [0, 0, 1]])
 
 
-def test_visible_area_error_of_a_shift_is_its_length():
-    assert visible_area_error(shift(3, -4), I3, (30, 50), (30, 50)) == 5
-    assert visible_area_error(shift(3, -4), I3, (30, 50), (30, 50), step=7) == 5
+@pytest.mark.parametrize(
+    ("H", "H_gt", "size1", "size2", "step", "expected"),
+    [
+        (shift(3, -4), I3, (30, 50), (30, 50), 1, 5),  # the length of a shift
+        (shift(3, -4), I3, (30, 50), (30, 50), 7, 5),
+        # Image 2 sees the columns 0 to 4 of 10, at 5 to 9. (x, y) -> (2x + 5, y) moves them by 0, 1, 2, 3, 4; all ten
+        # columns would give 4.5.
+        ([[2, 0, 5], [0, 1, 0], [0, 0, 1]], shift(5, 0), (4, 10), (4, 10), 1, 2),
+        (np.diag([2, 1, 1]), I3, (4, 10), (4, 3), 1, 1),  # a smaller image 2 sees columns 0 to 2
+        (np.diag([1, 3, 1]), I3, (4, 10), (3, 10), 1, 2),  # a lower one sees rows 0 to 2, of (x, y) -> (x, 3y)
+        # x = 0, 1, 2 are mapped to -0.5, 0.5, 1.5, which image 2 of three columns sees, because whole pixels count;
+        # 2.5, of x = 3, it does not. (x, y) -> (2x - 0.5, y) moves them by 0, 1, 2.
+        ([[2, 0, -0.5], [0, 1, 0], [0, 0, 1]], shift(-0.5, 0), (1, 9), (1, 3), 1, 1),
+        # Every third pixel: rows 0 and 3 of 5, (x, y) -> (x, 2y), have distances 0 and 3; columns 0, 3, 6 and 9 of 11.
+        (np.diag([1, 2, 1]), I3, (5, 11), (5, 11), 3, 1.5),
+        (np.diag([2, 1, 1]), I3, (5, 11), (5, 11), 3, 4.5),
+        *((bad, I3, SIZE, SIZE, 1, np.inf) for bad in (None, np.full((3, 3), np.nan), np.diag([1, np.inf, 1]))),
+        (np.zeros((3, 3)), I3, SIZE, SIZE, 1, np.inf),
+        (POLE, I3, SIZE, SIZE, 1, np.inf),
+        (POLE, POLE, SIZE, SIZE, 1, 0),  # image 2 does not see what is at infinity
+    ],
+)
+def test_visible_area_error_is_the_mean_distance_of_the_pixels_that_image_2_sees(H, H_gt, size1, size2, step, expected):
+    assert visible_area_error(H, H_gt, size1, size2, step=step) == expected
 
 
-def test_visible_area_error_leaves_out_what_image_2_does_not_see():
-    # Image 2 sees the columns 0 to 4 of 10, at 5 to 9. (x, y) -> (2x + 5, y) moves them by 0, 1, 2, 3, 4; all ten
-    # columns would give 4.5.
-    assert visible_area_error([[2, 0, 5], [0, 1, 0], [0, 0, 1]], shift(5, 0), (4, 10), (4, 10)) == 2
-    # A smaller image 2 sees columns 0 to 2.
-    assert visible_area_error(np.diag([2, 1, 1]), I3, (4, 10), (4, 3)) == 1
-    # A lower one sees rows 0 to 2, of (x, y) -> (x, 3y).
-    assert visible_area_error(np.diag([1, 3, 1]), I3, (4, 10), (3, 10)) == 2
-
-
-def test_visible_area_error_counts_whole_pixels_at_the_border():
-    # x = 0, 1, 2 are mapped to -0.5, 0.5, 1.5, which image 2 of three columns sees; 2.5, of x = 3, it does not.
-    # (x, y) -> (2x - 0.5, y) moves them by 0, 1, 2.
-    assert visible_area_error([[2, 0, -0.5], [0, 1, 0], [0, 0, 1]], shift(-0.5, 0), (1, 9), (1, 3)) == 1
-
-
-def test_visible_area_error_looks_at_every_step_th_pixel():
-    # Rows 0 and 3 of 5, (x, y) -> (x, 2y): distances 0 and 3. Columns 0, 3, 6 and 9 of 11, (x, y) -> (2x, y).
-    assert visible_area_error(np.diag([1, 2, 1]), I3, (5, 11), (5, 11), step=3) == 1.5
-    assert visible_area_error(np.diag([2, 1, 1]), I3, (5, 11), (5, 11), step=3) == 4.5
+def test_visible_area_error_is_finite_if_image_2_does_not_see_the_pole():
+    assert visible_area_error(POLE, I3, SIZE, (3, 4)) < np.inf
 
 
 def test_visible_area_error_agrees_with_a_plain_loop():
@@ -161,18 +155,6 @@ def test_visible_area_error_agrees_with_a_plain_loop():
                 distances.append(np.hypot(u / w - a / c, v / w - b / c))
     assert 50 < len(distances) < 550
     assert visible_area_error(-2 * H, 3 * H_gt, (20, 30), (18, 25)) == pytest.approx(np.mean(distances))
-
-
-@pytest.mark.parametrize("bad", [None, np.full((3, 3), np.nan), np.diag([1, np.inf, 1]), np.zeros((3, 3))])
-def test_visible_area_error_of_a_failure_is_infinite(bad):
-    assert visible_area_error(bad, I3, SIZE, SIZE) == np.inf
-
-
-def test_visible_area_error_of_a_pixel_at_infinity_is_infinite():
-    pole = np.array([[1, 0, 0], [0, 1, 0], [-0.25, 0, 1]])  # w = 0 at x = 4
-    assert visible_area_error(pole, I3, SIZE, SIZE) == np.inf
-    assert visible_area_error(pole, I3, SIZE, (3, 4)) < np.inf  # image 2 does not see x = 4
-    assert visible_area_error(pole, pole, SIZE, SIZE) == 0  # nor does it see what is at infinity
 
 
 def test_mean_average_accuracy_by_hand():

@@ -1,4 +1,4 @@
-"""Scenes have the truth that they are judged by."""
+"""Scenes have the truth that they are judged by; missing methods are named, and rows have what the methods answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 from bansac.geometry import apply_transform, rotation_matrix
-from bansac.lab.scenes import PROBLEMS, Scene, errors, is_right, make_scene
+from bansac.lab import scenes
+from bansac.lab.peers.library import Method
+from bansac.lab.scenes import PROBLEMS, Scene, choose, errors, is_right, make_scene, run_scene
+from tests.lab.peers.toy import Toy
 
 SMALL = (100, 0.4, 0.5, 3)  # n, inlier ratio, noise, seed
 
@@ -60,3 +63,29 @@ def test_errors_of_curves_are_in_pixels() -> None:
     line, circle = make_scene("line", *SMALL), make_scene("circle", *SMALL)
     assert errors(line, line.truth + np.array([0, 0, 3.0]))["distance"] == pytest.approx(3)
     assert errors(circle, circle.truth + np.array([0, 0, 3.0]))["distance"] == pytest.approx(3)
+
+
+def test_missing_library_is_left_out_with_a_note_unless_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    ghost = Method("ghost", library=Toy(package="no_such_package"))
+    monkeypatch.setattr(scenes, "PEERS", (ghost,))
+    methods, notes = choose(None)
+    assert ghost not in methods
+    assert notes == ["ghost is left out: no_such_package is not installed"]
+    with pytest.raises(ModuleNotFoundError, match="ghost needs the package no_such_package"):
+        choose(["ghost"])
+
+
+def test_rows_say_what_the_methods_answer() -> None:
+    thresholds: list[Any] = []
+    toy = Toy(answer=lambda task, settings: thresholds.append(settings["threshold"]))
+    methods = [Method("a", library=toy), Method("b", {"threshold": 3.0}, toy), scenes.OURS[0]]
+    scene = make_scene("H", 10, 1.0, 0.0, 0)
+    rows = run_scene(scene, methods, "key", 0, lambda scene, model: {"judged": model is None})
+    assert sorted(thresholds) == [2.0, 3.0]
+    assert [(row["method"], row["found"], row["success"], row["judged"]) for row in rows] == [
+        ("a", False, False, True),
+        ("b", False, False, True),
+        ("default", True, True, False),
+    ]
+    assert [row.get("stop_reason") for row in rows[:2]] == [None, None]
+    assert rows[2]["iterations"] > 0

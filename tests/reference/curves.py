@@ -12,14 +12,6 @@ def line_distances(line: NDArray[np.float64], points: NDArray[np.float64]) -> ND
     return np.abs(points @ line[:2] + line[2]) / np.linalg.norm(line[:2])
 
 
-def fit_line(points: NDArray[np.float64], weights: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Fit by the SVD of the centred points; b > 0."""
-    centre = np.average(points, axis=0, weights=weights)
-    normal = np.linalg.svd(np.sqrt(weights)[:, None] * (points - centre))[2][-1]
-    normal = normal if normal[1] > 0 else -normal
-    return np.array([*normal, -normal @ centre])
-
-
 def circle_distances(circle: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the distances of ``points`` (N, 2) from the circle (cx, cy, r)."""
     return np.abs(np.linalg.norm(points - circle[:2], axis=1) - circle[2])

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from tests.reference.curves import fit_line, line_distances
+from tests.reference.curves import line_distances
+from tests.reference.space import hyperplane
 
 
 def iterate(points, line, threshold):
@@ -10,7 +11,7 @@ def iterate(points, line, threshold):
     fitted = line
     for factor in (2.0, 5 / 3, 4 / 3, 1.0):
         near = points[line_distances(fitted, points) <= factor * threshold]
-        fitted = fit_line(near, np.ones(len(near)))
+        fitted = hyperplane(near, np.ones(len(near)))
     better = np.sum(line_distances(fitted, points) <= threshold) > np.sum(line_distances(line, points) <= threshold)
     chosen = fitted if better else line
     return chosen * np.sign(chosen[:2] @ line[:2])

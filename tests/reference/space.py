@@ -66,8 +66,8 @@ def reprojection_errors(R, t, X, x):
     return np.array(errors)
 
 
-def plane(points, weights):
-    """Return the plane of total least squares, up to sign."""
+def hyperplane(points, weights):
+    """Return the line or plane of total least squares, up to sign."""
     centroid = weights @ points / weights.sum()
     normal = np.linalg.svd((points - centroid) * np.sqrt(weights)[:, None])[2][-1]
     return np.append(normal, -normal @ centroid)

@@ -12,7 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bansac.geometry import rotation_matrix
-from bansac.lab.scenes import Array, Mask, make_scene
+from bansac.lab.scenes import make_scene
+from bansac.maths.arrays import Bools, Floats
 from bansac.problems.estimators import ESTIMATORS
 from bansac.synthetic import polynomial_points
 from bansac.synthetic.mask import draw_inliers
@@ -28,11 +29,11 @@ class KnownScene(NamedTuple):
     """Arguments of an estimator, the true mask (N,), and the numbers of the true model."""
 
     arguments: tuple[Any, ...]
-    inliers: Mask
-    model: Array
+    inliers: Bools
+    model: Floats
 
 
-_TRUTH: Mapping[str, tuple[str, Callable[[Any], Array]]] = {
+_TRUTH: Mapping[str, tuple[str, Callable[[Any], Floats]]] = {
     "homography": ("H", lambda matches: matches.H),
     "fundamental": ("F", lambda matches: matches.F),
     "essential": ("E", lambda matches: np.sqrt(2) * matches.E),
@@ -43,7 +44,7 @@ _TRUTH: Mapping[str, tuple[str, Callable[[Any], Array]]] = {
 }
 
 
-def _linear_map(name: str, n: int, rng: np.random.Generator) -> tuple[Array, ...]:
+def _linear_map(name: str, n: int, rng: np.random.Generator) -> tuple[Floats, ...]:
     """Return points of a square or cube, their images under a linear map and a translation, and this motion."""
     size = 3 if name.endswith("3d") else 2
     x1, t = rng.uniform(0, _SIDE, (n, size)), rng.uniform(-50, 50, size)
@@ -55,14 +56,14 @@ def _linear_map(name: str, n: int, rng: np.random.Generator) -> tuple[Array, ...
     return x1, x1 @ M.T + t, np.column_stack([M, t])
 
 
-def _plane(name: str, n: int, rng: np.random.Generator) -> tuple[Array, ...]:
+def _plane(name: str, n: int, rng: np.random.Generator) -> tuple[Floats, ...]:
     """Return points of a square, and its plane."""
     R, centre = rotation_matrix(rng.uniform(-0.6, 0.6, 3)), rng.uniform(0, _SIDE, 3)
     points = rng.uniform(-_SIDE / 2, _SIDE / 2, (n, 2)) @ R[:, :2].T + centre
     return points, np.append(R[:, 2], -R[:, 2] @ centre)
 
 
-def _ellipse(name: str, n: int, rng: np.random.Generator) -> tuple[Array, ...]:
+def _ellipse(name: str, n: int, rng: np.random.Generator) -> tuple[Floats, ...]:
     """Return points of a whole ellipse, and the ellipse."""
     t, angle, centre = rng.uniform(0, 2 * np.pi, n), rng.uniform(0.3, 2.8), np.array([500.0, 450.0])
     a, b = rng.uniform(80, 400) * np.array([1, 0.6])
@@ -70,7 +71,7 @@ def _ellipse(name: str, n: int, rng: np.random.Generator) -> tuple[Array, ...]:
     return centre + np.column_stack([a * np.cos(t), b * np.sin(t)]) @ turn, np.array([*centre, a, b, angle])
 
 
-_EXACT: Mapping[str, Callable[[str, int, np.random.Generator], tuple[Array, ...]]] = {
+_EXACT: Mapping[str, Callable[[str, int, np.random.Generator], tuple[Floats, ...]]] = {
     **dict.fromkeys(("affine", "similarity", "rigid_3d", "similarity_3d", "affine_3d"), _linear_map),
     "ellipse": _ellipse,
     "plane": _plane,

@@ -20,20 +20,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.batch.journal import Row
 from bansac.geometry import apply_transform, normalize_points, recover_pose
 from bansac.lab.frames import DataFrame, import_pandas
 from bansac.lab.metrics import FAILED_POSE, circle_rmse, corner_error, pose_error, rotation_error
-from bansac.lab.peers.library import Estimate, Method, Task
+from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.peers.methods import METHODS
 from bansac.lab.task import squared_distances
+from bansac.maths.arrays import Bools
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points
 from bansac.synthetic.two_views import viewing_rays
-
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 _HALF = 500.0  # half the side of the square of circles and lines
 
@@ -44,7 +41,7 @@ class Scene:
 
     problem: str  # one of ``PROBLEMS``, or "relative pose"
     data: tuple[Array, ...]  # positional arguments of this package's estimator: points, and camera matrices
-    inliers: Mask  # true mask (N,)
+    inliers: Bools  # true mask (N,)
     truth: Any  # :class:`bansac.Matches` with ground truth, for curves the true model
     scores: Array | None = None  # for methods that take scores
     undecided: bool = False  # a false structure has as much support as the true one
@@ -193,8 +190,10 @@ def left_out(methods: Iterable[Method]) -> list[str]:
     return [f"{method.name} is left out: {method.package} is not installed" for method in missing]
 
 
-def run_scene(scene: Scene, methods: Sequence[Method], key: str, seed: int, judge: Callable[[Any], Row]) -> list[Row]:
-    """Run the methods on a scene, in an order that depends on the key; ``judge(model)`` returns columns of a row.
+def run_scene(
+    scene: Scene, methods: Sequence[Method], key: str, seed: int, judge: Callable[[Scene, Any], Row]
+) -> list[Row]:
+    """Run the methods on a scene, in an order that depends on the key; ``judge`` returns columns of a row.
 
     A result with a second hypothesis has these columns for it, too, with the prefix "rival_".
     """
@@ -208,8 +207,8 @@ def run_scene(scene: Scene, methods: Sequence[Method], key: str, seed: int, judg
             names = "configuration", "stop_reason", "iterations", "threshold"
             row |= {name: getattr(result, name) for name in names}
             if (rival := getattr(result, "rival", None)) is not None:
-                row |= {f"rival_{name}": value for name, value in judge(rival.model).items()}
-        rows.append({**row, **judge(model), "seconds": seconds})
+                row |= {f"rival_{name}": value for name, value in judge(scene, rival.model).items()}
+        rows.append({**row, **judge(scene, model), "seconds": seconds})
     return rows
 
 

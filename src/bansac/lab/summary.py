@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.batch.journal import Row
 from bansac.lab.frames import DataFrame, import_pandas
 from bansac.lab.metrics import accuracies, auc
 from bansac.lab.tables import Better, Measured, Section, Table, TableRow, sectioned, with_arrow
+from bansac.maths.arrays import Floats
 from bansac.problems.estimators import Kind
 
 MODEL_TITLES: dict[str, str] = {
@@ -25,8 +25,6 @@ MODEL_TITLES: dict[str, str] = {
     "F": "Uncalibrated Relative Pose Estimation (fundamental matrix estimation)",
     "H": "Homography Estimation",
 }
-
-Array = NDArray[np.float64]
 
 _TEXTS = ("model", "set", "configuration", "pair", "repeat")
 _ERRORS = ("rotation_error", "translation_error", "corner_error", "visible_area_error")
@@ -54,8 +52,8 @@ class Metric:
 
     label: str
     better: Better
-    of_runs: Callable[[DataFrame], Array]  # NaN if unknown
-    average: Callable[[Array], float] = np.mean
+    of_runs: Callable[[DataFrame], Floats]  # NaN if unknown
+    average: Callable[[Floats], float] = np.mean
 
     def compute(self, runs: DataFrame) -> float:
         """Return the average of the known values, NaN if there is none."""
@@ -69,17 +67,17 @@ class Metric:
         return with_arrow(self.label, self.better)
 
 
-def _values(column: str, factor: float, runs: DataFrame) -> Array:
+def _values(column: str, factor: float, runs: DataFrame) -> Floats:
     return np.asarray(factor * runs[column].to_numpy(float))
 
 
-def _accuracies(column: str, threshold: float, runs: DataFrame) -> Array:
+def _accuracies(column: str, threshold: float, runs: DataFrame) -> Floats:
     """Return the accuracy of each run: 1, 0 or a value between them; NaN without an error."""
     errors = runs[column].to_numpy(float)
     return np.where(np.isnan(errors), np.nan, accuracies(errors, threshold))
 
 
-def larger_error(runs: DataFrame) -> Array:
+def larger_error(runs: DataFrame) -> Floats:
     """Return the larger of the errors of rotation and translation of each run."""
     return np.asarray(np.maximum(runs["rotation_error"].to_numpy(float), runs["translation_error"].to_numpy(float)))
 
@@ -211,7 +209,7 @@ DRAWS = 1000
 _LEVEL = 95.0
 
 
-def bootstrap(summary: Summary, metric: Metric, model: str, names: Sequence[str]) -> Mapping[str, Array]:
+def bootstrap(summary: Summary, metric: Metric, model: str, names: Sequence[str]) -> Mapping[str, Floats]:
     """Return the mean over the sets of a metric that is a mean over runs, by configuration, in each draw.
 
     The first entry is that of the runs themselves.
@@ -227,7 +225,7 @@ def bootstrap(summary: Summary, metric: Metric, model: str, names: Sequence[str]
     return dict(zip(names, np.mean(of_sets, axis=0), strict=True))
 
 
-def lead(means: Mapping[str, Array], metric: Metric, name: str, others: Sequence[str]) -> Measured:
+def lead(means: Mapping[str, Floats], metric: Metric, name: str, others: Sequence[str]) -> Measured:
     """Return by how much a configuration is ahead of the best of others, with half of the 95 % interval.
 
     A positive number is better, whatever the direction of the metric. The best of the others is found anew in each

@@ -11,14 +11,14 @@ from bansac.problems.line import LINE
 from bansac.problems.polynomial import polynomial
 from bansac.synthetic import line_points, polynomial_points
 from tests.engine.builder import build_run
-from tests.reference import curves
+from tests.reference import curves, space
 from tests.reference import refinement as reference
 
 THRESHOLD = 0.05
 
 
 def fit_line(points):
-    return curves.fit_line(points, np.ones(len(points))) if len(np.unique(points, axis=0)) > 1 else None
+    return space.hyperplane(points, np.ones(len(points))) if len(np.unique(points, axis=0)) > 1 else None
 
 
 def fit_parabola(points):

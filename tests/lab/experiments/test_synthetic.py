@@ -20,23 +20,25 @@ DIAGONAL = 2 * math.sqrt(2)
 
 
 @pytest.mark.parametrize(
-    ("model", "true", "expected"),
+    ("rmse", "model", "true", "expected"),
     [
-        ([0.3, 0.0], [0.3, 0.0], 0.0),
-        ([0.5, 0.0, 0.0], [0.2, 0.0], 0.3),
-        ([0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0], 0.0),
-        ([1.5, 0.0], [0.0, 0.0], DIAGONAL),  # outside the square
-        (None, [0.0, 0.0], DIAGONAL),
+        (curve_rmse, [0.3, 0.0], [0.3, 0.0], 0.0),
+        (curve_rmse, [0.5, 0.0, 0.0], [0.2, 0.0], 0.3),
+        (curve_rmse, [0.0, 0.0, 1.0], [0.0, 0.0, 1.0, 0.0], 0.0),
+        # y = x + .2 and y = x: the distance is at right angles to the line.
+        (curve_rmse, [0.2, 1.0], [0.0, 1.0], 0.2 / math.sqrt(2)),
+        (curve_rmse, [1.5, 0.0], [0.0, 0.0], DIAGONAL),  # outside the square
+        (curve_rmse, None, [0.0, 0.0], DIAGONAL),
+        (circle_rmse, [0.1, 0.2, 0.5], [0.1, 0.2, 0.5], 0.0),
+        (circle_rmse, [0.0, 0.0, 0.7], [0.0, 0.0, 0.4], 0.3),
+        (circle_rmse, [5.0, 5.0, 1.0], [0.0, 0.0, 0.4], DIAGONAL),  # outside the square
+        (circle_rmse, [0.0, 0.0, 5.0], [0.0, 0.0, 0.4], DIAGONAL),  # around the square
+        (circle_rmse, None, [0.0, 0.0, 0.4], DIAGONAL),
     ],
 )
-def test_rmse_of_curves_with_known_answers(model, true, expected):
+def test_rmse_with_known_answers(rmse, model, true, expected):
     model = None if model is None else np.array(model)
-    assert curve_rmse(model, np.array(true)) == pytest.approx(expected, abs=1e-12)
-
-
-def test_distance_to_a_line_is_at_right_angles():
-    # y = x + .2 and y = x: the distance is .2 / sqrt(2), not .2.
-    assert curve_rmse(np.array([0.2, 1.0]), np.array([0.0, 1.0])) == pytest.approx(0.2 / math.sqrt(2), abs=1e-12)
+    assert rmse(model, np.array(true)) == pytest.approx(expected, abs=1e-12)
 
 
 @settings(max_examples=4)
@@ -50,21 +52,6 @@ def test_distance_to_a_curve_is_that_to_the_nearest_of_very_many_points(model, t
     nearest = [np.hypot(*(dense - point).T).min() for point in points]
     expected = np.sqrt(np.mean(np.square(nearest)))
     assert curve_rmse(np.array(model), np.array(true)) == pytest.approx(expected, abs=2e-4)
-
-
-@pytest.mark.parametrize(
-    ("model", "true", "expected"),
-    [
-        ([0.1, 0.2, 0.5], [0.1, 0.2, 0.5], 0.0),
-        ([0.0, 0.0, 0.7], [0.0, 0.0, 0.4], 0.3),
-        ([5.0, 5.0, 1.0], [0.0, 0.0, 0.4], DIAGONAL),  # outside the square
-        ([0.0, 0.0, 5.0], [0.0, 0.0, 0.4], DIAGONAL),  # around the square
-        (None, [0.0, 0.0, 0.4], DIAGONAL),
-    ],
-)
-def test_rmse_of_circles_with_known_answers(model, true, expected):
-    model = None if model is None else np.array(model)
-    assert circle_rmse(model, np.array(true)) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("radius", [1e3, 1e6])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from typing import Any
 
 from bansac.lab.measurement import Setup
@@ -17,6 +18,6 @@ def run(name: str, *units: str, **options: Any) -> tuple[dict[str, Any], dict[st
     chosen = dataclasses.replace(
         measurement, units=lambda setup: [unit for unit in all_units(setup) if unit.key.startswith(units or "")]
     )
-    document = run_measurement(chosen, Setup(**options), None).document
+    document = json.loads(json.dumps(run_measurement(chosen, Setup(**options), None).document))  # as it is stored
     assert document["failed"] == {}
     return document, {table: measurement.render(table, lambda _: document) for table in measurement.tables}

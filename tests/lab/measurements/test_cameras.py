@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
 from numba import config
@@ -26,10 +25,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with Reader(room / "matches.h5") as matches:
         mutual = {key: np.ones(len(matches.array(key, (-1, 4)))) for key in matches.keys()}  # noqa: SIM118
     sizes = dict.fromkeys(mutual, np.array([480, 640]))
-    for name, entries in {"mutual": mutual, "size": sizes, "size2": sizes}.items():
-        with h5py.File(room / f"{name}.h5", "w") as file:
-            for key, value in entries.items():
-                file[key] = value
+    write_files(room, {"mutual": mutual, "size": sizes, "size2": sizes})
     return folder
 
 

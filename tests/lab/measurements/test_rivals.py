@@ -75,7 +75,7 @@ def test_second_hypothesis_is_judged() -> None:
     answer = SimpleNamespace(model=np.eye(3), rival=SimpleNamespace(model=scene.truth.H), success=True)
     answer.configuration = answer.stop_reason = answer.iterations = answer.threshold = None
     library = WithRival(package="bansac", answer=lambda task, settings: answer)
-    (found,) = run_scene(scene, [Method("toy", library=library)], "", 0, lambda H: rivals._judge(scene, H))
+    (found,) = run_scene(scene, [Method("toy", library=library)], "", 0, rivals._judge)
     assert (found["right"], found["rival_right"]) == (False, True)
 
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements import cluster, find_measurement, latency
-from bansac.lab.runner import run_measurement
 from bansac.lab.tables import TableRow
+from tests.lab.measurements.short_form import run
 from tests.lab.pair_sets import write_homography_set, write_pose_set
 
 
@@ -25,15 +23,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def measure(name: str, **options: Any) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the document of a run, as it is stored, and its tables."""
-    measurement = find_measurement(name)
-    document = json.loads(json.dumps(run_measurement(measurement, Setup(**options), None).document))
-    return document, {table: make(document) for table, make in measurement.tables.items()}
-
-
 def test_ablation_compares_every_variant_with_the_default(data: Path) -> None:
-    document, tables = measure("ablation", data=data, problems=("F",), pairs=2, repeats=1)
+    document, tables = run("ablation", data=data, problems=("F",), pairs=2, repeats=1)
     variants = document["problems"]["F"]["variants"]
     assert variants["default"]["difference"] == 0
     assert list(variants["default"]["sets"]) == ["room", "yard"]
@@ -55,7 +46,7 @@ def test_a_setting_is_chosen_by_the_other_sets() -> None:
 def test_thresholds_of_the_warped_photographs(data: Path) -> None:
     pytest.importorskip("cv2")
     pytest.importorskip("poselib")
-    document, tables = measure("thresholds", data=data, models=("exact_warp",), pairs=1, repeats=1)
+    document, tables = run("thresholds", data=data, models=("exact_warp",), pairs=1, repeats=1)
     assert document["groups"]["exact_warp"]["units"] == 1
     assert tables["thresholds-F"] == "Not measured yet.\n"
     assert tables["thresholds-exact_warp"].startswith("| method | 0.25 px | 0.5 px |")
@@ -64,7 +55,7 @@ def test_thresholds_of_the_warped_photographs(data: Path) -> None:
 
 def test_many_pairs_without_peers(data: Path) -> None:
     options = {"models": ("F",), "peers": (), "times": 1, "rounds": 1, "memory": (3,)}
-    document, tables = measure("many", data=data, **options)
+    document, tables = run("many", data=data, **options)
     assert document["pairs"] == 4
     assert list(document["models"]["F"]) == ["bansac", "compiled loop"]
     assert list(document["peak_memory_mb"]) == ["3"]

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from bansac.lab.sets.labelled import CheckPointSet, LabelledSet, find_labelled_sets, missing_files
-from tests.lab.pair_sets import write_files
+from tests.lab.pair_sets import replace_entry, write_files
 
-h5py = pytest.importorskip("h5py", reason="reading HDF5 files needs h5py")
+pytest.importorskip("h5py", reason="reading HDF5 files needs h5py")
 
 
 def write_labelled_set(folder, pairs):
@@ -21,22 +21,21 @@ def write_labelled_set(folder, pairs):
     write_files(folder, files)
 
 
+X = np.random.default_rng(0).uniform(0, 99, (4, 9, 2))
+PAIRS = {key: (*X[2 * k : 2 * k + 2], np.arange(9) < 4, 3 * np.eye(3)) for k, key in enumerate("ba")}
+
+
 @pytest.fixture
 def folder(tmp_path):
-    rng = np.random.default_rng(0)
-    pairs = {
-        key: (rng.uniform(0, 99, (9, 2)), rng.uniform(0, 99, (9, 2)), np.arange(9) < 4, 3 * np.eye(3)) for key in "ba"
-    }
-    write_labelled_set(tmp_path / "deep" / "rooms", pairs)
-    return tmp_path / "deep" / "rooms", pairs
+    write_labelled_set(tmp_path / "deep" / "rooms", PAIRS)
+    return tmp_path / "deep" / "rooms"
 
 
 def test_pairs_come_back(folder):
-    path, pairs = folder
-    (labelled,) = find_labelled_sets(path.parent.parent)
+    (labelled,) = find_labelled_sets(folder.parent.parent)
     assert (labelled.name, labelled.keys, len(labelled)) == ("rooms", ("a", "b"), 2)
     pair = labelled.pair("b")
-    x1, x2, inliers, _ = pairs["b"]
+    x1, x2, inliers, _ = PAIRS["b"]
     np.testing.assert_allclose(pair.x1, x1, rtol=1e-6)
     np.testing.assert_allclose(pair.x2, x2, rtol=1e-6)
     np.testing.assert_array_equal(pair.inliers, inliers)
@@ -44,87 +43,76 @@ def test_pairs_come_back(folder):
 
 
 def test_folders_without_labels_are_passed_over(folder):
-    path, _ = folder
-    (path / "labels.h5").unlink()
-    assert find_labelled_sets(path) == []
+    (folder / "labels.h5").unlink()
+    assert find_labelled_sets(folder) == []
     with pytest.raises(FileNotFoundError, match=r"labels\.h5 is missing"):
-        LabelledSet(path)
-    assert missing_files(path) == "labels.h5"
+        LabelledSet(folder)
+    assert missing_files(folder) == "labels.h5"
     with pytest.raises(FileNotFoundError, match="there is no folder"):
-        find_labelled_sets(path / "nowhere")
+        find_labelled_sets(folder / "nowhere")
 
 
 def test_a_split_is_named_after_what_it_splits(folder):
-    path, _ = folder
-    assert missing_files(path) == ""
-    split = LabelledSet(path.rename(path.with_name("val")))
+    assert missing_files(folder) == ""
+    split = LabelledSet(folder.rename(folder.with_name("val")))
     assert split.name == "deep-val"
     assert [file.name for file in split.files()] == ["matches.h5", "labels.h5", "Fgt.h5"]
 
 
 def test_a_set_without_pairs_is_named(folder):
-    path, _ = folder
-    write_files(path, {"matches": {}})
+    write_files(folder, {"matches": {}})
     with pytest.raises(OSError, match=r"matches\.h5 holds no pairs"):
-        LabelledSet(path)
+        LabelledSet(folder)
 
 
 def test_damage_is_told(folder):
-    path, _ = folder
-    labelled = LabelledSet(path)
+    labelled = LabelledSet(folder)
     with pytest.raises(OSError, match="lacks 'c'"):
         labelled.pair("c")
-    with h5py.File(path / "labels.h5", "a") as file:
-        del file["a"]
-        file["a"] = np.ones(5, np.uint8)
+    replace_entry(folder / "labels.h5", "a", np.ones(5, np.uint8))
     with pytest.raises(OSError, match="9 matches but 5 labels"):
         labelled.pair("a")
-    with h5py.File(path / "Fgt.h5", "a") as file:
-        file["b"][:] = 0
+    replace_entry(folder / "Fgt.h5", "b", np.zeros((3, 3)))
     with pytest.raises(OSError, match="matrix of 'b' is zero"):
         labelled.pair("b")
 
 
 def test_sizes_are_read_where_they_are(folder):
-    path, _ = folder
-    assert LabelledSet(path).pair("a").size1 is None
-    write_files(path, {"size": {"a": [30, 40], "b": [50, 60]}})
-    labelled = LabelledSet(path)
+    assert LabelledSet(folder).pair("a").size1 is None
+    write_files(folder, {"size": {"a": [30, 40], "b": [50, 60]}})
+    labelled = LabelledSet(folder)
     assert (labelled.pair("b").size1, labelled.pair("b").size2) == ((50, 60), None)
     assert [file.name for file in labelled.files()][3:] == ["size.h5"]
 
 
+STORED = {
+    "matches": np.hstack(X[:2]).astype(np.float32),
+    "match_conf": np.linspace(0, 1, 9, dtype=np.float32),
+    "vpts": np.hstack(X[2:])[:5],
+    "size": np.array([30, 40]),
+    "size2": np.array([50, 60]),
+}
+
+
 @pytest.fixture
 def checked(tmp_path):
-    rng = np.random.default_rng(0)
-    stored = {
-        "matches": rng.uniform(0, 99, (9, 4)).astype(np.float32),
-        "match_conf": rng.uniform(0, 1, 9).astype(np.float32),
-        "vpts": rng.uniform(0, 99, (5, 4)),
-        "size": np.array([30, 40]),
-        "size2": np.array([50, 60]),
-    }
-    return write_files(tmp_path, {name: {"a-b": values} for name, values in stored.items()}), stored
+    return write_files(tmp_path, {name: {"a-b": values} for name, values in STORED.items()})
 
 
 def test_pairs_with_check_points_come_back(checked):
-    path, stored = checked
-    checked_set = CheckPointSet(path)
+    checked_set = CheckPointSet(checked)
     assert (checked_set.keys, len(checked_set.files())) == (("a-b",), 5)
     pair = checked_set.pair("a-b")
-    np.testing.assert_array_equal(np.hstack([pair.x1, pair.x2]), stored["matches"])
-    np.testing.assert_array_equal(pair.ratios, stored["match_conf"])
+    np.testing.assert_array_equal(np.hstack([pair.x1, pair.x2]), STORED["matches"])
+    np.testing.assert_array_equal(pair.ratios, STORED["match_conf"])
     assert (pair.size1, pair.size2) == ((30, 40), (50, 60))
-    np.testing.assert_array_equal(np.hstack(checked_set.check_points("a-b")), stored["vpts"])
+    np.testing.assert_array_equal(np.hstack(checked_set.check_points("a-b")), STORED["vpts"])
 
 
 def test_damaged_check_points_are_told(checked):
-    path, _ = checked
-    with h5py.File(path / "vpts.h5", "a") as file:
-        del file["a-b"]
-        file["a-b"] = np.ones((5, 3))
+    replace_entry(checked / "vpts.h5", "a-b", np.ones((5, 3)))
     with pytest.raises(OSError, match=r"vpts\.h5 must have shape \(N, 4\), got \(5, 3\)"):
-        CheckPointSet(path).check_points("a-b")
-    (path / "vpts.h5").unlink()
+        CheckPointSet(checked).check_points("a-b")
+    (checked / "vpts.h5").unlink()
     with pytest.raises(FileNotFoundError, match=r"no set with check points: vpts\.h5 is missing"):
-        CheckPointSet(path)
+        CheckPointSet(checked)

@@ -13,7 +13,7 @@ from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.tutorial import MAX_RATIO
 from bansac.matches import Matches
 from bansac.synthetic import epipolar_matches
-from tests.lab.pair_sets import write_files
+from tests.lab.pair_sets import remove_entry, replace_entry, write_files
 from tests.lab.sets.archives import write_ppm
 
 h5py = pytest.importorskip("h5py", reason="reading the tutorial's sets needs h5py")
@@ -285,8 +285,7 @@ def test_a_truncated_file_is_named(ef_folder, name, share):
 
 @pytest.mark.parametrize(("name", "key"), [("match_conf.h5", "a-b"), ("K1_K2.h5", "a-b"), ("R.h5", "b"), ("T.h5", "b")])
 def test_a_pair_or_an_image_missing_from_one_file_is_named(ef_folder, name, key):
-    with h5py.File(ef_folder / name, "a") as file:
-        del file[key]
+    remove_entry(ef_folder / name, key)
     with pytest.raises(OSError, match=f"{name} lacks '{key}'" if key == "a-b" else f"{name} lacks"):
         PairSet(ef_folder).pair("a-b")
 
@@ -334,9 +333,7 @@ def test_bad_arguments_are_named(h_folder):
 
 def test_pairs_without_matches_are_read(h_folder):
     for name, shape in (("matches.h5", (0, 4)), ("match_conf.h5", (0,))):
-        with h5py.File(h_folder / name, "a") as file:
-            del file["p0-q"]
-            file["p0-q"] = np.empty(shape)
+        replace_entry(h_folder / name, "p0-q", np.empty(shape))
     pair = PairSet(h_folder).pair("p0-q")
     assert len(pair) == len(pair.filtered(0.6)) == 0
 

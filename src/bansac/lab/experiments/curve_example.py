@@ -13,7 +13,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.experiments.synthetic import CURVES, POINTS, SHARED, SIGMA, curve_of
@@ -21,10 +20,9 @@ from bansac.lab.frames import to_frame
 from bansac.lab.measurement import CURVE, SEED, Report, Setup, of_module
 from bansac.lab.metrics import curve_rmse
 from bansac.lab.tables import Table, TableRow, percent
+from bansac.maths.arrays import Floats
 from bansac.plotting import plot_point_evolution
 from bansac.synthetic import polynomial_points
-
-_Array = NDArray[np.float64]
 
 PANELS = (0, 2, 4, 9, 11, 14)
 ITERATIONS = (*PANELS, 100)
@@ -100,7 +98,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     )
 
 
-def _curve_points(coefficients: _Array) -> _Array:
+def _curve_points(coefficients: Floats) -> Floats:
     x = np.linspace(-1, 1, _ALONG)
     return np.column_stack([x, np.polynomial.polynomial.polyval(x, coefficients)])
 

@@ -25,7 +25,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
@@ -38,9 +37,8 @@ from bansac.lab.tables import Cell, Table, percent, sectioned, with_arrow
 from bansac.lab.task import DEFAULTS, judge, squared_distances
 from bansac.matches import Matches
 from bansac.matches.pair_folder import evenly_spaced
+from bansac.maths.arrays import Bools, Floats
 from bansac.synthetic import planar_scene_matches
-
-_Array = NDArray[np.float64]
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 STEPS = (10, 30, 100, 300, 1000, 3000, 10000)
@@ -65,8 +63,8 @@ class _Scene:
     """Matches with masks of the true matches on and off the dominant plane."""
 
     pair: Matches
-    on_plane: NDArray[np.bool_]
-    off_plane: NDArray[np.bool_]
+    on_plane: Bools
+    off_plane: Bools
 
 
 def units(setup: Setup) -> list[Unit]:
@@ -137,18 +135,18 @@ def _run(scene: _Scene, method: str, seed: int, iterations: int | None = None) -
     return row if is_open else row | {"seconds": result.seconds}
 
 
-def _errors(scene: _Scene, F: _Array | None, task: Task) -> Row:
+def _errors(scene: _Scene, F: Floats | None, task: Task) -> Row:
     """Return the median error of the true matches off the plane and, if the pose is known, the pose errors."""
     errors: Row = {"off_plane_error": _median_distance(F, scene.pair, scene.off_plane)}
     return errors if scene.pair.R is None else errors | judge(F, task, scene.pair)
 
 
-def _median_distance(F: _Array | None, pair: Matches, which: NDArray[np.bool_]) -> float | None:
+def _median_distance(F: Floats | None, pair: Matches, which: Bools) -> float | None:
     """Return the median Sampson distance of the selected matches in pixels; None without a model."""
     return None if F is None else float(np.sqrt(np.median(squared_distances(F, pair, "F")[which])))
 
 
-def sampling_bias(beliefs: _Array | None, on_plane: NDArray[np.bool_], off_plane: NDArray[np.bool_]) -> float | None:
+def sampling_bias(beliefs: Floats | None, on_plane: Bools, off_plane: Bools) -> float | None:
     """Return the mean sampling weight of matches on the plane divided by the mean weight off the plane.
 
     The weight of a match is max(100 p, 1), as in the paper. The result is None for a sampler without beliefs.

@@ -19,7 +19,6 @@ from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.frames import to_frame
@@ -43,10 +42,9 @@ from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.tables import Section, Table, TableRow
 from bansac.lab.task import DEFAULTS, Protocol, make_task, squared_distances
 from bansac.matches import Matches, load_demo
+from bansac.maths.arrays import Bools, Floats
 from bansac.plotting import plot_probability_evolution
 from bansac.problems.estimators import Kind
-
-_Array = NDArray[np.float64]
 
 # Iterations after which the probabilities are drawn; the last one is the length of the run.
 ITERATIONS: dict[Kind, tuple[int, ...]] = {
@@ -158,7 +156,7 @@ def _load(protocol: Protocol, folder: str | None, key: str) -> Matches:
     return pair
 
 
-def _true_matches(pair: Matches, model: Kind) -> NDArray[np.bool_]:
+def _true_matches(pair: Matches, model: Kind) -> Bools:
     """Return the mask of the true matches."""
     truth = pair.H if model == "H" else pair.F
     assert truth is not None
@@ -178,7 +176,7 @@ def _images(folder: str | None, pair: Matches) -> tuple[Any, Any]:
         return _canvas(pair.x1, pair.size1), _canvas(pair.x2, pair.size2)
 
 
-def _canvas(points: _Array, size: tuple[int, int] | None) -> _Array:
+def _canvas(points: Floats, size: tuple[int, int] | None) -> Floats:
     """Return an empty grey image of the given size or, if None, large enough for the points."""
     if size is None:
         width, height = (points.max(axis=0, initial=1.0) + 1).astype(int).tolist()
@@ -223,13 +221,13 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(tables={"probability_evolution": table}, figures=figures, notes=notes)
 
 
-def _row(iteration: int, probabilities: _Array, true: NDArray[np.bool_]) -> TableRow:
+def _row(iteration: int, probabilities: Floats, true: Bools) -> TableRow:
     shares = [float(p.mean()) if p.size else None for p in (probabilities[true], probabilities[~true])]
     shares.append(rank_probability(probabilities, true))
     return TableRow((str(iteration),), tuple(None if share is None else f"{share:.3f}" for share in shares))
 
 
-def rank_probability(values: _Array, positive: NDArray[np.bool_]) -> float | None:
+def rank_probability(values: Floats, positive: Bools) -> float | None:
     """Return the probability that a random positive has a larger value than a random negative; ties count half.
 
     It is the area under the ROC curve, None if there are no positives or no negatives.

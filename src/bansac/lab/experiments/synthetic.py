@@ -24,7 +24,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
@@ -32,9 +31,8 @@ from bansac.lab.frames import DataFrame, Figure, import_pandas, to_frame
 from bansac.lab.measurement import CURVE, NOISE, NOISE_IS_VARIANCE, RUNS, SEED, Report, Setup, of_module
 from bansac.lab.metrics import FAILED_CURVE, circle_rmse, curve_rmse
 from bansac.lab.tables import Cell, Measured, Table, percent, sectioned, with_arrow
+from bansac.maths.arrays import Bools, Floats
 from bansac.synthetic import CurvePoints, circle_points, polynomial_points
-
-_Array = NDArray[np.float64]
 
 RATES = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 CURVES = {"line": 1, "parabola": 2, "cubic": 3, "quartic": 4}
@@ -122,7 +120,7 @@ def _run_trial(setup: Setup, problem: str, rate: float, trial: int) -> list[Row]
 
 
 def _counters(
-    data: CurvePoints, inliers: NDArray[np.bool_], beliefs: _Array | None, tau: float | None
+    data: CurvePoints, inliers: Bools, beliefs: Floats | None, tau: float | None
 ) -> dict[str, int | float | None]:
     """Return the counts of BANSAC's criterion and their split by ground truth.
 
@@ -182,7 +180,7 @@ def _sections(runs: _Runs, cells: Callable[[str, float], Iterable[Cell]]) -> dic
     }
 
 
-def _values(runs: DataFrame, column: str) -> _Array:
+def _values(runs: DataFrame, column: str) -> Floats:
     return np.asarray(runs[column], np.float64)
 
 
@@ -198,11 +196,11 @@ def _table(runs: _Runs) -> Table:
     return sectioned(title, "Inliers", (*METHODS, *METHODS), _sections(runs, cells), groups=groups, ranked="lower")
 
 
-def _mean(values: _Array) -> Measured:
+def _mean(values: Floats) -> Measured:
     return Measured(float(values.mean()), _standard_error(values))
 
 
-def ratio_of_means(numerator: _Array, denominator: _Array) -> Measured:
+def ratio_of_means(numerator: Floats, denominator: Floats) -> Measured:
     """Return the ratio of the means of paired samples, with its standard error (delta method).
 
     The standard error is that of mean(a - ratio b) / mean(b).
@@ -212,7 +210,7 @@ def ratio_of_means(numerator: _Array, denominator: _Array) -> Measured:
     return Measured(ratio, _standard_error(numerator - ratio * denominator) / base)
 
 
-def _standard_error(values: _Array) -> float:
+def _standard_error(values: Floats) -> float:
     return float(values.std(ddof=1) / math.sqrt(values.size)) if values.size > 1 else math.nan
 
 

@@ -18,7 +18,6 @@ from typing import Any
 from unittest import mock
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
 from bansac.engine.scoring.weights import density_weights, reliability_weights
@@ -26,14 +25,12 @@ from bansac.estimate.presets import Options
 from bansac.lab.frames import Series
 from bansac.lab.measurement import Document, Report, Setup
 from bansac.lab.pairs import Group, PairRuns
-from bansac.lab.peers.library import Estimate, Method, Task
+from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.reports import lines, share
 from bansac.lab.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary, frame_of, larger_error
 from bansac.lab.task import DEFAULTS, Protocol
 from bansac.problems.estimators import MODELS, Kind
 from bansac.problems.problem import Problem
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,6 @@ share of true matches in a bin, weighted by the number of matches. The Brier sco
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
@@ -181,8 +180,7 @@ def _switch(setup: Setup, group: str, of_set: str) -> Row:
             truth = _scene(group, float(of_set[:-1]) / 100, seed)
             cameras = (truth.K1, truth.K2) if model == "E" else ()
             scene = Scene(model, (truth.x1, truth.x2, *cameras), truth.inliers, truth)
-            judge = functools.partial(_judge_model, scene)
-            rows += run_scene(scene, _SWITCHED, f"{group}/{of_set}/{model}/{seed}", seed, judge)
+            rows += run_scene(scene, _SWITCHED, f"{group}/{of_set}/{model}/{seed}", seed, _judge_model)
         means = to_frame(rows).groupby("method", sort=False)[["right", "iterations"]].mean()
         found[model] = means.to_dict("index")
     return {"estimates": found}

@@ -52,8 +52,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     seed = setup.seed + repeat
     scene = make_scene(problem, n, ratio, NOISE, seed)
     cell: Row = {"problem": problem, "n": n, "inlier_ratio": ratio, "seed": seed}
-    judge = functools.partial(_judge, scene)
-    return [cell | row for row in run_scene(scene, _methods(setup), unit.key, seed, judge)]
+    return [cell | row for row in run_scene(scene, _methods(setup), unit.key, seed, _judge)]
 
 
 def _judge(scene: Scene, model: Any) -> Row:

@@ -60,8 +60,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     seed = setup.seed + repeat
     scene = make_scene(problem, n, ratio, noise, seed)
     cell: Row = {"problem": problem, "noise": noise, "n": n, "inlier_ratio": ratio, "seed": seed}
-    judge = functools.partial(_judge, scene)
-    return [cell | row for row in run_scene(scene, _methods(problem), unit.key, seed, judge)]
+    return [cell | row for row in run_scene(scene, _methods(problem), unit.key, seed, _judge)]
 
 
 def _judge(scene: Scene, model: Any) -> Row:

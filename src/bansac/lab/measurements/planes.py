@@ -25,7 +25,8 @@ from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, essential_from_pose
 from bansac.lab.frames import DataFrame, to_frame
 from bansac.lab.measurement import FIRST_SEED, SCENES, Report, Setup, each, of_module
-from bansac.lab.scenes import OURS, PEER, PEERS, Array, Scene, errors, load_kernels, run_scene
+from bansac.lab.peers.library import Array
+from bansac.lab.scenes import OURS, PEER, PEERS, Scene, errors, load_kernels, run_scene
 from bansac.lab.tables import Table, percent, sectioned, stored_table
 from bansac.lab.task import squared_distances
 from bansac.synthetic import SceneMatches
@@ -116,11 +117,8 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     seed = setup.seed + repeat
     scene = make_plane_scene(pattern, ratio, share, seed)
     cell: Row = {"pattern": pattern, "plane_share": share, "inlier_ratio": ratio, "seed": seed}
-    judge = functools.partial(_judge, scene)
-    return [
-        cell | row
-        for row in run_scene(scene, [method for method in METHODS if method.installed], unit.key, seed, judge)
-    ]
+    methods = [method for method in METHODS if method.installed]
+    return [cell | row for row in run_scene(scene, methods, unit.key, seed, _judge)]
 
 
 def _judge(scene: Scene, model: Any) -> Row:

@@ -53,15 +53,16 @@ from bansac.lab.measurement import (
 from bansac.lab.measurements.planes import PATTERNS, RATIOS, SHARES, make_plane_scene, repeated_plane_matches
 from bansac.lab.metrics import rotation_error
 from bansac.lab.pairs import open_set
-from bansac.lab.peers.library import Method
+from bansac.lab.peers.library import Array, Method
 from bansac.lab.peers.methods import PRESET_METHODS
 from bansac.lab.reports import lines
-from bansac.lab.scenes import PEERS, Array, Mask, Scene, errors, left_out, load_kernels, run_scene
+from bansac.lab.scenes import PEERS, Scene, errors, left_out, load_kernels, run_scene
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.tables import sectioned
 from bansac.lab.task import squared_distances
 from bansac.matches.demo import load_demo
 from bansac.matches.pair_folder import evenly_spaced
+from bansac.maths.arrays import Bools
 from bansac.synthetic import SceneMatches, epipolar_matches, homography_matches
 from bansac.synthetic.two_views import image_extent, viewing_rays
 
@@ -87,7 +88,7 @@ def _vary(rng: np.random.Generator, n: int, noise: float) -> tuple[int, float]:
     return round(n * 2 ** rng.uniform(-1, 1)), float(noise * 2 ** rng.uniform(-0.5, 0.5))
 
 
-def add_overlay(matches: Any, share: float, rng: np.random.Generator, kind: str = "") -> tuple[Any, Mask]:
+def add_overlay(matches: Any, share: float, rng: np.random.Generator, kind: str = "") -> tuple[Any, Bools]:
     """Replace outliers by the static matches of an overlay of any or the given kind; return matches and their mask."""
     mask = ~matches.inliers & (np.cumsum(~matches.inliers) <= round(share * len(matches)))
     fields = rng.choice(OVERLAYS[kind or str(rng.choice(list(OVERLAYS)))], np.count_nonzero(mask))
@@ -261,7 +262,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     scene = _make(setup, *unit.payload)
     title = CLASSES[name][0] if name in CLASSES else f"real pairs, {REAL[name][1]}"
     seed = setup.seed + (source if name in CLASSES else 0)
-    rows = run_scene(scene, _methods(name), unit.key, seed, functools.partial(_judge, scene))
+    rows = run_scene(scene, _methods(name), unit.key, seed, _judge)
     return [{"class": title, "scene": unit.key, "undecided": scene.undecided, **row} for row in rows]
 
 

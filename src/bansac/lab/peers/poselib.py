@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry import essential_from_pose
 from bansac.geometry.camera import Camera
-from bansac.lab.peers.library import Array, Library, Method, Task, given, has_unknown_focal
+from bansac.lab.peers.library import Array, Library, Method, Task, as_camera, given, has_unknown_focal
 
 _NORMALISED = {"model": "SIMPLE_PINHOLE", "width": 1, "height": 1, "params": [1.0, 0.0, 0.0]}
 
@@ -43,7 +43,7 @@ class PoseLib(Library):
             function = poselib.estimate_homography if task.problem == "H" else poselib.estimate_fundamental
             return functools.partial(function, *task.points, options)
         if has_unknown_focal(task):
-            centre = _matrix(task.cameras[0])[:2, 2]
+            centre = as_camera(task.cameras[0]).K[:2, 2]
             return functools.partial(poselib.estimate_shared_focal_relative_pose, *task.points, centre, options, {})
         cameras = [_as_dict(camera) for camera in task.cameras] or [_NORMALISED]
         if task.problem == "pose":
@@ -65,10 +65,6 @@ class PoseLib(Library):
             K1, K2 = (np.diag([camera.focal(), camera.focal(), 1.0]) for camera in (model.camera1, model.camera2))
             return RelativePose(model.pose.R, model.pose.t, K1, K2), inliers
         return RelativePose(model.R, model.t), inliers
-
-
-def _matrix(camera: Camera | Array) -> Array:
-    return camera.K if isinstance(camera, Camera) else camera
 
 
 def _as_dict(camera: Camera | Array) -> dict[str, Any]:

@@ -22,15 +22,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.geometry.camera import Camera
 from bansac.matches.hdf5 import create_hdf5, import_h5py, read_dataset
 from bansac.matches.text_tables import unreadable
-from bansac.maths.arrays import as_floats
+from bansac.maths.arrays import Floats, as_floats
 from bansac.maths.validate import as_points, check_same_length
-
-_Array = NDArray[np.float64]
 
 POSEBENCH_PROBLEMS = ("relative", "absolute", "homography")
 """Names of posebench's folders."""
@@ -46,10 +43,10 @@ _ROUNDED = 1e-3
 class Instance:
     """Points with their cameras and the true motion."""
 
-    points: tuple[_Array, _Array]  # (N, 2) of both images in pixels; of an absolute pose (N, 2), and (N, 3) in space
+    points: tuple[Floats, Floats]  # (N, 2) of both images in pixels; of an absolute pose (N, 2), and (N, 3) in space
     cameras: tuple[Camera, ...]  # of each image
-    R: _Array  # true motion
-    t: _Array
+    R: Floats  # true motion
+    t: Floats
 
 
 class PosebenchFile:
