@@ -84,3 +84,20 @@ def test_a_few_inliers_on_a_circle_are_significant():
         result = bansac.fit_circle(made.points, threshold=0.006, max_iterations=20_000, seed=seed)
         found += result.success and bool(result.inliers[made.inliers].mean() > 0.9)
     assert found >= 15
+
+
+def walk(rng, dimension):
+    return np.cumsum(rng.normal(size=(500, dimension)), axis=0)
+
+
+def blobs(rng, dimension):
+    return rng.uniform(0, 1, (10, dimension))[rng.integers(0, 10, 1000)] + rng.normal(0, 0.02, (1000, dimension))
+
+
+@pytest.mark.parametrize("points", [walk, blobs])
+@pytest.mark.parametrize("fit", [bansac.fit_line, bansac.fit_circle, bansac.fit_ellipse, bansac.fit_plane])
+def test_blobs_and_random_walks_have_no_curve_or_plane(fit, points):
+    """Few of them lie near one by chance, in the middle of few clusters, at a threshold as large as a cluster."""
+    dimension = 3 if fit is bansac.fit_plane else 2
+    found = sum(fit(points(np.random.default_rng(seed), dimension), seed=seed).success for seed in range(20))
+    assert found <= 1

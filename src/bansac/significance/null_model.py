@@ -33,10 +33,11 @@ from bansac.significance.support import SAME_POINT, hash_cell
 
 # Smallest number of rearranged points or matches, if there are enough pairs.
 _PAIRS = 2000
-# Neighbours share a cell. Its side is this number of thresholds for matches and for points; for data without points, it
-# is the extent of each channel over _CELLS.
+# Neighbours share a cell. Its side is this number of thresholds for matches and for points. Points have at least
+# _POINT_CELLS cells along an axis: in larger cells, points of different clusters are neighbours. For data without
+# points, the side is the extent of each channel over _CELLS.
 _MATCH_CELL = 8.0
-_POINT_CELL = 32.0
+_POINT_CELL, _POINT_CELLS = 32.0, 2
 _CELLS = 4
 # Smallest distance of two displacements that give a third one, in thresholds: for residuals of one dimension, and of
 # more. Displacements of one motion differ by their noise only, those of a window by more.
@@ -291,9 +292,10 @@ def cell_size(problem: Problem, threshold: float) -> float:
 
 def cell_sizes(problem: Problem, data: Floats, threshold: float) -> Floats:
     """Return the sides of a cell of neighbours, along the channels of the first point, or of all without points."""
-    if not problem.points:
-        return scales(problem, data) / _CELLS
-    return np.full(len(problem.points[0]), cell_size(problem, threshold))
+    if len(problem.points) > 1:
+        return np.full(len(problem.points[0]), cell_size(problem, threshold))
+    extent = scales(problem, data)
+    return np.minimum(cell_size(problem, threshold), extent / _POINT_CELLS) if problem.points else extent / _CELLS
 
 
 def _cells(problem: Problem, data: Floats, threshold: float) -> Floats:
