@@ -63,8 +63,8 @@ class Options:
         the inliers lie (:mod:`bansac.engine.noise_scale`). The search starts from 2 pixels for homographies, affine
         maps and similarities; 0.5 pixels for fundamental matrices, and for essential matrices with cameras, 5e-4 in
         normalised units without; 4 pixels for absolute poses with a camera, 4e-3 without; and .005 of the extent of the
-        data for other problems. Estimates lie between .1 and 26 times this start, 6.5 times if the
-        error of a point has two components (homographies, absolute poses), 40 times for three. ``preset="paper"`` has fixed
+        data for other problems. Estimates lie between .1 and 26 times this start, 6.5 times if the error of a point
+        has two components (homographies, absolute poses), 40 times for three. ``preset="paper"`` has fixed
         thresholds.""",
         flag=True,
     )
