@@ -27,7 +27,7 @@ from bansac.significance.support import SAME_POINT, squared_area, squared_length
 _SLOTS = 2048
 _LINES = 16
 _SAMPLE = 500  # points or matches tested, evenly spaced
-_PAIRS = 500  # smallest number of rearranged pairs; each of few matches is exchanged with several others
+_PAIRS = 500  # smallest number of rearranged pairs: each of few matches is exchanged, and displaced, several times
 
 
 def is_significant_fast(
@@ -82,7 +82,7 @@ def _bound_false_alarms(
 ) -> float:
     """Return an upper bound of the log of the number of false alarms; ``limit`` is the squared threshold."""
     n = inliers.size
-    capacity = (others + 2) * min(n, _SAMPLE)
+    capacity = (2 * others + 1) * min(n, _SAMPLE)
     rearranged, residuals, counts = np.empty((data.shape[0], capacity)), np.empty(capacity), np.empty(4, np.int64)
     _sample_rearranged(data, inliers, fixed_rng(), width, same, smallest, motion, m - 1, others, rearranged, counts)
     if counts[0] <= m:
@@ -140,7 +140,7 @@ def _sample_rearranged(
     ``counts`` holds the number of these inliers, of the points tested, of the points rearranged with a neighbour, and
     of the matches with the displacements of others. The first number is set to 0 if fewer than ``off_line`` inliers are
     off a line in an image. The columns of ``rearranged`` are the points, each rearranged with ``others`` other points,
-    then the matches with other displacements, then those rearranged with a neighbour.
+    then as many matches with other displacements, then those rearranged with a neighbour.
     """
     channels, n = data.shape
     step = (n + _SAMPLE - 1) // _SAMPLE
@@ -151,10 +151,11 @@ def _sample_rearranged(
     members = np.empty(looked_at, np.int64)
     size = 0
     distinct, far, near = 0, 0, 0
-    moved = looked_at if channels == 4 else 0
     start = others * looked_at
+    moved = start if channels == 4 else 0
     for k in range(moved):
-        _displace(data, k * step, next_index(rng, n), next_index(rng, n), smallest, motion, rearranged, start + k)
+        i, one, other = k // others * step, next_index(rng, n), next_index(rng, n)
+        _displace(data, i, one, other, smallest, motion, rearranged, start + k)
     start += moved
     for i in range(0, n, step):
         column, row = np.floor(data[0, i] / width), np.floor(data[1, i] / width)
