@@ -321,3 +321,9 @@ def test_data_are_asked_for() -> None:
         toy.make_toy(options=(DATA, PAIRS)).resolve(Setup(pairs=3))
     with pytest.raises(ValueError, match="--model: toy runs on E, F, got 'H'"):
         toy.make_toy(options=(dataclasses.replace(MODEL, choices=("E", "F")),)).resolve(Setup(model="H"))
+
+
+def test_defaults_of_a_measurement_replace_those_of_all():
+    measurement = toy.make_toy(options=(DATA, dataclasses.replace(SETS, default=("one", "two"))))
+    assert measurement.resolve(Setup()).sets == ("one", "two")
+    assert measurement.resolve(Setup(data=Path(), sets=("three",))).sets == ("three",)

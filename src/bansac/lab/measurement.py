@@ -187,8 +187,10 @@ class Measurement:
                 raise ValueError(f"{_flag(name)} chooses among image pairs: it needs --data")
         if "model" in known and setup.model is not None and setup.model not in known["model"].choices:
             raise ValueError(f"--model: {self.name} runs on {', '.join(known['model'].choices)}, got {setup.model!r}")
-        values = {option.name: setup.get(option.name, option.default) for option in self.options}
+        values = {}
         for name, option in known.items():
+            value = setup.get(name)
+            values[name] = option.default if value is None or value == () else value
             option.check(values[name])
         return Setup(**{**vars(setup), **values})
 
