@@ -4,13 +4,12 @@ import numpy as np
 import pytest
 
 from bansac.compiled.jit import kernel
-from bansac.maths.rng import seed_rng
 from bansac.problems.circle import CIRCLE
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
 from bansac.significance import fast_test
-from bansac.significance.fast_test import _sample_rearranged, is_significant_fast
+from bansac.significance.fast_test import _Lengths, _sample_rearranged, is_significant_fast
 from bansac.significance.support import SAME_POINT, first_of_equals
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points
 
@@ -77,9 +76,9 @@ def test_rows_of_a_grid_are_not():
 
 
 @kernel
-def sample_rearranged(data, support, rng, width, same, smallest, motion, off_line, others, rearranged, counts):
+def sample_rearranged(data, support, lengths, motion, off_line, others, rearranged, counts):
     """Call the kernel from another one, because a call from Python takes 4 s to compile."""
-    _sample_rearranged(data, support, rng, width, same, smallest, motion, off_line, others, rearranged, counts)
+    _sample_rearranged(data, support, lengths, motion, off_line, others, rearranged, counts)
 
 
 def test_it_counts_no_more_than_the_merged_support():
@@ -87,15 +86,15 @@ def test_it_counts_no_more_than_the_merged_support():
     for _ in range(20):
         data = np.round(rng.uniform(0, 30, (4, 300)))
         support = rng.random(300) < 0.5
-        counts, rearranged = np.zeros(4, np.int64), np.empty((4, 1200))
-        motion = np.array([1.0, 0, 0, 0, 1, 0])
-        sample_rearranged(data, support, seed_rng(1), 8.0, SAME_POINT, 6.0, motion, 3, 2, rearranged, counts)
+        counts, rearranged = np.zeros(4, np.int64), np.empty((4, 1500))
+        motion, lengths = np.array([1.0, 0, 0, 0, 1, 0]), _Lengths(1.0, 8.0, SAME_POINT, 6.0)
+        sample_rearranged(data, support, lengths, motion, 3, 2, rearranged, counts)
         assert 0 < counts[0] <= first_of_equals(HOMOGRAPHY, data[:, support], 1.0).size
-        assert counts[1] == counts[3] == 300
-        assert np.array_equal(rearranged[:2, 600:900], data[:2])
+        assert counts[[1, 3]].tolist() == [300, 600]
+        assert np.array_equal(rearranged[:2, 600:1200], np.repeat(data[:2], 2, axis=1))
         own = {tuple(point) for point in data[:2].T}
         assert {tuple(point) for point in rearranged[:2, :600].T} == own
-        near = rearranged[:, 900 : 900 + counts[2]]
+        near = rearranged[:, 1200 : 1200 + counts[2]]
         mates = [data[:2, np.all(data[2:] == column[2:, None], axis=0)] for column in near.T]
         for column, candidates in zip(near.T, mates, strict=True):
             assert np.any(np.all(candidates // 8 == column[:2, None] // 8, axis=0))

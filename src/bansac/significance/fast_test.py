@@ -11,12 +11,12 @@ functions of the problem that are not compiled (``significance_form``), so the t
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from bansac.compiled.jit import allocating_kernel, inlined, inner_kernel, kernel
-from bansac.maths.arrays import Bools, Floats, Ints, Words
+from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.rng import fixed_rng, next_index
 from bansac.problems.problem import Problem
 from bansac.significance.common_motion import fit_motion
@@ -28,6 +28,15 @@ _SLOTS = 2048
 _LINES = 16
 _SAMPLE = 500  # points or matches tested, evenly spaced
 _PAIRS = 500  # smallest number of rearranged pairs: each of few matches is exchanged, and displaced, several times
+
+
+class _Lengths(NamedTuple):
+    """Lengths of a test, in the unit of the data."""
+
+    threshold: float
+    cell: float  # side of a cell of neighbours
+    same: float  # distance of points that are the same
+    smallest: float  # distance of two displacements that give a third one
 
 
 def is_significant_fast(
@@ -44,25 +53,11 @@ def is_significant_fast(
     if not pairs and any(np.any(row[1:] == row[:-1]) for row in np.sort(data, axis=1)):
         return False  # the points may lie on a grid
     others = min(n - 1, -(-_PAIRS // min(n, _SAMPLE)))
-    width, same = cell_size(problem, threshold), SAME_POINT * threshold
     smallest = smallest_move(problem, min(threshold, noise))
+    lengths = _Lengths(threshold, cell_size(problem, threshold), SAME_POINT * threshold, smallest)
     motion = fit_motion(data) if pairs else np.empty(0)
-    limit = threshold * threshold
-    false_alarms = _bound_false_alarms(
-        problem.float64,
-        data,
-        model,
-        inliers,
-        limit,
-        width,
-        same,
-        smallest,
-        motion,
-        others,
-        m,
-        problem.max_models,
-    )
-    return bool(false_alarms < SIGNIFICANT)
+    form = m, problem.max_models
+    return bool(_bound_false_alarms(problem.float64, data, model, inliers, lengths, motion, others, form) < SIGNIFICANT)
 
 
 @kernel
@@ -71,25 +66,24 @@ def _bound_false_alarms(
     data: Floats,
     model: Floats,
     inliers: Bools,
-    limit: float,
-    width: float,
-    same: float,
-    smallest: float,
+    lengths: _Lengths,
     motion: Floats,
     others: int,
-    m: int,
-    max_models: int,
+    form: tuple[int, int],
 ) -> float:
-    """Return an upper bound of the log of the number of false alarms; ``limit`` is the squared threshold."""
-    n = inliers.size
+    """Return an upper bound of the log of the number of false alarms.
+
+    ``form`` has the size of a sample and its largest number of models.
+    """
+    n, (m, max_models) = inliers.size, form
     capacity = (2 * others + 1) * min(n, _SAMPLE)
     rearranged, residuals, counts = np.empty((data.shape[0], capacity)), np.empty(capacity), np.empty(4, np.int64)
-    _sample_rearranged(data, inliers, fixed_rng(), width, same, smallest, motion, m - 1, others, rearranged, counts)
+    _sample_rearranged(data, inliers, lengths, motion, m - 1, others, rearranged, counts)
     if counts[0] <= m:
         return np.inf
     far = others * counts[1]
     float64.residuals(rearranged, model, 0, far + counts[2] + counts[3], residuals)
-    return _count_false_alarms(residuals, limit, n, counts, far, m, max_models)
+    return _count_false_alarms(residuals, lengths.threshold * lengths.threshold, n, counts, far, m, max_models)
 
 
 @inner_kernel
@@ -125,10 +119,7 @@ def _count_false_alarms(
 def _sample_rearranged(
     data: Floats,
     support: Bools,
-    rng: Words,
-    width: float,
-    same: float,
-    smallest: float,
+    lengths: _Lengths,
     motion: Floats,
     off_line: int,
     others: int,
@@ -143,6 +134,7 @@ def _sample_rearranged(
     then as many matches with other displacements, then those rearranged with a neighbour.
     """
     channels, n = data.shape
+    rng, width, same, smallest = fixed_rng(), lengths.cell, lengths.same, lengths.smallest
     step = (n + _SAMPLE - 1) // _SAMPLE
     looked_at = (n + step - 1) // step
     latest, used = np.empty(_SLOTS, np.int64), np.empty((2, _SLOTS), np.bool_)

@@ -14,6 +14,8 @@ from bansac.maths.normalization import canonical_fundamental, denormalize_fundam
 SCRATCH = 81 + 9 + 81
 _MOMENTS = 81 + 9
 
+Frames = tuple[float, float, float, float, float, float]
+
 # Index of the product of entries i and j of an equation among the sums. Entry i is the product of coordinate i // 3 of
 # the second point and coordinate i % 3 of the first.
 _SYMMETRIC = ((0, 1, 2), (1, 3, 4), (2, 4, 5))
@@ -40,10 +42,11 @@ def fit_eight_point(data: Floats, weights: Floats, f: Floats, scratch: Floats) -
 
     The rank of F is not enforced. Return False if the matches do not determine F: fewer than eight, or all on a plane.
     """
-    ax, ay, bx, by, a_scale, b_scale = _find_frames(data, weights)
+    frames = _find_frames(data, weights)
+    ax, ay, bx, by, a_scale, b_scale = frames
     if not (0.0 < a_scale < np.inf and 0.0 < b_scale < np.inf):
         return False
-    _accumulate(data, weights, ax, ay, bx, by, a_scale, b_scale, scratch)
+    _accumulate(data, weights, frames, scratch)
     # The equation of a match is p2 p1^T; its outer product is made of the products of the points' coordinates.
     for i in range(81):
         scratch[i] = scratch[_MOMENTS + _PLACES[i]]
@@ -60,7 +63,7 @@ def fit_eight_point(data: Floats, weights: Floats, f: Floats, scratch: Floats) -
 
 
 @inner_kernel
-def _find_frames(data: Floats, weights: Floats) -> tuple[float, float, float, float, float, float]:
+def _find_frames(data: Floats, weights: Floats) -> Frames:
     """Return the weighted centroids, and the scales that make the mean squared distances from them 2."""
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     total, ax, ay, bx, by = 0.0, 0.0, 0.0, 0.0, 0.0
@@ -80,18 +83,9 @@ def _find_frames(data: Floats, weights: Floats) -> tuple[float, float, float, fl
 
 
 @inner_kernel
-def _accumulate(
-    data: Floats,
-    weights: Floats,
-    ax: float,
-    ay: float,
-    bx: float,
-    by: float,
-    a_scale: float,
-    b_scale: float,
-    scratch: Floats,
-) -> None:
+def _accumulate(data: Floats, weights: Floats, frames: Frames, scratch: Floats) -> None:
     """Sum weight * m2 m1^T (6 x 6), where m are the products x^2, xy, x, y^2, y, 1 of a normalised point."""
+    ax, ay, bx, by, a_scale, b_scale = frames
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     for i in range(36):
         scratch[_MOMENTS + i] = 0.0

@@ -419,8 +419,8 @@ def _polish(data: Floats, sample: Ints, model: Floats, s: Floats) -> float:
         inverse = 1.0 / z
         u, v = (a + model[4]) * inverse, (b + model[5]) * inverse
         g = f * inverse
-        _add_row(s, -g * u * b, g * (c + u * a), -g * b, g, 0.0, -g * u, f * u, f * u - data[0, i])
-        _add_row(s, -g * (c + v * b), g * v * a, g * a, 0.0, g, -g * v, f * v, f * v - data[1, i])
+        _add_row(s, (-g * u * b, g * (c + u * a), -g * b, g, 0.0, -g * u, f * u), f * u - data[0, i])
+        _add_row(s, (-g * (c + v * b), g * v * a, g * a, 0.0, g, -g * v, f * v), f * v - data[1, i])
     if not solve_positive_definite(s[_NORMAL:_ROW].reshape(8, 7), _SINGULAR):
         return 0.0
     w = _NORMAL + 49
@@ -441,12 +441,11 @@ def _polish(data: Floats, sample: Ints, model: Floats, s: Floats) -> float:
 
 
 @inner_kernel
-def _add_row(
-    s: Floats, d0: float, d1: float, d2: float, d3: float, d4: float, d5: float, d6: float, error: float
-) -> None:
+def _add_row(s: Floats, derivatives: tuple[float, ...], error: float) -> None:
     """Add the derivatives of one error to the normal equations, and to their right side in the last row."""
-    s[_ROW], s[_ROW + 1], s[_ROW + 2], s[_ROW + 3] = d0, d1, d2, d3
-    s[_ROW + 4], s[_ROW + 5], s[_ROW + 6], s[_ROW + 7] = d4, d5, d6, -error
+    for i in range(7):
+        s[_ROW + i] = derivatives[i]
+    s[_ROW + 7] = -error
     for i in range(8):
         for j in range(7):
             s[_NORMAL + 7 * i + j] += s[_ROW + i] * s[_ROW + j]

@@ -132,13 +132,13 @@ def minimize(
     ``manifold`` has the functions of the problem (``select_manifold``). ``squared_scale`` is s^2 of the loss.
     ``scratch`` is that of ``project``.
     """
-    residuals, jacobian, weights, normal, basis, system, damped, candidate = work
+    _, _, _, normal, basis, system, damped, candidate = work
     copy(model, candidate)
     damping, cost, accepted = _DAMPING, np.inf, 0
     for _ in range(max_steps + 1):
         found = np.inf
         if manifold.project(candidate, scratch):
-            found = _linearize(manifold, data, candidate, squared_scale, cauchy, residuals, jacobian, weights, normal)
+            found = _linearize(manifold, work, data, candidate, squared_scale, cauchy)
         if found < cost:
             gained = cost - found
             copy(candidate, model)
@@ -160,18 +160,9 @@ def minimize(
 
 
 @inner_kernel
-def _linearize(
-    manifold: Any,
-    data: Floats,
-    model: Floats,
-    squared_scale: float,
-    cauchy: bool,
-    residuals: Floats,
-    jacobian: Floats,
-    weights: Floats,
-    normal: Floats,
-) -> float:
+def _linearize(manifold: Any, work: Work, data: Floats, model: Floats, squared_scale: float, cauchy: bool) -> float:
     """Sum the normal equations of a model over all blocks, and return its cost."""
+    residuals, jacobian, weights, normal = work.residuals, work.jacobian, work.weights, work.normal
     for i in range(normal.shape[0]):
         for j in range(normal.shape[1]):
             normal[i, j] = 0.0
