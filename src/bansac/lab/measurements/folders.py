@@ -140,6 +140,16 @@ def presets(*documents: Document) -> str:
     return lines(["`preset`", *kinds], ([name, *cells(method)] for name, method in methods.items()))
 
 
+_AGAINST = {"default": "", "poselib-prosac": "PoseLib ", "opencv-magsac": "OpenCV's MAGSAC "}
+
+
+def beside_others(document: Document) -> str:
+    """Return accuracy and mean time of the default beside those of two libraries, as a phrase."""
+    key = ACCURACY[document["protocol"]["kind"]]
+    means = ((start, document["mean"][method]) for method, start in _AGAINST.items())
+    return "; ".join(f"{start}{share(mean[key])} in {mean['ms_mean']:.0f} ms" for start, mean in means)
+
+
 def comparison(methods: Sequence[Method], protocol: Protocol, sweep: Sweep | None = None) -> Measurement:
     """Return the comparison of methods; with a sweep, they are its methods at its budgets.
 
@@ -291,7 +301,14 @@ _BUDGETS_HELP = (
     "Run every method at these maximum numbers of iterations, joined by commas, for curves of accuracy over time."
 )
 
-_REPORTS = {"essential": "E", "fundamental": "F", "homography-exact": "H_exact", "homography-small": "H_small"}
+_REPORTS = {
+    "essential": "E",
+    "fundamental": "F",
+    "homography-exact": "H_exact",
+    "homography-small": "H_small",
+    "essential-0.95": "E_0.95",
+    "fundamental-0.95": "F_0.95",
+}
 
 MEASUREMENT = Measurement(
     name="folders",
@@ -300,7 +317,13 @@ MEASUREMENT = Measurement(
     bind=bind,
     parallel=True,
     tables={**dict.fromkeys(_REPORTS, accuracies), "presets": presets},
-    reports={**{name: (report,) for name, report in _REPORTS.items()}, "presets": ("F", "E", "H_exact")},
+    figures={"unfiltered-E": beside_others, "unfiltered-F": beside_others},
+    reports={
+        **{name: (report,) for name, report in _REPORTS.items()},
+        "presets": ("F", "E", "H_exact"),
+        "unfiltered-E": ("E_0.95",),
+        "unfiltered-F": ("F_0.95",),
+    },
     options=(
         dataclasses.replace(NEEDED_DATA, argument=True),
         Option("model", Kind, None, "The model that is estimated.", required=True),
