@@ -185,7 +185,7 @@ class Unreadable:
         ({"sampler": "p-napsac"}, ValueError, "sampler='p-napsac' needs scores"),
         ({"stopping": "prosac"}, ValueError, "stopping='prosac' needs scores"),
         ({"degeneracy": "degensac"}, ValueError, "for the fundamental matrix, not for problem 'homography'"),
-        ({"preset": "quick"}, ValueError, "preset must be one of 'paper', 'fast', 'accurate' or None"),
+        ({"preset": "quick"}, ValueError, "preset must be one of 'paper', 'fast', 'accurate', 'paper-20' or None"),
         ({"options": {"seed": 1}}, ValueError, r"options must be a bansac\.Options"),
         ({"treshold": 1.0}, TypeError, "unknown option 'treshold'; the options are threshold, .*, trace; other argum"),
         ({"score": np.ones(30)}, TypeError, "unknown option 'score'; .* other arguments are scores, priors, weights"),

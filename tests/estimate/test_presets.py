@@ -110,7 +110,9 @@ OTHERS = {
 
 
 def test_the_defaults_and_the_other_presets_are_pinned():
-    assert list(PRESETS) == ["paper", "fast", "accurate"]
+    assert list(PRESETS) == ["paper", "fast", "accurate", "paper-20"]
+    paper = PRESETS["paper"]
+    assert PRESETS["paper-20"] == dataclasses.replace(paper, options=paper.options.replace(min_updates=20))
     assert {name: getattr(Options(), name) for name in FIELDS} == PAPER | DEFAULT
     for name, changes in OTHERS.items():
         found = PRESETS[name]
@@ -142,7 +144,7 @@ def test_no_preset_means_the_default_options():
     assert find_preset(None).options == Options()
     assert not find_preset(None).normalised_threshold
     assert find_preset(None).motion_of_plane
-    with pytest.raises(ValueError, match="preset must be one of 'paper', 'fast', 'accurate' or None; got 'quick'"):
+    with pytest.raises(ValueError, match="'paper', 'fast', 'accurate', 'paper-20' or None; got 'quick'"):
         find_preset("quick")
 
 

@@ -3,7 +3,7 @@
 import functools
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, TypedDict
 
 from numpy.typing import ArrayLike
@@ -152,6 +152,7 @@ PRESETS = {
     "fast": Preset(_FAST),
     "accurate": Preset(_ACCURATE),
 }
+PRESETS["paper-20"] = replace(PRESETS["paper"], options=PRESETS["paper"].options.replace(min_updates=20))
 
 _DEFAULT = Preset(Options())
 

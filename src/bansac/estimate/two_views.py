@@ -78,7 +78,7 @@ def estimate_homography(
         restart that leads to the same model ends the search. A wrong model has no effect.
     preset : str, optional
         ``"fast"`` runs one short restart, ``"accurate"`` more restarts than the default. ``"paper"`` runs the pipeline
-        of the paper with its settings and thresholds.
+        of the paper with its settings and thresholds, ``"paper-20"`` the same with ``min_updates=20``.
     options : Options, optional
         All options at once.
     **settings

@@ -36,9 +36,9 @@ _OURS = (
 
 PRESET_METHODS = (
     Method("default", {"preset": None}, scored=True, sized=True),
-    *(Method(name, {"preset": name}, scored=True, sized=True) for name in PRESETS if name != "paper"),
+    *(Method(name, {"preset": name}, scored=True, sized=True) for name in PRESETS if not name.startswith("paper")),
 )
-"""The public functions with their defaults and with all presets except "paper"."""
+"""The public functions with their defaults and with all presets except the paper's."""
 
 _WITH_LESS = (
     Method("default-unscored", {"preset": None}, sized=True),
