@@ -7,12 +7,15 @@ import tomllib
 from pathlib import Path
 
 import draw_gallery
+import numpy as np
 import pictures
 import pytest
 import site_pages
 
 import bansac
+from bansac.engine.neighbours import neighbour_priors
 from bansac.lab import pages, reports
+from bansac.matches import load_demo
 from bansac.problems.estimators import ESTIMATORS
 from tests.test_examples import PAGES, ROOT
 
@@ -132,6 +135,15 @@ def test_the_figures_of_how_it_works_are_drawn() -> None:
     for name, draw in pictures.HOW_IT_WORKS.items():
         assert (ROOT / "docs" / "images" / name).is_file()
         assert all(ax.has_data() for ax in draw().axes)
+
+
+def test_the_priors_of_how_it_works_are_those_of_the_demo_pair() -> None:
+    pair = load_demo()
+    neighbours = neighbour_priors(np.column_stack([pair.x1, pair.x2]).T.copy())
+    right, wrong = ([np.median(p[mask]) for p in (pair.scores, neighbours)] for mask in (pair.inliers, ~pair.inliers))
+    of_scores, of_neighbours, *of_wrong = (f"{median:.2f}"[1:] for median in (*right, *wrong))
+    text = "a right match is {} from the scores and {} from the neighbours, that of a wrong match {} and {}."
+    assert text.format(of_scores, of_neighbours, *of_wrong) in PAGES["docs/how-it-works.md"]
 
 
 def test_the_pictures_and_times_of_the_gallery_are_those_of_its_sections() -> None:
