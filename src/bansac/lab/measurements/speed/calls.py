@@ -20,8 +20,7 @@ ITERATIONS = 1000
 # The largest confidence below 1, so that no method stops early.
 _CONFIDENCE = math.nextafter(1.0, 0.0)
 
-# "poselib-own" has PoseLib's default minimum of 1000 iterations.
-_PEERS = {"opencv": "opencv", "poselib": "poselib-own"}
+_PEERS = {"opencv": METHODS["opencv"], "poselib": METHODS["poselib"].changed("poselib", min_iterations=ITERATIONS)}
 
 _FIXED: Mapping[str, Any] = {"stopping": None}
 _UNVERIFIED: Mapping[str, Any] = {"stopping": None, "verification": None}
@@ -41,7 +40,7 @@ def fixed_iterations(seconds: float, peers: Sequence[str]) -> dict[str, dict[str
             calls[name] = method.call(task, **_FIXED)
             calls[f"{name}-unverified"] = method.call(task, **_UNVERIFIED)
         for name in peers:
-            calls[name] = METHODS[_PEERS[name]].call(task)
+            calls[name] = _PEERS[name].call(task)
         times[kind] = {name: 1e3 * time for name, time in least_seconds(calls, seconds).items()}
     return times
 
