@@ -79,3 +79,6 @@ def test_nothing_ends_a_fixed_number_of_iterations(kind, settings):
     for sampler in ("uniform", "bansac"):
         result = METHODS[sampler].estimate(task, **settings).result
         assert (result.iterations, result.stop_reason) == (50, "max_iterations")
+    task = calls._fixed_task(kind)
+    limits = task.limits() | dict(calls._PEERS["poselib"].settings)
+    assert limits["max_iterations"] == limits["min_iterations"] == 1000
