@@ -190,7 +190,7 @@ class Measurement:
         values = {}
         for name, option in known.items():
             value = setup.get(name)
-            values[name] = option.default if value is None or value == () else value
+            values[name] = option.default if value is None or (value == () and name in _COMMON) else value
             option.check(values[name])
         return Setup(**{**vars(setup), **values})
 
