@@ -23,7 +23,7 @@ def main(source: Path, target: Path) -> None:
     runs = pandas.read_csv(source / "runs.csv", low_memory=False)
     columns: dict[str, np.ndarray] = {}
     for name in TEXTS:
-        values, codes = np.unique(runs[name].astype(str), return_inverse=True)
+        values, codes = np.unique(runs[name].to_numpy(dtype=str), return_inverse=True)
         columns |= {name: codes.astype(np.uint16), f"{name}_values": values}
     columns |= {name: runs[name].to_numpy(np.float32) for name in ERRORS if name in runs}
     columns |= {name: runs[name].to_numpy(np.int32) for name in ("repeat", "iterations")}

@@ -177,7 +177,8 @@ def test_a_sample_of_pairs_has_the_stored_errors(name: str) -> None:
     stored = np.load(RUNS / name / "errors.npz")
     document = runs.settings(name)
     settings = document["settings"] | {"data": Path(os.environ["BANSAC_DATA"], document["settings"]["data"])}
-    experiment, setup = find_experiment(document["experiment"]), Setup(**settings)
+    more = settings.pop("extra")
+    experiment, setup = find_experiment(document["experiment"]), Setup(**settings, **more)
     units = experiment.units(setup)
     compared = 0
     for unit in units[:: len(units) // 7]:
