@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.engine import dbn
@@ -54,7 +54,6 @@ def cases(draw):
     return order, priors, np.array(votes, dtype=np.bool_), gammas, cpt
 
 
-@settings(max_examples=30)
 @given(cases())
 def test_kernels_agree_with_the_literal_recursion_to_single_precision(case):
     order, priors, votes, gammas, cpt = case

@@ -1,7 +1,7 @@
 """Quaternions against their products; the rotation that aligns points is tested with Umeyama's fit."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.compiled.jit import kernel
@@ -13,7 +13,6 @@ seeds = st.integers(0, 2**32 - 1)
 _to_quaternion = kernel(lambda matrix, model: write_quaternion(*matrix, model))
 
 
-@settings(max_examples=30)
 @given(seed=seeds)
 def test_quaternions_turn_as_their_products_do(seed):
     rng = np.random.default_rng(seed)

@@ -3,7 +3,7 @@
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.problems.homography import HOMOGRAPHY
@@ -21,7 +21,6 @@ def solve_four(x1, x2):
     return models.reshape(3, 3) if len(models) else None
 
 
-@settings(deadline=None, max_examples=30)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_solve_maps_the_sample_onto_itself_or_rejects_two_sided_samples(seed):
     rng = np.random.default_rng(seed)

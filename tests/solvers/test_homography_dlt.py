@@ -3,7 +3,7 @@
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.compiled.jit import kernel
@@ -25,7 +25,6 @@ def fit_matches(x1, x2, weights):
     return model.reshape(3, 3)
 
 
-@settings(deadline=None, max_examples=30)
 @given(seed=seeds, n=st.integers(5, 40))
 def test_fit_is_the_reference_s_least_squares(seed, n):
     rng = np.random.default_rng(seed)

@@ -3,7 +3,7 @@
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.geometry import rotation_matrix
@@ -32,7 +32,6 @@ def nearest(pose, poses):
     return min((np.abs(pose - other).max() for other in poses), default=np.inf)
 
 
-@settings(max_examples=30)
 @given(seed=seeds)
 def test_the_truth_is_among_the_poses_and_all_of_them_are_exact(seed):
     truth, X, x = three_points(np.random.default_rng(seed))
@@ -47,7 +46,6 @@ def test_the_truth_is_among_the_poses_and_all_of_them_are_exact(seed):
         assert space.reprojection_errors(pose[:, :3], pose[:, 3], X, x).max() < 1e-8
 
 
-@settings(max_examples=30)
 @given(seed=seeds)
 def test_the_poses_are_those_of_grunert_s_quartic(seed):
     rng = np.random.default_rng(seed)

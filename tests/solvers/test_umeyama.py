@@ -3,7 +3,7 @@
 import cv2
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
@@ -24,7 +24,6 @@ def fit_weighted(x1, x2, weights, with_scale):
     return matrix_of(model) if found else None
 
 
-@settings(max_examples=30)
 @given(seed=seeds)
 def test_the_fit_is_umeyama_s(seed):
     rng = np.random.default_rng(seed)
@@ -41,7 +40,6 @@ def test_the_fit_is_umeyama_s(seed):
         np.testing.assert_allclose(np.linalg.det(found[:, :3]) > 0, True)
 
 
-@settings(max_examples=30)
 @given(seed=seeds)
 def test_the_fit_is_that_of_opencv_and_without_scale_that_of_scipy(seed):
     rng = np.random.default_rng(seed)
@@ -58,7 +56,6 @@ def test_the_fit_is_that_of_opencv_and_without_scale_that_of_scipy(seed):
     np.testing.assert_allclose(fit_weighted(x1, x2, weights, False), expected, atol=1e-9)
 
 
-@settings(max_examples=30)
 @given(seed=seeds, with_scale=st.booleans())
 def test_a_sample_has_the_least_squares_of_its_three_matches_only(seed, with_scale):
     rng = np.random.default_rng(seed)

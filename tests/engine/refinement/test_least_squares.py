@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bansac.engine.refinement.least_squares import refine_to_inliers
@@ -59,7 +59,6 @@ def run_kernel(problem, points, model, scoring):
     return run.best_model, kept, run.progress
 
 
-@settings(max_examples=30)
 @given(
     st.sampled_from(["line", "parabola"]),
     st.sampled_from(["inliers", "msac"]),
