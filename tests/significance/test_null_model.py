@@ -11,7 +11,7 @@ from bansac.significance.null_model import (
     NullModel,
     _neighbours,
     add_neighbours,
-    cell_size,
+    cell_sizes,
     measure_far,
     measure_null_model,
 )
@@ -59,7 +59,7 @@ def test_neighbours_are_pairs_of_one_cell_and_raise_the_probability(spread):
     data[:, 250:] = data[:, 200:250]  # the same points, which are no neighbours of each other
     earlier, later = _neighbours(HOMOGRAPHY, data, 1.0)
     own, other = data[:, earlier], data[:, later]
-    cell = cell_size(HOMOGRAPHY, 1.0)
+    cell = cell_sizes(HOMOGRAPHY, data, 1.0)[0]
     corner = data[:2].min(axis=1, keepdims=True)
     np.testing.assert_array_equal((own[:2] - corner) // cell, (other[:2] - corner) // cell)
     cells = np.unique((data[:2] - corner) // cell, axis=1).shape[1]

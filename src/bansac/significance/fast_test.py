@@ -21,7 +21,7 @@ from bansac.maths.rng import fixed_rng, next_index
 from bansac.problems.problem import Problem
 from bansac.significance.common_motion import fit_motion
 from bansac.significance.false_alarms import SIGNIFICANT, log_choose
-from bansac.significance.null_model import cell_size, smallest_move
+from bansac.significance.null_model import cell_sizes, smallest_move
 from bansac.significance.support import SAME_POINT, squared_area, squared_length, wrap
 
 _SLOTS = 2048
@@ -54,7 +54,7 @@ def is_significant_fast(
         return False  # the points may lie on a grid
     others = min(n - 1, -(-_PAIRS // min(n, _SAMPLE)))
     smallest = smallest_move(problem, min(threshold, noise))
-    lengths = _Lengths(threshold, cell_size(problem, threshold), SAME_POINT * threshold, smallest)
+    lengths = _Lengths(threshold, cell_sizes(problem, data, threshold)[0], SAME_POINT * threshold, smallest)
     motion = fit_motion(data) if pairs else np.empty(0)
     form = m, problem.max_models
     return bool(_bound_false_alarms(problem.float64, data, model, inliers, lengths, motion, others, form) < SIGNIFICANT)

@@ -285,17 +285,12 @@ def smallest_move(problem: Problem, threshold: float) -> float:
     return (_MOVED if problem.codimension == 1 else _MOVED_IN_PLANE) * threshold
 
 
-def cell_size(problem: Problem, threshold: float) -> float:
-    """Return the side of a cell of neighbours, for a problem whose data have points."""
-    return (_MATCH_CELL if len(problem.points) > 1 else _POINT_CELL) * threshold
-
-
 def cell_sizes(problem: Problem, data: Floats, threshold: float) -> Floats:
     """Return the sides of a cell of neighbours, along the channels of the first point, or of all without points."""
     if len(problem.points) > 1:
-        return np.full(len(problem.points[0]), cell_size(problem, threshold))
+        return np.full(len(problem.points[0]), _MATCH_CELL * threshold)
     extent = scales(problem, data)
-    return np.minimum(cell_size(problem, threshold), extent / _POINT_CELLS) if problem.points else extent / _CELLS
+    return np.minimum(_POINT_CELL * threshold, extent / _POINT_CELLS) if problem.points else extent / _CELLS
 
 
 def _cells(problem: Problem, data: Floats, threshold: float) -> Floats:
