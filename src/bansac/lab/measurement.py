@@ -189,8 +189,8 @@ class Measurement:
             raise ValueError(f"--model: {self.name} runs on {', '.join(known['model'].choices)}, got {setup.model!r}")
         values = {}
         for name, option in known.items():
-            value = setup.get(name)
-            values[name] = option.default if value is None or (value == () and name in _COMMON) else value
+            value = getattr(setup, name, None)
+            values[name] = option.default if value == _COMMON.get(name) else value
             option.check(values[name])
         return Setup(**{**vars(setup), **values})
 
