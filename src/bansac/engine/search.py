@@ -55,7 +55,7 @@ _SIGNIFICANT = 10.0
 _COARSE = 4.0
 # A challenge has at most this number of iterations, and no more than all restarts before it.
 _LONGEST = 600
-# The first of so many restarts is on all matches, the others on those with more neighbours than chance gives.
+# The first of each _COMPLETE restarts is on all matches, the others on those with more neighbours than chance gives.
 _COMPLETE = 4
 # A structure in a compromise has a threshold below this share of that of the compromise.
 _FINER = 0.5

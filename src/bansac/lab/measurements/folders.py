@@ -140,7 +140,7 @@ def presets(*documents: Document) -> str:
     return lines(["`preset`", *kinds], ([name, *cells(method)] for name, method in methods.items()))
 
 
-_AGAINST = {"default": "", "poselib-prosac": "PoseLib ", "opencv-magsac": "OpenCV's MAGSAC "}
+_AGAINST = {"default": "", "poselib-prosac": "PoseLib with progressive sampling ", "opencv-magsac": "OpenCV's MAGSAC "}
 
 
 def beside_others(document: Document) -> str:
