@@ -15,11 +15,10 @@ small residuals can be as significant as many with large residuals.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
-from bansac.compiled.jit import inlined
+from bansac.compiled.jit import inlined, kernel
 from bansac.maths.arrays import Bools, Floats
 
 # Log of the NFA below which a model is significant. It is as low as 1e-4, because a refined model may have slightly
@@ -42,23 +41,32 @@ def log_nfa(
     with the k-th smallest residual follows one. ``n`` are the numbers of points that follow none, and that do. A sample
     of ``sample_size`` points has at most ``max_models`` models. The model is significant below ``SIGNIFICANT``.
     """
-    m, total = sample_size, n[0] + n[1]
-    if follows.size <= m:
-        return math.inf
-    k = np.arange(1, follows.size + 1)
-    k_following = np.cumsum(follows)
-    k_first = k - k_following
-    free = np.minimum(k_first, m)  # the points of the sample agree in any case
-    others = np.minimum(_log_choose(n[1], k_following) + (k_following - (m - free)) * np.log(following), 0.0)
-    subsets = _log_choose(n[0], k_first) + (k_first - free) * np.log(first) + others
-    sizes = max(total - m, 1) * (n[1] + 1)
-    return float((math.log(max_models * sizes) + subsets[m:] + _log_choose(k[m:], m)).min())
+    table = _log_factorial_table(n[0] + n[1])
+    return math.log(max_models) + _smallest_log_nfa(first, following, follows, n, sample_size, table)
 
 
-def _log_choose(n: Any, k: Any) -> Any:
-    """Return log C(n, k); either may be an array."""
-    table = _log_factorial_table(int(np.max(n)))
-    return table[n] - table[n - k] - table[k]
+@kernel
+def _smallest_log_nfa(
+    first: Floats, following: Floats, follows: Bools, n: tuple[int, int], m: int, table: Floats
+) -> float:
+    """Return the minimum for one model of a sample; ``table`` has the logs of the factorials."""
+    smallest, k_following = np.inf, 0
+    for k in range(1, follows.size + 1):
+        k_following += 1 if follows[k - 1] else 0
+        if k > m:
+            k_first = k - k_following
+            free = min(k_first, m)  # the points of the sample agree in any case
+            others = _choose(table, n[1], k_following) + (k_following - (m - free)) * math.log(following[k - 1])
+            subsets = _choose(table, n[0], k_first) + (k_first - free) * math.log(first[k - 1])
+            smallest = min(smallest, _choose(table, k, m) + subsets + min(others, 0.0))
+    return smallest + math.log(max(n[0] + n[1] - m, 1) * (n[1] + 1.0))
+
+
+@inlined
+def _choose(table: Floats, n: int, k: int) -> float:
+    """Return log C(n, k) from a table of log factorials."""
+    logarithm: float = table[n] - table[n - k] - table[k]
+    return logarithm
 
 
 @inlined

@@ -65,33 +65,34 @@ class NullModel:
 
     def probability(self, distance: Floats) -> Floats:
         """Return alpha(t), the probability that a random point or match has a residual of at most ``distance``."""
+        first, following = self.probabilities(distance)
         share = self.near.size / self.follows.size
-        return np.asarray((1.0 - share) * self.probability_first(distance) + share * self.probability_next(distance))
+        return np.asarray((1.0 - share) * first + share * following)
 
-    def probability_first(self, distance: Floats) -> Floats:
-        """Return alpha(t) of a point or match that does not follow a neighbour."""
-        share = np.maximum(self._share_within(self.far, distance, 1.0), self.resolution)
-        return share if self.moved.size == 0 else np.maximum(share, self._share_within(self.moved, distance, 1.0))
+    def probabilities(self, distance: Floats) -> tuple[Floats, Floats]:
+        """Return alpha(t) of a point or match that follows no neighbour, and of one that does; t is ascending."""
+        first, following = np.full(distance.size, self.resolution), np.zeros(distance.size)
+        _raise_to_share(self.far, distance, 1.0, self.decay, first)
+        _raise_to_share(self.moved, distance, 1.0, self.decay, first)
+        _raise_to_share(self.near, distance, self.near.size / self.follows.size, self.decay, following)
+        return first, np.maximum(first, following)
 
-    def probability_next(self, distance: Floats) -> Floats:
-        """Return alpha(t) of a point or match that follows a neighbour."""
-        first = self.probability_first(distance)
-        if self.near.size == 0:
-            return first
-        return np.maximum(first, self._share_within(self.near, distance, self.near.size / self.follows.size))
 
-    def _share_within(self, residuals: Floats, distance: Floats, extra: float) -> Floats:
-        """Return the share of ``residuals`` within each distance.
+@kernel
+def _raise_to_share(residuals: Floats, distances: Floats, extra: float, decay: int, probabilities: Floats) -> None:
+    """Raise each probability to the share of ``residuals`` within its distance; both are in ascending order.
 
-        ``extra`` residuals are added within each distance, so that the share is never 0. Below the smallest residual
-        the share falls with the power ``decay``, down to that within a thousandth.
-        """
-        count = np.searchsorted(residuals, distance, side="right")
+    ``extra`` residuals are added within each distance, so that the share is never 0. Below the smallest residual the
+    share falls with the power ``decay``, down to that within a thousandth. Without residuals nothing changes.
+    """
+    count = 0
+    for k in range(distances.size if residuals.size > 0 else 0):
+        while count < residuals.size and residuals[count] <= distances[k]:
+            count += 1
         share = (count + extra) / (residuals.size + extra)
-        below = count == 0
-        if below.any():
-            share[below] *= np.clip(distance[below] / residuals[0], 1e-3, 1.0) ** self.decay
-        return np.asarray(share)
+        if count == 0:
+            share *= min(max(distances[k] / residuals[0], 1e-3), 1.0) ** decay
+        probabilities[k] = max(probabilities[k], share)
 
 
 def measure_null_model(problem: Problem, data: Floats, model: Floats, threshold: float) -> NullModel:

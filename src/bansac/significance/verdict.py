@@ -268,7 +268,7 @@ def _explain_missing(problem: Problem, data: Floats, measured: MeasuredModel) ->
     if not 2 <= n <= _FEW or 2 * count < n or count < m:
         return ""
     exactness = np.maximum(np.sort(measured.residuals[measured.inliers]), _EXACT * measured.threshold)
-    alpha = measure_far(problem, data, measured.model).probability_first(exactness)
+    alpha = measure_far(problem, data, measured.model).probabilities(exactness)[0]
     for more in range(1, _MOST_MISSING + 1):
         extended = np.append(alpha, np.full(more, alpha[-1]))
         none = np.zeros(extended.size, np.bool_)
@@ -320,7 +320,7 @@ def _exceeds_chance(problem: Problem, null_model: NullModel, support: Ints, exac
     alike = null_model.probability(exactness)
     if log_nfa(alike, alike, np.zeros(support.size, np.bool_), (n, 0), m, models) < SIGNIFICANT:
         return True
-    first, following = null_model.probability_first(exactness), null_model.probability_next(exactness)
+    first, following = null_model.probabilities(exactness)
     follows = null_model.follows[support]
     return log_nfa(first, following, follows, (n - n_following, n_following), m, models) < SIGNIFICANT
 
