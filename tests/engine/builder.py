@@ -9,7 +9,7 @@ from numba import config
 from numpy.typing import ArrayLike
 
 from bansac.compiled.jit import kernel
-from bansac.engine import runner
+from bansac.engine import frame
 from bansac.engine.options import Options
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.state import _RECORDS, State
@@ -87,4 +87,4 @@ def build_run(
     """Return the context of a run before its first iteration; the data are neither shuffled nor normalised."""
     options = BASE.replace(**settings)
     setup = make_setup(problem, data, options, prior=prior, quality=quality)
-    return runner.start_state(problem, options, setup, options.threshold, weights)[0]
+    return frame.start_state(problem, options, setup, options.threshold, weights)[0]

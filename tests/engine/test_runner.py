@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 from numba import config
 
-from bansac.engine import local_optimization, runner
+from bansac.engine import frame, local_optimization, runner
 from bansac.engine import slices as sliced
 from bansac.engine.model_selection import repair_sampled, update_if_better
-from bansac.engine.runner import _rank
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.state import OPTIMIZATION
 from bansac.problems.fundamental import FUNDAMENTAL
@@ -44,7 +43,7 @@ def outcome(problem, data, **settings):
     row = options.sampler_row
     values = np.random.default_rng(0).uniform(0.1, 0.9, data.shape[1])
     prior, quality = (values if row.prior else None), (values if row.order or row.prior else None)
-    return runner.run(runner.Run(problem, data, options, options.threshold, prior=prior, quality=quality))
+    return runner.run(frame.Run(problem, data, options, options.threshold, prior=prior, quality=quality))
 
 
 LO = "inner+iterative"
@@ -123,8 +122,8 @@ def follow(monkeypatch):
             found = sliced.run_iterations(packed, trace, first, end)
         return found
 
-    original_start = runner.start_state
-    monkeypatch.setattr(runner, "start_state", start)
+    original_start = frame.start_state
+    monkeypatch.setattr(frame, "start_state", start)
     monkeypatch.setattr(local_optimization, "iterate", iterate)
     monkeypatch.setattr(local_optimization, "optimize", optimize)
     return states, events
@@ -223,7 +222,3 @@ def test_first_models_without_inliers_leave_a_test():
     settings = {"threshold": 0.5, "sampler": "uniform", "stopping": "sprt", "max_iterations": 5000}
     reasons = {outcome(problem, data, seed=seed, **settings).stop_reason for seed in range(8)}
     assert reasons == {"sprt"}
-
-
-def test_the_best_quality_comes_first_and_equal_ones_keep_their_order():
-    assert _rank(np.array([0.5, 0.9, 0.5, 0.1])).tolist() == [1, 0, 2, 3]

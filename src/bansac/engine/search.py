@@ -15,12 +15,12 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from bansac.engine.cheirality_score import cheirality_score
+from bansac.engine.frame import Frame, Run
 from bansac.engine.hypotheses import (
     RIVAL,
     Hypotheses,
@@ -29,16 +29,13 @@ from bansac.engine.hypotheses import (
     is_same,
     iterations_to_confirm,
 )
-from bansac.engine.model_selection import ModelSelection, Plausibility, make_model_selection, plausibility_of
+from bansac.engine.model_selection import ModelSelection, make_model_selection, plausibility_of
 from bansac.engine.noise_scale import WIDE, are_close
-from bansac.engine.options import Options
-from bansac.engine.plan import Plan
 from bansac.engine.slices import SlicedLoop
 from bansac.engine.state import MAX_ITERATIONS, RUNNING, STOPPED_BANSAC, STOPPED_CRITERION, SavedState, State
 from bansac.engine.threshold import AdaptiveThreshold
 from bansac.engine.trace import Recorder
-from bansac.maths.arrays import Bools, Floats
-from bansac.problems.problem import Problem
+from bansac.maths.arrays import Bools, Floats, Ints
 
 # The largest number of estimates of the threshold after a restart. Until a model is significant, the threshold is also
 # estimated after these numbers of iterations of a restart.
@@ -66,45 +63,33 @@ _NO_MASK = np.empty(0, np.bool_)  # for a single restart, which is compared with
 
 
 class Search:
-    """The search for the best model of a run.
+    """The search for the best model of a run; ``deadline`` is on the clock ``time.perf_counter``."""
 
-    ``restrict`` returns the state before the first iteration for the data of a mask. ``threshold`` is in the frame of
-    the run, ``deadline`` on the clock ``time.perf_counter``. ``transform`` is that of ``normalize`` of the problem.
-    ``significance`` returns the significance of a hypothesis over all thresholds, and ``supported`` the mask of the
-    matches that neighbours support.
-    """
-
-    def __init__(
-        self,
-        problem: Problem,
-        options: Options,
-        plan: Plan,
-        state: State,
-        restrict: Callable[[Bools], State],
-        threshold: AdaptiveThreshold,
-        deadline: float,
-        recorder: Recorder | None,
-        transform: Floats,
-        plausibility: Plausibility | None,
-        significance: Callable[[Hypothesis], float],
-        supported: Callable[[], Bools | None] | None = None,
-    ) -> None:
-        self.problem, self.options, self.plan, self.state = problem, options, plan, state
-        self.threshold, self.hypotheses = threshold, Hypotheses(options, problem.majority_agrees)
-        self._restrict, self._significance = restrict, significance
-        self._supported = functools.cache(supported or (lambda: None))
-        self._deadline, self._recorder = deadline, recorder
+    def __init__(self, task: Run, frame: Frame, deadline: float) -> None:
+        self.problem, self.options = task.problem, task.options
+        self.state, self.plan = frame.start()
+        self.threshold = AdaptiveThreshold(
+            task.problem, self.state, frame.threshold, frame.significance_test, is_estimated=task.is_estimated
+        )
+        self.hypotheses = Hypotheses(task.options, task.problem.majority_agrees)
+        self.recorder = self._make_recorder(frame.order) if task.options.trace else None
+        self._frame, self._deadline = frame, deadline
+        self._supported = functools.cache(frame.supported)
         self._is_warm = False  # whether there is an initial model
         self._is_trusted = False  # whether chance does not explain the model of the current restart
         # The functions and the arrays of the model selection; None if optimised models are compared by score alone.
         self._selection: tuple[Any, ModelSelection | None] = None, None
-        if plan.repairs or plausibility is not None:
-            self._selection = make_model_selection(problem, plausibility, transform, plan.repairs)
-        self._loop = self._make_loop(state)
-        self._start = SavedState(state) if options.restarts > 1 else None
+        if self.plan.repairs or task.plausibility is not None:
+            self._selection = make_model_selection(task.problem, task.plausibility, frame.transform, self.plan.repairs)
+        self._loop = self._make_loop(self.state)
+        self._start = SavedState(self.state) if task.options.restarts > 1 else None
+
+    def _make_recorder(self, order: Ints) -> Recorder:
+        criteria = ["bansac"] * bool(self.state.settings["stop_bansac"])
+        return Recorder(order, criteria + [stop.name for stop in self.plan.criteria])
 
     def _make_loop(self, state: State) -> SlicedLoop:
-        return SlicedLoop(self.problem, self.plan, state, *self._selection, self._deadline, self._recorder)
+        return SlicedLoop(self.problem, self.plan, state, *self._selection, self._deadline, self.recorder)
 
     def run(self, initial_model: Floats | None = None) -> tuple[Hypotheses, str]:
         """Run the restarts, each of which leads to a hypothesis; return the hypotheses and the stop reason.
@@ -205,17 +190,17 @@ class Search:
 
     def _begin_restart(self, members: Bools | None = None) -> None:
         self._reset_selection()
-        if self._recorder is not None:
-            self._recorder.begin_restart(members)
+        if self.recorder is not None:
+            self.recorder.begin_restart(members)
 
     def _count_restart(self, stop: int, progress: Any, *, is_challenge: bool = False) -> None:
         self.hypotheses.count_restart(progress, is_challenge=is_challenge)
-        if self._recorder is not None:
-            self._recorder.reasons.append("challenge" if is_challenge else self._criterion(stop))
+        if self.recorder is not None:
+            self.recorder.reasons.append("challenge" if is_challenge else self._criterion(stop))
 
     def _search_among(self, members: Bools, most: int, *, is_challenge: bool = False, is_other: bool = False) -> int:
         """Run a restart on some data and add its hypothesis, which all data refine; return the stop code."""
-        loop = self._make_loop(self._restrict(members))
+        loop = self._make_loop(self._frame.restrict(members))
         loop.state.settings["squared_threshold"] = self.threshold.value * self.threshold.value
         self._begin_restart(members)
         stop, progress = loop.run(self.hypotheses.iterations, most), loop.state.progress
@@ -243,7 +228,7 @@ class Search:
     def _is_significant(self, hypothesis: Hypothesis) -> bool:
         """Return whether a structure is more significant than chance; it is measured once."""
         if math.isnan(hypothesis.significance):
-            hypothesis.significance = self._significance(hypothesis)
+            hypothesis.significance = self._frame.significance(hypothesis)
         return hypothesis.significance > _SIGNIFICANT
 
     def _is_challenge_due(self) -> bool:

@@ -22,12 +22,13 @@ from numpy.typing import ArrayLike
 
 from bansac.compiled.clock import Stopwatch
 from bansac.compiled.jit import kernel
+from bansac.engine.frame import Run
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.neighbours import has_support, neighbour_priors
 from bansac.engine.noise_scale import first_threshold
 from bansac.engine.options import Options
 from bansac.engine.posterior import inlier_probabilities
-from bansac.engine.runner import EngineResult, Run, run
+from bansac.engine.runner import EngineResult, run
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
 from bansac.estimate.model_forms import ModelForm, form_of

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.engine import runner
+from bansac.engine import frame
 from bansac.engine.sampling import SamplerInput
 from bansac.estimate.presets import PRESETS
 from bansac.lab.peers.library import Task
@@ -73,4 +73,4 @@ def start_run(problem: Problem, task: Task, **settings: Any) -> Any:
         activation=options.activation,
         weight_floor=options.weight_floor,
     )
-    return runner.start_state(problem, options, setup, task.threshold * scale)[0]
+    return frame.start_state(problem, options, setup, task.threshold * scale)[0]

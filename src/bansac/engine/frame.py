@@ -1,0 +1,200 @@
+"""The frame of a run: the data in random order and normalised, and the way back for models.
+
+Two conversions take place here:
+
+* :class:`Frame` converts the threshold and the neighbourhood radius from the unit of the data to the frame of the run:
+  it multiplies by the scale of the normalisation.
+* ``start_state`` converts the prior inlier probabilities P^0 of P-BANSAC to the first odds of the network. P^0 comes
+  from ``bansac.estimate.solve``; the sampler ``bansac.engine.sampling.bansac`` draws by the odds.
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from bansac.compiled.jit import kernel
+from bansac.engine.dbn import tabulate_gamma, write_initial_odds
+from bansac.engine.hypotheses import Hypothesis
+from bansac.engine.model_selection import Plausibility
+from bansac.engine.options import Options
+from bansac.engine.plan import NO_FLOATS, NO_INTS, Plan, find_plan
+from bansac.engine.sampling import SamplerInput
+from bansac.engine.state import State, open_records
+from bansac.engine.threshold import Significance, SignificanceTest
+from bansac.maths.arrays import Bools, Floats, Ints, Words
+from bansac.maths.rng import seed_rng, shuffle
+from bansac.problems.contract import repair_scratch
+from bansac.problems.problem import Problem
+
+
+class Run(NamedTuple):
+    """The input of a run. Lengths are in the unit of the data, and not those of the options.
+
+    The data (channels x N) have at least one minimal sample; the options have a number of iterations and a seed.
+    ``prior`` (N) holds the prior inlier probabilities. ``quality`` (N) orders the points, larger is better.
+    ``weights`` (N) are the weights of the points in the score, at most 1 (``bansac.engine.scoring.weights``).
+    ``plausibility`` is a factor of the score, used to compare optimised models and restarts. ``is_significant`` says
+    whether chance explains the support of a model at a threshold. If it is given, the threshold is estimated, starting
+    from ``threshold``, except if ``is_estimated`` is False. ``significance`` compares structures of different
+    thresholds, by default their score. ``initial_model`` (flat) competes with the search; it needs ``is_significant``.
+    ``supported`` marks the data of most restarts; it may return None.
+    """
+
+    problem: Problem
+    data: Floats
+    options: Options
+    threshold: float
+    radius: float | None = None
+    prior: Floats | None = None
+    quality: Floats | None = None
+    weights: Floats | None = None
+    plausibility: Plausibility | None = None
+    is_significant: SignificanceTest | None = None
+    significance: Significance | None = None
+    is_estimated: bool = True
+    initial_model: Floats | None = None
+    supported: Callable[[], Bools | None] | None = None
+
+
+class Frame:
+    """The frame of a run, and what the search asks of the data.
+
+    ``order`` are the indices of the shuffled data. ``transform`` is that of ``normalize`` of the problem, and ``scale``
+    the length of one unit of the data in the frame.
+    """
+
+    def __init__(self, task: Run) -> None:
+        problem, options, n = task.problem, task.options, task.data.shape[1]
+        assert options.seed is not None
+        rng = seed_rng(options.seed)
+        self._task, self.order = task, np.empty(n, np.int64)
+        shuffled = np.empty(task.data.shape)
+        _shuffle(rng, task.data, self.order, shuffled)
+        self.transform = np.zeros(1 + 2 * problem.channels)
+        self.transform[0] = 1.0
+        if problem.normalize is not None:
+            problem.normalize(shuffled, self.transform)
+        self.scale = self.transform[0]
+        self.threshold = task.threshold * self.scale
+        quality = task.quality if options.needs_order(informed=True) else None
+        self._weights = None if task.weights is None else task.weights[self.order]
+        self._sampling = SamplerInput(
+            data=shuffled,
+            sample_size=problem.sample_size,
+            rng=rng,
+            ranking=NO_INTS if quality is None else _rank(quality[self.order]),
+            prior=None if task.prior is None else task.prior[self.order],
+            radius=None if task.radius is None else task.radius * self.scale,
+            activation=options.activation,
+            weight_floor=options.weight_floor,
+        )
+
+    def start(self) -> tuple[State, Plan]:
+        """Return the state before the first iteration, and the plan."""
+        return start_state(self._task.problem, self._task.options, self._sampling, self.threshold, self._weights)
+
+    def restrict(self, members: Bools) -> State:
+        """Return the state before the first iteration for the data of a mask; its threshold is not yet set."""
+        sampling, ranking, weights = self._sampling, self._sampling.ranking, self._weights
+        sampling = sampling._replace(
+            data=np.compress(members, sampling.data, axis=1),
+            prior=None if sampling.prior is None else sampling.prior[members],
+            ranking=(np.cumsum(members) - 1)[ranking[members[ranking]]],
+        )
+        weights = None if weights is None else weights[members]
+        return start_state(self._task.problem, self._task.options, sampling, np.nan, weights)[0]
+
+    def to_data(self, model: Floats) -> Floats:
+        """Return a model of the frame in the coordinates of the data."""
+        problem, model = self._task.problem, model.copy()
+        if problem.denormalize is not None:
+            problem.denormalize(model, self.transform)
+        if problem.canonical is not None and np.isfinite(model).all():
+            problem.canonical(model)
+        return model
+
+    @property
+    def significance_test(self) -> SignificanceTest | None:
+        """The test of the significance of a model in this frame; None if the task has none."""
+        return None if self._task.is_significant is None else self._is_significant
+
+    def _is_significant(self, model: Floats, threshold: float, fast: bool) -> bool:
+        assert self._task.is_significant is not None
+        return self._task.is_significant(self.to_data(model), threshold * (1.0 / self.scale), fast)
+
+    def significance(self, hypothesis: Hypothesis) -> float:
+        """Return the significance of a hypothesis over all thresholds, times its plausibility and cheirality."""
+        if self._task.significance is None:
+            return hypothesis.weighted_score
+        factor = hypothesis.weighted_score / hypothesis.score if hypothesis.score > 0.0 else 0.0
+        return factor * self._task.significance(self.to_data(hypothesis.model), hypothesis.threshold / self.scale)
+
+    def supported(self) -> Bools | None:
+        """Mark the data that neighbours support; None if nothing is known of their support."""
+        mask = None if self._task.supported is None else self._task.supported()
+        return None if mask is None else mask[self.order]
+
+
+@kernel
+def _shuffle(rng: Words, data: Floats, order: Ints, shuffled: Floats) -> None:
+    """Write the indices of the points in random order to ``order``, and the points in this order to ``shuffled``."""
+    shuffle(rng, order)
+    for channel in range(data.shape[0]):
+        for n in range(order.size):
+            shuffled[channel, n] = data[channel, order[n]]
+
+
+def _rank(quality: Floats) -> Ints:
+    """Return the indices of the points by decreasing quality."""
+    return np.argsort(-quality, kind="stable")
+
+
+def start_state(
+    problem: Problem, options: Options, setup: SamplerInput, threshold: float, weights: Floats | None = None
+) -> tuple[State, Plan]:
+    """Return the state before the first iteration, and the plan."""
+    n = setup.data.shape[1]
+    odds, largest_odds, informed = np.empty(n, np.float32), 1.0, False
+    if setup.prior is None:
+        odds.fill(1.0)
+    else:
+        largest_odds, informed = write_initial_odds(setup.prior, odds)
+    plan = find_plan(problem, options, informed=bool(informed))
+    memory = plan.memory.copy()
+    settings, progress = open_records(memory)
+    settings["squared_threshold"], settings["counts"] = threshold * threshold, weights is None and plan.counts
+    progress["largest_odds"], progress["subset_limit"] = largest_odds, n
+    numbers, indices = (NO_FLOATS, NO_INTS) if plan.start is None else plan.start(setup)
+    with np.errstate(over="ignore"):  # coordinates beyond float32 become infinite: outliers
+        points = setup.data.astype(problem.precision, copy=False)
+    tabulated = options.sampler_row.adaptive and options.gamma != "gamma_1"
+    state = State(
+        settings=settings,
+        progress=progress,
+        sizes=plan.sizes if problem.is_degenerate is None else plan.sizes._replace(repair_size=repair_scratch(n)),
+        kernels=plan.kernels,
+        memory=memory,
+        data=setup.data,
+        points=points,
+        rng=setup.rng,
+        best_model=np.zeros(problem.model_size),
+        odds=odds,
+        gamma=tabulate_gamma(options.gamma, n) if tabulated else NO_FLOATS,
+        cpt=plan.cpt,
+        ranking=setup.ranking,
+        sampler_numbers=numbers,
+        sampler_indices=indices,
+        stop_indices=_stop_indices(plan, n, problem.sample_size),
+        score_weights=plan.no_weights if weights is None else weights.astype(points.dtype, copy=False),
+    )
+    return state, plan
+
+
+def _stop_indices(plan: Plan, n: int, sample_size: int) -> Ints:
+    """Return the memory of the stopping criteria, one row each."""
+    rows = [NO_INTS if prepare is None else prepare(n, sample_size) for prepare in plan.prepare]
+    indices = np.zeros((len(rows), max([row.size for row in rows], default=0)), np.int64)
+    for k, row in enumerate(rows):
+        indices[k, : row.size] = row
+    return indices
