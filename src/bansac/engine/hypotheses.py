@@ -50,8 +50,8 @@ _MAJORITY = 0.5
 # Fewest iterations of a restart that agrees with an initial model.
 _FEWEST = 25
 
-# Two models are the same if the intersection of their inlier sets is at least this share of the union.
-_SAME = 0.9
+SAME = 0.9
+"""Two models are the same if the intersection of their inlier sets is at least this share of the union."""
 
 # Largest number of hypotheses.
 _MOST = 4
@@ -211,7 +211,7 @@ def _growth(count: int) -> int:
 def is_same(first: Bools, second: Bools) -> bool:
     """Return whether two models with these masks of inliers are the same."""
     both = int(np.count_nonzero(first & second))
-    return both >= _SAME * (int(np.count_nonzero(first)) + int(np.count_nonzero(second)) - both)
+    return both >= SAME * (int(np.count_nonzero(first)) + int(np.count_nonzero(second)) - both)
 
 
 def iterations_to_confirm(initial: Hypothesis, most: int, sample_size: int, confidence: float) -> tuple[int, ...]:

@@ -54,8 +54,8 @@ _COARSE = 4.0
 _LONGEST = 600
 # The first of each _COMPLETE restarts is on all matches, the others on those with more neighbours than chance gives.
 _COMPLETE = 4
-# A structure in a compromise has a threshold below this share of that of the compromise.
-_FINER = 0.5
+FINER = 0.5
+"""A structure in a compromise has a threshold below this share of that of the compromise."""
 # Number of restarts after which a hypothesis is challenged, although it is not confirmed.
 _PATIENCE = 4
 
@@ -278,7 +278,7 @@ class Search:
         else:
             new.is_trusted = True
             new = self._adapted(new) if is_estimated else new
-            if is_other and new.threshold > _FINER * best.threshold:
+            if is_other and new.threshold > FINER * best.threshold:
                 return
             leads = self._leads(new, best)
             new.is_trusted = leads or self._is_significant(new)

@@ -3,15 +3,16 @@
 The search keeps the hypotheses that its restarts led to (``bansac.engine.hypotheses``). One of them is a rival if it is
 nearly as significant as the best one, although most of its inliers are not near that one. It is also a rival if it has
 inliers of its own, which are not near the best model: at least a share of the inliers of the best, more than chance
-explains.
+explains. The same share is enough for a finer model that does not explain the inliers of the best one: the best is then
+a compromise of two structures, at a threshold as large as their distance.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from bansac.engine.hypotheses import RIVAL
-from bansac.engine.search import NEAR
+from bansac.engine.hypotheses import RIVAL, SAME
+from bansac.engine.search import FINER, NEAR
 from bansac.maths.arrays import Floats
 from bansac.problems.problem import Problem
 from bansac.significance.false_alarms import log_nfa
@@ -52,8 +53,25 @@ def is_rival(
 
     ``significance`` is a share of that of the best one.
     """
-    if significance >= _NEARLY:
-        return True
+    return (
+        significance >= _NEARLY
+        or _is_finer(problem, data, best, model, threshold)
+        or _has_own(problem, data, best, model, threshold)
+    )
+
+
+def _is_finer(problem: Problem, data: Floats, best: MeasuredModel, model: Floats, threshold: float) -> bool:
+    """Return whether a model of less noise has enough inliers and does not explain those of the best model."""
+    if threshold > FINER * best.threshold:
+        return False
+    distances = problem.distances(data, model)
+    explained = np.count_nonzero(distances[best.inliers] <= best.threshold)
+    enough = np.count_nonzero(distances <= threshold) >= RIVAL * best.num_inliers
+    return bool(enough and explained < SAME * best.num_inliers)
+
+
+def _has_own(problem: Problem, data: Floats, best: MeasuredModel, model: Floats, threshold: float) -> bool:
+    """Return whether a model has enough inliers that are not near the best model, more than chance explains."""
     others = np.ascontiguousarray(data[:, best.residuals > NEAR * best.threshold])
     own = int(np.count_nonzero(problem.distances(others, model) <= threshold))
     return (
