@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bansac.colmap.options import VerificationOptions
 from bansac.colmap.selection import NO_SUPPORT, Support, find_rotation, is_watermark, select
 from bansac.estimate.multiple import estimate_multiple
-from bansac.estimate.planar_motion import motion_of_plane
+from bansac.estimate.planar_motion import motions_of_plane
 from bansac.estimate.presets import PRESETS, Options
 from bansac.estimate.result import RelativePose, Result
 from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
@@ -270,5 +270,5 @@ def _motion(
     R, count = find_rotation(rays[:, :2], rays[:, 2:], options.max_error * pair.pixel)
     if count > options.max_H_inlier_ratio * H.count:
         return "panoramic", RelativePose(R, np.zeros(3))
-    motion = motion_of_plane(np.ascontiguousarray(rays.T))
-    return "planar", None if motion is None else RelativePose(*motion)
+    motions = motions_of_plane(np.ascontiguousarray(rays.T))
+    return "planar", RelativePose(*motions[0]) if motions else None

@@ -221,7 +221,7 @@ def _short_attempts(request: Request) -> Iterator[tuple[Request, str]]:
 def solve_once(request: Request) -> Result:
     """Run the engine once and make its result."""
     with np.errstate(all="ignore"):  # near the limits of floats; a model that is not finite is none
-        solution = _search(request)
+        solution = search(request)
         if request.conclude is not None and solution.model is not None:
             solution = request.conclude(solution)
         return finish(solution)
@@ -232,7 +232,7 @@ def finish(solution: Solution) -> Result:
     request, outcome, verdict, n = solution.request, solution.outcome, solution.verdict, solution.residuals.size
     start, public, configuration, remark = "", solution.public, verdict.configuration, verdict.remark
     if solution.model is not None:
-        name = "relative pose" if solution.is_of_plane else request.problem.name
+        name = "relative pose" if solution.is_of_plane and public is not None else request.problem.name
         start = f"{name} with {solution.count} of {n} inliers"
         public = request.form.to_public(solution.model) if public is None else public
     if solution.undetermined and configuration in (("general", "ambiguous") if request.two_views else (None,)):
@@ -276,7 +276,7 @@ def _noise_limit(first_threshold: float | None, unit: float) -> float:
     return np.inf if first_threshold is None else _NOISE * first_threshold / unit
 
 
-def _search(request: Request) -> Solution:
+def search(request: Request) -> Solution:
     """Run the engine, with all lengths in the unit of the data, and measure its model."""
     problem, data, (options, is_estimated), unit = request.problem, request.data, request.resolved, request.unit
     n = data.shape[1]

@@ -26,7 +26,7 @@ from bansac.estimate.result import RelativePose, Result
 from bansac.estimate.solve import Arguments, Request, Solution, make_request, solve
 from bansac.geometry.camera import Camera
 from bansac.geometry.focal_lengths import focal_plausibility
-from bansac.maths.arrays import Floats
+from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import LARGEST, as_numbers, as_points, as_size, check_finite, check_same_length
 
 Jacobians: TypeAlias = tuple[Floats, Floats]
@@ -224,7 +224,8 @@ def estimate_essential(
     -------
     Result
         ``model`` is E (3 x 3, singular values 1, 1, 0) with ``x2^T K2^-T E K1^-1 x1 = 0``. ``residuals`` are in
-        the unit of the threshold.
+        the unit of the threshold. If the inliers lie on a plane, E is that of the motion of
+        :func:`estimate_relative_pose`.
 
     Examples
     --------
@@ -237,14 +238,26 @@ def estimate_essential(
     """
     arguments = collect_arguments(threshold, settings)
     request, jacobians = _request_essential(x1, x2, K1, K2, arguments)
+    of_plane = find_preset(arguments.preset).motion_of_plane
+    return solve(request.replace(conclude=functools.partial(_conclude_essential, jacobians, of_plane)))
+
+
+def _conclude_essential(jacobians: Jacobians | None, of_plane: bool, solution: Solution) -> Solution:
+    """Return the matrix with the motion of a plane, refined and measured in distorted images."""
+    solution = _with_motion_of_plane(solution) if of_plane else solution
     if jacobians is not None:
-        request = request.replace(conclude=functools.partial(_essential_in_image, jacobians))
-    return solve(request)
+        solution = _as_pose(jacobians, False, solution).replace(rival=solution.rival)
+    return solution.replace(public=None)  # the matrix
 
 
-def _essential_in_image(jacobians: Jacobians, solution: Solution) -> Solution:
-    """Refine and measure an essential matrix in distorted images."""
-    return _as_pose(jacobians, False, solution).replace(public=None, rival=solution.rival)  # the matrix
+def _with_motion_of_plane(solution: Solution) -> Solution:
+    """Return a planar solution with the motion of its plane that more matches off the plane agree with."""
+    if solution.verdict.configuration != "planar":
+        return solution
+    from bansac.estimate.planar_motion import prefer_motion_of_plane, search_from_other_motion
+
+    solution = search_from_other_motion(solution)
+    return prefer_motion_of_plane(solution) if solution.verdict.configuration == "planar" else solution
 
 
 def estimate_relative_pose(
@@ -265,8 +278,8 @@ def estimate_relative_pose(
 
     If the inliers lie on a plane, noise determines the translation of a linearly estimated essential matrix. The motion
     is then computed from the homography of the plane, unless it has fewer inliers or ``preset="paper"``. Two motions
-    agree with a plane. If both have the plane in front of the cameras, the motion with the less oblique view is
-    returned.
+    agree with a plane. If both have the plane in front of the cameras, matches off the plane decide. Without such
+    matches, the motion with the less oblique view is returned.
 
     Parameters
     ----------
@@ -321,24 +334,25 @@ def estimate_relative_pose(
 
 def _as_pose(jacobians: Jacobians | None, of_plane: bool, solution: Solution) -> Solution:
     """Return the motion of an essential matrix, or of the plane of its inliers, refined in distorted images."""
-    from bansac.geometry import recover_pose
-
+    solution = _with_motion_of_plane(solution) if of_plane else solution
     assert solution.model is not None
-    rays = solution.request.data[:4]
-    R, t, _ = recover_pose(solution.model.reshape(3, 3), rays[:2].T, rays[2:].T, solution.inliers)
-    rival = solution.rival
+    rays, pose, rival = solution.request.data[:4], solution.public, solution.rival
+    if pose is None:
+        pose = _recover(solution.model.reshape(3, 3), rays, solution.inliers)
     if rival is not None:
-        motion = recover_pose(rival.model, rays[:2].T, rays[2:].T, rival.inliers)
-        rival = rival._replace(model=RelativePose(*motion[:2]))
-    solution = solution.replace(public=RelativePose(R, t), rival=rival)
-    if of_plane and solution.verdict.configuration == "planar":
-        from bansac.estimate.planar_motion import prefer_motion_of_plane
-
-        solution = prefer_motion_of_plane(rays, solution)
+        rival = rival._replace(model=_recover(rival.model, rays, rival.inliers))
+    solution = solution.replace(public=pose, rival=rival)
     if jacobians is None:
         return solution
     R, t = solution.public
     return _measure_in_image(solution, R, t, jacobians)
+
+
+def _recover(E: Floats, rays: Floats, inliers: Bools) -> RelativePose:
+    """Return the motion of an essential matrix that puts most inliers in front of both cameras."""
+    from bansac.geometry import recover_pose
+
+    return RelativePose(*recover_pose(E, rays[:2].T, rays[2:].T, inliers)[:2])
 
 
 def _as_verticals(gravity1: ArrayLike | None, gravity2: ArrayLike | None) -> Floats | None:
