@@ -154,8 +154,6 @@ def estimate_fundamental(
     >>> result.success
     True
     """
-    from bansac.problems.fundamental import FUNDAMENTAL
-
     data = as_matches(x1, x2)
     options = settings.get("options")
     is_default = threshold is None and (options is None or options.threshold is None)
@@ -163,7 +161,7 @@ def estimate_fundamental(
         what = f"x1 and x2 look normalised (all coordinates are below {_LARGEST_NORMALISED:g})"
         warnings.warn(f"{what}, but the default threshold is in pixels: give pixels or a threshold", stacklevel=2)
     plausibility = _focal_plausibility(image_size1, image_size2, data)
-    return estimate(FUNDAMENTAL, data, threshold, settings, two_views=True, plausibility=plausibility)
+    return estimate("fundamental", data, threshold, settings, two_views=True, plausibility=plausibility)
 
 
 def _look_normalised(data: Floats) -> bool:
