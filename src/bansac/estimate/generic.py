@@ -1,12 +1,11 @@
 """The arguments that all estimators share, and the estimation of any problem, built in or user-defined."""
 
-import functools
 from typing import Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.estimate.model_forms import ModelForm, form_of
+from bansac.estimate.model_forms import form_of
 from bansac.estimate.presets import SHARED_ARGUMENTS, CallSettings, Settings, Threshold
 from bansac.estimate.result import Result
 from bansac.estimate.solve import Arguments, make_request, solve
@@ -76,11 +75,7 @@ def estimate(
     ``more`` are arguments of ``make_request``.
     """
     if isinstance(problem, str):
-        problem, more["form"] = _load(problem)
+        name = problem
+        problem = next(row for row in ESTIMATORS if row.name == name).load_problem()
+        more["form"] = form_of(problem, name)
     return solve(make_request(problem, data, collect_arguments(threshold, settings), **more))
-
-
-@functools.cache
-def _load(estimator: str) -> tuple[Problem, ModelForm]:
-    problem = next(row for row in ESTIMATORS if row.name == estimator).load_problem()
-    return problem, form_of(problem, estimator)

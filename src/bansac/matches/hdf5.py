@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bansac.maths.arrays import Floats, as_floats
+from bansac.maths.arrays import Floats
+from bansac.maths.validate import as_numbers
 
 _COMPRESSION = 1100  # slightly above the largest compression ratio of deflate
 
@@ -119,20 +120,13 @@ class Reader(AbstractContextManager["Reader"]):
             if key not in self._file:
                 raise OSError(f"{self._path} lacks {key!r}")
             stored = np.asarray(read_dataset(self._file[key]))
-            values = as_floats(key, stored.astype(np.int8) if stored.dtype == np.bool_ else stored)  # labels
+            array = stored.reshape(shape)
+            if _without_ones(array.shape) != _without_ones(stored.shape):
+                raise ValueError(f"it must have shape {str(shape).replace('-1', 'N')}, got {stored.shape}")
+            return as_numbers(key, array.astype(np.int8) if array.dtype == np.bool_ else array, array.shape)  # labels
         except Exception as error:  # damaged files raise errors of many types
             message = str(error) if str(self._path) in str(error) else f"cannot read {key!r} of {self._path}: {error}"
             raise OSError(message) from error
-        try:
-            reshaped = values.reshape(shape)
-        except ValueError:
-            reshaped = None
-        if reshaped is None or _without_ones(reshaped.shape) != _without_ones(values.shape):
-            wanted = str(shape).replace("-1", "N")
-            raise OSError(f"{key!r} of {self._path} must have shape {wanted}, got {values.shape}")
-        if not np.isfinite(reshaped).all():
-            raise OSError(f"{key!r} of {self._path} holds NaN or infinite values")
-        return reshaped
 
 
 def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:

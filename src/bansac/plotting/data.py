@@ -110,11 +110,7 @@ def plot_labels(points: ArrayLike, labels: Ints, models: Sequence[tuple[Any, Flo
 
 
 def _as_points(name: str, x: ArrayLike, n: int) -> Floats:
-    width = np.shape(x)[-1] if np.ndim(x) else 0
-    points = as_points(name, x, 3 if width == 3 else 2)
-    if len(points) != n:
-        raise ValueError(f"{name} must be the {n} points of the result, got {len(points)}")
-    return points
+    return as_points(name, x, 3 if np.shape(x)[-1:] == (3,) else 2, n)
 
 
 def _new_axes(*, spatial: bool, above: float, scaled: bool = True) -> Axes:
