@@ -365,7 +365,7 @@ def _model_of_absolute_pose(unit: float, initial_model: ArrayLike) -> Floats:
 
 def _absolute_pose(view: _View, unit: float, model: Floats) -> AbsolutePose:
     """Return the pose of a flat model, with its camera matrix."""
-    return AbsolutePose(*as_pose(model[:7]), view.matrix(model[7] * unit))
+    return AbsolutePose(*as_pose(model), view.matrix(model[7] * unit))
 
 
 def _conclude_absolute_pose(view: _View, solution: Solution) -> Solution:

@@ -73,11 +73,6 @@ def equalize(e: Floats, scratch: Floats) -> bool:
     return True
 
 
-def project(model: Floats, scratch: Floats) -> bool:
-    """Replace a matrix by the nearest one with singular values (1, 1, 0)."""
-    return equalize(model, scratch)
-
-
 @kernel
 def _equalize_twice(e: Floats, scratch: Floats) -> bool:
     """Make the singular values of E equal up to rounding; the second step removes the error of the first."""
@@ -103,7 +98,7 @@ ESSENTIAL = Problem(
     is_valid=is_oriented,
     linearize=linearize_sampson,
     tangent=span_essential,
-    project=project,
+    project=equalize,
     parameters=5,
     score_in_front=score_in_front,
     max_models=10,
