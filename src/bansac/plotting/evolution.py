@@ -82,7 +82,7 @@ def plot_probability_evolution(
     if outlines:
         low, high = _outlined_limits(gray2, outlines)
         outline_width = min(outline_height * float(np.divide(*(high - low))), panel[0])
-    figure, axes = layout.panel_grid([layout.panel_title(k) for k, _ in panels], columns, *panel, right=outline_width)
+    figure, axes = layout.panel_grid([k for k, _ in panels], columns, *panel, right=outline_width)
     for ax, (_, values) in zip(axes, panels, strict=True):
         draw_matches(ax, gray1, gray2, points1[shown], points2[shown], values[shown])
     if outlines:
@@ -171,7 +171,7 @@ def plot_point_evolution(
 
     columns = min(columns, len(panels))
     side, legend = layout.WIDTH / 3, layout.TITLE if true is not None or estimates else 0.0
-    figure, axes = layout.panel_grid([layout.panel_title(k) for k, _ in panels], columns, side, side, below=legend)
+    figure, axes = layout.panel_grid([k for k, _ in panels], columns, side, side, below=legend)
     handles = {}
     for ax, (iteration, values) in zip(axes, panels, strict=True):
         order = np.argsort(values, kind="stable")
