@@ -216,10 +216,10 @@ def test_places_that_cannot_be_written_are_named(name, error, message, tmp_path,
         ),
         (lambda: plot_epipolar_bands(IMAGE1, np.eye(3), np.eye(8), X1), "covariance"),
         (lambda: plot_point_evolution(X1, {0: P}, iterations=()), "iterations must not be empty"),
-        (lambda: plot_point_evolution(X1, {0: P}, iterations=(0,), columns=0), "columns must be at least 1"),
+        (lambda: plot_point_evolution(X1, {0: P}, iterations=(0,), columns=0), "columns must be an integer >= 1"),
         (lambda: plot_point_evolution(X1, {0: P}, iterations=(0,), curve_true=[[0.0]]), "curve_true must"),
         (lambda: plot_trace(make_trace(0)), "trace is empty"),
-        (lambda: plot_trace(make_trace(3), n_points=0), "n_points must be at least 1, got 0"),
+        (lambda: plot_trace(make_trace(3), n_points=0), "n_points must be an integer >= 1, got 0"),
     ],
 )
 def test_bad_input_is_named(call, message):

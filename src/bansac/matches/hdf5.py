@@ -11,18 +11,15 @@ from typing import Any
 import numpy as np
 
 from bansac.maths.arrays import Floats
+from bansac.maths.optional import import_optional
 from bansac.maths.validate import as_numbers
 
 _COMPRESSION = 1100  # slightly above the largest compression ratio of deflate
 
 
 def import_h5py() -> Any:
-    """Return the module h5py; an ImportError that names the extra if it is not installed."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise ImportError("reading HDF5 files needs h5py: pip install h5py") from error
-    return h5py
+    """Return the module h5py."""
+    return import_optional("h5py", "reading HDF5 files needs h5py", "h5py")
 
 
 def read_dataset(dataset: Any) -> Any:
@@ -39,45 +36,11 @@ def read_dataset(dataset: Any) -> Any:
 
 @contextlib.contextmanager
 def create_hdf5(path: Path) -> Iterator[Any]:
-    """Create an HDF5 file; at the end, raise the OSError of the first failed write.
-
-    HDF5 crashes the process while it closes a file on a full disk. Therefore it does not see the error.
-    """
-    with _Output(path, "w+b") as raw:
-        try:
-            with import_h5py().File(raw, "w") as file:
-                yield file
-        finally:
-            if raw.error is not None:
-                raise raw.error
-
-
-class _Output(io.FileIO):
-    """File that stores the first error of a write and ignores all later writes."""
-
-    error: OSError | None = None
-
-    def write(self, data: Any, /) -> int:
-        """Write all bytes."""
-        rest = memoryview(data).cast("B")
-        size = len(rest)
-        with self._stored():
-            while self.error is None and len(rest):
-                rest = rest[super().write(rest) :]
-        return size
-
-    def truncate(self, size: int | None = None, /) -> int:
-        """Set the size of the file."""
-        with self._stored():
-            return super().truncate(size)
-        return size or 0
-
-    @contextlib.contextmanager
-    def _stored(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            self.error = self.error or error
+    """Create an HDF5 file in memory, and write it at the end: HDF5 crashes the process if a disk is full."""
+    content = io.BytesIO()
+    with import_h5py().File(content, "w") as file:
+        yield file
+    path.write_bytes(content.getbuffer())
 
 
 class Reader(AbstractContextManager["Reader"]):
@@ -120,9 +83,12 @@ class Reader(AbstractContextManager["Reader"]):
             if key not in self._file:
                 raise OSError(f"{self._path} lacks {key!r}")
             stored = np.asarray(read_dataset(self._file[key]))
-            array = stored.reshape(shape)
-            if _without_ones(array.shape) != _without_ones(stored.shape):
-                raise ValueError(f"it must have shape {str(shape).replace('-1', 'N')}, got {stored.shape}")
+            size = abs(math.prod(shape))
+            fits = stored.size % size == 0 if -1 in shape else stored.size == size
+            array = stored.reshape(shape) if fits else stored.ravel()
+            if not fits or _without_ones(array.shape) != _without_ones(stored.shape):
+                wanted = str(shape).replace("-1", "N")
+                raise OSError(f"{key!r} of {self._path} must have shape {wanted}, got {stored.shape}")
             return as_numbers(key, array.astype(np.int8) if array.dtype == np.bool_ else array, array.shape)  # labels
         except Exception as error:  # damaged files raise errors of many types
             message = str(error) if str(self._path) in str(error) else f"cannot read {key!r} of {self._path}: {error}"

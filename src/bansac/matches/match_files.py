@@ -22,7 +22,7 @@ from bansac.matches.matches import Matches, as_indices
 from bansac.matches.pair_folder import PairFolder
 from bansac.matches.text_tables import read_rows, read_table, read_text
 from bansac.maths.arrays import Floats
-from bansac.maths.validate import as_numbers
+from bansac.maths.validate import as_camera, as_numbers
 
 CameraLike = Floats | Camera
 """A camera matrix (3, 3), or a camera with lens distortion."""
@@ -188,12 +188,7 @@ def _cameras(arrays: _Arrays) -> tuple[Floats, Floats]:
 
 
 def _camera(arrays: _Arrays, name: str) -> Floats:
-    K = arrays.get(name, (3, 3))
-    if np.any(K[2] != (0, 0, 1)) or K[1, 0] != 0 or K[0, 0] <= 0 or K[1, 1] <= 0:
-        raise ValueError(
-            f"{arrays.path}: {name} must be a camera matrix [[f, s, u], [0, f, v], [0, 0, 1]], got {K.tolist()}"
-        )
-    return K
+    return as_camera(f"{arrays.path}: {name}", arrays.get(name, (3, 3)))
 
 
 def _indexed(arrays: _Arrays, name1: str, name2: str) -> Matches:

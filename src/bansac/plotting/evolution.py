@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from bansac.geometry import homogeneous
 from bansac.matches.images import ImageLike, read_image
 from bansac.maths.arrays import Bytes, Floats
-from bansac.maths.validate import as_numbers, as_points
+from bansac.maths.validate import as_integer, as_numbers, as_points
 from bansac.plotting import layout
 from bansac.plotting.matches import as_matches, aspect, draw_matches, subset
 
@@ -162,8 +162,7 @@ def plot_point_evolution(
     ['Start', 'Iteration 3']
     """
     data = as_points("points", points, 2)
-    if columns < 1:
-        raise ValueError(f"columns must be at least 1, got {columns}")
+    as_integer("columns", columns, 1)
     panels = layout.snapshot_panels(snapshots, iterations, len(data))
     true = None if curve_true is None else as_points("curve_true", curve_true, 2)
     estimates = {k: as_points(f"curves[{k}]", curve, 2) for k, curve in (curves or {}).items()}

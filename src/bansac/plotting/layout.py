@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from bansac.matches.storage import check_folder
 from bansac.maths.arrays import Floats
+from bansac.maths.optional import import_optional
 from bansac.maths.validate import as_probabilities
 
 if TYPE_CHECKING:
@@ -48,10 +49,9 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150)
 
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure with a margin around a width and height in inches."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("figures need Matplotlib: pip install matplotlib") from error
+    import_optional("matplotlib.figure", "figures need Matplotlib", "matplotlib")
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(width + 2 * _MARGIN, height + 2 * _MARGIN))
 
 
