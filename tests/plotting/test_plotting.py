@@ -184,7 +184,7 @@ def test_figures_are_saved_in_the_format_of_the_ending(ending, tmp_path):
     ("name", "error", "message"),
     [
         ("nowhere/figure.png", FileNotFoundError, r"cannot write .*figure\.png: there is no folder .*nowhere"),
-        ("taken.png", OSError, r"cannot write .*taken\.png: "),
+        ("taken.png", OSError, r"taken\.png"),
         ("figure.doc", ValueError, r"path must end in one of .*png.*; got '.*figure\.doc'"),
     ],
 )

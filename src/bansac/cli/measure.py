@@ -123,7 +123,7 @@ def _write(measurement: Measurement, outcome: RunSummary, out: Path, *, update: 
     for name, figure in outcome.report.figures.items():
         place = out if name == measurement.name else out.with_stem(f"{out.stem}_{name}")
         for suffix in (".png", ".svg"):
-            write_atomically(place.with_suffix(suffix), functools.partial(save_figure, figure))
+            save_figure(figure, place.with_suffix(suffix))
     for suffix, text in outcome.report.texts.items():
         write_atomically(out.with_suffix(suffix), functools.partial(Path.write_text, data=text, encoding="utf-8"))
     return document

@@ -259,10 +259,9 @@ def _refine_relative_pose(matches: _Matches, solution: Solution) -> Solution:
     if rival is not None:
         motion = _motion_of(rival.model.ravel(), matches, rival.inliers)
         rival = rival._replace(model=_relative_pose(matches, motion))
-    undetermined = "the matches do not determine the focal length (the optical axes meet, or the motion is small)"
-    if _are_determined(normal, noise, len(matches.directions)):
-        undetermined = ""
-    return solution.moved(model, public=pose, rival=rival, undetermined=undetermined)
+    why = "the matches do not determine the focal length (the optical axes meet, or the motion is small)"
+    is_determined = _are_determined(normal, noise, len(matches.directions))
+    return solution.moved(model, public=pose, rival=rival, undetermined="" if is_determined else why)
 
 
 def _motion_of(model: Floats, matches: _Matches, inliers: Bools) -> _Motion:
@@ -391,9 +390,8 @@ def _refine_absolute_pose(
         model, normal = _minimize_absolute_pose(
             solution.request.problem, np.ascontiguousarray(solution.request.data[:, chosen]), noise, model
         )
-    undetermined = "the points do not determine the focal length (a plane parallel to the image, or few depths)"
-    if _are_determined(normal, noise, 1):
-        undetermined = ""
+    why = "the points do not determine the focal length (a plane parallel to the image, or few depths)"
+    undetermined = "" if _are_determined(normal, noise, 1) else why
     return solution.moved(model, public=_absolute_pose(view, unit, model), undetermined=undetermined)
 
 

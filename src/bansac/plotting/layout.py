@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.matches.storage import check_folder
+from bansac.matches.storage import write_atomically
 from bansac.maths.arrays import Floats
 from bansac.maths.optional import import_optional
 from bansac.maths.validate import as_probabilities
@@ -39,11 +39,7 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150)
     formats = figure.canvas.get_supported_filetypes()
     if path.suffix[1:].lower() not in formats:
         raise ValueError(f"path must end in one of {', '.join(sorted(formats))}; got {str(path)!r}")
-    check_folder(path)
-    try:
-        figure.savefig(path, dpi=dpi)
-    except OSError as error:
-        raise OSError(f"cannot write {path}: {error.strerror or error}") from error
+    write_atomically(path, lambda temporary: figure.savefig(temporary, dpi=dpi))
     return path
 
 
