@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from bansac.engine.trace import Trace
 from bansac.matches.images import ImageLike, encode_jpeg, read_image, shrink
-from bansac.matches.storage import check_folder, write_atomically
+from bansac.matches.storage import write_atomically
 from bansac.maths.validate import as_points
 from bansac.plotting.report.payload import encode, numbers_of, panel
 from bansac.plotting.report.summary import html_table, restarts_in_words
@@ -40,8 +40,6 @@ def write_report(
     title: str | None,
 ) -> None:
     """Write the page of a result; the arguments of :meth:`bansac.Result.report`, in pairs, and the result's words."""
-    target = Path(path)
-    check_folder(target)
     sides = [
         as_points(name, x, 2, len(run.inliers)) for name, x in zip(("x1", "x2"), points, strict=True) if x is not None
     ]
@@ -57,7 +55,7 @@ def write_report(
     heading = _heading(images[: len(sides)], len(sides[0])) if title is None else title
     restarts = [] if trace is None else restarts_in_words(trace)
     page = _fill(heading, numbers_of(run, trace, sides, panels), dict(summary), settings, restarts)
-    write_atomically(target, lambda file: file.write_text(page, encoding="utf-8"))
+    write_atomically(Path(path), lambda file: file.write_text(page, encoding="utf-8"))
 
 
 def _heading(images: tuple[ImageLike | None, ...], count: int) -> str:
