@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from bansac.maths.arrays import Floats
+from bansac.maths.arrays import Floats, as_floats
 from bansac.maths.optional import import_optional
-from bansac.maths.validate import as_numbers
+from bansac.maths.validate import check_finite
 
 _COMPRESSION = 1100  # slightly above the largest compression ratio of deflate
 
@@ -83,13 +83,15 @@ class Reader(AbstractContextManager["Reader"]):
             if key not in self._file:
                 raise OSError(f"{self._path} lacks {key!r}")
             stored = np.asarray(read_dataset(self._file[key]))
+            values = as_floats(key, stored.astype(np.int8) if stored.dtype == np.bool_ else stored)  # labels
             size = abs(math.prod(shape))
-            fits = stored.size % size == 0 if -1 in shape else stored.size == size
-            array = stored.reshape(shape) if fits else stored.ravel()
+            fits = values.size % size == 0 if -1 in shape else values.size == size
+            array = values.reshape(shape) if fits else values.ravel()
             if not fits or _without_ones(array.shape) != _without_ones(stored.shape):
                 wanted = str(shape).replace("-1", "N")
                 raise OSError(f"{key!r} of {self._path} must have shape {wanted}, got {stored.shape}")
-            return as_numbers(key, array.astype(np.int8) if array.dtype == np.bool_ else array, array.shape)  # labels
+            check_finite(key, array)
+            return array
         except Exception as error:  # damaged files raise errors of many types
             message = str(error) if str(self._path) in str(error) else f"cannot read {key!r} of {self._path}: {error}"
             raise OSError(message) from error
