@@ -6,26 +6,25 @@ import pytest
 
 from bansac.cli import cache as cache_module
 from bansac.cli.compile_ahead import Warmed
-from bansac.compiled.cache import PackInfo
 
 
 @pytest.mark.parametrize(
-    ("wheel", "line"),
+    ("kernels", "size", "reason", "line"),
     [
-        (PackInfo(0, 0, ""), "no kernels in the wheel; they are compiled on first use"),
-        (PackInfo(300, 4_200_000, ""), "300 kernels in the wheel, 4.2 MB; they are loaded first"),
-        (PackInfo(0, 4_200_000, "are damaged"), "the kernels of the wheel are damaged"),
+        (0, 0, "", "no kernels in the wheel; they are compiled on first use"),
+        (300, 4_200_000, "", "300 kernels in the wheel, 4.2 MB; they are loaded first"),
+        (0, 4_200_000, "are damaged", "the kernels of the wheel are damaged"),
     ],
 )
 def test_info_says_where_kernels_come_from(
-    bansac: Any, monkeypatch: pytest.MonkeyPatch, wheel: PackInfo, line: str
+    bansac: Any, monkeypatch: pytest.MonkeyPatch, kernels: int, size: int, reason: str, line: str
 ) -> None:
+    wheel = {"kernels": kernels, "size": size, "reason": reason}
     monkeypatch.setattr(cache_module, "inspect_pack", lambda: wheel)
     shown = bansac("cache", "info").stdout.splitlines()
     assert shown[0] == line
     assert " files, " in shown[1]
-    found = bansac.json("cache", "info", "--json")["wheel"]
-    assert found == {"kernels": wheel.kernels, "size": wheel.size, "reason": wheel.reason}
+    assert bansac.json("cache", "info", "--json")["wheel"] == wheel
 
 
 def test_warming_shows_what_was_compiled_and_what_was_loaded(bansac: Any, monkeypatch: pytest.MonkeyPatch) -> None:

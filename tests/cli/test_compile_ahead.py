@@ -75,11 +75,6 @@ def test_processes_end_with_the_iterator(two_tasks):
         assert multiprocessing.connection.wait([worker.sentinel], timeout=60)
 
 
-def test_jobs_must_be_positive():
-    with pytest.raises(ValueError, match="jobs must be at least 1, got 0"):
-        list(compile_ahead.warm_cache(0))
-
-
 def test_a_pack_is_for_other_processors_too(tmp_path, monkeypatch):
     monkeypatch.setattr(compile_ahead.config, "CPU_NAME", None)
     with pytest.raises(RuntimeError, match="set NUMBA_CPU_NAME="):

@@ -94,8 +94,8 @@ def test_clearing_leaves_other_files(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     for name in ("loop.run-1.py311.nbi", "loop.run-1.py311.1.nbc", "loop.cpython-311.pyc"):
         (tmp_path / name).write_text("123")
     monkeypatch.setattr("bansac.compiled.cache.cache_folders", lambda: (tmp_path,))
-    assert (inspect_cache().files, inspect_cache().size) == (2, 6)
-    assert clear_cache().files == 2
+    assert (inspect_cache()["files"], inspect_cache()["bytes"]) == (2, 6)
+    assert clear_cache()["files"] == 2
     assert [path.name for path in tmp_path.iterdir()] == ["loop.cpython-311.pyc"]
     assert len(cache_folders()) > 1
 

@@ -161,7 +161,7 @@ def test_bad_arrays_are_named(pixels, message):
         ({"ratio": 0}, r"^ratio must lie in \(0, 1\], got 0"),
         ({"ratio": 1.1}, r"^ratio must lie in"),
         ({"ratio": np.nan}, r"^ratio must lie in"),
-        ({"max_features": 1}, r"^max_features must be at least 2, got 1"),
+        ({"max_features": 1}, r"^max_features must be an integer >= 2, got 1"),
     ],
 )
 def test_bad_settings_are_named(blobs, settings, message):

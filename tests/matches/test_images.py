@@ -52,7 +52,7 @@ def test_matches_of_scaled_images_have_the_coordinates_of_the_given_ones():
         assert len(matches) > 30
         assert (matches.size1, matches.size2) == ((560, 840), (560, 840))
         np.testing.assert_allclose(np.median(matches.x1 - matches.x2, axis=0), [x, y], atol=0.3)
-    with pytest.raises(ValueError, match="max_size must be at least 1"):
+    with pytest.raises(ValueError, match="max_size must be an integer >= 1"):
         match_images(first, second, max_size=0)
 
 

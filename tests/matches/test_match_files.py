@@ -135,8 +135,8 @@ class TestNpy:
     @pytest.mark.parametrize(
         ("array", "message"),
         [
-            (np.zeros((3, 3)), r"the array must have the shape \(N, 4\), got \(3, 3\)"),
-            (np.zeros(4), "must have the shape"),
+            (np.zeros((3, 3)), r"the array must have shape \(N, 4\), got \(3, 3\)"),
+            (np.zeros(4), "must have shape"),
             (np.zeros((3, 4), bool), "got booleans"),
             (np.zeros((3, 4), complex), "got complex numbers"),
             (np.full((3, 4), np.nan), "must be finite"),
@@ -169,8 +169,8 @@ def test_indices_of_keypoints(tmp_path, suffix, names):
     [
         ({"matches": PAIRS + 2}, "matches must be indices of the 6 keypoints1, got 6"),
         ({"matches": TABLE[:, :4]}, r"matches must be integers of shape \(N, 2\), got float64 of shape \(30, 4\)"),
-        ({"scores": np.ones(2)}, r"scores must have the shape \(3\)"),
-        ({"keypoints2": TABLE[:, :3]}, r"keypoints2 must have the shape \(N, 2\)"),
+        ({"scores": np.ones(2)}, r"scores must have shape \(3,\)"),
+        ({"keypoints2": TABLE[:, :3]}, r"keypoints2 must have shape \(N, 2\)"),
     ],
 )
 def test_bad_indices_are_refused(tmp_path, change, message):

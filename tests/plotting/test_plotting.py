@@ -184,7 +184,7 @@ def test_figures_are_saved_in_the_format_of_the_ending(ending, tmp_path):
     ("name", "error", "message"),
     [
         ("nowhere/figure.png", FileNotFoundError, r"cannot write .*figure\.png: there is no folder .*nowhere"),
-        ("taken.png", OSError, r"cannot write .*taken\.png: "),
+        ("taken.png", OSError, r"taken\.png"),
         ("figure.doc", ValueError, r"path must end in one of .*png.*; got '.*figure\.doc'"),
     ],
 )
@@ -216,10 +216,10 @@ def test_places_that_cannot_be_written_are_named(name, error, message, tmp_path,
         ),
         (lambda: plot_epipolar_bands(IMAGE1, np.eye(3), np.eye(8), X1), "covariance"),
         (lambda: plot_point_evolution(X1, {0: P}, iterations=()), "iterations must not be empty"),
-        (lambda: plot_point_evolution(X1, {0: P}, iterations=(0,), columns=0), "columns must be at least 1"),
+        (lambda: plot_point_evolution(X1, {0: P}, iterations=(0,), columns=0), "columns must be an integer >= 1"),
         (lambda: plot_point_evolution(X1, {0: P}, iterations=(0,), curve_true=[[0.0]]), "curve_true must"),
         (lambda: plot_trace(make_trace(0)), "trace is empty"),
-        (lambda: plot_trace(make_trace(3), n_points=0), "n_points must be at least 1, got 0"),
+        (lambda: plot_trace(make_trace(3), n_points=0), "n_points must be an integer >= 1, got 0"),
     ],
 )
 def test_bad_input_is_named(call, message):
@@ -369,7 +369,7 @@ def test_curves_of_several_models_are_drawn_in_the_colours_of_their_points(name)
     names = [text.get_text() for text in ax.get_legend().get_texts()]
     assert names == ["no model", "model 0", "model 1"]
     assert result.plot(data, ax=ax) is figure
-    with pytest.raises(ValueError, match=f"the {len(data)} points"):
+    with pytest.raises(ValueError, match=rf"points must have shape \({len(data)}, 2\)"):
         result.plot(data[1:])
 
 
@@ -413,7 +413,7 @@ def test_matches_without_images_are_segments_and_the_probable_are_on_top():
     result = make_result(np.eye(3), [0.0, 9.0, 9.0], P)
     ax = result.plot(X1, X2).axes[0]
     np.testing.assert_allclose(segments(ax), np.stack([X1, X2], axis=1)[[1, 2, 0]])
-    with pytest.raises(ValueError, match="x2 must be the 3 points of the result, got 2"):
+    with pytest.raises(ValueError, match=r"x2 must have shape \(3, 2\), got \(2, 2\)"):
         result.plot(X1, X2[:2])
     with pytest.raises(ValueError, match="x1 must be the 3D points"):
         result.plot(X1, np.ones((3, 3)))

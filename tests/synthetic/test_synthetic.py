@@ -175,7 +175,7 @@ def test_bad_sizes_and_degrees_are_named():
         homography_matches(size=(1, 640))
     with pytest.raises(ValueError, match=r"^size must be"):
         epipolar_matches(size=(480, 0))
-    with pytest.raises(ValueError, match=r"^degree must be at least 0, got -1"):
+    with pytest.raises(ValueError, match=r"^degree must be an integer >= 0, got -1"):
         polynomial_points(degree=-1)
 
 

@@ -1,4 +1,4 @@
-"""Results of many pairs in one file, written pair by pair, so that not all masks are in memory.
+"""Results of many pairs in one file, written pair by pair; HDF5 files are compressed in memory before they are written.
 
 A file contains one value per pair of ``name``, ``success``, ``num_data`` and others, and values per match:
 ``inliers``, ``probabilities`` and, for images, ``index1`` and ``index2``. In npz and HDF5 files the values per match

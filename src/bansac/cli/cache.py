@@ -8,7 +8,7 @@ from bansac.cli.app import Group
 from bansac.cli.arguments import JsonFlag
 from bansac.cli.compile_ahead import DEFAULTS, OPTIONS, warm_cache
 from bansac.cli.console import command, print_json, report, show_progress
-from bansac.compiled.cache import CacheInfo, clear_cache, inspect_cache, inspect_pack
+from bansac.compiled.cache import clear_cache, inspect_cache, inspect_pack
 
 app = typer.Typer(cls=Group, no_args_is_help=True, help="Show, compile or delete the compiled kernels of this package.")
 
@@ -19,16 +19,16 @@ def info(json: JsonFlag = False) -> None:
     """Show where compiled kernels come from: the binary wheel, or folders of this machine."""
     cache, wheel = inspect_cache(), inspect_pack()
     if json:
-        print_json(_as_dict(cache) | {"wheel": wheel._asdict()})
+        print_json(cache | {"wheel": wheel})
         return
-    if wheel.reason:
-        report.print(f"the kernels of the wheel {wheel.reason}", markup=False)
-    elif wheel.kernels:
-        report.print(f"{wheel.kernels} kernels in the wheel, {wheel.size / 1e6:.1f} MB; they are loaded first")
+    if wheel["reason"]:
+        report.print(f"the kernels of the wheel {wheel['reason']}", markup=False)
+    elif wheel["kernels"]:
+        report.print(f"{wheel['kernels']} kernels in the wheel, {wheel['size'] / 1e6:.1f} MB; they are loaded first")
     else:
         report.print("no kernels in the wheel; they are compiled on first use")
-    report.print(f"{cache.files} files, {cache.size / 1e6:.1f} MB, in")
-    for folder in cache.folders:
+    report.print(f"{cache['files']} files, {cache['bytes'] / 1e6:.1f} MB, in")
+    for folder in cache["folders"]:
         report.print(f"  {folder}", markup=False)
 
 
@@ -38,9 +38,9 @@ def clear(json: JsonFlag = False) -> None:
     """Delete the compiled kernels, except those of user-defined problems. The next run compiles them again."""
     deleted = clear_cache()
     if json:
-        print_json(_as_dict(deleted))
+        print_json(deleted)
         return
-    report.print(f"deleted {deleted.files} files, {deleted.size / 1e6:.1f} MB")
+    report.print(f"deleted {deleted['files']} files, {deleted['bytes'] / 1e6:.1f} MB")
 
 
 @app.command()
@@ -60,8 +60,4 @@ def warm(
             advance()
     report.print(f"{compiled} kernels compiled, {loaded} loaded")
     cache = inspect_cache()
-    report.print(f"{cache.files} files, {cache.size / 1e6:.1f} MB")
-
-
-def _as_dict(cache: CacheInfo) -> dict[str, object]:
-    return {"folders": [str(folder) for folder in cache.folders], "files": cache.files, "bytes": cache.size}
+    report.print(f"{cache['files']} files, {cache['bytes'] / 1e6:.1f} MB")

@@ -4,12 +4,10 @@ Compiled code is cached on disk (``NUMBA_CACHE_DIR``, see :mod:`bansac.compiled.
 so several kernels are compiled at once in processes, not in threads.
 """
 
-import multiprocessing
-import signal
+import functools
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -24,6 +22,8 @@ from bansac.compiled.target import describe_target, find_mismatch, portable_leve
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
 from bansac.estimate.result import Result
+from bansac.executors import ItemFailure
+from bansac.executors.processes import EXECUTOR
 from bansac.maths.arrays import Floats
 from bansac.problems.estimators import ESTIMATORS
 
@@ -94,16 +94,14 @@ class Warmed(NamedTuple):
 
 def warm_cache(jobs: int = 1, *, options: bool = False) -> Iterator[Warmed]:
     """Compile what the calls of ``DEFAULTS``, and with ``options`` those of ``OPTIONS``, need, in processes."""
-    if jobs < 1:
-        raise ValueError(f"jobs must be at least 1, got {jobs}")
     tasks = (*DEFAULTS, *OPTIONS) if options else DEFAULTS
     if jobs == 1:
         for task in tasks:
             yield _run(*task)
         return
-    yield from run_in_processes(tasks, jobs)
+    yield from _run_in_processes(tasks, jobs)
     # If two processes write the same index at once, one entry is lost. A second pass compiles the missing kernels.
-    for _ in run_in_processes(tasks, 1):
+    for _ in _run_in_processes(tasks, 1):
         pass
 
 
@@ -126,28 +124,23 @@ def build_pack(path: Path, jobs: int) -> int:
     return len(kernels)
 
 
-def run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:
+def _run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:
     """Run the tasks in processes and yield them as they end; closing the generator ends the processes."""
-    others = set(multiprocessing.active_children())
-    context = multiprocessing.get_context("spawn")
-    with (
-        tempfile.NamedTemporaryFile() as locks,
-        ProcessPoolExecutor(jobs, context, initializer=_start_worker, initargs=(Path(locks.name),)) as pool,
-    ):
-        try:
-            for done in as_completed([pool.submit(_run, *task) for task in tasks]):
-                yield done.result()
-        except BaseException:
-            workers = set(multiprocessing.active_children()) - others
-            pool.shutdown(wait=False, cancel_futures=True)
-            for worker in workers:
-                worker.terminate()
-            raise
+    with tempfile.NamedTemporaryFile() as locks:
+        answers = EXECUTOR.run(functools.partial(_run_shared, Path(locks.name)), tasks, jobs)
+        for _, answer in answers:
+            if isinstance(answer, ItemFailure):
+                raise OSError(answer.reason)
+            yield answer
 
 
-def _start_worker(locks: Path) -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all processes; the parent handles it
-    compile_once(locks)
+_share = functools.cache(compile_once)
+
+
+def _run_shared(locks: Path, task: Task) -> Warmed:
+    """Run a task in a process that shares the kernels with others."""
+    _share(locks)
+    return _run(*task)
 
 
 def _run(name: str, options: dict[str, Any]) -> Warmed:

@@ -12,15 +12,8 @@ from bansac.cli import arguments
 from bansac.cli.answer import Answer, MultipleAnswer, estimate_two_view, matrices, unit_of_pixels
 from bansac.cli.output import leave, result_folder
 from bansac.estimate.result import AbsolutePose
-from bansac.matches import Matches
-from bansac.matches.match_files import (
-    CameraLike,
-    read_calibration,
-    read_data,
-    read_matches,
-    read_own_camera,
-    read_single_camera,
-)
+from bansac.matches import Matches, match_files
+from bansac.matches.match_files import CameraLike
 from bansac.maths.arrays import Floats
 from bansac.problems.estimators import MATCHES, MODELS, Kind
 
@@ -125,7 +118,7 @@ def _estimate_many(asked: Options) -> None:
         raise ValueError("--multiple takes one file: results of many pairs are saved with one model each")
     if asked.model not in get_args(Kind):
         raise ValueError(f"--model {asked.model} takes one file; many pairs are for H, F and E")
-    cameras = read_calibration(asked.calib) if asked.calib is not None else None
+    cameras = match_files.read_calibration(asked.calib) if asked.calib is not None else None
     estimate_files(asked, make_job(cast(Kind, asked.model), cameras, asked), asked.file, asked.features)
 
 
@@ -176,14 +169,14 @@ def _read(asked: Options) -> _Input:
     row = MODELS[asked.model]
     if row.data == MATCHES:
         asked.refuse_for_model("degree")
-        matches = read_matches(asked.file, asked.pair)
-        K1, K2 = (matches.K1, matches.K2) if asked.calib is None else read_calibration(asked.calib)
+        matches = match_files.read_matches(asked.file, asked.pair)
+        K1, K2 = (matches.K1, matches.K2) if asked.calib is None else match_files.read_calibration(asked.calib)
         return _Input({"x1": matches.x1, "x2": matches.x2}, {"K1": K1, "K2": K2}, matches.scores, matches)
     asked.refuse_for_model("pair")
-    points, scores = read_data(asked.file, row.data)
+    points, scores = match_files.read_data(asked.file, row.data)
     if not row.cameras:
         return _Input(points, {}, scores)
-    K = read_own_camera(asked.file) if asked.calib is None else read_single_camera(asked.calib)
+    K = match_files.read_own_camera(asked.file) if asked.calib is None else match_files.read_single_camera(asked.calib)
     return _Input(points, {"K": K}, scores)
 
 

@@ -9,17 +9,7 @@ from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
-from bansac.cli.arguments import (
-    ExecutorOption,
-    JsonFlag,
-    OverwriteFlag,
-    SchedulerOption,
-    WorkersOption,
-    choose_executor,
-    parse_out,
-    split_names,
-    with_flags,
-)
+from bansac.cli import arguments
 from bansac.cli.console import notes, print_json, report, show_markdown, show_progress
 from bansac.cli.output import check_new_file
 from bansac.lab.measurement import Measurement, Option, Setup
@@ -34,7 +24,7 @@ FileOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        parser=parse_out,
+        parser=arguments.parse_out,
         help="Write the report here and its figures beside it; an interrupted run goes on from the journal beside it.",
     ),
 ]
@@ -65,7 +55,7 @@ def parameter_of(option: Option) -> inspect.Parameter:
 def _parser(item: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
     def parse(text: str) -> tuple[Any, ...]:
         values = []
-        for name in split_names(text):
+        for name in arguments.split_names(text):
             try:
                 values.append(item(name))
             except ValueError:
@@ -82,19 +72,19 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
     def run(
         options: dict[str, Any],
         out: FileOption = None,
-        overwrite: OverwriteFlag = False,
+        overwrite: arguments.OverwriteFlag = False,
         update: UpdateFlag = False,
-        workers: WorkersOption = 1,
-        executor: ExecutorOption = None,
-        scheduler: SchedulerOption = None,
-        json: JsonFlag = False,
+        workers: arguments.WorkersOption = 1,
+        executor: arguments.ExecutorOption = None,
+        scheduler: arguments.SchedulerOption = None,
+        json: arguments.JsonFlag = False,
     ) -> None:
         if scheduler is not None:
             options["data"] = options["data"].absolute()  # workers may have other working directories
         setup, bound = Setup(**options), measurement
         if measurement.bind is not None:
             bound, setup = measurement.bind(setup)
-        where = choose_executor(executor, workers, scheduler)
+        where = arguments.choose_executor(executor, workers, scheduler)
         if out is not None:
             check_new_file(out, overwrite or update)
             if out.suffix in (".md", ".png", ".svg"):
@@ -113,7 +103,7 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
             show_report(outcome, (make(document) for name, make in makers if name not in measurement.reports))
         end(outcome)
 
-    made = with_flags(run, "options", map(parameter_of, measurement.options))
+    made = arguments.with_flags(run, "options", map(parameter_of, measurement.options))
     absent = [] if measurement.updates else ["update"]
     absent += [] if measurement.parallel else ["workers", "executor", "scheduler"]
     signature = made.__signature__  # type: ignore[attr-defined]
@@ -133,7 +123,7 @@ def _write(measurement: Measurement, outcome: RunSummary, out: Path, *, update: 
     for name, figure in outcome.report.figures.items():
         place = out if name == measurement.name else out.with_stem(f"{out.stem}_{name}")
         for suffix in (".png", ".svg"):
-            write_atomically(place.with_suffix(suffix), functools.partial(save_figure, figure))
+            save_figure(figure, place.with_suffix(suffix))
     for suffix, text in outcome.report.texts.items():
         write_atomically(out.with_suffix(suffix), functools.partial(Path.write_text, data=text, encoding="utf-8"))
     return document

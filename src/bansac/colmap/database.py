@@ -19,6 +19,7 @@ import numpy as np
 
 from bansac.colmap.pairs import PairFailure, PairGeometry, PairMatches
 from bansac.maths.arrays import Floats
+from bansac.maths.optional import import_optional
 
 if TYPE_CHECKING:
     import pycolmap
@@ -33,12 +34,8 @@ _SAME = 1.0
 
 
 def import_pycolmap() -> Any:
-    """Return the module pycolmap; an ImportError that names the extra if it is not installed."""
-    try:
-        import pycolmap
-    except ImportError as error:
-        raise ImportError("COLMAP's databases need pycolmap: pip install pycolmap") from error
-    return pycolmap
+    """Return the module pycolmap."""
+    return import_optional("pycolmap", "COLMAP's databases need pycolmap", "pycolmap")
 
 
 def _check_database(path: str | os.PathLike[str]) -> None:

@@ -3,6 +3,8 @@
 import math
 from dataclasses import dataclass
 
+from bansac.maths.validate import as_integer
+
 MODEL_SELECTIONS = ("colmap", "bansac")
 
 _RATIOS = (
@@ -95,8 +97,7 @@ class VerificationOptions:
             if not 0.0 <= getattr(self, name) <= 1.0:
                 raise ValueError(f"{name} must be in [0, 1], got {getattr(self, name)!r}")
         for field, least in (("min_num_inliers", 1), ("seed", 0)):
-            if getattr(self, field) < least or getattr(self, field) != int(getattr(self, field)):
-                raise ValueError(f"{field} must be an integer >= {least}, got {getattr(self, field)!r}")
+            as_integer(field, getattr(self, field), least)
         if self.model_selection not in MODEL_SELECTIONS:
             raise ValueError(
                 f"model_selection must be one of {', '.join(map(repr, MODEL_SELECTIONS))}; got {self.model_selection!r}"

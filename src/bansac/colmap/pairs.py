@@ -116,13 +116,15 @@ class PairFailure:
     reason: str
 
 
-def verify_pairs(pairs: Sequence[PairMatches], options: VerificationOptions) -> list[PairGeometry | PairFailure]:
+def verify_pairs(
+    pairs: Sequence[PairMatches | PairFailure], options: VerificationOptions
+) -> list[PairGeometry | PairFailure]:
     """Compute the geometries of a batch of pairs.
 
     Parameters
     ----------
     pairs : sequence of PairMatches
-        The pairs.
+        The pairs; a ``PairFailure`` among them stays.
     options : VerificationOptions
         The settings.
 
@@ -145,9 +147,9 @@ def verify_pairs(pairs: Sequence[PairMatches], options: VerificationOptions) -> 
     return [_attempt(pair, options) for pair in pairs]
 
 
-def _attempt(pair: PairMatches, options: VerificationOptions) -> PairGeometry | PairFailure:
+def _attempt(pair: PairMatches | PairFailure, options: VerificationOptions) -> PairGeometry | PairFailure:
     try:
-        return verify_pair(pair, options)
+        return pair if isinstance(pair, PairFailure) else verify_pair(pair, options)
     except Exception as error:  # one pair must not end a run over thousands
         return PairFailure(pair.image_id1, pair.image_id2, str(error) or type(error).__name__)
 

@@ -125,7 +125,7 @@ def verify_database(
             progress(done, len(numbers))
         starts = range(0, len(missing), size)
         batches = ([database.read(number) for number in missing[start : start + size]] for start in starts)
-        answers = executor.run(partial(verify_batch, options=settings), batches, threads)
+        answers = executor.run(partial(verify_pairs, options=settings), batches, threads)
         with closing(answers):
             for batch, answer in answers:
                 if isinstance(answer, ItemFailure):
@@ -137,13 +137,6 @@ def verify_database(
                     progress(done, len(numbers))
     summary.seconds = time.perf_counter() - started
     return summary
-
-
-def verify_batch(batch: Batch, options: VerificationOptions) -> list[PairGeometry | PairFailure]:
-    """Return the geometries of the pairs that could be read, and the failures of the others; can be pickled."""
-    readable = [pair for pair in batch if isinstance(pair, PairMatches)]
-    unreadable = [pair for pair in batch if isinstance(pair, PairFailure)]
-    return [*verify_pairs(readable, options), *unreadable]
 
 
 def _count(summary: VerificationSummary, answer: Sequence[PairGeometry | PairFailure], database: MatchDatabase) -> None:

@@ -61,6 +61,7 @@ from bansac.compat.transforms import estimateAffine3D, estimateTranslation2D, es
 from bansac.estimate.transforms import estimate_affine, estimate_similarity
 from bansac.estimate.two_views import estimate_fundamental, estimate_homography
 from bansac.maths.arrays import Floats
+from bansac.maths.validate import as_integer
 
 __all__ = [
     "FM_7POINT",
@@ -274,9 +275,11 @@ def estimateAffinePartial2D(
 
 def _without_refinement(call: Call, iterations: Any) -> Call:
     """Return a call that skips the final refinement if ``refineIters`` is 0."""
-    if not isinstance(iterations, int | np.integer) or iterations < 0:
-        raise ValueError(f"refineIters must be an integer >= 0, got {iterations!r}")
-    return call if iterations else call._replace(settings=call.settings | {"refinement": None})
+    return (
+        call
+        if as_integer("refineIters", iterations, 0)
+        else call._replace(settings=call.settings | {"refinement": None})
+    )
 
 
 def _divide(F: Floats) -> Floats:

@@ -108,20 +108,9 @@ def ransac(
 
     from skimage.measure import ransac as loop
 
-    model, inliers = loop(
-        arrays,
-        model_class,
-        min_samples,
-        residual_threshold,
-        is_data_valid,
-        is_model_valid,
-        100 if max_trials is None else max_trials,
-        stop_sample_num,
-        stop_residuals_sum,
-        stop_probability,
-        generator,
-        initial_inliers,
-    )
+    what = arrays, model_class, min_samples, residual_threshold, is_data_valid, is_model_valid
+    limits = 100 if max_trials is None else max_trials, stop_sample_num, stop_residuals_sum, stop_probability
+    model, inliers = loop(*what, *limits, generator, initial_inliers)
     if model is None or is_model_valid is None or is_model_valid(model, *(array[inliers] for array in arrays)):
         return model, inliers
     return None, None  # scikit-image has warned

@@ -4,8 +4,9 @@ Numba notices an edited function, but not an edited callee of a cached function.
 The kernels of user-defined problems are cached elsewhere, beside the user's modules, and are never touched.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
 from bansac.compiled.numba_private import cache_folders, open_pack
 from bansac.compiled.pack import PACK_FILE
@@ -14,47 +15,30 @@ from bansac.compiled.pack import PACK_FILE
 _SUFFIXES = (".nbi", ".nbc")
 
 
-class CacheInfo(NamedTuple):
-    """The folders of the cached kernels of this package, and the number and total size in bytes of their files."""
-
-    folders: tuple[Path, ...]
-    files: int
-    size: int
-
-
-class PackInfo(NamedTuple):
-    """The compiled kernels of a binary wheel.
-
-    ``kernels`` is the number that this process can load, ``size`` that of the file in bytes; both are 0 without a file.
-    ``reason`` says why the kernels cannot be used; it is empty otherwise.
-    """
-
-    kernels: int
-    size: int
-    reason: str
-
-
-def inspect_cache() -> CacheInfo:
-    """Count the cache files of this package."""
+def inspect_cache() -> dict[str, Any]:
+    """Return the folders of the cached kernels of this package, and the number and total size of their files."""
     folders = cache_folders()
-    files = _cache_files(folders)
-    return CacheInfo(folders, len(files), sum(file.stat().st_size for file in files))
+    sizes = [file.stat().st_size for file in _cache_files(folders)]
+    return {"folders": [str(folder) for folder in folders], "files": len(sizes), "bytes": sum(sizes)}
 
 
-def inspect_pack() -> PackInfo:
-    """Return whether the kernels of a binary wheel are used, and why not."""
+def inspect_pack() -> dict[str, Any]:
+    """Return the number of kernels of a binary wheel that this process can load, the size of their file, and a reason.
+
+    Both numbers are 0 without a file. The reason says why the kernels cannot be used; it is empty otherwise.
+    """
     pack, reason = open_pack()
     size = PACK_FILE.stat().st_size if PACK_FILE.exists() else 0
-    return PackInfo(len(pack.keys) if pack else 0, size, reason)
+    return {"kernels": len(pack.keys) if pack else 0, "size": size, "reason": reason}
 
 
-def clear_cache() -> CacheInfo:
+def clear_cache() -> dict[str, Any]:
     """Delete the compiled kernels of this package and return what was deleted; the next run compiles them again."""
-    info = inspect_cache()
-    for file in _cache_files(info.folders):
+    deleted = inspect_cache()
+    for file in _cache_files(map(Path, deleted["folders"])):
         file.unlink(missing_ok=True)
-    return info
+    return deleted
 
 
-def _cache_files(folders: tuple[Path, ...]) -> list[Path]:
-    return sorted(file for folder in folders for file in folder.iterdir() if file.suffix in _SUFFIXES)
+def _cache_files(folders: Iterable[Path]) -> list[Path]:
+    return [file for folder in folders for file in folder.iterdir() if file.suffix in _SUFFIXES]

@@ -5,7 +5,6 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from bansac.estimate.generic import as_columns, estimate
-from bansac.estimate.model_forms import form_of
 from bansac.estimate.presets import CallSettings, Threshold
 from bansac.estimate.result import Result
 
@@ -37,9 +36,7 @@ def fit_line(points: ArrayLike, *, threshold: Threshold | None = None, **setting
     >>> bool(abs(-line[0] / line[1] - 2) < 1e-9)
     True
     """
-    from bansac.problems.line import LINE
-
-    return estimate(LINE, as_columns("points", points, 2), threshold, settings)
+    return estimate("line", as_columns("points", points, 2), threshold, settings)
 
 
 def fit_circle(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
@@ -66,9 +63,7 @@ def fit_circle(points: ArrayLike, *, threshold: Threshold | None = None, **setti
     >>> bool(np.allclose(circle, [3, 0, 1]))
     True
     """
-    from bansac.problems.circle import CIRCLE
-
-    return estimate(CIRCLE, as_columns("points", points, 2), threshold, settings)
+    return estimate("circle", as_columns("points", points, 2), threshold, settings)
 
 
 def fit_ellipse(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
@@ -97,9 +92,7 @@ def fit_ellipse(points: ArrayLike, *, threshold: Threshold | None = None, **sett
     >>> bool(np.allclose(ellipse[:4], [3, 0, 2, 1]))
     True
     """
-    from bansac.problems.ellipse import ELLIPSE
-
-    return estimate(ELLIPSE, as_columns("points", points, 2), threshold, settings, form=form_of(ELLIPSE, "ellipse"))
+    return estimate("ellipse", as_columns("points", points, 2), threshold, settings)
 
 
 def fit_polynomial(
@@ -157,6 +150,4 @@ def fit_plane(points: ArrayLike, *, threshold: Threshold | None = None, **settin
     >>> np.round(plane, 6) + 0.0
     array([ 0.,  0.,  1., -5.])
     """
-    from bansac.problems.plane import PLANE
-
-    return estimate(PLANE, as_columns("points", points, 3), threshold, settings)
+    return estimate("plane", as_columns("points", points, 3), threshold, settings)

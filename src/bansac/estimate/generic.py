@@ -5,11 +5,13 @@ from typing import Any, Unpack, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bansac.estimate.model_forms import form_of
 from bansac.estimate.presets import SHARED_ARGUMENTS, CallSettings, Settings, Threshold
 from bansac.estimate.result import Result
 from bansac.estimate.solve import Arguments, make_request, solve
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_points
+from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.problem import Problem
 from bansac.problems.trial import try_once
 
@@ -66,7 +68,14 @@ def as_columns(name: str, points: ArrayLike, channels: int) -> Floats:
 
 
 def estimate(
-    problem: Problem, data: Floats, threshold: Threshold | None, settings: CallSettings, **more: Any
+    problem: Problem | str, data: Floats, threshold: Threshold | None, settings: CallSettings, **more: Any
 ) -> Result:
-    """Estimate a model of a built-in problem from data (channels x N); ``more`` are arguments of ``make_request``."""
+    """Estimate a model from data (channels x N) of a problem, or of the estimator with this name in ``ESTIMATORS``.
+
+    ``more`` are arguments of ``make_request``.
+    """
+    if isinstance(problem, str):
+        name = problem
+        problem = next(row for row in ESTIMATORS if row.name == name).load_problem()
+        more["form"] = form_of(problem, name)
     return solve(make_request(problem, data, collect_arguments(threshold, settings), **more))

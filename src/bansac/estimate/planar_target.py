@@ -73,7 +73,7 @@ def _mirror(points: Floats, inliers: Bools, model: Floats) -> Floats | None:
     if not _is_flat(points, inliers, centre, scatter):
         return None
     normal = np.linalg.eigh(scatter)[1][:, 0]
-    R, t = as_pose(model[:7])
+    R, t = as_pose(model)
     seen = R @ centre + t
     ray = seen / np.linalg.norm(seen)
     turned = (np.eye(3) - 2.0 * np.outer(ray, ray)) @ R @ (np.eye(3) - 2.0 * np.outer(normal, normal))

@@ -5,7 +5,6 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from bansac.estimate.generic import estimate
-from bansac.estimate.model_forms import form_of
 from bansac.estimate.presets import CallSettings, Threshold
 from bansac.estimate.result import Result
 from bansac.estimate.two_views import as_matches
@@ -38,9 +37,7 @@ def estimate_affine(
     array([[ 1.,  0., 10.],
            [ 0.,  2., 20.]])
     """
-    from bansac.problems.affine import AFFINE
-
-    return estimate(AFFINE, as_matches(x1, x2), threshold, settings)
+    return estimate("affine", as_matches(x1, x2), threshold, settings)
 
 
 def estimate_similarity(
@@ -70,9 +67,7 @@ def estimate_similarity(
     array([[ 0., -2., 10.],
            [ 2.,  0., 20.]])
     """
-    from bansac.problems.similarity import SIMILARITY
-
-    return estimate(SIMILARITY, as_matches(x1, x2), threshold, settings)
+    return estimate("similarity", as_matches(x1, x2), threshold, settings)
 
 
 def estimate_rigid_3d(
@@ -106,10 +101,7 @@ def estimate_rigid_3d(
            [0., 0., 1., 2.],
            [1., 0., 0., 3.]])
     """
-    from bansac.problems.motion_3d import RIGID_3D
-
-    data = as_matches(x1, x2, channels=(3, 3))
-    return estimate(RIGID_3D, data, threshold, settings, form=form_of(RIGID_3D, "rigid_3d"))
+    return estimate("rigid_3d", as_matches(x1, x2, channels=(3, 3)), threshold, settings)
 
 
 def estimate_similarity_3d(
@@ -140,10 +132,7 @@ def estimate_similarity_3d(
            [0., 0., 2., 2.],
            [2., 0., 0., 3.]])
     """
-    from bansac.problems.motion_3d import SIMILARITY_3D
-
-    data = as_matches(x1, x2, channels=(3, 3))
-    return estimate(SIMILARITY_3D, data, threshold, settings, form=form_of(SIMILARITY_3D, "similarity_3d"))
+    return estimate("similarity_3d", as_matches(x1, x2, channels=(3, 3)), threshold, settings)
 
 
 def estimate_affine_3d(
@@ -174,6 +163,4 @@ def estimate_affine_3d(
            [0., 2., 0., 5.],
            [0., 0., 3., 6.]])
     """
-    from bansac.problems.affine_3d import AFFINE_3D
-
-    return estimate(AFFINE_3D, as_matches(x1, x2, channels=(3, 3)), threshold, settings)
+    return estimate("affine_3d", as_matches(x1, x2, channels=(3, 3)), threshold, settings)

@@ -9,16 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.engine.model_selection import Plausibility
-from bansac.estimate.cameras import (
-    WIDEST,
-    CameraLike,
-    check_order,
-    check_size,
-    lengths_of_errors,
-    refine_in_image,
-    tangent_sampson,
-    unproject,
-)
+from bansac.estimate import cameras
+from bansac.estimate.cameras import CameraLike
 from bansac.estimate.generic import collect_arguments, estimate
 from bansac.estimate.model_forms import RELATIVE_POSE, ModelForm
 from bansac.estimate.presets import CallSettings, Options, Settings, Threshold, find_preset
@@ -154,8 +146,6 @@ def estimate_fundamental(
     >>> result.success
     True
     """
-    from bansac.problems.fundamental import FUNDAMENTAL
-
     data = as_matches(x1, x2)
     options = settings.get("options")
     is_default = threshold is None and (options is None or options.threshold is None)
@@ -163,7 +153,7 @@ def estimate_fundamental(
         what = f"x1 and x2 look normalised (all coordinates are below {_LARGEST_NORMALISED:g})"
         warnings.warn(f"{what}, but the default threshold is in pixels: give pixels or a threshold", stacklevel=2)
     plausibility = _focal_plausibility(image_size1, image_size2, data)
-    return estimate(FUNDAMENTAL, data, threshold, settings, two_views=True, plausibility=plausibility)
+    return estimate("fundamental", data, threshold, settings, two_views=True, plausibility=plausibility)
 
 
 def _look_normalised(data: Floats) -> bool:
@@ -180,14 +170,14 @@ def _focal_plausibility(
     arguments = {"image_size1": (image_size1, data[:2]), "image_size2": (image_size2, data[2:])}
     sizes = {name: as_size(name, size) for name, (size, _) in arguments.items() if size is not None}
     for name, size in sizes.items():
-        check_size(name, size, arguments[name][1])
+        cameras.check_size(name, size, arguments[name][1])
     if len(sizes) == 1:
         (missing,) = arguments.keys() - sizes.keys()
         warnings.warn(f"{missing} is missing: one size of two has no effect", stacklevel=3)
     if len(sizes) < 2:
         return None
-    cameras = [(0.5 * (width - 1), 0.5 * (height - 1), math.hypot(height, width)) for height, width in sizes.values()]
-    return Plausibility(focal_plausibility, np.array(cameras).ravel())
+    views = [(0.5 * (width - 1), 0.5 * (height - 1), math.hypot(height, width)) for height, width in sizes.values()]
+    return Plausibility(focal_plausibility, np.array(views).ravel())
 
 
 def estimate_essential(
@@ -379,11 +369,11 @@ def _measure_in_image(solution: Solution, R: Floats, t: Floats, jacobians: Jacob
     rays = solution.request.data[:4]
 
     def errors(R: Floats, t: Floats) -> Floats:
-        return tangent_sampson(essential_from_pose(R, t), rays, *jacobians)
+        return cameras.tangent_sampson(essential_from_pose(R, t), rays, *jacobians)
 
-    residuals = lengths_of_errors(errors(R, t))
+    residuals = cameras.lengths_of_errors(errors(R, t))
     if solution.verdict.configuration in ("general", "ambiguous"):
-        R, t, residuals = refine_in_image(R, t, solution.threshold, errors, 1.0)
+        R, t, residuals = cameras.refine_in_image(R, t, solution.threshold, errors, 1.0)
     t = t / np.linalg.norm(t)
     E = essential_from_pose(R, t).ravel()
     fix_sign(E)
@@ -440,9 +430,9 @@ def as_rays(
             raise ValueError("K1 must be given if K2 is")
         return data, 1.0, None
     if K2 is not None:
-        check_order(K1, K2, data)
-    first = unproject("K1", K1, data[:2], depth=5)
-    second = unproject("K1" if K2 is None else "K2", K1 if K2 is None else K2, data[2:], depth=5)
+        cameras.check_order(K1, K2, data)
+    first = cameras.unproject("K1", K1, data[:2], depth=5)
+    second = cameras.unproject("K1" if K2 is None else "K2", K1 if K2 is None else K2, data[2:], depth=5)
     if find_preset(preset).normalised_threshold:
         return data, 1.0, None
     focal = (first.fx + first.fy + second.fx + second.fy) / 4
@@ -453,6 +443,6 @@ def as_rays(
 
 def _pixels_hint(data: Floats) -> str:
     """Return a hint if matches look like pixels, most outside a field of view of 140 degrees, else ""."""
-    if not data.size or max(data.max(), -data.min()) < WIDEST or np.median(np.abs(data)) < WIDEST:
+    if not data.size or max(data.max(), -data.min()) < cameras.WIDEST or np.median(np.abs(data)) < cameras.WIDEST:
         return ""
     return "these look like pixels, and normalised coordinates are expected where no camera matrices are given"

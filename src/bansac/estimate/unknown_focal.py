@@ -22,15 +22,8 @@ from bansac.estimate.model_forms import as_motion, as_pose, check_model, form_of
 from bansac.estimate.planar_target import choose_pose
 from bansac.estimate.result import AbsolutePose, RelativePose, Result
 from bansac.estimate.solve import Arguments, Solution, make_request, solve
-from bansac.geometry import cross_matrix, recover_pose, rotation_matrix
+from bansac.geometry import cross_matrix, focal_lengths, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
-from bansac.geometry.focal_lengths import (
-    FOCAL_SPREAD,
-    USUAL_FOCAL,
-    focal_plausibility,
-    model_focal_plausibility,
-    squared_focals,
-)
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
 from bansac.maths.validate import as_camera
@@ -69,9 +62,8 @@ def _noise_of(residuals: Floats, threshold: float) -> _Noise:
     inside = residuals[residuals <= threshold]
     deviation = _TO_DEVIATION * float(np.median(inside)) if inside.size else threshold
     variance = max(deviation, _EXACT * threshold) ** 2
-    return _Noise(
-        min(_SCALE**2 * variance, threshold**2), _DEPENDENCE * variance / FOCAL_SPREAD**2, _DEPENDENCE * variance
-    )
+    weight = _DEPENDENCE * variance
+    return _Noise(min(_SCALE**2 * variance, threshold**2), weight / focal_lengths.FOCAL_SPREAD**2, weight)
 
 
 def _robust_cost(
@@ -199,20 +191,20 @@ def _relative_to_principal_points(data: Floats, cameras: list[_View]) -> _Matche
             x /= unit
     are_known = np.array([camera.is_known for camera in cameras])
     directions = np.ones((1, 2)) if first.camera is second.camera else np.eye(2)[~are_known]
-    usual = np.where(are_known, 1.0, 2 * USUAL_FOCAL * np.array(radii) / unit)
+    usual = np.where(are_known, 1.0, 2 * focal_lengths.USUAL_FOCAL * np.array(radii) / unit)
     return _Matches(cameras, is_swapped, data, unit, usual, directions)
 
 
 def _select(matches: _Matches) -> tuple[Problem, Plausibility]:
     """Return the problem and the plausibility of its focal lengths."""
-    diagonals = matches.usual / USUAL_FOCAL
+    diagonals = matches.usual / focal_lengths.USUAL_FOCAL
     from bansac.problems.relative_focal import ONE_FOCAL, SHARED_FOCAL, TWO_FOCALS
 
     if len(matches.directions) == 2:
         centred = np.array([0.0, 0.0, diagonals[0], 0.0, 0.0, diagonals[1]])
-        return TWO_FOCALS, Plausibility(focal_plausibility, centred)
+        return TWO_FOCALS, Plausibility(focal_lengths.focal_plausibility, centred)
     problem = SHARED_FOCAL if matches.directions.all() else ONE_FOCAL
-    return problem, Plausibility(model_focal_plausibility, diagonals[1:])
+    return problem, Plausibility(focal_lengths.model_focal_plausibility, diagonals[1:])
 
 
 def _model_of_pose(problem: Problem, matches: _Matches, initial_model: ArrayLike) -> Floats:
@@ -259,10 +251,9 @@ def _refine_relative_pose(matches: _Matches, solution: Solution) -> Solution:
     if rival is not None:
         motion = _motion_of(rival.model.ravel(), matches, rival.inliers)
         rival = rival._replace(model=_relative_pose(matches, motion))
-    undetermined = "the matches do not determine the focal length (the optical axes meet, or the motion is small)"
-    if _are_determined(normal, noise, len(matches.directions)):
-        undetermined = ""
-    return solution.moved(model, public=pose, rival=rival, undetermined=undetermined)
+    why = "the matches do not determine the focal length (the optical axes meet, or the motion is small)"
+    is_determined = _are_determined(normal, noise, len(matches.directions))
+    return solution.moved(model, public=pose, rival=rival, undetermined="" if is_determined else why)
 
 
 def _motion_of(model: Floats, matches: _Matches, inliers: Bools) -> _Motion:
@@ -284,7 +275,7 @@ def _initial_focals(model: Floats, matches: _Matches) -> Floats:
     """Return the focal lengths of the model, or the usual ones if it implies none or extreme ones."""
     if model.size == 10:
         return np.where(matches.directions[0] == 1.0, model[9], 1.0)
-    squares = np.array(squared_focals(model.copy(), 0.0, 0.0, 0.0, 0.0)) / matches.usual**2
+    squares = np.array(focal_lengths.squared_focals(model.copy(), 0.0, 0.0, 0.0, 0.0)) / matches.usual**2
     with np.errstate(invalid="ignore"):
         usual = (squares > 0.1) & (squares < 10.0)
     return np.asarray(matches.usual * np.sqrt(np.where(usual, squares, 1.0)))
@@ -349,7 +340,7 @@ def estimate_unknown_focal_pose(data: Floats, K: Camera, arguments: Arguments, d
         ),
         default_threshold=default_threshold,
         unit=unit,
-        plausibility=Plausibility(model_focal_plausibility, np.array([2.0])),  # the diagonal
+        plausibility=Plausibility(focal_lengths.model_focal_plausibility, np.array([2.0])),  # the diagonal
         conclude=functools.partial(_conclude_absolute_pose, view),
     )
     return solve(request)
@@ -365,7 +356,7 @@ def _model_of_absolute_pose(unit: float, initial_model: ArrayLike) -> Floats:
 
 def _absolute_pose(view: _View, unit: float, model: Floats) -> AbsolutePose:
     """Return the pose of a flat model, with its camera matrix."""
-    return AbsolutePose(*as_pose(model[:7]), view.matrix(model[7] * unit))
+    return AbsolutePose(*as_pose(model), view.matrix(model[7] * unit))
 
 
 def _conclude_absolute_pose(view: _View, solution: Solution) -> Solution:
@@ -391,9 +382,8 @@ def _refine_absolute_pose(
         model, normal = _minimize_absolute_pose(
             solution.request.problem, np.ascontiguousarray(solution.request.data[:, chosen]), noise, model
         )
-    undetermined = "the points do not determine the focal length (a plane parallel to the image, or few depths)"
-    if _are_determined(normal, noise, 1):
-        undetermined = ""
+    why = "the points do not determine the focal length (a plane parallel to the image, or few depths)"
+    undetermined = "" if _are_determined(normal, noise, 1) else why
     return solution.moved(model, public=_absolute_pose(view, unit, model), undetermined=undetermined)
 
 
@@ -419,7 +409,7 @@ def _minimize_absolute_pose(problem: Problem, near: Floats, noise: _Noise, model
         def jacobian() -> Floats:
             return np.hstack([tangents(model) @ part for part in by_entry.reshape(2, 8, n)])
 
-        return _robust_cost(noise, residuals, jacobian, np.log(model[7:] / (2.0 * USUAL_FOCAL)))
+        return _robust_cost(noise, residuals, jacobian, np.log(model[7:] / (2.0 * focal_lengths.USUAL_FOCAL)))
 
     def move(model: Floats, step: Floats) -> Floats:
         moved = np.asarray(model + step[:6] @ tangents(model)[:6])

@@ -22,6 +22,7 @@ from typing import Any
 
 from bansac.compiled.source import PACKAGE, digest_files
 from bansac.executors import Item, ItemFailure, Value, Work, attempt_in_worker
+from bansac.maths.optional import import_optional
 
 CHUNK_SECONDS = 2.0
 """Target time of a chunk in seconds."""
@@ -67,10 +68,7 @@ class ClusterExecutor:
                     yield item, ItemFailure("its workers died again and again, with nothing beside it")
 
     def _connect(self) -> Any:
-        try:
-            import distributed
-        except ImportError as error:
-            raise ImportError("a cluster needs dask.distributed: pip install distributed") from error
+        distributed = import_optional("distributed", "a cluster needs dask.distributed", "distributed")
         try:
             place = distributed.comm.get_address_host_port(self.scheduler)
             socket.create_connection(place, timeout=_CONNECTING).close()  # Client gives up only after a minute

@@ -6,6 +6,8 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from bansac.maths.optional import import_optional
+
 if TYPE_CHECKING:
     from rich.progress import ProgressColumn
 
@@ -21,11 +23,9 @@ def bar_columns() -> tuple[ProgressColumn, ...]:
 
 def progress_bar(total: int | None) -> contextlib.AbstractContextManager[Callable[[int, int | None], None]]:
     """Return a bar of pairs as a context, whose value is the function to call for every result."""
-    try:
-        from rich.console import Console
-        from rich.progress import Progress
-    except ImportError as error:
-        raise ImportError("progress=True needs rich: pip install rich") from error
+    import_optional("rich.console", "progress=True needs rich", "rich")
+    from rich.console import Console
+    from rich.progress import Progress
 
     @contextlib.contextmanager
     def show() -> Iterator[Callable[[int, int | None], None]]:

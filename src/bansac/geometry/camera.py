@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.maths.arrays import Floats, as_floats
+from bansac.maths.optional import import_optional
 from bansac.maths.validate import as_camera, as_points
 
 _FISHEYE = "OPENCV_FISHEYE"
@@ -175,10 +176,9 @@ class Camera:
         ImportError
             If Pillow is not installed.
         """
-        try:
-            from PIL import Image
-        except ImportError as error:
-            raise ImportError("reading EXIF data needs Pillow: pip install pillow") from error
+        import_optional("PIL", "reading EXIF data needs Pillow", "pillow")
+        from PIL import Image
+
         if isinstance(image, str | os.PathLike):
             with Image.open(image) as opened:
                 return cls.from_exif(opened)

@@ -9,8 +9,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.maths.arrays import Bools, Floats, as_floats
-from bansac.maths.validate import as_numbers
+from bansac.maths.arrays import Bools, Floats
+from bansac.maths.validate import as_numbers, as_points
 
 # Thresholds on the singular values of a homography: smallest over largest, for a plane through a camera's centre; root
 # of the difference of their squares, for a rotation.
@@ -142,11 +142,8 @@ def choose_motion(
     from bansac.geometry.cheirality import sides  # loads Numba
 
     R1, R2, t = decompose_essential(E)
-    rays1, rays2 = as_floats("x1", x1), as_floats("x2", x2)
-    if rays1.ndim != 2 or rays1.shape[1] != 2:
-        raise ValueError(f"x1 must have shape (N, 2), got {rays1.shape}")
-    if rays2.shape != rays1.shape:
-        raise ValueError(f"x2 must have the shape of x1, {rays1.shape}, got {rays2.shape}")
+    rays1 = as_points("x1", x1, 2, finite=False)
+    rays2 = as_points("x2", x2, 2, len(rays1), finite=False)
     mask = np.ones(len(rays1), np.bool_) if inliers is None else np.asarray(inliers, dtype=np.bool_)
     if mask.shape != (len(rays1),):
         raise ValueError(f"inliers must have shape ({len(rays1)},), got {mask.shape}")

@@ -15,6 +15,7 @@ from bansac.matches.array_files import read_arrays
 from bansac.matches.matches import Matches
 from bansac.matches.text_tables import unreadable
 from bansac.maths.arrays import Bools, Bytes, Floats
+from bansac.maths.optional import import_optional
 
 ASSETS = Path(__file__).parent / "assets"
 IMAGE1, IMAGE2, MATCHES = "demo_1.jpg", "demo_2.jpg", "demo.npz"
@@ -107,12 +108,9 @@ def load_motorcycle() -> StereoPair:
     [[0, 0, 0], [0, 0, -1], [0, 1, 0]] up to scale. scikit-image downloads the images on first use. An OSError is raised
     if they cannot be loaded, and an ImportError if scikit-image is not installed.
     """
+    data = import_optional("skimage.data", "the motorcycle comes with scikit-image", "scikit-image pooch")
     try:
-        from skimage.data import stereo_motorcycle
-    except ImportError as error:
-        raise ImportError("the motorcycle comes with scikit-image: pip install scikit-image pooch") from error
-    try:
-        left, right, disparity = stereo_motorcycle()
+        left, right, disparity = data.stereo_motorcycle()
     except Exception as error:  # errors of pooch, requests and others; a ModuleNotFoundError if pooch is missing
         raise OSError(
             f"scikit-image cannot load its stereo_motorcycle (it is downloaded once, by pooch): {error}"

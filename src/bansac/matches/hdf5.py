@@ -11,17 +11,15 @@ from typing import Any
 import numpy as np
 
 from bansac.maths.arrays import Floats, as_floats
+from bansac.maths.optional import import_optional
+from bansac.maths.validate import check_finite
 
 _COMPRESSION = 1100  # slightly above the largest compression ratio of deflate
 
 
 def import_h5py() -> Any:
-    """Return the module h5py; an ImportError that names the extra if it is not installed."""
-    try:
-        import h5py
-    except ImportError as error:
-        raise ImportError("reading HDF5 files needs h5py: pip install h5py") from error
-    return h5py
+    """Return the module h5py."""
+    return import_optional("h5py", "reading HDF5 files needs h5py", "h5py")
 
 
 def read_dataset(dataset: Any) -> Any:
@@ -38,45 +36,11 @@ def read_dataset(dataset: Any) -> Any:
 
 @contextlib.contextmanager
 def create_hdf5(path: Path) -> Iterator[Any]:
-    """Create an HDF5 file; at the end, raise the OSError of the first failed write.
-
-    HDF5 crashes the process while it closes a file on a full disk. Therefore it does not see the error.
-    """
-    with _Output(path, "w+b") as raw:
-        try:
-            with import_h5py().File(raw, "w") as file:
-                yield file
-        finally:
-            if raw.error is not None:
-                raise raw.error
-
-
-class _Output(io.FileIO):
-    """File that stores the first error of a write and ignores all later writes."""
-
-    error: OSError | None = None
-
-    def write(self, data: Any, /) -> int:
-        """Write all bytes."""
-        rest = memoryview(data).cast("B")
-        size = len(rest)
-        with self._stored():
-            while self.error is None and len(rest):
-                rest = rest[super().write(rest) :]
-        return size
-
-    def truncate(self, size: int | None = None, /) -> int:
-        """Set the size of the file."""
-        with self._stored():
-            return super().truncate(size)
-        return size or 0
-
-    @contextlib.contextmanager
-    def _stored(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            self.error = self.error or error
+    """Create an HDF5 file in memory, and write it at the end: HDF5 crashes the process if a disk is full."""
+    content = io.BytesIO()
+    with import_h5py().File(content, "w") as file:
+        yield file
+    path.write_bytes(content.getbuffer())
 
 
 class Reader(AbstractContextManager["Reader"]):
@@ -120,19 +84,17 @@ class Reader(AbstractContextManager["Reader"]):
                 raise OSError(f"{self._path} lacks {key!r}")
             stored = np.asarray(read_dataset(self._file[key]))
             values = as_floats(key, stored.astype(np.int8) if stored.dtype == np.bool_ else stored)  # labels
+            size = abs(math.prod(shape))
+            fits = values.size % size == 0 if -1 in shape else values.size == size
+            array = values.reshape(shape) if fits else values.ravel()
+            if not fits or _without_ones(array.shape) != _without_ones(stored.shape):
+                wanted = str(shape).replace("-1", "N")
+                raise OSError(f"{key!r} of {self._path} must have shape {wanted}, got {stored.shape}")
+            check_finite(key, array)
+            return array
         except Exception as error:  # damaged files raise errors of many types
             message = str(error) if str(self._path) in str(error) else f"cannot read {key!r} of {self._path}: {error}"
             raise OSError(message) from error
-        try:
-            reshaped = values.reshape(shape)
-        except ValueError:
-            reshaped = None
-        if reshaped is None or _without_ones(reshaped.shape) != _without_ones(values.shape):
-            wanted = str(shape).replace("-1", "N")
-            raise OSError(f"{key!r} of {self._path} must have shape {wanted}, got {values.shape}")
-        if not np.isfinite(reshaped).all():
-            raise OSError(f"{key!r} of {self._path} holds NaN or infinite values")
-        return reshaped
 
 
 def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:

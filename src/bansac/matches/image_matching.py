@@ -15,6 +15,7 @@ import numpy as np
 from bansac.matches.images import MAX_SIZE, ImageLike, import_opencv, read_image, shrink
 from bansac.matches.matches import Matches
 from bansac.maths.arrays import Bytes, Floats, Ints, Singles
+from bansac.maths.validate import as_integer
 
 _BLOCK = 1024  # descriptors of image 1 compared at a time; bounds the memory to about 100 MB for 8000 features
 
@@ -94,10 +95,8 @@ def check_matching(ratio: float, max_features: int, max_size: int) -> None:
     """Raise a ValueError if a setting of :func:`match_images` is out of its range."""
     if not 0 < ratio <= 1:
         raise ValueError(f"ratio must lie in (0, 1], got {ratio}")
-    if max_features < 2:
-        raise ValueError(f"max_features must be at least 2, got {max_features}")
-    if max_size < 1:
-        raise ValueError(f"max_size must be at least 1, got {max_size}")
+    as_integer("max_features", max_features, 2)
+    as_integer("max_size", max_size, 1)
 
 
 def detect_features(

@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bansac.maths.optional import import_optional
+
 # Images with a longer side than this, in pixels, are scaled down for detection. SIFT needs some 200 bytes a pixel.
 MAX_SIZE = 2000
 
@@ -62,10 +64,9 @@ def _decode_with_opencv(content: bytes) -> NDArray[np.uint8]:
 
 def _decode_with_pillow(content: bytes) -> NDArray[np.uint8]:
     """Decode with Pillow, a dependency of Matplotlib, so that figures do not need OpenCV."""
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise ImportError("reading images needs OpenCV: pip install opencv-python-headless") from error
+    import_optional("PIL", "reading images needs OpenCV", "opencv-python-headless")
+    from PIL import Image
+
     try:
         with Image.open(BytesIO(content)) as image:
             if image.mode.startswith("I"):  # grey, 16 bit
@@ -135,9 +136,5 @@ def encode_jpeg(pixels: NDArray[np.uint8], max_bytes: int) -> bytes:
 
 
 def import_opencv(purpose: str = "matching images") -> Any:
-    """Return the module cv2; an ImportError that names the purpose and the extra if it is not installed."""
-    try:
-        import cv2
-    except ImportError as error:
-        raise ImportError(f"{purpose} needs OpenCV: pip install opencv-python-headless") from error
-    return cv2
+    """Return the module cv2."""
+    return import_optional("cv2", f"{purpose} needs OpenCV", "opencv-python-headless")

@@ -21,7 +21,8 @@ from bansac.matches.hdf5 import Reader
 from bansac.matches.matches import Matches, as_indices
 from bansac.matches.pair_folder import PairFolder
 from bansac.matches.text_tables import read_rows, read_table, read_text
-from bansac.maths.arrays import Floats, as_floats
+from bansac.maths.arrays import Floats
+from bansac.maths.validate import as_camera, as_numbers
 
 CameraLike = Floats | Camera
 """A camera matrix (3, 3), or a camera with lens distortion."""
@@ -187,12 +188,7 @@ def _cameras(arrays: _Arrays) -> tuple[Floats, Floats]:
 
 
 def _camera(arrays: _Arrays, name: str) -> Floats:
-    K = arrays.get(name, (3, 3))
-    if np.any(K[2] != (0, 0, 1)) or K[1, 0] != 0 or K[0, 0] <= 0 or K[1, 1] <= 0:
-        raise ValueError(
-            f"{arrays.path}: {name} must be a camera matrix [[f, s, u], [0, f, v], [0, 0, 1]], got {K.tolist()}"
-        )
-    return K
+    return as_camera(f"{arrays.path}: {name}", arrays.get(name, (3, 3)))
 
 
 def _indexed(arrays: _Arrays, name1: str, name2: str) -> Matches:
@@ -253,11 +249,4 @@ class _Arrays:
         """Return an array as finite float64 numbers of the given shape, where None is any length."""
         if name not in self.arrays:
             raise ValueError(f"{self.path}: has no array {name!r}; it has {self.names}")
-        array = as_floats(f"{self.path}: {name}", self.arrays[name])
-        if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
-            wanted = ", ".join("N" if length is None else str(length) for length in shape)
-            raise ValueError(f"{self.path}: {name} must have the shape ({wanted}), got {array.shape}")
-        if not np.all(np.isfinite(array)):
-            first = np.argwhere(~np.isfinite(array))[0].tolist()
-            raise ValueError(f"{self.path}: {name} must be finite, got {array[tuple(first)]} at {first}")
-        return array
+        return as_numbers(f"{self.path}: {name}", self.arrays[name], shape)

@@ -44,15 +44,10 @@ def to_json(document: Mapping[str, Any]) -> str:
     return json.dumps(to_plain(document), indent=2, allow_nan=False)
 
 
-def check_folder(path: Path) -> None:
-    """Raise a FileNotFoundError that names a file if the folder for it is missing."""
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}")
-
-
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:
     """Let ``write`` fill a temporary file beside ``path``, with the same suffix, then move it to ``path``."""
-    check_folder(path)
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path}: there is no folder {path.parent}")
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
     os.close(handle)
     temporary = Path(name)

@@ -23,70 +23,56 @@ def read_table(path: Path, columns: tuple[str, ...]) -> tuple[NDArray[np.float64
     columns must be in the given order, followed by the scores. An error is a ValueError that names the file and the
     line.
     """
-    lines, separator = _lines(path)
-    first = _without_end(_split(path, *lines[0], separator)) if lines else []
+    numbers, rows = _read(path)
+    first = _without_end(rows[0]) if rows else []
     names = None
     if _is_header(first):
         names = _header(path, first, columns)
-        del lines[0]
-    if not lines:
+        del numbers[0], rows[0]
+    if not rows:
         raise ValueError(f"{path}: holds no rows; expected the columns {', '.join(columns)} and maybe {SCORE}")
     if names is None:
         names = [*columns, SCORE]
         if len(first) not in (len(columns), len(names)):
             raise ValueError(
-                f"{path}: line {lines[0][0]} has {len(first)} columns, expected {len(columns)} or {len(names)}: {names}"
+                f"{path}: line {numbers[0]} has {len(first)} columns, expected {len(columns)} or {len(names)}: {names}"
             )
         names = names[: len(first)]
     wanted = [name for name in (*columns, SCORE) if name in names]
     places = [names.index(name) for name in wanted]
-    table = _plain_numbers([text for _, text in lines], separator, len(names))
-    if table is not None:
-        table = np.ascontiguousarray(table[:, places])
-    else:
-        table = _checked_numbers(path, lines, separator, len(names), places)
-    return table[:, : len(columns)], table[:, len(columns)] if SCORE in wanted else None
+    for line, fields in zip(numbers, rows, strict=True):
+        if len(fields if len(fields) <= len(names) else _without_end(fields)) != len(names):
+            raise ValueError(f"{path}: line {line} has {len(fields)} columns, expected {len(names)}")
+    table = np.array([[_number(fields[place]) for place in places] for fields in rows])
+    if not np.isfinite(table).all():
+        row, column = np.argwhere(~np.isfinite(table))[0]
+        raise ValueError(f"{path}: line {numbers[row]}: {rows[row][places[column]]!r:.40} is no finite number")
+    return np.ascontiguousarray(table[:, : len(columns)]), table[:, len(columns)] if SCORE in wanted else None
 
 
 def read_rows(path: Path) -> list[list[str]]:
     """Return the lines of a text file, split into fields, without blank lines and comments."""
-    lines, separator = _lines(path)
-    return [_without_end(_split(path, number, text, separator)) for number, text in lines]
+    return [_without_end(fields) for fields in _read(path)[1]]
 
 
-def _lines(path: Path) -> tuple[list[tuple[int, str]], str | None]:
-    """Return the numbered lines without blank lines and comments, and the separator (None for blanks)."""
-    lines = [(number, text.split("#")[0].strip(" ")) for number, text in enumerate(read_text(path).splitlines(), 1)]
-    lines = [(number, text) for number, text in lines if text.strip()]
-    first = lines[0][1] if lines else ""
-    return lines, next((mark for mark in _SEPARATORS if mark in first), None)
-
-
-def _plain_numbers(texts: list[str], separator: str | None, width: int) -> NDArray[np.float64] | None:
-    """Return a table of ``width`` columns of finite numbers by NumPy's fast reader; None if it is anything else."""
+def _read(path: Path) -> tuple[list[int], list[list[str]]]:
+    """Return the numbers and the fields of the lines that are neither blank nor comments."""
+    lines = [text.split("#")[0].strip(" ") for text in read_text(path).splitlines()]
+    numbers = [number for number, text in enumerate(lines, 1) if text.strip()]
+    texts = [lines[number - 1] for number in numbers]
+    separator = next((mark for mark in _SEPARATORS if texts and mark in texts[0]), None)
+    if separator is None:
+        return numbers, [[field.strip("\"'") for field in text.split()] for text in texts]
+    rows: list[list[str]] = []
+    reader = csv.reader(texts, delimiter=separator, skipinitialspace=True, strict=True)
     try:
-        table = np.loadtxt(texts, delimiter=separator, comments=None, ndmin=2)
-    except ValueError:
-        return None
-    return table if table.shape == (len(texts), width) and np.isfinite(table).all() else None
-
-
-def _checked_numbers(
-    path: Path, lines: list[tuple[int, str]], separator: str | None, width: int, places: list[int]
-) -> NDArray[np.float64]:
-    """Return the columns ``places``; the other columns may be text. An error names the line."""
-    table = np.empty((len(lines), len(places)))
-    for i, (line, text) in enumerate(lines):
-        fields = _split(path, line, text, separator)
-        if len(fields) > width:
-            fields = _without_end(fields)
-        if len(fields) != width:
-            raise ValueError(f"{path}: line {line} has {len(fields)} columns, expected {width}")
-        for k, place in enumerate(places):
-            table[i, k] = number = _number(fields[place])
-            if not math.isfinite(number):
-                raise ValueError(f"{path}: line {line}: {fields[place]!r:.40} is no finite number")
-    return table
+        for fields in reader:
+            if reader.line_num > len(rows) + 1:
+                raise csv.Error("a quote is not closed")
+            rows.append([field.strip() for field in fields])
+    except csv.Error as error:
+        raise ValueError(f"{path}: line {numbers[len(rows)]}: {error}") from None
+    return numbers, rows
 
 
 def read_text(path: Path) -> str:
@@ -105,16 +91,6 @@ def unreadable(path: Path, error: BaseException) -> OSError:
         return FileNotFoundError(f"{path}: there is no such file")
     reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
     return OSError(f"{path}: cannot be read: {reason}")
-
-
-def _split(path: Path, line: int, text: str, separator: str | None) -> list[str]:
-    if separator is None:
-        return [field.strip("\"'") for field in text.split()]
-    try:
-        (fields,) = csv.reader([text], delimiter=separator, skipinitialspace=True, strict=True)
-    except csv.Error as error:
-        raise ValueError(f"{path}: line {line}: {error}") from None
-    return [field.strip() for field in fields]
 
 
 def _without_end(fields: list[str]) -> list[str]:

@@ -1,1 +1,1 @@
-"""Arrays and their checks, small matrices, quaternions, polynomials, extents, normalisation, random numbers."""
+"""Arrays and their checks, matrices, quaternions, polynomials, extents, normalisation, random numbers, extras."""

@@ -64,6 +64,23 @@ def normalize(data: Floats, transform: Floats) -> None:
     transform[0] = scale
 
 
+def fit_normalized(
+    x1: ArrayLike, x2: ArrayLike, fit: Callable[..., bool], scratch_size: int,
+    denormalize: Callable[..., None], canonical: Callable[..., None],
+) -> Floats | None:  # fmt: skip
+    """Fit a matrix (3, 3) to points (N, 2) in a well-conditioned frame; None if they do not determine it."""
+    data = stack_matches(x1, x2)
+    transform, model = np.empty(5), np.empty(9)
+    if data.shape[1] == 0:
+        return None
+    normalize(data, transform)
+    if not fit(data, np.ones(data.shape[1]), model, np.empty(scratch_size)):
+        return None
+    denormalize(model, transform)
+    canonical(model)
+    return model.reshape(3, 3)
+
+
 def apply_inverse(denormalize: Callable[[Floats, Floats], None], model: Floats, transform: Floats) -> None:
     """Apply the inverse of a ``denormalize`` that belongs to :func:`normalize` to a model, in place.
 

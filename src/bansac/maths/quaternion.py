@@ -41,7 +41,7 @@ def matrix_of(model: Floats) -> Floats:
     """Return the 3 x 4 matrix (s R | t) of a quaternion and a translation."""
     matrix = np.empty((3, 4))
     matrix[:, :3] = np.array(_entries(model)).reshape(3, 3)
-    matrix[:, 3] = model[4:]
+    matrix[:, 3] = model[4:7]
     return matrix
 
 

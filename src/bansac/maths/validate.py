@@ -32,11 +32,12 @@ def as_points(argument: str, value: ArrayLike, channels: int, n: int | None = No
     return array
 
 
-def as_numbers(argument: str, value: ArrayLike, shape: tuple[int, ...]) -> Floats:
-    """Return a float64 array of finite numbers of this shape."""
+def as_numbers(argument: str, value: ArrayLike, shape: tuple[int | None, ...]) -> Floats:
+    """Return a float64 array of finite numbers of this shape, where None is any length."""
     array = as_floats(argument, value)
-    if array.shape != shape:
-        raise ValueError(f"{argument} must have shape {shape}, got {array.shape}")
+    if array.ndim != len(shape) or any(n not in (None, m) for n, m in zip(shape, array.shape, strict=True)):
+        wanted = str(shape).replace("None", "N")
+        raise ValueError(f"{argument} must have shape {wanted}, got {array.shape}")
     check_finite(argument, array)
     return array
 

@@ -12,25 +12,13 @@ from numpy.typing import ArrayLike
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.validate import as_camera, as_points
-from bansac.plotting.layout import (
-    BAR,
-    FAINT_COLOR,
-    POINT_COLOR,
-    SPACE,
-    TITLE,
-    WIDTH,
-    color_bar,
-    color_map,
-    legend_outside,
-    new_figure,
-    place,
-)
+from bansac.plotting import layout
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_SIDE = 0.6 * WIDTH
+_SIDE = 0.6 * layout.WIDTH
 _LEFT, _BELOW = 0.5, 0.3  # for the numbers at the axes
 _GRID = 400  # points of a side of the grid on which a curve is traced
 _MARGIN = 0.05  # around the points, relative to their extent
@@ -56,22 +44,24 @@ def plot_data(
     if dimensions == [2, 3]:
         raise ValueError("x1 must be the 3D points and x2 the image points of an absolute pose")
     if ax is None:
-        ax = _new_axes(spatial=dimensions in ([3], [3, 3]), above=0.0 if rival is None else TITLE)
+        ax = _new_axes(spatial=dimensions in ([3], [3, 3]), above=0.0 if rival is None else layout.TITLE)
     order = np.argsort(values, kind="stable")  # probable points on top
     if dimensions == [2, 2]:
         _draw_segments(ax, values[order], *(x[order] for x in arrays))
     scatter: Any = ax.scatter
-    scatter(*arrays[-1][order].T, c=values[order], cmap=color_map(), vmin=0, vmax=1, s=14, linewidths=0)
+    scatter(*arrays[-1][order].T, c=values[order], cmap=layout.color_map(), vmin=0, vmax=1, s=14, linewidths=0)
     if rival is not None:
         label = f"rival: {np.count_nonzero(rival[0])} inliers"
-        scatter(*arrays[-1][rival[1]].T, s=40, facecolors="none", edgecolors=POINT_COLOR, linewidths=0.9, label=label)
-        legend_outside(ax)
+        scatter(
+            *arrays[-1][rival[1]].T, s=40, facecolors="none", edgecolors=layout.POINT_COLOR, linewidths=0.9, label=label
+        )
+        layout.legend_outside(ax)
     good = values >= 0.5
     if dimensions == [2]:
         if _draw_curve(ax, model, residuals, arrays[0], "black") != "polynomial":  # its axes have units of their own
             ax.set_aspect("equal", adjustable="datalim")
     elif dimensions == [3]:
-        _draw_plane(ax, model, arrays[0][good] if good.any() else arrays[0], FAINT_COLOR)
+        _draw_plane(ax, model, arrays[0][good] if good.any() else arrays[0], layout.FAINT_COLOR)
     elif dimensions == [3, 3]:
         _draw_motion(ax, model, arrays[0][good])
     else:
@@ -87,11 +77,11 @@ def plot_labels(points: ArrayLike, labels: Ints, models: Sequence[tuple[Any, Flo
     columns = min(len(models) + 1, _COLUMNS)
     if ax is None:
         rows = -(-(len(models) + 1) // columns)
-        ax = _new_axes(spatial=data.shape[1] == 3, above=rows * TITLE, scaled=False)
+        ax = _new_axes(spatial=data.shape[1] == 3, above=rows * layout.TITLE, scaled=False)
     scatter: Any = ax.scatter
     curves = set()
     for k in range(-1, len(models)):
-        color, name = (FAINT_COLOR, "no model") if k < 0 else (f"C{k % 10}", f"model {k}")
+        color, name = (layout.FAINT_COLOR, "no model") if k < 0 else (f"C{k % 10}", f"model {k}")
         own = data[labels == k]
         scatter(*own.T, s=14, linewidths=0, color=color, label=name)
         if k >= 0 and data.shape[1] == 3:
@@ -105,25 +95,21 @@ def plot_labels(points: ArrayLike, labels: Ints, models: Sequence[tuple[Any, Flo
         _as_image(ax)  # a matrix or a pose describes matches: these are points of an image
     elif data.shape[1] == 2 and "polynomial" not in curves:
         ax.set_aspect("equal")
-    legend_outside(ax, columns=columns)
+    layout.legend_outside(ax, columns=columns)
     return ax.figure.figure  # the parent figure if the axes belong to a SubFigure
 
 
 def _as_points(name: str, x: ArrayLike, n: int) -> Floats:
-    width = np.shape(x)[-1] if np.ndim(x) else 0
-    points = as_points(name, x, 3 if width == 3 else 2)
-    if len(points) != n:
-        raise ValueError(f"{name} must be the {n} points of the result, got {len(points)}")
-    return points
+    return as_points(name, x, 3 if np.shape(x)[-1:] == (3,) else 2, n)
 
 
 def _new_axes(*, spatial: bool, above: float, scaled: bool = True) -> Axes:
     """Return the axes of a new figure, with a colour bar if ``scaled``, and with space above them."""
-    figure = new_figure(_LEFT + _SIDE + (BAR if scaled else SPACE), above + _SIDE + _BELOW)
-    ax = place(figure, _LEFT, above, _SIDE, _SIDE, projection="3d" if spatial else None)
+    figure = layout.new_figure(_LEFT + _SIDE + (layout.BAR if scaled else layout.SPACE), above + _SIDE + _BELOW)
+    ax = layout.place(figure, _LEFT, above, _SIDE, _SIDE, projection="3d" if spatial else None)
     if scaled:
-        bar = place(figure, _LEFT + _SIDE + SPACE, above, SPACE, _SIDE)
-        color_bar(figure, ax, bar, "colour: probability of being an inlier")
+        bar = layout.place(figure, _LEFT + _SIDE + layout.SPACE, above, layout.SPACE, _SIDE)
+        layout.color_bar(figure, ax, bar, "colour: probability of being an inlier")
     return ax
 
 
@@ -219,7 +205,7 @@ def _draw_segments(ax: Axes, values: Floats, first: Floats, second: Floats) -> N
     """Draw segments that join the points of image 1 to those of image 2."""
     from matplotlib.collections import LineCollection
 
-    colors = color_map()(values)
+    colors = layout.color_map()(values)
     ax.add_collection(LineCollection(list(np.stack([first, second], axis=1)), colors=colors, linewidths=0.8))
 
 

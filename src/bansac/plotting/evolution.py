@@ -12,21 +12,8 @@ from numpy.typing import ArrayLike
 from bansac.geometry import homogeneous
 from bansac.matches.images import ImageLike, read_image
 from bansac.maths.arrays import Bytes, Floats
-from bansac.maths.validate import as_numbers, as_points
-from bansac.plotting.layout import (
-    BAR,
-    ESTIMATED_COLOR,
-    SPACE,
-    TITLE,
-    TRUE_COLOR,
-    WIDTH,
-    color_map,
-    legend_outside,
-    panel_grid,
-    panel_title,
-    place,
-    snapshot_panels,
-)
+from bansac.maths.validate import as_integer, as_numbers, as_points
+from bansac.plotting import layout
 from bansac.plotting.matches import as_matches, aspect, draw_matches, subset
 
 if TYPE_CHECKING:
@@ -76,31 +63,31 @@ def plot_probability_evolution(
     """
     gray1, gray2 = read_image(image1), read_image(image2)
     points1, points2 = as_matches(x1, x2)
-    panels = snapshot_panels(snapshots, iterations, len(points1))
+    panels = layout.snapshot_panels(snapshots, iterations, len(points1))
     outlines = [
         (name, color, style, _outline(argument, H, gray1.shape))
         for name, color, style, argument, H in (
-            ("true", TRUE_COLOR, "-", "H_true", H_true),
-            ("estimated", ESTIMATED_COLOR, (0, (5, 2.5)), "H_estimated", H_estimated),
+            ("true", layout.TRUE_COLOR, "-", "H_true", H_true),
+            ("estimated", layout.ESTIMATED_COLOR, (0, (5, 2.5)), "H_estimated", H_estimated),
         )
         if H is not None
     ]
     shown = subset(len(points1), max_matches, seed)
 
     columns = 1 if len(panels) == 1 else 2
-    panel = WIDTH / 2, WIDTH / 2 / aspect(gray1, gray2)
+    panel = layout.WIDTH / 2, layout.WIDTH / 2 / aspect(gray1, gray2)
     # The outlined image has the height of the panels, with its legend below, but at most the width of a panel.
-    outline_height = -(-len(panels) // columns) * (panel[1] + TITLE) - 2 * TITLE
+    outline_height = -(-len(panels) // columns) * (panel[1] + layout.TITLE) - 2 * layout.TITLE
     outline_width = 0.0
     if outlines:
         low, high = _outlined_limits(gray2, outlines)
         outline_width = min(outline_height * float(np.divide(*(high - low))), panel[0])
-    figure, axes = panel_grid([panel_title(k) for k, _ in panels], columns, *panel, right=outline_width)
+    figure, axes = layout.panel_grid([k for k, _ in panels], columns, *panel, right=outline_width)
     for ax, (_, values) in zip(axes, panels, strict=True):
         draw_matches(ax, gray1, gray2, points1[shown], points2[shown], values[shown])
     if outlines:
-        left = columns * (panel[0] + SPACE) + BAR
-        _draw_outlines(place(figure, left, TITLE, outline_width, outline_height), gray2, outlines)
+        left = columns * (panel[0] + layout.SPACE) + layout.BAR
+        _draw_outlines(layout.place(figure, left, layout.TITLE, outline_width, outline_height), gray2, outlines)
     return figure
 
 
@@ -115,7 +102,7 @@ def _draw_outlines(ax: Axes, gray2: Bytes, outlines: list[_Outline]) -> None:
     ax.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]))
     ax.set_axis_off()
     ax.set_title("Image 1 seen in image 2", fontsize="medium")
-    legend_outside(ax, below=True)
+    layout.legend_outside(ax, below=True)
 
 
 def _outlined_limits(gray2: Bytes, outlines: list[_Outline]) -> tuple[Floats, Floats]:
@@ -175,30 +162,29 @@ def plot_point_evolution(
     ['Start', 'Iteration 3']
     """
     data = as_points("points", points, 2)
-    if columns < 1:
-        raise ValueError(f"columns must be at least 1, got {columns}")
-    panels = snapshot_panels(snapshots, iterations, len(data))
+    as_integer("columns", columns, 1)
+    panels = layout.snapshot_panels(snapshots, iterations, len(data))
     true = None if curve_true is None else as_points("curve_true", curve_true, 2)
     estimates = {k: as_points(f"curves[{k}]", curve, 2) for k, curve in (curves or {}).items()}
     limits = _data_limits(data)
 
     columns = min(columns, len(panels))
-    side, legend = WIDTH / 3, TITLE if true is not None or estimates else 0.0
-    figure, axes = panel_grid([panel_title(k) for k, _ in panels], columns, side, side, below=legend)
+    side, legend = layout.WIDTH / 3, layout.TITLE if true is not None or estimates else 0.0
+    figure, axes = layout.panel_grid([k for k, _ in panels], columns, side, side, below=legend)
     handles = {}
     for ax, (iteration, values) in zip(axes, panels, strict=True):
         order = np.argsort(values, kind="stable")
         x, y = data[order].T
-        ax.scatter(x, y, c=values[order], cmap=color_map(), vmin=0, vmax=1, s=14, linewidths=0)
+        ax.scatter(x, y, c=values[order], cmap=layout.color_map(), vmin=0, vmax=1, s=14, linewidths=0)
         if true is not None:
-            (handles["true curve"],) = ax.plot(*true.T, color=TRUE_COLOR, linewidth=5, alpha=0.55, zorder=0)
+            (handles["true curve"],) = ax.plot(*true.T, color=layout.TRUE_COLOR, linewidth=5, alpha=0.55, zorder=0)
         if iteration in estimates:
             (line,) = ax.plot(*estimates[iteration].T, color="black", linewidth=1.1, linestyle=(0, (5, 2.5)))
             handles["best model so far"] = line
         ax.set(xlim=limits[0], ylim=limits[1], xticks=[], yticks=[], facecolor="#f4f4f4")
         ax.spines[:].set_visible(False)
     if handles:
-        middle = columns * (side + SPACE) / 2 / figure.get_size_inches()[0]
+        middle = columns * (side + layout.SPACE) / 2 / figure.get_size_inches()[0]
         at: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (middle, 0), "ncols": 2, "frameon": False}
         figure.legend(list(handles.values()), list(handles), **at)
     return figure

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.matches.storage import check_folder
+from bansac.matches.storage import write_atomically
 from bansac.maths.arrays import Floats
+from bansac.maths.optional import import_optional
 from bansac.maths.validate import as_probabilities
 
 if TYPE_CHECKING:
@@ -38,20 +39,15 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150)
     formats = figure.canvas.get_supported_filetypes()
     if path.suffix[1:].lower() not in formats:
         raise ValueError(f"path must end in one of {', '.join(sorted(formats))}; got {str(path)!r}")
-    check_folder(path)
-    try:
-        figure.savefig(path, dpi=dpi)
-    except OSError as error:
-        raise OSError(f"cannot write {path}: {error.strerror or error}") from error
+    write_atomically(path, lambda temporary: figure.savefig(temporary, dpi=dpi))
     return path
 
 
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure with a margin around a width and height in inches."""
-    try:
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError("figures need Matplotlib: pip install matplotlib") from error
+    import_optional("matplotlib.figure", "figures need Matplotlib", "matplotlib")
+    from matplotlib.figure import Figure
+
     return Figure(figsize=(width + 2 * _MARGIN, height + 2 * _MARGIN))
 
 
@@ -63,16 +59,16 @@ def place(figure: Figure, left: float, top: float, width: float, height: float, 
 
 
 def panel_grid(
-    titles: Sequence[str], columns: int, width: float, height: float, *, right: float = 0.0, below: float = 0.0
+    iterations: Sequence[int], columns: int, width: float, height: float, *, right: float = 0.0, below: float = 0.0
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with titled panels of one size, with a colour bar and free space to the right and below."""
+    """Return a figure with a panel for each iteration, a colour bar, and free space to the right and below."""
     step = width + SPACE, height + TITLE
-    rows = -(-len(titles) // columns)
+    rows = -(-len(iterations) // columns)
     figure = new_figure(columns * step[0] + BAR + right, rows * step[1] + below)
     axes = []
-    for k, title in enumerate(titles):
+    for k, iteration in enumerate(iterations):
         axes.append(place(figure, k % columns * step[0], k // columns * step[1] + TITLE, width, height))
-        axes[-1].set_title(title, fontsize="medium")
+        axes[-1].set_title(f"Iteration {iteration}" if iteration else "Start", fontsize="medium")
     bar = place(figure, columns * step[0], TITLE, SPACE, rows * step[1] - TITLE)
     color_bar(figure, axes[0], bar, "colour: belief in\nbeing an inlier, $P^k$")  # short, for one row of panels
     return figure, axes
@@ -114,8 +110,3 @@ def snapshot_panels(snapshots: Mapping[int, ArrayLike], iterations: Sequence[int
             raise ValueError(f"snapshots must have one at or before iteration {iteration}, got {sorted(snapshots)}")
         records[last] = as_probabilities(f"snapshots[{last}]", snapshots[last], n)
     return list(records.items())
-
-
-def panel_title(iteration: int) -> str:
-    """Return the title of the panel of a snapshot."""
-    return f"Iteration {iteration}" if iteration else "Start"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bansac.maths.arrays import Floats, Ints
+from bansac.maths.validate import as_integer
 from bansac.plotting.layout import ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR, legend_outside, new_figure
 
 if TYPE_CHECKING:
@@ -27,8 +28,7 @@ def plot_trace(trace: Trace, *, n_points: int | None = None) -> Figure:
         raise ValueError("trace is empty: the run ended before its first iteration")
     if n_points is None:
         n_points = int(trace.best_inliers[-1] + trace.outliers[-1])
-    if n_points < 1:
-        raise ValueError(f"n_points must be at least 1, got {n_points}")
+    as_integer("n_points", n_points, 1)
     iteration = np.arange(1, steps + 1)
     counting = bool(np.isfinite(trace.required_iterations).any())
     figure = new_figure(8.0, 7.6 if counting else 6.0)

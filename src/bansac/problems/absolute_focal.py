@@ -73,21 +73,11 @@ def project(model: Floats, scratch: Floats) -> bool:
     return SHORTEST < model[7] < LONGEST and normalize_vector(model[:4])
 
 
-def denormalize(model: Floats, transform: Floats) -> None:
-    """Undo ``absolute_pose.normalize``."""
-    absolute_pose.denormalize(model[:7], transform)
-
-
-def normalize_model(model: Floats, transform: Floats) -> None:
-    """Undo ``denormalize``."""
-    absolute_pose.normalize_model(model[:7], transform)
-
-
 def significance_form(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
     """Return the image points matched with the projections of their 3D points, and the identity map."""
     rays = data.copy()
     rays[:2] /= model[7]
-    _, matches, identity = absolute_pose.significance_form(rays, model[:7])
+    _, matches, identity = absolute_pose.significance_form(rays, model)
     return _REPROJECTION, model[7] * matches, identity
 
 
@@ -105,8 +95,6 @@ UNKNOWN_FOCAL_POSE = dataclasses.replace(
     max_models=p4pf.MAX_MODELS,
     scratch_size=p4pf.SCRATCH,
     solver_cost=2000.0,
-    denormalize=denormalize,
-    normalize_model=normalize_model,
     significance_form=significance_form,
     default_threshold=5e-3,
     unit="data",

@@ -91,8 +91,11 @@ def _median(rows: Floats) -> Floats:
 
 
 def denormalize(model: Floats, transform: Floats) -> None:
-    """Undo ``normalize``: R scale (X - c) + t and R X + t / scale - R c project to the same image point."""
-    model[4:] = model[4:] / transform[1] - matrix_of(model)[:, :3] @ transform[2:5]
+    """Undo ``normalize``: R scale (X - c) + t and R X + t / scale - R c project to the same image point.
+
+    A focal length after the pose does not change.
+    """
+    model[4:7] = model[4:7] / transform[1] - matrix_of(model)[:, :3] @ transform[2:5]
 
 
 def normalize_model(model: Floats, transform: Floats) -> None:

@@ -10,14 +10,8 @@ import math
 import numpy as np
 
 from bansac.compiled.jit import inner_kernel, kernel
+from bansac.geometry import epipolar
 from bansac.geometry.cheirality import score_in_front
-from bansac.geometry.epipolar import (
-    is_oriented,
-    linearize_sampson,
-    linearize_symmetric,
-    sampson_residuals,
-    symmetric_residuals,
-)
 from bansac.maths.arrays import Floats
 from bansac.maths.normalization import fix_sign
 from bansac.problems.problem import Problem
@@ -73,11 +67,6 @@ def equalize(e: Floats, scratch: Floats) -> bool:
     return True
 
 
-def project(model: Floats, scratch: Floats) -> bool:
-    """Replace a matrix by the nearest one with singular values (1, 1, 0)."""
-    return equalize(model, scratch)
-
-
 @kernel
 def _equalize_twice(e: Floats, scratch: Floats) -> bool:
     """Make the singular values of E equal up to rounding; the second step removes the error of the first."""
@@ -98,12 +87,12 @@ ESSENTIAL = Problem(
     sample_size=5,
     model_shape=(3, 3),
     solve=essential_5pt.solve,
-    residuals=sampson_residuals,
+    residuals=epipolar.sampson_residuals,
     fit=fit,
-    is_valid=is_oriented,
-    linearize=linearize_sampson,
+    is_valid=epipolar.is_oriented,
+    linearize=epipolar.linearize_sampson,
     tangent=span_essential,
-    project=project,
+    project=equalize,
     parameters=5,
     score_in_front=score_in_front,
     max_models=10,
@@ -119,5 +108,5 @@ ESSENTIAL = Problem(
 )
 
 ESSENTIAL_SYMMETRIC = dataclasses.replace(
-    ESSENTIAL, residuals=symmetric_residuals, linearize=linearize_symmetric, residual_size=2
+    ESSENTIAL, residuals=epipolar.symmetric_residuals, linearize=epipolar.linearize_symmetric, residual_size=2
 )

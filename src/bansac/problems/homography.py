@@ -4,10 +4,12 @@ The data are matches, channels x1, y1, x2, y2. The residual is the forward trans
 image between x2 and H x1 (Hartley and Zisserman, Multiple View Geometry, 2nd ed., section 4.2).
 """
 
+import dataclasses
+
 from bansac.maths.arrays import Floats, Reals
 from bansac.maths.linalg import matrix_entries, normalize_vector, span_complement
-from bansac.maths.normalization import canonical_homography, denormalize_homography, normalize
-from bansac.problems.problem import Problem
+from bansac.maths.normalization import canonical_homography, denormalize_homography
+from bansac.problems.affine import AFFINE
 from bansac.solvers import homography_4pt, homography_dlt
 
 
@@ -50,9 +52,9 @@ def project(model: Floats, scratch: Floats) -> bool:
     return normalize_vector(model)
 
 
-HOMOGRAPHY = Problem(
+HOMOGRAPHY = dataclasses.replace(
+    AFFINE,
     name="homography",
-    channels=4,
     sample_size=4,
     model_shape=(3, 3),
     solve=homography_4pt.solve,
@@ -62,16 +64,7 @@ HOMOGRAPHY = Problem(
     tangent=span_complement,  # orthogonal to H because its scale is free
     project=project,
     parameters=8,
-    residual_size=2,
     scratch_size=homography_dlt.SCRATCH,
-    precision="float32",
-    normalize=normalize,
     denormalize=denormalize_homography,
     canonical=canonical_homography,
-    codimension=2,
-    default_threshold=2.0,
-    default_max_iterations=20_000,
-    default_weighting="scores",
-    unit="pixels",
-    points=((0, 1), (2, 3)),
 )

@@ -11,8 +11,8 @@ import dataclasses
 import numpy as np
 
 from bansac.maths.arrays import Floats, Ints, Reals
-from bansac.maths.normalization import normalize
 from bansac.maths.quaternion import entries, matrix_of, project_unit, span_motions
+from bansac.problems.affine_3d import AFFINE_3D
 from bansac.problems.problem import Problem
 from bansac.solvers import umeyama
 from bansac.solvers.umeyama import fit_motion, solve_motion
@@ -91,9 +91,9 @@ def significance_form(data: Floats, model: Floats) -> tuple[Problem, Floats, Flo
     return _MOVED, moved, _UNMOVED
 
 
-RIGID_3D = Problem(
+RIGID_3D = dataclasses.replace(
+    AFFINE_3D,
     name="rigid motion",
-    channels=6,
     sample_size=3,
     model_shape=(7,),
     solve=solve_rigid,
@@ -103,15 +103,11 @@ RIGID_3D = Problem(
     tangent=span_motions,
     project=project_unit,
     parameters=6,
-    residual_size=3,
     scratch_size=umeyama.SCRATCH,
     solver_cost=500.0,
-    precision="float32",
-    normalize=normalize,
     denormalize=denormalize,
-    codimension=3,
-    default_weighting="scores",
-    points=((0, 1, 2), (3, 4, 5)),
+    significance_form=None,
+    default_max_iterations=3000,
 )
 
 SIMILARITY_3D = dataclasses.replace(

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Floats
 from bansac.maths.linalg import smallest_eigenvector
-from bansac.maths.normalization import canonical_fundamental, denormalize_fundamental, normalize, stack_matches
+from bansac.maths.normalization import canonical_fundamental, denormalize_fundamental, fit_normalized
 
 # Normal matrix, eigenvector, and work space of the eigen-solver. The work space first holds the sums over the matches.
 SCRATCH = 81 + 9 + 81
@@ -144,16 +144,7 @@ def fundamental_8pt(x1: ArrayLike, x2: ArrayLike) -> Floats | None:
 
     None if the matches do not determine it: fewer than eight, or all on a plane.
     """
-    data = stack_matches(x1, x2)
-    transform, model = np.empty(5), np.empty(9)
-    if data.shape[1] == 0:
-        return None
-    normalize(data, transform)
-    if not _fit(data, np.ones(data.shape[1]), model, np.empty(SCRATCH)):
-        return None
-    denormalize_fundamental(model, transform)
-    canonical_fundamental(model)
-    return model.reshape(3, 3)
+    return fit_normalized(x1, x2, _fit, SCRATCH, denormalize_fundamental, canonical_fundamental)
 
 
 _fit = kernel(fit)

@@ -2,12 +2,11 @@
 
 import math
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.compiled.jit import fast_kernel, inlined
 from bansac.maths.arrays import Floats
-from bansac.maths.normalization import canonical_homography, denormalize_homography, normalize, stack_matches
+from bansac.maths.normalization import canonical_homography, denormalize_homography, fit_normalized
 
 SCRATCH = 3 * 9
 
@@ -152,13 +151,4 @@ def homography_dlt(x1: ArrayLike, x2: ArrayLike) -> Floats | None:
 
     The fit minimises the squared transfer errors to first order. H[2, 2] = 1, or H has unit norm if H[2, 2] vanishes.
     """
-    data = stack_matches(x1, x2)
-    transform, model = np.empty(5), np.empty(9)
-    if data.shape[1] == 0:
-        return None
-    normalize(data, transform)
-    if not fit(data, np.ones(data.shape[1]), model, np.empty(SCRATCH)):
-        return None
-    denormalize_homography(model, transform)
-    canonical_homography(model)
-    return model.reshape(3, 3)
+    return fit_normalized(x1, x2, fit, SCRATCH, denormalize_homography, canonical_homography)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bansac.maths.arrays import Bools, Floats
+from bansac.maths.validate import as_integer
 from bansac.synthetic.mask import draw_inliers
 
 
@@ -113,8 +114,7 @@ def polynomial_points(
     >>> bool(np.allclose(np.polynomial.polynomial.polyval(x, curve.model), y))
     True
     """
-    if degree < 0:
-        raise ValueError(f"degree must be at least 0, got {degree}")
+    as_integer("degree", degree, 0)
     rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
     # The magnitudes of the coefficients sum to 0.8, so the curve stays in the square.
     coefficients = rng.uniform(0.3, 1, degree + 1) * rng.choice([-1.0, 1.0], degree + 1)

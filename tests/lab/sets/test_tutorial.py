@@ -295,7 +295,7 @@ def test_a_pair_or_an_image_missing_from_one_file_is_named(ef_folder, name, key)
     [
         (np.zeros((5, 3)), r"must have shape \(N, 4\), got \(5, 3\)"),
         (np.zeros((4, 5)), r"must have shape \(N, 4\), got \(4, 5\)"),
-        (np.full((50, 4), np.nan), "holds NaN or infinite values"),
+        (np.full((50, 4), np.nan), "must be finite"),
         (np.zeros((3, 4)), "3 matches but 50 ratios"),
         (np.bytes_(b"text"), "cannot read 'a-b'"),
     ],

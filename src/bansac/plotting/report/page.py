@@ -1,23 +1,26 @@
 """HTML page of a report: template, style, script and data in one self-contained file."""
 
+from __future__ import annotations
+
 import hashlib
 import os
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
 
 from bansac.engine.trace import Trace
 from bansac.matches.images import ImageLike, encode_jpeg, read_image, shrink
-from bansac.matches.storage import check_folder, write_atomically
-from bansac.maths.arrays import Floats
+from bansac.matches.storage import write_atomically
 from bansac.maths.validate import as_points
-from bansac.plotting.matches import as_matches
-from bansac.plotting.report.payload import RunArrays, encode, numbers_of, panel
+from bansac.plotting.report.payload import encode, numbers_of, panel
 from bansac.plotting.report.summary import html_table, restarts_in_words
+
+if TYPE_CHECKING:
+    from bansac.estimate.result import Result
 
 _FILES = Path(__file__).parent
 
@@ -30,16 +33,16 @@ def write_report(
     path: str | os.PathLike[str],
     points: tuple[ArrayLike, ArrayLike | None],
     images: tuple[ImageLike | None, ImageLike | None],
-    run: RunArrays,
+    run: Result,
     trace: Trace | None,
     summary: Mapping[str, str],
     settings: Mapping[str, Any],
     title: str | None,
 ) -> None:
     """Write the page of a result; the arguments of :meth:`bansac.Result.report`, in pairs, and the result's words."""
-    target = Path(path)
-    check_folder(target)
-    sides = _check_points(len(run.inliers), *points)
+    sides = [
+        as_points(name, x, 2, len(run.inliers)) for name, x in zip(("x1", "x2"), points, strict=True) if x is not None
+    ]
     if images[1] is not None and len(sides) == 1:
         raise ValueError("image2 must not be given without x2")
     if trace is not None and trace.frames.size and trace.frame_inliers.shape[1] != len(run.inliers):
@@ -52,14 +55,7 @@ def write_report(
     heading = _heading(images[: len(sides)], len(sides[0])) if title is None else title
     restarts = [] if trace is None else restarts_in_words(trace)
     page = _fill(heading, numbers_of(run, trace, sides, panels), dict(summary), settings, restarts)
-    write_atomically(target, lambda file: file.write_text(page, encoding="utf-8"))
-
-
-def _check_points(count: int, x1: ArrayLike, x2: ArrayLike | None) -> list[Floats]:
-    points = [as_points("x1", x1, 2)] if x2 is None else list(as_matches(x1, x2))
-    if len(points[0]) != count:
-        raise ValueError(f"x1 must have the {count} data points of the result, got {len(points[0])}")
-    return points
+    write_atomically(Path(path), lambda file: file.write_text(page, encoding="utf-8"))
 
 
 def _heading(images: tuple[ImageLike | None, ...], count: int) -> str:
