@@ -1,21 +1,25 @@
-"""The motion between two calibrated cameras that see a plane, from the homography of the plane.
+"""The geometry of two images of a scene with a plane, from the homography of the plane.
 
 The matches of a plane agree with a family of essential matrices. A linear fit selects one of them by noise, and its
 translation is often off by tens of degrees. The homography is well determined, and so are its motions.
 
 At most two of them have the plane in front of the cameras, and a search that has drawn matches of the plane only may
 end at either. Matches off the plane agree with one of them. So if the other motion has more of these, it competes with
-the model that was found.
+the model that was found. Of a fundamental matrix, the plane leaves the epipole free, and the one that most matches off
+the plane agree with competes (plane and parallax, :mod:`bansac.problems.degensac`).
 """
 
 import math
 
 import numpy as np
 
+from bansac.compiled.jit import kernel
 from bansac.estimate.result import RelativePose
 from bansac.estimate.solve import Solution, search
 from bansac.geometry import decompose_homography, essential_from_pose
-from bansac.maths.arrays import Floats
+from bansac.maths.arrays import Bools, Floats
+from bansac.maths.rng import fixed_rng
+from bansac.problems.degensac import search_epipole
 from bansac.significance.configuration import matches_of_plane
 from bansac.solvers.homography_dlt import homography_dlt
 
@@ -56,30 +60,71 @@ def motions_of_plane(rays: Floats) -> list[tuple[Floats, Floats]]:
     return [(R, t) for _, R, t in sorted(found, key=lambda motion: motion[0])]
 
 
-def search_from_other_motion(solution: Solution) -> Solution:
-    """Search again from a motion of the plane of a planar solution if more matches off the plane agree with it."""
-    request, rays, unit = solution.request, solution.request.data[:4], solution.request.unit
-    plane = matches_of_plane(rays, solution.residuals / unit, solution.threshold / unit)
-    reach = _REACH * solution.threshold
-    own = np.count_nonzero(solution.residuals[~plane] <= reach)
-    for motion in motions_of_plane(np.compress(plane, rays, axis=1)):
-        other = solution.moved(essential_from_pose(*motion).ravel())
-        count = np.count_nonzero(other.residuals[~plane] <= reach)
-        if count - own > _DEVIATIONS * math.sqrt(count + own):
-            found = search(request.replace(initial_model=other.model))
-            if found.model is not None and solution.moved(found.model).count > solution.count:
-                return found
-    return solution
+def choose_motion(solution: Solution) -> Solution:
+    """Return the solution of a planar essential matrix with the motion of the plane of its inliers.
 
-
-def prefer_motion_of_plane(solution: Solution) -> Solution:
-    """Replace a planar pose by the motion of its plane, if that keeps 90 % of the inliers."""
-    rays, unit = solution.request.data[:4], solution.request.unit
-    plane = matches_of_plane(rays, solution.residuals / unit, solution.threshold / unit)
+    If more matches off the plane agree with the other motion, that is refined. Else a motion of the plane replaces the
+    matrix if it keeps 90 % of the inliers.
+    """
+    rays, plane = solution.request.data[:4], _plane_of(solution)
     motions = motions_of_plane(np.compress(plane, rays, axis=1))
     if not motions:
         return solution
-    motion = motions[0]
-    pose = RelativePose(*motion)
-    of_plane = solution.moved(essential_from_pose(*motion).ravel(), public=pose, is_of_plane=True)
-    return solution if of_plane.count < _SUPPORT * solution.count else of_plane
+    others = [solution.moved(essential_from_pose(*motion).ravel()) for motion in motions]
+    better = _refine_better(solution, others, plane)
+    if better is not solution or others[0].count < _SUPPORT * solution.count:
+        return better
+    return others[0].replace(public=RelativePose(*motions[0]), is_of_plane=True)
+
+
+def choose_epipole(solution: Solution) -> Solution:
+    """Return the solution of a planar fundamental matrix with the epipole of most matches off the plane."""
+    data, plane = solution.request.data, _plane_of(solution)
+    H = homography_dlt(data[:2, plane].T, data[2:, plane].T)
+    assert solution.model is not None
+    F, squared_reach = solution.model.copy(), (_REACH * solution.threshold) ** 2
+    if H is None or not _replace_by_best(data, plane.astype(float), H.ravel(), F, squared_reach):
+        return solution
+    return _refine_better(solution, [solution.moved(F)], plane)
+
+
+def _plane_of(solution: Solution) -> Bools:
+    """Mark the matches of the plane of most inliers."""
+    unit = solution.request.unit
+    return matches_of_plane(solution.request.data[:4], solution.residuals / unit, solution.threshold / unit)
+
+
+def _refine_better(solution: Solution, others: list[Solution], plane: Bools) -> Solution:
+    """Return the refined other geometry of a plane if more matches off the plane agree with it, and more in all.
+
+    The scores do not decide: a model of the plane alone fits the noise of its many matches better.
+    """
+    reach = _REACH * solution.threshold
+    own, *counts = (np.count_nonzero(each.residuals[~plane] <= reach) for each in (solution, *others))
+    for other, count in zip(others, counts, strict=True):
+        if count - own > _DEVIATIONS * math.sqrt(count + own):
+            refined = _refine(other)
+            if refined.model is not None and solution.moved(refined.model).count > solution.count:
+                return refined
+    return solution
+
+
+def _refine(solution: Solution) -> Solution:
+    """Refine the model of a solution and its threshold, as an initial model without a search after it."""
+    request, outcome = solution.request, solution.outcome
+    options = request.options.replace(max_iterations=1, min_iterations=0, restarts=1, trace=False)
+    resolved = request.resolved._replace(options=options)
+    refined = search(request.replace(resolved=resolved, initial_model=solution.model))
+    new = refined.outcome
+    return refined.replace(
+        outcome=outcome._replace(model=new.model, score=new.score, threshold=new.threshold, others=[])
+    )
+
+
+@kernel
+def _replace_by_best(data: Floats, on_plane: Floats, H: Floats, F: Floats, squared_reach: float) -> bool:
+    """Replace F by one of the plane with the best epipole; return whether there is a better one."""
+    off = 0
+    for n in range(on_plane.size):
+        off += 1 if on_plane[n] == 0.0 else 0
+    return bool(search_epipole(data, on_plane, np.empty(off), H, F, np.empty(9), squared_reach, fixed_rng()))

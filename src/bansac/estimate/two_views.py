@@ -153,7 +153,19 @@ def estimate_fundamental(
         what = f"x1 and x2 look normalised (all coordinates are below {_LARGEST_NORMALISED:g})"
         warnings.warn(f"{what}, but the default threshold is in pixels: give pixels or a threshold", stacklevel=2)
     plausibility = _focal_plausibility(image_size1, image_size2, data)
-    return estimate("fundamental", data, threshold, settings, two_views=True, plausibility=plausibility)
+    conclude = _of_plane if find_preset(settings.get("preset")).motion_of_plane else None
+    return estimate(
+        "fundamental", data, threshold, settings, two_views=True, plausibility=plausibility, conclude=conclude
+    )
+
+
+def _of_plane(solution: Solution) -> Solution:
+    """Return the solution; if it is planar, the geometry of its plane that more matches off the plane agree with."""
+    if solution.verdict.configuration != "planar":
+        return solution
+    from bansac.estimate.planar_motion import choose_epipole, choose_motion
+
+    return (choose_motion if solution.request.problem.unit == "normalised" else choose_epipole)(solution)
 
 
 def _look_normalised(data: Floats) -> bool:
@@ -234,20 +246,10 @@ def estimate_essential(
 
 def _conclude_essential(jacobians: Jacobians | None, of_plane: bool, solution: Solution) -> Solution:
     """Return the matrix with the motion of a plane, refined and measured in distorted images."""
-    solution = _with_motion_of_plane(solution) if of_plane else solution
+    solution = _of_plane(solution) if of_plane else solution
     if jacobians is not None:
         solution = _as_pose(jacobians, False, solution).replace(rival=solution.rival)
     return solution.replace(public=None)  # the matrix
-
-
-def _with_motion_of_plane(solution: Solution) -> Solution:
-    """Return a planar solution with the motion of its plane that more matches off the plane agree with."""
-    if solution.verdict.configuration != "planar":
-        return solution
-    from bansac.estimate.planar_motion import prefer_motion_of_plane, search_from_other_motion
-
-    solution = search_from_other_motion(solution)
-    return prefer_motion_of_plane(solution) if solution.verdict.configuration == "planar" else solution
 
 
 def estimate_relative_pose(
@@ -324,7 +326,7 @@ def estimate_relative_pose(
 
 def _as_pose(jacobians: Jacobians | None, of_plane: bool, solution: Solution) -> Solution:
     """Return the motion of an essential matrix, or of the plane of its inliers, refined in distorted images."""
-    solution = _with_motion_of_plane(solution) if of_plane else solution
+    solution = _of_plane(solution) if of_plane else solution
     assert solution.model is not None
     rays, pose, rival = solution.request.data[:4], solution.public, solution.rival
     if pose is None:

@@ -138,7 +138,9 @@ def plane_motion_verdict(problem: Problem, data: Floats, measured: MeasuredModel
     doubt, configuration = _test_support(problem, data, measured)
     success = doubt.text == "" and configuration is None
     doubt = _with_missing(problem, data, measured, doubt)
-    return Verdict(success, configuration or "planar", doubt, ", from the homography of their plane")
+    return Verdict(
+        success, configuration or "planar", doubt, ", from the homography of their plane, with which two motions agree"
+    )
 
 
 def _explain_no_model(problem: Problem, n: int, outcome: EngineResult) -> str:
