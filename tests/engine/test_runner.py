@@ -222,3 +222,7 @@ def test_first_models_without_inliers_leave_a_test():
     settings = {"threshold": 0.5, "sampler": "uniform", "stopping": "sprt", "max_iterations": 5000}
     reasons = {outcome(problem, data, seed=seed, **settings).stop_reason for seed in range(8)}
     assert reasons == {"sprt"}
+
+
+def test_the_best_quality_comes_first_and_equal_ones_keep_their_order():
+    assert frame._rank(np.array([0.5, 0.9, 0.5, 0.1])).tolist() == [1, 0, 2, 3]
