@@ -63,21 +63,24 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numba
-from numba.core import cgutils
+from numba.core import cgutils, errors, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
+from numba.core.compiler import Compiler, CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
 from numba.core.datamodel import default_manager, models
 from numba.core.environment import Environment
 from numba.core.extending import infer_getattr, lower_getattr_generic, lower_setattr_generic
 from numba.core.imputils import impl_ret_borrowed
+from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.core.runtime.nrtdynmod import _meminfo_struct_type
+from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import NativeLowering, NopythonRewrites
 from numba.core.typeinfer import register_dispatcher
+from numba.core.typing.context import BaseContext
 from numba.core.typing.templates import AttributeTemplate
 from numba.core.untyped_passes import InlineClosureLikes, WithLifting
 from numba.experimental import structref
@@ -143,7 +146,9 @@ def make_dispatcher(
 
 
 class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
-    """Numba dispatcher with a checked cache; the garbage collector is off during compilation."""
+    """Numba dispatcher with a checked cache and a quick compilation."""
+
+    is_quick = False  # whether a kernel is being compiled
 
     def enable_caching(self) -> None:
         """Look compiled code up in the pack and in the folder of the cache."""
@@ -156,14 +161,8 @@ class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
     @loading()
     def compile(self, signature: Any) -> Any:
         """Compile or load the code for a signature."""
-        with COMPILER_LOCK:  # two threads must not switch the garbage collector at the same time
-            enabled = gc.isenabled()
-            gc.disable()
-            try:
-                return super().compile(signature)
-            finally:
-                if enabled:
-                    gc.enable()
+        with COMPILER_LOCK, _quick_compilation():
+            return super().compile(signature)
 
 
 class _InnerDispatcher(_Dispatcher):
@@ -189,8 +188,8 @@ class _Compiler(CompilerBase):  # type: ignore[misc]
         """Return the passes."""
         manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
         kept = [one for one in manager.passes if one[0] not in (WithLifting, InlineClosureLikes, NopythonRewrites)]
-        manager.passes = [(self.lowering if step is NativeLowering else step, text) for step, text in kept]
-        manager.finalize()
+        manager.passes = kept
+        _replace_lowering(manager, self.lowering)
         return [manager]
 
 
@@ -206,14 +205,85 @@ class _InnerLowering(NativeLowering):  # type: ignore[misc]
         state.flags.no_compile = True
         super().run_pass(state)
         state.library._ensure_finalized()
-        state.cr = state.cr._replace(cfunc=_Entry())
+        state.cr = state.cr._replace(cfunc=_make_entry())
         state.targetctx.insert_user_function(state.cr.cfunc, state.cr.fndesc, [state.library])
         state.reload_init.extend(state.library._reload_init)
         return True
 
 
-class _Entry:
-    """Identity of a function without machine code."""
+def _make_entry() -> Any:
+    """Return the identity of a function without machine code; Numba's dispatchers accept built-in functions only."""
+    return [].append
+
+
+@contextmanager
+def _quick_compilation() -> Iterator[None]:
+    """Let Numba compile without what costs time and changes no code; the caller holds the lock of the compiler."""
+    if _Dispatcher.is_quick:  # a kernel is compiled for another one
+        yield
+        return
+    resolve, define, analyse = BaseContext.resolve_function_type, Compiler.define_pipelines, PostProcessor.run
+    signatures: dict[Any, Any] = {}
+
+    def resolve_once(context: Any, function: Any, arguments: Any, keywords: Any) -> Any:
+        """Resolve an operation on numbers once; Numba tries dozens of overloads each time."""
+        if keywords or not all(isinstance(one, (types.Number, types.Boolean)) for one in arguments):
+            return resolve(context, function, arguments, keywords)
+        key = (context, function, arguments)
+        if key not in signatures:
+            signatures[key] = resolve(context, function, arguments, keywords)
+        return signatures[key]
+
+    def define_inner(compiler: Any) -> Any:
+        """Return the passes; overloads, which Python cannot call, get neither machine code nor wrappers."""
+        managers = define(compiler)
+        state = compiler.state
+        if state.flags.no_cpython_wrapper and state.library is None:
+            state.flags.no_cfunc_wrapper = True
+            _replace_lowering(managers[0], _InnerLowering)
+        return managers
+
+    def analyse_last(processor: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+        """Find the live variables of each block only in the pass that uses them."""
+        function = processor.func_ir
+        if emit_dels or function.is_generator:
+            analyse(processor, emit_dels, extend_lifetimes)
+            return
+        function.blocks = canonicalize_cfg(function.blocks)
+        function.variable_lifetime, function.generator_info = VariableLifetime(function.blocks), None
+
+    changes: list[tuple[Any, str, Any]] = [
+        (BaseContext, "resolve_function_type", resolve_once),
+        (Compiler, "define_pipelines", define_inner),
+        (PostProcessor, "run", analyse_last),
+        (errors, "termcolor", _PlainText),
+        (llvm.ffi.lib._lock, "_cblist", []),  # timers
+        (_Dispatcher, "is_quick", True),
+    ]
+    before = [(owner, name, getattr(owner, name)) for owner, name, _ in changes]
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        for owner, name, value in changes:
+            setattr(owner, name, value)
+        yield
+    finally:
+        for owner, name, value in before:
+            setattr(owner, name, value)
+        if enabled:
+            gc.enable()
+
+
+class _PlainText:
+    """Text of errors without colours; Numba raises and catches thousands."""
+
+    code = errmsg = filename = indicate = highlight = reset = staticmethod(str)
+
+
+def _replace_lowering(manager: Any, lowering: type) -> None:
+    """Replace the pass of a pass manager that makes LLVM code."""
+    manager.passes = [(lowering if step is NativeLowering else step, text) for step, text in manager.passes]
+    manager.finalize()
 
 
 class _InnerCompiler(_Compiler):
@@ -225,9 +295,14 @@ class _InnerCompiler(_Compiler):
 class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
     """LLVM code without machine code."""
 
+    def _optimize_final_module(self) -> None:
+        """Remove what is not used; kernels with machine code optimise the rest."""
+        manager = llvm.create_new_module_pass_manager()
+        manager.add_global_dead_code_eliminate_pass()
+        manager.run(self._final_module, self._codegen._pass_builder())
+
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
         self._finalized = True
 
     def serialize_using_object_code(self) -> Any:
@@ -335,7 +410,7 @@ def _rebuild(target_context: Any, content: Any, read_llvm: Callable[[], bytes]) 
         "typing_context": target_context.typing_context,
         "library": library,
         "environment": environment,
-        "entry_point": target_context.get_executable(library, description, environment) if code else _Entry(),
+        "entry_point": target_context.get_executable(library, description, environment) if code else _make_entry(),
         "fndesc": description,
         "type_annotation": "",
         "signature": signature,
