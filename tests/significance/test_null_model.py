@@ -94,15 +94,12 @@ def test_below_the_smallest_residual_it_falls_linearly_and_never_to_zero():
     np.testing.assert_allclose(found, [0.25e-3, 0.125, 0.5, 0.75, 1.0])
 
 
-def test_neighbours_count_by_their_share():
+def test_neighbours_count_by_their_share_and_displacements_for_all():
     null_model, distance = residuals_of([5.0] * 99, [0.5] * 20), np.array([1.0])
     assert np.ravel(null_model.probabilities(distance)) == pytest.approx([1 / 100 / 5, 1.0])
     assert null_model.probability(distance)[0] == pytest.approx(0.8 / 100 / 5 + 0.2)
-
-
-def test_displacements_count_for_all():
-    null_model, distance = residuals_of([5.0] * 99, [4.0] * 20, [0.5] * 30 + [4.0] * 69), np.array([1.0])
-    assert np.ravel(null_model.probabilities(distance)) == pytest.approx([0.31, 0.31])
+    moved = residuals_of([5.0] * 99, [4.0] * 20, [0.5] * 30 + [4.0] * 69)
+    assert np.ravel(moved.probabilities(distance)) == pytest.approx([0.31, 0.31])
 
 
 def test_matches_of_a_window_agree_when_their_displacements_are_exchanged():

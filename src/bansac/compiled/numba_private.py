@@ -17,10 +17,16 @@ Kernels without wrappers (target options ``no_cpython_wrapper``, ``no_cfunc_wrap
     Gain: 3 s of the first call, 50 ms for each kernel.
     Assumption: Python never calls code without a wrapper; such a call would crash. ``_InnerDispatcher`` prevents it.
 Subclasses of ``CPUDispatcher``
-    Gain: 3 s of the first call, because the garbage collector is off during compilation. ``Result.seconds`` excludes
-    compilation and loading: 20 ms instead of 1.4 s in the first call of a process. They hold ``CheckedCache``.
+    Gain: ``Result.seconds`` excludes compilation and loading: 20 ms instead of 1.4 s in the first call of a process.
+    They hold ``CheckedCache``.
     Assumption: Numba reads ``_cache`` and calls ``enable_caching``, ``compile``, ``_compile_for_args`` and
     ``typeof_pyval``. ``CPUDispatcher(function, targetoptions=...)`` makes a dispatcher.
+Changes of Numba during a compilation (``_quick_compilation``)
+    Gain: a quarter of the first call. Overloads get no machine code. An operation on numbers is resolved once, not up
+    to a thousand times. The garbage collector and the timers of LLVM's lock are off.
+    Assumption: the methods keep their signatures. Only the last analysis of live variables is used, except in
+    generators. All changes hold under the lock of the compiler and also apply to a user's functions that are compiled
+    with a kernel; they change no code.
 The cache (``FunctionCache``, ``IndexDataCacheFile``)
     Gain: safety, no speed. A damaged file counts as missing; Numba reads its files unchecked, so that a truncated index
     raises an error in every process and a changed byte of machine code is executed. A full disk is a warning. The
@@ -48,6 +54,7 @@ from __future__ import annotations
 import gc
 import glob
 import hashlib
+import operator
 import pickle
 import signal
 import threading
@@ -66,7 +73,7 @@ import numba
 from numba.core import cgutils, errors, types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompilerBase, CompileResult, DefaultPassBuilder
+from numba.core.compiler import Compiler, CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
 from numba.core.datamodel import default_manager, models
@@ -106,6 +113,9 @@ KERNELS: Counter[str] = Counter()
 
 _DIGEST_SIZE = 16
 
+# Signatures of operations on numbers, by context, function and types of the arguments.
+_SIGNATURES: dict[Any, Any] = {}
+
 # Index of the address of the contents in the header of a Numba allocation.
 _DATA = 3
 
@@ -134,9 +144,8 @@ def make_dispatcher(
     options |= {name: True for name, is_unused in unused.items() if is_unused}
     if not counts:
         options["_nrt"] = False
-    compiler = _InnerCompiler if not from_python and not by_address else _Compiler
     kind = _Dispatcher if from_python else _InnerDispatcher
-    dispatcher = kind(function, targetoptions=options, pipeline_class=compiler)
+    dispatcher = kind(function, targetoptions=options, pipeline_class=_Compiler)
     dispatcher.enable_caching()
     if signature is not None:
         with COMPILER_LOCK, register_dispatcher(dispatcher):  # lets the function call itself by its name
@@ -179,17 +188,16 @@ class _InnerDispatcher(_Dispatcher):
         return self.__dict__["_copy"](*arguments)
 
 
-class _Compiler(CompilerBase):  # type: ignore[misc]
+class _Compiler(Compiler):  # type: ignore[misc]
     """Numba's compiler without the passes for language elements that no kernel contains."""
-
-    lowering: type = NativeLowering
 
     def define_pipelines(self) -> list[Any]:
         """Return the passes."""
-        manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        kept = [one for one in manager.passes if one[0] not in (WithLifting, InlineClosureLikes, NopythonRewrites)]
-        manager.passes = kept
-        _replace_lowering(manager, self.lowering)
+        (manager,) = super().define_pipelines()
+        manager.passes = [
+            one for one in manager.passes if one[0] not in (WithLifting, InlineClosureLikes, NopythonRewrites)
+        ]
+        manager.finalize()
         return [manager]
 
 
@@ -222,26 +230,34 @@ def _quick_compilation() -> Iterator[None]:
     if _Dispatcher.is_quick:  # a kernel is compiled for another one
         yield
         return
-    resolve, define, analyse = BaseContext.resolve_function_type, Compiler.define_pipelines, PostProcessor.run
-    signatures: dict[Any, Any] = {}
+    resolve, find = BaseContext.resolve_function_type, BaseContext.resolve_value_type
+    define, analyse = Compiler.define_pipelines, PostProcessor.run
 
     def resolve_once(context: Any, function: Any, arguments: Any, keywords: Any) -> Any:
         """Resolve an operation on numbers once; Numba tries dozens of overloads each time."""
-        if keywords or not all(isinstance(one, (types.Number, types.Boolean)) for one in arguments):
+        are_numbers = all(isinstance(one, (types.Number, types.Boolean)) for one in arguments)
+        if keywords or not are_numbers or isinstance(function, types.Dispatcher):
             return resolve(context, function, arguments, keywords)
         key = (context, function, arguments)
-        if key not in signatures:
-            signatures[key] = resolve(context, function, arguments, keywords)
-        return signatures[key]
+        if key not in _SIGNATURES:
+            _SIGNATURES[key] = resolve(context, function, arguments, keywords)
+        return _SIGNATURES[key]
+
+    def find_operator(context: Any, value: Any) -> Any:
+        """Return the type of an operator from Numba's table; for other values, first try whether it is a constant."""
+        found = context._lookup_global(value) if getattr(value, "__module__", "") == operator.add.__module__ else None
+        return found or find(context, value)
 
     def define_inner(compiler: Any) -> Any:
-        """Return the passes; overloads, which Python cannot call, get neither machine code nor wrappers."""
-        managers = define(compiler)
-        state = compiler.state
-        if state.flags.no_cpython_wrapper and state.library is None:
-            state.flags.no_cfunc_wrapper = True
-            _replace_lowering(managers[0], _InnerLowering)
-        return managers
+        """Return the passes; functions that only kernels call, such as overloads, get no machine code."""
+        (manager,), flags = define(compiler), compiler.state.flags
+        if flags.no_cpython_wrapper and compiler.state.library is None:
+            flags.no_cfunc_wrapper |= type(compiler) is Compiler
+            if flags.no_cfunc_wrapper:
+                steps = [(_InnerLowering if step is NativeLowering else step, text) for step, text in manager.passes]
+                manager.passes = steps
+                manager.finalize()
+        return [manager]
 
     def analyse_last(processor: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
         """Find the live variables of each block only in the pass that uses them."""
@@ -254,9 +270,10 @@ def _quick_compilation() -> Iterator[None]:
 
     changes: list[tuple[Any, str, Any]] = [
         (BaseContext, "resolve_function_type", resolve_once),
+        (BaseContext, "resolve_value_type", find_operator),
         (Compiler, "define_pipelines", define_inner),
         (PostProcessor, "run", analyse_last),
-        (errors, "termcolor", _PlainText),
+        (errors.termcolor(), "errmsg", str),  # colours of errors: Numba raises and catches thousands
         (llvm.ffi.lib._lock, "_cblist", []),  # timers
         (_Dispatcher, "is_quick", True),
     ]
@@ -272,24 +289,6 @@ def _quick_compilation() -> Iterator[None]:
             setattr(owner, name, value)
         if enabled:
             gc.enable()
-
-
-class _PlainText:
-    """Text of errors without colours; Numba raises and catches thousands."""
-
-    code = errmsg = filename = indicate = highlight = reset = staticmethod(str)
-
-
-def _replace_lowering(manager: Any, lowering: type) -> None:
-    """Replace the pass of a pass manager that makes LLVM code."""
-    manager.passes = [(lowering if step is NativeLowering else step, text) for step, text in manager.passes]
-    manager.finalize()
-
-
-class _InnerCompiler(_Compiler):
-    """Compiler of functions that only kernels call."""
-
-    lowering = _InnerLowering
 
 
 class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
