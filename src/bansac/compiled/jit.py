@@ -29,7 +29,7 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 def kernel(function: Function) -> Function:
     """Compile ``function`` on its first call, with exact floating-point semantics."""
-    return _dispatcher(function, by_address=False)
+    return _dispatcher(function)
 
 
 def allocating_kernel(function: Function) -> Function:
@@ -47,7 +47,7 @@ def inner_kernel(function: Function) -> Function:
 
 def fast_kernel(function: Function) -> Function:
     """Compile ``function`` on its first call; the compiler may reorder its arithmetic."""
-    return _dispatcher(function, fastmath=FAST_MATH, by_address=False)
+    return _dispatcher(function, fastmath=FAST_MATH)
 
 
 def inlined(function: Function) -> Function:

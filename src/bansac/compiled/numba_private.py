@@ -17,16 +17,10 @@ Kernels without wrappers (target options ``no_cpython_wrapper``, ``no_cfunc_wrap
     Gain: 3 s of the first call, 50 ms for each kernel.
     Assumption: Python never calls code without a wrapper; such a call would crash. ``_InnerDispatcher`` prevents it.
 Subclasses of ``CPUDispatcher``
-    Gain: ``Result.seconds`` excludes compilation and loading: 20 ms instead of 1.4 s in the first call of a process.
-    They hold ``CheckedCache``.
+    Gain: 3 s of the first call, because the garbage collector is off during compilation. ``Result.seconds`` excludes
+    compilation and loading: 20 ms instead of 1.4 s in the first call of a process. They hold ``CheckedCache``.
     Assumption: Numba reads ``_cache`` and calls ``enable_caching``, ``compile``, ``_compile_for_args`` and
     ``typeof_pyval``. ``CPUDispatcher(function, targetoptions=...)`` makes a dispatcher.
-Changes of Numba during a compilation (``_quick_compilation``)
-    Gain: a quarter of the first call. Overloads get no machine code. An operation on numbers is resolved once, not up
-    to a thousand times. The garbage collector and the timers of LLVM's lock are off.
-    Assumption: the methods keep their signatures. Only the last analysis of live variables is used, except in
-    generators. All changes hold under the lock of the compiler and also apply to a user's functions that are compiled
-    with a kernel; they change no code.
 The cache (``FunctionCache``, ``IndexDataCacheFile``)
     Gain: safety, no speed. A damaged file counts as missing; Numba reads its files unchecked, so that a truncated index
     raises an error in every process and a changed byte of machine code is executed. A full disk is a warning. The
@@ -54,7 +48,6 @@ from __future__ import annotations
 import gc
 import glob
 import hashlib
-import operator
 import pickle
 import signal
 import threading
@@ -70,24 +63,21 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numba
-from numba.core import cgutils, errors, types
+from numba.core import cgutils
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile
 from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompileResult
+from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.compiler_machinery import register_pass
 from numba.core.datamodel import default_manager, models
 from numba.core.environment import Environment
 from numba.core.extending import infer_getattr, lower_getattr_generic, lower_setattr_generic
 from numba.core.imputils import impl_ret_borrowed
-from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.core.registry import CPUDispatcher
 from numba.core.runtime import rtsys
 from numba.core.runtime.nrtdynmod import _meminfo_struct_type
-from numba.core.transforms import canonicalize_cfg
 from numba.core.typed_passes import NativeLowering, NopythonRewrites
 from numba.core.typeinfer import register_dispatcher
-from numba.core.typing.context import BaseContext
 from numba.core.typing.templates import AttributeTemplate
 from numba.core.untyped_passes import InlineClosureLikes, WithLifting
 from numba.experimental import structref
@@ -112,9 +102,6 @@ KERNELS: Counter[str] = Counter()
 """Number of kernels that this process has ``"compiled"`` and ``"loaded"`` so far, ``"packed"`` of these from a pack."""
 
 _DIGEST_SIZE = 16
-
-# Signatures of operations on numbers, by context, function and types of the arguments.
-_SIGNATURES: dict[Any, Any] = {}
 
 # Index of the address of the contents in the header of a Numba allocation.
 _DATA = 3
@@ -144,8 +131,9 @@ def make_dispatcher(
     options |= {name: True for name, is_unused in unused.items() if is_unused}
     if not counts:
         options["_nrt"] = False
+    compiler = _InnerCompiler if not from_python and not by_address else _Compiler
     kind = _Dispatcher if from_python else _InnerDispatcher
-    dispatcher = kind(function, targetoptions=options, pipeline_class=_Compiler)
+    dispatcher = kind(function, targetoptions=options, pipeline_class=compiler)
     dispatcher.enable_caching()
     if signature is not None:
         with COMPILER_LOCK, register_dispatcher(dispatcher):  # lets the function call itself by its name
@@ -155,9 +143,7 @@ def make_dispatcher(
 
 
 class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
-    """Numba dispatcher with a checked cache and a quick compilation."""
-
-    is_quick = False  # whether a kernel is being compiled
+    """Numba dispatcher with a checked cache; the garbage collector is off during compilation."""
 
     def enable_caching(self) -> None:
         """Look compiled code up in the pack and in the folder of the cache."""
@@ -170,8 +156,14 @@ class _Dispatcher(CPUDispatcher):  # type: ignore[misc]
     @loading()
     def compile(self, signature: Any) -> Any:
         """Compile or load the code for a signature."""
-        with COMPILER_LOCK, _quick_compilation():
-            return super().compile(signature)
+        with COMPILER_LOCK:  # two threads must not switch the garbage collector at the same time
+            enabled = gc.isenabled()
+            gc.disable()
+            try:
+                return super().compile(signature)
+            finally:
+                if enabled:
+                    gc.enable()
 
 
 class _InnerDispatcher(_Dispatcher):
@@ -188,15 +180,16 @@ class _InnerDispatcher(_Dispatcher):
         return self.__dict__["_copy"](*arguments)
 
 
-class _Compiler(Compiler):  # type: ignore[misc]
+class _Compiler(CompilerBase):  # type: ignore[misc]
     """Numba's compiler without the passes for language elements that no kernel contains."""
+
+    lowering: type = NativeLowering
 
     def define_pipelines(self) -> list[Any]:
         """Return the passes."""
-        (manager,) = super().define_pipelines()
-        manager.passes = [
-            one for one in manager.passes if one[0] not in (WithLifting, InlineClosureLikes, NopythonRewrites)
-        ]
+        manager = DefaultPassBuilder.define_nopython_pipeline(self.state)
+        kept = [one for one in manager.passes if one[0] not in (WithLifting, InlineClosureLikes, NopythonRewrites)]
+        manager.passes = [(self.lowering if step is NativeLowering else step, text) for step, text in kept]
         manager.finalize()
         return [manager]
 
@@ -213,95 +206,28 @@ class _InnerLowering(NativeLowering):  # type: ignore[misc]
         state.flags.no_compile = True
         super().run_pass(state)
         state.library._ensure_finalized()
-        state.cr = state.cr._replace(cfunc=_make_entry())
+        state.cr = state.cr._replace(cfunc=_Entry())
         state.targetctx.insert_user_function(state.cr.cfunc, state.cr.fndesc, [state.library])
         state.reload_init.extend(state.library._reload_init)
         return True
 
 
-def _make_entry() -> Any:
-    """Return the identity of a function without machine code; Numba's dispatchers accept built-in functions only."""
-    return [].append
+class _Entry:
+    """Identity of a function without machine code."""
 
 
-@contextmanager
-def _quick_compilation() -> Iterator[None]:
-    """Let Numba compile without what costs time and changes no code; the caller holds the lock of the compiler."""
-    if _Dispatcher.is_quick:  # a kernel is compiled for another one
-        yield
-        return
-    resolve, find = BaseContext.resolve_function_type, BaseContext.resolve_value_type
-    define, analyse = Compiler.define_pipelines, PostProcessor.run
+class _InnerCompiler(_Compiler):
+    """Compiler of functions that only kernels call."""
 
-    def resolve_once(context: Any, function: Any, arguments: Any, keywords: Any) -> Any:
-        """Resolve an operation on numbers once; Numba tries dozens of overloads each time."""
-        are_numbers = all(isinstance(one, (types.Number, types.Boolean)) for one in arguments)
-        if keywords or not are_numbers or isinstance(function, types.Dispatcher):
-            return resolve(context, function, arguments, keywords)
-        key = (context, function, arguments)
-        if key not in _SIGNATURES:
-            _SIGNATURES[key] = resolve(context, function, arguments, keywords)
-        return _SIGNATURES[key]
-
-    def find_operator(context: Any, value: Any) -> Any:
-        """Return the type of an operator from Numba's table; for other values, first try whether it is a constant."""
-        found = context._lookup_global(value) if getattr(value, "__module__", "") == operator.add.__module__ else None
-        return found or find(context, value)
-
-    def define_inner(compiler: Any) -> Any:
-        """Return the passes; functions that only kernels call, such as overloads, get no machine code."""
-        (manager,), flags = define(compiler), compiler.state.flags
-        if flags.no_cpython_wrapper and compiler.state.library is None:
-            flags.no_cfunc_wrapper |= type(compiler) is Compiler
-            if flags.no_cfunc_wrapper:
-                steps = [(_InnerLowering if step is NativeLowering else step, text) for step, text in manager.passes]
-                manager.passes = steps
-                manager.finalize()
-        return [manager]
-
-    def analyse_last(processor: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
-        """Find the live variables of each block only in the pass that uses them."""
-        function = processor.func_ir
-        if emit_dels or function.is_generator:
-            analyse(processor, emit_dels, extend_lifetimes)
-            return
-        function.blocks = canonicalize_cfg(function.blocks)
-        function.variable_lifetime, function.generator_info = VariableLifetime(function.blocks), None
-
-    changes: list[tuple[Any, str, Any]] = [
-        (BaseContext, "resolve_function_type", resolve_once),
-        (BaseContext, "resolve_value_type", find_operator),
-        (Compiler, "define_pipelines", define_inner),
-        (PostProcessor, "run", analyse_last),
-        (errors.termcolor(), "errmsg", str),  # colours of errors: Numba raises and catches thousands
-        (llvm.ffi.lib._lock, "_cblist", []),  # timers
-        (_Dispatcher, "is_quick", True),
-    ]
-    before = [(owner, name, getattr(owner, name)) for owner, name, _ in changes]
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        for owner, name, value in changes:
-            setattr(owner, name, value)
-        yield
-    finally:
-        for owner, name, value in before:
-            setattr(owner, name, value)
-        if enabled:
-            gc.enable()
+    lowering = _InnerLowering
 
 
 class _InnerLibrary(JITCodeLibrary):  # type: ignore[misc]
     """LLVM code without machine code."""
 
-    def _optimize_final_module(self) -> None:
-        """Remove what is not used; kernels with machine code optimise the rest."""
-        manager = llvm.create_new_module_pass_manager()
-        manager.add_global_dead_code_eliminate_pass()
-        manager.run(self._final_module, self._codegen._pass_builder())
-
     def _finalize_final_module(self) -> None:
         self._finalize_dynamic_globals()
+        self._verify_declare_only_symbols()
         self._finalized = True
 
     def serialize_using_object_code(self) -> Any:
@@ -409,7 +335,7 @@ def _rebuild(target_context: Any, content: Any, read_llvm: Callable[[], bytes]) 
         "typing_context": target_context.typing_context,
         "library": library,
         "environment": environment,
-        "entry_point": target_context.get_executable(library, description, environment) if code else _make_entry(),
+        "entry_point": target_context.get_executable(library, description, environment) if code else _Entry(),
         "fndesc": description,
         "type_annotation": "",
         "signature": signature,
