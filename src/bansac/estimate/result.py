@@ -500,11 +500,12 @@ class Result:
         ...     "success" in page.read_text()
         True
         """
-        from bansac.plotting.report import write_report
+        from bansac.plotting.report import RunArrays, write_report
 
         shown = self.trace if trace is None else trace
         rows = {"threshold": threshold_in_words(self), "seed": self.seed} | dict(settings or {})
-        write_report(path, (x1, x2), (image1, image2), self, shown, self._words(), rows, title)
+        run = RunArrays(self.inliers, self.residuals, self.probabilities, self.beliefs, self.iterations)
+        write_report(path, (x1, x2), (image1, image2), run, shown, self._words(), rows, title)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

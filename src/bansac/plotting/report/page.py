@@ -1,14 +1,12 @@
 """HTML page of a report: template, style, script and data in one self-contained file."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -16,11 +14,8 @@ from bansac.engine.trace import Trace
 from bansac.matches.images import ImageLike, encode_jpeg, read_image, shrink
 from bansac.matches.storage import write_atomically
 from bansac.maths.validate import as_points
-from bansac.plotting.report.payload import encode, numbers_of, panel
+from bansac.plotting.report.payload import RunArrays, encode, numbers_of, panel
 from bansac.plotting.report.summary import html_table, restarts_in_words
-
-if TYPE_CHECKING:
-    from bansac.estimate.result import Result
 
 _FILES = Path(__file__).parent
 
@@ -33,7 +28,7 @@ def write_report(
     path: str | os.PathLike[str],
     points: tuple[ArrayLike, ArrayLike | None],
     images: tuple[ImageLike | None, ImageLike | None],
-    run: Result,
+    run: RunArrays,
     trace: Trace | None,
     summary: Mapping[str, str],
     settings: Mapping[str, Any],

@@ -1,10 +1,8 @@
 """Numbers of a report for the script of the page: plain JSON, with arrays as base64."""
 
-from __future__ import annotations
-
 import base64
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +12,6 @@ from bansac.matches.storage import to_plain
 from bansac.maths.arrays import Bools, Floats
 from bansac.plotting.layout import COLORS
 from bansac.plotting.report.summary import name_restarts
-
-if TYPE_CHECKING:
-    from bansac.estimate.result import Result
 
 # Counters that the page shows after each frame.
 _COUNTERS = ("inlier_ratio", "gamma", "best_inliers", "low_probability", "outliers", "required_iterations")
@@ -28,7 +23,17 @@ _COURSE = 600
 _MARGIN = 0.05
 
 
-def numbers_of(run: Result, trace: Trace | None, points: list[Floats], panels: list[dict[str, Any]]) -> str:
+class RunArrays(NamedTuple):
+    """What a report shows of a :class:`bansac.Result`, which this package does not import."""
+
+    inliers: Bools
+    residuals: Floats
+    probabilities: Floats | None
+    beliefs: Floats | None
+    iterations: int
+
+
+def numbers_of(run: RunArrays, trace: Trace | None, points: list[Floats], panels: list[dict[str, Any]]) -> str:
     """Return the data of the page as JSON, without characters that could close its script element or open another."""
     document = {
         "points": [_as_type(x, "<f8") for x in points],
