@@ -249,7 +249,7 @@ def _conclude_essential(jacobians: Jacobians | None, of_plane: bool, solution: S
     solution = _of_plane(solution) if of_plane else solution
     if jacobians is not None:
         solution = _as_pose(jacobians, False, solution).replace(rival=solution.rival)
-    return solution.replace(public=None)  # the matrix
+    return solution if solution.public is None else solution.replace(public=None)  # the matrix
 
 
 def estimate_relative_pose(
@@ -326,18 +326,23 @@ def estimate_relative_pose(
 
 def _as_pose(jacobians: Jacobians | None, of_plane: bool, solution: Solution) -> Solution:
     """Return the motion of an essential matrix, or of the plane of its inliers, refined in distorted images."""
+    solution = _with_pose(solution)
     solution = _of_plane(solution) if of_plane else solution
-    assert solution.model is not None
-    rays, pose, rival = solution.request.data[:4], solution.public, solution.rival
-    if pose is None:
-        pose = _recover(solution.model.reshape(3, 3), rays, solution.inliers)
-    if rival is not None:
-        rival = rival._replace(model=_recover(rival.model, rays, rival.inliers))
-    solution = solution.replace(public=pose, rival=rival)
+    solution = _with_pose(solution) if solution.public is None else solution
     if jacobians is None:
         return solution
     R, t = solution.public
     return _measure_in_image(solution, R, t, jacobians)
+
+
+def _with_pose(solution: Solution) -> Solution:
+    """Return a solution with the motions of its matrix and of that of its rival."""
+    assert solution.model is not None
+    rays, rival = solution.request.data[:4], solution.rival
+    if rival is not None:
+        rival = rival._replace(model=_recover(rival.model, rays, rival.inliers))
+    pose = _recover(solution.model.reshape(3, 3), rays, solution.inliers)
+    return solution.replace(public=pose, rival=rival)
 
 
 def _recover(E: Floats, rays: Floats, inliers: Bools) -> RelativePose:
