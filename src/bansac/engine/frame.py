@@ -114,12 +114,8 @@ class Frame:
             problem.canonical(model)
         return model
 
-    @property
-    def significance_test(self) -> SignificanceTest | None:
-        """The test of the significance of a model in this frame; None if the task has none."""
-        return None if self._task.is_significant is None else self._is_significant
-
-    def _is_significant(self, model: Floats, threshold: float, fast: bool) -> bool:
+    def is_significant(self, model: Floats, threshold: float, fast: bool) -> bool:
+        """Test the significance of a model in this frame; the task must have a test."""
         assert self._task.is_significant is not None
         return self._task.is_significant(self.to_data(model), threshold * (1.0 / self.scale), fast)
 

@@ -68,8 +68,9 @@ class Search:
     def __init__(self, task: Run, frame: Frame, deadline: float) -> None:
         self.problem, self.options = task.problem, task.options
         self.state, self.plan = frame.start()
+        test = None if task.is_significant is None else frame.is_significant
         self.threshold = AdaptiveThreshold(
-            task.problem, self.state, frame.threshold, frame.significance_test, is_estimated=task.is_estimated
+            task.problem, self.state, frame.threshold, test, is_estimated=task.is_estimated
         )
         self.hypotheses = Hypotheses(task.options, task.problem.majority_agrees)
         self.recorder = self._make_recorder(frame.order) if task.options.trace else None

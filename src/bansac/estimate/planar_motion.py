@@ -18,7 +18,7 @@ from bansac.estimate.result import RelativePose
 from bansac.estimate.solve import Solution, search
 from bansac.geometry import decompose_homography, essential_from_pose
 from bansac.maths.arrays import Bools, Floats
-from bansac.maths.rng import fixed_rng
+from bansac.maths.rng import seed_rng
 from bansac.problems.degensac import search_epipole
 from bansac.significance.configuration import matches_of_plane
 from bansac.solvers.homography_dlt import homography_dlt
@@ -33,6 +33,8 @@ _IN_FRONT = 0.95
 # Matches off the plane agree with a motion of the plane within this number of thresholds, because it is less exact
 # there. The other motion competes if it has more of them by this number of standard deviations.
 _REACH, _DEVIATIONS = 3.0, 2.0
+
+_search_epipole = kernel(search_epipole)
 
 
 def motions_of_plane(rays: Floats) -> list[tuple[Floats, Floats]]:
@@ -82,8 +84,11 @@ def choose_epipole(solution: Solution) -> Solution:
     data, plane = solution.request.data, _plane_of(solution)
     H = homography_dlt(data[:2, plane].T, data[2:, plane].T)
     assert solution.model is not None
-    F, squared_reach = solution.model.copy(), (_REACH * solution.threshold) ** 2
-    if H is None or not _replace_by_best(data, plane.astype(float), H.ravel(), F, squared_reach):
+    if H is None:
+        return solution
+    F, off_plane = solution.model.copy(), np.empty(np.count_nonzero(~plane))
+    reach = (_REACH * solution.threshold) ** 2
+    if not _search_epipole(data, plane.astype(float), off_plane, H.ravel(), F, np.empty(9), reach, seed_rng(0)):
         return solution
     return _refine_better(solution, [solution.moved(F)], plane)
 
@@ -117,14 +122,6 @@ def _refine(solution: Solution) -> Solution:
     refined = search(request.replace(resolved=resolved, initial_model=solution.model))
     new = refined.outcome
     return refined.replace(
-        outcome=outcome._replace(model=new.model, score=new.score, threshold=new.threshold, others=[])
+        request=request,
+        outcome=outcome._replace(model=new.model, score=new.score, threshold=new.threshold, others=[]),
     )
-
-
-@kernel
-def _replace_by_best(data: Floats, on_plane: Floats, H: Floats, F: Floats, squared_reach: float) -> bool:
-    """Replace F by one of the plane with the best epipole; return whether there is a better one."""
-    off = 0
-    for n in range(on_plane.size):
-        off += 1 if on_plane[n] == 0.0 else 0
-    return bool(search_epipole(data, on_plane, np.empty(off), H, F, np.empty(9), squared_reach, fixed_rng()))

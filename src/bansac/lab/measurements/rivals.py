@@ -163,7 +163,7 @@ def _dominant_plane(seed: int) -> Scene:
 
 
 def _off_plane(problem: str, seed: int) -> Scene:
-    """Return a plane with 80 % inliers, of which 5 to 15 % are off the plane."""
+    """Return a scene with 80 % inliers; 5 to 15 % of these are off a plane."""
     rng = np.random.default_rng([seed, 8])
     n, noise = _vary(rng, 600, 0.3)
     return _scene(problem, planar_scene_matches(n, 0.8, rng.uniform(0.85, 0.95), noise, seed))
