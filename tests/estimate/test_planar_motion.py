@@ -60,6 +60,25 @@ def test_matches_off_a_plane_decide_on_its_motion(problem, n, share):
         assert errors(scene, estimate(*scene.data, seed=seed).model)["pose_error"] < 5
 
 
+def test_an_object_slightly_in_front_of_a_plane_keeps_its_essential_matrix():
+    """Near the epipole its parallax is below three thresholds; the motions of the plane are off by 6 degrees."""
+    errors, K, t = [], np.array([[800.0, 0, 320], [0, 800, 240], [0, 0, 1]]), np.array([-0.08, -0.04, -0.8])
+    for seed in range(15):
+        rng = np.random.default_rng(seed)
+        x1, depth = rng.uniform(0, (640, 480), (600, 2)), np.full((600, 1), 8.0)
+        angle, radius = rng.uniform(0, 2 * np.pi, 300), 90 * np.sqrt(rng.uniform(size=300))
+        center = 400 + 60 * np.cos(seed), 280 + 60 * np.sin(seed)
+        x1[:300] = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]) + center
+        depth[:300] = 7.0
+        moved = depth * np.column_stack([normalize_points(K, x1), np.ones(600)]) + t
+        x2 = 800 * moved[:, :2] / moved[:, 2:] + (320, 240)
+        x1, x2 = x1 + rng.normal(0, 0.4, x1.shape), x2 + rng.normal(0, 0.4, x2.shape)
+        outliers = rng.uniform(size=600) < 0.1
+        x2[outliers] = rng.uniform(0, (640, 480), (outliers.sum(), 2))
+        errors.append(translation_error(bansac.estimate_relative_pose(x1, x2, K, seed=seed).model.t, t))
+    assert np.median(errors) < 3
+
+
 def test_the_paper_s_pose_is_that_of_its_essential_matrix():
     scene = planar_scene_matches(300, 0.5, 1.0, 0.5, seed=4)
     settings = {"preset": "paper", "seed": 4}

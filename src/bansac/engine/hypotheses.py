@@ -2,7 +2,8 @@
 
 If the network has high probabilities for the inliers of a wrong model, it keeps drawing from them, whatever the number
 of iterations. A restart from the prior does not depend on the restarts before it. Its refined model confirms a
-hypothesis, if the two have nearly the same inliers, or is a new one.
+hypothesis, if the two have nearly the same inliers, or is a new one. Models with the same inliers may be different
+local optima. So their scores must be nearly the same, too, if the problem does not have ``majority_agrees``.
 
 Hypotheses of the same threshold are compared by their weighted scores: the score over the matches in front of the
 cameras (``bansac.engine.cheirality_score``) times the plausibility of the model. A score at one threshold does not
@@ -52,6 +53,8 @@ _FEWEST = 25
 
 SAME = 0.9
 """Two models are the same if the intersection of their inlier sets is at least this share of the union."""
+# Two models are the same local optimum if the difference of their scores is at most this share.
+_SAME_SCORE = 0.003
 
 # Largest number of hypotheses.
 _MOST = 4
@@ -138,6 +141,12 @@ class Hypotheses:
         self.count += not is_challenge
         self.iterations += int(progress["iterations"])
         self.models_tested += int(progress["models_tested"])
+
+    def agree(self, old: Hypothesis, new: Hypothesis) -> bool:
+        """Return whether a new hypothesis confirms an old one."""
+        if not is_same(old.is_inlier, new.is_inlier):
+            return False
+        return self._majority_agrees or math.isclose(old.weighted_score, new.weighted_score, rel_tol=_SAME_SCORE)
 
     def earlier(self, new: Hypothesis) -> Hypothesis | None:
         """Return the hypothesis that a new one competes with: of the same structure, or at first the same threshold."""

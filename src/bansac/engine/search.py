@@ -265,14 +265,14 @@ class Search:
         """
         hypotheses, best, is_estimated = self.hypotheses, self.hypotheses.best, self.threshold.is_estimated
         old = hypotheses.earlier(new)
-        confirms = old is not None and is_same(old.is_inlier, new.is_inlier)
+        confirms = old is not None and hypotheses.agree(old, new)
         if best is not None and best.is_trusted and old is not best and not is_other:
             shared = np.count_nonzero(new.is_inlier & ~self._far([best]))
             if shared > _VARIANT * new.inliers:
                 old = best
                 if new.threshold != best.threshold and self._optimize_at(best.threshold, new.model):
                     new = self._refined_hypothesis(is_trusted=True)
-                    confirms = is_same(old.is_inlier, new.is_inlier)
+                    confirms = hypotheses.agree(old, new)
         if best is None or not best.is_trusted or old is best:
             leads = old is None or new.weighted_score > old.weighted_score
             new = self._adapted(new) if leads and is_estimated else new

@@ -24,8 +24,8 @@ from bansac.significance.configuration import matches_of_plane
 from bansac.solvers.homography_dlt import homography_dlt
 
 # The motion of the plane replaces E if it has at least this share of the inliers of E. Some inliers of E are due to
-# chance.
-_SUPPORT = 0.9
+# chance. One of its motions must give the matches of the plane at least this share of their score.
+_SUPPORT, _EXPLAINED = 0.9, 0.93
 
 # Share of the points of the plane that must be in front of the camera.
 _IN_FRONT = 0.95
@@ -66,7 +66,8 @@ def choose_motion(solution: Solution) -> Solution:
     """Return the solution of a planar essential matrix with the motion of the plane of its inliers.
 
     If more matches off the plane agree with the other motion, that is refined. Else a motion of the plane replaces the
-    matrix if it keeps 90 % of the inliers.
+    matrix if it keeps 90 % of the inliers, unless both motions fit the matches of the plane worse: these are then only
+    near a plane.
     """
     rays, plane = solution.request.data[:4], _plane_of(solution)
     motions = motions_of_plane(np.compress(plane, rays, axis=1))
@@ -74,7 +75,8 @@ def choose_motion(solution: Solution) -> Solution:
         return solution
     others = [solution.moved(essential_from_pose(*motion).ravel()) for motion in motions]
     better = _refine_better(solution, others, plane)
-    if better is not solution or others[0].count < _SUPPORT * solution.count:
+    is_explained = max(_score(plane, other) for other in others) >= _EXPLAINED * _score(plane, solution)
+    if better is not solution or not is_explained or others[0].count < _SUPPORT * solution.count:
         return better
     return others[0].replace(public=RelativePose(*motions[0]), is_of_plane=True)
 
@@ -97,6 +99,11 @@ def _plane_of(solution: Solution) -> Bools:
     """Mark the matches of the plane of most inliers."""
     unit = solution.request.unit
     return matches_of_plane(solution.request.data[:4], solution.residuals / unit, solution.threshold / unit)
+
+
+def _score(plane: Bools, solution: Solution) -> float:
+    """Return the MSAC score of the matches of the plane."""
+    return float(np.maximum(1.0 - (solution.residuals[plane] / solution.threshold) ** 2, 0.0).sum())
 
 
 def _refine_better(solution: Solution, others: list[Solution], plane: Bools) -> Solution:

@@ -103,6 +103,7 @@ ESSENTIAL = Problem(
     default_threshold=5e-4,
     default_max_iterations=12_000,
     default_local_optimization="inner",
+    majority_agrees=False,
     unit="normalised",
     points=((0, 1), (2, 3)),
 )
