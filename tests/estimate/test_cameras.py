@@ -165,6 +165,23 @@ def test_matches_that_look_normalised_have_a_warning_without_a_threshold():
         bansac.estimate_fundamental(x1[:7], x2[:7])
 
 
+def test_a_focal_length_that_is_not_in_pixels_has_a_warning_without_a_threshold():
+    x1, x2, _ = two_views(PINHOLE, PINHOLE)
+    K, points = np.diag([1e-3, 1e-3, 1.0]) @ PINHOLE.K, np.random.default_rng(0).normal(size=(len(x1), 3))
+    for estimate, arguments in (
+        (bansac.estimate_essential, (1e-3 * x1, 1e-3 * x2, K)),
+        (bansac.estimate_relative_pose, (1e-3 * x1, 1e-3 * x2, K)),
+        (bansac.estimate_absolute_pose, (points, 1e-3 * x1, K)),
+    ):
+        with pytest.warns(UserWarning, match="^a focal length of 1 does not .* give a threshold in the unit") as caught:
+            estimate(*arguments, max_iterations=10)
+        assert caught[0].filename == __file__
+        for settings in ({"threshold": 1e-3}, {"options": bansac.Options(threshold=1e-3)}, {"preset": "paper"}):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                estimate(*arguments, **settings)
+
+
 @pytest.mark.parametrize("box", [(0, 0, 800, 1200), (0, 0, 800, 600), (0, 0, 1600, 300), (700, 500, 900, 700)])
 def test_a_crop_has_no_warning(box):
     """The overlap of two images may be a half or a quarter of them, or a strip; far fewer points may be in a corner."""

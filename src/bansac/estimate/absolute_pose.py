@@ -6,7 +6,7 @@ from typing import NamedTuple, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.estimate.cameras import CameraLike, refine_in_image, unproject
+from bansac.estimate.cameras import CameraLike, check_unit, refine_in_image, unproject
 from bansac.estimate.generic import collect_arguments
 from bansac.estimate.model_forms import as_pose, form_of
 from bansac.estimate.planar_target import choose_pose
@@ -91,6 +91,8 @@ def estimate_absolute_pose(
         rays = unproject("K", K, data[:2])
         if not find_preset(arguments.preset).normalised_threshold:
             unit, default = (rays.fx + rays.fy) / 2.0, _DEFAULT_PIXELS
+            if not arguments.has_threshold:
+                check_unit(unit, data[:2], depth=3)
             if isinstance(K, Camera) and rays.is_distorted:
                 image = _Image(pixels, K)
     if not find_preset(arguments.preset).normalised_threshold:

@@ -35,6 +35,9 @@ _OFF_CENTRE, _MANY = 0.5, 20
 # Coordinates below this are hardly pixels.
 _NORMALISED = 10.0
 
+# A shorter focal length is hardly in pixels.
+_SHORTEST = 50.0
+
 # Two cameras are exchanged if more than this share of the points is outside of their images as given, which reach to
 # twice the principal point, and nearly none is with the cameras exchanged.
 _EXCHANGED = 0.1
@@ -114,6 +117,13 @@ def _doubt_camera(K: Floats, x: Floats) -> str:
         return ""
     (x0, y0), (x1, y1) = low, high
     return f"{what}, but the points have x from {x0:.6g} to {x1:.6g} and y from {y0:.6g} to {y1:.6g}: {hint}"
+
+
+def check_unit(focal: float, rays: Floats, depth: int) -> None:
+    """Warn, at a level of the stack, if a focal length fits the rays but is not in pixels, as the threshold is."""
+    if focal < _SHORTEST and rays.size and np.median(np.abs(rays)) <= WIDEST:
+        what = f"a focal length of {focal:.3g} does not look like pixels, but the default threshold is in pixels"
+        warnings.warn(f"{what}: give a threshold in the unit of the points", stacklevel=depth)
 
 
 def check_order(K1: CameraLike, K2: CameraLike, data: Floats, depth: int = 5) -> None:

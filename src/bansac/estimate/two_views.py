@@ -210,7 +210,7 @@ def estimate_essential(
     K1, K2 : (3, 3) array_like or Camera, optional
         Camera matrices, or cameras with lens distortion (:class:`bansac.Camera`). Without ``K2`` both images are
         assumed to have the camera ``K1``. If all points are far from the principal point, or most have a focal length
-        too small for them, a warning names the argument.
+        too small for them, a warning names the argument. Without a threshold, focal lengths below 50 have one, too.
     threshold : float or "auto", optional
         Largest distance of an inlier: in pixels if ``K1`` is given, else in normalised units. By default it is
         estimated, as in :func:`bansac.estimate_homography`, starting from 0.5 pixels or 5e-4. A threshold in pixels is
@@ -399,6 +399,8 @@ def _request_essential(
     from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 
     rays, unit, jacobians = as_rays(x1, x2, K1, K2, arguments.preset)
+    if unit != 1.0 and not arguments.has_threshold:
+        cameras.check_unit(unit, rays, depth=4)
     request = make_request(
         ESSENTIAL, rays, arguments, form=form, unit=unit, two_views=True,
         default_threshold=None if unit == 1.0 else _DEFAULT_PIXELS, epipolar_choice=True,
