@@ -308,6 +308,8 @@ _REPORTS = {
     "homography-small": "H_small",
     "essential-0.95": "E_0.95",
     "fundamental-0.95": "F_0.95",
+    "essential-rendered": "E_rendered",
+    "fundamental-rendered": "F_rendered",
 }
 
 MEASUREMENT = Measurement(
