@@ -19,6 +19,7 @@ from tests import user_script
 from tests.processes import run_python
 
 ROOT = Path(__file__).resolve().parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
 
 def output(code: str) -> str:
@@ -31,8 +32,7 @@ def test_tested_versions_of_numba_are_those_that_are_installed() -> None:
     from bansac.compiled.numba_private import TESTED
 
     oldest, newest = (".".join(map(str, version)) for version in TESTED)
-    dependencies = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["dependencies"]
-    assert f"numba>={oldest},<{TESTED[1][0]}.{TESTED[1][1] + 1}" in dependencies
+    assert f"numba>={oldest},<{TESTED[1][0]}.{TESTED[1][1] + 1}" in PROJECT["dependencies"]
     assert f"\nnumba=={newest}." in (ROOT / "requirements" / "dev.lock").read_text()
     assert f'NUMBA = "numba=={newest}.*"' in (ROOT / "hatch_build.py").read_text()
 
@@ -142,12 +142,10 @@ def test_versions_of_package_and_citation_agree() -> None:
 
 
 def test_core_depends_on_numpy_and_numba_only() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert sorted(name.split(">")[0] for name in project["dependencies"]) == ["numba", "numpy"]
+    assert sorted(name.split(">")[0] for name in PROJECT["dependencies"]) == ["numba", "numpy"]
 
 
 def test_the_lock_has_what_the_development_needs() -> None:
-    extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     lock = re.split(r"\n(?=\w)", (ROOT / "requirements" / "dev.lock").read_text())[1:]
     assert all("--hash=sha256:" in package for package in lock)
     versions: dict[str, list[str]] = {}
@@ -158,8 +156,8 @@ def test_the_lock_has_what_the_development_needs() -> None:
     while wanted:
         need = wanted.pop()
         if need.name == "bansac":
-            wanted += map(Requirement, extras["dependencies"])
-            wanted += [Requirement(text) for extra in need.extras for text in extras["optional-dependencies"][extra]]
+            wanted += map(Requirement, PROJECT["dependencies"])
+            wanted += [Requirement(text) for extra in need.extras for text in PROJECT["optional-dependencies"][extra]]
             continue
         found.add(need.name)
         assert all(map(need.specifier.contains, versions[need.name])), need
@@ -167,15 +165,14 @@ def test_the_lock_has_what_the_development_needs() -> None:
 
 
 def test_every_place_names_the_same_versions_of_python() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    classifiers = re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
+    classifiers = re.findall(r"Python :: (3\.\d+)", " ".join(PROJECT["classifiers"]))
     workflow = re.search(r"python: \[(.*)\]", (ROOT / ".github" / "workflows" / "ci.yml").read_text())
     sessions = re.search(r"PYTHONS = \[(.*)\]", (ROOT / "noxfile.py").read_text())
     assert workflow is not None
     assert sessions is not None
     assert re.findall(r"[\d.]+", workflow[1]) == classifiers
     assert re.findall(r"[\d.]+", sessions[1]) == classifiers
-    assert project["requires-python"] == f">={classifiers[0]}"
+    assert PROJECT["requires-python"] == f">={classifiers[0]}"
 
 
 def test_a_user_s_program_runs(capsys: pytest.CaptureFixture[str]) -> None:

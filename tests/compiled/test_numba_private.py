@@ -2,7 +2,6 @@
 
 import errno
 import sys
-from pathlib import Path
 
 import numba
 import pytest
@@ -11,6 +10,7 @@ from numba import config
 from bansac.compiled.jit import kernel
 from bansac.compiled.numba_private import CheckedCache, _CheckedFile
 from tests.processes import run_module
+from tests.test_security import Bomb
 
 pytestmark = [
     pytest.mark.slow,
@@ -97,18 +97,8 @@ def test_a_damaged_file_is_missing_and_written_again(file, tmp_path, suffix, dam
     assert file.load("a") == [1]
 
 
-class Touch:
-    """Creates a file when it is unpickled."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return Path.touch, (self.path,)
-
-
 def test_a_damaged_file_is_not_unpickled(file, tmp_path):
-    file.save("a", Touch(tmp_path / "unpickled"))
+    file.save("a", Bomb(tmp_path / "unpickled"))
     (path,) = tmp_path.glob("*.nbc")
     content = path.read_bytes()
     path.write_bytes(bytes([content[0] ^ 1]) + content[1:])  # the checksum alone

@@ -36,10 +36,14 @@ def blurred_line(seed: int, n: int) -> tuple[Floats, Floats]:
     """Return n points, half of them about a line, and the line through two of these."""
     rng = np.random.default_rng(seed)
     made = line_points(n, inlier_ratio=0.5, noise=0.008, seed=seed)
-    first, second = made.points[made.inliers][rng.choice(n // 2, 2, replace=False)]
+    return made.points, line_through(*made.points[made.inliers][rng.choice(n // 2, 2, replace=False)])
+
+
+def line_through(first: Floats, second: Floats) -> Floats:
+    """Return the line through two points."""
     normal = np.array([first[1] - second[1], second[0] - first[0]])
     normal /= np.linalg.norm(normal)
-    return made.points, np.append(normal, -normal @ first)
+    return np.append(normal, -normal @ first)
 
 
 def records_of(state: State) -> Any:

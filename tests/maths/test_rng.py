@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -9,6 +11,7 @@ from hypothesis import strategies as st
 
 from bansac.compiled.jit import kernel
 from bansac.maths.rng import derive_seed, fixed_rng, next_index, next_uint64, seed_rng, shuffle, step
+from tests.engine.sampling.helpers import draw_samples, equally_frequent
 from tests.processes import run_python
 
 MASK = 2**64 - 1
@@ -100,14 +103,8 @@ def test_a_shuffle_is_a_permutation(seed, n):
 
 
 def test_shuffles_of_three_are_equally_probable():
-    state, order = seed_rng(5), np.empty(3, np.int64)
-    counts: dict[tuple[int, ...], int] = {}
-    for _ in range(6000):
-        shuffle(state, order)
-        key = tuple(order.tolist())
-        counts[key] = counts.get(key, 0) + 1
-    assert len(counts) == 6
-    assert all(abs(count - 1000) < 130 for count in counts.values())
+    orders = draw_samples(shuffle, 3, 6000, seed=5)
+    assert equally_frequent(list(map(tuple, orders.tolist())), itertools.permutations(range(3)))
 
 
 def test_derived_seeds_are_words_that_depend_on_both_numbers():

@@ -12,42 +12,21 @@ MIN_ODDS, MAX_ODDS = float(dbn.MIN_ODDS), float(dbn.MAX_ODDS)
 
 INLIER, OUTLIER = "inlier", "outlier"
 
-# tab:prob_C, tab:cpt_2nd_markov, tab:cpt_3rd_markov: P(x^k = inlier | x^{k-1}, ..., c^k), as printed, row by row.
-TABLE_1 = {
-    ((INLIER,), INLIER): 1.0,
-    ((INLIER,), OUTLIER): 1.0,
-    ((OUTLIER,), INLIER): 0.2,
-    ((OUTLIER,), OUTLIER): 0.0,
-}
-TABLE_2 = {
-    ((INLIER, INLIER), INLIER): 1.0,
-    ((INLIER, INLIER), OUTLIER): 0.8,
-    ((INLIER, OUTLIER), INLIER): 0.9,
-    ((INLIER, OUTLIER), OUTLIER): 0.7,
-    ((OUTLIER, INLIER), INLIER): 0.2,
-    ((OUTLIER, INLIER), OUTLIER): 0.1,
-    ((OUTLIER, OUTLIER), INLIER): 0.1,
-    ((OUTLIER, OUTLIER), OUTLIER): 0.0,
-}
-TABLE_3 = {
-    ((INLIER, INLIER, INLIER), INLIER): 1.0,
-    ((INLIER, INLIER, INLIER), OUTLIER): 0.8,
-    ((INLIER, INLIER, OUTLIER), INLIER): 0.9,
-    ((INLIER, INLIER, OUTLIER), OUTLIER): 0.7,
-    ((INLIER, OUTLIER, INLIER), INLIER): 0.6,
-    ((INLIER, OUTLIER, INLIER), OUTLIER): 0.5,
-    ((INLIER, OUTLIER, OUTLIER), INLIER): 0.4,
-    ((INLIER, OUTLIER, OUTLIER), OUTLIER): 0.2,
-    ((OUTLIER, INLIER, INLIER), INLIER): 0.3,
-    ((OUTLIER, INLIER, INLIER), OUTLIER): 0.2,
-    ((OUTLIER, INLIER, OUTLIER), INLIER): 0.1,
-    ((OUTLIER, INLIER, OUTLIER), OUTLIER): 0.3,
-    ((OUTLIER, OUTLIER, INLIER), INLIER): 0.2,
-    ((OUTLIER, OUTLIER, INLIER), OUTLIER): 0.1,
-    ((OUTLIER, OUTLIER, OUTLIER), INLIER): 0.05,
-    ((OUTLIER, OUTLIER, OUTLIER), OUTLIER): 0.0,
-}
-PAPER_TABLES = (TABLE_1, TABLE_2, TABLE_3)
+# tab:prob_C, tab:cpt_2nd_markov, tab:cpt_3rd_markov: P(x^k = inlier | x^{k-1}, ..., c^k), as printed: a row for each
+# (x^{k-1}, ...), the inliers first, with c^k = inlier and outlier.
+PRINTED = (
+    [(1.0, 1.0), (0.2, 0.0)],
+    [(1.0, 0.8), (0.9, 0.7), (0.2, 0.1), (0.1, 0.0)],
+    [(1.0, 0.8), (0.9, 0.7), (0.6, 0.5), (0.4, 0.2), (0.3, 0.2), (0.1, 0.3), (0.2, 0.1), (0.05, 0.0)],
+)
+PAPER_TABLES = tuple(
+    {
+        (past, c): p
+        for past, row in zip(itertools.product((INLIER, OUTLIER), repeat=order), rows, strict=True)
+        for c, p in zip((INLIER, OUTLIER), row, strict=True)
+    }
+    for order, rows in enumerate(PRINTED, 1)
+)
 
 _BIT = {OUTLIER: 0, INLIER: 1}
 

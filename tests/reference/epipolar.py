@@ -7,10 +7,10 @@ def cross_matrix(t):
     return np.array([[0, -t[2], t[1]], [t[2], 0, -t[0]], [-t[1], t[0], 0]])
 
 
-def random_rotation(rng, largest=0.8):
+def random_rotation(rng, largest=0.8, smallest=0.0):
     axis = rng.normal(size=3)
     axis /= np.linalg.norm(axis)
-    angle = rng.uniform(0, largest)
+    angle = rng.uniform(smallest, largest)
     K = cross_matrix(axis)
     return np.eye(3) + np.sin(angle) * K + (1 - np.cos(angle)) * K @ K
 

@@ -7,7 +7,8 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from tests.reference.epipolar import cross_matrix
+from tests.reference.eigenvalues import quadratic_eigenvalues
+from tests.reference.epipolar import cross_matrix, random_rotation
 
 _Array = NDArray[np.float64]
 
@@ -33,25 +34,17 @@ def focal_lengths(x1: _Array, x2: _Array, shared: bool) -> _Array:
     basis = np.linalg.svd(rows.reshape(6, 9))[2][6:].reshape(3, 3, 3)
     M0, plus, minus = (constraints(basis, w, shared) for w in (0.0, 1.0, -1.0))
     M1, M2 = (plus - minus) / 2, (plus + minus) / 2 - M0
-    # With w = start + 1 / v the problem is (v^2 A + v B + M2) x = 0.
-    start = -0.7321
-    inverse = np.linalg.inv(M0 + start * M1 + start**2 * M2)
-    companion = np.block([[-inverse @ (M1 + 2 * start * M2), -inverse @ M2], [np.eye(10), np.zeros((10, 10))]])
-    v = np.linalg.eigvals(companion)
-    w = start + 1 / v[np.abs(v) > 1e-9]
+    w = quadratic_eigenvalues(M0, M1, M2)
     w = w[np.abs(w.imag) < 1e-7 * np.abs(w)].real
     return np.sort(1 / np.sqrt(w[w > 0]))
 
 
-def scene(rng: np.random.Generator, f1: float, f2: float, n: int = 6) -> tuple[_Array, _Array, _Array]:
-    """Return n matches relative to the principal points and their F, of unit norm."""
+def scene(rng: np.random.Generator, f1: float, f2: float) -> tuple[_Array, _Array, _Array]:
+    """Return six matches relative to the principal points and their F, of unit norm."""
     while True:
-        axis = rng.normal(size=3)
-        A = cross_matrix(axis / np.linalg.norm(axis))
-        angle = np.radians(rng.uniform(5, 40))
-        R = np.eye(3) + np.sin(angle) * A + (1 - np.cos(angle)) * A @ A
-        x1 = rng.uniform(-0.7, 0.7, (n, 2))
-        X = np.column_stack([x1 / f1, np.ones(n)]) * rng.uniform(2, 10, (n, 1))
+        R = random_rotation(rng, np.radians(40), np.radians(5))
+        x1 = rng.uniform(-0.7, 0.7, (6, 2))
+        X = np.column_stack([x1 / f1, np.ones(6)]) * rng.uniform(2, 10, (6, 1))
         t = rng.normal(size=3)
         Y = (X - X.mean(axis=0)) @ R.T + X.mean(axis=0) + t
         x2 = f2 * Y[:, :2] / Y[:, 2:]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bansac.geometry import rotation_matrix
+from tests.reference.eigenvalues import quadratic_eigenvalues
 
 # The monomials p^i q^j up to degree 4, and the multipliers of the quadrics.
 _MONOMIALS = [(i, j) for i in range(5) for j in range(5 - i)]
@@ -25,7 +26,6 @@ def quadrics(X, x):
 
 def depths(X, x):
     """Return all real intersections (d_1, d_2, d_3) of the quadrics."""
-    rng = np.random.default_rng(0)
     C = np.zeros((3, 18, 15))  # constant, linear and quadratic in the hidden depth d_1
     S = quadrics(X, x)
     degrees = [(1, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 0)]  # of h, p, q
@@ -33,14 +33,8 @@ def depths(X, x):
         for a, (h1, p1, q1) in enumerate(degrees):
             for b, (h2, p2, q2) in enumerate(degrees):
                 C[h1 + h2, row, _MONOMIALS.index((i + p1 + p2, j + q1 + q2))] += S[k][a, b]
-    mixed = rng.normal(size=(15, 18)) @ C
-    start = -0.4321  # h = start + 1 / v
-    shifted = [mixed[0] + start * mixed[1] + start**2 * mixed[2], mixed[1] + 2 * start * mixed[2], mixed[2]]
-    inverse = np.linalg.inv(shifted[0])
-    companion = np.block([[-inverse @ shifted[1], -inverse @ shifted[2]], [np.eye(15), np.zeros((15, 15))]])
-    v = np.linalg.eigvals(companion)
     found = []
-    for h in start + 1 / v[np.abs(v) > 1e-9]:
+    for h in quadratic_eigenvalues(*np.random.default_rng(0).normal(size=(15, 18)) @ C):
         if abs(h.imag) > 1e-6 * abs(h):
             continue
         null = np.linalg.svd(C[0] + h.real * C[1] + h.real**2 * C[2])[2][-1]

@@ -10,7 +10,7 @@ from bansac.engine.state import pack_run
 from bansac.problems.line import LINE
 from bansac.problems.polynomial import polynomial
 from bansac.synthetic import line_points, polynomial_points
-from tests.engine.builder import build_run
+from tests.engine.builder import build_run, line_through
 from tests.reference import curves, space
 from tests.reference import refinement as reference
 
@@ -42,10 +42,7 @@ def start_model(kind, points, rng):
     if kind == "parabola":
         chosen = points[rng.choice(len(points), 3, replace=False)]
         return np.polynomial.polynomial.polyfit(chosen[:, 0], chosen[:, 1], 2)
-    first, second = points[rng.choice(len(points), 2, replace=False)]
-    normal = np.array([first[1] - second[1], second[0] - first[0]])
-    normal /= np.linalg.norm(normal)
-    return np.append(normal, -normal @ first)
+    return line_through(*points[rng.choice(len(points), 2, replace=False)])
 
 
 def run_kernel(problem, points, model, scoring):

@@ -19,23 +19,11 @@ def draw_samples(draw, m, count, seed=1):
 
 
 class Prosac:
-    """The state of PROSAC: the samples so far and the size of the set (``counts``), and where growth ends."""
+    """The state of PROSAC: ``counts``, the samples so far and the size of the set, and where growth ends."""
 
     def __init__(self, n, draws=0, limit=None):
         self.counts = np.array([draws, 0])
         self.limit = n if limit is None else limit
-
-    @property
-    def draws(self):
-        return self.counts[0]
-
-    @draws.setter
-    def draws(self, value):
-        self.counts[0] = value
-
-    @property
-    def subset(self):
-        return self.counts[1]
 
 
 def fits(sample, must, pool):
@@ -45,13 +33,13 @@ def fits(sample, must, pool):
 
 
 def equally_frequent(outcomes, possible):
-    """Say whether exactly the possible outcomes occur, each as often as chance lets expect (4.5 deviations)."""
+    """Say whether exactly the possible outcomes occur, each as often as chance lets expect (4 deviations)."""
     counts = Counter(outcomes)
     possible = list(possible)
     p = 1 / len(possible)
     deviation = np.sqrt(len(outcomes) * p * (1 - p))
     return set(counts) == set(possible) and all(
-        abs(count - len(outcomes) * p) < 4.5 * deviation for count in counts.values()
+        abs(count - len(outcomes) * p) < 4 * deviation for count in counts.values()
     )
 
 

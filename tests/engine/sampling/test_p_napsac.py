@@ -28,8 +28,7 @@ class Sampler:
         self.prosac = Prosac(n, draws)
         self.neighborhoods = make_neighborhoods(data, ranking, m)
         self.ranking = ranking
-        self.ranks = np.empty(n, np.int64)
-        self.ranks[ranking] = np.arange(n)
+        self.ranks = np.argsort(ranking)
         self.rng, self.sample = seed_rng(seed), np.empty(m, np.int64)
 
     def draw(self):
@@ -91,7 +90,7 @@ def test_neighbours_before_the_last_are_uniform():
     chosen = []
     for seed in range(1500):
         sampler.rng = seed_rng(seed)
-        sampler.prosac.draws = 0
+        sampler.prosac.counts[0] = 0
         sampler.neighborhoods.hits[:] = sampler.neighborhoods.growth[5]
         sampler.neighborhoods.sizes[:] = 5
         sample = sampler.draw()  # the centre is 0, the sixth neighbour is forced, two of the first five are drawn
@@ -105,7 +104,7 @@ def test_a_neighbourhood_of_more_than_ten_is_used_up():
     data[:, 59] = 1.0  # all others share the finest cell
     for size in (10, 11):
         sampler = Sampler(data, np.arange(60), 3)
-        sampler.prosac.draws = 419  # the centre is 21
+        sampler.prosac.counts[0] = 419  # the centre is 21
         sampler.neighborhoods.hits[:] = sampler.neighborhoods.growth[size - 1]
         sampler.neighborhoods.sizes[:] = size
         before = sampler.neighborhoods.hits.sum()
