@@ -22,7 +22,7 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints
-from bansac.maths.linalg import matrix_entries, normalize_vector, solve_positive_definite
+from bansac.maths.linalg import determinant, normalize_vector, solve_positive_definite
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
 from bansac.maths.quaternion import entries, write_quaternion
 
@@ -96,7 +96,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
         scratch[_POLYNOMIAL + k] = 0.0
     for n in range(_DEGREE + 1):
         _write_matrix(scratch, (1.0 + _NODES[n]) / (1.0 - _NODES[n]))
-        value = _FACTORS[n] * _determinant(scratch, _E)
+        value = _FACTORS[n] * determinant(scratch[_E:])
         for k in range(_DEGREE + 1):
             scratch[_POLYNOMIAL + k] += _TO_COEFFICIENTS[k, n] * value
     roots = sturm_roots(scratch[_POLYNOMIAL:_ROOTS], _DEGREE, scratch[_ROOTS:_STURM], scratch[_STURM:_DEPTHS])
@@ -128,7 +128,7 @@ def _write_differences(data: Floats, sample: Ints, s: Floats) -> float:
         s[c] = s[a + 1] * s[b + 2] - s[a + 2] * s[b + 1]
         s[c + 1] = s[a + 2] * s[b] - s[a] * s[b + 2]
         s[c + 2] = s[a] * s[b + 1] - s[a + 1] * s[b]
-    determinant = s[_M] * s[_COFACTORS] + s[_M + 1] * s[_COFACTORS + 1] + s[_M + 2] * s[_COFACTORS + 2]
+    volume = s[_M] * s[_COFACTORS] + s[_M + 1] * s[_COFACTORS + 1] + s[_M + 2] * s[_COFACTORS + 2]
     largest = 0.0
     for i in range(3):
         for j in range(3):
@@ -138,8 +138,8 @@ def _write_differences(data: Floats, sample: Ints, s: Floats) -> float:
         largest = entry if entry > largest else largest
     for i in range(9):  # the scale of G does not matter
         s[_G + i] /= largest
-    volume: float = determinant / lengths
-    return volume
+    relative: float = volume / lengths
+    return relative
 
 
 @inner_kernel
@@ -167,14 +167,14 @@ def _write_products(s: Floats) -> int:
     for h in range(3):
         p, q = (h + 1) % 3, (h + 2) % 3
         _copy_products(s, p, q)
-        size = abs(_determinant(s, _E))
+        size = abs(determinant(s[_E:]))
         if size > largest:
             hidden, largest = h, size
     if hidden < 0:
         return -1
     h, p, q = hidden, (hidden + 1) % 3, (hidden + 2) % 3
     _copy_products(s, p, q)
-    inverse = -1.0 / _determinant(s, _E)
+    inverse = -1.0 / determinant(s[_E:])
     for m in range(3):
         u, v = _E + 3 * ((m + 1) % 3), _E + 3 * ((m + 2) % 3)  # columns of the coefficients
         c0 = inverse * (s[u + 1] * s[v + 2] - s[u + 2] * s[v + 1])
@@ -195,14 +195,6 @@ def _copy_products(s: Floats, p: int, q: int) -> None:
     for k in range(3):
         at = _QUADRICS + 10 * k
         s[_E + k], s[_E + 3 + k], s[_E + 6 + k] = s[at + p], s[at + p + q + 2], s[at + q]
-
-
-@inner_kernel
-def _determinant(s: Floats, at: int) -> float:
-    """Return the determinant of a 3 x 3 matrix."""
-    a, b, c, d, e, f, g, h, i = matrix_entries(s[at : at + 9])
-    determinant: float = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
-    return determinant
 
 
 @inner_kernel
@@ -250,7 +242,7 @@ def _focal_length(s: Floats, volume: float) -> float:
     for i in range(3):
         for r in range(3):  # the columns of B
             s[_E + 3 * i + r] = s[_DEPTHS + i] * s[_IMAGE + 3 * i + r] - s[_LAST + r]
-    if (_determinant(s, _E) < 0.0) != (volume < 0.0):
+    if (determinant(s[_E:]) < 0.0) != (volume < 0.0):
         return 0.0
     first = second = third = 0.0
     for i in range(3):

@@ -19,7 +19,7 @@ import numpy as np
 from bansac.compiled.jit import inlined, inner_kernel
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.linalg import normalize_vector
-from bansac.solvers.fundamental_7pt import null_space, write_equation
+from bansac.solvers.fundamental_7pt import null_space, write_equations
 
 MAX_MODELS = 15
 
@@ -85,14 +85,13 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
 
     The coordinates are relative to the principal points, in a unit of the order of the image size.
     """
-    for r in range(6):
-        write_equation(data, sample[r], scratch, 9 * r)
-    return solve_equations(models, scratch, True)
+    return solve_focal(data, sample, models, scratch, True)
 
 
 @inlined
-def solve_equations(models: Floats, scratch: Floats, shared: bool) -> int:
-    """Compute the models of six linear equations; the focal length is that of both images or of the second only."""
+def solve_focal(data: Floats, sample: Ints, models: Floats, scratch: Floats, shared: bool) -> int:
+    """Compute the models of six matches; the focal length is that of both images or of the second only."""
+    write_equations(data, sample, scratch)
     if not null_space(scratch, 6) or not _orthonormalize(scratch):
         return 0
     for k in range(3):
