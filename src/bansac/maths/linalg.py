@@ -42,6 +42,13 @@ def determinant(matrix: Floats) -> float:
 
 
 @inlined
+def write_cross(s: Floats, a: int, b: int, out: int) -> None:
+    """Write the cross product of the vectors at ``s[a]`` and ``s[b]`` to ``s[out]``."""
+    ax, ay, az, bx, by, bz = s[a], s[a + 1], s[a + 2], s[b], s[b + 1], s[b + 2]
+    s[out], s[out + 1], s[out + 2] = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+
+
+@inlined
 def weighted_means(data: Floats, weights: Floats, means: Floats) -> bool:
     """Write the weighted means of as many channels of the data as there are means; False if all weights are 0."""
     total = 0.0

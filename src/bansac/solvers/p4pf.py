@@ -22,7 +22,7 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints
-from bansac.maths.linalg import determinant, normalize_vector, solve_positive_definite
+from bansac.maths.linalg import determinant, matrix_entries, normalize_vector, solve_positive_definite, write_cross
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
 from bansac.maths.quaternion import entries, write_quaternion
 
@@ -125,9 +125,7 @@ def _write_differences(data: Floats, sample: Ints, s: Floats) -> float:
         lengths *= math.sqrt(square)
     for k in range(3):
         a, b, c = _M + 3 * ((k + 1) % 3), _M + 3 * ((k + 2) % 3), _COFACTORS + 3 * k
-        s[c] = s[a + 1] * s[b + 2] - s[a + 2] * s[b + 1]
-        s[c + 1] = s[a + 2] * s[b] - s[a] * s[b + 2]
-        s[c + 2] = s[a] * s[b + 1] - s[a + 1] * s[b]
+        write_cross(s, a, b, c)
     volume = s[_M] * s[_COFACTORS] + s[_M + 1] * s[_COFACTORS + 1] + s[_M + 2] * s[_COFACTORS + 2]
     largest = 0.0
     for i in range(3):
@@ -328,13 +326,6 @@ def _dot(s: Floats, a: int, b: int) -> float:
 
 
 @inner_kernel
-def _write_cross(s: Floats, at: int) -> None:
-    """Write the cross product of two vectors behind them."""
-    a, b, c, d, e, f = s[at], s[at + 1], s[at + 2], s[at + 3], s[at + 4], s[at + 5]
-    s[at + 6], s[at + 7], s[at + 8] = b * f - c * e, c * d - a * f, a * e - b * d
-
-
-@inner_kernel
 def _add_model(data: Floats, sample: Ints, model: Floats, focal: float, s: Floats) -> bool:
     """Write the model of the depths and the focal length, with its reprojection errors reduced."""
     if not _SHORTEST < focal < _LONGEST:
@@ -353,8 +344,8 @@ def _add_model(data: Floats, sample: Ints, model: Floats, focal: float, s: Float
     length = 1.0 / math.sqrt(_dot(s, at + 3, at + 3))
     for i in range(3):
         s[at + 3 + i] *= length
-    _write_cross(s, at)
-    _write_cross(s, at + 9)
+    write_cross(s, at, at + 3, at + 6)
+    write_cross(s, at + 9, at + 12, at + 15)
     for r in range(3):
         for c in range(3):
             s[_E + 3 * r + c] = (
@@ -366,10 +357,7 @@ def _add_model(data: Floats, sample: Ints, model: Floats, focal: float, s: Float
         seen = scale * s[_LAST + r] / (focal if r < 2 else 1.0)
         model[4 + r] = seen - (s[_E + 3 * r] * X + s[_E + 3 * r + 1] * Y + s[_E + 3 * r + 2] * Z)
     model[7] = focal
-    e = _E
-    if not write_quaternion(
-        s[e], s[e + 1], s[e + 2], s[e + 3], s[e + 4], s[e + 5], s[e + 6], s[e + 7], s[e + 8], model
-    ):
+    if not write_quaternion(*matrix_entries(s[_E:]), model):
         return False
     for _ in range(_STEPS):
         step = _polish(data, sample, model, s)
