@@ -1,7 +1,7 @@
 """The absolute pose of a camera from 3D points and their images."""
 
 import functools
-from typing import NamedTuple, Unpack
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -85,7 +85,7 @@ def estimate_absolute_pose(
 
         return estimate_unknown_focal_pose(data, K, arguments, _DEFAULT_PIXELS)
     unit, default, conclude = 1.0, None, None
-    image = _Image(data[:2].T)
+    image, camera = data[:2].T, None
     if K is not None:
         pixels = data[:2].T.copy() if isinstance(K, Camera) else np.empty((0, 2))
         rays = unproject("K", K, data[:2])
@@ -94,47 +94,47 @@ def estimate_absolute_pose(
             if not arguments.has_threshold:
                 check_unit(unit, data[:2], depth=3)
             if isinstance(K, Camera) and rays.is_distorted:
-                image = _Image(pixels, K)
+                image, camera = pixels, K
     if not find_preset(arguments.preset).normalised_threshold:
-        conclude = functools.partial(_conclude, image)
+        conclude = functools.partial(_conclude, image, camera)
     form = form_of(ABSOLUTE_POSE, "absolute_pose")
     return solve(
         make_request(ABSOLUTE_POSE, data, arguments, form=form, unit=unit, default_threshold=default, conclude=conclude)
     )
 
 
-class _Image(NamedTuple):
-    """The points (N, 2) of an image with distortion and its camera, or normalised points without a camera."""
+def _conclude(image: Floats, camera: Camera | None, solution: Solution) -> Solution:
+    """Refine a pose in a distorted image, and compare the two poses of a planar target.
 
-    points: Floats
-    camera: Camera | None = None
-
-
-def _conclude(image: _Image, solution: Solution) -> Solution:
-    """Refine a pose in a distorted image, and compare the two poses of a planar target."""
+    ``image`` holds the points (N, 2): pixels of a camera with distortion, or normalised ones without a camera.
+    """
     assert solution.model is not None
-    if image.camera is not None:
-        solution = _refine_in_image(image, solution, solution.model)
-    return choose_pose(solution, functools.partial(_refine_in_image, image))
+    refine = functools.partial(_refine_in_image, image, camera)
+    return choose_pose(solution if camera is None else refine(solution, solution.model), refine)
 
 
 def _refine_in_image(
-    image: _Image, solution: Solution, model: Floats, reach: float = 1.0, members: Bools | None = None
+    image: Floats,
+    camera: Camera | None,
+    solution: Solution,
+    model: Floats,
+    reach: float = 1.0,
+    members: Bools | None = None,
 ) -> Solution:
     """Refine a pose with its errors in the image, with the members first, then within ``reach`` thresholds."""
     R, t = as_pose(model)
     points = solution.request.data[2:]
     depth = (R[2] @ points + t[2])[solution.inliers]
     scale = float(np.median(depth)) if depth.size else 1.0
-    threshold = reach * solution.threshold / (solution.request.unit if image.camera is None else 1.0)
+    threshold = reach * solution.threshold / (solution.request.unit if camera is None else 1.0)
     for chosen, limit in ((members, np.inf), (slice(None), threshold)):
         if chosen is not None:
             errors = functools.partial(
-                reprojection_errors, camera=image.camera, points=points[:, chosen], pixels=image.points[chosen]
+                reprojection_errors, camera=camera, points=points[:, chosen], pixels=image[chosen]
             )
             R, t, residuals = refine_in_image(R, t, limit, errors, scale)
     model = model_of(np.column_stack([R, t]))
-    if image.camera is not None:
+    if camera is not None:
         return solution.moved(model, residuals, codimension=2, public=AbsolutePose(R, t))
     return solution.moved(model)
 

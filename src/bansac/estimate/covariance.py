@@ -33,7 +33,7 @@ from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import RELATIVE_POSE, form_of
 from bansac.estimate.result import AbsolutePose, RelativePose, Result
 from bansac.estimate.two_views import as_matches, as_rays
-from bansac.geometry import cross_matrix, essential_from_pose
+from bansac.geometry import cross_matrix, essential_from_pose, orthogonal_axes
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Floats
 from bansac.problems.ellipse import conic_of
@@ -282,13 +282,7 @@ def _chart(name: str, problem: Problem, model: Any, data: Floats) -> _Chart:
     if name in _CHARTS:
         return _CHARTS[name](problem, model, data)
     flat = np.array(model, dtype=np.float64).ravel()
-    if name in _BASES:
-        directions = np.array(_BASES[name](model), dtype=np.float64)
-    elif problem.parameters is None:
-        directions = np.eye(flat.size)
-    else:
-        directions = np.empty((problem.parameters, flat.size))
-        problem.manifold[1](flat, directions)
+    directions = np.array(_BASES[name](model), dtype=np.float64) if name in _BASES else problem.tangent_basis(flat)
     return _Chart(data, flat, directions, directions)
 
 
@@ -308,7 +302,7 @@ def _ellipse(problem: Problem, model: Floats, data: Floats) -> _Chart:
 
 
 def _relative_pose(problem: Problem, model: RelativePose, data: Floats) -> _Chart:
-    turned, moved = [_turn(axis, model.R) for axis in np.eye(3)], _tangents(model.t)
+    turned, moved = [_turn(axis, model.R) for axis in np.eye(3)], orthogonal_axes(model.t)
     directions = [essential_from_pose(R, model.t) for R in turned] + [essential_from_pose(model.R, t) for t in moved]
     basis = np.zeros((5, 12))
     basis[:3, :9], basis[3:, 9:] = np.reshape(turned, (3, 9)), moved
@@ -337,17 +331,12 @@ def _turn(axis: Floats, matrix: Floats) -> Floats:
     return np.asarray(cross_matrix(axis) @ matrix)
 
 
-def _tangents(direction: Floats) -> Floats:
-    """Return two orthonormal rows that are orthogonal to a direction."""
-    return np.asarray(np.linalg.svd(direction[None])[2][1:])
-
-
 # Directions in which the numbers of a model change; without a problem the tangents of the problem, or each number.
 _BASES: dict[str, Callable[[Floats], Any]] = {
     "homography": lambda model: np.delete(np.eye(9), 8 if model[2, 2] == 1.0 else np.argmax(np.abs(model)), axis=0),
     "similarity": _along_similarity,
     "line": lambda model: [[-model[1], model[0], 0], [0, 0, 1]],
-    "plane": lambda model: [*([*along, 0] for along in _tangents(model[:3])), [0, 0, 0, 1]],
+    "plane": lambda model: [*([*along, 0] for along in orthogonal_axes(model[:3])), [0, 0, 0, 1]],
 }
 
 # Charts of models that the problem stores in another form.
@@ -379,10 +368,8 @@ def _are_equal(residuals: Floats, result: Result) -> bool:
 
 def _linearize(problem: Problem, chart: _Chart) -> tuple[Floats, Floats]:
     """Return residuals (c, N) and their derivatives (N, c, p) by the parameters."""
-    k, c, n = chart.directions.shape[1], problem.residual_size, chart.data.shape[1]
-    residuals, derivatives = np.empty((c, n)), np.empty((c * k, n))
-    problem.manifold[0](chart.data, chart.model, 0, n, residuals, derivatives)
-    return residuals, np.einsum("pk,ckn->ncp", chart.directions, derivatives.reshape(c, k, n))
+    residuals, derivatives = problem.linearized(chart.data, chart.model)
+    return residuals, np.einsum("pk,ckn->ncp", chart.directions, derivatives)
 
 
 def _estimate(residuals_after: _Errors, derivatives: Floats, threshold: float, chart: _Chart) -> Covariance:

@@ -278,11 +278,6 @@ def _forget_frames(error: BaseException | None) -> None:
         error = error.__cause__ or error.__context__
 
 
-# Cameras of two views.
-_PAIR = ("K1", "K2")
-
-_NAMED = [row for row in ESTIMATORS if row.problem is not None]
-
 _SIZES = {"image_size1": "size1", "image_size2": "size2"}
 
 
@@ -301,7 +296,7 @@ def _prepare(problem: Any, arguments: dict[str, Any], multiple: bool) -> Callabl
         arguments.get("preset"),
         1.0 if threshold is None else threshold,  # each pair may have its own
         settings,  # type: ignore[arg-type]
-        epipolar_choice=names == _PAIR,
+        epipolar_choice=names == ("K1", "K2"),
     ).options
     check_max_models(arguments.get("max_models"))
     attributes = {"scores": "scores"} if resolved.uses_scores(row) else {}
@@ -314,7 +309,7 @@ def _find(problem: Any, multiple: bool) -> tuple[Callable[..., Any], Problem, tu
     """Return the function and the problem of an estimator, and the names of its camera arguments."""
     if isinstance(problem, Problem):
         return functools.partial(estimate_multiple if multiple else ransac, problem), problem, ()
-    row = find_estimator(problem, _NAMED)
+    row = find_estimator(problem, (row for row in ESTIMATORS if row.problem is not None))
     if not multiple:
         return row.load_function(), row.load_problem(), row.cameras
     if row.cameras:

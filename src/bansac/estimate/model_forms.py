@@ -34,11 +34,8 @@ class ModelForm(NamedTuple):
 
 def form_of(problem: Problem, estimator: str = "") -> ModelForm:
     """Return the form of the models of an estimator, by its name in ``ESTIMATORS``; without a name, the problem's."""
-    return _FORMS.get(estimator) or _of_shape(problem.model_shape)
-
-
-def _of_shape(shape: tuple[int, ...]) -> ModelForm:
-    return ModelForm(
+    shape = problem.model_shape
+    return _FORMS.get(estimator) or ModelForm(
         np.ndarray, shape, lambda model: model.reshape(shape), lambda value: check_model(value, shape).ravel()
     )
 

@@ -106,9 +106,6 @@ class Resolved(NamedTuple):
     is_estimated: bool
 
 
-_FAST = Options(restarts=1, max_iterations=600, stopping="default", neighbours=False)
-_ACCURATE = Options(restarts=64, agreement=4, max_iterations=200_000)
-
 PRESETS = {
     # The other options are the defaults; a test pins all of them.
     "paper": Preset(
@@ -131,8 +128,8 @@ PRESETS = {
         motion_of_plane=False,
         explains_failure=False,
     ),
-    "fast": Preset(_FAST),
-    "accurate": Preset(_ACCURATE),
+    "fast": Preset(Options(restarts=1, max_iterations=600, stopping="default", neighbours=False)),
+    "accurate": Preset(Options(restarts=64, agreement=4, max_iterations=200_000)),
 }
 PRESETS["paper-20"] = replace(PRESETS["paper"], options=PRESETS["paper"].options.replace(min_updates=20))
 

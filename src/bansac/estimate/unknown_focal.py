@@ -303,18 +303,16 @@ def _evaluate_relative_pose(
 ) -> tuple[float, Linearize]:
     """Return the cost of a pose with its focal lengths, and its linearization."""
     R, t, focals = motion
-    n, size = data.shape[1], problem.model_size
-    model, residuals, by_entry = np.ones(size), np.empty((1, n)), np.empty((size, n))
-    F = _fundamental(R, t, focals)
+    F, model = _fundamental(R, t, focals), np.ones(problem.model_size)
     model[:9] = F.ravel()
-    problem.manifold[0](data, model, 0, n, residuals, by_entry)
+    residuals, derivatives = problem.linearized(data, model)
 
     def jacobian() -> Floats:
         factors, skew, last = _focal_factors(focals), cross_matrix(t), np.outer([0.0, 0.0, 1.0], np.ones(3))
         tangents = [skew @ R @ cross_matrix(axis) * factors for axis in np.eye(3)]
         tangents += [cross_matrix(axis) @ R * factors for axis in _complement(t)]
         tangents += [(a * last.T + b * last) * F for a, b in matches.directions]
-        return np.asarray(np.array(tangents).reshape(-1, 9) @ by_entry[:9])
+        return np.asarray(np.array(tangents).reshape(-1, 9) @ derivatives[0, :9])
 
     cameras = np.argmax(matches.directions, axis=1)
     return _robust_cost(noise, residuals, jacobian, np.log(focals[cameras] / matches.usual[cameras]))
@@ -396,23 +394,17 @@ def _minimize_absolute_pose(problem: Problem, near: Floats, noise: _Noise, model
     problem.normalize(near, transform)
     problem.normalize_model(model, transform)
 
-    def tangents(model: Floats) -> Floats:  # the last one is that of the logarithm of the focal length
-        basis = np.empty((7, 8))
-        problem.manifold[1](model, basis)
-        return basis
-
     def evaluate(model: Floats) -> tuple[float, Linearize]:
-        n = near.shape[1]
-        residuals, by_entry = np.empty((2, n)), np.empty((16, n))
-        problem.manifold[0](near, model, 0, n, residuals, by_entry)
+        residuals, derivatives = problem.linearized(near, model)
 
         def jacobian() -> Floats:
-            return np.hstack([tangents(model) @ part for part in by_entry.reshape(2, 8, n)])
+            return np.hstack([problem.tangent_basis(model) @ part for part in derivatives])
 
         return _robust_cost(noise, residuals, jacobian, np.log(model[7:] / (2.0 * focal_lengths.USUAL_FOCAL)))
 
     def move(model: Floats, step: Floats) -> Floats:
-        moved = np.asarray(model + step[:6] @ tangents(model)[:6])
+        # The last tangent is that of the logarithm of the focal length.
+        moved = np.asarray(model + step[:6] @ problem.tangent_basis(model)[:6])
         moved[:4] /= np.linalg.norm(moved[:4])
         moved[6:] *= np.exp(np.clip(step[6], -1.0, 1.0))
         return moved

@@ -11,5 +11,6 @@ from bansac.geometry.two_views import essential_from_pose as essential_from_pose
 from bansac.geometry.two_views import focals_from_fundamental as focals_from_fundamental
 from bansac.geometry.two_views import homogeneous as homogeneous
 from bansac.geometry.two_views import normalize_points as normalize_points
+from bansac.geometry.two_views import orthogonal_axes as orthogonal_axes
 from bansac.geometry.two_views import recover_pose as recover_pose
 from bansac.geometry.two_views import rotation_matrix as rotation_matrix

@@ -62,6 +62,11 @@ def cross_matrix(t: ArrayLike) -> Floats:
     return np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
 
 
+def orthogonal_axes(direction: Floats) -> Floats:
+    """Return two orthonormal rows that are orthogonal to a direction."""
+    return np.asarray(np.linalg.svd(direction[None])[2][1:])
+
+
 def rotation_matrix(vector: ArrayLike) -> Floats:
     """Return the rotation about a vector by its length in radians (Rodrigues' formula)."""
     angle = float(np.linalg.norm(vector))

@@ -34,12 +34,6 @@ def near_box(data: Floats, reach: float) -> Floats:
     return box
 
 
-@kernel
-def _write_box(data: Floats, reach: float, box: Floats, ordered: Floats) -> None:
-    """Write the box; a compiled twin of ``bound_near`` for callers in Python."""
-    bound_near(data, reach, box, ordered)
-
-
 @inner_kernel
 def bound_near(data: Floats, reach: float, box: Floats, ordered: Floats) -> None:
     """Write the bounds of ``near_box`` to ``box``; ``ordered`` is work space for ``SAMPLE`` numbers."""
@@ -70,3 +64,6 @@ def _find_middle(values: Floats, low: Floats, high: Floats, c: int, ordered: Flo
         ordered[i] = value
     tail = int(_TAIL * size)
     low[c], high[c] = ordered[tail], ordered[size - 1 - tail]
+
+
+_write_box = kernel(bound_near)

@@ -33,6 +33,21 @@ def matrix_entries(matrix: Reals) -> Entries:
     return a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8]
 
 
+@inner_kernel
+def determinant(matrix: Floats) -> float:
+    """Return the determinant of a flat 3 x 3 matrix."""
+    a, b, c, d, e, f, g, h, i = matrix_entries(matrix)
+    value: float = a * (e * i - f * h) + b * (f * g - d * i) + c * (d * h - e * g)
+    return value
+
+
+@inlined
+def write_cross(s: Floats, a: int, b: int, out: int) -> None:
+    """Write the cross product of the vectors at ``s[a]`` and ``s[b]`` to ``s[out]``."""
+    ax, ay, az, bx, by, bz = s[a], s[a + 1], s[a + 2], s[b], s[b + 1], s[b + 2]
+    s[out], s[out + 1], s[out + 2] = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+
+
 @inlined
 def weighted_means(data: Floats, weights: Floats, means: Floats) -> bool:
     """Write the weighted means of as many channels of the data as there are means; False if all weights are 0."""

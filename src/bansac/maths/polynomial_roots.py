@@ -314,24 +314,20 @@ def _find_roots(count: int, roots: Floats, scratch: Floats) -> int:
 @inner_kernel
 def _improve_roots(s: Floats) -> None:
     """Refine the root in each lane by Halley's method with bisection; loops of fixed lengths are vectorised."""
-    c0, c1, c2 = s[0], s[1], s[2]
-    c3, c4, c5 = s[3], s[4], s[5]
-    c6, c7, c8 = s[6], s[7], s[8]
-    c9, c10 = s[9], s[10]
+    leading, others = s[10], (s[9], s[8], s[7], s[6], s[5], s[4], s[3], s[2], s[1], s[0])
     for j in range(_LANES):
         x, y = s[_LOW + j], s[_HIGH + j]
-        at_low = ((((c10 * x + c9) * x + c8) * x + c7) * x + c6) * x + c5
-        at_low = ((((at_low * x + c4) * x + c3) * x + c2) * x + c1) * x + c0
-        at_high = ((((c10 * y + c9) * y + c8) * y + c7) * y + c6) * y + c5
-        at_high = ((((at_high * y + c4) * y + c3) * y + c2) * y + c1) * y + c0
+        at_low, at_high = leading, leading
+        for c in others:
+            at_low, at_high = at_low * x + c, at_high * y + c
         # The signs differ except for roots of even multiplicity.
         s[_RISING + j] = (1.0 if at_high >= 0.0 else 0.0) - (1.0 if at_low >= 0.0 else 0.0)
     for _ in range(_MAX_STEPS):
         searched = 0
         for j in range(_LANES):
             x, low, high = s[_ROOT + j], s[_LOW + j], s[_HIGH + j]
-            value, slope, bend = c10, 0.0, 0.0  # become p, p' and p'' / 2
-            for c in (c9, c8, c7, c6, c5, c4, c3, c2, c1, c0):
+            value, slope, bend = leading, 0.0, 0.0  # become p, p' and p'' / 2
+            for c in others:
                 bend = bend * x + slope
                 slope = slope * x + value
                 value = value * x + c

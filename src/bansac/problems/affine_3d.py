@@ -12,7 +12,7 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
-from bansac.maths.linalg import matrix_entries, weighted_means
+from bansac.maths.linalg import determinant, matrix_entries, weighted_means
 from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
 
@@ -32,7 +32,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
         for k in range(3):
             scratch[3 * k + c] = data[c, sample[k]] - data[c, last]
             scratch[_IMAGES + 3 * k + c] = data[3 + c, sample[k]] - data[3 + c, last]
-    if not _span_space(scratch[_IMAGES:_POINT], _FLAT):
+    if _volume(scratch[_IMAGES:_POINT], _FLAT) == 0.0:
         return 0
     return 1 if _write(scratch, _FLAT, models[0]) else 0
 
@@ -53,15 +53,15 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
 @inner_kernel
 def _write(scratch: Floats, flat: float, model: Floats) -> bool:
     """Write the map of three vectors and a point to their images; False if the vectors are coplanar."""
-    if not _span_space(scratch[:_IMAGES], flat):
+    volume = _volume(scratch[:_IMAGES], flat)
+    if volume == 0.0:
         return False
     u1, u2, u3, v1, v2, v3, w1, w2, w3 = matrix_entries(scratch)
-    determinant = u1 * (v2 * w3 - v3 * w2) + u2 * (v3 * w1 - v1 * w3) + u3 * (v1 * w2 - v2 * w1)
     for row in range(3):
         p, q, r = scratch[_IMAGES + row], scratch[_IMAGES + 3 + row], scratch[_IMAGES + 6 + row]
-        a = (p * (v2 * w3 - v3 * w2) + q * (w2 * u3 - w3 * u2) + r * (u2 * v3 - u3 * v2)) / determinant
-        b = (p * (v3 * w1 - v1 * w3) + q * (w3 * u1 - w1 * u3) + r * (u3 * v1 - u1 * v3)) / determinant
-        c = (p * (v1 * w2 - v2 * w1) + q * (w1 * u2 - w2 * u1) + r * (u1 * v2 - u2 * v1)) / determinant
+        a = (p * (v2 * w3 - v3 * w2) + q * (w2 * u3 - w3 * u2) + r * (u2 * v3 - u3 * v2)) / volume
+        b = (p * (v3 * w1 - v1 * w3) + q * (w3 * u1 - w1 * u3) + r * (u3 * v1 - u1 * v3)) / volume
+        c = (p * (v1 * w2 - v2 * w1) + q * (w1 * u2 - w2 * u1) + r * (u1 * v2 - u2 * v1)) / volume
         x, y, z = scratch[_POINT], scratch[_POINT + 1], scratch[_POINT + 2]
         model[4 * row], model[4 * row + 1], model[4 * row + 2] = a, b, c
         model[4 * row + 3] = scratch[_POINT + 3 + row] - a * x - b * y - c * z
@@ -69,17 +69,13 @@ def _write(scratch: Floats, flat: float, model: Floats) -> bool:
 
 
 @inner_kernel
-def _span_space(vectors: Floats, flat: float) -> bool:
-    """Return whether three vectors, row by row, are not coplanar."""
+def _volume(vectors: Floats, flat: float) -> float:
+    """Return the determinant of three vectors, row by row; 0 if they are coplanar."""
     square = 0.0
     for k in range(9):
         square += vectors[k] * vectors[k]
-    determinant = (
-        vectors[0] * (vectors[4] * vectors[8] - vectors[5] * vectors[7])
-        + vectors[1] * (vectors[5] * vectors[6] - vectors[3] * vectors[8])
-        + vectors[2] * (vectors[3] * vectors[7] - vectors[4] * vectors[6])
-    )
-    return bool(abs(determinant) > flat * square * math.sqrt(square))
+    volume = determinant(vectors)
+    return volume if abs(volume) > flat * square * math.sqrt(square) else 0.0
 
 
 def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:

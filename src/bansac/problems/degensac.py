@@ -9,10 +9,10 @@ import math
 
 import numpy as np
 
-from bansac.compiled.jit import inner_kernel
+from bansac.compiled.jit import inlined, inner_kernel
 from bansac.geometry.epipolar import epipolar_terms, orientation, second_epipole
 from bansac.maths.arrays import Floats, Ints, Words
-from bansac.maths.linalg import copy, matrix_entries
+from bansac.maths.linalg import Entries, copy, matrix_entries
 from bansac.maths.rng import next_index
 from bansac.solvers import homography_dlt
 
@@ -138,26 +138,32 @@ def mark_plane(
 ) -> int:
     """Set the weights of the matches on the plane to 1 and those of the others to 0; return the number on the plane.
 
-    A match on the plane has a positive depth w and a small Sampson distance from H (Hartley and Zisserman, section
-    4.2.6). This is the first-order distance to the nearest pair of points that agrees with H. Its square is
-    e^T (J J^T)^-1 e, where e = (h1 . p - x2 w, h2 . p - y2 w) are the algebraic errors and J is their Jacobian. Like
-    the Sampson distance of F, it is a distance in both images. So both thresholds are in the same scale, even if one
-    image is magnified.
+    A match on the plane has a positive depth and a small Sampson distance from H. Like the Sampson distance of F, it is
+    a distance in both images. So both thresholds are in the same scale, even if one image is magnified.
     """
-    h11, h12, h13, h21, h22, h23, h31, h32, h33 = matrix_entries(H)
-    count = 0
+    entries, count = matrix_entries(H), 0
     for i in range(x1.size):
-        w = h31 * x1[i] + h32 * y1[i] + h33
-        a = h11 * x1[i] + h12 * y1[i] + h13 - x2[i] * w
-        b = h21 * x1[i] + h22 * y1[i] + h23 - y2[i] * w
-        ax, ay = h11 - x2[i] * h31, h12 - x2[i] * h32
-        bx, by = h21 - y2[i] * h31, h22 - y2[i] * h32
-        aa, ab, bb = ax * ax + ay * ay + w * w, ax * bx + ay * by, bx * bx + by * by + w * w
-        error = bb * a * a - 2.0 * ab * a * b + aa * b * b
-        on = (error < squared_threshold * (aa * bb - ab * ab)) & (w > 0.0)
+        depth, error, scale = plane_terms(entries, x1[i], y1[i], x2[i], y2[i])
+        on = (error < squared_threshold * scale) & (depth > 0.0)
         weights[i] = 1.0 if on else 0.0
         count += 1 if on else 0
     return count
+
+
+@inlined
+def plane_terms(H: Entries, x1: float, y1: float, x2: float, y2: float) -> tuple[float, float, float]:
+    """Return the depth w of a match, and numerator and denominator of its squared Sampson distance from H.
+
+    This is the first-order distance to the nearest pair of points that agrees with H (Hartley and Zisserman, section
+    4.2.6). Its square is e^T (J J^T)^-1 e, where e = (h1 . p - x2 w, h2 . p - y2 w) are the algebraic errors and J is
+    their Jacobian.
+    """
+    h11, h12, h13, h21, h22, h23, h31, h32, h33 = H
+    w = h31 * x1 + h32 * y1 + h33
+    a, b = h11 * x1 + h12 * y1 + h13 - x2 * w, h21 * x1 + h22 * y1 + h23 - y2 * w
+    ax, ay, bx, by = h11 - x2 * h31, h12 - x2 * h32, h21 - y2 * h31, h22 - y2 * h32
+    aa, ab, bb = ax * ax + ay * ay + w * w, ax * bx + ay * by, bx * bx + by * by + w * w
+    return w, bb * a * a - 2.0 * ab * a * b + aa * b * b, aa * bb - ab * ab
 
 
 @inner_kernel

@@ -10,7 +10,7 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
-from bansac.maths.linalg import normalize_vector, smallest_eigenvector, span_complement
+from bansac.maths.linalg import copy, normalize_vector, smallest_eigenvector, span_complement
 from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
 
@@ -56,8 +56,7 @@ def _find_ellipse(model: Floats, scratch: Floats) -> bool:
             scratch[6 * j + i] = scratch[6 * i + j]
     if not smallest_eigenvector(scratch, 6) or not orient(scratch[36:42]):
         return False
-    for i in range(6):
-        model[i] = scratch[36 + i]
+    copy(scratch[36:42], model)
     return True
 
 

@@ -13,6 +13,7 @@ from bansac.compiled.jit import inner_kernel, kernel
 from bansac.geometry import epipolar
 from bansac.geometry.cheirality import score_in_front
 from bansac.maths.arrays import Floats
+from bansac.maths.linalg import copy
 from bansac.maths.normalization import fix_sign
 from bansac.problems.problem import Problem
 from bansac.problems.rank_two import span_essential
@@ -31,11 +32,10 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
 
     Return False and leave the model unchanged if the matches determine no E or a matrix of rank 1.
     """
-    f = scratch[_FIT:]
+    f = scratch[_FIT : _FIT + 9]
     if not (fit_eight_point(data, weights, f, scratch) and equalize(f, scratch)):
         return False
-    for i in range(9):
-        model[i] = f[i]
+    copy(f, model)
     return True
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from bansac.compiled.jit import kernel
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.extent import UNIT, near_box
+from bansac.maths.linalg import copy
 from bansac.problems.problem import Problem
 
 # At higher degrees the powers of x are nearly dependent, and the coefficients are ill-conditioned.
@@ -115,8 +116,7 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
             lower = powers[j - 1] if j > 0 else 0.0
             last_powers[j], powers[j] = powers[j], lower - alpha[k] * powers[j] - beta[k] * last_powers[j]
     _substitute(c, 1.0 / half, centre)
-    for j in range(n):
-        model[j] = c[j]
+    copy(c, model)
     return True
 
 

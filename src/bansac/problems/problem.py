@@ -294,6 +294,19 @@ class Problem:
         """The compiled ``linearize``, ``tangent`` and ``project``; the problem must define ``linearize``."""
         return tuple(self._compile(role, getattr(self, role.name) or role.default, "float64") for role in MANIFOLD)
 
+    def linearized(self, data: Floats, model: Floats) -> tuple[Floats, Floats]:
+        """Return signed residuals (c, N) of a flat model of m numbers, and their derivatives (c, m, N) by them."""
+        c, n = self.residual_size, data.shape[1]
+        residuals, derivatives = np.empty((c, n)), np.empty((c * model.size, n))
+        self.manifold[0](data, model, 0, n, residuals, derivatives)
+        return residuals, derivatives.reshape(c, model.size, n)
+
+    def tangent_basis(self, model: Floats) -> Floats:
+        """Return the basis of the tangent space at a flat model, in rows."""
+        basis = np.empty((self.parameters or model.size, model.size))
+        self.manifold[1](model, basis)
+        return basis
+
     @functools.cached_property
     def float64_residuals(self) -> Any:
         """The residuals compiled for float64, for the result in the caller's coordinates."""

@@ -129,7 +129,6 @@ SHARED_FOCAL = dataclasses.replace(
     max_models=shared_focal_6pt.MAX_MODELS,
     scratch_size=max(shared_focal_6pt.SCRATCH, _E + 9),
     solver_cost=8000.0,
-    majority_agrees=False,
     canonical=canonical,
     default_local_optimization="lm",
     unit="data",

@@ -15,28 +15,26 @@ import numpy as np
 
 from bansac.compiled.jit import allocating_kernel, inner_kernel, kernel
 from bansac.geometry.epipolar import sampson_residuals
-from bansac.maths.arrays import Bools, Floats, Words
+from bansac.maths.arrays import Floats, Words
 from bansac.maths.rng import fixed_rng
-from bansac.problems.degensac import refit_plane, search_epipole
+from bansac.problems.degensac import search_epipole
 from bansac.significance.configuration import (
     FAR,
     FREE_OF_PLANE,
     NEAR,
     REACH,
     TOLERANCE,
+    find_plane,
     is_chance,
     plane_distance,
     rate_by_noise,
-    search_plane,
-    squared_tolerance,
     take_some,
 )
-from bansac.solvers import homography_dlt
 
 # Planes that are searched among the inliers, and the smallest share of the inliers on each. In a wrong model, matches
 # shifted along the plane are the second one. The samples miss a plane with .4 of the inliers in one of 28 runs.
 _PLANES, _FEWEST = 2, 0.2
-_SAMPLES, _MAX_FITS = 48, 4
+_SAMPLES = 48
 
 # Outliers of the model have residuals above this number of thresholds.
 _OUTLIER = 3.0
@@ -60,7 +58,9 @@ def count_other_support(data: Floats, residuals: Floats, threshold: float) -> in
         inliers += 1 if left[k] else 0
     for _ in range(_PLANES):
         models = np.empty((2, 9))
-        if _find_plane(data, left, threshold, rng, models) < _FEWEST * inliers:
+        searched, size = take_some(data, left)
+        step = max(searched.shape[1], 1) / max(size, 1)
+        if int(find_plane(searched, threshold, _SAMPLES, 0.0, rng, models) / step) < _FEWEST * inliers:
             break
         own = 0
         for k in range(residuals.size):
@@ -72,18 +72,6 @@ def count_other_support(data: Floats, residuals: Floats, threshold: float) -> in
         if other > 0 and inliers - own + other >= _SHARE * inliers:
             return other
     return 0
-
-
-@allocating_kernel
-def _find_plane(data: Floats, members: Bools, threshold: float, rng: Words, models: Floats) -> int:
-    """Write the homography that most of the chosen matches follow to ``models[1]``; return their number."""
-    searched, size = take_some(data, members)
-    step = max(searched.shape[1], 1) / max(size, 1)
-    on, scratch = np.empty(searched.shape[1]), np.empty(homography_dlt.SCRATCH)
-    support = search_plane(searched, threshold, _SAMPLES, rng, models, np.empty(4, np.int64), on)
-    if support > 0:
-        support = refit_plane(searched, squared_tolerance(threshold), _MAX_FITS, models[1], models[0], on, scratch)
-    return int(support / step)
 
 
 @allocating_kernel

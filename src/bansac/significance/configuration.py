@@ -18,9 +18,9 @@ import numpy as np
 
 from bansac.compiled.jit import allocating_kernel, inlined, inner_kernel, kernel
 from bansac.maths.arrays import Bools, Floats, Ints, Words
-from bansac.maths.linalg import copy
+from bansac.maths.linalg import copy, matrix_entries
 from bansac.maths.rng import fixed_rng, next_index
-from bansac.problems.degensac import mark_plane, refit_plane
+from bansac.problems.degensac import mark_plane, plane_terms, refit_plane
 from bansac.problems.problem import Problem
 from bansac.significance.false_alarms import log_binomial_tail, log_choose
 from bansac.significance.support import squared_area, squared_length
@@ -158,13 +158,45 @@ def _raise_to_noise(residuals: Floats, threshold: float) -> float:
 
 @kernel
 def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int) -> bool:
-    """Return whether the inliers lie on a line in one of the images, except those that chance explains."""
-    counts = np.empty((2, 3), np.int64)
-    n = _examine_lines(data, residuals, threshold, fixed_rng(), counts)
-    few, is_on_line = (1.0 - _FEWEST) * n, n == 0
-    for image in range(0 if is_on_line else 2):
-        is_on_line |= counts[image, 0] <= few and is_chance(counts[image], _FREE_OF_LINE, codimension, 0.0)
-    return is_on_line
+    """Return whether the inliers lie on a line in one of the images, except those that chance explains.
+
+    The line is the one through most of the inliers. ``counts`` holds the number of inliers off it, of matches off it
+    with a residual from 2 to 10 thresholds, and of all matches off it.
+    """
+    rng, tolerance, low, high = fixed_rng(), TOLERANCE * threshold, NEAR * threshold, FAR * threshold
+    members, size, counts = np.empty(residuals.size, np.int64), 0, np.empty(3, np.int64)
+    for k in range(residuals.size):
+        members[size] = k
+        size += 1 if residuals[k] <= threshold else 0
+    if size == 0:
+        return True
+    step = 1 + size // SEARCHED
+    n = (size + step - 1) // step
+    some = np.empty((2, n))
+    for image in range(2):
+        x, y = 2 * image, 2 * image + 1
+        for k in range(n):
+            some[0, k], some[1, k] = data[x, members[k * step]], data[y, members[k * step]]
+        fewest, first, second = n, 0, 0
+        for _ in range(_SAMPLES):
+            i, j = next_index(rng, n), next_index(rng, n)
+            limit = tolerance * tolerance * squared_length(some, 0, 1, i, j)  # 0 for equal points, which give no line
+            off = 0
+            for k in range(n):
+                off += 0 if squared_area(some, 0, 1, i, j, k) < limit else 1
+            if off < fewest:
+                fewest, first, second = off, members[i * step], members[j * step]
+        limit = tolerance * tolerance * squared_length(data, x, y, first, second)
+        support, near, others = 0, 0, 0
+        for k in range(residuals.size if fewest < n else 0):
+            off_line, r = not squared_area(data, x, y, first, second, k) < limit, residuals[k]
+            support += 1 if off_line and r <= threshold else 0
+            near += 1 if off_line and low < r <= high else 0
+            others += 1 if off_line else 0
+        counts[0], counts[1], counts[2] = support, near, others
+        if support <= (1.0 - _FEWEST) * size and is_chance(counts, _FREE_OF_LINE, codimension, 0.0):
+            return True
+    return False
 
 
 @kernel
@@ -172,11 +204,27 @@ def _on_plane(data: Floats, residuals: Floats, threshold: float, codimension: in
     """Return whether the inliers follow the homography of most of them, except those that chance explains.
 
     ``follows`` is set to 1 for the matches that follow the homography and to 0 for the others. It is 0 everywhere if
-    few inliers follow it.
+    few inliers follow it. ``counts`` is that of ``_on_line`` for the matches that do not follow it.
     """
-    counts = np.empty(3, np.int64)
-    by_noise = _mark_plane_of_support(data, residuals, threshold, fixed_rng(), follows, counts)
-    return is_chance(counts, FREE_OF_PLANE, codimension, by_noise)
+    follows[:] = 0.0
+    searched, support = take_some(data, residuals <= threshold)
+    models, counts, scratch = np.empty((2, 9)), np.empty(3, np.int64), np.empty(homography_dlt.SCRATCH)
+    counts[0], counts[1], counts[2] = support, 0, residuals.size
+    on_plane = find_plane(searched, threshold, _SAMPLES, _FEWEST_AT_FIRST, fixed_rng(), models)
+    if on_plane < _FEWEST * searched.shape[1] or on_plane == 0:
+        return is_chance(counts, FREE_OF_PLANE, codimension, 0.0)
+    refit_plane(data, squared_tolerance(threshold), 1, models[1], models[0], follows, scratch)
+    counts[0], counts[2], by_noise = 0, 0, 0.0
+    reach = REACH * _spread_of_inliers(residuals, threshold)
+    for k in range(residuals.size):
+        if follows[k] == 0.0:
+            r = residuals[k]
+            counts[0] += 1 if r <= threshold else 0
+            counts[1] += 1 if NEAR * threshold < r <= FAR * threshold else 0
+            counts[2] += 1
+            distance = plane_distance(data, models[1], k)
+            by_noise += rate_by_noise(threshold / distance) if distance <= reach else 0.0
+    return is_chance(counts, FREE_OF_PLANE, codimension, by_noise / max(counts[2], 1))
 
 
 @inner_kernel
@@ -212,80 +260,6 @@ def _count_following(data: Floats, H: Floats, threshold: float, follows: Floats)
 def squared_tolerance(threshold: float) -> float:
     """Return the squared distance within which a match follows a plane."""
     return TOLERANCE * TOLERANCE * threshold * threshold
-
-
-@allocating_kernel
-def _examine_lines(data: Floats, residuals: Floats, threshold: float, rng: Words, counts: Ints) -> int:
-    """Find the line through most of the inliers in each image, and count the matches off it.
-
-    Row i of ``counts`` is for image i. It holds the number of inliers off the line, of matches off the line with a
-    residual from 2 to 10 thresholds, and of all matches off the line. Returns the number of inliers.
-    """
-    tolerance, low, high = TOLERANCE * threshold, NEAR * threshold, FAR * threshold
-    members, size = np.empty(residuals.size, np.int64), 0
-    for k in range(residuals.size):
-        members[size] = k
-        size += 1 if residuals[k] <= threshold else 0
-    step = 1 + size // SEARCHED
-    n = (size + step - 1) // step
-    some = np.empty((2, n))
-    for image in range(2 if size > 0 else 0):
-        x, y = 2 * image, 2 * image + 1
-        for k in range(n):
-            some[0, k], some[1, k] = data[x, members[k * step]], data[y, members[k * step]]
-        fewest, first, second = n, 0, 0
-        for _ in range(_SAMPLES):
-            i, j = next_index(rng, n), next_index(rng, n)
-            limit = tolerance * tolerance * squared_length(some, 0, 1, i, j)  # 0 for equal points, which give no line
-            off = 0
-            for k in range(n):
-                off += 0 if squared_area(some, 0, 1, i, j, k) < limit else 1
-            if off < fewest:
-                fewest, first, second = off, members[i * step], members[j * step]
-        limit = tolerance * tolerance * squared_length(data, x, y, first, second)
-        support, near, others = 0, 0, 0
-        for k in range(residuals.size if fewest < n else 0):
-            off_line, r = not squared_area(data, x, y, first, second, k) < limit, residuals[k]
-            support += 1 if off_line and r <= threshold else 0
-            near += 1 if off_line and low < r <= high else 0
-            others += 1 if off_line else 0
-        counts[image, 0], counts[image, 1], counts[image, 2] = support, near, others
-    return size
-
-
-@allocating_kernel
-def _mark_plane_of_support(
-    data: Floats, residuals: Floats, threshold: float, rng: Words, follows: Floats, counts: Ints
-) -> float:
-    """Mark the matches of the plane in ``follows``, and count the others.
-
-    ``counts`` holds the number of inliers off the plane, of matches off it with a residual from 2 to 10 thresholds, and
-    of all matches off it. Returns the probability that a match off the plane is an inlier if only noise moved it there.
-    """
-    follows[:] = 0.0
-    searched, support = take_some(data, residuals <= threshold)
-    n = searched.shape[1]
-    counts[0], counts[1], counts[2] = support, 0, residuals.size
-    on, scratch = np.empty(n), np.empty(homography_dlt.SCRATCH)
-    models, sample = np.empty((2, 9)), np.empty(4, np.int64)
-    on_plane = search_plane(searched, threshold, _SAMPLES, rng, models, sample, on)
-    if on_plane >= _FEWEST_AT_FIRST * n and on_plane > 0:
-        on_plane = refit_plane(searched, squared_tolerance(threshold), _MAX_FITS, models[1], models[0], on, scratch)
-    if on_plane < _FEWEST * n or on_plane == 0:
-        return 0.0
-    refit_plane(data, squared_tolerance(threshold), 1, models[1], models[0], follows, scratch)
-    counts[0], counts[2], by_noise = 0, 0, 0.0
-    reach = REACH * _spread_of_inliers(residuals, threshold)
-    for k in range(residuals.size):
-        if follows[k] == 0.0:
-            r = residuals[k]
-            counts[0] += 1 if r <= threshold else 0
-            counts[1] += 1 if NEAR * threshold < r <= FAR * threshold else 0
-            counts[2] += 1
-            distance = plane_distance(data, models[1], k)
-            by_noise += rate_by_noise(threshold / distance) if distance <= reach else 0.0
-    rate: float = by_noise / max(counts[2], 1)
-    return rate
 
 
 @allocating_kernel
@@ -335,28 +309,27 @@ def rate_by_noise(sine: float) -> float:
 
 @inlined
 def plane_distance(data: Floats, H: Floats, k: int) -> float:
-    """Return the Sampson distance of match k from a homography, see ``mark_plane``; inf if it is behind a camera."""
-    x1, y1, x2, y2 = data[0, k], data[1, k], data[2, k], data[3, k]
-    w = H[6] * x1 + H[7] * y1 + H[8]
-    a, b = H[0] * x1 + H[1] * y1 + H[2] - x2 * w, H[3] * x1 + H[4] * y1 + H[5] - y2 * w
-    ax, ay, bx, by = H[0] - x2 * H[6], H[1] - x2 * H[7], H[3] - y2 * H[6], H[4] - y2 * H[7]
-    aa, ab, bb = ax * ax + ay * ay + w * w, ax * bx + ay * by, bx * bx + by * by + w * w
-    squared: float = (bb * a * a - 2.0 * ab * a * b + aa * b * b) / (aa * bb - ab * ab)
-    return math.sqrt(squared) if w > 0.0 and squared >= 0.0 else np.inf
+    """Return the Sampson distance of match k from a homography, see ``plane_terms``; inf if it is behind a camera."""
+    depth, error, scale = plane_terms(matrix_entries(H), data[0, k], data[1, k], data[2, k], data[3, k])
+    squared = error / scale
+    return math.sqrt(squared) if depth > 0.0 and squared >= 0.0 else np.inf
 
 
-@inner_kernel
-def search_plane(
-    searched: Floats, threshold: float, samples: int, rng: Words, models: Floats, sample: Ints, follows: Floats
-) -> int:
-    """Write the homography of four inliers that most inliers follow to ``models[1]``; return their number."""
+@allocating_kernel
+def find_plane(searched: Floats, threshold: float, samples: int, fewest: float, rng: Words, models: Floats) -> int:
+    """Write the homography that most inliers follow to ``models[1]``; return their number.
+
+    It is the best one of random samples of four inliers. If at least the share ``fewest`` follows it, it is fitted to
+    them.
+    """
     n, most, tolerance = searched.shape[1], 0, squared_tolerance(threshold)
-    H, best, on = models[0], models[1], follows[:n]
+    H, best, on = models[0], models[1], np.empty(n)
+    sample, scratch = np.empty(4, np.int64), np.empty(homography_dlt.SCRATCH)
     x1, y1, x2, y2 = searched[0], searched[1], searched[2], searched[3]
     for _ in range(samples if n > 0 else 0):
         for k in range(4):
             sample[k] = next_index(rng, n)
-        if _solve_homography(searched, sample, models, follows) == 0:
+        if _solve_homography(searched, sample, models, scratch) == 0:
             continue
         i = sample[0]
         sign = 1.0 if H[6] * x1[i] + H[7] * y1[i] + H[8] > 0.0 else -1.0
@@ -366,4 +339,6 @@ def search_plane(
         if count > most:
             most = count
             copy(H, best)
+    if most > 0 and most >= fewest * n:
+        most = refit_plane(searched, tolerance, _MAX_FITS, best, H, on, scratch)
     return most

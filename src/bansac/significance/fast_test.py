@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bansac.compiled.jit import allocating_kernel, inlined, inner_kernel, kernel
+from bansac.compiled.jit import allocating_kernel, inlined, kernel
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.rng import fixed_rng, next_index
 from bansac.problems.problem import Problem
@@ -79,23 +79,13 @@ def _bound_false_alarms(
     capacity = (2 * others + 1) * min(n, _SAMPLE)
     rearranged, residuals, counts = np.empty((data.shape[0], capacity)), np.empty(capacity), np.empty(4, np.int64)
     _sample_rearranged(data, inliers, lengths, motion, m - 1, others, rearranged, counts)
-    if counts[0] <= m:
-        return np.inf
-    far = others * counts[1]
-    float64.residuals(rearranged, model, 0, far + counts[2] + counts[3], residuals)
-    return _count_false_alarms(residuals, lengths.threshold * lengths.threshold, n, counts, far, m, max_models)
-
-
-@inner_kernel
-def _count_false_alarms(
-    residuals: Floats, limit: float, n: int, counts: Ints, far: np.int64, m: int, max_models: int
-) -> float:
-    """Return the bound from the squared residuals of the rearranged matches.
-
-    The first ``far`` of them are exchanged with any other match, the next ones have the displacements of others, the
-    rest is exchanged with a neighbour.
-    """
     support, size, near, moved = counts[0], counts[1], counts[2], counts[3]
+    if support <= m:
+        return np.inf
+    far, limit = others * size, lengths.threshold * lengths.threshold
+    # The first residuals are of matches exchanged with any other, the next ones of those with the displacements of
+    # others, the rest of those exchanged with a neighbour.
+    float64.residuals(rearranged, model, 0, far + near + moved, residuals)
     far_hits, near_hits, moved_hits = 1, 1, 0
     for i in range(far):
         far_hits += 1 if residuals[i] <= limit else 0

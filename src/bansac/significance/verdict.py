@@ -251,32 +251,26 @@ def _explain_shared_points(distinct: int, count: int) -> str:
 
 
 def _with_missing(problem: Problem, data: Floats, measured: MeasuredModel, doubt: Doubt) -> Doubt:
-    """Return the doubt with the number of missing inliers if chance is the only reason.
+    """Return the doubt; if chance is the only reason, say how many more inliers few data need at least.
 
-    The search, which tests many models, has no use for this number.
+    These have the largest residual of the inliers. A model of few data fits them better than others, so that more may
+    be needed. The search, which tests many models, has no use for this number.
     """
-    if doubt.text != _CHANCE:
+    n, count = data.shape[1], measured.num_inliers
+    if doubt.text != _CHANCE or not 2 <= n <= _FEW or 2 * count < n:
         return doubt
-    tested, matches, model = _significance_form(problem, data, measured.model)
-    return Doubt(_CHANCE + _explain_missing(tested, matches, measured._replace(model=model)))
-
-
-def _explain_missing(problem: Problem, data: Floats, measured: MeasuredModel) -> str:
-    """Return how many more inliers few data need at least: with the largest residual of these; else "".
-
-    A model of few data fits them better than others, so that more than these may be needed.
-    """
-    n, count, m = data.shape[1], measured.num_inliers, problem.sample_size
-    if not 2 <= n <= _FEW or 2 * count < n or count < m:
-        return ""
+    problem, data, model = _significance_form(problem, data, measured.model)
+    m = problem.sample_size
+    if count < m:
+        return doubt
     exactness = np.maximum(np.sort(measured.residuals[measured.inliers]), _EXACT * measured.threshold)
-    alpha = measure_far(problem, data, measured.model).probabilities(exactness)[0]
+    alpha = measure_far(problem, data, model).probabilities(exactness)[0]
     for more in range(1, _MOST_MISSING + 1):
         extended = np.append(alpha, np.full(more, alpha[-1]))
         none = np.zeros(extended.size, np.bool_)
         if log_nfa(extended, extended, none, (n + more, 0), m, problem.max_models) < SIGNIFICANT:
-            return f": at least {more} more {'inliers are' if more > 1 else 'inlier is'} needed"
-    return ""
+            return Doubt(f"{_CHANCE}: at least {more} more {'inliers are' if more > 1 else 'inlier is'} needed")
+    return doubt
 
 
 def _is_significant(

@@ -13,7 +13,7 @@ import math
 
 import numpy as np
 
-from bansac.geometry import cross_matrix, decompose_essential
+from bansac.geometry import cross_matrix, decompose_essential, orthogonal_axes
 from bansac.maths.arrays import Floats
 from bansac.problems.problem import Problem
 from bansac.solvers import essential_upright_3pt
@@ -52,7 +52,7 @@ def keep_verticals(essential: Problem, data: Floats, model: Floats, threshold: f
         for _ in range(_STEPS if near.shape[1] >= 3 else 0):
             estimate, directions = _parametrise(angle, t, frame1, frame2)
             step = _step(essential, near, estimate, directions, threshold)
-            angle, t = angle + step[0], t + step[1:] @ _tangents(t)
+            angle, t = angle + step[0], t + step[1:] @ orthogonal_axes(t)
             t /= np.linalg.norm(t)
             if np.abs(step).max() < _SMALLEST:
                 break
@@ -66,25 +66,19 @@ def _upright_frame(vertical: Floats) -> Floats:
     return np.array([across, vertical, np.cross(across, vertical)])
 
 
-def _tangents(t: Floats) -> Floats:
-    return np.asarray(np.linalg.svd(t[None])[2][1:])
-
-
 def _parametrise(angle: float, t: Floats, frame1: Floats, frame2: Floats) -> tuple[Floats, Floats]:
     """Return the matrix (9) of an angle and a translation, and its derivatives (3 x 9) by the angle and along t."""
     c, s = math.cos(angle), math.sin(angle)
     turn, turned = np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]]), np.array([[-s, 0, c], [0, 0, 0], [-c, 0, -s]])
-    parts = [(t, turn), (t, turned), *((along, turn) for along in _tangents(t))]
+    parts = [(t, turn), (t, turned), *((along, turn) for along in orthogonal_axes(t))]
     estimate = np.array([(frame2.T @ cross_matrix(first) @ second @ frame1).ravel() for first, second in parts])
     return estimate[0], estimate[1:]
 
 
 def _step(essential: Problem, data: Floats, model: Floats, directions: Floats, threshold: float) -> Floats:
     """Return a Gauss-Newton step along the directions (3 x 9) with the weights of the Cauchy loss."""
-    c, n = essential.residual_size, data.shape[1]
-    residuals, derivatives = np.empty((c, n)), np.empty((9 * c, n))
-    essential.manifold[0](data, model, 0, n, residuals, derivatives)
+    residuals, derivatives = essential.linearized(data, model)
     roots = 1.0 / np.sqrt(1.0 + (residuals * residuals).sum(axis=0) / threshold**2)
-    J = np.einsum("pk,ckn->cnp", directions, derivatives.reshape(c, 9, n)) * roots[:, None]
-    step = np.linalg.lstsq(J.reshape(c * n, 3), -(residuals * roots).ravel(), rcond=None)[0]
+    J = np.einsum("pk,ckn->cnp", directions, derivatives) * roots[:, None]
+    step = np.linalg.lstsq(J.reshape(residuals.size, 3), -(residuals * roots).ravel(), rcond=None)[0]
     return np.asarray(step / max(1.0, 2.0 * float(np.abs(step).max())))  # at most half a radian

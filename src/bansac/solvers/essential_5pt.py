@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
-from bansac.solvers.fundamental_7pt import write_equation
+from bansac.solvers.fundamental_7pt import write_equations
 
 # Monomials of linear, quadratic and cubic forms in x, y, z. The cubic monomials are in the order of Nister's table; the
 # first ten are eliminated.
@@ -85,8 +85,7 @@ _SINGULAR = 1e-13
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     """Compute up to ten essential matrices of Frobenius norm sqrt(2) from five matches."""
-    for r in range(5):
-        write_equation(data, sample[r], scratch, 9 * r)
+    write_equations(data, sample, scratch)
     return _solve_equations(models, scratch)
 
 

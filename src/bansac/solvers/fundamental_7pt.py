@@ -27,8 +27,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     The matrices that satisfy the seven equations are F = A + x B, where A and B are a basis of their null space.
     det F = 0 is a cubic in x.
     """
-    for r in range(7):
-        write_equation(data, sample[r], scratch, 9 * r)
+    write_equations(data, sample, scratch)
     if not null_space(scratch, 7):
         return 0
     _write_determinant(scratch)
@@ -42,13 +41,14 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
 
 
 @inner_kernel
-def write_equation(data: Floats, i: int, rows: Floats, at: int) -> None:
-    """Write the coefficients of x2^T F x1 = 0 for match ``i``, linear in the entries of F, at ``rows[at]``."""
-    for j in range(3):
-        factor = data[2 + j, i] if j < 2 else 1.0
-        rows[at + 3 * j] = factor * data[0, i]
-        rows[at + 3 * j + 1] = factor * data[1, i]
-        rows[at + 3 * j + 2] = factor
+def write_equations(data: Floats, sample: Ints, rows: Floats) -> None:
+    """Write the coefficients of x2^T F x1 = 0 for each match of a sample, linear in the nine entries of F."""
+    at = 0
+    for i in sample:
+        for j in range(3):
+            factor = data[2 + j, i] if j < 2 else 1.0
+            rows[at], rows[at + 1], rows[at + 2] = factor * data[0, i], factor * data[1, i], factor
+            at += 3
 
 
 @inner_kernel

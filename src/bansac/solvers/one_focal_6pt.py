@@ -5,8 +5,7 @@ method is that of ``shared_focal_6pt``, with Q = diag(1, 1, w) on one side only:
 """
 
 from bansac.maths.arrays import Floats, Ints
-from bansac.solvers.fundamental_7pt import write_equation
-from bansac.solvers.shared_focal_6pt import solve_equations
+from bansac.solvers.shared_focal_6pt import solve_focal
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
@@ -15,6 +14,4 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     The coordinates are normalised in the first image. In the second one they are relative to the principal point, in a
     unit of the order of the focal length.
     """
-    for r in range(6):
-        write_equation(data, sample[r], scratch, 9 * r)
-    return solve_equations(models, scratch, False)
+    return solve_focal(data, sample, models, scratch, False)

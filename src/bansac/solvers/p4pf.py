@@ -22,7 +22,7 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints
-from bansac.maths.linalg import matrix_entries, normalize_vector, solve_positive_definite
+from bansac.maths.linalg import determinant, matrix_entries, normalize_vector, solve_positive_definite, write_cross
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
 from bansac.maths.quaternion import entries, write_quaternion
 
@@ -96,7 +96,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
         scratch[_POLYNOMIAL + k] = 0.0
     for n in range(_DEGREE + 1):
         _write_matrix(scratch, (1.0 + _NODES[n]) / (1.0 - _NODES[n]))
-        value = _FACTORS[n] * _determinant(scratch, _E)
+        value = _FACTORS[n] * determinant(scratch[_E:])
         for k in range(_DEGREE + 1):
             scratch[_POLYNOMIAL + k] += _TO_COEFFICIENTS[k, n] * value
     roots = sturm_roots(scratch[_POLYNOMIAL:_ROOTS], _DEGREE, scratch[_ROOTS:_STURM], scratch[_STURM:_DEPTHS])
@@ -125,10 +125,8 @@ def _write_differences(data: Floats, sample: Ints, s: Floats) -> float:
         lengths *= math.sqrt(square)
     for k in range(3):
         a, b, c = _M + 3 * ((k + 1) % 3), _M + 3 * ((k + 2) % 3), _COFACTORS + 3 * k
-        s[c] = s[a + 1] * s[b + 2] - s[a + 2] * s[b + 1]
-        s[c + 1] = s[a + 2] * s[b] - s[a] * s[b + 2]
-        s[c + 2] = s[a] * s[b + 1] - s[a + 1] * s[b]
-    determinant = s[_M] * s[_COFACTORS] + s[_M + 1] * s[_COFACTORS + 1] + s[_M + 2] * s[_COFACTORS + 2]
+        write_cross(s, a, b, c)
+    volume = s[_M] * s[_COFACTORS] + s[_M + 1] * s[_COFACTORS + 1] + s[_M + 2] * s[_COFACTORS + 2]
     largest = 0.0
     for i in range(3):
         for j in range(3):
@@ -138,8 +136,8 @@ def _write_differences(data: Floats, sample: Ints, s: Floats) -> float:
         largest = entry if entry > largest else largest
     for i in range(9):  # the scale of G does not matter
         s[_G + i] /= largest
-    volume: float = determinant / lengths
-    return volume
+    relative: float = volume / lengths
+    return relative
 
 
 @inner_kernel
@@ -167,14 +165,14 @@ def _write_products(s: Floats) -> int:
     for h in range(3):
         p, q = (h + 1) % 3, (h + 2) % 3
         _copy_products(s, p, q)
-        size = abs(_determinant(s, _E))
+        size = abs(determinant(s[_E:]))
         if size > largest:
             hidden, largest = h, size
     if hidden < 0:
         return -1
     h, p, q = hidden, (hidden + 1) % 3, (hidden + 2) % 3
     _copy_products(s, p, q)
-    inverse = -1.0 / _determinant(s, _E)
+    inverse = -1.0 / determinant(s[_E:])
     for m in range(3):
         u, v = _E + 3 * ((m + 1) % 3), _E + 3 * ((m + 2) % 3)  # columns of the coefficients
         c0 = inverse * (s[u + 1] * s[v + 2] - s[u + 2] * s[v + 1])
@@ -195,14 +193,6 @@ def _copy_products(s: Floats, p: int, q: int) -> None:
     for k in range(3):
         at = _QUADRICS + 10 * k
         s[_E + k], s[_E + 3 + k], s[_E + 6 + k] = s[at + p], s[at + p + q + 2], s[at + q]
-
-
-@inner_kernel
-def _determinant(s: Floats, at: int) -> float:
-    """Return the determinant of a 3 x 3 matrix."""
-    a, b, c, d, e, f, g, h, i = matrix_entries(s[at : at + 9])
-    determinant: float = a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g)
-    return determinant
 
 
 @inner_kernel
@@ -250,7 +240,7 @@ def _focal_length(s: Floats, volume: float) -> float:
     for i in range(3):
         for r in range(3):  # the columns of B
             s[_E + 3 * i + r] = s[_DEPTHS + i] * s[_IMAGE + 3 * i + r] - s[_LAST + r]
-    if (_determinant(s, _E) < 0.0) != (volume < 0.0):
+    if (determinant(s[_E:]) < 0.0) != (volume < 0.0):
         return 0.0
     first = second = third = 0.0
     for i in range(3):
@@ -336,13 +326,6 @@ def _dot(s: Floats, a: int, b: int) -> float:
 
 
 @inner_kernel
-def _write_cross(s: Floats, at: int) -> None:
-    """Write the cross product of two vectors behind them."""
-    a, b, c, d, e, f = s[at], s[at + 1], s[at + 2], s[at + 3], s[at + 4], s[at + 5]
-    s[at + 6], s[at + 7], s[at + 8] = b * f - c * e, c * d - a * f, a * e - b * d
-
-
-@inner_kernel
 def _add_model(data: Floats, sample: Ints, model: Floats, focal: float, s: Floats) -> bool:
     """Write the model of the depths and the focal length, with its reprojection errors reduced."""
     if not _SHORTEST < focal < _LONGEST:
@@ -361,8 +344,8 @@ def _add_model(data: Floats, sample: Ints, model: Floats, focal: float, s: Float
     length = 1.0 / math.sqrt(_dot(s, at + 3, at + 3))
     for i in range(3):
         s[at + 3 + i] *= length
-    _write_cross(s, at)
-    _write_cross(s, at + 9)
+    write_cross(s, at, at + 3, at + 6)
+    write_cross(s, at + 9, at + 12, at + 15)
     for r in range(3):
         for c in range(3):
             s[_E + 3 * r + c] = (
@@ -374,10 +357,7 @@ def _add_model(data: Floats, sample: Ints, model: Floats, focal: float, s: Float
         seen = scale * s[_LAST + r] / (focal if r < 2 else 1.0)
         model[4 + r] = seen - (s[_E + 3 * r] * X + s[_E + 3 * r + 1] * Y + s[_E + 3 * r + 2] * Z)
     model[7] = focal
-    e = _E
-    if not write_quaternion(
-        s[e], s[e + 1], s[e + 2], s[e + 3], s[e + 4], s[e + 5], s[e + 6], s[e + 7], s[e + 8], model
-    ):
+    if not write_quaternion(*matrix_entries(s[_E:]), model):
         return False
     for _ in range(_STEPS):
         step = _polish(data, sample, model, s)

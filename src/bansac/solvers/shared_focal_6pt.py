@@ -18,8 +18,8 @@ import numpy as np
 
 from bansac.compiled.jit import inlined, inner_kernel
 from bansac.maths.arrays import Floats, Ints
-from bansac.maths.linalg import normalize_vector
-from bansac.solvers.fundamental_7pt import null_space, write_equation
+from bansac.maths.linalg import normalize_vector, write_cross
+from bansac.solvers.fundamental_7pt import null_space, write_equations
 
 MAX_MODELS = 15
 
@@ -85,14 +85,13 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
 
     The coordinates are relative to the principal points, in a unit of the order of the image size.
     """
-    for r in range(6):
-        write_equation(data, sample[r], scratch, 9 * r)
-    return solve_equations(models, scratch, True)
+    return solve_focal(data, sample, models, scratch, True)
 
 
 @inlined
-def solve_equations(models: Floats, scratch: Floats, shared: bool) -> int:
-    """Compute the models of six linear equations; the focal length is that of both images or of the second only."""
+def solve_focal(data: Floats, sample: Ints, models: Floats, scratch: Floats, shared: bool) -> int:
+    """Compute the models of six matches; the focal length is that of both images or of the second only."""
+    write_equations(data, sample, scratch)
     if not null_space(scratch, 6) or not _orthonormalize(scratch):
         return 0
     for k in range(3):
@@ -194,10 +193,7 @@ def _build_constraints(a: Floats, w: float, shared: bool, out: int) -> None:
                     trace += entry if i == k else 0.0
             for i in range(0, 9, 4):
                 a[_PRODUCTS + i] -= trace
-            first, second = left + 3, right + 6
-            a[_PRODUCTS + 9] = a[first + 1] * a[second + 2] - a[first + 2] * a[second + 1]
-            a[_PRODUCTS + 10] = a[first + 2] * a[second] - a[first] * a[second + 2]
-            a[_PRODUCTS + 11] = a[first] * a[second + 1] - a[first + 1] * a[second]
+            write_cross(a, left + 3, right + 6, _PRODUCTS + 9)
             for r in range(3):
                 place, f = out + _PLACE[p, q, r], _BASIS + 9 * r
                 for i in range(3):

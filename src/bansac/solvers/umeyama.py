@@ -73,11 +73,9 @@ def _align(with_scale: bool, model: Floats, scratch: Floats) -> bool:
         return False
     m = entries(model)
     if with_scale:
-        trace = (
-            m[0] * correlation[0] + m[1] * correlation[1] + m[2] * correlation[2]
-            + m[3] * correlation[3] + m[4] * correlation[4] + m[5] * correlation[5]
-            + m[6] * correlation[6] + m[7] * correlation[7] + m[8] * correlation[8]
-        )  # fmt: skip
+        trace = 0.0
+        for k in range(9):
+            trace += m[k] * correlation[k]
         root = math.sqrt(trace / scratch[_SCATTER])  # positive, because the correlation has rank >= 2
         for k in range(4):
             model[k] *= root

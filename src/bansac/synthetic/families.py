@@ -17,8 +17,6 @@ from bansac.problems.estimators import Kind
 from bansac.synthetic.mask import draw_inliers
 from bansac.synthetic.two_views import SceneMatches, camera_pair, draw_plane, image_extent, observe, viewing_rays
 
-_Mask = Bools
-
 _SIZE = (480, 640)
 _THRESHOLDS: Mapping[str, float] = {"H": 2.0, "F": 0.5, "E": 0.5}  # pixels; the defaults of the estimators
 
@@ -196,7 +194,7 @@ def _rotation(request: _Request) -> AwkwardScene:
 
 
 def _with_outliers(
-    request: _Request, change: Callable[[SceneMatches, _Mask, np.random.Generator], Any]
+    request: _Request, change: Callable[[SceneMatches, Bools, np.random.Generator], Any]
 ) -> AwkwardScene:
     """Return a base scene after ``change`` of its outliers, whose points are those that a right match would have."""
     scene = _base(request, true_matches=True)
@@ -206,19 +204,19 @@ def _with_outliers(
     return scene if inliers.any() else replace(scene, success=None)
 
 
-def _near(matches: SceneMatches, wrong: _Mask, rng: np.random.Generator, *, width: float) -> None:
+def _near(matches: SceneMatches, wrong: Bools, rng: np.random.Generator, *, width: float) -> None:
     """Move the second points of outliers by up to ``width`` pixels in x and y."""
     matches.x2[wrong] += rng.uniform(-width, width, (wrong.sum(), 2))
 
 
-def _exchanged(matches: SceneMatches, wrong: _Mask, rng: np.random.Generator) -> None:
+def _exchanged(matches: SceneMatches, wrong: Bools, rng: np.random.Generator) -> None:
     """Exchange the second points of outliers that are neighbours along x in image 1."""
     order = np.flatnonzero(wrong)[np.argsort(matches.x1[wrong, 0])]
     even = order[: len(order) // 2 * 2]
     matches.x2[even] = matches.x2[even.reshape(-1, 2)[:, ::-1].ravel()]
 
 
-def _repeated(matches: SceneMatches, wrong: _Mask, rng: np.random.Generator) -> None:
+def _repeated(matches: SceneMatches, wrong: Bools, rng: np.random.Generator) -> None:
     """Move the second points of outliers by up to three periods of a pattern, 50 pixels in x and y."""
     steps = rng.integers(-3, 4, (wrong.sum(), 2))
     steps[(steps == 0).all(axis=1)] = 1
