@@ -22,9 +22,6 @@ from bansac.matches.image_matching import Features, detect_features, match_featu
 from bansac.matches.images import import_opencv
 from bansac.matches.storage import write_atomically
 
-# Number of images per process whose features are kept in memory; 8000 features take 4 MB.
-_IN_MEMORY = 16
-
 
 class UnwritableError(Exception):
     """Features cannot be written, which ends the run; it is no OSError, because those concern single images."""
@@ -58,13 +55,10 @@ class FeatureStore:
                 raise UnwritableError(str(error)) from error
         return name
 
-    def load(self, name: str) -> Features:
-        """Return the features of a file; an OSError if it is damaged."""
-        return _load(self.folder / name)
 
-
-@functools.lru_cache(maxsize=_IN_MEMORY)
-def _load(path: Path) -> Features:
+@functools.lru_cache(maxsize=16)  # images per process: 8000 features take 4 MB
+def load_features(path: Path) -> Features:
+    """Return the features of a file; an OSError if it is damaged."""
     try:
         arrays, _ = read_arrays(path, ("points", "descriptors", "size"))
         height, width = arrays["size"].tolist()
@@ -101,7 +95,8 @@ class ImagePairs:
 
 
 def _match(store: FeatureStore, features1: str, features2: str, ratio: float, mutual: bool) -> Pair:
-    return Pair(*match_features(store.load(features1), store.load(features2), ratio=ratio, mutual=mutual))
+    loaded = (load_features(store.folder / name) for name in (features1, features2))
+    return Pair(*match_features(*loaded, ratio=ratio, mutual=mutual))
 
 
 def _refuse(reason: str) -> Pair:

@@ -124,7 +124,7 @@ def _match_folder(asked: Options) -> None:
     asked.refuse("is for two images", "report")
     camera = read_single_camera(asked.calib) if asked.calib is not None else None
     job = make_job(asked.model, None if camera is None else (camera, camera), asked)
-    executor, workers = asked.executor()
+    executor, workers = arguments.pair_executor(asked.scheduler, asked.workers)
     check_matching(asked.ratio, asked.features, asked.max_size)
     import_opencv()
     path = check_out(asked.out)

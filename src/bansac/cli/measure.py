@@ -18,8 +18,6 @@ from bansac.lab.tables import to_markdown
 from bansac.matches.storage import write_atomically, write_json
 from bansac.plotting import save_figure
 
-INCOMPLETE = 1
-
 FileOption = Annotated[
     Path | None,
     typer.Option(
@@ -55,7 +53,7 @@ def parameter_of(option: Option) -> inspect.Parameter:
 def _parser(item: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
     def parse(text: str) -> tuple[Any, ...]:
         values = []
-        for name in arguments.split_names(text):
+        for name in filter(None, map(str.strip, text.split(","))):
             try:
                 values.append(item(name))
             except ValueError:
@@ -136,7 +134,7 @@ def end(outcome: RunSummary) -> None:
     if outcome.failed:
         notes.print(f"bansac: {len(outcome.failed)} units have failed; the same command tries them again")
     if outcome.failed or outcome.report.failures:
-        raise typer.Exit(INCOMPLETE)
+        raise typer.Exit(1)
 
 
 def show_report(outcome: RunSummary, others: Iterable[str]) -> None:

@@ -29,9 +29,6 @@ _TABLES = {"cameras", "images", "keypoints", "matches", "two_view_geometries"}
 # Number of images whose keypoints are kept in memory. Pairs are read in the order of their first image.
 _IMAGES = 256
 
-# Largest error in pixels of a point that is undistorted and distorted again. Larger errors mark a failed inversion.
-_SAME = 1.0
-
 
 def import_pycolmap() -> Any:
     """Return the module pycolmap."""
@@ -111,7 +108,7 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
     def is_verified(self, pair_id: int) -> bool:
         """Return whether a pair has a geometry."""
         with self._errors():
-            return bool(self._database.exists_two_view_geometry(*self._ids(pair_id)))
+            return bool(self._database.exists_two_view_geometry(*self._pycolmap.pair_id_to_image_pair(pair_id)))
 
     def clear_geometries(self) -> None:
         """Delete the geometries of all pairs."""
@@ -125,7 +122,7 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
 
     def read(self, pair_id: int) -> PairMatches | PairFailure:
         """Read the matches of a pair; invalid matches are returned as a failure."""
-        first, second = self._ids(pair_id)
+        first, second = self._pycolmap.pair_id_to_image_pair(pair_id)
         try:
             with self._errors():
                 view1, view2 = self._view(first), self._view(second)
@@ -157,10 +154,6 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
         except RuntimeError as error:
             raise OSError(f"{self.path}: cannot be read or written: {error}") from error
 
-    def _ids(self, pair_id: int) -> tuple[int, int]:
-        first, second = self._pycolmap.pair_id_to_image_pair(pair_id)
-        return first, second
-
     def _read_view(self, image_id: int) -> _View:
         if image_id not in self._images:
             raise ValueError(f"there is no image {image_id}")
@@ -191,5 +184,5 @@ def _undistort(camera: pycolmap.Camera, x: Floats) -> Floats:
     """Return keypoints in normalised units, or NaN where the camera model cannot undistort them."""
     rays = np.array(camera.cam_from_img(x))
     again = camera.img_from_cam(np.column_stack([rays, np.ones(len(rays))]))
-    rays[~(np.hypot(*(again - x).T) < _SAME)] = np.nan
+    rays[~(np.hypot(*(again - x).T) < 1.0)] = np.nan  # a larger error in pixels marks a failed inversion
     return rays

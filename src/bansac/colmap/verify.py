@@ -13,12 +13,11 @@ from functools import partial
 
 from bansac.colmap.database import MatchDatabase, only_run
 from bansac.colmap.options import VerificationOptions
-from bansac.colmap.pairs import PairFailure, PairGeometry, PairMatches, verify_pairs
+from bansac.colmap.pairs import PairFailure, PairGeometry, verify_pairs
 from bansac.executors import Executor, ItemFailure
 from bansac.executors.threads import EXECUTOR, count_workers
 from bansac.maths.validate import as_integer
 
-Batch = list[PairMatches | PairFailure]
 Progress = Callable[[int, int], object]
 
 

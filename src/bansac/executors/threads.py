@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, TypeVar
 
-from bansac.executors import Item, ItemFailure, Value, Work, attempt
+from bansac.executors import Answers, Item, Value, Work, attempt
 from bansac.maths.validate import as_integer
 
 Answer = TypeVar("Answer")
@@ -133,9 +133,7 @@ class ThreadExecutor:
 
     alone = False
 
-    def run(
-        self, work: Work[Item, Value], items: Iterable[Item], workers: int
-    ) -> Generator[tuple[Item, Value | ItemFailure], None, None]:
+    def run(self, work: Work[Item, Value], items: Iterable[Item], workers: int) -> Answers[Item, Value]:
         """Yield the items in their order; closing the generator drops the values of items that have started."""
         return in_order(lambda _, item: (item, attempt(work, item)), items, workers, PENDING_PER_THREAD * workers)
 

@@ -14,8 +14,6 @@ from bansac.maths.arrays import Floats, as_floats
 from bansac.maths.optional import import_optional
 from bansac.maths.validate import check_finite
 
-_COMPRESSION = 1100  # slightly above the largest compression ratio of deflate
-
 
 def import_h5py() -> Any:
     """Return the module h5py."""
@@ -25,7 +23,7 @@ def import_h5py() -> Any:
 def read_dataset(dataset: Any) -> Any:
     """Return the content of an h5py dataset; a ValueError if less is stored than the header claims."""
     claimed, stored = dataset.nbytes, dataset.id.get_storage_size()
-    if claimed > _COMPRESSION * stored:
+    if claimed > 1100 * stored:  # slightly above the largest compression ratio of deflate
         raise ValueError(f"its header claims {claimed:.3g} bytes, and {stored} are stored")
     if dataset.chunks is not None:  # h5py reads a missing chunk as zeros
         chunks = math.prod(-(-n // length) for n, length in zip(dataset.shape, dataset.chunks, strict=True))
