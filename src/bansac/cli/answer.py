@@ -74,12 +74,6 @@ class Answer:
             document |= {"R": self.pose.R, "t": self.pose.t}
         return document
 
-    def coefficients(self) -> dict[str, float]:
-        """Return the coefficients of a vector model, keyed by their names in the table of estimators."""
-        assert self.model is not None
-        labels = MODELS[self.name].coefficients or [f"c{k}" for k in range(len(self.model))]
-        return dict(zip(labels, self.model.tolist(), strict=True))
-
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the results per point or match."""
         names = ("inliers", "residuals", "probabilities", "beliefs")
@@ -103,8 +97,11 @@ class Answer:
     def show_model(self) -> None:
         """Print the model as text."""
         if self.model is not None and self.model.ndim == 1:
-            labelled = ", ".join(f"{label} = {value:.6g}" for label, value in self.coefficients().items())
-            report.print(f"  {self.name}: {labelled} ({MODELS[self.name].equation})", markup=False)
+            row = MODELS[self.name]
+            labels = row.coefficients or [f"c{k}" for k in range(len(self.model))]
+            values = zip(labels, self.model.tolist(), strict=True)
+            labelled = ", ".join(f"{label} = {value:.6g}" for label, value in values)
+            report.print(f"  {self.name}: {labelled} ({row.equation})", markup=False)
         elif self.model is not None:
             _print_array(self.name, self.model)
         if self.pose is not None:

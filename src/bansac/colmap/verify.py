@@ -18,8 +18,6 @@ from bansac.executors import Executor, ItemFailure
 from bansac.executors.threads import EXECUTOR, count_workers
 from bansac.maths.validate import as_integer
 
-Progress = Callable[[int, int], object]
-
 
 @dataclass
 class VerificationSummary:
@@ -60,7 +58,7 @@ def verify_database(
     executor: Executor = EXECUTOR,
     overwrite: bool = False,
     batch_size: int = 16,
-    progress: Progress | None = None,
+    progress: Callable[[int, int], object] | None = None,
 ) -> VerificationSummary:
     """Verify the matches of a COLMAP database and write the two-view geometries to it.
 

@@ -20,9 +20,6 @@ Answer = TypeVar("Answer")
 PENDING_PER_THREAD = 16
 """Pending items: while one thread works on a slow item, the others continue with the items after it."""
 
-# Longest sleep of the caller, in seconds, before it waits for the next item in order.
-_LONGEST_SLEEP = 0.05
-
 
 def in_order(
     function: Callable[[int, Any], Answer], items: Iterable[Any], workers: int, most_pending: int
@@ -50,7 +47,7 @@ def in_order(
             jobs.put(pending[-1])
             if len(pending) >= most_pending and not pending[0].done:
                 # A caller that wakes up for each of many small items competes with the workers for the GIL.
-                pending[len(pending) // 2].wait(_LONGEST_SLEEP)
+                pending[len(pending) // 2].wait(0.05)
                 pending[0].wait()
             while pending and pending[0].done:
                 yield pending.popleft().result()

@@ -1,6 +1,7 @@
 """Arrays in HDF5 files: finite numbers of a given shape, or an error that names the file."""
 
 import contextlib
+import functools
 import io
 import math
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from bansac.matches.storage import as_os_error
 from bansac.maths.arrays import Floats, as_floats
 from bansac.maths.optional import import_optional
 from bansac.maths.validate import check_finite
@@ -47,6 +49,8 @@ class Reader(AbstractContextManager["Reader"]):
     def __init__(self, path: Path) -> None:
         h5py = import_h5py()
         self._path = path
+        # Damaged files raise errors of many types.
+        self._errors = functools.partial(as_os_error, f"cannot read {path}", Exception)
         with self._errors():
             self._file = h5py.File(path, "r")
 
@@ -66,14 +70,6 @@ class Reader(AbstractContextManager["Reader"]):
         with self._errors():
             self._file.visit(paths.append)
         return [path.rpartition("/")[0] for path in paths if path.endswith(f"/{name}")]
-
-    @contextlib.contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Turn errors of damaged files, which are of many types, into OSErrors that name the file."""
-        try:
-            yield
-        except Exception as error:
-            raise OSError(f"cannot read {self._path}: {error}") from error
 
     def array(self, key: str, shape: tuple[int, ...]) -> Floats:
         """Return finite float64 numbers of a shape; -1 stands for any length, and axes of length 1 are ignored."""

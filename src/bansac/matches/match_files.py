@@ -27,7 +27,6 @@ from bansac.maths.validate import as_camera, as_numbers
 CameraLike = Floats | Camera
 """A camera matrix (3, 3), or a camera with lens distortion."""
 
-_TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 _MATCH_COLUMNS = ("x1", "y1", "x2", "y2")
 
 HDF5 = (".h5", ".hdf5")
@@ -196,7 +195,7 @@ def _scores(arrays: _Arrays, n: int) -> Floats | None:
 
 
 def _is_table(path: Path) -> bool:
-    kinds = (*_TEXT_SUFFIXES, ".npy", *ARRAY_SUFFIXES)
+    kinds = (".csv", ".tsv", ".txt", ".npy", *ARRAY_SUFFIXES)
     if path.suffix.lower() not in kinds:
         raise ValueError(f"{path}: the suffix must be one of {', '.join(kinds)}")
     return path.suffix.lower() not in ARRAY_SUFFIXES
