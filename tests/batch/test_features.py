@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from bansac.batch import features
-from bansac.batch.features import FeatureStore, compute_features
+from bansac.batch.features import FeatureStore, compute_features, load_features
 from bansac.executors.threads import EXECUTOR
 from bansac.matches.image_matching import Features
 
@@ -23,7 +23,7 @@ def test_damaged_features_are_named(tmp_path: Path) -> None:
     (tmp_path / "end.npz").write_bytes(content[:-9])
     for name in ("size.npz", "zlib.npz", "end.npz"):
         with pytest.raises(OSError, match=f"{name} cannot be read"):
-            FeatureStore(tmp_path, 100, 100).load(name)
+            load_features(tmp_path / name)
 
 
 def test_a_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

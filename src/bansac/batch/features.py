@@ -8,22 +8,19 @@ can be deleted at any time.
 import contextlib
 import functools
 import hashlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from bansac.batch.pair_selection import Pairs
+from bansac.batch.journal import Stream
 from bansac.batch.sources import ImagePair, Pair, Source
 from bansac.executors import Executor, ItemFailure, Progress, silent
 from bansac.matches.array_files import read_arrays
 from bansac.matches.image_matching import Features, detect_features, match_features
 from bansac.matches.images import import_opencv
 from bansac.matches.storage import write_atomically
-
-# Number of images per process whose features are kept in memory; 8000 features take 4 MB.
-_IN_MEMORY = 16
 
 
 class UnwritableError(Exception):
@@ -58,13 +55,10 @@ class FeatureStore:
                 raise UnwritableError(str(error)) from error
         return name
 
-    def load(self, name: str) -> Features:
-        """Return the features of a file; an OSError if it is damaged."""
-        return _load(self.folder / name)
 
-
-@functools.lru_cache(maxsize=_IN_MEMORY)
-def _load(path: Path) -> Features:
+@functools.lru_cache(maxsize=16)  # images per process: 8000 features take 4 MB
+def load_features(path: Path) -> Features:
+    """Return the features of a file; an OSError if it is damaged."""
     try:
         arrays, _ = read_arrays(path, ("points", "descriptors", "size"))
         height, width = arrays["size"].tolist()
@@ -73,35 +67,33 @@ def _load(path: Path) -> Features:
         raise OSError(f"the features {path} cannot be read (deleted, they are computed again): {error}") from None
 
 
-@dataclass(frozen=True)
-class ImagePairs:
-    """Sources of pairs of images, made during iteration; ``ratio`` and ``mutual`` are those of ``match_images``."""
+def image_pairs(
+    pairs: Stream[tuple[str, str]],
+    features: Mapping[str, str | ItemFailure],
+    store: FeatureStore,
+    ratio: float,
+    mutual: bool,
+) -> Stream[Source]:
+    """Return the sources of pairs of images; ``ratio`` and ``mutual`` are those of ``match_images``.
 
-    pairs: Pairs
-    features: Mapping[str, str | ItemFailure]  # file name of the features of each image, or why it has none
-    store: FeatureStore
-    ratio: float
-    mutual: bool
+    ``features`` has the file name of the features of each image, or why it has none.
+    """
 
-    def __len__(self) -> int:
-        """Return the number of pairs."""
-        return len(self.pairs)
+    def source(pair: tuple[str, str]) -> Source:
+        named = {image: features[image] for image in pair}
+        name1, name2 = ("" if isinstance(name, ItemFailure) else name for name in named.values())
+        reasons = [f"{image}: {name.reason}" for image, name in named.items() if isinstance(name, ItemFailure)]
+        read = functools.partial(_match, store, name1, name2, ratio, mutual)
+        if reasons:
+            read = functools.partial(_refuse, "; ".join(reasons))
+        return Source(" ".join(pair), f"{name1} {name2} {ratio} {mutual}", read, ImagePair(*pair, name1, name2))
 
-    def __iter__(self) -> Iterator[Source]:
-        """Iterate over the sources."""
-        for image1, image2 in self.pairs:
-            features = {image: self.features[image] for image in (image1, image2)}
-            name1, name2 = ("" if isinstance(name, ItemFailure) else name for name in features.values())
-            reasons = [f"{image}: {name.reason}" for image, name in features.items() if isinstance(name, ItemFailure)]
-            read = functools.partial(_match, self.store, name1, name2, self.ratio, self.mutual)
-            if reasons:
-                read = functools.partial(_refuse, "; ".join(reasons))
-            stamp = f"{name1} {name2} {self.ratio} {self.mutual}"
-            yield Source(f"{image1} {image2}", stamp, read, ImagePair(image1, image2, name1, name2))
+    return Stream(len(pairs), lambda: map(source, pairs))
 
 
 def _match(store: FeatureStore, features1: str, features2: str, ratio: float, mutual: bool) -> Pair:
-    return Pair(*match_features(store.load(features1), store.load(features2), ratio=ratio, mutual=mutual))
+    loaded = (load_features(store.folder / name) for name in (features1, features2))
+    return Pair(*match_features(*loaded, ratio=ratio, mutual=mutual))
 
 
 def _refuse(reason: str) -> Pair:

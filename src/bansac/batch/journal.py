@@ -5,15 +5,37 @@ The same run continues where it was interrupted. A run with other settings does 
 """
 
 import contextlib
+import functools
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
+
+from bansac.matches.storage import as_os_error
 
 Row = dict[str, Any]
 """One estimation, by column: configuration, set, pair, repeat, errors, iterations, seconds, all plain values."""
+
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True)
+class Stream(Generic[Value]):
+    """Values that ``make`` yields anew for each iteration, so that they are never in memory at once."""
+
+    count: int
+    make: Callable[[], Iterator[Value]]
+
+    def __len__(self) -> int:
+        """Return the number of values."""
+        return self.count
+
+    def __iter__(self) -> Iterator[Value]:
+        """Iterate over the values."""
+        return self.make()
 
 
 @dataclass(frozen=True)
@@ -50,6 +72,8 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
     def __init__(self, path: Path | None, fingerprint: str) -> None:
         self._path = path
         self._fingerprint = fingerprint
+        damage = f"--out: the journal {str(path)!r} is damaged"
+        self._damage = functools.partial(as_os_error, damage, ValueError, TypeError, RecursionError)
         with self._errors():
             self._database = sqlite3.connect(":memory:" if path is None else path, timeout=0)
         try:
@@ -143,14 +167,6 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
                 raise OSError(f"--out: another run is writing {str(self._path)!r}") from None
             raise OSError(f"--out: the journal {str(self._path)!r} cannot be used: {error}") from None
-
-    @contextlib.contextmanager
-    def _damage(self) -> Iterator[None]:
-        """Convert errors of damaged JSON to OSErrors that name the file."""
-        try:
-            yield
-        except (ValueError, TypeError, RecursionError) as error:
-            raise OSError(f"--out: the journal {str(self._path)!r} is damaged: {error}") from None
 
 
 class Rows:

@@ -3,29 +3,13 @@
 import itertools
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 
+from bansac.batch.journal import Stream
 from bansac.batch.sources import name_below, read_list
 
 IMAGE_SUFFIXES = (".bmp", ".jp2", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Pairs of names that are not held in memory; ``make`` iterates over them again."""
-
-    count: int
-    make: Callable[[], Iterator[tuple[str, str]]]
-
-    def __len__(self) -> int:
-        """Return the number of pairs."""
-        return self.count
-
-    def __iter__(self) -> Iterator[tuple[str, str]]:
-        """Iterate over the pairs."""
-        return self.make()
 
 
 def find_images(folder: Path) -> dict[str, Path]:
@@ -44,7 +28,7 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part.lower()) for part in re.split(r"(\d+)", name)]
 
 
-def select_pairs(how: str, images: Sequence[str]) -> Pairs:
+def select_pairs(how: str, images: Sequence[str]) -> Stream[tuple[str, str]]:
     """Return the selected pairs of images, whose names are in order.
 
     ``how`` is ``exhaustive`` for all pairs; ``sequential:K`` for each image and the next K; or a text file with two
@@ -53,17 +37,17 @@ def select_pairs(how: str, images: Sequence[str]) -> Pairs:
     """
     n = len(images)
     if how == "exhaustive":
-        pairs = Pairs(math.comb(n, 2), lambda: itertools.combinations(images, 2))
+        pairs = Stream(math.comb(n, 2), lambda: itertools.combinations(images, 2))
     elif how.startswith("sequential:"):
         number = how.removeprefix("sequential:")
         if not number.isdecimal() or int(number) < 1:
             raise ValueError(f"--pairs: sequential:K needs a number of images K of at least 1, got {how!r}")
         reach = int(number)
         near = sum(min(reach, n - 1 - k) for k in range(n))
-        pairs = Pairs(near, lambda: ((a, b) for k, a in enumerate(images) for b in images[k + 1 : k + 1 + reach]))
+        pairs = Stream(near, lambda: ((a, b) for k, a in enumerate(images) for b in images[k + 1 : k + 1 + reach]))
     else:
         listed = _read_pairs(how, images)
-        pairs = Pairs(len(listed), lambda: iter(listed))
+        pairs = Stream(len(listed), lambda: iter(listed))
     if not pairs:
         raise ValueError(f"--pairs {how} gives no pair of the {n} images")
     return pairs

@@ -1,14 +1,14 @@
 """The columns of the results, a pair as a row of the journal, and the records that are written to the results."""
 
 import base64
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.batch.journal import Journal, Row
-from bansac.batch.sources import ImagePair, Source
+from bansac.batch.journal import Journal, Row, Stream
+from bansac.batch.sources import ImagePair, Source, Sources
 from bansac.estimate.result import RelativePose, Result
 from bansac.geometry import essential_from_pose
 from bansac.maths.arrays import Ints
@@ -67,20 +67,14 @@ def as_record(name: str, images: ImagePair | None, row: Mapping[str, Any]) -> Re
     return record if images is None else record | images._asdict()
 
 
-class Records:
-    """Records of all pairs in their order, read from the journal at each iteration."""
+def read_records(sources: Sources, journal: Journal, failed: Mapping[str, str]) -> Stream[Record]:
+    """Return the records of all pairs in their order, read from the journal at each iteration."""
 
-    def __init__(self, sources: Iterable[Source], journal: Journal, failed: Mapping[str, str]) -> None:
-        self._sources = sources
-        self._journal = journal
-        self._failed = failed
+    def read(source: Source) -> Record:
+        rows = journal.rows(source.unit)
+        return as_record(source.name, source.images, rows[0] if rows else {"message": failed[source.name]})
 
-    def __iter__(self) -> Iterator[Record]:
-        """Read the records one by one."""
-        for source in self._sources:
-            rows = self._journal.rows(source.unit)
-            row: Row = rows[0] if rows else {"message": self._failed[source.name]}
-            yield as_record(source.name, source.images, row)
+    return Stream(len(sources), lambda: map(read, sources))
 
 
 def _encode(array: NDArray[Any] | None, dtype: Any) -> str | None:

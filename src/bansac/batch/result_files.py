@@ -19,9 +19,6 @@ from bansac.batch.records import INDICES, MATRICES, PER_MATCH, SCALARS, Record
 from bansac.batch.sources import ImagePair
 from bansac.matches.hdf5 import create_hdf5, import_h5py
 
-# Number of records that are passed to Parquet at a time.
-_GROUP = 1000
-
 _PACKAGES = {".parquet": ("pyarrow", "Parquet"), ".h5": ("h5py", "HDF5")}
 
 
@@ -111,7 +108,7 @@ def write_parquet(path: Path, records: Iterable[Record]) -> None:
     schema |= dict.fromkeys(ImagePair._fields if of_images else (), pa.string())
     remaining = iter(records)
     with pq.ParquetWriter(path, pa.schema(list(schema.items()))) as writer:
-        while group := list(itertools.islice(remaining, _GROUP)):
+        while group := list(itertools.islice(remaining, 1000)):
             writer.write_batch(pa.RecordBatch.from_pylist(group, schema=writer.schema))
 
 

@@ -6,24 +6,18 @@ stopped. Another run on the same pairs estimates only those that are new, have c
 
 import contextlib
 import os
-from collections.abc import Iterable, Sized
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from bansac.batch.job import Job
 from bansac.batch.journal import Journal, Row, Unit
 from bansac.batch.output_files import check_file, check_replaceable
-from bansac.batch.records import Records
+from bansac.batch.records import read_records
 from bansac.batch.result_files import WRITERS, Writer, check_packages
-from bansac.batch.sources import Source
+from bansac.batch.sources import Sources
 from bansac.batch.summary_page import write_summary
 from bansac.executors import Executor, ItemFailure, Progress, silent
 from bansac.matches.storage import write_atomically
-
-
-class Sources(Sized, Iterable[Source], Protocol):
-    """Pairs that can be iterated over several times."""
 
 
 @dataclass(frozen=True)
@@ -116,7 +110,7 @@ def estimate_pairs(
                 else:
                     journal.add(source.unit, [answer], alone=True)
                 advance()
-        records = Records(sources, journal, failed)
+        records = read_records(sources, journal, failed)
         write = output.write or WRITERS[output.path.suffix]
         write_atomically(output.path, lambda temporary: write(temporary, records))
         if output.summary is not None:

@@ -1,10 +1,10 @@
 """Sources of the pairs of a run: files of matches, h5 sets, and lists of files."""
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sized
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from bansac.batch.journal import Unit
 from bansac.matches import HlocPairs, Matches
@@ -50,6 +50,10 @@ class Source:
     def unit(self) -> Unit:
         """Unit of the pair in the journal."""
         return Unit(f"{self.name}\n{self.stamp}")
+
+
+class Sources(Sized, Iterable[Source], Protocol):
+    """Pairs that can be iterated over several times."""
 
 
 def find_sources(path: Path, out: Path) -> list[Source]:

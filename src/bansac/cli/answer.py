@@ -28,7 +28,7 @@ from bansac.matches import Matches
 from bansac.matches.images import MAX_SIZE, read_image, shrink
 from bansac.matches.match_files import CameraLike
 from bansac.maths.arrays import Bytes, Floats
-from bansac.problems.estimators import MODELS
+from bansac.problems.estimators import MATCHES, MODELS
 
 # Fields of the result with the same names in result.json.
 _COUNTS = (
@@ -74,12 +74,6 @@ class Answer:
             document |= {"R": self.pose.R, "t": self.pose.t}
         return document
 
-    def coefficients(self) -> dict[str, float]:
-        """Return the coefficients of a vector model, keyed by their names in the table of estimators."""
-        assert self.model is not None
-        labels = MODELS[self.name].coefficients or [f"c{k}" for k in range(len(self.model))]
-        return dict(zip(labels, self.model.tolist(), strict=True))
-
     def arrays(self) -> dict[str, NDArray[Any]]:
         """Return the results per point or match."""
         names = ("inliers", "residuals", "probabilities", "beliefs")
@@ -103,8 +97,11 @@ class Answer:
     def show_model(self) -> None:
         """Print the model as text."""
         if self.model is not None and self.model.ndim == 1:
-            labelled = ", ".join(f"{label} = {value:.6g}" for label, value in self.coefficients().items())
-            report.print(f"  {self.name}: {labelled} ({MODELS[self.name].equation})", markup=False)
+            row = MODELS[self.name]
+            labels = row.coefficients or [f"c{k}" for k in range(len(self.model))]
+            values = zip(labels, self.model.tolist(), strict=True)
+            labelled = ", ".join(f"{label} = {value:.6g}" for label, value in values)
+            report.print(f"  {self.name}: {labelled} ({row.equation})", markup=False)
         elif self.model is not None:
             _print_array(self.name, self.model)
         if self.pose is not None:
@@ -158,25 +155,29 @@ def estimate_two_view(
     name: str, matches: Matches, K1: CameraLike | None, K2: CameraLike | None, **settings: Any
 ) -> Answer:
     """Estimate a model of two images; E includes the motion. Without K1 and K2 the points for E are normalised."""
-    row = MODELS[name]
     known = {"K1": K1, "K2": K2, "image_size1": matches.size1, "image_size2": matches.size2}
-    arguments = {argument: known[argument] for argument in row.arguments}
-    result = row.load_function()(matches.x1, matches.x2, **arguments, **settings)
-    unit = unit_of_pixels(K1, settings) if row.cameras else "px"
+    return estimate_model(name, {"x1": matches.x1, "x2": matches.x2}, known, settings)
+
+
+def estimate_model(
+    name: str, data: Mapping[str, Floats], known: Mapping[str, Any], settings: Mapping[str, Any]
+) -> Answer:
+    """Estimate a model from its data and those of the ``known`` cameras, image sizes and degree that it takes."""
+    row = MODELS[name]
+    result = row.load_function()(**data, **{argument: known[argument] for argument in row.arguments}, **settings)
+    unit = "px" if row.data == MATCHES or row.cameras else ""
+    if row.cameras and (known[row.cameras[0]] is None or find_preset(settings.get("preset")).normalised_threshold):
+        unit = "normalised units"
     if isinstance(result.model, RelativePose):
-        pose = result.model
-        return Answer(name, result, essential_from_pose(pose.R, pose.t), unit, pose)
+        return Answer(name, result, essential_from_pose(*result.model), unit, result.model)
+    if isinstance(result.model, AbsolutePose):
+        return Answer(name, result, np.column_stack(result.model), unit, result.model)
     return Answer(name, result, result.model, unit)
 
 
-def unit_of_pixels(K: CameraLike | None, settings: Mapping[str, Any]) -> str:
-    """Return the unit of the threshold of a problem with cameras."""
-    return "normalised units" if K is None or find_preset(settings.get("preset")).normalised_threshold else "px"
-
-
-def matrices(**cameras: CameraLike | None) -> dict[str, Floats]:
+def matrices(**known: Any) -> dict[str, Floats]:
     """Return the camera matrices for a file of results; files of matches have no cameras with distortion."""
-    return {name: camera for name, camera in cameras.items() if isinstance(camera, np.ndarray)}
+    return {name: camera for name, camera in known.items() if isinstance(camera, np.ndarray)}
 
 
 def settings_in_words(name: str, settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast, get_type_hints
+from typing import Annotated, Any, TypeVar, cast
 
 import typer
 
@@ -89,20 +89,16 @@ Asked = TypeVar("Asked", bound="Shared")
 
 def takes(options: type[Asked]) -> Callable[[Callable[[Asked], None]], Callable[..., None]]:
     """Make a command of a function of a dataclass; its ``settings`` stand for ``--preset`` and the options' flags."""
-    types = get_type_hints(options, include_extras=True)
-    defaults = {field.name: field.default for field in dataclasses.fields(options)}
-    parameters: list[inspect.Parameter] = []
-    for name in dict.fromkeys([*inspect.get_annotations(options), *defaults]):
-        default = inspect.Parameter.empty if defaults[name] is dataclasses.MISSING else defaults[name]
-        kind = inspect.Parameter.KEYWORD_ONLY
-        parameters.append(inspect.Parameter(name, kind, default=default, annotation=types[name]))
+    own = inspect.get_annotations(options)
+    parameters = inspect.signature(options).parameters.values()
+    signature = inspect.Signature(sorted(parameters, key=lambda parameter: parameter.name not in own))
 
     def command(function: Callable[[Asked], None]) -> Callable[..., None]:
         @functools.wraps(function)
         def run(**values: Any) -> None:
             function(options(**values))
 
-        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__signature__ = signature  # type: ignore[attr-defined]
         return with_flags(
             run, "settings", [_PRESET, *(_flag(field) for field in FIELDS.values() if field.metadata["flag"])]
         )
@@ -190,10 +186,6 @@ class Shared:
     scheduler: SchedulerOption = None
     json: JsonFlag = False
 
-    def executor(self) -> tuple[Executor, int]:
-        """Return the executor of many pairs and its number of workers."""
-        return pair_executor(self.scheduler, self.workers)
-
     def refuse(self, why: str, *names: str) -> None:
         """Raise a ValueError with the reason ``why`` if one of the options is given."""
         for name in names:
@@ -223,16 +215,6 @@ def connect(scheduler: str, workers: int | None, **settings: Any) -> Executor:
     from bansac.executors.cluster import ClusterExecutor
 
     return ClusterExecutor(scheduler, **settings)
-
-
-def split_names(names: str) -> tuple[str, ...]:
-    """Split a comma-separated list of names."""
-    return tuple(name.strip() for name in names.split(",") if name.strip())
-
-
-def given(**options: Any) -> dict[str, Any]:
-    """Return the options that are not None, by name."""
-    return {name: value for name, value in options.items() if value is not None}
 
 
 def uses_scores(model: str, settings: Mapping[str, Any], no_scores: bool) -> bool:

@@ -12,7 +12,7 @@ from bansac.batch.job import Cameras, Job
 from bansac.batch.records import Record
 from bansac.batch.run import BatchSummary, Output, check_out, estimate_pairs
 from bansac.batch.sources import find_sources, hloc_sources
-from bansac.cli.arguments import Shared, uses_scores
+from bansac.cli.arguments import Shared, pair_executor, uses_scores
 from bansac.cli.console import NO_MODEL, note_on_interrupt, notes, print_json, report, show_progress
 from bansac.matches import HlocPairs
 from bansac.problems.estimators import Kind
@@ -30,7 +30,7 @@ def make_job(model: Kind, cameras: Cameras | None, asked: Shared) -> Job:
 
 def estimate_files(asked: Shared, job: Job, file: Path, features: Path | None) -> None:
     """Estimate the pairs of a folder or a list, or of hloc's ``features`` and matches; write and show the results."""
-    executor, workers = asked.executor()
+    executor, workers = pair_executor(asked.scheduler, asked.workers)
     path = check_out(asked.out, " (--pair chooses one of a set)")
     write, inputs = None, [file]
     if features is None:

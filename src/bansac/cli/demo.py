@@ -19,9 +19,6 @@ RIGHT = 1.0  # pixels of the median distance of the true matches from the model
 _SAMPLE = 7  # matches of a minimal sample
 _PREFIX = "demo_"
 
-# Prefix of the picture in the current folder, which is written without --out.
-_PICTURE = "bansac_demo_"
-
 
 def demo(out: OutOption = None, overwrite: OverwriteFlag = False, seed: SeedOption = 0, json: JsonFlag = False) -> None:
     """Estimate the fundamental matrix of two photographs with few true matches.
@@ -140,6 +137,6 @@ def _draw(pair: Matches, answer: Answer) -> None:
     except OSError:
         notes.print("bansac: no picture: the current folder is not writable; --out names another")
         return
-    write_figures(folder, _photographs(), pair, answer, prefix=_PICTURE)
+    write_figures(folder, _photographs(), pair, answer, prefix="bansac_demo_")
     if folder.files:
         report.print(f"\nwrote {Path(folder.files[0]).resolve()}", markup=False)

@@ -9,11 +9,9 @@ import typer
 
 import bansac
 from bansac.cli import arguments
-from bansac.cli.answer import Answer, MultipleAnswer, estimate_two_view, matrices, unit_of_pixels
+from bansac.cli.answer import Answer, MultipleAnswer, estimate_model, matrices
 from bansac.cli.output import leave, result_folder
-from bansac.estimate.result import AbsolutePose
-from bansac.matches import Matches, match_files
-from bansac.matches.match_files import CameraLike
+from bansac.matches import match_files
 from bansac.maths.arrays import Floats
 from bansac.problems.estimators import MATCHES, MODELS, Kind
 
@@ -22,9 +20,6 @@ DATA = "data.npz"
 
 # Suffixes of --out for many pairs. The module that writes them is imported only if it is needed.
 MANY = (".npz", ".h5", ".parquet")
-
-# The model whose data are 3D points and their images.
-_ABSOLUTE_POSE = "absolute-pose"
 
 if TYPE_CHECKING:
     Model = str
@@ -123,12 +118,11 @@ def _estimate_many(asked: Options) -> None:
 
 
 class _Input(NamedTuple):
-    """Arrays of a file, the cameras of its points and their scores; ``matches`` are those of two images."""
+    """Arrays of a file, their scores, and what is known of the cameras, the image sizes and the degree of the curve."""
 
     data: dict[str, Floats]
-    cameras: dict[str, CameraLike | None]
     scores: Floats | None
-    matches: Matches | None = None
+    known: dict[str, Any]
 
 
 def _estimate_one(asked: Options) -> None:
@@ -136,11 +130,19 @@ def _estimate_one(asked: Options) -> None:
     asked.refuse(why, "workers", "scheduler")
     if asked.max_models is not None and not asked.multiple:
         raise ValueError("--max-models needs --multiple")
+    if asked.multiple or "degree" not in MODELS[asked.model].arguments:
+        asked.refuse_for_model("degree")
+    elif asked.degree is None:
+        raise ValueError(f"--degree must be given for --model {asked.model}")
     source = _read(asked)
     folder = result_folder(asked.out, [DATA], (asked.file, asked.calib), overwrite=asked.overwrite)
     settings = arguments.with_scores(asked.model, asked.settings, source.scores, asked.no_scores)
     try:
-        answer = _estimate(asked, source, settings)
+        answer: Answer | MultipleAnswer
+        if asked.multiple:
+            answer = _estimate_several(asked, source, settings)
+        else:
+            answer = estimate_model(asked.model, source.data, source.known, settings)
     except ValueError as error:
         if source.scores is None or not str(error).startswith("scores must lie in"):
             raise
@@ -151,56 +153,33 @@ def _estimate_one(asked: Options) -> None:
         ) from None
     document = {"file": str(asked.file), **answer.as_dict()}
     if folder is not None:
-        data = arguments.given(**source.data, scores=source.scores)
+        data = source.data if source.scores is None else source.data | {"scores": source.scores}
         with folder.replacing(document):
-            folder.write_npz(DATA, data | matrices(**source.cameras) | answer.arrays())
+            folder.write_npz(DATA, data | matrices(**source.known) | answer.arrays())
     leave(document, answer, folder, json=asked.json)
-
-
-def _estimate(asked: Options, source: _Input, settings: dict[str, Any]) -> Answer | MultipleAnswer:
-    if asked.multiple:
-        return _estimate_several(asked, source, settings)
-    if source.matches is not None:
-        return estimate_two_view(asked.model, source.matches, **source.cameras, **settings)
-    return _fit(asked, source, settings)
 
 
 def _read(asked: Options) -> _Input:
     row = MODELS[asked.model]
     if row.data == MATCHES:
-        asked.refuse_for_model("degree")
         matches = match_files.read_matches(asked.file, asked.pair)
         K1, K2 = (matches.K1, matches.K2) if asked.calib is None else match_files.read_calibration(asked.calib)
-        return _Input({"x1": matches.x1, "x2": matches.x2}, {"K1": K1, "K2": K2}, matches.scores, matches)
+        known = {"K1": K1, "K2": K2, "image_size1": matches.size1, "image_size2": matches.size2}
+        return _Input({"x1": matches.x1, "x2": matches.x2}, matches.scores, known)
     asked.refuse_for_model("pair")
     points, scores = match_files.read_data(asked.file, row.data)
     if not row.cameras:
-        return _Input(points, {}, scores)
+        return _Input(points, scores, {"degree": asked.degree})
     K = match_files.read_own_camera(asked.file) if asked.calib is None else match_files.read_single_camera(asked.calib)
-    return _Input(points, {"K": K}, scores)
+    return _Input(points, scores, {"K": K})
 
 
 def _estimate_several(asked: Options, source: _Input, settings: dict[str, Any]) -> MultipleAnswer:
-    asked.refuse_for_model("degree")
-    if asked.model == _ABSOLUTE_POSE:
+    if asked.model == "absolute-pose":
         raise ValueError(f"--multiple does not go with --model {asked.model}")
-    if source.cameras.get("K1") is not None and MODELS[asked.model].cameras:
+    if source.known.get("K1") is not None and MODELS[asked.model].cameras:
         raise ValueError("--multiple takes points for E in normalised units, without camera matrices")
     points = np.hstack(list(source.data.values()))
     return MultipleAnswer(
         asked.model, bansac.estimate_multiple(asked.model, points, max_models=asked.max_models, **settings)
     )
-
-
-def _fit(asked: Options, source: _Input, settings: dict[str, Any]) -> Answer:
-    row = MODELS[asked.model]
-    if "degree" not in row.arguments:
-        asked.refuse_for_model("degree")
-    elif asked.degree is None:
-        raise ValueError(f"--degree must be given for --model {asked.model}")
-    degree = arguments.given(degree=asked.degree)
-    result = row.load_function()(**source.data, **source.cameras, **degree, **settings)
-    unit = unit_of_pixels(source.cameras.get("K"), settings) if row.cameras else ""
-    if isinstance(result.model, AbsolutePose):
-        return Answer(asked.model, result, np.column_stack(result.model), unit, result.model)
-    return Answer(asked.model, result, result.model, unit)

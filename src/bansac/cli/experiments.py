@@ -31,10 +31,6 @@ def list_command() -> None:
         report.print(f"  {experiment.reference}\n  default: {experiment.defaults}{needs}", markup=False)
 
 
-ALL = "all"
-"""In place of a name: all experiments, one after the other."""
-
-
 def run(
     name: Annotated[
         str, typer.Argument(metavar="NAME", help="The experiment, see bansac experiments list. Or all of them: all.")
@@ -60,7 +56,7 @@ def run(
     if scheduler is not None and "data" in options:
         options["data"] = options["data"].absolute()  # workers may have other working directories
     where = {"workers": workers, "executor": choose_executor(executor, workers, scheduler)}
-    if name == ALL:
+    if name == "all":
         end(_run_all(options, out or Path("bansac-experiments"), where))
         return
     end(_run_one(find_experiment(name), Setup(**options), out or Path("bansac-experiments") / name, where))

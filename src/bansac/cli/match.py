@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from bansac.batch.features import FeatureStore, ImagePairs, compute_features
+from bansac.batch.features import FeatureStore, compute_features, image_pairs
 from bansac.batch.output_files import check_file
 from bansac.batch.pair_selection import find_images, select_pairs
 from bansac.batch.run import Output, check_out, estimate_pairs
@@ -124,7 +124,7 @@ def _match_folder(asked: Options) -> None:
     asked.refuse("is for two images", "report")
     camera = read_single_camera(asked.calib) if asked.calib is not None else None
     job = make_job(asked.model, None if camera is None else (camera, camera), asked)
-    executor, workers = asked.executor()
+    executor, workers = arguments.pair_executor(asked.scheduler, asked.workers)
     check_matching(asked.ratio, asked.features, asked.max_size)
     import_opencv()
     path = check_out(asked.out)
@@ -138,7 +138,7 @@ def _match_folder(asked: Options) -> None:
     with note_on_interrupt():
         paths = {name: image for name, image in images.items() if name in names}
         features = compute_features(store, paths, executor, workers, show_progress)
-        sources = ImagePairs(pairs, features, store, asked.ratio, not asked.one_way)
+        sources = image_pairs(pairs, features, store, asked.ratio, not asked.one_way)
         output = Output(path, (asked.image1,), asked.summary, asked.overwrite)
         outcome = estimate_pairs(job, sources, output, executor, workers, show_progress)
     failed = {name: answer.reason for name, answer in features.items() if isinstance(answer, ItemFailure)}

@@ -1,6 +1,5 @@
 """Commands made from the options of measurements."""
 
-import functools
 import inspect
 import json
 from collections.abc import Callable, Iterable
@@ -9,16 +8,13 @@ from typing import Annotated, Any, get_args, get_origin
 
 import typer
 
+from bansac.batch.output_files import OutputFolder
 from bansac.cli import arguments
 from bansac.cli.console import notes, print_json, report, show_markdown, show_progress
 from bansac.cli.output import check_new_file
 from bansac.lab.measurement import Measurement, Option, Setup
 from bansac.lab.runner import RunSummary, merge, run_measurement
 from bansac.lab.tables import to_markdown
-from bansac.matches.storage import write_atomically, write_json
-from bansac.plotting import save_figure
-
-INCOMPLETE = 1
 
 FileOption = Annotated[
     Path | None,
@@ -55,7 +51,7 @@ def parameter_of(option: Option) -> inspect.Parameter:
 def _parser(item: Callable[[str], Any]) -> Callable[[str], tuple[Any, ...]]:
     def parse(text: str) -> tuple[Any, ...]:
         values = []
-        for name in arguments.split_names(text):
+        for name in filter(None, map(str.strip, text.split(","))):
             try:
                 values.append(item(name))
             except ValueError:
@@ -119,13 +115,14 @@ def _write(measurement: Measurement, outcome: RunSummary, out: Path, *, update: 
     document = outcome.document
     if update and out.exists():
         document = merge(json.loads(out.read_text(encoding="utf-8")), document)
-    write_json(out, document)
+    folder = OutputFolder(out.parent)
+    folder.write_json(out.name, document)
     for name, figure in outcome.report.figures.items():
         place = out if name == measurement.name else out.with_stem(f"{out.stem}_{name}")
         for suffix in (".png", ".svg"):
-            save_figure(figure, place.with_suffix(suffix))
+            folder.write_figure(place.with_suffix(suffix).name, figure)
     for suffix, text in outcome.report.texts.items():
-        write_atomically(out.with_suffix(suffix), functools.partial(Path.write_text, data=text, encoding="utf-8"))
+        folder.write_text(out.with_suffix(suffix).name, text)
     return document
 
 
@@ -136,7 +133,7 @@ def end(outcome: RunSummary) -> None:
     if outcome.failed:
         notes.print(f"bansac: {len(outcome.failed)} units have failed; the same command tries them again")
     if outcome.failed or outcome.report.failures:
-        raise typer.Exit(INCOMPLETE)
+        raise typer.Exit(1)
 
 
 def show_report(outcome: RunSummary, others: Iterable[str]) -> None:

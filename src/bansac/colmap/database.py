@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from bansac.colmap.pairs import PairFailure, PairGeometry, PairMatches
+from bansac.matches.storage import as_os_error
 from bansac.maths.arrays import Floats
 from bansac.maths.optional import import_optional
 
@@ -25,12 +26,6 @@ if TYPE_CHECKING:
     import pycolmap
 
 _TABLES = {"cameras", "images", "keypoints", "matches", "two_view_geometries"}
-
-# Number of images whose keypoints are kept in memory. Pairs are read in the order of their first image.
-_IMAGES = 256
-
-# Largest error in pixels of a point that is undistorted and distorted again. Larger errors mark a failed inversion.
-_SAME = 1.0
 
 
 def import_pycolmap() -> Any:
@@ -91,13 +86,14 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
     """Open COLMAP database, used in a ``with`` statement within a context of :func:`only_run`."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = path
         self._pycolmap = import_pycolmap()
+        self._errors = functools.partial(as_os_error, f"{path}: cannot be read or written", RuntimeError)
         with self._errors():
             self._database = self._pycolmap.Database.open(path)
             self._cameras = {camera.camera_id: camera for camera in self._database.read_all_cameras()}
             self._images = {image.image_id: image for image in self._database.read_all_images()}
-        self._view = functools.lru_cache(maxsize=_IMAGES)(self._read_view)
+        # Pairs are read in the order of their first image, so few images have to stay in memory.
+        self._view = functools.lru_cache(maxsize=256)(self._read_view)
 
     def __exit__(self, *exception: object) -> None:
         """Close the database."""
@@ -111,7 +107,7 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
     def is_verified(self, pair_id: int) -> bool:
         """Return whether a pair has a geometry."""
         with self._errors():
-            return bool(self._database.exists_two_view_geometry(*self._ids(pair_id)))
+            return bool(self._database.exists_two_view_geometry(*self._pycolmap.pair_id_to_image_pair(pair_id)))
 
     def clear_geometries(self) -> None:
         """Delete the geometries of all pairs."""
@@ -125,7 +121,7 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
 
     def read(self, pair_id: int) -> PairMatches | PairFailure:
         """Read the matches of a pair; invalid matches are returned as a failure."""
-        first, second = self._ids(pair_id)
+        first, second = self._pycolmap.pair_id_to_image_pair(pair_id)
         try:
             with self._errors():
                 view1, view2 = self._view(first), self._view(second)
@@ -148,18 +144,6 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
         with self._errors(), self._pycolmap.DatabaseTransaction(self._database):
             for first, second, row in rows:
                 self._database.write_two_view_geometry(first, second, row)
-
-    @contextlib.contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Turn the RuntimeErrors of pycolmap, such as those of a damaged file, into an OSError that names the file."""
-        try:
-            yield
-        except RuntimeError as error:
-            raise OSError(f"{self.path}: cannot be read or written: {error}") from error
-
-    def _ids(self, pair_id: int) -> tuple[int, int]:
-        first, second = self._pycolmap.pair_id_to_image_pair(pair_id)
-        return first, second
 
     def _read_view(self, image_id: int) -> _View:
         if image_id not in self._images:
@@ -191,5 +175,5 @@ def _undistort(camera: pycolmap.Camera, x: Floats) -> Floats:
     """Return keypoints in normalised units, or NaN where the camera model cannot undistort them."""
     rays = np.array(camera.cam_from_img(x))
     again = camera.img_from_cam(np.column_stack([rays, np.ones(len(rays))]))
-    rays[~(np.hypot(*(again - x).T) < _SAME)] = np.nan
+    rays[~(np.hypot(*(again - x).T) < 1.0)] = np.nan  # a larger error in pixels marks a failed inversion
     return rays

@@ -16,9 +16,6 @@ from bansac.significance.configuration import fit_rotation
 
 _Size = tuple[int, int]
 
-# Largest number of matches, evenly spaced, whose translations are tried.
-_TRIED = 100
-
 
 @dataclass(frozen=True, eq=False)
 class Support:
@@ -83,7 +80,7 @@ def is_watermark(x1: Floats, x2: Floats, size1: _Size, size2: _Size, options: Ve
     if not options.detect_watermark or len(x1) == 0 or np.count_nonzero(border) < needed:
         return False
     shifts = x2 - x1
-    for shift in shifts[border][:: 1 + len(shifts) // _TRIED]:
+    for shift in shifts[border][:: 1 + len(shifts) // 100]:  # of at most 100 matches, evenly spaced
         distances = np.hypot(*(shifts - shift).T)
         if np.count_nonzero(distances <= options.watermark_detection_max_error) >= needed:
             return True

@@ -13,13 +13,10 @@ from functools import partial
 
 from bansac.colmap.database import MatchDatabase, only_run
 from bansac.colmap.options import VerificationOptions
-from bansac.colmap.pairs import PairFailure, PairGeometry, PairMatches, verify_pairs
+from bansac.colmap.pairs import PairFailure, PairGeometry, verify_pairs
 from bansac.executors import Executor, ItemFailure
 from bansac.executors.threads import EXECUTOR, count_workers
 from bansac.maths.validate import as_integer
-
-Batch = list[PairMatches | PairFailure]
-Progress = Callable[[int, int], object]
 
 
 @dataclass
@@ -61,7 +58,7 @@ def verify_database(
     executor: Executor = EXECUTOR,
     overwrite: bool = False,
     batch_size: int = 16,
-    progress: Progress | None = None,
+    progress: Callable[[int, int], object] | None = None,
 ) -> VerificationSummary:
     """Verify the matches of a COLMAP database and write the two-view geometries to it.
 

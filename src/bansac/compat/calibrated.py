@@ -238,8 +238,9 @@ def solvePnPRansac(
     camera = _with_distortion(("cameraMatrix", "distCoeffs"), cameraMatrix, distCoeffs)
     method = _pose_method(flags) if params is None else params
     call = read_method(method, reprojectionError, iterationsCount, confidence)
-    guess = _initial_pose(rvec, tvec) if useExtrinsicGuess else None
-    if guess is not None:
+    guess: tuple[Floats, Floats] | None = None
+    if useExtrinsicGuess and rvec is not None and tvec is not None:
+        guess = as_numbers("rvec", np.ravel(rvec), (3,)), as_numbers("tvec", np.ravel(tvec), (3,))
         call.settings["initial_model"] = (rotation_matrix(guess[0]), guess[1])
     result = call.run(estimate_absolute_pose, X, x, camera)
     success = has_model(result, 4)
@@ -260,13 +261,6 @@ def _pose_method(flags: Any) -> int:
     if not isinstance(flags, int | np.integer) or int(flags) not in (*_SOLVEPNP, *_USAC):
         raise ValueError(f"flags must be 0 to 8 (SOLVEPNP_*) or 32 to 38 (USAC_*), got {flags!r}")
     return int(flags) if flags in _USAC else RANSAC
-
-
-def _initial_pose(rvec: Any, tvec: Any) -> tuple[Floats, Floats] | None:
-    """Return a rotation vector and a translation of three finite numbers each; None if one is None."""
-    if rvec is None or tvec is None:
-        return None
-    return as_numbers("rvec", np.ravel(rvec), (3,)), as_numbers("tvec", np.ravel(tvec), (3,))
 
 
 def _rotation_vector(R: Floats) -> Floats:

@@ -60,14 +60,16 @@ class ItemFailure:
     reason: str
 
 
+Answers = Generator[tuple[Item, Value | ItemFailure], None, None]
+"""Items with their values; closing the generator ends the work."""
+
+
 class Executor(Protocol):
     """Executor of independent items."""
 
     alone: bool  # whether each item has the machine to itself, so that its run time is meaningful
 
-    def run(
-        self, work: Work[Item, Value], items: Iterable[Item], workers: int
-    ) -> Generator[tuple[Item, Value | ItemFailure], None, None]:
+    def run(self, work: Work[Item, Value], items: Iterable[Item], workers: int) -> Answers[Item, Value]:
         """Yield every item with its value, in any order.
 
         The iterable is consumed in the caller's thread, and only as far ahead as the workers need. If the generator is

@@ -16,12 +16,12 @@ import queue
 import socket
 import time
 import uuid
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from importlib import metadata
 from typing import Any
 
 from bansac.compiled.source import PACKAGE, digest_files
-from bansac.executors import Item, ItemFailure, Value, Work, attempt_in_worker
+from bansac.executors import Answers, Item, ItemFailure, Value, Work, attempt_in_worker
 from bansac.maths.optional import import_optional
 
 CHUNK_SECONDS = 2.0
@@ -50,9 +50,7 @@ class ClusterExecutor:
         self.chunk_seconds = chunk_seconds
         self._connect().close()  # reports a wrong address before any work starts
 
-    def run(
-        self, work: Work[Item, Value], items: Iterable[Item], workers: int
-    ) -> Generator[tuple[Item, Value | ItemFailure], None, None]:
+    def run(self, work: Work[Item, Value], items: Iterable[Item], workers: int) -> Answers[Item, Value]:
         """Yield the items in the order in which their chunks finish; ``workers`` is ignored.
 
         Closing the generator cancels pending chunks. A chunk that is running finishes, and its values are dropped. An
@@ -79,7 +77,7 @@ class ClusterExecutor:
 
     def _in_chunks(
         self, client: Any, work: Work[Item, Value], items: Iterable[Item], deadly: list[Item]
-    ) -> Generator[tuple[Item, Value | ItemFailure], None, None]:
+    ) -> Answers[Item, Value]:
         """Yield the items; items of chunks whose workers died repeatedly are appended to ``deadly`` instead."""
         from distributed.client import FutureCancelledError
         from distributed.comm import CommClosedError

@@ -9,12 +9,12 @@ import os
 import signal
 import threading
 from collections import deque
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-from bansac.executors import Item, ItemFailure, Value, Work, attempt_in_worker, handling
+from bansac.executors import Answers, Item, ItemFailure, Value, Work, attempt_in_worker, handling
 
 ATTEMPTS = 3
 """Number of times that an item is tried if its worker dies."""
@@ -25,9 +25,7 @@ class ProcessExecutor:
 
     alone = False
 
-    def run(
-        self, work: Work[Item, Value], items: Iterable[Item], workers: int
-    ) -> Generator[tuple[Item, Value | ItemFailure], None, None]:
+    def run(self, work: Work[Item, Value], items: Iterable[Item], workers: int) -> Answers[Item, Value]:
         """Yield the items in the order in which they finish; a worker that cannot start is an OSError."""
         remaining = ((item, 1) for item in items)
         again: deque[tuple[Item, int]] = deque()

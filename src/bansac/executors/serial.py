@@ -1,8 +1,8 @@
 """Executor that does items one after the other in this process."""
 
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 
-from bansac.executors import Item, ItemFailure, Value, Work, attempt
+from bansac.executors import Answers, Item, Value, Work, attempt
 
 
 class SerialExecutor:
@@ -10,9 +10,7 @@ class SerialExecutor:
 
     alone = True
 
-    def run(
-        self, work: Work[Item, Value], items: Iterable[Item], workers: int
-    ) -> Generator[tuple[Item, Value | ItemFailure], None, None]:
+    def run(self, work: Work[Item, Value], items: Iterable[Item], workers: int) -> Answers[Item, Value]:
         """Yield the items in their order."""
         for item in items:
             yield item, attempt(work, item)

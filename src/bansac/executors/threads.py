@@ -12,16 +12,13 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from typing import Any, TypeVar
 
-from bansac.executors import Item, ItemFailure, Value, Work, attempt
+from bansac.executors import Answers, Item, Value, Work, attempt
 from bansac.maths.validate import as_integer
 
 Answer = TypeVar("Answer")
 
 PENDING_PER_THREAD = 16
 """Pending items: while one thread works on a slow item, the others continue with the items after it."""
-
-# Longest sleep of the caller, in seconds, before it waits for the next item in order.
-_LONGEST_SLEEP = 0.05
 
 
 def in_order(
@@ -50,7 +47,7 @@ def in_order(
             jobs.put(pending[-1])
             if len(pending) >= most_pending and not pending[0].done:
                 # A caller that wakes up for each of many small items competes with the workers for the GIL.
-                pending[len(pending) // 2].wait(_LONGEST_SLEEP)
+                pending[len(pending) // 2].wait(0.05)
                 pending[0].wait()
             while pending and pending[0].done:
                 yield pending.popleft().result()
@@ -133,9 +130,7 @@ class ThreadExecutor:
 
     alone = False
 
-    def run(
-        self, work: Work[Item, Value], items: Iterable[Item], workers: int
-    ) -> Generator[tuple[Item, Value | ItemFailure], None, None]:
+    def run(self, work: Work[Item, Value], items: Iterable[Item], workers: int) -> Answers[Item, Value]:
         """Yield the items in their order; closing the generator drops the values of items that have started."""
         return in_order(lambda _, item: (item, attempt(work, item)), items, workers, PENDING_PER_THREAD * workers)
 

@@ -1,6 +1,7 @@
 """Arrays in HDF5 files: finite numbers of a given shape, or an error that names the file."""
 
 import contextlib
+import functools
 import io
 import math
 from collections.abc import Iterator
@@ -10,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from bansac.matches.storage import as_os_error
 from bansac.maths.arrays import Floats, as_floats
 from bansac.maths.optional import import_optional
 from bansac.maths.validate import check_finite
-
-_COMPRESSION = 1100  # slightly above the largest compression ratio of deflate
 
 
 def import_h5py() -> Any:
@@ -25,7 +25,7 @@ def import_h5py() -> Any:
 def read_dataset(dataset: Any) -> Any:
     """Return the content of an h5py dataset; a ValueError if less is stored than the header claims."""
     claimed, stored = dataset.nbytes, dataset.id.get_storage_size()
-    if claimed > _COMPRESSION * stored:
+    if claimed > 1100 * stored:  # slightly above the largest compression ratio of deflate
         raise ValueError(f"its header claims {claimed:.3g} bytes, and {stored} are stored")
     if dataset.chunks is not None:  # h5py reads a missing chunk as zeros
         chunks = math.prod(-(-n // length) for n, length in zip(dataset.shape, dataset.chunks, strict=True))
@@ -49,6 +49,8 @@ class Reader(AbstractContextManager["Reader"]):
     def __init__(self, path: Path) -> None:
         h5py = import_h5py()
         self._path = path
+        # Damaged files raise errors of many types.
+        self._errors = functools.partial(as_os_error, f"cannot read {path}", Exception)
         with self._errors():
             self._file = h5py.File(path, "r")
 
@@ -68,14 +70,6 @@ class Reader(AbstractContextManager["Reader"]):
         with self._errors():
             self._file.visit(paths.append)
         return [path.rpartition("/")[0] for path in paths if path.endswith(f"/{name}")]
-
-    @contextlib.contextmanager
-    def _errors(self) -> Iterator[None]:
-        """Turn errors of damaged files, which are of many types, into OSErrors that name the file."""
-        try:
-            yield
-        except Exception as error:
-            raise OSError(f"cannot read {self._path}: {error}") from error
 
     def array(self, key: str, shape: tuple[int, ...]) -> Floats:
         """Return finite float64 numbers of a shape; -1 stands for any length, and axes of length 1 are ignored."""

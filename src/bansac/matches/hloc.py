@@ -22,8 +22,6 @@ from bansac.matches.matches import Matches
 from bansac.matches.storage import write_atomically
 from bansac.maths.arrays import Bools, Floats, Ints
 
-_LARGEST = 2**53  # of the integers that float64 represents
-
 
 class HlocPairs:
     """Image pairs of two hloc files, which are read on demand.
@@ -163,7 +161,8 @@ class HlocPairs:
         group = self._names(key)[2]
         with Reader(self.matches) as file:
             values = file.array(f"{group}/matches0", (-1,))
-            if (np.abs(values) > _LARGEST).any() or (values != np.round(values)).any():
+            # float64 represents the integers up to 2^53.
+            if (np.abs(values) > 2**53).any() or (values != np.round(values)).any():
                 raise OSError(f"{self.matches}: matches0 of the pair {key!r} must be indices")
             matches0 = values.astype(np.int64)
             if "matching_scores0" not in file.keys(group):

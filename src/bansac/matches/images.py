@@ -14,8 +14,6 @@ from bansac.maths.optional import import_optional
 # Images with a longer side than this, in pixels, are scaled down for detection. SIFT needs some 200 bytes a pixel.
 MAX_SIZE = 2000
 
-_QUALITIES = (85, 70, 50, 30)  # JPEG qualities, of at most 100
-
 _ROWS = 256  # converted to grey at a time, which bounds the memory
 
 ImageLike: TypeAlias = str | os.PathLike[str] | ArrayLike
@@ -128,7 +126,7 @@ def shrink(pixels: NDArray[np.uint8], max_size: int) -> tuple[NDArray[np.uint8],
 def encode_jpeg(pixels: NDArray[np.uint8], max_bytes: int) -> bytes:
     """Return RGB pixels as JPEG of at most ``max_bytes``, in the best quality that fits, or else of a smaller image."""
     cv2 = import_opencv("writing images")
-    for quality in _QUALITIES:
+    for quality in (85, 70, 50, 30):  # of at most 100
         jpeg = cv2.imencode(".jpg", pixels[:, :, ::-1], [cv2.IMWRITE_JPEG_QUALITY, quality])[1].tobytes()
         if len(jpeg) <= max_bytes:
             return bytes(jpeg)

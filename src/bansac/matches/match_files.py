@@ -27,7 +27,6 @@ from bansac.maths.validate import as_camera, as_numbers
 CameraLike = Floats | Camera
 """A camera matrix (3, 3), or a camera with lens distortion."""
 
-_TEXT_SUFFIXES = (".csv", ".tsv", ".txt")
 _MATCH_COLUMNS = ("x1", "y1", "x2", "y2")
 
 HDF5 = (".h5", ".hdf5")
@@ -60,7 +59,7 @@ def read_matches(path: Path, pair: str | None = None) -> Matches:
             f"{path}: has {len(groups)} pairs, the first is {groups[0]!r}: --pair chooses one, --out *.npz, *.h5 or "
             "*.parquet estimates all"
         )
-    K1, K2 = _cameras(arrays) if arrays.has_any(*_CAMERAS) else (None, None)
+    known: dict[str, Any] = dict(zip(("K1", "K2"), _cameras(arrays), strict=True)) if arrays.has_any(*_CAMERAS) else {}
     keypoints = next((names for names in _KEYPOINTS if arrays.arrays.keys() >= set(names)), None)
     if keypoints is not None:
         matches = _indexed(arrays, *keypoints)
@@ -70,7 +69,7 @@ def read_matches(path: Path, pair: str | None = None) -> Matches:
     else:
         x1 = arrays.get("x1", (None, 2))
         matches = Matches(x1, arrays.get("x2", (len(x1), 2)), scores=_scores(arrays, len(x1)))
-    return replace(matches, K1=K1, K2=K2)
+    return replace(matches, **known)
 
 
 def find_groups(path: Path) -> list[str]:
@@ -97,7 +96,7 @@ def read_data(path: Path, columns: Mapping[str, tuple[str, ...]]) -> tuple[dict[
     return data, _scores(arrays, n or 0)
 
 
-def read_own_camera(path: Path) -> Floats | None:
+def read_own_camera(path: Path) -> CameraLike | None:
     """Return the camera matrix ``K`` of an npz or h5 file of points; None if it has none."""
     arrays = None if _is_table(path) else _Arrays(path, ("K",))
     return _camera(arrays, "K") if arrays is not None and arrays.has_any("K") else None
@@ -131,9 +130,9 @@ def read_calibration(path: Path) -> tuple[CameraLike, CameraLike]:
             return (_named_model(path, document),) * 2
         if "camera1" in document and "camera2" in document:
             return _named_model(path, document["camera1"]), _named_model(path, document["camera2"])
-        return _distorted_cameras(_Arrays(path, (), document))
+        return _cameras(_Arrays(path, (), document))
     if path.suffix == ".npz":
-        return _distorted_cameras(_Arrays(path, (*_CAMERAS, *_DISTORTIONS.values())))
+        return _cameras(_Arrays(path, (*_CAMERAS, *_DISTORTIONS.values())))
     rows = read_rows(path)
     if len(rows) in (1, 2) and min(map(len, rows)) > 4:  # of COLMAP: identifier, model, width, height, parameters
         keys = ("model", "width", "height", "params")
@@ -160,35 +159,26 @@ def _named_model(path: Path, camera: Any) -> Camera:
     return known
 
 
-def _distorted_cameras(arrays: _Arrays) -> tuple[CameraLike, CameraLike]:
-    """Return the cameras with their distortion; those without distortion as matrices."""
-    matrices, names = _cameras(arrays), _camera_names(arrays)
+def _cameras(arrays: _Arrays) -> tuple[CameraLike, CameraLike]:
+    """Return both cameras: as a matrix, or with distortion if the arrays have any, as only files of cameras do."""
+    names = ("K1", "K2") if arrays.has_any("K1") and arrays.has_any("K2") else ("K", "K")
+    if not arrays.has_any(names[0]):
+        raise ValueError(f"{arrays.path}: must hold K, or K1 and K2; it has {arrays.names}")
+    cameras = [_camera(arrays, name) for name in names]
     unused = [name for K, name in _DISTORTIONS.items() if K not in names and arrays.has_any(name)]
     if unused:
         raise ValueError(f"{arrays.path}: {unused[0]} has no camera matrix of its own")
-    cameras: list[CameraLike] = list(matrices)
-    for k, distortion in enumerate(_DISTORTIONS[name] for name in names):
-        if arrays.has_any(distortion):
-            try:
-                cameras[k] = Camera.from_matrix(matrices[k], arrays.get(distortion, (None,)))
-            except ValueError as error:
-                raise ValueError(f"{arrays.path}: {distortion}: {error}") from None
     return cameras[0], cameras[1]
 
 
-def _camera_names(arrays: _Arrays) -> tuple[str, str]:
-    return ("K1", "K2") if arrays.has_any("K1") and arrays.has_any("K2") else ("K", "K")
-
-
-def _cameras(arrays: _Arrays) -> tuple[Floats, Floats]:
-    name1, name2 = _camera_names(arrays)
-    if not arrays.has_any(name1):
-        raise ValueError(f"{arrays.path}: must hold K, or K1 and K2; it has {arrays.names}")
-    return _camera(arrays, name1), _camera(arrays, name2)
-
-
-def _camera(arrays: _Arrays, name: str) -> Floats:
-    return as_camera(f"{arrays.path}: {name}", arrays.get(name, (3, 3)))
+def _camera(arrays: _Arrays, name: str) -> CameraLike:
+    K, distortion = as_camera(f"{arrays.path}: {name}", arrays.get(name, (3, 3))), _DISTORTIONS[name]
+    if not arrays.has_any(distortion):
+        return K
+    try:
+        return Camera.from_matrix(K, arrays.get(distortion, (None,)))
+    except ValueError as error:
+        raise ValueError(f"{arrays.path}: {distortion}: {error}") from None
 
 
 def _indexed(arrays: _Arrays, name1: str, name2: str) -> Matches:
@@ -205,7 +195,7 @@ def _scores(arrays: _Arrays, n: int) -> Floats | None:
 
 
 def _is_table(path: Path) -> bool:
-    kinds = (*_TEXT_SUFFIXES, ".npy", *ARRAY_SUFFIXES)
+    kinds = (".csv", ".tsv", ".txt", ".npy", *ARRAY_SUFFIXES)
     if path.suffix.lower() not in kinds:
         raise ValueError(f"{path}: the suffix must be one of {', '.join(kinds)}")
     return path.suffix.lower() not in ARRAY_SUFFIXES

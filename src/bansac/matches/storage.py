@@ -1,5 +1,6 @@
 """Storage of results: conversion to JSON types, atomic writing, and files that can be loaded again."""
 
+import contextlib
 import json
 import math
 import os
@@ -42,6 +43,15 @@ def to_plain(value: Any) -> Any:
 def to_json(document: Mapping[str, Any]) -> str:
     """Return ``document`` as strict JSON."""
     return json.dumps(to_plain(document), indent=2, allow_nan=False)
+
+
+@contextlib.contextmanager
+def as_os_error(what: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Convert errors of these types, such as those of a damaged file, to OSErrors that begin with ``what``."""
+    try:
+        yield
+    except kinds as error:
+        raise OSError(f"{what}: {error}") from error
 
 
 def write_atomically(path: Path, write: Callable[[Path], Any]) -> None:

@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 
 SCORE = "score"
 
-_SEPARATORS = ("\t", ";", ",")
-_BOM = "utf-8-sig"  # spreadsheets write a byte order mark
-
 
 def read_table(path: Path, columns: tuple[str, ...]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
     """Read columns of finite numbers, and a column ``score`` if there is one.
@@ -60,7 +57,7 @@ def _read(path: Path) -> tuple[list[int], list[list[str]]]:
     lines = [text.split("#")[0].strip(" ") for text in read_text(path).splitlines()]
     numbers = [number for number, text in enumerate(lines, 1) if text.strip()]
     texts = [lines[number - 1] for number in numbers]
-    separator = next((mark for mark in _SEPARATORS if texts and mark in texts[0]), None)
+    separator = next((mark for mark in "\t;," if texts and mark in texts[0]), None)
     if separator is None:
         return numbers, [[field.strip("\"'") for field in text.split()] for text in texts]
     rows: list[list[str]] = []
@@ -78,7 +75,7 @@ def _read(path: Path) -> tuple[list[int], list[list[str]]]:
 def read_text(path: Path) -> str:
     """Return the text of a file; an error names the file."""
     try:
-        return path.read_text(encoding=_BOM)
+        return path.read_text(encoding="utf-8-sig")  # spreadsheets write a byte order mark
     except UnicodeDecodeError:
         raise ValueError(f"{path}: not a text file") from None
     except OSError as error:

@@ -118,9 +118,7 @@ def _draw_curve(ax: Axes, model: Any, residuals: Floats, points: Floats, color: 
     function = _find_curve(model, residuals, points)
     if function is None:
         return ""
-    low, high = points.min(axis=0), points.max(axis=0)
-    margin = _MARGIN * np.where(high > low, high - low, 1.0)
-    x, y = (np.linspace(a, b, _GRID) for a, b in zip(low - margin, high + margin, strict=True))
+    x, y = np.linspace(*layout.limits(points, _MARGIN), _GRID).T
     ax.contour(x, y, function(*np.meshgrid(x, y)), levels=[0.0], colors=color, linewidths=1.1)
     return function.__name__
 

@@ -166,7 +166,7 @@ def plot_point_evolution(
     panels = layout.snapshot_panels(snapshots, iterations, len(data))
     true = None if curve_true is None else as_points("curve_true", curve_true, 2)
     estimates = {k: as_points(f"curves[{k}]", curve, 2) for k, curve in (curves or {}).items()}
-    limits = _data_limits(data)
+    low, high = layout.limits(data, 0.03) if len(data) else (np.full(2, -1.0), np.ones(2))
 
     columns = min(columns, len(panels))
     side, legend = layout.WIDTH / 3, layout.TITLE if true is not None or estimates else 0.0
@@ -181,20 +181,10 @@ def plot_point_evolution(
         if iteration in estimates:
             (line,) = ax.plot(*estimates[iteration].T, color="black", linewidth=1.1, linestyle=(0, (5, 2.5)))
             handles["best model so far"] = line
-        ax.set(xlim=limits[0], ylim=limits[1], xticks=[], yticks=[], facecolor="#f4f4f4")
+        ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), xticks=[], yticks=[], facecolor="#f4f4f4")
         ax.spines[:].set_visible(False)
     if handles:
         middle = columns * (side + layout.SPACE) / 2 / figure.get_size_inches()[0]
         at: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (middle, 0), "ncols": 2, "frameon": False}
         figure.legend(list(handles.values()), list(handles), **at)
     return figure
-
-
-def _data_limits(points: Floats) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Return the x and y limits of a square panel around points, with a margin."""
-    if not len(points):
-        return (-1.0, 1.0), (-1.0, 1.0)
-    low, high = points.min(axis=0), points.max(axis=0)
-    margin = 0.03 * np.where(high > low, high - low, 1.0)
-    x, y = zip((low - margin).tolist(), (high + margin).tolist(), strict=True)
-    return x, y

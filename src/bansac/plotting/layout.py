@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_Panel = tuple[int, Floats]  # iteration and probabilities
-
 TRUE_COLOR, ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR = "#2ecc40", "#ff3b30", "#8a8a8a", "#1687ff"
 # Sizes in inches: width of an image pair, height of a title, width of a colour bar with labels, gap; margin of a
 # figure.
@@ -74,6 +72,13 @@ def panel_grid(
     return figure, axes
 
 
+def limits(points: Floats, margin: float) -> tuple[Floats, Floats]:
+    """Return the lower and upper limits of points (N, 2) with a margin, relative to their extent."""
+    low, high = points.min(axis=0), points.max(axis=0)
+    border = margin * np.where(high > low, high - low, 1.0)
+    return low - border, high + border
+
+
 def color_map() -> Any:
     """Return the colour map of probabilities from 0 to 1."""
     from matplotlib.colors import LinearSegmentedColormap
@@ -99,7 +104,7 @@ def legend_outside(ax: Axes, *, below: bool = False, columns: int = 2, **more: A
     ax.legend(frameon=False, fontsize="small", ncols=columns, borderaxespad=0.2, **place, **more)
 
 
-def snapshot_panels(snapshots: Mapping[int, ArrayLike], iterations: Sequence[int], n: int) -> list[_Panel]:
+def snapshot_panels(snapshots: Mapping[int, ArrayLike], iterations: Sequence[int], n: int) -> list[tuple[int, Floats]]:
     """Return, for each iteration, the last snapshot at or before it and its iteration, without repetitions."""
     if not len(iterations):
         raise ValueError("iterations must not be empty")

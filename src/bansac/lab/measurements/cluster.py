@@ -25,7 +25,7 @@ import numpy as np
 
 from bansac.batch.job import Job
 from bansac.batch.journal import Journal, Row, Unit
-from bansac.batch.records import Records
+from bansac.batch.records import read_records
 from bansac.batch.result_files import WRITERS
 from bansac.batch.sources import ImagePair, Pair, Source, find_sources
 from bansac.executors import ItemFailure
@@ -135,7 +135,7 @@ def measure_files(matches: Sequence[Matches], rows: Sequence[Row], count: int) -
             files: dict[str, Any] = {"journal": {"seconds": timed(add) / count, "bytes": 0.0}}
             for suffix, write in WRITERS.items():
                 out = Path(folder, f"results{suffix}")
-                few, many = (Records(some, journal, {}) for some in (sources[: count // 2], sources))
+                few, many = (read_records(some, journal, {}) for some in (sources[: count // 2], sources))
                 less, more = (peak_memory(functools.partial(write, out, records)) for records in (few, many))
                 files[suffix] = {
                     "seconds": timed(functools.partial(write, out, many)) / count,
