@@ -27,7 +27,7 @@ from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.reports import lines
-from bansac.lab.scenes import LIMITS, Calls, Scene, by_method, calls_of, compare, errors, left_out
+from bansac.lab.scenes import LIMITS, Calls, Scene, calls_of, compare, errors, left_out
 
 WIDTH, HEIGHT, FOCAL = 1280, 960, 1000.0
 K = np.array([[FOCAL, 0, WIDTH / 2], [0, FOCAL, HEIGHT / 2], [0, 0, 1]])
@@ -98,7 +98,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Return the figures of all methods on the scenes with a share of outliers."""
     (outliers,) = unit.payload
     scenes = (make_scene(kind, setup.points, outliers, seed) for seed in range(setup.runs) for kind in SCENES)
-    runs = by_method(compare((_case(scene, seed) for seed, scene in enumerate(scenes)), TIMES))
+    runs = compare((_case(scene, seed) for seed, scene in enumerate(scenes)), TIMES)
     return [{"outliers": outliers, "method": name, **_summary(of)} for name, of in runs.items()]
 
 

@@ -44,7 +44,7 @@ from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.peers.pycolmap import PYCOLMAP
 from bansac.lab.provenance import circumstances
 from bansac.lab.reports import lines
-from bansac.lab.scenes import Calls, by_method, calls_of, compare
+from bansac.lab.scenes import Calls, calls_of, compare
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.tutorial import MAX_RATIO
 from bansac.matches.pair_folder import evenly_spaced
@@ -131,7 +131,7 @@ def measure_pairs(setup: Setup, mode: str, name: str) -> list[Row]:
     """Return the averages of every method over the pairs of a set."""
     pair_set = PairSet(setup.data / "EF" / name)
     keys = evenly_spaced(pair_set.keys, setup.pairs)
-    runs = by_method(compare((_pair_case(mutual_matches(pair_set, key, MAX_RATIO), mode) for key in keys), TIMES))
+    runs = compare((_pair_case(mutual_matches(pair_set, key, MAX_RATIO), mode) for key in keys), TIMES)
     return [{"mode": mode, "set": name, "method": method, **_averages(found)} for method, found in runs.items()]
 
 
@@ -216,7 +216,7 @@ def measure_views(setup: Setup, kind: str, outliers: int) -> list[Row]:
     """Return the share of right runs, errors and times of absolute poses."""
     views = (make_view(kind, POINTS, outliers, NOISE, seed) for seed in range(setup.runs))
     rows = []
-    for method, runs in by_method(compare((_view_case(*view) for view in views), TIMES)).items():
+    for method, runs in compare((_view_case(*view) for view in views), TIMES).items():
         median = float(runs["focal"].median())
         figures = {
             "right": float(((runs["focal"] <= RIGHT[0]) & (runs["angle"] <= RIGHT[1])).mean()),

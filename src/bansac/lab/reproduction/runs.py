@@ -44,13 +44,9 @@ class Table:
             raise KeyError(f"{len(rows)} rows {section!r}, {label!r} and {len(places)} columns {group!r}, {column!r}")
         return rows[0][places[0]]
 
-    def at(self, section: str, place: int) -> tuple[Any, ...]:
-        """Return the values of a row of a section by its place."""
-        return self._rows(section)[place][1]
-
-    def row(self, label: str, *, section: str = "") -> tuple[Any, ...]:
-        """Return the values of a label."""
-        (values,) = (values for name, values in self._rows(section) if name == label)
+    def row(self, label: str | int, *, section: str = "") -> tuple[Any, ...]:
+        """Return the values of a label, or of the row at a place of the section."""
+        (values,) = (values for place, (name, values) in enumerate(self._rows(section)) if label in (name, place))
         return values
 
 

@@ -15,7 +15,7 @@ from typing import Any
 from bansac.batch.journal import Row, Unit
 from bansac.batch.versions import installed_versions
 from bansac.lab.measurement import DATA, Document, Option, Report, Setup, of_module
-from bansac.lab.measurements.folders import bench_rows, build_report, comparison
+from bansac.lab.measurements.folders import LABELS, bench_rows, build_report, comparison
 from bansac.lab.measurements.speed.calls import (
     ITERATIONS,
     SIZES,
@@ -31,13 +31,7 @@ from bansac.lab.sets import find_sets
 from bansac.lab.tables import Table, sectioned, to_markdown
 from bansac.lab.task import DEFAULTS, Protocol
 
-_NAMES = {
-    "bansac": "bansac",
-    "opencv": "OpenCV UsacParams, uniform, no LO",
-    "opencv-magsac": "OpenCV USAC_MAGSAC",
-    "poselib": "PoseLib",
-    "poselib-prosac": "PoseLib, PROSAC",
-}
+_NAMES = {**LABELS, "poselib-prosac": "PoseLib, PROSAC"}
 
 
 def target_table(document: Document) -> Table:
