@@ -29,7 +29,7 @@ import numpy as np
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import DataFrame, Figure, import_pandas
-from bansac.lab.measurement import DATA, EXCLUDE, PAIRS, RUNS, SEED, SETS, Report, Setup, choose_sets, of_module
+from bansac.lab.measurement import PAIRS, RUNS, SEED, WITH_DATA, Report, Setup, choose_sets, of_module
 from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.library import Method, Task
 from bansac.lab.sets.labelled import LabelledSet, find_labelled_sets
@@ -336,7 +336,7 @@ EXPERIMENT = of_module(
     title="Scenes with a dominant plane: does BANSAC's sampling drift towards it, and does it come back?",
     reference='the section "Degenerative configurations"',
     defaults=f"{SCENES} synthetic scenes for each share of the plane; of data, labelled sets, {REPEATS} repeats",
-    options=(DATA, SETS, EXCLUDE, PAIRS, RUNS, SEED),
+    options=(*WITH_DATA, PAIRS, RUNS, SEED),
     values=(UNIT_CODE, DEFAULTS),
     warm_up=None,
 )

@@ -24,6 +24,7 @@ from bansac.lab.frames import DataFrame
 from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.measurements.folders import label
 from bansac.lab.peers.library import Array, Estimate, Method, Task
+from bansac.lab.peers.methods import METHODS
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.reports import lines
@@ -40,11 +41,7 @@ SIGMA, WIDE, WIDE_SHARE = 0.5, 4.0, 0.2
 SIGMA_SPACE = 1e-3
 
 _THRESHOLD = {"threshold": THRESHOLD}
-OURS = (
-    Method("default", {"preset": None, **_THRESHOLD}),
-    Method("fast", {"preset": "fast", **_THRESHOLD}),
-    Method("accurate", {"preset": "accurate", **_THRESHOLD}),
-)
+OURS = tuple(METHODS[name].changed(name, **_THRESHOLD) for name in ("default", "fast", "accurate"))
 PEERS = (
     Method("poselib", {"min_iterations": 10}, POSELIB, label="PoseLib, our limits"),
     Method("poselib-own", _THRESHOLD, POSELIB, own_limits=True, label=label("poselib-own")),

@@ -11,7 +11,7 @@ import numpy as np
 
 from bansac.batch.journal import Row
 from bansac.lab.frames import DataFrame
-from bansac.lab.measurement import EXCLUDE, NEEDED_DATA, SETS, Document, Measurement, Option, Report, Setup
+from bansac.lab.measurement import EXCLUDE, NEEDED_DATA, ON_DATA, SETS, Document, Measurement, Option, Report, Setup
 from bansac.lab.measurements.budgets import ACCURACY, Sweep
 from bansac.lab.metrics import auc
 from bansac.lab.pairs import Group, PairRuns
@@ -159,7 +159,7 @@ def comparison(methods: Sequence[Method], protocol: Protocol, sweep: Sweep | Non
     return runs.measurement(
         name="bench",
         title="Accuracy and time of estimators",
-        options=(NEEDED_DATA, SETS, EXCLUDE),
+        options=ON_DATA,
         report=functools.partial(_report, tuple(methods), protocol, sweep),
         values=runs,
         packages=tuple(method.package for method in methods),

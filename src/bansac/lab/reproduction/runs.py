@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bansac.lab.reports import FOLDER, load, root, used
+from bansac.lab.tables import read_columns, read_rows
 
 METHODS = ("RANSAC", "NAPSAC", "P-NAPSAC", "PROSAC", "BANSAC", "P-BANSAC")
 OURS = METHODS[-2:]
@@ -59,13 +60,8 @@ def table(run: str, name: str | None = None) -> Table:
     """Return a table of a run, by default the one that is named after its experiment."""
     used.add(folder() / run / "run.json")
     document = load(folder() / run / f"{name or file_of(run)}.json")
-    groups = [title for title, span in document["groups"] for _ in range(span)] or [""] * len(document["columns"])
-    rows, section = [], ""
-    for row in document["rows"]:
-        section = row.get("section", section)
-        if "values" in row:
-            rows.append((section, " ".join(filter(None, row["labels"])), tuple(row["values"])))
-    return Table(tuple(rows), tuple(zip(groups, document["columns"], strict=True)))
+    rows = ((of, " ".join(filter(None, labels)), tuple(values)) for of, labels, values in read_rows(document))
+    return Table(tuple(rows), tuple(read_columns(document)))
 
 
 def file_of(run: str) -> str:
