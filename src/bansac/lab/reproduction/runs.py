@@ -117,9 +117,3 @@ class Lead:
     def fails(self) -> bool:
         """Whether the interval excludes that the method is ahead."""
         return self.value < -self.error
-
-
-def lead_of(run: str, model: str, metric: str, method: str, group: str, name: str = "leads") -> Lead:
-    """Return a lead of a run by the title of its group, from its table ``name``."""
-    found = table(run, name).value(metric, method, section=MODELS[model], group=group)
-    return Lead(found["value"], found["error"])

@@ -14,9 +14,9 @@ from bansac.lab.reproduction.runs import (
     OURS,
     RATES,
     TIME,
+    Lead,
     command,
     folder,
-    lead_of,
     main_value,
     paper,
     settings,
@@ -161,7 +161,7 @@ def degenerate_sampling() -> str:
 
 def readings() -> str:
     """Return what other readings change for P-BANSAC and BANSAC: AUC, its gain in accuracy, iterations and time."""
-    ours = table("readings")
+    ours, gains = table("readings"), table("readings", "gains")
     rows = []
     for model in "EF":
         for method, title in itertools.product(OURS, READINGS):
@@ -173,11 +173,11 @@ def readings() -> str:
             if title == PRINTED:
                 rows.append([*cells, "", "", ""])
                 continue
-            found = [lead_of("readings", model, metric, method, title, "gains") for metric in RATES]
+            found = [Lead(**gains.value(metric, method, section=MODELS[model], group=title)) for metric in RATES]
             least, most = min(found, key=lambda gain: gain.value), max(found, key=lambda gain: gain.value)
-            better, worse = (sum(gain.holds for gain in found), sum(-gain.value > gain.error for gain in found))
+            beyond = (sum(gain.holds for gain in found), sum(gain.fails for gain in found))
             span = f"{least.value:+.3f} ± {least.error:.3f} to {most.value:+.3f} ± {most.error:.3f}"
-            rows.append([*cells, span, str(better), str(worse)])
+            rows.append([*cells, span, *map(str, beyond)])
     head = ["reading", "AUC@10", "iterations", "ms", "gain in the four rates", "beyond interval: better", "worse"]
     return lines(head, rows)
 
