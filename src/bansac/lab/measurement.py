@@ -99,9 +99,8 @@ class Report:
 
     tables: dict[str, Table] = field(default_factory=dict)
     figures: dict[str, Figure] = field(default_factory=dict)  # files by name
-    records: dict[str, Any] = field(
-        default_factory=dict
-    )  # entries of the document: plain values, such as lists of rows
+    # Entries of the document: plain values, such as lists of rows.
+    records: dict[str, Any] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)  # further files beside the document, by suffix
     notes: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)  # targets that are missed: the command ends with code 1

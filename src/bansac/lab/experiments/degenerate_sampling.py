@@ -120,9 +120,8 @@ def _run(scene: _Scene, method: str, seed: int, iterations: int | None = None) -
     protocol, points = DEFAULTS["F"], (scene.pair.x1, scene.pair.x2)
     task = Task("F", points, (), None, protocol.threshold, protocol.confidence, protocol.max_iterations, seed)
     is_open = iterations is not None
-    result = (
-        METHODS[method].estimate(task, **({"stopping": None, "max_iterations": iterations} if is_open else {})).result
-    )
+    settings = {"stopping": None, "max_iterations": iterations} if is_open else {}
+    result = METHODS[method].estimate(task, **settings).result
     row: Row = {
         "method": method,
         "open": is_open,
@@ -158,9 +157,7 @@ def sampling_bias(beliefs: Floats | None, on_plane: Bools, off_plane: Bools) -> 
 
 
 def _synthetic_scene(share: float, seed: int) -> _Scene:
-    matches = planar_scene_matches(MATCHES, INLIER_RATIO, share, NOISE, seed)
-    assert matches.inliers is not None
-    assert matches.on_plane is not None
+    matches: Any = planar_scene_matches(MATCHES, INLIER_RATIO, share, NOISE, seed)
     return _Scene(matches, matches.on_plane, matches.inliers & ~matches.on_plane)
 
 
@@ -293,10 +290,8 @@ def _figures(stopped: _Stopped, runs: _Open, places: list[_Place]) -> dict[str, 
     for method in METHODS:
         runs_of = [stopped[*place, method] for place in places]
         shares = [of_place["wrong"].mean() for of_place in runs_of]
-        errors = [
-            math.sqrt(s * (1 - s) / len(of_place)) for s, of_place in zip(shares, runs_of, strict=True)
-        ]  # binomial
-        wrong.append(Series(method, percent, 100 * np.array(shares), 100 * np.array(errors)))
+        binomial = [math.sqrt(s * (1 - s) / len(of_place)) for s, of_place in zip(shares, runs_of, strict=True)]
+        wrong.append(Series(method, percent, 100 * np.array(shares), 100 * np.array(binomial)))
         iterations.append(Series(method, percent, [of_place["iterations"].mean() for of_place in runs_of]))
     label = "true matches on the plane (%)"
     charts = [
