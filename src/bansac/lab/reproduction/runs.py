@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bansac.lab.reports import FOLDER, load, root, used
+from bansac.lab.reports import FOLDER, date_and_commit, lines, load, root, used
 from bansac.lab.tables import read_columns, read_rows
 
 METHODS = ("RANSAC", "NAPSAC", "P-NAPSAC", "PROSAC", "BANSAC", "P-BANSAC")
@@ -86,6 +86,19 @@ def command(run: str) -> str:
             if given not in (None, [], 0):
                 words += [f"--{option.replace('_', '-')}", ",".join(given) if isinstance(given, list) else str(given)]
     return " ".join(words)
+
+
+def run_table() -> str:
+    """Return the table of the runs: the options of the command, when, how long, and how long together."""
+    rows, together = [], 0.0
+    for run in sorted(path.parent.name for path in folder().glob("*/run.json")):
+        path, options = folder() / run / "run.json", command(run).removeprefix("bansac experiments run ")
+        minutes = settings(run)["seconds"] / 60
+        together += minutes
+        link = f"[{run}](../benchmarks/experiments/{run}/run.json)"
+        rows.append([link, f"`{options}`", date_and_commit(path)[0], f"{minutes:.1f}"])
+    rows.append(["all", "", "", f"{together:.1f}"])
+    return lines(["run", "`bansac experiments run ...`", "date", "minutes"], rows)
 
 
 @functools.cache
