@@ -82,10 +82,7 @@ def estimate_demo(pair: Matches) -> bansac.Result:
 def demo() -> Figure:
     """Draw the matches of the demo pair, coloured by their beliefs."""
     pair = load_demo()
-    assert pair.image1 is not None
-    assert pair.image2 is not None
     trace = estimate_demo(pair).trace
-    assert trace is not None
     return plot_probability_evolution(pair.image1, pair.image2, pair.x1, pair.x2, trace.snapshots)
 
 
@@ -161,7 +158,6 @@ def draw_beliefs() -> Figure:
     x = np.linspace(data.points[:, 0].min(), data.points[:, 0].max(), 200)
     for iteration in PANELS:  # a run of the same seed takes the same course however long it is
         result = traced_run(data, max_iterations=max(iteration, 1), stopping=None)
-        assert result.trace is not None
         snapshots[iteration] = result.trace.snapshots[iteration]
         if iteration:
             curves[iteration] = np.column_stack([x, np.polynomial.polynomial.polyval(x, result.model)])
@@ -194,12 +190,8 @@ def draw_update() -> Figure:
 def draw_priors() -> Figure:
     """Draw the matches of the demo pair, coloured by P^0 from scores, by P^0 from neighbours, and after a run."""
     pair = load_demo()
-    assert pair.image1 is not None
-    assert pair.image2 is not None
-    assert pair.scores is not None
     result = bansac.estimate_homography(pair.x1, pair.x2, scores=pair.scores)
     neighbours = neighbour_priors(np.column_stack([pair.x1, pair.x2]).T.copy())
-    assert neighbours is not None
     values = {
         "P⁰ from scores": pair.scores,
         "P⁰ from neighbours": neighbours,
@@ -215,7 +207,6 @@ def draw_stop() -> Figure:
     """Draw the two numbers that BANSAC's stopping criterion compares."""
     result = traced_run(curve_data(), stopping="bansac")
     trace = result.trace
-    assert trace is not None
     iteration = np.arange(1, len(trace) + 1)
     figure = Figure(figsize=(8.0, 3.0), layout="constrained")
     ax = figure.subplots()

@@ -36,6 +36,7 @@ import report
 
 import bansac
 from bansac.lab.measurements.colmap import write_synthetic
+from bansac.lab.measurements.speed.timing import status_bytes
 from bansac.lab.provenance import circumstances
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points
 
@@ -65,8 +66,7 @@ def small_estimators() -> list[Callable[..., bansac.Result]]:
 
 def resident() -> float:
     """Return the resident memory of this process in MB."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return round(pages * resource.getpagesize() / 1e6, 1)
+    return round(status_bytes("VmRSS") / 1e6, 1)
 
 
 def many_calls(calls: int) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 
-def parser(text: str | None, json: Path | None = None, **counts: int) -> argparse.ArgumentParser:
+def parser(text: str | None, **counts: int) -> argparse.ArgumentParser:
     """Return a parser with an option for each count, and ``--json`` for the report."""
     made = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name, default in counts.items():
         made.add_argument(f"--{name}", type=int, default=default)
-    made.add_argument("--json", type=Path, default=json)
+    made.add_argument("--json", type=Path)
     return made
 
 

@@ -3,9 +3,9 @@
 import shutil
 import sys
 
+import demo_pairs
 import numpy as np
 import pytest
-import render_demo_pair
 
 from bansac.matches import load_demo, load_motorcycle, load_motorcycle_matches
 from bansac.matches.demo import ASSETS, StereoPair
@@ -16,8 +16,8 @@ from bansac.matches.images import read_image
 @pytest.fixture
 def script(monkeypatch):
     """Return the script, with pictures that are drawn fast."""
-    monkeypatch.setattr(render_demo_pair, "SUPERSAMPLING", 1)
-    return render_demo_pair
+    monkeypatch.setattr(demo_pairs, "SUPERSAMPLING", 1)
+    return demo_pairs
 
 
 @pytest.fixture(scope="module")

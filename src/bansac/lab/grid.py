@@ -8,20 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
-from bansac.lab.measurement import (
-    EXCLUDE,
-    MAX_RATIO,
-    MODEL,
-    NEEDED_DATA,
-    PAIRS,
-    RUNS,
-    SEED,
-    SETS,
-    Measurement,
-    Option,
-    Setup,
-    choose_sets,
-)
+from bansac.lab.measurement import MAX_RATIO, MODEL, ON_DATA, PAIRS, RUNS, SEED, Measurement, Option, Setup, choose_sets
 from bansac.lab.pairs import UNIT_CODE, Group, PairRuns
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.tutorial import MAX_RATIO as MAX_RATIO_OF_PAPER
@@ -60,7 +47,7 @@ class Grid(PairRuns):
         """Return the experiment of this grid; ``described`` are further fields of :class:`.Measurement`."""
         model = dataclasses.replace(MODEL, choices=self.models)
         return self.measurement(
-            options=(NEEDED_DATA, SETS, EXCLUDE, PAIRS, RUNS, model, *options, SEED),
+            options=(*ON_DATA, PAIRS, RUNS, model, *options, SEED),
             values=(UNIT_CODE, protocol_of, self),
             complete=False,
             **described,

@@ -99,9 +99,8 @@ class Report:
 
     tables: dict[str, Table] = field(default_factory=dict)
     figures: dict[str, Figure] = field(default_factory=dict)  # files by name
-    records: dict[str, Any] = field(
-        default_factory=dict
-    )  # entries of the document: plain values, such as lists of rows
+    # Entries of the document: plain values, such as lists of rows.
+    records: dict[str, Any] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)  # further files beside the document, by suffix
     notes: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)  # targets that are missed: the command ends with code 1
@@ -256,6 +255,8 @@ EXCLUDE = Option("exclude", tuple[str, ...], (), "Leave these sets out, joined b
 # Of the paper's experiments.
 DATA = Option("data", Path, None, "A set of pairs in h5 files, or a folder with sets.", metavar="DIR")
 NEEDED_DATA = Option("data", Path, None, DATA.help, required=True, metavar="DIR")
+WITH_DATA, ON_DATA = (DATA, SETS, EXCLUDE), (NEEDED_DATA, SETS, EXCLUDE)
+"""Data and the choice among its sets: optional, or needed."""
 PAIRS = Option("pairs", int, None, "Maximum number of pairs of a set, evenly spaced. Default: the paper's.")
 RUNS = Option("repeats", int, None, "Runs of every pair, or trials on synthetic points. Default: the paper's.", least=1)
 MODEL = Option("model", Kind, None, "Only this model.")

@@ -23,7 +23,7 @@ import numpy as np
 
 from bansac.batch.journal import Row
 from bansac.geometry import apply_transform, normalize_points, recover_pose
-from bansac.lab.frames import DataFrame, import_pandas
+from bansac.lab.frames import DataFrame, to_frame
 from bansac.lab.metrics import FAILED_POSE, circle_rmse, corner_error, pose_error, rotation_error
 from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.peers.methods import METHODS
@@ -221,24 +221,19 @@ def calls_of(methods: Iterable[Method], task: Task) -> Calls:
     return {method.name: functools.partial(method.estimate, task) for method in methods if method.installed}
 
 
-def compare(cases: Iterable[tuple[Calls, Callable[[str, Estimate], Row]]], times: int = 1) -> DataFrame:
-    """Run the calls of each case in turn several times; return one row for each case and method.
+def compare(cases: Iterable[tuple[Calls, Callable[[str, Estimate], Row]]], times: int = 1) -> dict[str, DataFrame]:
+    """Run the calls of each case in turn several times; return one row for each case by method, with the same index.
 
-    The columns are ``method``, the shortest time ``ms``, and those of the second item of a case, a function of the
+    The columns are the shortest time ``ms``, and those of the second item of a case, a function of the
     method and its fastest estimate. The calls of the first case run once before, because they may compile.
     """
-    rows: list[Row] = []
+    rows: dict[str, list[Row]] = {}
     for calls, judge in cases:
         runs = [[call() for call in calls.values()] for _ in range(times if rows else times + 1)]
         for name, estimates in zip(calls, zip(*runs[-times:], strict=True), strict=True):
             fastest = min(estimates, key=lambda estimate: estimate.seconds)
-            rows.append({"method": name, **judge(name, fastest), "ms": 1e3 * fastest.seconds})
-    return import_pandas().DataFrame(rows)
-
-
-def by_method(frame: DataFrame) -> dict[str, DataFrame]:
-    """Return the rows of every method, with the same index."""
-    return {str(name): rows.reset_index(drop=True) for name, rows in frame.groupby("method", sort=False)}
+            rows.setdefault(name, []).append({**judge(name, fastest), "ms": 1e3 * fastest.seconds})
+    return {name: to_frame(of_method) for name, of_method in rows.items()}
 
 
 def load_kernels(scenes: Iterable[Scene], methods: Iterable[Method]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -106,7 +106,8 @@ TIME = _mean("Avg. execution time [ms]", "seconds", 1e3)
 ITERATIONS = _mean("Avg. iterations, not in the paper", "iterations")
 MODELS_TESTED = _mean("Avg. models tested, not in the paper", "models_tested")
 
-POSE_METRICS = (ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10, TIME)
+POSE_RATES = (ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10)
+POSE_METRICS = (*POSE_RATES, TIME)
 """The rows of the paper's tables on poses."""
 
 HOMOGRAPHY_METRICS = (VISIBLE_5, VISIBLE_10, CORNERS_5, CORNERS_10, TIME)
@@ -114,6 +115,25 @@ HOMOGRAPHY_METRICS = (VISIBLE_5, VISIBLE_10, CORNERS_5, CORNERS_10, TIME)
 
 EXTRA_POSE_METRICS = (AUC_10, ITERATIONS)
 """Rows that are not in the paper: the usual AUC of poses, and the number of iterations."""
+
+
+def _beyond_10(errors: Callable[[DataFrame], Floats], runs: DataFrame) -> Floats:
+    """Return 1 for each run with an error above 10, else 0; NaN without an error."""
+    values = errors(runs)
+    return np.where(np.isnan(values), np.nan, values > 10)
+
+
+POSE_FIGURES: Mapping[str, Metric] = {
+    **dict(zip(("mAA_R@5", "mAA_R@10", "mAA_t@5", "mAA_t@10"), POSE_RATES, strict=True)),
+    **{f"AUC@{t}": replace(AUC_10, average=partial(auc, threshold=t)) for t in (5, 10, 20)},
+    "beyond@10": Metric("", "lower", partial(_beyond_10, larger_error)),
+}
+HOMOGRAPHY_FIGURES: Mapping[str, Metric] = {
+    **{"mAA@5": CORNERS_5, "mAA@10": CORNERS_10, "mAA_visible@5": VISIBLE_5, "mAA_visible@10": VISIBLE_10},
+    "beyond@10": Metric("", "lower", partial(_beyond_10, partial(_values, "corner_error", 1.0))),
+}
+TIME_FIGURES: Mapping[str, Metric] = {"ms_mean": TIME, "ms_median": replace(TIME, average=np.median)}
+"""The figures of ``bansac bench DIR`` by their names in the report."""
 
 
 class Summary:
@@ -182,7 +202,7 @@ def metric_table(
     return Table(title, ("Metrics",), tuple(columns.values()), tuple(rows), tuple(groups))
 
 
-_ACROSS = (ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10, TIME, ITERATIONS)
+_ACROSS = (*POSE_METRICS, ITERATIONS)
 _GROUPS = (("Rotation", 2), ("Translation", 2), ("Time", 1), ("Iterations", 1))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -225,15 +225,28 @@ def stored_table(document: Mapping[str, Any], name: str, section: str | None = N
     The rows of a whole table begin with the title of their section, columns with that of their group.
     """
     table = document["tables"][name]
-    of, rows = "", []
-    for row in table["rows"]:
-        of = row.get("section", of)
-        if "values" in row and section in (None, of):
-            label = ", ".join(filter(None, [of if section is None else "", *row["labels"]]))
-            rows.append([label, *(format_number(v) if isinstance(v, float) else str(v) for v in row["values"])])
-    groups = [f"{title}: " for title, span in table["groups"] for _ in range(span)] or [""] * len(table["columns"])
-    columns = (group + column for group, column in zip(groups, table["columns"], strict=True))
+    rows = []
+    for of, labels, values in read_rows(table):
+        if section in (None, of):
+            label = ", ".join(filter(None, [of if section is None else "", *labels]))
+            rows.append([label, *(format_number(v) if isinstance(v, float) else str(v) for v in values)])
+    columns = (f"{group}: {column}" if table["groups"] else column for group, column in read_columns(table))
     return markdown_lines([", ".join(table["stub"]), *columns], rows)
+
+
+def read_rows(table: Mapping[str, Any]) -> Iterator[tuple[str, list[str], list[Any]]]:
+    """Yield the section, the labels and the values of every row of a table of :func:`to_document`."""
+    section = ""
+    for row in table["rows"]:
+        section = row.get("section", section)
+        if "values" in row:
+            yield section, row["labels"], row["values"]
+
+
+def read_columns(table: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the group and the heading of every column of a table of :func:`to_document`."""
+    groups = [title for title, span in table["groups"] for _ in range(span)] or [""] * len(table["columns"])
+    return list(zip(groups, table["columns"], strict=True))
 
 
 def _plain(cell: Cell) -> Any:

@@ -1,7 +1,7 @@
 """Two image pairs for examples and tests: one is part of this package, the other comes from scikit-image.
 
-``scripts/render_demo_pair.py`` renders the first pair, which includes its matches: :func:`load_demo` needs only NumPy.
-So does :func:`load_motorcycle_matches`, without the photographs; ``scripts/motorcycle_matches.py`` writes its file.
+``scripts/demo_pairs.py`` renders the first pair, which includes its matches: :func:`load_demo` needs only NumPy. So
+does :func:`load_motorcycle_matches`, without the photographs; the script writes its file, too.
 """
 
 import os
@@ -59,7 +59,7 @@ def load_demo(folder: str | os.PathLike[str] | None = None) -> Matches:
     Parameters
     ----------
     folder : str or path or None, optional
-        Folder of another pair, in the format of ``scripts/render_demo_pair.py``. A file that is missing or damaged is
+        Folder of another pair, in the format of ``scripts/demo_pairs.py``. A file that is missing or damaged is
         an OSError.
 
     Returns

@@ -1,8 +1,8 @@
 """The paper's experiments by their names on the command line; those over image pairs are rows of one module.
 
 A module defines the settings, the tables and the figures of an experiment, and its ``EXPERIMENT``. To add an
-experiment, add a row to :mod:`.grids` or a module here, and a row to ``EXPERIMENTS``. The package imports the modules
-of :mod:`bansac.lab`, its peers, metrics and sets, and no measurement.
+experiment, add a row to :mod:`.grids` or a module here, and its name to ``EXPERIMENTS``. The package imports the
+modules of :mod:`bansac.lab`, its peers, metrics and sets, and no measurement.
 """
 
 from __future__ import annotations
@@ -13,31 +13,21 @@ from bansac.lab.measurement import Measurement
 
 __all__ = ["EXPERIMENTS", "find_experiment"]
 
-# In the order of the paper; experiments that are not in the paper come last.
-EXPERIMENTS: dict[str, str] = {
-    "markov-order": "grids",
-    "fixed-iterations": "grids",
-    "inlier-ratio": "grids",
-    "main-table": "grids",
-    "per-scene": "grids",
-    "synthetic": "synthetic",
-    "classification-cpt": "grids",
-    "sampling-activation": "grids",
-    "stopping-criteria": "grids",
-    "probability-evolution": "probability_evolution",
-    "curve-example": "curve_example",
-    "cpt-robustness": "grids",
-    "degenerate-sampling": "degenerate_sampling",
-    "readings": "grids",
-    "scoring": "grids",
-}
-"""Name of each experiment -> its module here, with an ``EXPERIMENT`` or ``EXPERIMENTS`` by name."""
+EXPERIMENTS = (
+    *("markov-order", "fixed-iterations", "inlier-ratio", "main-table", "per-scene", "synthetic", "classification-cpt"),
+    *("sampling-activation", "stopping-criteria", "probability-evolution", "curve-example", "cpt-robustness"),
+    *("degenerate-sampling", "readings", "scoring"),
+)
+"""Names of the experiments in the order of the paper; those that are not in the paper come last."""
+
+_MODULES = ("synthetic", "probability_evolution", "curve_example", "degenerate_sampling")
 
 
 def find_experiment(name: str) -> Measurement:
-    """Return an experiment by its name, a key of ``EXPERIMENTS``; an unknown name raises a ValueError."""
+    """Return an experiment by its name, one of ``EXPERIMENTS``; an unknown name raises a ValueError."""
     if name not in EXPERIMENTS:
         raise ValueError(f"unknown experiment {name!r}; the experiments are {', '.join(EXPERIMENTS)}")
-    module = importlib.import_module(f"{__name__}.{EXPERIMENTS[name]}")
-    experiment: Measurement = module.EXPERIMENTS[name] if hasattr(module, "EXPERIMENTS") else module.EXPERIMENT
-    return experiment
+    module = name.replace("-", "_")
+    if module not in _MODULES:
+        return importlib.import_module(f"{__name__}.grids").EXPERIMENTS[name]  # type: ignore[no-any-return]
+    return importlib.import_module(f"{__name__}.{module}").EXPERIMENT  # type: ignore[no-any-return]

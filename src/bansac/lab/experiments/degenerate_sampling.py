@@ -29,7 +29,7 @@ import numpy as np
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import DataFrame, Figure, import_pandas
-from bansac.lab.measurement import DATA, EXCLUDE, PAIRS, RUNS, SEED, SETS, Report, Setup, choose_sets, of_module
+from bansac.lab.measurement import PAIRS, RUNS, SEED, WITH_DATA, Report, Setup, choose_sets, of_module
 from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.library import Method, Task
 from bansac.lab.sets.labelled import LabelledSet, find_labelled_sets
@@ -120,9 +120,8 @@ def _run(scene: _Scene, method: str, seed: int, iterations: int | None = None) -
     protocol, points = DEFAULTS["F"], (scene.pair.x1, scene.pair.x2)
     task = Task("F", points, (), None, protocol.threshold, protocol.confidence, protocol.max_iterations, seed)
     is_open = iterations is not None
-    result = (
-        METHODS[method].estimate(task, **({"stopping": None, "max_iterations": iterations} if is_open else {})).result
-    )
+    settings = {"stopping": None, "max_iterations": iterations} if is_open else {}
+    result = METHODS[method].estimate(task, **settings).result
     row: Row = {
         "method": method,
         "open": is_open,
@@ -158,9 +157,7 @@ def sampling_bias(beliefs: Floats | None, on_plane: Bools, off_plane: Bools) -> 
 
 
 def _synthetic_scene(share: float, seed: int) -> _Scene:
-    matches = planar_scene_matches(MATCHES, INLIER_RATIO, share, NOISE, seed)
-    assert matches.inliers is not None
-    assert matches.on_plane is not None
+    matches: Any = planar_scene_matches(MATCHES, INLIER_RATIO, share, NOISE, seed)
     return _Scene(matches, matches.on_plane, matches.inliers & ~matches.on_plane)
 
 
@@ -293,10 +290,8 @@ def _figures(stopped: _Stopped, runs: _Open, places: list[_Place]) -> dict[str, 
     for method in METHODS:
         runs_of = [stopped[*place, method] for place in places]
         shares = [of_place["wrong"].mean() for of_place in runs_of]
-        errors = [
-            math.sqrt(s * (1 - s) / len(of_place)) for s, of_place in zip(shares, runs_of, strict=True)
-        ]  # binomial
-        wrong.append(Series(method, percent, 100 * np.array(shares), 100 * np.array(errors)))
+        binomial = [math.sqrt(s * (1 - s) / len(of_place)) for s, of_place in zip(shares, runs_of, strict=True)]
+        wrong.append(Series(method, percent, 100 * np.array(shares), 100 * np.array(binomial)))
         iterations.append(Series(method, percent, [of_place["iterations"].mean() for of_place in runs_of]))
     label = "true matches on the plane (%)"
     charts = [
@@ -336,7 +331,7 @@ EXPERIMENT = of_module(
     title="Scenes with a dominant plane: does BANSAC's sampling drift towards it, and does it come back?",
     reference='the section "Degenerative configurations"',
     defaults=f"{SCENES} synthetic scenes for each share of the plane; of data, labelled sets, {REPEATS} repeats",
-    options=(DATA, SETS, EXCLUDE, PAIRS, RUNS, SEED),
+    options=(*WITH_DATA, PAIRS, RUNS, SEED),
     values=(UNIT_CODE, DEFAULTS),
     warm_up=None,
 )

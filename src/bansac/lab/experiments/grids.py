@@ -39,15 +39,13 @@ from bansac.lab.peers.library import Estimate, Method, Task
 from bansac.lab.peers.methods import BANSAC, LOCAL_OPTIMIZATION, METHODS, P_BANSAC, PAPER_METHODS, RANSAC
 from bansac.lab.summary import (
     AUC_10,
-    EXTRA_POSE_METRICS,
     ITERATIONS,
     MODEL_TITLES,
     MODELS_TESTED,
-    ROTATION_5,
+    POSE_RATES,
     ROTATION_10,
     ROTATION_ERROR,
     TIME,
-    TRANSLATION_5,
     TRANSLATION_10,
     TRANSLATION_ERROR,
     Leads,
@@ -234,7 +232,7 @@ def _ablation(
         configurations.append(own)
         columns[own.name] = headings[value]
     groups = [(method.label, len(headings)) for method in methods] if len(methods) > 1 else ()
-    table = partial(metric_table, title=caption, columns=columns, groups=groups, extra=EXTRA_POSE_METRICS)
+    table = partial(metric_table, title=caption, columns=columns, groups=groups)
     grid = Grid(tuple(configurations), ablation=True)
     tables: dict[str, Any] = {name.replace("-", "_"): table}
     return grid.experiment(name=name, report=partial(_report, **tables), **described)
@@ -343,12 +341,11 @@ CPT_VARIATIONS = (
 
 def _largest_differences(summary: Summary) -> Iterator[str]:
     """Yield how accuracies change against the paper's tables."""
-    metrics = (ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10)
     for model in summary.models:
         differences = [
             (summary.mean(metric, model, varied.name) - summary.mean(metric, model, _PAPER), metric, varied)
             for varied in CPT_VARIATIONS[1:]
-            for metric in metrics
+            for metric in POSE_RATES
         ]
         extremes = (extreme(differences, key=lambda entry: entry[0]) for extreme in (min, max))
         said = [f"{change:+.3f} ({metric.label}, {where.name})" for change, metric, where in extremes]

@@ -23,19 +23,7 @@ import numpy as np
 from bansac.batch.journal import Row, Unit
 from bansac.lab.frames import to_frame
 from bansac.lab.grid import ABLATION_SET, protocol_of
-from bansac.lab.measurement import (
-    DATA,
-    EXCLUDE,
-    MAX_RATIO,
-    MODEL,
-    PAIR,
-    SEED,
-    SETS,
-    Report,
-    Setup,
-    choose_sets,
-    of_module,
-)
+from bansac.lab.measurement import MAX_RATIO, MODEL, PAIR, SEED, WITH_DATA, Report, Setup, choose_sets, of_module
 from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.methods import BANSAC
 from bansac.lab.sets import PairSet, find_sets
@@ -245,7 +233,7 @@ EXPERIMENT = of_module(
     title="Matches of an image pair coloured by their probability over a run of BANSAC",
     reference="fig:teaser, fig:prob_update_fundamental",
     defaults="the pair inside the package (H); with data, a pair of homographies (H) and one of poses (F)",
-    options=(DATA, SETS, EXCLUDE, dataclasses.replace(MODEL, choices=("H", "F", "E")), PAIR, MAX_RATIO, SEED),
+    options=(*WITH_DATA, dataclasses.replace(MODEL, choices=("H", "F", "E")), PAIR, MAX_RATIO, SEED),
     values=(UNIT_CODE, DEFAULTS, protocol_of, BANSAC),
     warm_up=None,
 )

@@ -19,6 +19,7 @@ The paper leaves some choices open:
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -90,16 +91,15 @@ def _run_trial(setup: Setup, problem: str, rate: float, trial: int) -> list[Row]
     import bansac
 
     seed, noise, degree = setup.seed + trial, noise_of(setup), CURVES[curve_of(setup)]
+    if problem == "circle":
+        data = circle_points(POINTS, rate, noise, seed)
+        fit, error = functools.partial(bansac.fit_circle, data.points), circle_rmse
+    else:
+        data = polynomial_points(POINTS, degree, rate, noise, seed)
+        fit, error = functools.partial(bansac.fit_polynomial, data.points, degree), curve_rmse
     rows: list[Row] = []
     for method, settings in METHODS.items():
-        if problem == "circle":
-            data = circle_points(POINTS, rate, noise, seed)
-            result = bansac.fit_circle(data.points, seed=seed, **SHARED, **settings)
-            rmse = circle_rmse(result.model, data.model)
-        else:
-            data = polynomial_points(POINTS, degree, rate, noise, seed)
-            result = bansac.fit_polynomial(data.points, degree, seed=seed, **SHARED, **settings)
-            rmse = curve_rmse(result.model, data.model)
+        result = fit(seed=seed, **SHARED, **settings)
         rows.append(
             {
                 "problem": problem,
@@ -107,7 +107,7 @@ def _run_trial(setup: Setup, problem: str, rate: float, trial: int) -> list[Row]
                 "method": method,
                 "trial": trial,
                 "seed": seed,
-                "rmse": rmse,
+                "rmse": error(result.model, data.model),
                 "iterations": result.iterations,
                 "stop_reason": result.stop_reason,
                 "found": result.model is not None,

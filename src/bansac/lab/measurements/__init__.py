@@ -1,7 +1,7 @@
 """Measurements by name, one module each: ``bansac bench NAME`` runs one.
 
 A module has a docstring with the protocol, the functions ``units``, ``run_unit`` and ``report``, those of its tables on
-the pages, and a ``MEASUREMENT`` (:func:`bansac.lab.measurement.of_module`). To add one, add a module and a row here.
+the pages, and a ``MEASUREMENT`` (:func:`bansac.lab.measurement.of_module`). To add one, add a module and its name here.
 The package imports the modules of :mod:`bansac.lab`, its peers, metrics and sets, and no experiment.
 """
 
@@ -13,38 +13,19 @@ from bansac.lab.measurement import Measurement
 
 __all__ = ["MEASUREMENTS", "find_measurement"]
 
-MEASUREMENTS: dict[str, str] = {
-    "folders": "folders",
-    "speed": "speed.report",
-    "hard": "few_inliers",
-    "noise": "noise",
-    "planes": "planes",
-    "rivals": "rivals",
-    "posebench": "posebench",
-    "confidence": "confidence",
-    "calibration": "calibration",
-    "configurations": "configurations",
-    "honesty": "honesty",
-    "covariance": "covariance",
-    "labelled": "labelled",
-    "score-scales": "score_scales",
-    "absolute-pose": "absolute_pose",
-    "known-vertical": "known_vertical",
-    "multiple": "multiple",
-    "distortion": "distortion",
-    "focal-lengths": "focal_lengths",
-    "video": "video",
-    "colmap": "colmap",
-    "ablation": "ablation",
-    "thresholds": "thresholds",
-    "many": "many",
-    "cluster": "cluster",
-    "latency": "latency",
-}
-"""Name of each measurement -> its module in this package."""
+MEASUREMENTS = (
+    *("folders", "speed", "hard", "noise", "planes", "rivals", "posebench", "confidence", "calibration"),
+    *("configurations", "honesty", "covariance", "labelled", "score-scales", "absolute-pose", "known-vertical"),
+    *("multiple", "distortion", "focal-lengths", "video", "colmap", "ablation", "thresholds", "many", "cluster"),
+    "latency",
+)
+"""Names of the measurements; the module of each has its name, except those of ``_MODULES``."""
+
+_MODULES = {"speed": "speed.report", "hard": "few_inliers"}
 
 
 def find_measurement(name: str) -> Measurement:
-    """Return a measurement by its name, a key of ``MEASUREMENTS``."""
-    measurement: Measurement = importlib.import_module(f"{__name__}.{MEASUREMENTS[name]}").MEASUREMENT
+    """Return a measurement by its name, one of ``MEASUREMENTS``."""
+    module = importlib.import_module(f"{__name__}.{_MODULES.get(name, name.replace('-', '_'))}")
+    measurement: Measurement = module.MEASUREMENT
     return measurement

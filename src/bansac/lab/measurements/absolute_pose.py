@@ -24,10 +24,11 @@ from bansac.lab.frames import DataFrame
 from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.measurements.folders import label
 from bansac.lab.peers.library import Array, Estimate, Method, Task
+from bansac.lab.peers.methods import METHODS
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.reports import lines
-from bansac.lab.scenes import LIMITS, Calls, Scene, by_method, calls_of, compare, errors, left_out
+from bansac.lab.scenes import LIMITS, Calls, Scene, calls_of, compare, errors, left_out
 
 WIDTH, HEIGHT, FOCAL = 1280, 960, 1000.0
 K = np.array([[FOCAL, 0, WIDTH / 2], [0, FOCAL, HEIGHT / 2], [0, 0, 1]])
@@ -40,11 +41,7 @@ SIGMA, WIDE, WIDE_SHARE = 0.5, 4.0, 0.2
 SIGMA_SPACE = 1e-3
 
 _THRESHOLD = {"threshold": THRESHOLD}
-OURS = (
-    Method("default", {"preset": None, **_THRESHOLD}),
-    Method("fast", {"preset": "fast", **_THRESHOLD}),
-    Method("accurate", {"preset": "accurate", **_THRESHOLD}),
-)
+OURS = tuple(METHODS[name].changed(name, **_THRESHOLD) for name in ("default", "fast", "accurate"))
 PEERS = (
     Method("poselib", {"min_iterations": 10}, POSELIB, label="PoseLib, our limits"),
     Method("poselib-own", _THRESHOLD, POSELIB, own_limits=True, label=label("poselib-own")),
@@ -98,7 +95,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Return the figures of all methods on the scenes with a share of outliers."""
     (outliers,) = unit.payload
     scenes = (make_scene(kind, setup.points, outliers, seed) for seed in range(setup.runs) for kind in SCENES)
-    runs = by_method(compare((_case(scene, seed) for seed, scene in enumerate(scenes)), TIMES))
+    runs = compare((_case(scene, seed) for seed, scene in enumerate(scenes)), TIMES)
     return [{"outliers": outliers, "method": name, **_summary(of)} for name, of in runs.items()]
 
 

@@ -34,6 +34,7 @@ from bansac.geometry.camera import Camera
 from bansac.lab.measurement import NEEDED_DATA, Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.pairs import mutual_matches
 from bansac.lab.peers.library import Array
+from bansac.lab.peers.pycolmap import GUESS
 from bansac.lab.reports import lines
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.tutorial import MAX_RATIO
@@ -63,9 +64,6 @@ SYNTHETIC = {
     "synthetic, 25 % right, focal lengths unknown": (12, 300, 0.25, False),
 }
 """Images, points, share of correct matches, and whether focal lengths are known."""
-
-GUESS = 1.2
-"""COLMAP's focal length of a camera without prior, in larger sides of the image."""
 
 NOISE = 1.0
 

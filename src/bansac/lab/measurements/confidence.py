@@ -71,8 +71,7 @@ def make_data(model: str, ratio: float, noise: float, seed: int) -> tuple[NDArra
     if model == "line":
         points = line_points(N, ratio, noise * THRESHOLDS[model], seed)
         return points.points, points.inliers
-    matches = homography_matches(N, ratio, noise * THRESHOLDS[model], seed)
-    assert matches.inliers is not None
+    matches: Any = homography_matches(N, ratio, noise * THRESHOLDS[model], seed)
     return np.column_stack([matches.x1, matches.x2]), matches.inliers
 
 

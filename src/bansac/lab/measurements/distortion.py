@@ -33,7 +33,7 @@ from bansac.lab.metrics import auc, pose_error, rotation_error
 from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.reports import lines
-from bansac.lab.scenes import Calls, by_method, compare
+from bansac.lab.scenes import Calls, compare
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.tutorial import MAX_RATIO
 
@@ -192,7 +192,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     else:
         cases = list(real_pairs(setup, lens))
     rows = []
-    for method, runs in by_method(compare(map(_compared, cases))).items():
+    for method, runs in compare(map(_compared, cases)).items():
         sets = [errors for _, errors in runs.groupby("set")["error"]]
         figures = {f"auc_{limit}": float(np.mean([auc(errors, limit) for errors in sets])) for limit in LIMITS}
         rows.append({"kind": kind, "lens": lens, "method": method, **figures, "ms_mean": float(runs["ms"].mean())})

@@ -44,7 +44,7 @@ from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.peers.pycolmap import PYCOLMAP
 from bansac.lab.provenance import circumstances
 from bansac.lab.reports import lines
-from bansac.lab.scenes import Calls, by_method, calls_of, compare
+from bansac.lab.scenes import Calls, calls_of, compare
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.tutorial import MAX_RATIO
 from bansac.matches.pair_folder import evenly_spaced
@@ -64,19 +64,19 @@ HALF_DIAGONAL = 800
 
 _POSE_LIMITS = {"threshold": 4.0}
 _COLMAP_LIMITS = {"confidence": 0.99999, "min_iterations": 100, "max_iterations": 10_000}  # its defaults for poses
-OURS = Method("ours", {"preset": None}, scored=True)
-KNOWN = OURS.changed("known")
+OURS = Method("ours", {"preset": None}, scored=True, label="bansac")
+KNOWN = OURS.configured("known", {}, label="focal lengths known")
 METHODS = (
     OURS,
-    OURS.changed("ours-1px", threshold=1.0),
-    Method("poselib", library=POSELIB),
+    OURS.configured("ours-1px", {"threshold": 1.0}, label="bansac, 1 px"),
+    Method("poselib", library=POSELIB, label="PoseLib"),
     Method("pycolmap", library=PYCOLMAP),
-    Method("decomposed", {"preset": None}, scored=True, sized=True),
+    Method("decomposed", {"preset": None}, scored=True, sized=True, label="F, decomposed"),
     KNOWN,
 )
 ABSOLUTE = (
     OURS,
-    OURS.changed("ours-4px", **_POSE_LIMITS),
+    OURS.configured("ours-4px", _POSE_LIMITS, label="bansac, 4 px"),
     Method("pycolmap", {**_POSE_LIMITS, **_COLMAP_LIMITS}, PYCOLMAP),
 )
 
@@ -131,7 +131,7 @@ def measure_pairs(setup: Setup, mode: str, name: str) -> list[Row]:
     """Return the averages of every method over the pairs of a set."""
     pair_set = PairSet(setup.data / "EF" / name)
     keys = evenly_spaced(pair_set.keys, setup.pairs)
-    runs = by_method(compare((_pair_case(mutual_matches(pair_set, key, MAX_RATIO), mode) for key in keys), TIMES))
+    runs = compare((_pair_case(mutual_matches(pair_set, key, MAX_RATIO), mode) for key in keys), TIMES)
     return [{"mode": mode, "set": name, "method": method, **_averages(found)} for method, found in runs.items()]
 
 
@@ -216,7 +216,7 @@ def measure_views(setup: Setup, kind: str, outliers: int) -> list[Row]:
     """Return the share of right runs, errors and times of absolute poses."""
     views = (make_view(kind, POINTS, outliers, NOISE, seed) for seed in range(setup.runs))
     rows = []
-    for method, runs in by_method(compare((_view_case(*view) for view in views), TIMES)).items():
+    for method, runs in compare((_view_case(*view) for view in views), TIMES).items():
         median = float(runs["focal"].median())
         figures = {
             "right": float(((runs["focal"] <= RIGHT[0]) & (runs["angle"] <= RIGHT[1])).mean()),
@@ -292,17 +292,6 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(records=records)
 
 
-_LABELS = {
-    "ours": "bansac",
-    "ours-1px": "bansac, 1 px",
-    "ours-4px": "bansac, 4 px",
-    "poselib": "PoseLib",
-    "pycolmap": "pycolmap",
-    "decomposed": "F, decomposed",
-    "known": "focal lengths known",
-}
-
-
 def _table(cells: Mapping[str, Mapping[str, Row]], accuracy: Callable[[Row], str], missing: str) -> str:
     """Return the table of an accuracy, the median error of the focal length and the median time, a row a method."""
 
@@ -312,7 +301,8 @@ def _table(cells: Mapping[str, Mapping[str, Row]], accuracy: Callable[[Row], str
         return f"{accuracy(row)} / {focal} / {row['ms_median']:.0f}"
 
     methods = next(iter(cells.values()), {})
-    rows = ([_LABELS[name], *(cell(of[name]) for of in cells.values())] for name in methods)
+    labels = {method.name: method.label for method in (*METHODS, *ABSOLUTE)}
+    rows = ([labels[name], *(cell(of[name]) for of in cells.values())] for name in methods)
     return lines(["method", *cells], rows)
 
 

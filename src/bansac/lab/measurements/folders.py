@@ -4,36 +4,20 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from bansac.batch.journal import Row
-from bansac.lab.frames import DataFrame
-from bansac.lab.measurement import EXCLUDE, NEEDED_DATA, SETS, Document, Measurement, Option, Report, Setup
+from bansac.lab.measurement import EXCLUDE, NEEDED_DATA, ON_DATA, SETS, Document, Measurement, Option, Report, Setup
 from bansac.lab.measurements.budgets import ACCURACY, Sweep
-from bansac.lab.metrics import auc
 from bansac.lab.pairs import Group, PairRuns
 from bansac.lab.peers.library import Method
 from bansac.lab.peers.methods import METHODS, PRESET_METHODS, select_methods
 from bansac.lab.reports import lines, share
 from bansac.lab.runner import open_run
-from bansac.lab.summary import (
-    CORNERS_5,
-    CORNERS_10,
-    ROTATION_5,
-    ROTATION_10,
-    TIME,
-    TRANSLATION_5,
-    TRANSLATION_10,
-    VISIBLE_5,
-    VISIBLE_10,
-    Metric,
-    Summary,
-    frame_of,
-    larger_error,
-)
+from bansac.lab.summary import HOMOGRAPHY_FIGURES, POSE_FIGURES, TIME_FIGURES, Summary, frame_of
 from bansac.lab.tables import Table, TableRow
 from bansac.lab.task import DEFAULTS, Protocol
 from bansac.problems.estimators import Kind
@@ -159,7 +143,7 @@ def comparison(methods: Sequence[Method], protocol: Protocol, sweep: Sweep | Non
     return runs.measurement(
         name="bench",
         title="Accuracy and time of estimators",
-        options=(NEEDED_DATA, SETS, EXCLUDE),
+        options=ON_DATA,
         report=functools.partial(_report, tuple(methods), protocol, sweep),
         values=runs,
         packages=tuple(method.package for method in methods),
@@ -206,25 +190,6 @@ def bench_rows(methods: Sequence[Method], protocol: Protocol, setup: Setup, **se
         return list(run.complete_rows(**settings))
 
 
-def _beyond_10(errors: Callable[[DataFrame], Any], runs: DataFrame) -> Any:
-    """Return 1 for each run with an error above 10, else 0; NaN without an error."""
-    values = errors(runs)
-    return np.where(np.isnan(values), np.nan, values > 10)
-
-
-_POSES: Mapping[str, Metric] = {
-    **{"mAA_R@5": ROTATION_5, "mAA_R@10": ROTATION_10, "mAA_t@5": TRANSLATION_5, "mAA_t@10": TRANSLATION_10},
-    **{f"AUC@{t}": Metric("", "higher", larger_error, functools.partial(auc, threshold=t)) for t in (5, 10, 20)},
-    "beyond@10": Metric("", "lower", functools.partial(_beyond_10, larger_error)),
-}
-_PLANES: Mapping[str, Metric] = {
-    **{"mAA@5": CORNERS_5, "mAA@10": CORNERS_10},
-    **{"mAA_visible@5": VISIBLE_5, "mAA_visible@10": VISIBLE_10},
-    "beyond@10": Metric("", "lower", functools.partial(_beyond_10, lambda runs: runs["corner_error"].to_numpy(float))),
-}
-_TIMES: Mapping[str, Metric] = {"ms_mean": TIME, "ms_median": dataclasses.replace(TIME, average=np.median)}
-
-
 def build_report(rows: Iterable[Row], methods: Sequence[Method], protocol: Protocol) -> dict[str, Any]:
     """Return all results of a run.
 
@@ -239,8 +204,8 @@ def build_report(rows: Iterable[Row], methods: Sequence[Method], protocol: Proto
     the median over the timed calls.
     """
     frame, kind, names = frame_of(rows), protocol.kind, [method.name for method in methods]
-    summary, accuracies = Summary(frame), _PLANES if kind == "H" else _POSES
-    metrics = {**accuracies, **_TIMES}
+    summary, accuracies = Summary(frame), HOMOGRAPHY_FIGURES if kind == "H" else POSE_FIGURES
+    metrics = {**accuracies, **TIME_FIGURES}
     repeats = [Summary(repeat) for _, repeat in frame.groupby("repeat", observed=True)]
 
     def of_set(name: str, method: str) -> dict[str, float]:

@@ -27,15 +27,9 @@ NOISES = (0.25, 0.5, 1.0, 2.0, 4.0)
 SIZES = (100, 500, 2000, 8000)
 RATIOS = (0.4, 0.6)
 SEEDS = 10
-_TWO_VIEWS = (0.5, 1.0, 2.0, 4.0, 8.0)
-_WIDE = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)
 GRIDS: Mapping[str, tuple[float, ...]] = {
-    "H": _TWO_VIEWS,
-    "E": _TWO_VIEWS,
-    "F": _TWO_VIEWS,
-    "pose": _WIDE,
-    "circle": _WIDE,
-    "line": _WIDE,
+    **dict.fromkeys(("H", "E", "F"), (0.5, 1.0, 2.0, 4.0, 8.0)),
+    **dict.fromkeys(("pose", "circle", "line"), (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)),
 }
 """Fixed thresholds of every problem, in pixels."""
 FAILED: Mapping[str, float] = {"H": 800.0, "E": 180.0, "F": 180.0, "pose": 100.0, "circle": 1500.0, "line": 1500.0}

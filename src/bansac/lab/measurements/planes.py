@@ -105,9 +105,7 @@ def _lattice(K: Array, normal: Array, distance: float, period: float, extent: Ar
 
 def make_plane_scene(pattern: str, inlier_ratio: float, plane_share: float, seed: int) -> Scene:
     """Return a scene with a repeated pattern."""
-    matches = repeated_plane_matches(pattern, MATCHES, inlier_ratio, plane_share, seed)
-    assert matches.K1 is not None
-    assert matches.inliers is not None
+    matches: Any = repeated_plane_matches(pattern, MATCHES, inlier_ratio, plane_share, seed)
     return Scene("relative pose", (matches.x1, matches.x2, matches.K1), matches.inliers, matches)
 
 

@@ -40,19 +40,7 @@ from bansac.estimate.cameras import refine_in_image
 from bansac.geometry import apply_transform, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.lab.frames import to_frame
-from bansac.lab.measurement import (
-    DATA,
-    EXCLUDE,
-    FIRST_SEED,
-    SETS,
-    Document,
-    Option,
-    Report,
-    Setup,
-    choose_sets,
-    each,
-    of_module,
-)
+from bansac.lab.measurement import FIRST_SEED, WITH_DATA, Document, Option, Report, Setup, choose_sets, each, of_module
 from bansac.lab.measurements.planes import PATTERNS, RATIOS, SHARES, make_plane_scene, repeated_plane_matches
 from bansac.lab.metrics import rotation_error
 from bansac.lab.pairs import open_set
@@ -334,7 +322,7 @@ MEASUREMENT = of_module(
     options=(
         Option("repeats", int, SEEDS, "Scenes of every class.", least=1, flag="--seeds"),
         Option("classes", tuple[str, ...], None, f"Joined by commas, of: {', '.join(NAMES)}.", choices=NAMES),
-        *(DATA, SETS, EXCLUDE, Option("pairs", int, PAIRS, "Maximum number of real pairs of a set."), FIRST_SEED),
+        *(*WITH_DATA, Option("pairs", int, PAIRS, "Maximum number of real pairs of a set."), FIRST_SEED),
     ),
     tables={"rivals": page_table},
     packages=tuple(method.package for method in METHODS),

@@ -15,7 +15,7 @@ import numpy as np
 
 from bansac.batch.journal import Row
 from bansac.lab.frames import DataFrame, to_frame
-from bansac.lab.measurement import EXCLUDE, NEEDED_DATA, SETS, Document, Option, Report, Setup
+from bansac.lab.measurement import ON_DATA, Document, Option, Report, Setup
 from bansac.lab.pairs import Group, PairRuns
 from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.peers.methods import P_BANSAC
@@ -99,7 +99,7 @@ MEASUREMENT = _RUNS.measurement(
     name="score-scales",
     title="Scale of the scores",
     help=__doc__,
-    options=(NEEDED_DATA, SETS, EXCLUDE, Option("pairs", int, 43, "Maximum number of pairs of a set.")),
+    options=(*ON_DATA, Option("pairs", int, 43, "Maximum number of pairs of a set.")),
     report=report,
     tables={"score-scales": table},
     parallel=True,

@@ -64,9 +64,7 @@ def size_of_pixel(unit: Unit) -> float:
     group, folder, key, _ = unit.payload
     if group != "E":
         return 1.0
-    pair = open_set(folder).pair(key)
-    assert pair.K1 is not None
-    assert pair.K2 is not None
+    pair: Any = open_set(folder).pair(key)
     return 4.0 / float(np.trace(pair.K1[:2, :2]) + np.trace(pair.K2[:2, :2]))
 
 

@@ -40,10 +40,8 @@ UNKNOWN = 0.5  # prior of a new track
 
 PROBLEMS = {"homography": "H", "relative pose": "relative pose", "absolute pose": "pose"}
 _LIMITS = {"threshold": 2.5, "confidence": 0.999, "max_iterations": 10_000}
-_USAC = {
-    "score": "SCORE_METHOD_MAGSAC",
-    "loMethod": "LOCAL_OPTIM_SIGMA",
-}  # USAC_MAGSAC has no local optimisation of poses
+# USAC_MAGSAC has no local optimisation of poses.
+_USAC = {"score": "SCORE_METHOD_MAGSAC", "loMethod": "LOCAL_OPTIM_SIGMA"}
 METHODS = (
     *(Method(name, {"preset": None}) for name in ("cold", "warm", "warm, priors")),
     Method("OpenCV", {"flag": "USAC_MAGSAC", **_LIMITS}, OPENCV),

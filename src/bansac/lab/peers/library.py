@@ -22,6 +22,9 @@ from bansac.problems.estimators import ESTIMATORS
 
 Array = NDArray[np.float64]
 
+ModelAndInliers = tuple[Any, NDArray[np.bool_] | None]
+"""Model or None, and the mask of its inliers if the library returns one."""
+
 _PROTOCOL = ("threshold", "confidence", "max_iterations")
 
 
@@ -107,9 +110,10 @@ class Library(ABC):
     def _call(self, task: Task, *args: Any, **settings: Any) -> Callable[[], Any]:
         """Return the call; an unknown setting raises a TypeError."""
 
-    @abstractmethod
-    def _read(self, task: Task, answer: Any) -> tuple[Any, NDArray[np.bool_] | None]:
-        """Return model and inliers in the return value of the call."""
+    def _read(self, task: Task, answer: Any) -> ModelAndInliers:
+        """Return model and inliers in the return value of the call, by default a pair of them."""
+        model, inliers = answer
+        return model, inliers
 
 
 def _is_usable(model: Any) -> bool:
@@ -160,7 +164,7 @@ class Ours(Library):
             known |= {"image_size1": task.size1, "image_size2": task.size2}
         return functools.partial(function, *task.points, *task.cameras, **{"seed": task.seed, **known, **settings})
 
-    def _read(self, task: Task, answer: Any) -> tuple[Any, NDArray[np.bool_] | None]:
+    def _read(self, task: Task, answer: Any) -> ModelAndInliers:
         return answer.model, answer.inliers
 
 
@@ -172,9 +176,8 @@ class Method:
     """Estimation method."""
 
     name: str  # on the command line
-    settings: Mapping[str, Any] = field(
-        default_factory=dict
-    )  # of the adapter; ours has the preset "paper" if not given
+    # Settings of the adapter; ours has the preset "paper" if not given.
+    settings: Mapping[str, Any] = field(default_factory=dict)
     library: Library = OURS
     scored: bool = False  # pass the scores of the matches
     sized: bool = False  # pass the image sizes if they are known

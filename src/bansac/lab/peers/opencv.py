@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry import apply_transform, homogeneous
 from bansac.geometry.camera import Camera
-from bansac.lab.peers.library import Array, Library, Method, Task
+from bansac.lab.peers.library import Array, Library, Method, ModelAndInliers, Task
 
 
 class OpenCV(Library):
@@ -57,7 +56,7 @@ class OpenCV(Library):
 
         return estimate
 
-    def _read(self, task: Task, answer: Any) -> tuple[Any, NDArray[np.bool_] | None]:
+    def _read(self, task: Task, answer: Any) -> ModelAndInliers:
         import cv2
 
         if task.problem == "pose":

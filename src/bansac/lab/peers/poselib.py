@@ -7,12 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry import essential_from_pose
 from bansac.geometry.camera import Camera
-from bansac.lab.peers.library import Array, Library, Method, Task, as_camera, given, has_unknown_focal
+from bansac.lab.peers.library import Array, Library, Method, ModelAndInliers, Task, as_camera, given, has_unknown_focal
 
 _NORMALISED = {"model": "SIMPLE_PINHOLE", "width": 1, "height": 1, "params": [1.0, 0.0, 0.0]}
 
@@ -50,7 +49,7 @@ class PoseLib(Library):
             return functools.partial(poselib.estimate_absolute_pose, *task.points[::-1], cameras[0], options, {})
         return functools.partial(poselib.estimate_relative_pose, *task.points, cameras[0], cameras[-1], options)
 
-    def _read(self, task: Task, answer: Any) -> tuple[Any, NDArray[np.bool_] | None]:
+    def _read(self, task: Task, answer: Any) -> ModelAndInliers:
         model, counts = answer
         if counts["num_inliers"] == 0:  # the model is the identity or was not written
             return None, None

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry.camera import Camera
-from bansac.lab.peers.library import Array, Library, Method, Task, as_camera, given, has_unknown_focal
+from bansac.lab.peers.library import Array, Library, Method, ModelAndInliers, Task, as_camera, given, has_unknown_focal
 
-_GUESS = 1.2  # COLMAP's focal length of a camera without a prior, over the larger side of its image
+GUESS = 1.2
+"""COLMAP's focal length of a camera without a prior, over the larger side of its image."""
 
 
 class PyCOLMAP(Library):
@@ -51,7 +51,7 @@ class PyCOLMAP(Library):
         cameras = [_known(as_camera(camera)) for camera in task.cameras]
         return functools.partial(pycolmap.estimate_essential_matrix, *task.points, *cameras, options)
 
-    def _read(self, task: Task, answer: Any) -> tuple[Any, NDArray[np.bool_] | None]:
+    def _read(self, task: Task, answer: Any) -> ModelAndInliers:
         if task.problem in ("H", "F"):
             return answer[task.problem], answer["inlier_mask"]
         if task.problem == "pose":
@@ -113,7 +113,7 @@ def _shifted(number: int, camera: Camera | Array) -> Any:
     import pycolmap
 
     camera = as_camera(camera)
-    guess = _GUESS * max(camera.width or 0, camera.height or 0)
+    guess = GUESS * max(camera.width or 0, camera.height or 0)
     model = pycolmap.CameraModelId.PINHOLE if camera.has_focal else pycolmap.CameraModelId.SIMPLE_PINHOLE
     made = pycolmap.Camera.create_from_model_id(number, model, guess, camera.width, camera.height)
     K = camera.K

@@ -6,9 +6,6 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from bansac.lab.peers.library import Library, Method, Task
 
 
@@ -22,10 +19,6 @@ class PyDegensac(Library):
 
         find = pydegensac.findHomography if task.problem == "H" else pydegensac.findFundamentalMatrix
         return functools.partial(find, *task.points, threshold, confidence, max_iterations, seed=task.seed)
-
-    def _read(self, task: Task, answer: Any) -> tuple[Any, NDArray[np.bool_] | None]:
-        model, inliers = answer
-        return model, inliers
 
 
 METHODS = (Method("pydegensac", library=PyDegensac(), problems=("H", "F")),)

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from bansac.lab.peers.library import Library, Method, Task, given
+from bansac.lab.peers.library import Library, Method, ModelAndInliers, Task, given
 
 
 class SupeRANSAC(Library):
@@ -54,7 +53,7 @@ class SupeRANSAC(Library):
             getattr(pysuperansac, names[task.problem]), matches, *cameras, _sizes(task), [], config
         )
 
-    def _read(self, task: Task, answer: Any) -> tuple[Any, NDArray[np.bool_] | None]:
+    def _read(self, task: Task, answer: Any) -> ModelAndInliers:
         if task.problem == "pose":
             return answer[:2], None
         model, inliers, *_ = answer

@@ -119,7 +119,7 @@ def _figure(place: Mapping[str, Any]) -> _Figure:
     found = table(place["run"], place.get("table"))
     section, group, row, column = (place[key] for key in _PLACE)
     if isinstance(column, int):
-        cell = (found.at(section, row) if isinstance(row, int) else found.row(row, section=section))[column]
+        cell = found.row(row, section=section)[column]
     else:
         cell = found.value(row, column, section=section, group=group)
     if isinstance(cell, dict):

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bansac.lab.reports import FOLDER, load, root, used
+from bansac.lab.reports import FOLDER, date_and_commit, lines, load, root, used
+from bansac.lab.tables import read_columns, read_rows
 
 METHODS = ("RANSAC", "NAPSAC", "P-NAPSAC", "PROSAC", "BANSAC", "P-BANSAC")
 OURS = METHODS[-2:]
@@ -44,13 +45,9 @@ class Table:
             raise KeyError(f"{len(rows)} rows {section!r}, {label!r} and {len(places)} columns {group!r}, {column!r}")
         return rows[0][places[0]]
 
-    def at(self, section: str, place: int) -> tuple[Any, ...]:
-        """Return the values of a row of a section by its place."""
-        return self._rows(section)[place][1]
-
-    def row(self, label: str, *, section: str = "") -> tuple[Any, ...]:
-        """Return the values of a label."""
-        (values,) = (values for name, values in self._rows(section) if name == label)
+    def row(self, label: str | int, *, section: str = "") -> tuple[Any, ...]:
+        """Return the values of a label, or of the row at a place of the section."""
+        (values,) = (values for place, (name, values) in enumerate(self._rows(section)) if label in (name, place))
         return values
 
 
@@ -63,13 +60,8 @@ def table(run: str, name: str | None = None) -> Table:
     """Return a table of a run, by default the one that is named after its experiment."""
     used.add(folder() / run / "run.json")
     document = load(folder() / run / f"{name or file_of(run)}.json")
-    groups = [title for title, span in document["groups"] for _ in range(span)] or [""] * len(document["columns"])
-    rows, section = [], ""
-    for row in document["rows"]:
-        section = row.get("section", section)
-        if "values" in row:
-            rows.append((section, " ".join(filter(None, row["labels"])), tuple(row["values"])))
-    return Table(tuple(rows), tuple(zip(groups, document["columns"], strict=True)))
+    rows = ((of, " ".join(filter(None, labels)), tuple(values)) for of, labels, values in read_rows(document))
+    return Table(tuple(rows), tuple(read_columns(document)))
 
 
 def file_of(run: str) -> str:
@@ -94,6 +86,19 @@ def command(run: str) -> str:
             if given not in (None, [], 0):
                 words += [f"--{option.replace('_', '-')}", ",".join(given) if isinstance(given, list) else str(given)]
     return " ".join(words)
+
+
+def run_table() -> str:
+    """Return the table of the runs: the options of the command, when, how long, and how long together."""
+    rows, together = [], 0.0
+    for run in sorted(path.parent.name for path in folder().glob("*/run.json")):
+        path, options = folder() / run / "run.json", command(run).removeprefix("bansac experiments run ")
+        minutes = settings(run)["seconds"] / 60
+        together += minutes
+        link = f"[{run}](../benchmarks/experiments/{run}/run.json)"
+        rows.append([link, f"`{options}`", date_and_commit(path)[0], f"{minutes:.1f}"])
+    rows.append(["all", "", "", f"{together:.1f}"])
+    return lines(["run", "`bansac experiments run ...`", "date", "minutes"], rows)
 
 
 @functools.cache
@@ -125,9 +130,3 @@ class Lead:
     def fails(self) -> bool:
         """Whether the interval excludes that the method is ahead."""
         return self.value < -self.error
-
-
-def lead_of(run: str, model: str, metric: str, method: str, group: str, name: str = "leads") -> Lead:
-    """Return a lead of a run by the title of its group, from its table ``name``."""
-    found = table(run, name).value(metric, method, section=MODELS[model], group=group)
-    return Lead(found["value"], found["error"])

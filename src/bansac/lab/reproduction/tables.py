@@ -7,39 +7,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from bansac.lab.experiments.grids import PRINTED, READINGS
-from bansac.lab.reports import bench, date_and_commit, lines, number, share, shares
-from bansac.lab.reproduction.runs import (
-    METHODS,
-    MODELS,
-    OURS,
-    RATES,
-    TIME,
-    command,
-    folder,
-    lead_of,
-    main_value,
-    paper,
-    settings,
-    table,
-)
+from bansac.lab.reports import bench, lines, number, share, shares
+from bansac.lab.reproduction.runs import METHODS, MODELS, OURS, RATES, TIME, Lead, main_value, paper, run_table, table
 
 SMALL, EXACT = "main-table-small", "main-table-exact"
 AUC = "AUC (10°) of the larger error, not in the paper"
 ITERATIONS = "Avg. iterations, not in the paper"
 BOTH = [*METHODS, *(f"{method}+LO" for method in METHODS)]
-
-
-def runs() -> str:
-    """Return the table of the runs: the options of the command, when, how long, and how long together."""
-    rows, together = [], 0.0
-    for run in sorted(path.parent.name for path in folder().glob("*/run.json")):
-        path, options = folder() / run / "run.json", command(run).removeprefix("bansac experiments run ")
-        minutes = settings(run)["seconds"] / 60
-        together += minutes
-        link = f"[{run}](../benchmarks/experiments/{run}/run.json)"
-        rows.append([link, f"`{options}`", date_and_commit(path)[0], f"{minutes:.1f}"])
-    rows.append(["all", "", "", f"{together:.1f}"])
-    return lines(["run", "`bansac experiments run ...`", "date", "minutes"], rows)
 
 
 def main_poses(model: str) -> str:
@@ -161,7 +135,7 @@ def degenerate_sampling() -> str:
 
 def readings() -> str:
     """Return what other readings change for P-BANSAC and BANSAC: AUC, its gain in accuracy, iterations and time."""
-    ours = table("readings")
+    ours, gains = table("readings"), table("readings", "gains")
     rows = []
     for model in "EF":
         for method, title in itertools.product(OURS, READINGS):
@@ -173,11 +147,11 @@ def readings() -> str:
             if title == PRINTED:
                 rows.append([*cells, "", "", ""])
                 continue
-            found = [lead_of("readings", model, metric, method, title, "gains") for metric in RATES]
+            found = [Lead(**gains.value(metric, method, section=MODELS[model], group=title)) for metric in RATES]
             least, most = min(found, key=lambda gain: gain.value), max(found, key=lambda gain: gain.value)
-            better, worse = (sum(gain.holds for gain in found), sum(-gain.value > gain.error for gain in found))
+            beyond = (sum(gain.holds for gain in found), sum(gain.fails for gain in found))
             span = f"{least.value:+.3f} ± {least.error:.3f} to {most.value:+.3f} ± {most.error:.3f}"
-            rows.append([*cells, span, str(better), str(worse)])
+            rows.append([*cells, span, *map(str, beyond)])
     head = ["reading", "AUC@10", "iterations", "ms", "gain in the four rates", "beyond interval: better", "worse"]
     return lines(head, rows)
 
@@ -203,7 +177,7 @@ def scoring() -> str:
 GAMMAS, RHOS, ORDERS = "gamma_1 / gamma_2 / gamma_3", "rho_1 / rho_2 / rho_3 / rho_4", "order 1 / 2 / 3"
 
 TABLES: dict[str, Callable[[], Any]] = {
-    "runs": runs,
+    "runs": run_table,
     "main-E": lambda: main_poses("E"),
     "main-F": lambda: main_poses("F"),
     "main-H": main_planes,

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from bansac.matches.storage import write_json
+from bansac.maths.optional import import_optional
 
 Stage: TypeAlias = Literal["download", "unpack"]
 Progress: TypeAlias = Callable[[Stage, int, int | None], None]
@@ -144,11 +145,7 @@ def _folder_of(dataset: Dataset, target: Path) -> Path:
 
 def import_pooch() -> Any:
     """Import pooch; if it is missing, the ImportError names the extra to install."""
-    try:
-        import pooch
-    except ImportError as error:
-        raise ImportError("fetching data needs pooch: pip install pooch") from error
-    return pooch
+    return import_optional("pooch", "fetching data needs pooch", "pooch")
 
 
 def download(url: str, target: Path, sha256: str | None = None, *, progress: Progress = be_silent) -> None:

@@ -82,15 +82,10 @@ class LabelledSet(_MarkedSet):
 
 
 class CheckPointSet(_MarkedSet):
-    """Pairs with hand-marked check points in one folder; parameters and errors as for :class:`LabelledSet`."""
+    """Pairs with check points and SNN ratios in one folder; parameters and errors as for :class:`LabelledSet`."""
 
     _KIND = "with check points"
     _FILES = ("matches.h5", "match_conf.h5", "vpts.h5")
-
-    def pair(self, key: str) -> Matches:
-        """Read the matches of a pair with their SNN ratios, and the image sizes if the set has them."""
-        x1, x2, ratios = self._matches(key, "match_conf.h5", "ratios")
-        return Matches(x1, x2, key=key, ratios=ratios, size1=self._stored_size(key, 1), size2=self._stored_size(key, 2))
 
     def check_points(self, key: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Read the check points of a pair: two (M, 2) arrays of the same scene points in pixels.

@@ -15,15 +15,8 @@ from typing import Any
 from bansac.batch.journal import Row, Unit
 from bansac.batch.versions import installed_versions
 from bansac.lab.measurement import DATA, Document, Option, Report, Setup, of_module
-from bansac.lab.measurements.folders import bench_rows, build_report, comparison
-from bansac.lab.measurements.speed.calls import (
-    ITERATIONS,
-    SIZES,
-    fixed_iterations,
-    iteration_costs,
-    outlier_costs,
-    size_costs,
-)
+from bansac.lab.measurements.folders import LABELS, bench_rows, build_report, comparison
+from bansac.lab.measurements.speed import calls
 from bansac.lab.measurements.speed.kernels import INLIER_RATIO, POINTS, draw_costs, point_costs, solver_costs
 from bansac.lab.peers.library import Method
 from bansac.lab.peers.methods import select_methods
@@ -31,13 +24,7 @@ from bansac.lab.sets import find_sets
 from bansac.lab.tables import Table, sectioned, to_markdown
 from bansac.lab.task import DEFAULTS, Protocol
 
-_NAMES = {
-    "bansac": "bansac",
-    "opencv": "OpenCV UsacParams, uniform, no LO",
-    "opencv-magsac": "OpenCV USAC_MAGSAC",
-    "poselib": "PoseLib",
-    "poselib-prosac": "PoseLib, PROSAC",
-}
+_NAMES = {**LABELS, "poselib-prosac": "PoseLib, PROSAC"}
 
 
 def target_table(document: Document) -> Table:
@@ -97,7 +84,7 @@ def fixed(document: Document) -> Table:
         }
         for kind, times in document["fixed"].items()
     }
-    title = f"{ITERATIONS} iterations over {POINTS} matches, {100 * INLIER_RATIO:.0f} % of them inliers"
+    title = f"{calls.ITERATIONS} iterations over {POINTS} matches, {100 * INLIER_RATIO:.0f} % of them inliers"
     return sectioned(title, "method", ("ms", "over OpenCV", "over PoseLib", "over uniform"), sections)
 
 
@@ -247,10 +234,10 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
         "solvers": lambda: solver_costs(seconds, peers),
         "points": lambda: point_costs(seconds),
         "draws": lambda: draw_costs(seconds),
-        "fixed": lambda: fixed_iterations(3 * seconds, peers),
-        "iterations": lambda: iteration_costs(seconds),
-        "sizes": lambda: size_costs(seconds, peers, setup.max_points),
-        "outliers": lambda: outlier_costs(seconds, peers),
+        "fixed": lambda: calls.fixed_iterations(3 * seconds, peers),
+        "iterations": lambda: calls.iteration_costs(seconds),
+        "sizes": lambda: calls.size_costs(seconds, peers, setup.max_points),
+        "outliers": lambda: calls.outlier_costs(seconds, peers),
         "pairs": lambda: {k: pair_times(**v) for k, v in find_pairs(setup.data, peers, setup.pairs).items()},
     }
     return [{"part": part, "value": parts[part]()}]
@@ -317,7 +304,7 @@ MEASUREMENT = of_module(
     options=(
         Option("peers", tuple[str, ...], None, _PEERS_HELP, tuple(PEERS)),
         Option("seconds", float, 0.7, "How long the calls of each comparison take turns.", least=1e-3),
-        Option("max_points", int, 1_000_000, "Largest number of matches of a call.", least=SIZES[0]),
+        Option("max_points", int, 1_000_000, "Largest number of matches of a call.", least=calls.SIZES[0]),
         dataclasses.replace(DATA, help="Measure on real pairs, too: a folder with the tutorial's sets in EF and in H."),
         Option("pairs", int, 20, "Maximum number of pairs of a set of --data.", least=1),
     ),

@@ -36,8 +36,7 @@ def make_task(kind: Kind, n: int, inlier_ratio: float, *, noise: float = _NOISE,
     Scores are uniform in [.3, 1] for inliers and in [0, .7] for outliers. The standard deviation ``noise`` is in
     pixels.
     """
-    matches = (homography_matches if kind == "H" else epipolar_matches)(n, inlier_ratio, noise, seed)
-    assert matches.inliers is not None
+    matches: Any = (homography_matches if kind == "H" else epipolar_matches)(n, inlier_ratio, noise, seed)
     scores = np.random.default_rng(seed).uniform(0.0, 0.7, n) + np.where(matches.inliers, 0.3, 0.0)
     task = task_of_pair(dataclasses.replace(matches, scores=scores), DEFAULTS[kind], seed)
     return dataclasses.replace(task, **changes)

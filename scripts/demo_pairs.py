@@ -1,29 +1,32 @@
-"""Render the demo pair of ``bansac.matches.load_demo``: a wall of posters seen twice, with exact truth.
+"""Write the pairs of ``bansac.matches.load_demo`` and ``load_motorcycle_matches``.
 
-Everything is drawn here, from random numbers and OpenCV's own letters (which differ between
-its versions); no photograph is used. The wall is one plane, so
-its two views are related by a known homography. What else is seen differs between the views: the ground, things in
-front of the wall, light and sensor noise. Posters that hang twice, bricks and stickers make matches that are wrong
-but look right. The pair is drawn at four times its size and averaged down, so that truth holds to far below a pixel.
+    python scripts/demo_pairs.py [FOLDER] [--only {wall,motorcycle}]
 
-It needs OpenCV (pip install opencv-python-headless):
+The demo pair is a wall of posters seen twice, with exact truth. Everything is drawn here, from random numbers and
+OpenCV's own letters (which differ between its versions); no photograph is used. The wall is one plane, so its two views
+are related by a known homography. What else is seen differs between the views: the ground, things in front of the wall,
+light and sensor noise. Posters that hang twice, bricks and stickers make matches that are wrong but look right. The
+pair is drawn at four times its size and averaged down, so that truth holds to far below a pixel. demo_1.jpg and
+demo_2.jpg are the views; demo.npz has the homography, and RootSIFT matches at an SNN ratio of 0.95, so that the demo
+runs without OpenCV.
 
-    python scripts/render_demo_pair.py [FOLDER]
+The motorcycle pair of scikit-image has few inliers. Its matches are one-way nearest neighbours of RootSIFT with an SNN
+ratio of .9 to .99, those that Lowe's ratio test rejects. The photographs are not part of the package.
 
-It writes demo_1.jpg, demo_2.jpg and demo.npz: the homography, and RootSIFT matches at an SNN ratio of 0.95, so that
-the demo runs without OpenCV.
+It needs OpenCV (pip install opencv-python-headless) and, for the motorcycle, scikit-image.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import cv2
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.matches import demo
+from bansac.matches import Matches, demo
 from bansac.matches.image_matching import match_images
 
 Image = NDArray[np.uint8]  # (H, W, 3), BGR as OpenCV has it
@@ -39,26 +42,46 @@ VIEW2 = [[190.0, 85.0], [665.0, -80.0], [640.0, 510.0], [165.0, 370.0]]
 WORDS = ["BANSAC", "RANSAC", "ICCV", "MODEL", "PRIOR", "BAYES", "NOISE", "POINT"]
 
 
+MOTORCYCLE_RATIOS = (0.9, 0.99)
+
+
 def main() -> None:
-    """Write the pair to the folder of the package, or to another one."""
+    """Write the pairs to the folder of the package, or to another one."""
+    writers = {"wall": write_wall, "motorcycle": write_motorcycle}
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", nargs="?", type=Path, default=demo.ASSETS)
-    folder = parser.parse_args().folder
+    parser.add_argument("--only", choices=writers, help="write this pair only")
+    arguments = parser.parse_args()
+    for name, write in writers.items():
+        if arguments.only in (None, name):
+            inliers = write(arguments.folder)
+            print(f"{name}: {len(inliers)} matches, {inliers.mean():.3f} of them true")
+
+
+def write_wall(folder: Path) -> NDArray[np.bool_]:
+    """Write the wall and return which of its matches are within 3 px of the truth."""
     image1, image2, H = render_pair()
     for image, name in ((image1, demo.IMAGE1), (image2, demo.IMAGE2)):
         cv2.imwrite(str(folder / name), image, [cv2.IMWRITE_JPEG_QUALITY, 80])
     matches = match_images(folder / demo.IMAGE1, folder / demo.IMAGE2, ratio=0.95, mutual=False)
-    np.savez_compressed(
-        folder / demo.MATCHES,
-        H=H,
-        x1=matches.x1.astype(np.float32),
-        x2=matches.x2.astype(np.float32),
-        ratios=matches.ratios.astype(np.float32),
-        size1=matches.size1,
-        size2=matches.size2,
-    )
-    pair = demo.load_demo(folder)
-    print(f"{len(pair)} matches, {pair.inliers.mean():.3f} of them within 3 px of the truth")
+    write_matches(folder / demo.MATCHES, matches, H=H, size1=matches.size1, size2=matches.size2)
+    return demo.load_demo(folder).inliers
+
+
+def write_motorcycle(folder: Path) -> NDArray[np.bool_]:
+    """Write the matches of the motorcycle and return which of them are true."""
+    pair = demo.load_motorcycle()
+    matches = match_images(pair.image1, pair.image2, ratio=MOTORCYCLE_RATIOS[1], mutual=False)
+    matches = matches.select(matches.ratios >= MOTORCYCLE_RATIOS[0])
+    inliers = pair.inliers(matches.x1, matches.x2)
+    write_matches(folder / demo.MOTORCYCLE, matches, inliers=inliers)
+    return inliers
+
+
+def write_matches(path: Path, matches: Matches, **truth: Any) -> None:
+    """Write the points and the ratios of matches in single precision, and what is known of them."""
+    stored = {name: getattr(matches, name).astype(np.float32) for name in ("x1", "x2", "ratios")}
+    np.savez_compressed(path, **truth, **stored)
 
 
 def render_pair() -> tuple[Image, Image, Array]:
