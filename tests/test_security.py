@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.batch.features import FeatureStore
+from bansac.batch.features import load_features
 from bansac.matches.hdf5 import Reader
 from bansac.matches.match_files import read_calibration, read_matches
 
@@ -83,9 +83,7 @@ READERS: dict[str, Callable[[Path, Any], object]] = {
     "pickle.json": lambda path, bomb: read_calibration(write_pickle(path, bomb)),
     "hloc.h5": lambda path, bomb: read_hloc(write_h5(path, bomb, "keypoints")),
     "result.npz": lambda path, bomb: bansac.Result.load(write_npz(path, bomb, "model", "inliers", "json")),
-    "features.npz": lambda path, bomb: FeatureStore(path.parent, 8000, 1600).load(
-        write_npz(path, bomb, "points", "descriptors", "size").name
-    ),
+    "features.npz": lambda path, bomb: load_features(write_npz(path, bomb, "points", "descriptors", "size")),
 }
 
 

@@ -74,7 +74,7 @@ def test_the_same_images_have_their_features_once(bansac: Any, images: Path, tmp
     assert again["pairs"] == 10
     name = read_arrays(tmp_path / "r.npz")["features1"].tolist()[-1]
     (store / name).write_bytes(b"torn")
-    features._load.cache_clear()  # those of this process
+    features.load_features.cache_clear()  # those of this process
     torn = run(bansac, images, tmp_path / "more.npz", "--seed", "1", code=1)
     assert "(deleted, they are computed again)" in torn["failed"]["img 2.jpg img 10.jpg"]
 

@@ -114,8 +114,8 @@ def write_features(path: Path) -> None:
 
 
 def read_features(path: Path) -> None:
-    features._load.cache_clear()
-    features.FeatureStore(path.parent, 1, 1).load(path.name)
+    features.load_features.cache_clear()
+    features.load_features(path)
 
 
 def write_image(path: Path) -> None:
