@@ -118,7 +118,7 @@ def _estimate_many(asked: Options) -> None:
 
 
 class _Input(NamedTuple):
-    """Arrays of a file, their scores, and what is known of the cameras, the image sizes and the degree of the curve."""
+    """Arrays and scores of a file, and its cameras, image sizes and degree of the curve, as far as it has them."""
 
     data: dict[str, Floats]
     scores: Floats | None

@@ -12,7 +12,7 @@ from bansac.estimate.model_forms import as_pose, form_of
 from bansac.estimate.planar_target import choose_pose
 from bansac.estimate.presets import CallSettings, Threshold, find_preset
 from bansac.estimate.result import AbsolutePose, Result
-from bansac.estimate.solve import Solution, make_request, solve
+from bansac.estimate.solve import Solution, is_default_threshold, make_request, solve
 from bansac.estimate.two_views import as_matches
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats
@@ -91,7 +91,7 @@ def estimate_absolute_pose(
         rays = unproject("K", K, data[:2])
         if not find_preset(arguments.preset).normalised_threshold:
             unit, default = (rays.fx + rays.fy) / 2.0, _DEFAULT_PIXELS
-            if not arguments.has_threshold:
+            if is_default_threshold(arguments.threshold, arguments.options):
                 check_unit(unit, data[:2], depth=3)
             if isinstance(K, Camera) and rays.is_distorted:
                 image, camera = pixels, K

@@ -71,11 +71,12 @@ class Arguments:
     settings: Settings
     watch: Stopwatch = field(default_factory=Stopwatch)
 
-    @property
-    def has_threshold(self) -> bool:
-        """Whether the threshold, or the one that an estimate starts from, is given."""
-        given = self.threshold is not None and not isinstance(self.threshold, str)
-        return given or (self.threshold is None and self.options is not None and self.options.threshold is not None)
+
+def is_default_threshold(threshold: Threshold | None, options: Options | None) -> bool:
+    """Return whether no number is given for the threshold, or for the one that an estimate starts from."""
+    if isinstance(threshold, str):
+        return threshold == "auto"
+    return threshold is None and (options is None or options.threshold is None)
 
 
 @dataclass(frozen=True, eq=False)

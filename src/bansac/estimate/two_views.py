@@ -15,7 +15,7 @@ from bansac.estimate.generic import collect_arguments, estimate
 from bansac.estimate.model_forms import RELATIVE_POSE, ModelForm
 from bansac.estimate.presets import CallSettings, Options, Settings, Threshold, find_preset
 from bansac.estimate.result import RelativePose, Result
-from bansac.estimate.solve import Arguments, Request, Solution, make_request, solve
+from bansac.estimate.solve import Arguments, Request, Solution, is_default_threshold, make_request, solve
 from bansac.geometry.camera import Camera
 from bansac.geometry.focal_lengths import focal_plausibility
 from bansac.maths.arrays import Bools, Floats
@@ -147,9 +147,7 @@ def estimate_fundamental(
     True
     """
     data = as_matches(x1, x2)
-    options = settings.get("options")
-    is_default = threshold is None and (options is None or options.threshold is None)
-    if (is_default or (isinstance(threshold, str) and threshold == "auto")) and _look_normalised(data):
+    if is_default_threshold(threshold, settings.get("options")) and _look_normalised(data):
         what = f"x1 and x2 look normalised (all coordinates are below {_LARGEST_NORMALISED:g})"
         warnings.warn(f"{what}, but the default threshold is in pixels: give pixels or a threshold", stacklevel=2)
     plausibility = _focal_plausibility(image_size1, image_size2, data)
@@ -399,7 +397,7 @@ def _request_essential(
     from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 
     rays, unit, jacobians = as_rays(x1, x2, K1, K2, arguments.preset)
-    if unit != 1.0 and not arguments.has_threshold:
+    if unit != 1.0 and is_default_threshold(arguments.threshold, arguments.options):
         cameras.check_unit(unit, rays, depth=4)
     request = make_request(
         ESSENTIAL, rays, arguments, form=form, unit=unit, two_views=True,

@@ -27,7 +27,7 @@ def find_experiment(name: str) -> Measurement:
     """Return an experiment by its name, one of ``EXPERIMENTS``; an unknown name raises a ValueError."""
     if name not in EXPERIMENTS:
         raise ValueError(f"unknown experiment {name!r}; the experiments are {', '.join(EXPERIMENTS)}")
-    module = name.replace("-", "_")
-    if module not in _MODULES:
-        return importlib.import_module(f"{__name__}.grids").EXPERIMENTS[name]  # type: ignore[no-any-return]
-    return importlib.import_module(f"{__name__}.{module}").EXPERIMENT  # type: ignore[no-any-return]
+    own = name.replace("-", "_")
+    module = importlib.import_module(f"{__name__}.{own if own in _MODULES else 'grids'}")
+    experiment: Measurement = module.EXPERIMENT if own in _MODULES else module.EXPERIMENTS[name]
+    return experiment
