@@ -76,7 +76,7 @@ def is_default_threshold(threshold: Threshold | None, options: Options | None) -
     """Return whether no number is given for the threshold, or for the one that an estimate starts from."""
     if isinstance(threshold, str):
         return threshold == "auto"
-    return threshold is None and (options is None or options.threshold is None)
+    return threshold is None and not (isinstance(options, Options) and options.threshold is not None)
 
 
 @dataclass(frozen=True, eq=False)
