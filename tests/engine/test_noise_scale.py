@@ -8,7 +8,7 @@ import pytest
 
 import bansac
 from bansac import Options
-from bansac.engine.noise_scale import SMALLEST, estimate_threshold, threshold_factor
+from bansac.engine.noise_scale import SMALLEST, WIDE, estimate_threshold, threshold_factor
 from bansac.lab.known_scenes import known_scene
 from bansac.lab.metrics import corner_error
 from bansac.problems.essential import ESSENTIAL
@@ -119,7 +119,19 @@ def test_noise_alone_is_no_success(kind):
         scene = dataclasses.replace(make_scene(kind, 0.0, seed, n=100), x1=x1, x2=x2)
         result = estimate(kind, scene, "auto")
         assert not result.success
-        assert result.threshold == DEFAULTS[kind]
+        assert result.threshold in (pytest.approx(DEFAULTS[kind]), pytest.approx(WIDE * DEFAULTS[kind]))
+
+
+def test_without_a_significant_model_the_noise_chooses_between_the_two_thresholds():
+    chosen, right = [], []
+    for seed in range(10):
+        scene = epipolar_matches(24, inlier_ratio=0.5, noise=1.0, seed=seed)
+        result = bansac.estimate_essential(scene.x1, scene.x2, scene.K1, scene.K2, seed=seed)
+        assert not result.success
+        chosen.append(result.threshold)
+        right.append(np.mean(result.inliers == scene.inliers))
+    assert np.median(chosen) == pytest.approx(WIDE * DEFAULTS["E"])
+    assert np.mean(right) > 0.9
 
 
 def test_it_starts_from_the_threshold_of_the_options_or_preset():

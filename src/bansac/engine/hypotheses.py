@@ -111,10 +111,8 @@ class Hypotheses:
 
     @property
     def best(self) -> Hypothesis | None:
-        """The best hypothesis, None if there is none; without a significant one that of the smallest threshold."""
-        if self.is_trusted:
-            return self.ranked[0]
-        return min(self.ranked, key=lambda hypothesis: hypothesis.threshold, default=None)
+        """The best hypothesis, None if there is none."""
+        return self.ranked[0] if self.ranked else None
 
     @property
     def is_trusted(self) -> bool:

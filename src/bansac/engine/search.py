@@ -95,7 +95,8 @@ class Search:
     def run(self, initial_model: Floats | None = None) -> tuple[Hypotheses, str]:
         """Run the restarts, each of which leads to a hypothesis; return the hypotheses and the stop reason.
 
-        An initial model, in the frame of the run, is the first hypothesis if it is significant.
+        An initial model, in the frame of the run, is the first hypothesis if it is significant. If no hypothesis is
+        significant, the one that is nearest to it is the best.
         """
         hypotheses, start = self.hypotheses, self._start
         if initial_model is not None:
@@ -113,6 +114,8 @@ class Search:
                 stop = RUNNING
                 break
             start.restore(with_prior=hypotheses.count % _COMPLETE > 0 or self._supported() is None)
+        if not hypotheses.is_trusted and len(hypotheses.ranked) > 1:
+            hypotheses.ranked.sort(key=self._frame.significance, reverse=True)
         best = hypotheses.best
         for array, values in best.learnt if best is not None else ():
             array[...] = values

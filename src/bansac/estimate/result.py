@@ -610,8 +610,9 @@ def threshold_in_words(result: Result, unit: str = "") -> str:
     """Return the threshold of a result for messages; if it was estimated, with the first one."""
     first, source = result.first_threshold, ""
     if first is not None:
-        found = result.success or result.threshold != first
-        source = f" (estimated, first {first:g})" if found else " (the first guess, because none was estimated)"
+        source = f" ({'estimated' if result.success else 'tried'}, first {first:g})"
+        if not result.success and result.threshold == first:
+            source = " (the first guess, because none was estimated)"
     return f"{result.threshold:g} {unit}".rstrip() + source
 
 
