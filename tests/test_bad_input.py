@@ -208,20 +208,6 @@ def test_bad_settings_raise_and_are_named(settings, error, found):
 
 
 @pytest.mark.parametrize(
-    ("estimate", "arguments"),
-    [
-        (bansac.estimate_fundamental, (GOOD, GOOD)),
-        (bansac.estimate_essential, (GOOD, GOOD, K)),
-        (bansac.estimate_relative_pose, (GOOD, GOOD, K)),
-        (bansac.estimate_absolute_pose, (SPACE, GOOD, K)),
-    ],
-)
-def test_options_of_a_wrong_type_are_named(estimate, arguments):
-    with pytest.raises(ValueError, match=r"options must be a bansac\.Options, got float"):
-        estimate(*arguments, options=0.0)
-
-
-@pytest.mark.parametrize(
     ("camera", "found"),
     [
         (np.eye(2), "shape"),

@@ -123,15 +123,11 @@ def test_noise_alone_is_no_success(kind):
 
 
 def test_without_a_significant_model_the_noise_chooses_between_the_two_thresholds():
-    chosen, right = [], []
-    for seed in range(10):
-        scene = epipolar_matches(24, inlier_ratio=0.5, noise=1.0, seed=seed)
-        result = bansac.estimate_essential(scene.x1, scene.x2, scene.K1, scene.K2, seed=seed)
-        assert not result.success
-        chosen.append(result.threshold)
-        right.append(np.mean(result.inliers == scene.inliers))
-    assert np.median(chosen) == pytest.approx(WIDE * DEFAULTS["E"])
-    assert np.mean(right) > 0.9
+    scenes = [epipolar_matches(24, inlier_ratio=0.5, noise=1.0, seed=seed) for seed in range(10)]
+    results = [estimate("E", scene, "auto") for scene in scenes]
+    assert not any(result.success for result in results)
+    assert np.median([result.threshold for result in results]) == pytest.approx(WIDE * DEFAULTS["E"])
+    assert np.mean([result.inliers == scene.inliers for result, scene in zip(results, scenes, strict=True)]) > 0.9
 
 
 def test_it_starts_from_the_threshold_of_the_options_or_preset():

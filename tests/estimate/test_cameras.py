@@ -157,6 +157,8 @@ def test_matches_that_look_normalised_have_a_warning_without_a_threshold():
         with pytest.warns(UserWarning, match="^x1 and x2 look normalised .* give pixels or a threshold") as caught:
             bansac.estimate_fundamental(x1, x2, **settings)
         assert caught[0].filename == __file__
+    with pytest.warns(match="look normalised"), pytest.raises(ValueError, match="options must be"):
+        bansac.estimate_fundamental(x1, x2, options=0.0)
     assert bansac.estimate_fundamental(x1, x2, threshold=1e-3).success
     assert bansac.estimate_fundamental(x1, x2, options=bansac.Options(threshold=1e-3)).success
     bansac.estimate_fundamental(x1[:7], x2[:7])
@@ -173,6 +175,8 @@ def test_a_focal_length_that_is_not_in_pixels_has_a_warning_without_a_threshold(
         with pytest.warns(UserWarning, match="^a focal length of 1 does not .* give a threshold in the unit") as caught:
             estimate(*arguments, max_iterations=10)
         assert caught[0].filename == __file__
+        with pytest.warns(match="focal length"), pytest.raises(ValueError, match="options must be"):
+            estimate(*arguments, options=0.0)
         for settings in ({"threshold": 1e-3}, {"options": bansac.Options(threshold=1e-3)}, {"preset": "paper"}):
             estimate(*arguments, **settings)
 
