@@ -271,9 +271,10 @@ def test_a_point_beyond_float32_is_an_outlier(function, far):
 def test_a_unit_at_the_limits_of_floats_gives_a_finite_model_or_none(row, scale):
     function, kind = row.load_function(), row.warm or next(r.warm for r in ESTIMATORS if r.problem == row.problem)
     data = warm_data()[kind]
-    scaled = data | {name: np.asarray(data[name]) * scale for name in row.data}
-    for far in (False, True):
-        if far:
-            scaled[next(iter(row.data))].flat[0] = 1e90
-        result = function(**scaled, max_iterations=60)
+    scaled = {name: np.asarray(data[name]) * scale for name in row.data}
+    first, array = next(iter(scaled.items()))
+    far = {first: np.where(array == array.flat[0], 1e90, array)}
+    shifted = {first: np.asarray(data[first]) + np.eye(1, array.shape[1], 1) * 1e15}
+    for arrays in (scaled, scaled | far, shifted, *({name: array} for name, array in scaled.items())):
+        result = function(**data | arrays, max_iterations=60)
         assert_honest(result, len(result.inliers))

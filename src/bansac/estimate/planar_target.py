@@ -77,6 +77,8 @@ def _mirror(points: Floats, inliers: Bools, model: Floats) -> Floats | None:
     seen = R @ centre + t
     ray = seen / np.linalg.norm(seen)
     turned = (np.eye(3) - 2.0 * np.outer(ray, ray)) @ R @ (np.eye(3) - 2.0 * np.outer(normal, normal))
+    if not np.isfinite(turned).all():  # lengths near the smallest float
+        return None
     focal = model[7:]  # empty if it is known
     mirrored = np.append(model_of(np.column_stack([turned, seen - turned @ centre])), focal)
     return None if _angle(model, mirrored) < _SAME else mirrored

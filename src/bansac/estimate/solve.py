@@ -242,6 +242,8 @@ def finish(solution: Solution) -> Result:
         name = "relative pose" if solution.is_of_plane and public is not None else request.problem.name
         start = f"{name} with {solution.count} of {n} inliers"
         public = request.form.to_public(solution.model) if public is None else public
+        if not verdict.success and not all(np.isfinite(part).all() for part in public):  # only its flat form is finite
+            public, solution = None, solution.replace(residuals=np.full(n, np.inf), inliers=np.zeros(n, np.bool_))
     if solution.undetermined and configuration in (("general", "ambiguous") if request.two_views else (None,)):
         configuration, remark = "undetermined_focal", f"{remark}; {solution.undetermined}"
     rival = solution.rival if verdict.success else None
