@@ -105,7 +105,8 @@ def test_unequal_lengths_raise(name):
 @calls
 def test_too_few_data_fail_with_the_reason(function, good, settings, least):
     for n in {0, 1, least - 1}:
-        result = function(**{name: points[:n] for name, points in good.items()}, **settings)
+        result = function(**{name: points[:n] for name, points in good.items()}, **settings | {"threshold": None})
+        assert np.isfinite(result.threshold)
         assert_honest(result, n)
         assert result.model is None
         assert result.stop_reason == "no_data"

@@ -54,10 +54,11 @@ def first_threshold(problem: Problem, data: NDArray[np.float64]) -> float:
     """Return the first threshold for a problem without a default, from the extent of the data (channels x N).
 
     Residuals have the unit of the last point, or of the last channel if the data have no points. Far data do not count.
+    The extent of a single point, and of no data, is 1.
     """
     channels = list(problem.points[-1]) if problem.points else [problem.channels - 1]
-    box = near_box(np.ascontiguousarray(data[channels]), GRID)
-    return _SHARE * (float(np.ptp(box, axis=0).max()) or 1.0)
+    box = near_box(np.ascontiguousarray(data[channels]), GRID)  # from inf to -inf without data
+    return _SHARE * (max(float((box[1] - box[0]).max()), 0.0) or 1.0)
 
 
 def threshold_bounds(problem: Problem, first: float) -> tuple[float, float]:

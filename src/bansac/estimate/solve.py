@@ -291,7 +291,7 @@ def search(request: Request) -> Solution:
     n = data.shape[1]
     threshold = options.threshold
     if threshold is None:
-        threshold = first_threshold(problem, data) * unit if n > 0 else np.nan
+        threshold = first_threshold(problem, data) * unit
     first = threshold if is_estimated else None
     neighbours = functools.cache(functools.partial(neighbour_priors, data)) if _uses_neighbours(request) else None
     prior, quality = _prior_and_quality(request, neighbours)
