@@ -18,7 +18,7 @@ import json
 import os
 import tarfile
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
@@ -200,14 +200,18 @@ def unpack(archive: Path, target: Path, *, progress: Progress = be_silent) -> No
         ):
             size = archive.stat().st_size
 
-            def accept(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo | None:
-                progress("unpack", file.tell(), size)
-                if not (member.isreg() or member.isdir()) or member.name.startswith(("/", "\\")):
-                    raise ValueError(f"its member {member.name!r} is a link, a device or has an absolute path")
-                return tarfile.data_filter(member, folder)
+            def accepted() -> Iterator[tarfile.TarInfo]:
+                for member in tar:
+                    progress("unpack", file.tell(), size)
+                    if not (member.isreg() or member.isdir()) or member.name.startswith(("/", "\\")):
+                        raise ValueError(f"its member {member.name!r} is a link, a device or has an absolute path")
+                    if ".." in member.name.replace("\\", "/").split("/"):
+                        raise ValueError(f"its member {member.name!r} is outside the destination")
+                    yield member
 
             temporary = Path(folder, target.name)
-            tar.extractall(temporary, filter=accept)
+            as_data: Any = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # from Python 3.11.4 on
+            tar.extractall(temporary, accepted(), **as_data)
             _check_end(tar)
             progress("unpack", size, size)
             if not any(path.is_file() for path in temporary.rglob("*")):
