@@ -129,7 +129,7 @@ def judged(function: Any, call: dict[str, Any]) -> str:
     return "no model" if model is None or not mask.any() else "model"
 
 
-@pytest.mark.filterwarnings("ignore::UserWarning")  # doubts about cameras, units and sizes of images
+@pytest.mark.filterwarnings("ignore:(K[12]? has|x1 and x2 look normalised|a focal length of)")  # doubts about units
 @pytest.mark.parametrize("row", ESTIMATORS, ids=lambda row: row.function)
 def test_odd_arguments_of_estimators(row):
     function = row.load_function()

@@ -95,8 +95,8 @@ class Search:
     def run(self, initial_model: Floats | None = None) -> tuple[Hypotheses, str]:
         """Run the restarts, each of which leads to a hypothesis; return the hypotheses and the stop reason.
 
-        An initial model, in the frame of the run, is the first hypothesis if it is significant. If no hypothesis is
-        significant, the one that is nearest to it is the best.
+        An initial model, in the frame of the run, is the first hypothesis if it is significant. If chance explains
+        all hypotheses, the one that it explains least is the best.
         """
         hypotheses, start = self.hypotheses, self._start
         if initial_model is not None:

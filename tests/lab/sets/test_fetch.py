@@ -61,8 +61,12 @@ def left_over(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_download_is_whole_and_its_progress_is_told(server, download):
+def test_download_is_whole_or_not_there_and_its_progress_is_told(server, download, tmp_path):
     told = []
+    server.cuts = [300_000]
+    with pytest.raises(OSError, match=r"cannot download http://.*/file: "):
+        download()
+    assert list(tmp_path.iterdir()) == []
     assert download(progress=lambda *step: told.append(step)) == CONTENT
     assert {(stage, total) for stage, _, total in told} == {("download", len(CONTENT))}
     assert told[-1] == ("download", len(CONTENT), len(CONTENT))
