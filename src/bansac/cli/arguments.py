@@ -10,8 +10,7 @@ from typing import Annotated, Any, TypeVar, cast
 import typer
 
 from bansac.estimate.presets import PRESETS, Options, Settings, resolve_options
-from bansac.executors import EXECUTORS, Executor
-from bansac.executors.threads import EXECUTOR, count_workers
+from bansac.executors import EXECUTORS, Executor, threads
 from bansac.maths.arrays import Floats
 from bansac.problems.estimators import MODELS
 from bansac.problems.polynomial import polynomial
@@ -204,8 +203,8 @@ def choose_executor(name: str | None, workers: int, scheduler: str | None) -> st
 
 def pair_executor(scheduler: str | None, workers: int | None, **settings: Any) -> tuple[Executor, int]:
     """Return the cluster of --scheduler, or threads without it, and the number of workers."""
-    count = count_workers(workers)
-    return (EXECUTOR if scheduler is None else connect(scheduler, workers, **settings)), count
+    count = threads.count_workers(workers)
+    return (threads if scheduler is None else connect(scheduler, workers, **settings)), count
 
 
 def connect(scheduler: str, workers: int | None, **settings: Any) -> Executor:

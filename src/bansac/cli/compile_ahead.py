@@ -22,8 +22,7 @@ from bansac.compiled.target import describe_target, find_mismatch, portable_leve
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
 from bansac.estimate.result import Result
-from bansac.executors import ItemFailure
-from bansac.executors.processes import EXECUTOR
+from bansac.executors import ItemFailure, processes
 from bansac.maths.arrays import Floats
 from bansac.problems.estimators import ESTIMATORS
 
@@ -127,7 +126,7 @@ def build_pack(path: Path, jobs: int) -> int:
 def _run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:
     """Run the tasks in processes and yield them as they end; closing the generator ends the processes."""
     with tempfile.NamedTemporaryFile() as locks:
-        answers = EXECUTOR.run(functools.partial(_run_shared, Path(locks.name)), tasks, jobs)
+        answers = processes.run(functools.partial(_run_shared, Path(locks.name)), tasks, jobs)
         for _, answer in answers:
             if isinstance(answer, ItemFailure):
                 raise OSError(answer.reason)
