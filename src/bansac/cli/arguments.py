@@ -36,7 +36,6 @@ FIELDS = {field.name: field for field in dataclasses.fields(Options)}
 
 
 def _parse_threshold(text: str) -> float | str:
-    """Return the threshold as a number or "auto"."""
     if text == "auto":
         return text
     try:

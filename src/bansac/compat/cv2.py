@@ -274,7 +274,6 @@ def estimateAffinePartial2D(
 
 
 def _without_refinement(call: Call, iterations: Any) -> Call:
-    """Return a call that skips the final refinement if ``refineIters`` is 0."""
     return (
         call
         if as_integer("refineIters", iterations, 0)

@@ -350,7 +350,6 @@ def _estimate(
 
 
 def _arguments(pair: Any, attributes: Mapping[str, str]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the positional and the keyword arguments of a pair."""
     if isinstance(pair, Mapping):
         return (), dict(pair)
     if hasattr(pair, "x1") and hasattr(pair, "x2"):

@@ -50,8 +50,6 @@ _DEPENDENCE = 4.0
 
 
 class _Noise(NamedTuple):
-    """The noise of the residuals in a refinement."""
-
     squared_scale: float  # of the Cauchy loss
     penalty: float  # weight of the squared deviation of a logarithm of a focal length from the prior
     variance: float
@@ -103,8 +101,6 @@ def _are_determined(normal: Floats, noise: _Noise, count: int) -> bool:
 
 
 class _View(NamedTuple):
-    """A camera and the name of its argument."""
-
     name: str
     camera: CameraLike
 
@@ -196,7 +192,6 @@ def _relative_to_principal_points(data: Floats, cameras: list[_View]) -> _Matche
 
 
 def _select(matches: _Matches) -> tuple[Problem, Plausibility]:
-    """Return the problem and the plausibility of its focal lengths."""
     diagonals = matches.usual / focal_lengths.USUAL_FOCAL
     from bansac.problems.relative_focal import ONE_FOCAL, SHARED_FOCAL, TWO_FOCALS
 
@@ -208,7 +203,6 @@ def _select(matches: _Matches) -> tuple[Problem, Plausibility]:
 
 
 def _model_of_pose(problem: Problem, matches: _Matches, initial_model: ArrayLike) -> Floats:
-    """Return the flat model of a relative pose of the caller."""
     R, t = as_motion(initial_model)
     matrices = [K for name in ("K1", "K2") if (K := getattr(initial_model, name, None)) is not None]
     if len(matrices) < 2:
@@ -233,9 +227,6 @@ def _refine_relative_pose(matches: _Matches, solution: Solution) -> Solution:
     residuals, threshold = solution.residuals / unit, solution.threshold / unit
     noise, near = _noise_of(residuals, threshold), np.ascontiguousarray(data[:, residuals <= _REACH * threshold])
 
-    def evaluate(motion: _Motion) -> tuple[float, Linearize]:
-        return _evaluate_relative_pose(problem, near, matches, noise, motion)
-
     def move(motion: _Motion, step: Floats) -> _Motion:
         R, t, focals = motion
         turned = t + step[3:5] @ _complement(t)
@@ -245,6 +236,7 @@ def _refine_relative_pose(matches: _Matches, solution: Solution) -> Solution:
             focals * np.exp(np.clip(step[5:], -1.0, 1.0) @ matches.directions),
         )
 
+    evaluate = functools.partial(_evaluate_relative_pose, problem, near, matches, noise)
     (R, t, focals), normal = minimize((R, t, focals), evaluate, move)
     model[:9] = _fundamental(R, t, focals).ravel()
     pose, rival = _relative_pose(matches, (R, t, focals)), solution.rival
@@ -287,7 +279,6 @@ def _focal_factors(focals: Floats) -> Floats:
 
 
 def _fundamental(R: Floats, t: Floats, focals: Floats) -> Floats:
-    """Return diag(1, 1, f2) [t]x R diag(1, 1, f1)."""
     return np.asarray(cross_matrix(t) @ R * _focal_factors(focals))
 
 
@@ -301,7 +292,6 @@ def _complement(t: Floats) -> Floats:
 def _evaluate_relative_pose(
     problem: Problem, data: Floats, matches: _Matches, noise: _Noise, motion: _Motion
 ) -> tuple[float, Linearize]:
-    """Return the cost of a pose with its focal lengths, and its linearization."""
     R, t, focals = motion
     F, model = _fundamental(R, t, focals), np.ones(problem.model_size)
     model[:9] = F.ravel()
@@ -339,13 +329,12 @@ def estimate_unknown_focal_pose(data: Floats, K: Camera, arguments: Arguments, d
         default_threshold=default_threshold,
         unit=unit,
         plausibility=Plausibility(focal_lengths.model_focal_plausibility, np.array([2.0])),  # the diagonal
-        conclude=functools.partial(_conclude_absolute_pose, view),
+        conclude=functools.partial(choose_pose, functools.partial(_refine_absolute_pose, view), True),
     )
     return solve(request)
 
 
 def _model_of_absolute_pose(unit: float, initial_model: ArrayLike) -> Floats:
-    """Return the flat model of an absolute pose of the caller."""
     pose, K = as_motion(initial_model), getattr(initial_model, "K", None)
     if K is None:
         raise ValueError("initial_model must be a bansac.AbsolutePose with K, because the focal length is unknown")
@@ -353,16 +342,7 @@ def _model_of_absolute_pose(unit: float, initial_model: ArrayLike) -> Floats:
 
 
 def _absolute_pose(view: _View, unit: float, model: Floats) -> AbsolutePose:
-    """Return the pose of a flat model, with its camera matrix."""
     return AbsolutePose(*as_pose(model), view.matrix(model[7] * unit))
-
-
-def _conclude_absolute_pose(view: _View, solution: Solution) -> Solution:
-    """Refine the pose and the focal length, and compare the two poses of a planar target."""
-    assert solution.model is not None
-    return choose_pose(
-        _refine_absolute_pose(view, solution, solution.model), functools.partial(_refine_absolute_pose, view)
-    )
 
 
 def _refine_absolute_pose(

@@ -60,8 +60,6 @@ def run(work: Work[Item, Value], items: Iterable[Item], workers: int) -> Answers
 
 
 class _Worker:
-    """A pool of one process."""
-
     def __init__(self, work: Work[Any, Any]) -> None:
         context = multiprocessing.get_context("spawn")
         self.pool = ProcessPoolExecutor(1, mp_context=context, initializer=_initialise, initargs=(work,))

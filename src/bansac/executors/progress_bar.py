@@ -1,18 +1,13 @@
 """A progress bar of rich, in terminals and notebooks."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
 from bansac.maths.optional import import_optional
 
-if TYPE_CHECKING:
-    from rich.progress import ProgressColumn
 
-
-def bar_columns() -> tuple[ProgressColumn, ...]:
+def bar_columns() -> tuple[Any, ...]:
     """Return the columns of a bar: what is counted, the bar, how many are done, and the times."""
     # Imported here, because calls and commands without a bar start faster.
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn

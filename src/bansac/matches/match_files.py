@@ -5,8 +5,6 @@ score. A header line of a text file may list them in any order and with other co
 OSErrors or ValueErrors that name the file and its invalid content.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -37,6 +35,28 @@ _DISTORTIONS = {"K": "distortion", "K1": "distortion1", "K2": "distortion2"}
 # Names of keypoint arrays; LightGlue numbers images from 0.
 _KEYPOINTS = (("keypoints1", "keypoints2"), ("keypoints0", "keypoints1"))
 _MATCH_ARRAYS = ("x1", "x2", "matches", "keypoints0", "keypoints1", "keypoints2", "scores", *_CAMERAS)
+
+
+class _Arrays:
+    """Arrays of a file by name; every error names the file and the array."""
+
+    def __init__(
+        self, path: Path, wanted: tuple[str, ...], arrays: dict[str, Any] | None = None, group: str | None = None
+    ) -> None:
+        self.path = path
+        self.arrays, names = read_arrays(path, wanted, group) if arrays is None else (arrays, sorted(arrays))
+        if not names:
+            raise ValueError(f"{path}: is empty: it has no arrays")
+        self.names = ", ".join(names)
+
+    def has_any(self, *names: str) -> bool:
+        return any(name in self.arrays for name in names)
+
+    def get(self, name: str, shape: tuple[int | None, ...]) -> Floats:
+        """Return an array as finite float64 numbers of the given shape, where None is any length."""
+        if name not in self.arrays:
+            raise ValueError(f"{self.path}: has no array {name!r}; it has {self.names}")
+        return as_numbers(f"{self.path}: {name}", self.arrays[name], shape)
 
 
 def read_matches(path: Path, pair: str | None = None) -> Matches:
@@ -182,7 +202,6 @@ def _camera(arrays: _Arrays, name: str) -> CameraLike:
 
 
 def _indexed(arrays: _Arrays, name1: str, name2: str) -> Matches:
-    """Return matches given by the indices of keypoints."""
     keypoints = {name: arrays.get(name, (None, 2)) for name in (name1, name2)}
     if "matches" not in arrays.arrays:
         raise ValueError(f"{arrays.path}: has no array 'matches'; it has {arrays.names}")
@@ -218,25 +237,3 @@ def _numbers(rows: list[list[str]]) -> Any:
         return np.array(rows, dtype=np.float64)
     except ValueError:
         return rows
-
-
-class _Arrays:
-    """Arrays of a file by name; every error names the file and the array."""
-
-    def __init__(
-        self, path: Path, wanted: tuple[str, ...], arrays: dict[str, Any] | None = None, group: str | None = None
-    ) -> None:
-        self.path = path
-        self.arrays, names = read_arrays(path, wanted, group) if arrays is None else (arrays, sorted(arrays))
-        if not names:
-            raise ValueError(f"{path}: is empty: it has no arrays")
-        self.names = ", ".join(names)
-
-    def has_any(self, *names: str) -> bool:
-        return any(name in self.arrays for name in names)
-
-    def get(self, name: str, shape: tuple[int | None, ...]) -> Floats:
-        """Return an array as finite float64 numbers of the given shape, where None is any length."""
-        if name not in self.arrays:
-            raise ValueError(f"{self.path}: has no array {name!r}; it has {self.names}")
-        return as_numbers(f"{self.path}: {name}", self.arrays[name], shape)

@@ -138,7 +138,6 @@ def draw_matches(
 
 
 def _add_legend(ax: Axes) -> None:
-    """Add a legend of thick and thin lines below the axes."""
     from matplotlib.lines import Line2D
 
     thick = Line2D([], [], color="black", linewidth=_THICK, label="thick: inlier of the model, within the threshold")
