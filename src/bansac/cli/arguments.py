@@ -1,5 +1,6 @@
 """Arguments and options shared by several commands."""
 
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -46,10 +47,8 @@ def _parse_threshold(text: str) -> float | str:
 
 def _parse_integer(text: str) -> int | float:
     """Return a number, an int if it is whole: 1e4 is. The option refuses others."""
-    try:
+    with contextlib.suppress(ValueError):
         return int(text)
-    except ValueError:
-        pass
     try:
         number = float(text)
     except ValueError:

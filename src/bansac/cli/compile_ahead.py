@@ -43,9 +43,6 @@ _VARIANTS = {
 # Number of matches or points.
 _SIZE = 60
 
-# The motion of the camera.
-_SHIFT = np.array([0.5, 0.1, 0.2])
-
 Task = tuple[str, dict[str, Any]]
 """The name of an estimator, and its options."""
 
@@ -189,7 +186,7 @@ def _matches() -> tuple[Floats, Floats, Floats]:
     """Return points of one image, their matches for a scene in depth, and for a plane; ten matches are wrong."""
     rng = np.random.default_rng(0)
     X = rng.uniform([-1, -1, 4], [1, 1, 6], (_SIZE, 3))
-    Y = X + _SHIFT
+    Y = X + np.array([0.5, 0.1, 0.2])  # the motion of the camera
     x1, x2 = 500 * X[:, :2] / X[:, 2:], 500 * Y[:, :2] / Y[:, 2:]
     flat = x1 * 1.1 + 20
     x2[:10] = flat[:10] = rng.uniform(-100, 100, (10, 2))

@@ -183,7 +183,6 @@ def show_progress(what: str, total: int, done: int) -> Iterator[Callable[[], Non
     if _Waiting.hidden or not notes.is_terminal:
         yield _log_progress(what, total, done)
         return
-    # Imported here, because commands without a bar start faster.
     from rich.progress import Progress
 
     with Progress(*bar_columns(), console=notes, transient=True) as progress:

@@ -274,11 +274,9 @@ def estimateAffinePartial2D(
 
 
 def _without_refinement(call: Call, iterations: Any) -> Call:
-    return (
-        call
-        if as_integer("refineIters", iterations, 0)
-        else call._replace(settings=call.settings | {"refinement": None})
-    )
+    if as_integer("refineIters", iterations, 0) == 0:
+        call.settings["refinement"] = None
+    return call
 
 
 def _divide(F: Floats) -> Floats:

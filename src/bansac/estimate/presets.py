@@ -131,9 +131,6 @@ _DEFAULT = Preset(Options())
 SHARED_ARGUMENTS = ("scores", "priors", "weights", "initial_model", "preset", "options")
 """Keyword arguments of all estimators that are no options."""
 
-# Number of bits of a random seed, so that it is short enough to type.
-_SEED_BITS = 32
-
 
 def find_preset(name: Any) -> Preset:
     """Return a preset by its name; None is the preset of the default options."""
@@ -174,7 +171,7 @@ def resolve_options(
     if "seed" in settings:
         resolved = resolved.with_seed(settings["seed"])
     if resolved.seed is None:
-        resolved = resolved.with_seed(secrets.randbits(_SEED_BITS))
+        resolved = resolved.with_seed(secrets.randbits(32))  # short enough to type
     values = find_preset(preset)
     is_given = threshold is not None or (options is not None and options.threshold is not None)
     has_default = is_given or values.as_paper or problem.name in values.thresholds

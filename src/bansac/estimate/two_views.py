@@ -304,7 +304,7 @@ def estimate_relative_pose(
             raise ValueError("gravity1 and gravity2 need known focal lengths")
         from bansac.estimate.unknown_focal import estimate_unknown_focal
 
-        return estimate_unknown_focal(as_matches(x1, x2), K1, K2, arguments)
+        return estimate_unknown_focal(as_matches(x1, x2), K1, K2, arguments, _DEFAULT_PIXELS)
     request, jacobians = _request_essential(x1, x2, K1, K2, arguments, RELATIVE_POSE)
     if verticals is not None:
         from bansac.problems.upright import upright

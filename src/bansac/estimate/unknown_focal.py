@@ -31,8 +31,6 @@ from bansac.problems.problem import Problem
 
 _Motion = tuple[Floats, Floats, Floats]  # R, t and the focal lengths
 
-_DEFAULT_PIXELS = 0.5
-
 # Standard deviation of the logarithm of a focal length from which on it counts as not determined.
 _UNDETERMINED = 0.2
 
@@ -144,7 +142,9 @@ class _Matches(NamedTuple):
     directions: Floats  # one row for each unknown: 1 for the cameras that have it
 
 
-def estimate_unknown_focal(data: Floats, K1: CameraLike | None, K2: CameraLike | None, arguments: Arguments) -> Result:
+def estimate_unknown_focal(
+    data: Floats, K1: CameraLike | None, K2: CameraLike | None, arguments: Arguments, default_threshold: float
+) -> Result:
     """Estimate the relative pose and the unknown focal lengths.
 
     ``data`` (4 x N) are the matches in pixels; they are overwritten. At least one camera has no focal length. The same
@@ -161,7 +161,7 @@ def estimate_unknown_focal(data: Floats, K1: CameraLike | None, K2: CameraLike |
         matches.data,
         arguments,
         form=form_of(problem)._replace(from_public=from_public),
-        default_threshold=_DEFAULT_PIXELS,
+        default_threshold=default_threshold,
         unit=matches.unit,
         two_views=True,
         plausibility=plausibility,

@@ -17,6 +17,7 @@ from bansac.executors import Answers, Item, Value, Work, attempt
 from bansac.maths.validate import as_integer
 
 Answer = TypeVar("Answer")
+_Job = tuple[Future[Any], int, Any]  # the future of the value, and the arguments of the function
 
 alone = False
 
@@ -63,9 +64,6 @@ def in_order(
                 jobs.get_nowait()
         for _ in range(workers):
             jobs.put(None)
-
-
-_Job = tuple[Future[Any], int, Any]  # the future of the value, and the arguments of the function
 
 
 def _until_broken(items: Iterable[Any], errors: list[Exception]) -> Iterator[Any]:
