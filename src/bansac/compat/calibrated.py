@@ -25,6 +25,7 @@ from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bytes, Floats
 from bansac.maths.quaternion import model_of
 from bansac.maths.validate import as_camera, as_numbers
+from bansac.solvers.essential_5pt import essential_5pt
 
 # OpenCV's signatures: the names of their parameters, and the defaults of those after the last required one.
 _CAMERAS, _SEARCH = ("cameraMatrix1", "distCoeffs1", "cameraMatrix2", "distCoeffs2"), ("method", "prob", "threshold")
@@ -104,8 +105,6 @@ def _essential(arguments: Mapping[str, Any]) -> Answer:
         return None, None
     method = arguments["params"] if "params" in arguments else arguments["method"]
     if len(x1) == 5 and any(is_flag(method, classic) for classic in (0, LMEDS, RANSAC)):
-        from bansac.solvers.essential_5pt import essential_5pt
-
         models = essential_5pt(_rays(camera1, x1), _rays(camera2, x2))
         return answer_of_minimal([E / np.sqrt(2.0) for E in models], 5, mask)
     threshold, max_iterations = arguments.get("threshold", 1.0), arguments.get("maxIters", _DEFAULTS["maxIters"])

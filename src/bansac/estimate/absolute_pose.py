@@ -17,6 +17,7 @@ from bansac.estimate.two_views import as_matches
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
+from bansac.problems.absolute_pose import ABSOLUTE_POSE
 
 # Default threshold if a camera matrix is given, in pixels.
 _DEFAULT_PIXELS = 4.0
@@ -76,8 +77,6 @@ def estimate_absolute_pose(
     >>> np.round(t, 6) + 0.0
     array([0., 0., 6.])
     """
-    from bansac.problems.absolute_pose import ABSOLUTE_POSE
-
     arguments = collect_arguments(threshold, settings)
     data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
     if isinstance(K, Camera) and not K.has_focal:
@@ -87,7 +86,7 @@ def estimate_absolute_pose(
     unit, default, conclude = 1.0, None, None
     image, camera = data[:2].T, None
     if K is not None:
-        pixels = data[:2].T.copy() if isinstance(K, Camera) else np.empty((0, 2))
+        pixels = data[:2].T.copy()
         rays = unproject("K", K, data[:2])
         if not find_preset(arguments.preset).as_paper:
             unit, default = (rays.fx + rays.fy) / 2.0, _DEFAULT_PIXELS

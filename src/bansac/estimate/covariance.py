@@ -217,9 +217,6 @@ def _check_model(name: str, problem: Problem, model: Any) -> None:
         raise ValueError(f"the result is not of {name or problem.name}: its model must be {wanted}, got {got}")
 
 
-# --- The data of a call ---
-
-
 class _Data(NamedTuple):
     """Points (channels x N), the unit of their threshold, and errors (N, components) of a model in distorted images."""
 
@@ -272,9 +269,6 @@ _READERS: dict[str, Callable[..., _Data]] = {
     "relative_pose": _read_rays,
     "absolute_pose": _read_projections,
 }
-
-
-# --- The parameters ---
 
 
 def _chart(name: str, problem: Problem, model: Any, data: Floats) -> _Chart:
@@ -345,9 +339,6 @@ _CHARTS: dict[str, Callable[[Problem, Any, Floats], _Chart]] = {
     "relative_pose": _relative_pose,
     **dict.fromkeys(("absolute_pose", "rigid_3d", "similarity_3d"), _motion),
 }
-
-
-# --- The estimate ---
 
 
 def _threshold(problem: Problem, chart: _Chart, result: Result, unit: float) -> float:

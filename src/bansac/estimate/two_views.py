@@ -17,9 +17,11 @@ from bansac.estimate.model_forms import RELATIVE_POSE, ModelForm
 from bansac.estimate.presets import CallSettings, Options, Settings, Threshold, find_preset
 from bansac.estimate.result import RelativePose, Result
 from bansac.estimate.solve import Arguments, Request, Solution, is_default_threshold, make_request, solve
+from bansac.geometry import essential_from_pose, recover_pose
 from bansac.geometry.camera import Camera
 from bansac.geometry.focal_lengths import focal_plausibility
 from bansac.maths.arrays import Bools, Floats
+from bansac.maths.normalization import fix_sign
 from bansac.maths.validate import as_numbers, as_points, as_size, check_same_length
 
 Jacobians: TypeAlias = tuple[Floats, Floats]
@@ -333,8 +335,6 @@ def _with_pose(solution: Solution) -> Solution:
 
 def _recover(E: Floats, rays: Floats, inliers: Bools) -> RelativePose:
     """Return the motion of an essential matrix that puts most inliers in front of both cameras."""
-    from bansac.geometry import recover_pose
-
     return RelativePose(*recover_pose(E, rays[:2].T, rays[2:].T, inliers)[:2])
 
 
@@ -356,9 +356,6 @@ def _as_verticals(gravity1: ArrayLike | None, gravity2: ArrayLike | None) -> Flo
 
 def _measure_in_image(solution: Solution, jacobians: Jacobians) -> Solution:
     """Measure a motion with Sampson distances in distorted images; refine it if its inliers determine it."""
-    from bansac.geometry import essential_from_pose
-    from bansac.maths.normalization import fix_sign
-
     rays, (R, t) = solution.request.data[:4], solution.public
 
     def errors(R: Floats, t: Floats) -> Floats:

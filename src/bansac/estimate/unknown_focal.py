@@ -27,7 +27,9 @@ from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
 from bansac.maths.validate import as_camera
+from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
 from bansac.problems.problem import Problem
+from bansac.problems.relative_focal import ONE_FOCAL, SHARED_FOCAL, TWO_FOCALS
 
 _Motion = tuple[Floats, Floats, Floats]  # R, t and the focal lengths
 
@@ -42,9 +44,6 @@ _SCALE, _TO_DEVIATION, _EXACT = 2.385, 1.4826, 1e-3
 
 # Errors of matches are neither independent nor only noise. The variance that weighs the prior is larger by this factor.
 _DEPENDENCE = 4.0
-
-
-# --- The refinement ---
 
 
 class _Noise(NamedTuple):
@@ -93,9 +92,6 @@ def _are_determined(normal: Floats, noise: _Noise, count: int) -> bool:
         return False
     variances = noise.variance * np.diag(np.linalg.inv(information))
     return bool((variances < _UNDETERMINED**2).all())
-
-
-# --- Two views ---
 
 
 class _View(NamedTuple):
@@ -193,8 +189,6 @@ def _relative_to_principal_points(data: Floats, cameras: list[_View]) -> _Matche
 
 def _select(matches: _Matches) -> tuple[Problem, Plausibility]:
     diagonals = matches.usual / focal_lengths.USUAL_FOCAL
-    from bansac.problems.relative_focal import ONE_FOCAL, SHARED_FOCAL, TWO_FOCALS
-
     if len(matches.directions) == 2:
         centred = np.array([0.0, 0.0, diagonals[0], 0.0, 0.0, diagonals[1]])
         return TWO_FOCALS, Plausibility(focal_lengths.focal_plausibility, centred)
@@ -308,13 +302,8 @@ def _evaluate_relative_pose(
     return _robust_cost(noise, residuals, jacobian, np.log(focals[cameras] / matches.usual[cameras]))
 
 
-# --- The absolute pose ---
-
-
 def estimate_unknown_focal_pose(data: Floats, K: Camera, arguments: Arguments, default_threshold: float) -> Result:
     """Estimate the pose and the focal length from pixels and 3D points (5 x N), which are overwritten."""
-    from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
-
     view = _View("K", K)
     unit = view.half_diagonal(data[:2])
     data[:2] = (data[:2] - view.K[:2, 2:]) / unit

@@ -18,13 +18,12 @@ def bar_columns() -> tuple[Any, ...]:
 
 def progress_bar(total: int | None) -> contextlib.AbstractContextManager[Callable[[int, int | None], None]]:
     """Return a bar of pairs as a context, whose value is the function to call for every result."""
-    import_optional("rich.console", "progress=True needs rich", "rich")
-    from rich.console import Console
+    console = import_optional("rich.console", "progress=True needs rich", "rich")
     from rich.progress import Progress
 
     @contextlib.contextmanager
     def show() -> Iterator[Callable[[int, int | None], None]]:
-        with Progress(*bar_columns(), console=Console(stderr=True)) as bar:
+        with Progress(*bar_columns(), console=console.Console(stderr=True)) as bar:
             task = bar.add_task("pairs", total=total)
             yield lambda done, total: bar.update(task, completed=done)
 
