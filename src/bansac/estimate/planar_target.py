@@ -37,8 +37,7 @@ def choose_pose(refine: Callable[..., Solution], refines_all: bool, solution: So
     ``refine(solution, model, reach, members)`` refines a flat pose, first with the members, then within ``reach``
     thresholds. Points that are not coplanar have no second pose; their solution is refined only if ``refines_all``.
     """
-    assert solution.model is not None
-    if refines_all:
+    if refines_all and solution.model is not None:
         solution = refine(solution, solution.model)
     inliers, model = solution.inliers, solution.model
     assert model is not None
