@@ -48,28 +48,22 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-_MODULES = {row.function: f"bansac.estimate.{row.module}" for row in ESTIMATORS} | {
-    "AbsolutePose": "bansac.estimate.result",
-    "Covariance": "bansac.estimate.covariance",
-    "Camera": "bansac.geometry.camera",
-    "Failure": "bansac.estimate.many",
-    "MultipleResult": "bansac.estimate.result",
-    "Options": "bansac.estimate.presets",
-    "Problem": "bansac.problems.problem",
-    "RelativePose": "bansac.estimate.result",
-    "Result": "bansac.estimate.result",
-    "Rival": "bansac.estimate.result",
-    "Sampler": "bansac.engine.sampling",
-    "Score": "bansac.engine.scoring",
-    "Stop": "bansac.engine.stopping",
-    "Trace": "bansac.estimate.result",
-    "covariance": "bansac.estimate.covariance",
-    "estimate_many": "bansac.estimate.many",
-    "estimate_multiple": "bansac.estimate.multiple",
-    "focals_from_fundamental": "bansac.geometry",
-    "iter_estimates": "bansac.estimate.many",
-    "ransac": "bansac.estimate.generic",
+_NAMES = {
+    "engine.sampling": ("Sampler",),
+    "engine.scoring": ("Score",),
+    "engine.stopping": ("Stop",),
+    "estimate.covariance": ("Covariance", "covariance"),
+    "estimate.generic": ("ransac",),
+    "estimate.many": ("Failure", "estimate_many", "iter_estimates"),
+    "estimate.multiple": ("estimate_multiple",),
+    "estimate.presets": ("Options",),
+    "estimate.result": ("AbsolutePose", "MultipleResult", "RelativePose", "Result", "Rival", "Trace"),
+    "geometry": ("focals_from_fundamental",),
+    "geometry.camera": ("Camera",),
+    "problems.problem": ("Problem",),
 }
+_MODULES = {row.function: f"bansac.estimate.{row.module}" for row in ESTIMATORS}
+_MODULES |= {name: f"bansac.{module}" for module, names in _NAMES.items() for name in names}
 
 __all__ = sorted([*_MODULES, "__version__"])
 

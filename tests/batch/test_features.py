@@ -10,7 +10,7 @@ import pytest
 
 from bansac.batch import features
 from bansac.batch.features import FeatureStore, compute_features, load_features
-from bansac.executors.threads import EXECUTOR
+from bansac.executors import threads
 from bansac.matches.image_matching import Features
 
 
@@ -35,4 +35,4 @@ def test_a_full_disk_ends_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(np, "savez", fail)
     (tmp_path / "a.png").touch()
     with pytest.raises(OSError, match=r"\.npz: cannot be written: No space left"):
-        compute_features(FeatureStore(tmp_path, 100, 100), {"a": tmp_path / "a.png"}, EXECUTOR, 1)
+        compute_features(FeatureStore(tmp_path, 100, 100), {"a": tmp_path / "a.png"}, threads, 1)

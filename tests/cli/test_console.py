@@ -165,7 +165,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_a_log_has_a_line_each_ten_seconds(
     clock: list[float], quiet: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(console._Waiting, "hidden", quiet)
+    monkeypatch.setattr(console._waiting, "hidden", quiet)
     with console.show_progress("pairs", 20, 0) as advance:
         for _ in range(6):
             clock[0] += 4
@@ -176,9 +176,9 @@ def test_a_log_has_a_line_each_ten_seconds(
 
 def test_every_command_can_be_quiet(bansac: Any, matches_csv: Path) -> None:
     bansac("estimate", matches_csv, "--model", "H", "--quiet")
-    assert console._Waiting.hidden
+    assert console._waiting.hidden
     bansac("cache", "info")
-    assert not console._Waiting.hidden
+    assert not console._waiting.hidden
 
 
 def test_a_terminal_breaks_lines_between_words_and_shows_tables(monkeypatch: pytest.MonkeyPatch) -> None:

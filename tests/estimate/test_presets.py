@@ -67,9 +67,7 @@ def test_the_paper_is_pinned_field_by_field():
     assert {name: getattr(paper.options, name) for name in FIELDS} == PAPER
     assert paper.thresholds == {"homography": 1.0, "fundamental matrix": 0.5, "essential matrix": 1e-3}
     assert paper.max_iterations == {"homography": 1000, "fundamental matrix": 10_000, "essential matrix": 1000}
-    assert paper.normalised_threshold
-    assert not paper.motion_of_plane
-    assert not paper.explains_failure
+    assert paper.as_paper
     criteria = {
         sampler: tuple(
             "+".join(stop.name for stop in paper.options.replace(sampler=sampler).stops(informed=informed))
@@ -142,8 +140,7 @@ def test_every_preset_is_documented():
 
 def test_no_preset_means_the_default_options():
     assert find_preset(None).options == Options()
-    assert not find_preset(None).normalised_threshold
-    assert find_preset(None).motion_of_plane
+    assert not find_preset(None).as_paper
     with pytest.raises(ValueError, match="'paper', 'fast', 'accurate', 'paper-20' or None; got 'quick'"):
         find_preset("quick")
 

@@ -6,8 +6,8 @@ import threading
 
 import pytest
 
-from bansac.executors import ItemFailure
-from bansac.executors.threads import EXECUTOR, in_order
+from bansac.executors import ItemFailure, threads
+from bansac.executors.threads import in_order
 from tests.executors.cluster import refuse_odd
 
 
@@ -58,10 +58,10 @@ def test_what_waits_is_dropped_when_the_caller_leaves() -> None:
 def test_items_come_in_order_and_failures_are_their_own() -> None:
     expected = [(k, ItemFailure(f"{k} is odd") if k % 2 else k) for k in range(50)]
     for workers in (1, 3):
-        assert list(EXECUTOR.run(refuse_odd, range(50), workers)) == expected
+        assert list(threads.run(refuse_odd, range(50), workers)) == expected
 
 
 def test_an_error_of_the_program_names_the_item() -> None:
     with pytest.raises(TypeError) as caught:
-        list(EXECUTOR.run(refuse_odd, [0, "many"], 2))
+        list(threads.run(refuse_odd, [0, "many"], 2))
     assert caught.value.__notes__ == ["in many"]

@@ -83,21 +83,17 @@ def image_pairs(
         named = {image: features[image] for image in pair}
         name1, name2 = ("" if isinstance(name, ItemFailure) else name for name in named.values())
         reasons = [f"{image}: {name.reason}" for image, name in named.items() if isinstance(name, ItemFailure)]
-        read = functools.partial(_match, store, name1, name2, ratio, mutual)
-        if reasons:
-            read = functools.partial(_refuse, "; ".join(reasons))
+        read = functools.partial(_match, store, name1, name2, ratio, mutual, "; ".join(reasons))
         return Source(" ".join(pair), f"{name1} {name2} {ratio} {mutual}", read, ImagePair(*pair, name1, name2))
 
     return Stream(len(pairs), lambda: map(source, pairs))
 
 
-def _match(store: FeatureStore, features1: str, features2: str, ratio: float, mutual: bool) -> Pair:
+def _match(store: FeatureStore, features1: str, features2: str, ratio: float, mutual: bool, refusal: str) -> Pair:
+    if refusal:
+        raise ValueError(refusal)
     loaded = (load_features(store.folder / name) for name in (features1, features2))
     return Pair(*match_features(*loaded, ratio=ratio, mutual=mutual))
-
-
-def _refuse(reason: str) -> Pair:
-    raise ValueError(reason)
 
 
 def compute_features(

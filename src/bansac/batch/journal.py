@@ -78,7 +78,9 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
             self._database = sqlite3.connect(":memory:" if path is None else path, timeout=0)
         try:
             with self._errors():
-                self._check_owner()
+                tables = self._database.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'")
+                if others := [name for (name,) in tables if name != "units"]:
+                    raise OSError(f"--out: {str(path)!r} exists and is not a journal: it has the table {others[0]!r}")
                 # The process holds the lock until it ends. A power failure can lose only the last units.
                 for setting in ("locking_mode = EXCLUSIVE", "journal_mode = WAL", "synchronous = NORMAL"):
                     self._database.execute(f"PRAGMA {setting}")
@@ -89,12 +91,6 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
         except BaseException:
             self._database.close()
             raise
-
-    def _check_owner(self) -> None:
-        """Raise an OSError if the file is a database of another program."""
-        tables = self._database.execute("SELECT name FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
-        if others := [name for (name,) in tables if name != "units"]:
-            raise OSError(f"--out: {str(self._path)!r} exists and is not a journal: it has the table {others[0]!r}")
 
     def __exit__(self, *exception: object) -> None:
         """Close the file."""

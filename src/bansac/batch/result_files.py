@@ -79,7 +79,6 @@ def _columns(records: Iterable[Record]) -> tuple[dict[str, NDArray[Any]], dict[s
 
 
 def _values(record: Record, name: str, dtype: Any) -> NDArray[Any]:
-    """Return the values per match of a pair."""
     return np.full(record["num_data"], np.nan, dtype) if record[name] is None else record[name]
 
 

@@ -1,12 +1,12 @@
 """Sources of the pairs of a run: files of matches, h5 sets, and lists of files."""
 
 import functools
-from collections.abc import Callable, Iterable, Sized
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
-from bansac.batch.journal import Unit
+from bansac.batch.journal import Stream, Unit
 from bansac.matches import HlocPairs, Matches
 from bansac.matches.match_files import HDF5, find_groups, read_matches
 from bansac.matches.pair_folder import PairFolder, find_pair_folders
@@ -52,8 +52,7 @@ class Source:
         return Unit(f"{self.name}\n{self.stamp}")
 
 
-class Sources(Sized, Iterable[Source], Protocol):
-    """Pairs that can be iterated over several times."""
+Sources = list[Source] | Stream[Source]
 
 
 def find_sources(path: Path, out: Path) -> list[Source]:

@@ -166,7 +166,7 @@ def estimate_model(
     row = MODELS[name]
     result = row.load_function()(**data, **{argument: known[argument] for argument in row.arguments}, **settings)
     unit = "px" if row.data == MATCHES or row.cameras else ""
-    if row.cameras and (known[row.cameras[0]] is None or find_preset(settings.get("preset")).normalised_threshold):
+    if row.cameras and (known[row.cameras[0]] is None or find_preset(settings.get("preset")).as_paper):
         unit = "normalised units"
     if isinstance(result.model, RelativePose):
         return Answer(name, result, essential_from_pose(*result.model), unit, result.model)

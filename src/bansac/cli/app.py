@@ -50,7 +50,7 @@ def load_command(name: str) -> Any:
         module = importlib.import_module(f"bansac.cli.{name}")
     except KeyboardInterrupt:
         raise SystemExit(130) from None
-    holder = typer.Typer(rich_markup_mode=None, callback=_no_action)
+    holder = typer.Typer(rich_markup_mode=None, callback=lambda: None)
     if hasattr(module, "app"):
         holder.add_typer(module.app, name=name)
     else:
@@ -87,9 +87,5 @@ def root(
     """
 
 
-def _no_action() -> None:
-    """Do nothing, as a placeholder for a command that is not imported."""
-
-
 for listed, summary in COMMANDS.items():
-    app.command(listed, help=summary)(_no_action)
+    app.command(listed, help=summary)(lambda: None)  # stands for the command until it is imported

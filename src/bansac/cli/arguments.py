@@ -1,5 +1,6 @@
 """Arguments and options shared by several commands."""
 
+import contextlib
 import dataclasses
 import functools
 import inspect
@@ -10,8 +11,7 @@ from typing import Annotated, Any, TypeVar, cast
 import typer
 
 from bansac.estimate.presets import PRESETS, Options, Settings, resolve_options
-from bansac.executors import EXECUTORS, Executor
-from bansac.executors.threads import EXECUTOR, count_workers
+from bansac.executors import EXECUTORS, Executor, threads
 from bansac.maths.arrays import Floats
 from bansac.problems.estimators import MODELS
 from bansac.problems.polynomial import polynomial
@@ -37,7 +37,6 @@ FIELDS = {field.name: field for field in dataclasses.fields(Options)}
 
 
 def _parse_threshold(text: str) -> float | str:
-    """Return the threshold as a number or "auto"."""
     if text == "auto":
         return text
     try:
@@ -48,10 +47,8 @@ def _parse_threshold(text: str) -> float | str:
 
 def _parse_integer(text: str) -> int | float:
     """Return a number, an int if it is whole: 1e4 is. The option refuses others."""
-    try:
+    with contextlib.suppress(ValueError):
         return int(text)
-    except ValueError:
-        pass
     try:
         number = float(text)
     except ValueError:
@@ -204,8 +201,8 @@ def choose_executor(name: str | None, workers: int, scheduler: str | None) -> st
 
 def pair_executor(scheduler: str | None, workers: int | None, **settings: Any) -> tuple[Executor, int]:
     """Return the cluster of --scheduler, or threads without it, and the number of workers."""
-    count = count_workers(workers)
-    return (EXECUTOR if scheduler is None else connect(scheduler, workers, **settings)), count
+    count = threads.count_workers(workers)
+    return (threads if scheduler is None else connect(scheduler, workers, **settings)), count
 
 
 def connect(scheduler: str, workers: int | None, **settings: Any) -> Executor:

@@ -76,16 +76,15 @@ def verify(
 
 def _bar(stack: contextlib.ExitStack) -> Callable[[int, int], None]:
     """Return a progress bar of the pairs, which is shown from its first call on."""
-    advance: list[Callable[[], None]] = []
+    advance: Callable[[], None] | None = None
     shown = 0
 
     def show(done: int, total: int) -> None:
-        nonlocal shown
-        if not advance:
-            advance.append(stack.enter_context(show_progress("pairs", total, done)))
-            shown = done
+        nonlocal advance, shown
+        if advance is None:
+            advance, shown = stack.enter_context(show_progress("pairs", total, done)), done
         for _ in range(done - shown):
-            advance[0]()
+            advance()
         shown = done
 
     return show

@@ -22,8 +22,7 @@ from bansac.compiled.target import describe_target, find_mismatch, portable_leve
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
 from bansac.estimate.result import Result
-from bansac.executors import ItemFailure
-from bansac.executors.processes import EXECUTOR
+from bansac.executors import ItemFailure, processes
 from bansac.maths.arrays import Floats
 from bansac.problems.estimators import ESTIMATORS
 
@@ -43,9 +42,6 @@ _VARIANTS = {
 
 # Number of matches or points.
 _SIZE = 60
-
-# The motion of the camera.
-_SHIFT = np.array([0.5, 0.1, 0.2])
 
 Task = tuple[str, dict[str, Any]]
 """The name of an estimator, and its options."""
@@ -127,7 +123,7 @@ def build_pack(path: Path, jobs: int) -> int:
 def _run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[Warmed]:
     """Run the tasks in processes and yield them as they end; closing the generator ends the processes."""
     with tempfile.NamedTemporaryFile() as locks:
-        answers = EXECUTOR.run(functools.partial(_run_shared, Path(locks.name)), tasks, jobs)
+        answers = processes.run(functools.partial(_run_shared, Path(locks.name)), tasks, jobs)
         for _, answer in answers:
             if isinstance(answer, ItemFailure):
                 raise OSError(answer.reason)
@@ -190,7 +186,7 @@ def _matches() -> tuple[Floats, Floats, Floats]:
     """Return points of one image, their matches for a scene in depth, and for a plane; ten matches are wrong."""
     rng = np.random.default_rng(0)
     X = rng.uniform([-1, -1, 4], [1, 1, 6], (_SIZE, 3))
-    Y = X + _SHIFT
+    Y = X + np.array([0.5, 0.1, 0.2])  # the motion of the camera
     x1, x2 = 500 * X[:, :2] / X[:, 2:], 500 * Y[:, :2] / Y[:, 2:]
     flat = x1 * 1.1 + 20
     x2[:10] = flat[:10] = rng.uniform(-100, 100, (10, 2))

@@ -10,6 +10,7 @@ import textwrap
 import time
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -60,12 +61,7 @@ _QUIET = inspect.Parameter(
     default=False,
     annotation=Annotated[bool, typer.Option("--quiet", help="Show neither progress nor waiting times.")],
 )
-
-
-class _Waiting:
-    """Whether ``--quiet`` or ``BANSAC_QUIET`` hides progress; the class itself is the state of the command."""
-
-    hidden = False
+_waiting = SimpleNamespace(hidden=False)  # by ``--quiet`` or ``BANSAC_QUIET``
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
@@ -74,7 +70,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(function)
     def run(*args: Any, quiet: bool, **kwargs: Any) -> None:
         gc.enable()
-        _Waiting.hidden = quiet or is_quiet()
+        _waiting.hidden = quiet or is_quiet()
         try:
             with handling(signal.SIGTERM, _terminate), redirect_announcement(_show_wait):
                 function(*args, **kwargs)
@@ -107,7 +103,7 @@ def _fail(message: str, code: int) -> NoReturn:
 
 
 def _show_wait(line: str) -> None:
-    if not _Waiting.hidden:
+    if not _waiting.hidden:
         notes.print(line, markup=False)
 
 
@@ -180,10 +176,9 @@ def show_progress(what: str, total: int, done: int) -> Iterator[Callable[[], Non
         notes.print(f"bansac: nothing to do: all {total} {what} are done already; --overwrite does them again")
     elif done:
         notes.print(f"bansac: continuing an earlier run: {done} of {total} {what} are done")
-    if _Waiting.hidden or not notes.is_terminal:
+    if _waiting.hidden or not notes.is_terminal:
         yield _log_progress(what, total, done)
         return
-    # Imported here, because commands without a bar start faster.
     from rich.progress import Progress
 
     with Progress(*bar_columns(), console=notes, transient=True) as progress:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
 
 import numpy as np
 import typer
@@ -117,14 +117,6 @@ def _estimate_many(asked: Options) -> None:
     estimate_files(asked, make_job(cast(Kind, asked.model), cameras, asked), asked.file, asked.features)
 
 
-class _Input(NamedTuple):
-    """Arrays and scores of a file, and its cameras, image sizes and degree of the curve, as far as it has them."""
-
-    data: dict[str, Floats]
-    scores: Floats | None
-    known: dict[str, Any]
-
-
 def _estimate_one(asked: Options) -> None:
     why = "is for many pairs: a folder or a list of files, with --out *.npz, *.h5 or *.parquet"
     asked.refuse(why, "workers", "scheduler")
@@ -134,17 +126,17 @@ def _estimate_one(asked: Options) -> None:
         asked.refuse_for_model("degree")
     elif asked.degree is None:
         raise ValueError(f"--degree must be given for --model {asked.model}")
-    source = _read(asked)
+    data, scores, known = _read(asked)
     folder = result_folder(asked.out, [DATA], (asked.file, asked.calib), overwrite=asked.overwrite)
-    settings = arguments.with_scores(asked.model, asked.settings, source.scores, asked.no_scores)
+    settings = arguments.with_scores(asked.model, asked.settings, scores, asked.no_scores)
     try:
         answer: Answer | MultipleAnswer
         if asked.multiple:
-            answer = _estimate_several(asked, source, settings)
+            answer = _estimate_several(asked, data, known, settings)
         else:
-            answer = estimate_model(asked.model, source.data, source.known, settings)
+            answer = estimate_model(asked.model, data, known, settings)
     except ValueError as error:
-        if source.scores is None or not str(error).startswith("scores must lie in"):
+        if scores is None or not str(error).startswith("scores must lie in"):
             raise
         columns = " ".join(sum(MODELS[asked.model].data.values(), ()))
         raise ValueError(
@@ -153,33 +145,36 @@ def _estimate_one(asked: Options) -> None:
         ) from None
     document = {"file": str(asked.file), **answer.as_dict()}
     if folder is not None:
-        data = source.data if source.scores is None else source.data | {"scores": source.scores}
+        arrays = data if scores is None else data | {"scores": scores}
         with folder.replacing(document):
-            folder.write_npz(DATA, data | matrices(**source.known) | answer.arrays())
+            folder.write_npz(DATA, arrays | matrices(**known) | answer.arrays())
     leave(document, answer, folder, json=asked.json)
 
 
-def _read(asked: Options) -> _Input:
+def _read(asked: Options) -> tuple[dict[str, Floats], Floats | None, dict[str, Any]]:
+    """Return the arrays and the scores of a file, and its cameras, image sizes and degree of the curve, if any."""
     row = MODELS[asked.model]
     if row.data == MATCHES:
         matches = match_files.read_matches(asked.file, asked.pair)
         K1, K2 = (matches.K1, matches.K2) if asked.calib is None else match_files.read_calibration(asked.calib)
         known = {"K1": K1, "K2": K2, "image_size1": matches.size1, "image_size2": matches.size2}
-        return _Input({"x1": matches.x1, "x2": matches.x2}, matches.scores, known)
+        return {"x1": matches.x1, "x2": matches.x2}, matches.scores, known
     asked.refuse_for_model("pair")
     points, scores = match_files.read_data(asked.file, row.data)
     if not row.cameras:
-        return _Input(points, scores, {"degree": asked.degree})
+        return points, scores, {"degree": asked.degree}
     K = match_files.read_own_camera(asked.file) if asked.calib is None else match_files.read_single_camera(asked.calib)
-    return _Input(points, scores, {"K": K})
+    return points, scores, {"K": K}
 
 
-def _estimate_several(asked: Options, source: _Input, settings: dict[str, Any]) -> MultipleAnswer:
+def _estimate_several(
+    asked: Options, data: dict[str, Floats], known: dict[str, Any], settings: dict[str, Any]
+) -> MultipleAnswer:
     if asked.model == "absolute-pose":
         raise ValueError(f"--multiple does not go with --model {asked.model}")
-    if source.known.get("K1") is not None and MODELS[asked.model].cameras:
+    if known.get("K1") is not None and MODELS[asked.model].cameras:
         raise ValueError("--multiple takes points for E in normalised units, without camera matrices")
-    points = np.hstack(list(source.data.values()))
+    points = np.hstack(list(data.values()))
     return MultipleAnswer(
         asked.model, bansac.estimate_multiple(asked.model, points, max_models=asked.max_models, **settings)
     )

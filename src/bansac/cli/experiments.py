@@ -63,7 +63,6 @@ def run(
 
 
 def _run_one(experiment: Measurement, setup: Setup, out: Path, where: dict[str, Any]) -> RunSummary:
-    """Run an experiment and show its tables."""
     setup, folder = experiment.resolve(setup), OutputFolder(out)
     settings = json.loads(json.dumps(setup.plain()))
     _refuse_another(folder.path, {"experiment": experiment.name, "seed": setup.seed, "settings": settings})

@@ -14,7 +14,7 @@ from bansac.cli import arguments
 from bansac.cli.answer import estimate_two_view, figure_names, matrices, settings_in_words, write_figures
 from bansac.cli.batch import make_job, show_failures, show_outcome
 from bansac.cli.console import note_on_interrupt, show_progress
-from bansac.cli.output import check_page, leave, result_folder
+from bansac.cli.output import check_new_file, leave, result_folder
 from bansac.executors import ItemFailure
 from bansac.matches.image_matching import check_matching, match_images
 from bansac.matches.images import MAX_SIZE, import_opencv
@@ -98,7 +98,9 @@ def _match_two(asked: Options, image2: Path) -> None:
     inputs = (asked.image1, image2, asked.calib)
     folder = result_folder(asked.out, [MATCHES, *figure_names()], inputs, overwrite=asked.overwrite)
     if asked.report is not None:
-        check_page(asked.report, asked.overwrite)
+        if asked.report.suffix not in (".html", ".htm"):
+            raise ValueError(f"--report must end in .html, got {str(asked.report)!r}")
+        check_new_file(asked.report, asked.overwrite, "--report")
     sizes = {"max_features": asked.features, "max_size": asked.max_size}
     matches = match_images(asked.image1, image2, ratio=asked.ratio, mutual=not asked.one_way, **sizes)
     settings = arguments.with_scores(asked.model, asked.settings, matches.scores, asked.no_scores)
@@ -120,7 +122,6 @@ def _match_two(asked: Options, image2: Path) -> None:
 
 
 def _match_folder(asked: Options) -> None:
-    """Compute the features of the images once, and match and estimate their pairs."""
     asked.refuse("is for two images", "report")
     camera = read_single_camera(asked.calib) if asked.calib is not None else None
     job = make_job(asked.model, None if camera is None else (camera, camera), asked)

@@ -1,21 +1,17 @@
 """The folder of ``--out``: results are written as a whole and replace earlier ones only with ``--overwrite``."""
 
-from __future__ import annotations
-
 import json
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import typer
 
 from bansac.batch.output_files import OutputFolder, check_file, check_replaceable
+from bansac.cli.answer import Answer, MultipleAnswer
 from bansac.cli.console import NO_MODEL, print_json, report
-
-if TYPE_CHECKING:
-    from bansac.cli.answer import Answer, MultipleAnswer
 
 RESULT = "result.json"
 
@@ -101,13 +97,6 @@ def leave(
         if page is not None:
             report.print(f"wrote {page}", markup=False)
     raise typer.Exit(0 if answer.result.success else NO_MODEL)
-
-
-def check_page(path: Path, overwrite: bool) -> None:
-    """Raise a ValueError or OSError unless ``path`` is an HTML file that can be written and may be replaced."""
-    if path.suffix not in (".html", ".htm"):
-        raise ValueError(f"--report must end in .html, got {str(path)!r}")
-    check_new_file(path, overwrite, "--report")
 
 
 def check_new_file(path: Path, overwrite: bool, option: str = "--out") -> None:

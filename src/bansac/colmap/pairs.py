@@ -180,7 +180,6 @@ def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry
 
 
 def _subset(pair: PairMatches, mask: Bools) -> PairMatches:
-    """Return a pair with some of its matches."""
     values = {name: getattr(pair, name) for name in ("matches", "x1", "x2", "rays1", "rays2")}
     return replace(pair, **{name: value[mask] for name, value in values.items() if value is not None})
 

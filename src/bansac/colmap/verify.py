@@ -14,8 +14,7 @@ from functools import partial
 from bansac.colmap.database import MatchDatabase, only_run
 from bansac.colmap.options import VerificationOptions
 from bansac.colmap.pairs import PairFailure, PairGeometry, verify_pairs
-from bansac.executors import Executor, ItemFailure
-from bansac.executors.threads import EXECUTOR, count_workers
+from bansac.executors import Executor, ItemFailure, threads
 from bansac.maths.validate import as_integer
 
 
@@ -55,7 +54,7 @@ def verify_database(
     *,
     options: VerificationOptions | None = None,
     workers: int | None = None,
-    executor: Executor = EXECUTOR,
+    executor: Executor = threads,
     overwrite: bool = False,
     batch_size: int = 16,
     progress: Callable[[int, int], object] | None = None,
@@ -108,7 +107,7 @@ def verify_database(
     (10, 10, {'uncalibrated': 10})
     """
     settings = VerificationOptions() if options is None else options
-    threads = count_workers(workers)
+    count = threads.count_workers(workers)
     size = as_integer("batch_size", batch_size, 1)
     started = time.perf_counter()
     with only_run(path), MatchDatabase(path) as database:
@@ -122,7 +121,7 @@ def verify_database(
             progress(done, len(numbers))
         starts = range(0, len(missing), size)
         batches = ([database.read(number) for number in missing[start : start + size]] for start in starts)
-        answers = executor.run(partial(verify_pairs, options=settings), batches, threads)
+        answers = executor.run(partial(verify_pairs, options=settings), batches, count)
         with closing(answers):
             for batch, answer in answers:
                 if isinstance(answer, ItemFailure):

@@ -25,6 +25,7 @@ from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bytes, Floats
 from bansac.maths.quaternion import model_of
 from bansac.maths.validate import as_camera, as_numbers
+from bansac.solvers.essential_5pt import essential_5pt
 
 # OpenCV's signatures: the names of their parameters, and the defaults of those after the last required one.
 _CAMERAS, _SEARCH = ("cameraMatrix1", "distCoeffs1", "cameraMatrix2", "distCoeffs2"), ("method", "prob", "threshold")
@@ -97,7 +98,6 @@ def _bind(names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) 
 
 
 def _essential(arguments: Mapping[str, Any]) -> Answer:
-    """Estimate E from the arguments of a signature."""
     x1, x2 = as_pair("points1", arguments["points1"], "points2", arguments["points2"])
     camera1, camera2 = _cameras(arguments)
     mask = arguments["mask"]
@@ -105,8 +105,6 @@ def _essential(arguments: Mapping[str, Any]) -> Answer:
         return None, None
     method = arguments["params"] if "params" in arguments else arguments["method"]
     if len(x1) == 5 and any(is_flag(method, classic) for classic in (0, LMEDS, RANSAC)):
-        from bansac.solvers.essential_5pt import essential_5pt
-
         models = essential_5pt(_rays(camera1, x1), _rays(camera2, x2))
         return answer_of_minimal([E / np.sqrt(2.0) for E in models], 5, mask)
     threshold, max_iterations = arguments.get("threshold", 1.0), arguments.get("maxIters", _DEFAULTS["maxIters"])
@@ -257,7 +255,6 @@ def solvePnPRansac(
 
 
 def _pose_method(flags: Any) -> int:
-    """Return the method of a flag of ``solvePnPRansac``."""
     if not isinstance(flags, int | np.integer) or int(flags) not in (*_SOLVEPNP, *_USAC):
         raise ValueError(f"flags must be 0 to 8 (SOLVEPNP_*) or 32 to 38 (USAC_*), got {flags!r}")
     return int(flags) if flags in _USAC else RANSAC
@@ -271,7 +268,6 @@ def _rotation_vector(R: Floats) -> Floats:
 
 
 def _cameras(arguments: Mapping[str, Any]) -> tuple[Floats | Camera, Floats | Camera]:
-    """Return both cameras of a signature."""
     if "cameraMatrix1" in arguments:
         coefficients = "dist_coeff" if "params" in arguments else "distCoeffs"
         pairs = ((f"cameraMatrix{i}", f"{coefficients}{i}") for i in (1, 2))
@@ -295,12 +291,10 @@ def _with_distortion(names: tuple[str, str], matrix: ArrayLike, coefficients: Ar
 
 
 def _rays(camera: Floats | Camera, x: Floats) -> Floats:
-    """Return points in normalised units."""
     return camera.unproject(x) if isinstance(camera, Camera) else normalize_points(camera, x)
 
 
 def _matrix_of(focal: float, pp: ArrayLike) -> Floats:
-    """Return the camera matrix of a focal length and a principal point."""
     if np.ndim(focal) > 0:
         raise ValueError(f"cameraMatrix must be 3 x 3, or focal a number; got an array of shape {np.shape(focal)}")
     point = np.asarray(pp, dtype=np.float64).ravel()

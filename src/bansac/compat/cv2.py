@@ -62,6 +62,9 @@ from bansac.estimate.transforms import estimate_affine, estimate_similarity
 from bansac.estimate.two_views import estimate_fundamental, estimate_homography
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_integer
+from bansac.solvers.fundamental_7pt import fundamental_7pt
+from bansac.solvers.fundamental_8pt import fundamental_8pt
+from bansac.solvers.homography_dlt import homography_dlt
 
 __all__ = [
     "FM_7POINT",
@@ -150,8 +153,6 @@ def findHomography(
     """
     x1, x2 = as_pair("srcPoints", srcPoints, "dstPoints", dstPoints, homogeneous=True, least=4)
     if is_flag(method, 0):
-        from bansac.solvers.homography_dlt import homography_dlt
-
         return answer_of_all(homography_dlt(x1, x2), len(x1), mask)
     call = read_method(method, ransacReprojThreshold, maxIters, confidence, _DEFAULT_THRESHOLD)
     return answer(call.run(estimate_homography, x1, x2), 4, mask)
@@ -196,12 +197,8 @@ def findFundamentalMat(
     if len(x1) < 7:
         return None, None
     if len(x1) == 7 and any(is_flag(method, classic) for classic in (FM_7POINT, FM_8POINT, FM_LMEDS, FM_RANSAC)):
-        from bansac.solvers.fundamental_7pt import fundamental_7pt
-
         return answer_of_minimal([_divide(F) for F in fundamental_7pt(x1, x2)], 7, mask)
     if is_flag(method, FM_7POINT) or is_flag(method, FM_8POINT):
-        from bansac.solvers.fundamental_8pt import fundamental_8pt
-
         F = fundamental_8pt(x1, x2)
         return answer_of_all(None if F is None else _divide(F), len(x1), mask)
     call = read_method(method, ransacReprojThreshold, maxIters, confidence, _DEFAULT_THRESHOLD)
@@ -274,12 +271,9 @@ def estimateAffinePartial2D(
 
 
 def _without_refinement(call: Call, iterations: Any) -> Call:
-    """Return a call that skips the final refinement if ``refineIters`` is 0."""
-    return (
-        call
-        if as_integer("refineIters", iterations, 0)
-        else call._replace(settings=call.settings | {"refinement": None})
-    )
+    if as_integer("refineIters", iterations, 0) == 0:
+        call.settings["refinement"] = None
+    return call
 
 
 def _divide(F: Floats) -> Floats:

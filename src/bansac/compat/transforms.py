@@ -151,14 +151,12 @@ def _read(threshold: float, confidence: float | None) -> Call:
 
 
 def _translation(problem: Problem, call: Call, x1: Floats, x2: Floats) -> Result:
-    """Estimate a translation."""
     return call.run(lambda first, second, **options: ransac(problem, np.hstack([first, second]), **options), x1, x2)
 
 
 def _of_space(
     result: Result, shape: tuple[int, int], out: Any, inliers: Any
 ) -> tuple[bool, Floats | None, Bytes | None]:
-    """Return OpenCV's answer for matches of space."""
     if len(result.inliers) < _LEAST:
         return False, None, None
     model, mask = answer(result, _LEAST, inliers)

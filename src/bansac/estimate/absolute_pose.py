@@ -17,6 +17,7 @@ from bansac.estimate.two_views import as_matches
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
+from bansac.problems.absolute_pose import ABSOLUTE_POSE
 
 # Default threshold if a camera matrix is given, in pixels.
 _DEFAULT_PIXELS = 4.0
@@ -76,8 +77,6 @@ def estimate_absolute_pose(
     >>> np.round(t, 6) + 0.0
     array([0., 0., 6.])
     """
-    from bansac.problems.absolute_pose import ABSOLUTE_POSE
-
     arguments = collect_arguments(threshold, settings)
     data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
     if isinstance(K, Camera) and not K.has_focal:
@@ -87,30 +86,21 @@ def estimate_absolute_pose(
     unit, default, conclude = 1.0, None, None
     image, camera = data[:2].T, None
     if K is not None:
-        pixels = data[:2].T.copy() if isinstance(K, Camera) else np.empty((0, 2))
+        pixels = data[:2].T.copy()
         rays = unproject("K", K, data[:2])
-        if not find_preset(arguments.preset).normalised_threshold:
+        if not find_preset(arguments.preset).as_paper:
             unit, default = (rays.fx + rays.fy) / 2.0, _DEFAULT_PIXELS
             if is_default_threshold(arguments.threshold, arguments.options):
                 check_unit(unit, data[:2], depth=3)
             if isinstance(K, Camera) and rays.is_distorted:
                 image, camera = pixels, K
-    if not find_preset(arguments.preset).normalised_threshold:
-        conclude = functools.partial(_conclude, image, camera)
+    if not find_preset(arguments.preset).as_paper:
+        refine = functools.partial(_refine_in_image, image, camera)
+        conclude = functools.partial(choose_pose, refine, camera is not None)
     form = form_of(ABSOLUTE_POSE, "absolute_pose")
     return solve(
         make_request(ABSOLUTE_POSE, data, arguments, form=form, unit=unit, default_threshold=default, conclude=conclude)
     )
-
-
-def _conclude(image: Floats, camera: Camera | None, solution: Solution) -> Solution:
-    """Refine a pose in a distorted image, and compare the two poses of a planar target.
-
-    ``image`` holds the points (N, 2): pixels of a camera with distortion, or normalised ones without a camera.
-    """
-    assert solution.model is not None
-    refine = functools.partial(_refine_in_image, image, camera)
-    return choose_pose(solution if camera is None else refine(solution, solution.model), refine)
 
 
 def _refine_in_image(
@@ -121,7 +111,10 @@ def _refine_in_image(
     reach: float = 1.0,
     members: Bools | None = None,
 ) -> Solution:
-    """Refine a pose with its errors in the image, with the members first, then within ``reach`` thresholds."""
+    """Refine a pose with its errors in the image, with the members first, then within ``reach`` thresholds.
+
+    ``image`` holds the points (N, 2): pixels of a camera with distortion, or normalised ones without a camera.
+    """
     R, t = as_pose(model)
     points = solution.request.data[2:]
     depth = (R[2] @ points + t[2])[solution.inliers]

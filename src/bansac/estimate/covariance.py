@@ -43,6 +43,8 @@ from bansac.problems.polynomial import polynomial
 from bansac.problems.problem import Problem
 
 _Errors = Callable[[Floats], Floats]
+# Points (channels x N), the unit of their threshold, and errors (N, components) of a model in distorted images.
+_Data = tuple[Floats, float, _Errors | None]
 
 # The inliers do not determine the parameters if a singular value of J, with columns of unit length, is below this.
 _SINGULAR = 1e-11
@@ -217,23 +219,12 @@ def _check_model(name: str, problem: Problem, model: Any) -> None:
         raise ValueError(f"the result is not of {name or problem.name}: its model must be {wanted}, got {got}")
 
 
-# --- The data of a call ---
-
-
-class _Data(NamedTuple):
-    """Points (channels x N), the unit of their threshold, and errors (N, components) of a model in distorted images."""
-
-    points: Floats
-    unit: float = 1.0
-    errors: _Errors | None = None
-
-
 def _read_points(problem: Problem, points: ArrayLike, degree: int | None = None) -> _Data:
-    return _Data(as_columns("points", points, problem.channels))
+    return as_columns("points", points, problem.channels), 1.0, None
 
 
 def _read_matches(problem: Problem, x1: ArrayLike, x2: ArrayLike) -> _Data:
-    return _Data(as_matches(x1, x2, channels=(problem.channels // 2, problem.channels // 2)))
+    return as_matches(x1, x2, channels=(problem.channels // 2, problem.channels // 2)), 1.0, None
 
 
 def _read_rays(
@@ -241,20 +232,20 @@ def _read_rays(
 ) -> _Data:
     rays, unit, jacobians = as_rays(x1, x2, K1, K2, None)
     if jacobians is None:
-        return _Data(rays, unit)
+        return rays, unit, None
 
     def errors(numbers: Floats) -> Floats:
         is_pose = numbers.size == 12
         E = essential_from_pose(numbers[:9].reshape(3, 3), numbers[9:]) if is_pose else numbers.reshape(3, 3)
         return tangent_sampson(E, rays, *jacobians)
 
-    return _Data(rays, unit, errors)
+    return rays, unit, errors
 
 
 def _read_projections(problem: Problem, points3D: ArrayLike, points2D: ArrayLike, K: CameraLike | None = None) -> _Data:
     data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
     if K is None:
-        return _Data(data)
+        return data, 1.0, None
     pixels = data[:2].T.copy()
     rays = unproject("K", K, data[:2])
 
@@ -262,7 +253,7 @@ def _read_projections(problem: Problem, points3D: ArrayLike, points2D: ArrayLike
         assert isinstance(K, Camera)
         return reprojection_errors(numbers[:9].reshape(3, 3), numbers[9:], K, data[2:], pixels)
 
-    return _Data(data, (rays.fx + rays.fy) / 2.0, errors if rays.is_distorted else None)
+    return data, (rays.fx + rays.fy) / 2.0, errors if rays.is_distorted else None
 
 
 _READERS: dict[str, Callable[..., _Data]] = {
@@ -272,9 +263,6 @@ _READERS: dict[str, Callable[..., _Data]] = {
     "relative_pose": _read_rays,
     "absolute_pose": _read_projections,
 }
-
-
-# --- The parameters ---
 
 
 def _chart(name: str, problem: Problem, model: Any, data: Floats) -> _Chart:
@@ -345,9 +333,6 @@ _CHARTS: dict[str, Callable[[Problem, Any, Floats], _Chart]] = {
     "relative_pose": _relative_pose,
     **dict.fromkeys(("absolute_pose", "rigid_3d", "similarity_3d"), _motion),
 }
-
-
-# --- The estimate ---
 
 
 def _threshold(problem: Problem, chart: _Chart, result: Result, unit: float) -> float:

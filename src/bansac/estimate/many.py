@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, cast, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from bansac.estimate.generic import ransac
 from bansac.estimate.multiple import check_max_models, estimate_multiple
@@ -59,8 +59,7 @@ class Failure:
 
     def __iter__(self) -> Iterator[Any]:
         """Unpack as ``model, inliers``: None and an empty mask."""
-        inliers: NDArray[np.bool_] = np.empty(0, np.bool_)
-        return iter((None, inliers))
+        return iter((None, np.empty(0, np.bool_)))
 
 
 @overload
@@ -350,7 +349,6 @@ def _estimate(
 
 
 def _arguments(pair: Any, attributes: Mapping[str, str]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the positional and the keyword arguments of a pair."""
     if isinstance(pair, Mapping):
         return (), dict(pair)
     if hasattr(pair, "x1") and hasattr(pair, "x2"):

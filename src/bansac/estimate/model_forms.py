@@ -16,8 +16,6 @@ from bansac.maths.quaternion import matrix_of, model_of
 from bansac.maths.validate import as_numbers
 from bansac.problems.problem import Problem
 
-_NAME = "initial_model"
-
 
 class ModelForm(NamedTuple):
     """The type of a public model, its shape if it is an array, and the conversions.
@@ -76,10 +74,10 @@ RELATIVE_POSE = ModelForm(
 def as_motion(value: ArrayLike) -> tuple[Floats, Floats]:
     """Return R and t of a pose or a pair (R, t)."""
     if not isinstance(value, tuple | list) or len(value) != 2:
-        raise ValueError(f"{_NAME} must be a pose or a pair (R, t), got {type(value).__name__}")
+        raise ValueError(f"initial_model must be a pose or a pair (R, t), got {type(value).__name__}")
     return check_model(value[0], (3, 3), "R of "), check_model(value[1], (3,), "t of ")
 
 
 def check_model(value: ArrayLike, shape: tuple[int, ...], part: str = "") -> Floats:
     """Return an array of finite numbers of this shape."""
-    return as_numbers(part + _NAME, value, shape)
+    return as_numbers(part + "initial_model", value, shape)

@@ -136,7 +136,7 @@ def estimate_multiple(
     try_once(problem, columns)
     n, seconds = columns.shape[1], request.options.max_seconds
     task = _Task(
-        request.replace(resolved=request.resolved._replace(options=request.options.replace(trace=False))),
+        replace(request, resolved=request.resolved._replace(options=request.options.replace(trace=False))),
         scores=None if scores is None else as_scores("scores", scores, n),
         prior=None if priors is None else as_probabilities("priors", priors, n),
         weights=None if weights is None else as_weights("weights", weights, n),
@@ -244,7 +244,7 @@ def _parts(task: _Task, coarse: _Model, threshold: float) -> list[_Model]:
     """Return models of a coarse model's points at a smaller threshold, each with as many points as a rival needs."""
     request, own, parts = task.request, coarse.odds > 1.0, list[_Model]()
     resolved = Resolved(request.options.replace(threshold=threshold), is_estimated=False)
-    fine = task._replace(request=request.replace(resolved=resolved))
+    fine = task._replace(request=replace(request, resolved=resolved))
     among, least = own, max(RIVAL * np.count_nonzero(own), request.problem.sample_size)
     while np.count_nonzero(among) > least and not _out_of_time(task):
         result = _search(fine, among, None, most=_FEW_SAMPLES)
@@ -285,7 +285,8 @@ def _search(task: _Task, among: Bools, prior: Floats | None, most: int | None = 
     else:
         prior = None
     scores, weights = (None if values is None else values[indices] for values in (task.scores, task.weights))
-    request = task.request.replace(
+    request = replace(
+        task.request,
         data=np.ascontiguousarray(task.request.data[:, indices]),
         resolved=task.request.resolved._replace(options=options),
         scores=scores,

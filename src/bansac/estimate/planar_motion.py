@@ -10,6 +10,7 @@ the plane agree with competes (plane and parallax, :mod:`bansac.problems.degensa
 """
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -78,7 +79,7 @@ def choose_motion(solution: Solution) -> Solution:
     is_explained = max(_score(plane, other) for other in others) >= _EXPLAINED * _score(plane, solution)
     if better is not solution or not is_explained or others[0].count < _SUPPORT * solution.count:
         return better
-    return others[0].replace(public=RelativePose(*motions[0]), is_of_plane=True)
+    return replace(others[0], public=RelativePose(*motions[0]), is_of_plane=True)
 
 
 def choose_epipole(solution: Solution) -> Solution:
@@ -126,9 +127,10 @@ def _refine(solution: Solution) -> Solution:
     request, outcome = solution.request, solution.outcome
     options = request.options.replace(max_iterations=1, min_iterations=0, restarts=1, trace=False)
     resolved = request.resolved._replace(options=options)
-    refined = search(request.replace(resolved=resolved, initial_model=solution.model))
+    refined = search(replace(request, resolved=resolved, initial_model=solution.model))
     new = refined.outcome
-    return refined.replace(
+    return replace(
+        refined,
         request=request,
         outcome=outcome._replace(model=new.model, score=new.score, threshold=new.threshold, others=[]),
     )

@@ -7,6 +7,7 @@ both explain the points, the other one is its rival.
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
@@ -30,12 +31,14 @@ _NEARLY, _RISE = 0.05, 9.0
 _PARAMETERS, _COMPONENTS = 6, 2
 
 
-def choose_pose(solution: Solution, refine: Callable[..., Solution]) -> Solution:
+def choose_pose(refine: Callable[..., Solution], refines_all: bool, solution: Solution) -> Solution:
     """Return the better one of a pose and its mirror image, with the other one as rival if it is nearly as good.
 
     ``refine(solution, model, reach, members)`` refines a flat pose, first with the members, then within ``reach``
-    thresholds. Points that are not coplanar have no second pose; their solution is returned as it is.
+    thresholds. Points that are not coplanar have no second pose; their solution is refined only if ``refines_all``.
     """
+    if refines_all and solution.model is not None:
+        solution = refine(solution, solution.model)
     inliers, model = solution.inliers, solution.model
     assert model is not None
     mirrored = _mirror(solution.request.data[2:], inliers, model)
@@ -59,12 +62,12 @@ def choose_pose(solution: Solution, refine: Callable[..., Solution]) -> Solution
         return solution
     first, second = solution, refine(solution, other.model)
     if is_mirrored:
-        first, second = second.replace(rival=None), first
+        first, second = replace(second, rival=None), first
     if not is_rival:
         return first
     assert second.model is not None
     public = solution.request.form.to_public(second.model) if second.public is None else second.public
-    return first.replace(rival=Rival(public, second.inliers, second.threshold))
+    return replace(first, rival=Rival(public, second.inliers, second.threshold))
 
 
 def _mirror(points: Floats, inliers: Bools, model: Floats) -> Floats | None:

@@ -79,20 +79,16 @@ class CallSettings(Settings, total=False):
 class Preset:
     """A named set of options.
 
-    ``thresholds`` and ``max_iterations``, by the name of a problem, replace the defaults of problems. If
-    ``normalised_threshold``, thresholds of calibrated problems are in normalised units even if camera matrices are
-    given. If ``estimates_threshold``, the threshold is estimated if none is given. If ``motion_of_plane``, the relative
-    pose of a plane is computed from its homography. If ``explains_failure``, short runs follow a failed one, to
-    see whether the scores mislead.
+    ``thresholds`` and ``max_iterations``, by the name of a problem, replace the defaults of problems. If ``as_paper``,
+    thresholds of calibrated problems are in normalised units even if camera matrices are given, no threshold is
+    estimated unless the call asks for it, planar inliers have no solution of their own, and no short runs follow a
+    failed one to explain it.
     """
 
     options: Options
     thresholds: Mapping[str, float] = field(default_factory=dict)
     max_iterations: Mapping[str, int] = field(default_factory=dict)
-    normalised_threshold: bool = False
-    estimates_threshold: bool = True
-    motion_of_plane: bool = True
-    explains_failure: bool = True
+    as_paper: bool = False
 
 
 class Resolved(NamedTuple):
@@ -123,10 +119,7 @@ PRESETS = {
         ),
         thresholds={"homography": 1.0, "fundamental matrix": 0.5, "essential matrix": 1e-3},
         max_iterations={"homography": 1000, "fundamental matrix": 10_000, "essential matrix": 1000},
-        normalised_threshold=True,
-        estimates_threshold=False,
-        motion_of_plane=False,
-        explains_failure=False,
+        as_paper=True,
     ),
     "fast": Preset(Options(restarts=1, max_iterations=600, stopping="default", neighbours=False)),
     "accurate": Preset(Options(restarts=64, agreement=4, max_iterations=200_000)),
@@ -137,9 +130,6 @@ _DEFAULT = Preset(Options())
 
 SHARED_ARGUMENTS = ("scores", "priors", "weights", "initial_model", "preset", "options")
 """Keyword arguments of all estimators that are no options."""
-
-# Number of bits of a random seed, so that it is short enough to type.
-_SEED_BITS = 32
 
 
 def find_preset(name: Any) -> Preset:
@@ -181,10 +171,10 @@ def resolve_options(
     if "seed" in settings:
         resolved = resolved.with_seed(settings["seed"])
     if resolved.seed is None:
-        resolved = resolved.with_seed(secrets.randbits(_SEED_BITS))
+        resolved = resolved.with_seed(secrets.randbits(32))  # short enough to type
     values = find_preset(preset)
     is_given = threshold is not None or (options is not None and options.threshold is not None)
-    has_default = is_given or not values.estimates_threshold or problem.name in values.thresholds
+    has_default = is_given or values.as_paper or problem.name in values.thresholds
     return Resolved(resolved, isinstance(threshold, str) or not has_default)
 
 
@@ -217,7 +207,7 @@ def _merge(
         raise ValueError(f"threshold must be a number > 0 or 'auto', got {threshold!r}")
     changes["threshold"] = start if threshold is None or isinstance(threshold, str) else threshold
     resolved = with_defaults(base.replace(**changes), values, problem)
-    if resolved.threshold is None and not values.estimates_threshold and threshold is None:
+    if resolved.threshold is None and values.as_paper and threshold is None:
         raise ValueError(f"threshold must be given: {problem.name} has no default in preset {preset!r}")
     if resolved.epipolar_error is not None and not epipolar_choice:
         raise ValueError(

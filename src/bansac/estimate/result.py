@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import os
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -31,8 +30,6 @@ WHY_COUNTS_DIFFER = (
     "Inliers are within the threshold. The posterior also depends on how many outliers have such a residual by chance."
 )
 """The reason for different numbers of inliers and of sure inliers."""
-
-_AS_THEY_ARE = frozenset({bool, int, float, str, type(None), functools.partial})
 
 
 class _Motion(NamedTuple):
@@ -217,8 +214,7 @@ class Result:
         """Make arrays read-only and NumPy scalars Python numbers; a function as ``probabilities`` waits for access."""
         fields = self.__dict__
         for name, value in fields.items():
-            if type(value) not in _AS_THEY_ARE:
-                fields[name] = _frozen(value)
+            fields[name] = _frozen(value)
         if callable(fields["probabilities"]):
             fields["_posterior"] = fields.pop("probabilities")
 
@@ -271,22 +267,18 @@ class Result:
     def __repr__(self) -> str:
         """Summarise the result in a few lines, with the model."""
         outcome = "success" if self.success else "failure"
-        return (
+        summary = (
             f"Result({outcome}: {self.message}\n"
             f"       {self.num_inliers} of {len(self.inliers)} inliers at threshold {self.threshold:g}, {self.timing}, "
             f"seed {self.seed}\n"
             f"       {self.iterations} iterations, {self.models_tested} models, stopped by {self.stop_reason})"
-            f"{self._model_text()}"
         )
-
-    def _model_text(self) -> str:
-        """Return the lines of ``repr`` with the model."""
-        if self.model is None:
-            return ""
-        is_pose = isinstance(self.model, RelativePose | AbsolutePose)
-        parts = self.model._asdict().items() if is_pose else [("model", self.model)]
+        parts = {} if self.model is None else {"model": self.model}
+        if isinstance(self.model, RelativePose | AbsolutePose):
+            parts = self.model._asdict()
         with np.printoptions(precision=6):
-            return "".join("\n" + textwrap.indent(f"{name} =\n{value}", " " * 7) for name, value in parts)
+            texts = [textwrap.indent(f"{name} =\n{value}", " " * 7) for name, value in parts.items()]
+        return "\n".join([summary, *texts])
 
     def _words(self) -> dict[str, str]:
         """Return the verdict, the model and the run as texts by name."""
@@ -360,7 +352,6 @@ class Result:
         return _restored(cls, path, fields)
 
     def _fields(self) -> dict[str, Any]:
-        """Return the fields for a file."""
         fields = self.__getstate__() | {"model": _stored(self.model)}
         if self.rival is not None:
             fields["rival"] = self.rival._asdict() | {"model": _stored(self.rival.model)}
@@ -655,7 +646,6 @@ def _counted(number: int, name: str) -> str:
 
 
 def _stored(model: Any) -> Any:
-    """Return a model for a file."""
     return model._asdict() | {"type": "AbsolutePose"} if isinstance(model, AbsolutePose) else model
 
 
@@ -663,7 +653,6 @@ _Restored = TypeVar("_Restored", bound=Result | MultipleResult)
 
 
 def _restored(cls: type[_Restored], path: str | os.PathLike[str], fields: Mapping[str, Any]) -> _Restored:
-    """Return a result from the fields of a file."""
     if other := cls.__dataclass_fields__.keys() ^ fields.keys():
         raise ValueError(f"{path} holds no result: it lacks, or has besides, {', '.join(sorted(other))}")
     try:
@@ -673,7 +662,6 @@ def _restored(cls: type[_Restored], path: str | os.PathLike[str], fields: Mappin
 
 
 def _loaded(name: str, value: Any) -> Any:
-    """Restore the value of a field after loading."""
     if name == "results":
         parts = ({name: _loaded(name, field) for name, field in fields.items()} for fields in value.values())
         return tuple(Result(**fields) for fields in parts)

@@ -11,10 +11,9 @@ caller's unit and builds the result, with the verdict of ``bansac.significance.v
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -56,6 +55,9 @@ _SMALLEST = 0.05
 # If the threshold is estimated, displacements within this number of first thresholds may differ by their noise only.
 _NOISE = 2.0
 
+# The points of matches of two images, whose neighbours tell which matches to search.
+_TWO_IMAGES = ((0, 1), (2, 3))
+
 
 @dataclass(frozen=True, eq=False)
 class Arguments:
@@ -86,8 +88,7 @@ class Request:
     A distance of 1 in ``data`` (channels x N) is ``unit`` in the caller's unit, that of thresholds and residuals.
     ``initial_model`` is flat. If ``two_views``, the data are matches of two views, whose configuration is determined.
     ``plausibility`` is a factor of the score of optimised models. ``conclude`` refines the solution of the engine or
-    gives it its public form. ``hint`` is appended to the message. If ``explains_failure``, short runs follow a failed
-    one.
+    gives it its public form. ``hint`` is appended to the message. ``as_paper`` is that of the preset.
     """
 
     problem: Problem
@@ -104,16 +105,12 @@ class Request:
     plausibility: Plausibility | None = None
     conclude: Callable[[Solution], Solution] | None = None
     hint: str = ""
-    explains_failure: bool = True
+    as_paper: bool = False
 
     @property
     def options(self) -> Options:
         """The complete options."""
         return self.resolved.options
-
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with changes."""
-        return dataclasses.replace(self, **changes)
 
 
 def make_request(
@@ -134,7 +131,7 @@ def make_request(
     )  # fmt: skip
     form = form_of(problem) if form is None else form
     initial = None if a.initial_model is None else form.from_public(a.initial_model)
-    more["explains_failure"] = find_preset(a.preset).explains_failure
+    more["as_paper"] = find_preset(a.preset).as_paper
     return Request(problem, data, resolved, form, a.scores, a.priors, a.weights, initial, a.watch, **more)
 
 
@@ -170,11 +167,7 @@ class Solution:
         else:
             inliers = residuals <= self.threshold
             count = int(np.count_nonzero(inliers))
-        return dataclasses.replace(self, model=model, residuals=residuals, inliers=inliers, count=count, **changes)
-
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with changes."""
-        return dataclasses.replace(self, **changes)
+        return replace(self, model=model, residuals=residuals, inliers=inliers, count=count, **changes)
 
     @property
     def measured(self) -> MeasuredModel | None:
@@ -201,13 +194,13 @@ def solve(request: Request) -> Result:
     ``preset="paper"`` there are none.
     """
     result, hint = solve_once(request), f"; {request.hint}" if request.hint else ""
-    if not result.success and request.explains_failure and request.options.max_seconds is None:
+    if not (result.success or request.as_paper) and request.options.max_seconds is None:
         for attempt, text in _short_attempts(request):
-            other = solve_once(attempt.replace(initial_model=None, conclude=None))
+            other = solve_once(replace(attempt, initial_model=None, conclude=None))
             if other.success:
                 hint = f"; {text.format(inliers=other.num_inliers, threshold=other.threshold)}{hint}"
-            result = dataclasses.replace(result, seconds=other.seconds, loading_seconds=other.loading_seconds)
-    return dataclasses.replace(result, message=result.message + hint) if hint else result
+            result = replace(result, seconds=other.seconds, loading_seconds=other.loading_seconds)
+    return replace(result, message=result.message + hint) if hint else result
 
 
 def _short_attempts(request: Request) -> Iterator[tuple[Request, str]]:
@@ -218,11 +211,11 @@ def _short_attempts(request: Request) -> Iterator[tuple[Request, str]]:
     informed = (request.scores is not None or request.priors is not None) and options.sampler_row.prior
     if informed and not options.needs_order(informed=False):
         resolved = request.resolved._replace(options=short)
-        yield request.replace(resolved=resolved, scores=None, priors=None), _REVERSED
+        yield replace(request, resolved=resolved, scores=None, priors=None), _REVERSED
     if is_estimated and options.threshold is None and n > request.problem.sample_size:
         threshold = _COARSE * first_threshold(request.problem, request.data) * request.unit
         resolved = Resolved(short.replace(threshold=threshold), is_estimated=False)
-        yield request.replace(resolved=resolved), _NOISY
+        yield replace(request, resolved=resolved), _NOISY
 
 
 def solve_once(request: Request) -> Result:
@@ -243,7 +236,7 @@ def finish(solution: Solution) -> Result:
         start = f"{name} with {solution.count} of {n} inliers"
         public = request.form.to_public(solution.model) if public is None else public
         if not verdict.success and not all(np.isfinite(part).all() for part in public):  # only its flat form is finite
-            public, solution = None, solution.replace(residuals=np.full(n, np.inf), inliers=np.zeros(n, np.bool_))
+            public, solution = None, replace(solution, residuals=np.full(n, np.inf), inliers=np.zeros(n, np.bool_))
     if solution.undetermined and configuration in (("general", "ambiguous") if request.two_views else (None,)):
         configuration, remark = "undetermined_focal", f"{remark}; {solution.undetermined}"
     rival = solution.rival if verdict.success else None
@@ -293,12 +286,16 @@ def search(request: Request) -> Solution:
     if threshold is None:
         threshold = first_threshold(problem, data) * unit
     first = threshold if is_estimated else None
-    neighbours = functools.cache(functools.partial(neighbour_priors, data)) if _uses_neighbours(request) else None
+    neighbours = None
+    if options.neighbours and options.sampler_row.prior and request.priors is None and problem.points == _TWO_IMAGES:
+        neighbours = functools.cache(functools.partial(neighbour_priors, data))
     prior, quality = _prior_and_quality(request, neighbours)
     weights = _score_weights(request, quality)
     test = functools.partial(is_significant, problem, data, _noise_limit(first, unit))
     if n < problem.sample_size:
-        outcome = _no_data(prior, n, options)
+        start = np.full(n, 0.5) if prior is None else prior.copy()
+        beliefs = start if options.sampler_row.prior else None
+        outcome = EngineResult(None, 0.0, beliefs, 0, 0, "no_data", None, 0, threshold=None, scale=1.0, others=[])
     else:
         outcome = run(
             Run(
@@ -324,7 +321,7 @@ def search(request: Request) -> Solution:
         threshold = outcome.threshold * (unit / outcome.scale)
     measured = measure(problem, data, outcome.model, threshold, unit)
     solution = Solution(request, outcome, threshold, first, outcome.model, *measured, problem.codimension)
-    return solution.replace(rival=_find_rival(solution)) if outcome.others else solution
+    return replace(solution, rival=_find_rival(solution)) if outcome.others else solution
 
 
 def _find_rival(solution: Solution) -> Rival | None:
@@ -406,17 +403,6 @@ def _prior_and_quality(
     return prior, quality
 
 
-def _uses_neighbours(request: Request) -> bool:
-    """Return whether neighbours say which matches to search: those of two images, without the caller's priors."""
-    options, priors = request.options, request.priors
-    return (
-        options.neighbours
-        and options.sampler_row.prior
-        and priors is None
-        and request.problem.points == ((0, 1), (2, 3))
-    )
-
-
 def _score_weights(request: Request, quality: Floats | None) -> Floats | None:
     """Return the weights of the points in the score: the caller's, or those of ``weighting``; None for no weights."""
     data, weighting = request.data, request.options.weights(request.problem)
@@ -431,9 +417,3 @@ def _score_weights(request: Request, quality: Floats | None) -> Floats | None:
     product = factors[0].copy() if len(factors) == 1 else factors[0] * factors[1]
     scale_weights(product)
     return product
-
-
-def _no_data(prior: Floats | None, n: int, options: Options) -> EngineResult:
-    start = np.full(n, 0.5) if prior is None else prior.copy()
-    beliefs = start if options.sampler_row.prior else None
-    return EngineResult(None, 0.0, beliefs, 0, 0, "no_data", None, restarts=0, threshold=None, scale=1.0, others=[])

@@ -3,6 +3,7 @@
 import functools
 import math
 import warnings
+from dataclasses import replace
 from typing import TypeAlias, Unpack
 
 import numpy as np
@@ -16,10 +17,12 @@ from bansac.estimate.model_forms import RELATIVE_POSE, ModelForm
 from bansac.estimate.presets import CallSettings, Options, Settings, Threshold, find_preset
 from bansac.estimate.result import RelativePose, Result
 from bansac.estimate.solve import Arguments, Request, Solution, is_default_threshold, make_request, solve
+from bansac.geometry import essential_from_pose, recover_pose
 from bansac.geometry.camera import Camera
 from bansac.geometry.focal_lengths import focal_plausibility
 from bansac.maths.arrays import Bools, Floats
-from bansac.maths.validate import LARGEST, as_numbers, as_points, as_size, check_finite, check_same_length
+from bansac.maths.normalization import fix_sign
+from bansac.maths.validate import as_numbers, as_points, as_size, check_same_length
 
 Jacobians: TypeAlias = tuple[Floats, Floats]
 """Derivatives (N or 1, 2, 2) of the pixels by the rays in both images."""
@@ -27,8 +30,8 @@ Jacobians: TypeAlias = tuple[Floats, Floats]
 # Default threshold of the essential matrix if camera matrices are given, in pixels.
 _DEFAULT_PIXELS = 0.5
 
-# Coordinates below this size are no pixels of two images.
-_LARGEST_NORMALISED, _FEWEST = 2.0, 7
+# More matches than this, with coordinates below this size, are not in pixels.
+_FEWEST, _LARGEST_NORMALISED = 7, 2.0
 
 
 def estimate_homography(
@@ -147,30 +150,23 @@ def estimate_fundamental(
     True
     """
     data = as_matches(x1, x2)
-    if is_default_threshold(threshold, settings.get("options")) and _look_normalised(data):
+    look_normalised = data.shape[1] > _FEWEST and np.abs(data).max() < _LARGEST_NORMALISED
+    if look_normalised and is_default_threshold(threshold, settings.get("options")):
         what = f"x1 and x2 look normalised (all coordinates are below {_LARGEST_NORMALISED:g})"
         warnings.warn(f"{what}, but the default threshold is in pixels: give pixels or a threshold", stacklevel=2)
     plausibility = _focal_plausibility(image_size1, image_size2, data)
-    conclude = _of_plane if find_preset(settings.get("preset")).motion_of_plane else None
     return estimate(
-        "fundamental", data, threshold, settings, two_views=True, plausibility=plausibility, conclude=conclude
+        "fundamental", data, threshold, settings, two_views=True, plausibility=plausibility, conclude=_of_plane
     )
 
 
 def _of_plane(solution: Solution) -> Solution:
     """Return the solution; if it is planar, the geometry of its plane that more matches off the plane agree with."""
-    if solution.verdict.configuration != "planar":
+    if solution.request.as_paper or solution.verdict.configuration != "planar":
         return solution
     from bansac.estimate.planar_motion import choose_epipole, choose_motion
 
     return (choose_motion if solution.request.problem.unit == "normalised" else choose_epipole)(solution)
-
-
-def _look_normalised(data: Floats) -> bool:
-    """Return whether matches (4 x N) look like normalised ones; few points tell nothing."""
-    if data.shape[1] <= _FEWEST or np.abs(data[:, 0]).max() >= _LARGEST_NORMALISED:  # nearly always
-        return False
-    return bool(np.abs(data).max() < _LARGEST_NORMALISED)
 
 
 def _focal_plausibility(
@@ -238,16 +234,15 @@ def estimate_essential(
     """
     arguments = collect_arguments(threshold, settings)
     request, jacobians = _request_essential(x1, x2, K1, K2, arguments)
-    of_plane = find_preset(arguments.preset).motion_of_plane
-    return solve(request.replace(conclude=functools.partial(_conclude_essential, jacobians, of_plane)))
+    return solve(replace(request, conclude=functools.partial(_conclude_essential, jacobians)))
 
 
-def _conclude_essential(jacobians: Jacobians | None, of_plane: bool, solution: Solution) -> Solution:
+def _conclude_essential(jacobians: Jacobians | None, solution: Solution) -> Solution:
     """Return the matrix with the motion of a plane, refined and measured in distorted images."""
-    solution = _of_plane(solution) if of_plane else solution
+    solution = _of_plane(solution)
     if jacobians is not None:
-        solution = _as_pose(jacobians, False, solution).replace(rival=solution.rival)
-    return solution if solution.public is None else solution.replace(public=None)  # the matrix
+        solution = replace(_measure_in_image(_with_pose(solution), jacobians), rival=solution.rival)
+    return solution if solution.public is None else replace(solution, public=None)  # the matrix
 
 
 def estimate_relative_pose(
@@ -311,26 +306,21 @@ def estimate_relative_pose(
             raise ValueError("gravity1 and gravity2 need known focal lengths")
         from bansac.estimate.unknown_focal import estimate_unknown_focal
 
-        return estimate_unknown_focal(as_matches(x1, x2), K1, K2, arguments)
+        return estimate_unknown_focal(as_matches(x1, x2), K1, K2, arguments, _DEFAULT_PIXELS)
     request, jacobians = _request_essential(x1, x2, K1, K2, arguments, RELATIVE_POSE)
     if verticals is not None:
         from bansac.problems.upright import upright
 
         data = np.vstack([request.data, np.tile(verticals, request.data.shape[1])])
-        request = request.replace(problem=upright(request.problem), data=data)
-    conclude = functools.partial(_as_pose, jacobians, find_preset(arguments.preset).motion_of_plane)
-    return solve(request.replace(conclude=conclude))
+        request = replace(request, problem=upright(request.problem), data=data)
+    return solve(replace(request, conclude=functools.partial(_as_pose, jacobians)))
 
 
-def _as_pose(jacobians: Jacobians | None, of_plane: bool, solution: Solution) -> Solution:
+def _as_pose(jacobians: Jacobians | None, solution: Solution) -> Solution:
     """Return the motion of an essential matrix, or of the plane of its inliers, refined in distorted images."""
-    solution = _with_pose(solution)
-    solution = _of_plane(solution) if of_plane else solution
+    solution = _of_plane(_with_pose(solution))
     solution = _with_pose(solution) if solution.public is None else solution
-    if jacobians is None:
-        return solution
-    R, t = solution.public
-    return _measure_in_image(solution, R, t, jacobians)
+    return solution if jacobians is None else _measure_in_image(solution, jacobians)
 
 
 def _with_pose(solution: Solution) -> Solution:
@@ -340,13 +330,11 @@ def _with_pose(solution: Solution) -> Solution:
     if rival is not None:
         rival = rival._replace(model=_recover(rival.model, rays, rival.inliers))
     pose = _recover(solution.model.reshape(3, 3), rays, solution.inliers)
-    return solution.replace(public=pose, rival=rival)
+    return replace(solution, public=pose, rival=rival)
 
 
 def _recover(E: Floats, rays: Floats, inliers: Bools) -> RelativePose:
     """Return the motion of an essential matrix that puts most inliers in front of both cameras."""
-    from bansac.geometry import recover_pose
-
     return RelativePose(*recover_pose(E, rays[:2].T, rays[2:].T, inliers)[:2])
 
 
@@ -366,12 +354,9 @@ def _as_verticals(gravity1: ArrayLike | None, gravity2: ArrayLike | None) -> Flo
     return np.concatenate(units)[:, None]
 
 
-def _measure_in_image(solution: Solution, R: Floats, t: Floats, jacobians: Jacobians) -> Solution:
+def _measure_in_image(solution: Solution, jacobians: Jacobians) -> Solution:
     """Measure a motion with Sampson distances in distorted images; refine it if its inliers determine it."""
-    from bansac.geometry import essential_from_pose
-    from bansac.maths.normalization import fix_sign
-
-    rays = solution.request.data[:4]
+    rays, (R, t) = solution.request.data[:4], solution.public
 
     def errors(R: Floats, t: Floats) -> Floats:
         return cameras.tangent_sampson(essential_from_pose(R, t), rays, *jacobians)
@@ -405,7 +390,7 @@ def _request_essential(
         hint=_pixels_hint(rays) if K1 is None else "",
     )  # fmt: skip
     if request.options.epipolar_error == "symmetric":
-        return request.replace(problem=ESSENTIAL_SYMMETRIC), None
+        return replace(request, problem=ESSENTIAL_SYMMETRIC), None
     return request, jacobians
 
 
@@ -413,14 +398,11 @@ def as_matches(
     x1: ArrayLike, x2: ArrayLike, names: tuple[str, str] = ("x1", "x2"), channels: tuple[int, int] = (2, 2)
 ) -> Floats:
     """Check matched points and return them as a ``sum(channels)`` x N array."""
-    first = as_points(names[0], x1, channels[0], finite=False)
-    second = as_points(names[1], x2, channels[1], finite=False)
+    first = as_points(names[0], x1, channels[0])
+    second = as_points(names[1], x2, channels[1])
     check_same_length(names[0], first, names[1], second)
     data = np.empty((sum(channels), len(first)))
     data[: channels[0]], data[channels[0] :] = first.T, second.T
-    if data.size and not (data.max() <= LARGEST and data.min() >= -LARGEST):  # also for NaN
-        check_finite(names[0], first)
-        check_finite(names[1], second)
     return data
 
 
@@ -440,7 +422,7 @@ def as_rays(
         cameras.check_order(K1, K2, data)
     first = cameras.unproject("K1", K1, data[:2], depth=5)
     second = cameras.unproject("K1" if K2 is None else "K2", K1 if K2 is None else K2, data[2:], depth=5)
-    if find_preset(preset).normalised_threshold:
+    if find_preset(preset).as_paper:
         return data, 1.0, None
     focal = (first.fx + first.fy + second.fx + second.fy) / 4
     if not (first.is_distorted or second.is_distorted):

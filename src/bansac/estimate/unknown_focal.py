@@ -27,11 +27,11 @@ from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
 from bansac.maths.validate import as_camera
+from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
 from bansac.problems.problem import Problem
+from bansac.problems.relative_focal import ONE_FOCAL, SHARED_FOCAL, TWO_FOCALS
 
 _Motion = tuple[Floats, Floats, Floats]  # R, t and the focal lengths
-
-_DEFAULT_PIXELS = 0.5
 
 # Standard deviation of the logarithm of a focal length from which on it counts as not determined.
 _UNDETERMINED = 0.2
@@ -46,12 +46,7 @@ _SCALE, _TO_DEVIATION, _EXACT = 2.385, 1.4826, 1e-3
 _DEPENDENCE = 4.0
 
 
-# --- The refinement ---
-
-
 class _Noise(NamedTuple):
-    """The noise of the residuals in a refinement."""
-
     squared_scale: float  # of the Cauchy loss
     penalty: float  # weight of the squared deviation of a logarithm of a focal length from the prior
     variance: float
@@ -99,12 +94,7 @@ def _are_determined(normal: Floats, noise: _Noise, count: int) -> bool:
     return bool((variances < _UNDETERMINED**2).all())
 
 
-# --- Two views ---
-
-
 class _View(NamedTuple):
-    """A camera and the name of its argument."""
-
     name: str
     camera: CameraLike
 
@@ -148,7 +138,9 @@ class _Matches(NamedTuple):
     directions: Floats  # one row for each unknown: 1 for the cameras that have it
 
 
-def estimate_unknown_focal(data: Floats, K1: CameraLike | None, K2: CameraLike | None, arguments: Arguments) -> Result:
+def estimate_unknown_focal(
+    data: Floats, K1: CameraLike | None, K2: CameraLike | None, arguments: Arguments, default_threshold: float
+) -> Result:
     """Estimate the relative pose and the unknown focal lengths.
 
     ``data`` (4 x N) are the matches in pixels; they are overwritten. At least one camera has no focal length. The same
@@ -165,7 +157,7 @@ def estimate_unknown_focal(data: Floats, K1: CameraLike | None, K2: CameraLike |
         matches.data,
         arguments,
         form=form_of(problem)._replace(from_public=from_public),
-        default_threshold=_DEFAULT_PIXELS,
+        default_threshold=default_threshold,
         unit=matches.unit,
         two_views=True,
         plausibility=plausibility,
@@ -196,10 +188,7 @@ def _relative_to_principal_points(data: Floats, cameras: list[_View]) -> _Matche
 
 
 def _select(matches: _Matches) -> tuple[Problem, Plausibility]:
-    """Return the problem and the plausibility of its focal lengths."""
     diagonals = matches.usual / focal_lengths.USUAL_FOCAL
-    from bansac.problems.relative_focal import ONE_FOCAL, SHARED_FOCAL, TWO_FOCALS
-
     if len(matches.directions) == 2:
         centred = np.array([0.0, 0.0, diagonals[0], 0.0, 0.0, diagonals[1]])
         return TWO_FOCALS, Plausibility(focal_lengths.focal_plausibility, centred)
@@ -208,7 +197,6 @@ def _select(matches: _Matches) -> tuple[Problem, Plausibility]:
 
 
 def _model_of_pose(problem: Problem, matches: _Matches, initial_model: ArrayLike) -> Floats:
-    """Return the flat model of a relative pose of the caller."""
     R, t = as_motion(initial_model)
     matrices = [K for name in ("K1", "K2") if (K := getattr(initial_model, name, None)) is not None]
     if len(matrices) < 2:
@@ -233,9 +221,6 @@ def _refine_relative_pose(matches: _Matches, solution: Solution) -> Solution:
     residuals, threshold = solution.residuals / unit, solution.threshold / unit
     noise, near = _noise_of(residuals, threshold), np.ascontiguousarray(data[:, residuals <= _REACH * threshold])
 
-    def evaluate(motion: _Motion) -> tuple[float, Linearize]:
-        return _evaluate_relative_pose(problem, near, matches, noise, motion)
-
     def move(motion: _Motion, step: Floats) -> _Motion:
         R, t, focals = motion
         turned = t + step[3:5] @ _complement(t)
@@ -245,6 +230,7 @@ def _refine_relative_pose(matches: _Matches, solution: Solution) -> Solution:
             focals * np.exp(np.clip(step[5:], -1.0, 1.0) @ matches.directions),
         )
 
+    evaluate = functools.partial(_evaluate_relative_pose, problem, near, matches, noise)
     (R, t, focals), normal = minimize((R, t, focals), evaluate, move)
     model[:9] = _fundamental(R, t, focals).ravel()
     pose, rival = _relative_pose(matches, (R, t, focals)), solution.rival
@@ -287,7 +273,6 @@ def _focal_factors(focals: Floats) -> Floats:
 
 
 def _fundamental(R: Floats, t: Floats, focals: Floats) -> Floats:
-    """Return diag(1, 1, f2) [t]x R diag(1, 1, f1)."""
     return np.asarray(cross_matrix(t) @ R * _focal_factors(focals))
 
 
@@ -301,7 +286,6 @@ def _complement(t: Floats) -> Floats:
 def _evaluate_relative_pose(
     problem: Problem, data: Floats, matches: _Matches, noise: _Noise, motion: _Motion
 ) -> tuple[float, Linearize]:
-    """Return the cost of a pose with its focal lengths, and its linearization."""
     R, t, focals = motion
     F, model = _fundamental(R, t, focals), np.ones(problem.model_size)
     model[:9] = F.ravel()
@@ -318,13 +302,8 @@ def _evaluate_relative_pose(
     return _robust_cost(noise, residuals, jacobian, np.log(focals[cameras] / matches.usual[cameras]))
 
 
-# --- The absolute pose ---
-
-
 def estimate_unknown_focal_pose(data: Floats, K: Camera, arguments: Arguments, default_threshold: float) -> Result:
     """Estimate the pose and the focal length from pixels and 3D points (5 x N), which are overwritten."""
-    from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
-
     view = _View("K", K)
     unit = view.half_diagonal(data[:2])
     data[:2] = (data[:2] - view.K[:2, 2:]) / unit
@@ -339,13 +318,12 @@ def estimate_unknown_focal_pose(data: Floats, K: Camera, arguments: Arguments, d
         default_threshold=default_threshold,
         unit=unit,
         plausibility=Plausibility(focal_lengths.model_focal_plausibility, np.array([2.0])),  # the diagonal
-        conclude=functools.partial(_conclude_absolute_pose, view),
+        conclude=functools.partial(choose_pose, functools.partial(_refine_absolute_pose, view), True),
     )
     return solve(request)
 
 
 def _model_of_absolute_pose(unit: float, initial_model: ArrayLike) -> Floats:
-    """Return the flat model of an absolute pose of the caller."""
     pose, K = as_motion(initial_model), getattr(initial_model, "K", None)
     if K is None:
         raise ValueError("initial_model must be a bansac.AbsolutePose with K, because the focal length is unknown")
@@ -353,16 +331,7 @@ def _model_of_absolute_pose(unit: float, initial_model: ArrayLike) -> Floats:
 
 
 def _absolute_pose(view: _View, unit: float, model: Floats) -> AbsolutePose:
-    """Return the pose of a flat model, with its camera matrix."""
     return AbsolutePose(*as_pose(model), view.matrix(model[7] * unit))
-
-
-def _conclude_absolute_pose(view: _View, solution: Solution) -> Solution:
-    """Refine the pose and the focal length, and compare the two poses of a planar target."""
-    assert solution.model is not None
-    return choose_pose(
-        _refine_absolute_pose(view, solution, solution.model), functools.partial(_refine_absolute_pose, view)
-    )
 
 
 def _refine_absolute_pose(

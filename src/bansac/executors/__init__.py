@@ -65,7 +65,7 @@ Answers = Generator[tuple[Item, Value | ItemFailure], None, None]
 
 
 class Executor(Protocol):
-    """Executor of independent items."""
+    """Executor of independent items: a module of this package, or an object for a place with an address."""
 
     alone: bool  # whether each item has the machine to itself, so that its run time is meaningful
 
@@ -82,8 +82,7 @@ def find_executor(name: str) -> Executor:
     """Return the executor of a name, a key of ``EXECUTORS``; any other name is a ValueError."""
     if name not in EXECUTORS:
         raise ValueError(f"executor must be one of {', '.join(EXECUTORS)}; got {name!r}")
-    executor: Executor = importlib.import_module(EXECUTORS[name]).EXECUTOR
-    return executor
+    return importlib.import_module(EXECUTORS[name])
 
 
 def attempt(work: Work[Item, Value], item: Item) -> Value | ItemFailure:

@@ -19,61 +19,53 @@ from bansac.executors import Answers, Item, ItemFailure, Value, Work, attempt_in
 ATTEMPTS = 3
 """Number of times that an item is tried if its worker dies."""
 
-
-class ProcessExecutor:
-    """Executor in processes of this machine."""
-
-    alone = False
-
-    def run(self, work: Work[Item, Value], items: Iterable[Item], workers: int) -> Answers[Item, Value]:
-        """Yield the items in the order in which they finish; a worker that cannot start is an OSError."""
-        remaining = ((item, 1) for item in items)
-        again: deque[tuple[Item, int]] = deque()
-        idle: list[_Worker] = []
-        busy: dict[Future[Any], tuple[_Worker, Item, int]] = {}
-        try:
-            while True:
-                while len(busy) < workers and (job := again.popleft() if again else next(remaining, None)):
-                    worker = idle.pop() if idle else _Worker(work)
-                    try:
-                        future = worker.submit(job[0])
-                    except BrokenProcessPool:  # the worker died while it was idle
-                        worker.stop()
-                        again.append(job)
-                    else:
-                        busy[future] = worker, *job
-                if not busy:
-                    return
-                for future in wait(busy, return_when=FIRST_COMPLETED).done:
-                    worker, item, attempts = busy.pop(future)
-                    try:
-                        answer = future.result()
-                    except BrokenProcessPool:
-                        ending = worker.stop()
-                        if attempts < ATTEMPTS:
-                            again.append((item, attempts + 1))
-                            continue
-                        answer = ItemFailure(f"its worker died {attempts} times, the last time {ending}")
-                    else:
-                        idle.append(worker)
-                    yield item, answer
-        finally:
-            for worker in [*idle, *(worker for worker, _, _ in busy.values())]:
-                worker.stop()
+alone = False
 
 
-EXECUTOR = ProcessExecutor()
+def run(work: Work[Item, Value], items: Iterable[Item], workers: int) -> Answers[Item, Value]:
+    """Yield the items in the order in which they finish; a worker that cannot start is an OSError."""
+    remaining = ((item, 1) for item in items)
+    again: deque[tuple[Item, int]] = deque()
+    idle: list[_Worker] = []
+    busy: dict[Future[Any], tuple[_Worker, Item, int]] = {}
+    try:
+        while True:
+            while len(busy) < workers and (job := again.popleft() if again else next(remaining, None)):
+                worker = idle.pop() if idle else _Worker(work)
+                try:
+                    future = worker.pool.submit(_work, job[0])
+                except BrokenProcessPool:  # the worker died while it was idle
+                    worker.stop()
+                    again.append(job)
+                else:
+                    busy[future] = worker, *job
+            if not busy:
+                return
+            for future in wait(busy, return_when=FIRST_COMPLETED).done:
+                worker, item, attempts = busy.pop(future)
+                try:
+                    answer = future.result()
+                except BrokenProcessPool:
+                    ending = worker.stop()
+                    if attempts < ATTEMPTS:
+                        again.append((item, attempts + 1))
+                        continue
+                    answer = ItemFailure(f"its worker died {attempts} times, the last time {ending}")
+                else:
+                    idle.append(worker)
+                yield item, answer
+    finally:
+        for worker in [*idle, *(worker for worker, _, _ in busy.values())]:
+            worker.stop()
 
 
 class _Worker:
-    """A pool of one process."""
-
     def __init__(self, work: Work[Any, Any]) -> None:
         context = multiprocessing.get_context("spawn")
-        self._pool = ProcessPoolExecutor(1, mp_context=context, initializer=_initialise, initargs=(work,))
+        self.pool = ProcessPoolExecutor(1, mp_context=context, initializer=_initialise, initargs=(work,))
         others = set(multiprocessing.active_children())
         with handling(signal.SIGINT, signal.SIG_IGN):  # processes ignore Ctrl-C from the start; this one stops them
-            ready = self._pool.submit(os.getpid)
+            ready = self.pool.submit(os.getpid)
         # None if the process has already ended
         self._process = next(iter(set(multiprocessing.active_children()) - others), None)
         try:
@@ -84,15 +76,12 @@ class _Worker:
             self.stop()
             raise
 
-    def submit(self, item: Any) -> Future[Any]:
-        return self._pool.submit(_work, item)
-
     def stop(self) -> str:
         """End the process, even if it is busy; return how it ended."""
         if self._process is not None:
             self._process.terminate()
             self._process.join()
-        self._pool.shutdown()
+        self.pool.shutdown()
         code = 0 if self._process is None else self._process.exitcode or 0
         if code >= 0:
             return f"left with exit code {code}"

@@ -1,18 +1,13 @@
 """A progress bar of rich, in terminals and notebooks."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import Any
 
 from bansac.maths.optional import import_optional
 
-if TYPE_CHECKING:
-    from rich.progress import ProgressColumn
 
-
-def bar_columns() -> tuple[ProgressColumn, ...]:
+def bar_columns() -> tuple[Any, ...]:
     """Return the columns of a bar: what is counted, the bar, how many are done, and the times."""
     # Imported here, because calls and commands without a bar start faster.
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -23,13 +18,12 @@ def bar_columns() -> tuple[ProgressColumn, ...]:
 
 def progress_bar(total: int | None) -> contextlib.AbstractContextManager[Callable[[int, int | None], None]]:
     """Return a bar of pairs as a context, whose value is the function to call for every result."""
-    import_optional("rich.console", "progress=True needs rich", "rich")
-    from rich.console import Console
+    console = import_optional("rich.console", "progress=True needs rich", "rich")
     from rich.progress import Progress
 
     @contextlib.contextmanager
     def show() -> Iterator[Callable[[int, int | None], None]]:
-        with Progress(*bar_columns(), console=Console(stderr=True)) as bar:
+        with Progress(*bar_columns(), console=console.Console(stderr=True)) as bar:
             task = bar.add_task("pairs", total=total)
             yield lambda done, total: bar.update(task, completed=done)
 

@@ -1,4 +1,4 @@
-"""Apply a function to many items in threads; values come in the order of the items, with bounded memory.
+"""Executor in threads, and a function of many items; values come in the order of the items, with bounded memory.
 
 Items go to the threads one by one. At most ``most_pending`` items are pending between the iterable and the caller, so
 that memory does not grow with their number. A slow item delays the values after it, but not the work on them.
@@ -10,12 +10,16 @@ import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
+from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
 from bansac.executors import Answers, Item, Value, Work, attempt
 from bansac.maths.validate import as_integer
 
 Answer = TypeVar("Answer")
+_Job = tuple[Future[Any], int, Any]  # the future of the value, and the arguments of the function
+
+alone = False
 
 PENDING_PER_THREAD = 16
 """Pending items: while one thread works on a slow item, the others continue with the items after it."""
@@ -37,22 +41,20 @@ def in_order(
             yield function(index, item)
         return
     jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-    pending: deque[_Job] = deque()
+    pending: deque[Future[Answer]] = deque()
     errors: list[Exception] = []
     try:
         for index, item in enumerate(_until_broken(items, errors)):
             if index < workers:
                 threading.Thread(target=_work, args=(jobs, function), name=f"bansac-{index}", daemon=True).start()
-            pending.append(_Job(index, item))
-            jobs.put(pending[-1])
-            if len(pending) >= most_pending and not pending[0].done:
+            pending.append(Future())
+            jobs.put((pending[-1], index, item))
+            if len(pending) >= most_pending and not pending[0].done():
                 # A caller that wakes up for each of many small items competes with the workers for the GIL.
-                pending[len(pending) // 2].wait(0.05)
-                pending[0].wait()
-            while pending and pending[0].done:
+                wait([pending[len(pending) // 2]], 0.05)
+            while pending and (len(pending) >= most_pending or pending[0].done()):
                 yield pending.popleft().result()
         while pending:
-            pending[0].wait()
             yield pending.popleft().result()
         if errors:
             raise errors[0]
@@ -62,43 +64,6 @@ def in_order(
                 jobs.get_nowait()
         for _ in range(workers):
             jobs.put(None)
-
-
-class _Job:
-    """An item and its value, without the locks of a ``Future``, which cost as much as the work on a small item."""
-
-    __slots__ = ("answer", "awaited", "done", "error", "item", "number")
-
-    def __init__(self, number: int, item: Any) -> None:
-        self.number = number
-        self.item = item
-        self.answer: Any = None
-        self.error: BaseException | None = None
-        self.done = False
-        self.awaited: threading.Event | None = None
-
-    def do(self, function: Callable[[int, Any], Any]) -> None:
-        """Call the function, store its value or exception, and wake a waiting caller."""
-        try:
-            self.answer = function(self.number, self.item)
-        except BaseException as error:
-            self.error = error
-        self.item = None
-        self.done = True
-        if self.awaited is not None:
-            self.awaited.set()
-
-    def wait(self, timeout: float | None = None) -> None:
-        """Sleep until the value is available, or for ``timeout`` seconds."""
-        self.awaited = threading.Event()
-        if not self.done:  # the job may have finished before it could see the event
-            self.awaited.wait(timeout)
-
-    def result(self) -> Any:
-        """Return the value or raise the exception of a finished job."""
-        if self.error is not None:
-            raise self.error
-        return self.answer
 
 
 def _until_broken(items: Iterable[Any], errors: list[Exception]) -> Iterator[Any]:
@@ -112,8 +77,12 @@ def _until_broken(items: Iterable[Any], errors: list[Exception]) -> Iterator[Any
 def _work(jobs: queue.SimpleQueue[_Job | None], function: Callable[[int, Any], Any]) -> None:
     """Do jobs until None arrives."""
     while (job := jobs.get()) is not None:
-        job.do(function)
-        del job  # frees the value while this thread waits
+        future, index, item = job
+        try:
+            future.set_result(function(index, item))
+        except BaseException as error:
+            future.set_exception(error)
+        del job, future, item  # frees the value while this thread waits
 
 
 def count_workers(workers: Any) -> int:
@@ -125,14 +94,6 @@ def count_workers(workers: Any) -> int:
     return os.cpu_count() or 1
 
 
-class ThreadExecutor:
-    """Executor in threads."""
-
-    alone = False
-
-    def run(self, work: Work[Item, Value], items: Iterable[Item], workers: int) -> Answers[Item, Value]:
-        """Yield the items in their order; closing the generator drops the values of items that have started."""
-        return in_order(lambda _, item: (item, attempt(work, item)), items, workers, PENDING_PER_THREAD * workers)
-
-
-EXECUTOR = ThreadExecutor()
+def run(work: Work[Item, Value], items: Iterable[Item], workers: int) -> Answers[Item, Value]:
+    """Yield the items in their order; closing the generator drops the values of items that have started."""
+    return in_order(lambda _, item: (item, attempt(work, item)), items, workers, PENDING_PER_THREAD * workers)

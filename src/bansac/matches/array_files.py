@@ -28,14 +28,12 @@ def read_arrays(path: Path, names: Sequence[str], group: str | None = None) -> t
     if not is_npz:
         import_h5py()
     try:
-        return _read_npz(path, names) if is_npz else _read_hdf5(path, names, group or "/")
+        if not is_npz:
+            return _read_hdf5(path, names, group or "/")
+        with path.open("rb") as file, NpzFile(file, allow_pickle=False) as arrays:
+            return {name: arrays[name] for name in names if name in arrays.files}, sorted(arrays.files)
     except Exception as error:  # damaged archives raise errors of zipfile, zlib, NumPy, h5py and other modules
         raise unreadable(path, error) from None
-
-
-def _read_npz(path: Path, names: Sequence[str]) -> tuple[dict[str, Any], list[str]]:
-    with path.open("rb") as file, NpzFile(file, allow_pickle=False) as arrays:
-        return {name: arrays[name] for name in names if name in arrays.files}, sorted(arrays.files)
 
 
 def _read_hdf5(path: Path, names: Sequence[str], group: str) -> tuple[dict[str, Any], list[str]]:

@@ -81,7 +81,7 @@ class Reader(AbstractContextManager["Reader"]):
             size = abs(math.prod(shape))
             fits = values.size % size == 0 if -1 in shape else values.size == size
             array = values.reshape(shape) if fits else values.ravel()
-            if not fits or _without_ones(array.shape) != _without_ones(stored.shape):
+            if not fits or np.squeeze(array).shape != np.squeeze(stored).shape:
                 wanted = str(shape).replace("-1", "N")
                 raise OSError(f"{key!r} of {self._path} must have shape {wanted}, got {stored.shape}")
             check_finite(key, array)
@@ -89,7 +89,3 @@ class Reader(AbstractContextManager["Reader"]):
         except Exception as error:  # damaged files raise errors of many types
             message = str(error) if str(self._path) in str(error) else f"cannot read {key!r} of {self._path}: {error}"
             raise OSError(message) from error
-
-
-def _without_ones(shape: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(n for n in shape if n != 1)

@@ -73,7 +73,13 @@ class HlocPairs:
     def __init__(self, features: str | os.PathLike[str], matches: str | os.PathLike[str]) -> None:
         self.features: Path = Path(features)
         self.matches: Path = Path(matches)
-        images = self._find_images()
+        with Reader(self.features) as file:
+            names = file.groups_with("keypoints")
+        images = {name.replace("/", "-"): name for name in names}
+        if len(images) < len(names):
+            raise ValueError(
+                f"{self.features}: names of images that differ only in '/' and '-' have the same name in the pairs"
+            )
         with Reader(self.matches) as file:
             groups = [(first, second) for first in file.keys("/") for second in file.keys(first)]
         if not groups:
@@ -168,14 +174,3 @@ class HlocPairs:
             if "matching_scores0" not in file.keys(group):
                 return matches0, None
             return matches0, file.array(f"{group}/matching_scores0", (len(matches0),))
-
-    def _find_images(self) -> dict[str, str]:
-        """Return the names of the images by their form in the names of pairs."""
-        with Reader(self.features) as file:
-            names = file.groups_with("keypoints")
-        images = {name.replace("/", "-"): name for name in names}
-        if len(images) < len(names):
-            raise ValueError(
-                f"{self.features}: names of images that differ only in '/' and '-' have the same name in the pairs"
-            )
-        return images

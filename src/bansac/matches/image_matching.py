@@ -84,9 +84,8 @@ def match_images(
     True
     """
     check_matching(ratio, max_features, max_size)
-    grey1, grey2 = read_image(image1, argument="image1"), read_image(image2, argument="image2")
-    features1 = detect_features(grey1, max_features=max_features, max_size=max_size, name="image1")
-    features2 = detect_features(grey2, max_features=max_features, max_size=max_size, name="image2")
+    features1 = detect_features(image1, max_features=max_features, max_size=max_size, name="image1")
+    features2 = detect_features(image2, max_features=max_features, max_size=max_size, name="image2")
     matches, _ = match_features(features1, features2, ratio=ratio, mutual=mutual)
     return replace(matches, image1=_path(image1), image2=_path(image2))
 

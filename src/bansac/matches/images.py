@@ -35,7 +35,6 @@ def read_image(image: ImageLike, *, color: bool = False, argument: str = "image"
 
 
 def _read_file(path: Path) -> NDArray[np.uint8]:
-    """Decode a file to RGB pixels."""
     content = path.read_bytes()
     decode = _decode_with_opencv if find_spec("cv2") else _decode_with_pillow
     try:

@@ -5,8 +5,6 @@ score. A header line of a text file may list them in any order and with other co
 OSErrors or ValueErrors that name the file and its invalid content.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import replace
@@ -39,6 +37,25 @@ _KEYPOINTS = (("keypoints1", "keypoints2"), ("keypoints0", "keypoints1"))
 _MATCH_ARRAYS = ("x1", "x2", "matches", "keypoints0", "keypoints1", "keypoints2", "scores", *_CAMERAS)
 
 
+class _Arrays:
+    """Arrays of a file by name; every error names the file and the array."""
+
+    def __init__(
+        self, path: Path, wanted: tuple[str, ...], arrays: dict[str, Any] | None = None, group: str | None = None
+    ) -> None:
+        self.path = path
+        self.arrays, names = read_arrays(path, wanted, group) if arrays is None else (arrays, sorted(arrays))
+        if not names:
+            raise ValueError(f"{path}: is empty: it has no arrays")
+        self.names = ", ".join(names)
+
+    def get(self, name: str, shape: tuple[int | None, ...]) -> Floats:
+        """Return an array as finite float64 numbers of the given shape, where None is any length."""
+        if name not in self.arrays:
+            raise ValueError(f"{self.path}: has no array {name!r}; it has {self.names}")
+        return as_numbers(f"{self.path}: {name}", self.arrays[name], shape)
+
+
 def read_matches(path: Path, pair: str | None = None) -> Matches:
     """Read finite matches from a text, npy, npz or h5 file.
 
@@ -59,17 +76,17 @@ def read_matches(path: Path, pair: str | None = None) -> Matches:
             f"{path}: has {len(groups)} pairs, the first is {groups[0]!r}: --pair chooses one, --out *.npz, *.h5 or "
             "*.parquet estimates all"
         )
-    known: dict[str, Any] = dict(zip(("K1", "K2"), _cameras(arrays), strict=True)) if arrays.has_any(*_CAMERAS) else {}
+    cameras: Any = _cameras(arrays) if arrays.arrays.keys() & {*_CAMERAS} else (None, None)
     keypoints = next((names for names in _KEYPOINTS if arrays.arrays.keys() >= set(names)), None)
     if keypoints is not None:
         matches = _indexed(arrays, *keypoints)
-    elif arrays.has_any("matches"):
+    elif "matches" in arrays.arrays:
         both = arrays.get("matches", (None, 4))
         matches = Matches(both[:, :2], both[:, 2:], scores=_scores(arrays, len(both)))
     else:
         x1 = arrays.get("x1", (None, 2))
         matches = Matches(x1, arrays.get("x2", (len(x1), 2)), scores=_scores(arrays, len(x1)))
-    return replace(matches, **known)
+    return replace(matches, K1=cameras[0], K2=cameras[1])
 
 
 def find_groups(path: Path) -> list[str]:
@@ -99,7 +116,7 @@ def read_data(path: Path, columns: Mapping[str, tuple[str, ...]]) -> tuple[dict[
 def read_own_camera(path: Path) -> CameraLike | None:
     """Return the camera matrix ``K`` of an npz or h5 file of points; None if it has none."""
     arrays = None if _is_table(path) else _Arrays(path, ("K",))
-    return _camera(arrays, "K") if arrays is not None and arrays.has_any("K") else None
+    return _camera(arrays, "K") if arrays is not None and "K" in arrays.arrays else None
 
 
 def read_single_camera(path: Path) -> CameraLike:
@@ -161,11 +178,11 @@ def _named_model(path: Path, camera: Any) -> Camera:
 
 def _cameras(arrays: _Arrays) -> tuple[CameraLike, CameraLike]:
     """Return both cameras: as a matrix, or with distortion if the arrays have any, as only files of cameras do."""
-    names = ("K1", "K2") if arrays.has_any("K1") and arrays.has_any("K2") else ("K", "K")
-    if not arrays.has_any(names[0]):
+    names = ("K1", "K2") if "K1" in arrays.arrays and "K2" in arrays.arrays else ("K", "K")
+    if names[0] not in arrays.arrays:
         raise ValueError(f"{arrays.path}: must hold K, or K1 and K2; it has {arrays.names}")
     cameras = [_camera(arrays, name) for name in names]
-    unused = [name for K, name in _DISTORTIONS.items() if K not in names and arrays.has_any(name)]
+    unused = [name for K, name in _DISTORTIONS.items() if K not in names and name in arrays.arrays]
     if unused:
         raise ValueError(f"{arrays.path}: {unused[0]} has no camera matrix of its own")
     return cameras[0], cameras[1]
@@ -173,7 +190,7 @@ def _cameras(arrays: _Arrays) -> tuple[CameraLike, CameraLike]:
 
 def _camera(arrays: _Arrays, name: str) -> CameraLike:
     K, distortion = as_camera(f"{arrays.path}: {name}", arrays.get(name, (3, 3))), _DISTORTIONS[name]
-    if not arrays.has_any(distortion):
+    if distortion not in arrays.arrays:
         return K
     try:
         return Camera.from_matrix(K, arrays.get(distortion, (None,)))
@@ -182,7 +199,6 @@ def _camera(arrays: _Arrays, name: str) -> CameraLike:
 
 
 def _indexed(arrays: _Arrays, name1: str, name2: str) -> Matches:
-    """Return matches given by the indices of keypoints."""
     keypoints = {name: arrays.get(name, (None, 2)) for name in (name1, name2)}
     if "matches" not in arrays.arrays:
         raise ValueError(f"{arrays.path}: has no array 'matches'; it has {arrays.names}")
@@ -191,7 +207,7 @@ def _indexed(arrays: _Arrays, name1: str, name2: str) -> Matches:
 
 
 def _scores(arrays: _Arrays, n: int) -> Floats | None:
-    return arrays.get("scores", (n,)) if arrays.has_any("scores") else None
+    return arrays.get("scores", (n,)) if "scores" in arrays.arrays else None
 
 
 def _is_table(path: Path) -> bool:
@@ -218,25 +234,3 @@ def _numbers(rows: list[list[str]]) -> Any:
         return np.array(rows, dtype=np.float64)
     except ValueError:
         return rows
-
-
-class _Arrays:
-    """Arrays of a file by name; every error names the file and the array."""
-
-    def __init__(
-        self, path: Path, wanted: tuple[str, ...], arrays: dict[str, Any] | None = None, group: str | None = None
-    ) -> None:
-        self.path = path
-        self.arrays, names = read_arrays(path, wanted, group) if arrays is None else (arrays, sorted(arrays))
-        if not names:
-            raise ValueError(f"{path}: is empty: it has no arrays")
-        self.names = ", ".join(names)
-
-    def has_any(self, *names: str) -> bool:
-        return any(name in self.arrays for name in names)
-
-    def get(self, name: str, shape: tuple[int | None, ...]) -> Floats:
-        """Return an array as finite float64 numbers of the given shape, where None is any length."""
-        if name not in self.arrays:
-            raise ValueError(f"{self.path}: has no array {name!r}; it has {self.names}")
-        return as_numbers(f"{self.path}: {name}", self.arrays[name], shape)

@@ -43,10 +43,9 @@ def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150)
 
 def new_figure(width: float, height: float) -> Figure:
     """Return an empty figure with a margin around a width and height in inches."""
-    import_optional("matplotlib.figure", "figures need Matplotlib", "matplotlib")
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width + 2 * _MARGIN, height + 2 * _MARGIN))
+    module = import_optional("matplotlib.figure", "figures need Matplotlib", "matplotlib")
+    figure: Figure = module.Figure(figsize=(width + 2 * _MARGIN, height + 2 * _MARGIN))
+    return figure
 
 
 def place(figure: Figure, left: float, top: float, width: float, height: float, projection: str | None = None) -> Axes:

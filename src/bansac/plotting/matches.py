@@ -117,7 +117,7 @@ def draw_matches(
     height, width = gray1.shape
     scale = height / gray2.shape[0]
     left = width * (1 + _GAP)
-    _show(ax, gray1, (0, width))
+    _show(ax, gray1, (0, width), height)
     _show(ax, gray2, (left, left + scale * gray2.shape[1]), height)
     ax.set(xlim=(-0.5, left + scale * gray2.shape[1] - 0.5), ylim=(height - 0.5, -0.5))
     ax.set_axis_off()
@@ -138,7 +138,6 @@ def draw_matches(
 
 
 def _add_legend(ax: Axes) -> None:
-    """Add a legend of thick and thin lines below the axes."""
     from matplotlib.lines import Line2D
 
     thick = Line2D([], [], color="black", linewidth=_THICK, label="thick: inlier of the model, within the threshold")
@@ -146,10 +145,9 @@ def _add_legend(ax: Axes) -> None:
     legend_outside(ax, below=True, handles=[thick, thin])
 
 
-def _show(ax: Axes, gray: Bytes, span: tuple[float, float], height: float | None = None) -> None:
+def _show(ax: Axes, gray: Bytes, span: tuple[float, float], height: float) -> None:
     """Show a grey image between two columns, darkened so that coloured lines are visible."""
-    bottom = gray.shape[0] if height is None else height
-    extent = (span[0] - 0.5, span[1] - 0.5, bottom - 0.5, -0.5)
+    extent = (span[0] - 0.5, span[1] - 0.5, height - 0.5, -0.5)
     ax.imshow(gray, cmap="gray", vmin=0, vmax=360, extent=extent, interpolation="antialiased")
 
 

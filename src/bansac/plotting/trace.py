@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bansac.engine.trace import Trace
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.validate import as_integer
 from bansac.plotting.layout import ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR, legend_outside, new_figure
@@ -13,8 +14,6 @@ from bansac.plotting.layout import ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR, le
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from bansac.engine.trace import Trace
 
 
 def plot_trace(trace: Trace, *, n_points: int | None = None) -> Figure:
