@@ -87,6 +87,13 @@ def test_a_list_of_files(bansac: Any, folder: Path, tmp_path: Path) -> None:
     assert run(bansac, folder / "1.npz", tmp_path / "one.npz")["successes"] == 1
 
 
+def test_an_input_is_never_replaced(bansac: Any, folder: Path) -> None:
+    (folder / "names.txt").write_text("1.npz")
+    for source in (folder / "1.npz", folder / "names.txt", folder):
+        refused = bansac.refused("estimate", source, "--model", "H", "--out", folder / "1.npz", "--overwrite")
+        assert "1.npz is read, and the results would replace it" in refused
+
+
 def test_groups_of_one_file(bansac: Any, folder: Path, tmp_path: Path) -> None:
     groups = tmp_path / "groups.h5"
     with h5py.File(groups, "w") as file:

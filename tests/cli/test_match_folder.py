@@ -117,7 +117,7 @@ def test_readers_are_told(bansac: Any, images: Path, tmp_path: Path) -> None:
         (["--out", "{tmp}/r.txt"], "--out must name a file *.npz, *.parquet or *.h5"),
         ([], "--out must name a file"),
         (["--out", "{tmp}/r.npz", "--pairs", "some"], "--pairs must be exhaustive"),
-        (["--out", "{tmp}/r.npz", "--summary", "{tmp}"], "--summary: cannot write"),
+        (["--out", "{tmp}/r.npz", "--summary", "{tmp}/r.npz"], "--summary must end in .html"),
         (["--out", "{tmp}/r.npz", "--summary", "{tmp}/K.txt/s.html"], "--summary: cannot write"),
         (["--out", "{tmp}/r.npz", "--scheduler", "nowhere"], "the scheduler 'nowhere' cannot be reached"),
         (["--out", "{tmp}/r.npz", "--scheduler", "a:1", "--workers", "2"], "--workers does not go with --scheduler"),

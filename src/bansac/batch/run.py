@@ -64,7 +64,8 @@ class Output:
             if path.exists():
                 rows = [] if journal is None else journal.rows(entry)
                 if difference := _difference(rows, self.entry(sources)):
-                    check_replaceable(f"{path} {difference}", self.overwrite)
+                    option = "--summary" if path == self.summary else "--out"
+                    check_replaceable(f"{path} {difference}", self.overwrite, option)
 
 
 def _difference(written: list[Row], entry: Row) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bansac.batch.journal import Stream, Unit
+from bansac.batch.output_files import check_unread
 from bansac.matches import HlocPairs, Matches
 from bansac.matches.match_files import HDF5, find_groups, read_matches
 from bansac.matches.pair_folder import PairFolder, find_pair_folders
@@ -56,19 +57,26 @@ Sources = list[Source] | Stream[Source]
 
 
 def find_sources(path: Path, out: Path) -> list[Source]:
-    """Return the pairs of a folder (h5 sets or files), a list (.txt), or a file; groups of an h5 file are pairs."""
+    """Return the pairs of a folder (h5 sets or files), a list (.txt), or a file; groups of an h5 file are pairs.
+
+    The results ``out`` of an earlier run, which has a journal, are no pair. If ``out`` is read, a ValueError is raised.
+    """
+    earlier = out.resolve() if out.with_suffix(".sqlite").exists() else None
     if not path.is_dir():
         if not path.is_file():
             raise FileNotFoundError(f"{path}: there is no such file or folder")
         groups = find_groups(path) if path.suffix.lower() in HDF5 else []
         names = read_list(path) if path.suffix == ".txt" else [path.name]
-        sources = [_file_source(name, path.parent / name) for name in names]
+        files = [path.parent / name for name in names]
+        sources = [_file_source(name, file) for name, file in zip(names, files, strict=True)]
         if groups:
             sources = [_file_source(group, path, group) for group in groups]
+        files.append(path)
     elif any(path.rglob("matches.h5")):
+        files = [file for file in path.rglob("*.h5") if file.resolve() != earlier]
         sources = [_set_source(pair_set, key) for pair_set in find_pair_folders(path) for key in pair_set.keys]
     else:
-        files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.resolve() != out.resolve())
+        files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.resolve() != earlier)
         # Reading a named pipe would wait for a writer. A missing target of a link is a failure of its pair.
         files = [file for file in files if file.is_file() or not file.exists()]
         sources = [_file_source(name_below(path, file), file) for file in files]
@@ -76,6 +84,7 @@ def find_sources(path: Path, out: Path) -> list[Source]:
         raise ValueError(
             f"{path}: holds no pairs; expected a folder of sets or of files {', '.join(SUFFIXES)}, or a .txt with names"
         )
+    check_unread(out, [file for file in files if file.exists()])
     return sources
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from bansac.batch.job import Cameras, Job
+from bansac.batch.output_files import check_unread
 from bansac.batch.records import Record
 from bansac.batch.run import BatchSummary, Output, check_out, estimate_pairs
 from bansac.batch.sources import find_sources, hloc_sources
@@ -33,12 +34,12 @@ def estimate_files(asked: Shared, job: Job, file: Path, features: Path | None) -
     executor, workers = pair_executor(asked.scheduler, asked.workers)
     path = check_out(asked.out, " (--pair chooses one of a set)")
     write, inputs = None, [file]
+    check_unread(path, [asked.calib])
     if features is None:
         sources = find_sources(file, path)
     else:
         hloc, inputs = HlocPairs(features, file), [file, features]
-        if path.resolve() in (hloc.features.resolve(), hloc.matches.resolve()):
-            raise ValueError(f"--out: {path} is read, and the results would replace it; name another file")
+        check_unread(path, inputs)
         sources = hloc_sources(hloc)
         write = functools.partial(_write_verified, hloc) if path.suffix == ".h5" else None
     with note_on_interrupt():

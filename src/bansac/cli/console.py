@@ -173,7 +173,7 @@ def show_table(headings: Sequence[str], rows: Iterable[Sequence[str]], *, left: 
 def show_progress(what: str, total: int, done: int) -> Iterator[Callable[[], None]]:
     """Show a progress bar, or lines in a log; call the yielded function after each further unit."""
     if done == total > 0:
-        notes.print(f"bansac: nothing to do: all {total} {what} are done already; --overwrite does them again")
+        notes.print(f"bansac: nothing to do: all {total} {what} are done already")
     elif done:
         notes.print(f"bansac: continuing an earlier run: {done} of {total} {what} are done")
     if _waiting.hidden or not notes.is_terminal:

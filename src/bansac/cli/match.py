@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from bansac.batch.features import FeatureStore, compute_features, image_pairs
-from bansac.batch.output_files import check_file
+from bansac.batch.output_files import check_file, check_page, check_unread
 from bansac.batch.pair_selection import find_images, select_pairs
 from bansac.batch.run import Output, check_out, estimate_pairs
 from bansac.cli import arguments
@@ -59,7 +59,8 @@ class Options(arguments.Shared):
         ),
     ] = None
     summary: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Of a folder: write a page for a browser with a row a pair.")
+        Path | None,
+        typer.Option(metavar="FILE.html", help="Of a folder: write a page for a browser with a row a pair."),
     ] = None
 
 
@@ -98,8 +99,7 @@ def _match_two(asked: Options, image2: Path) -> None:
     inputs = (asked.image1, image2, asked.calib)
     folder = result_folder(asked.out, [MATCHES, *figure_names()], inputs, overwrite=asked.overwrite)
     if asked.report is not None:
-        if asked.report.suffix not in (".html", ".htm"):
-            raise ValueError(f"--report must end in .html, got {str(asked.report)!r}")
+        check_page(asked.report, "--report")
         check_new_file(asked.report, asked.overwrite, "--report")
     sizes = {"max_features": asked.features, "max_size": asked.max_size}
     matches = match_images(asked.image1, image2, ratio=asked.ratio, mutual=not asked.one_way, **sizes)
@@ -129,7 +129,9 @@ def _match_folder(asked: Options) -> None:
     check_matching(asked.ratio, asked.features, asked.max_size)
     import_opencv()
     path = check_out(asked.out)
+    check_unread(path, [asked.calib])
     if asked.summary is not None:
+        check_page(asked.summary, "--summary")
         check_file(asked.summary, "--summary")
     images = find_images(asked.image1)
     pairs = select_pairs(asked.pairs or "exhaustive", list(images))

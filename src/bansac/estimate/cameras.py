@@ -99,14 +99,17 @@ def _unproject_distorted(argument: str, camera: Camera, x: Floats) -> Unprojecte
 
 def _doubt_camera(K: Floats, x: Floats) -> str:
     """Return what speaks against the camera of points (2 x N): its principal point or its focal length; else ""."""
-    low, high, centre = x.min(axis=1), x.max(axis=1), K[:2, 2]
+    low, high, centre, focal = x.min(axis=1), x.max(axis=1), K[:2, 2], min(K[0, 0], K[1, 1])
     extent = high - low
     if x.shape[1] >= _MANY and (centre - high > _OFF_CENTRE * extent).all() and (np.abs(low) <= extent).all():
         what = f"the principal point ({centre[0]:.6g}, {centre[1]:.6g})"
         normalised = np.abs(x).max() < _NORMALISED
         question = "are they normalised already, or in [-1, 1] of a dense matcher?"
         hint = question if normalised else "is the camera that of another image size?"
-    elif np.median(np.abs((x - K[:2, 2:]) / K[[0, 1], [0, 1], None])) > WIDEST:
+    elif (  # the median takes some 20 us
+        max((high - centre).max(), (centre - low).max()) > WIDEST * focal
+        and np.median(np.abs((x - K[:2, 2:]) / K[[0, 1], [0, 1], None])) > WIDEST
+    ):
         what, hint = f"the focal length {K[0, 0]:.6g}", "is it in millimetres, or the camera normalised?"
     elif x.shape[1] >= _MANY and not centre.any() and (low >= 0.0).all() and (high > _NORMALISED).all():
         what, hint = "the principal point (0, 0)", "is it not near the centre of the image?"
