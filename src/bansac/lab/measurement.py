@@ -199,15 +199,14 @@ def _flag(name: str) -> str:
 
 
 def of_module(module: str, **fields: Any) -> Measurement:
-    """Return the measurement that is a module: its docstring and functions, and further ``fields``.
+    """Return the measurement that is a module: its name, docstring and functions, and further ``fields``.
 
-    The functions are ``units``, ``run_unit``, ``report`` and, if the module has them, ``sets`` and ``warm_up``. Without
-    ``warm_up`` there is none.
+    The functions are ``units``, ``run_unit``, ``report``, ``sets`` and ``warm_up``; without ``warm_up`` there is none.
     """
-    source = sys.modules[module]
+    source, name = sys.modules[module], module.rpartition(".")[2].replace("_", "-")
     functions = ("units", "run_unit", "report", "sets", "warm_up")
     found = {function: getattr(source, function) for function in functions if hasattr(source, function)}
-    return Measurement(**{"help": source.__doc__, "warm_up": no_warm_up, **found, **fields})
+    return Measurement(**{"name": name, "help": source.__doc__, "warm_up": no_warm_up, **found, **fields})
 
 
 def no_warm_up(setup: Setup, units: Sequence[Unit]) -> None:

@@ -105,7 +105,6 @@ def _curve_points(coefficients: Floats) -> Floats:
 
 EXPERIMENT = of_module(
     __name__,
-    name="curve-example",
     title="One run of BANSAC on a curve, its points coloured by probability",
     reference="fig:curve_fitting_example",
     defaults="a parabola, 50 % inliers, iterations 0, 2, 4, 9, 11, 14",

@@ -327,7 +327,6 @@ def _label(place: _Place, runs: DataFrame) -> str:
 
 EXPERIMENT = of_module(
     __name__,
-    name="degenerate-sampling",
     title="Scenes with a dominant plane: does BANSAC's sampling drift towards it, and does it come back?",
     reference='the section "Degenerative configurations"',
     defaults=f"{SCENES} synthetic scenes for each share of the plane; of data, labelled sets, {REPEATS} repeats",

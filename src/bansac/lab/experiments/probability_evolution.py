@@ -229,7 +229,6 @@ def rank_probability(values: Floats, positive: Bools) -> float | None:
 
 EXPERIMENT = of_module(
     __name__,
-    name="probability-evolution",
     title="Matches of an image pair coloured by their probability over a run of BANSAC",
     reference="fig:teaser, fig:prob_update_fundamental",
     defaults="the pair inside the package (H); with data, a pair of homographies (H) and one of poses (F)",

@@ -315,7 +315,6 @@ def _notes(setup: Setup, runs: _Runs) -> list[str]:
 
 EXPERIMENT = of_module(
     __name__,
-    name="synthetic",
     title="Curve and circle fitting: RANSAC, BaySAC and BANSAC at inlier rates of 15 to 50 %",
     reference="fig:results_synthetic_data",
     defaults=f"{TRIALS} trials for each inlier rate; the curve is a parabola, .02 the noise's standard deviation",

@@ -357,7 +357,6 @@ def _of_families(kinds: Mapping[str, Any]) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="calibration",
     title="Calibration of the probabilities of matches",
     options=(
         dataclasses.replace(DATA, help="Folder with the sets EF, H and F_labelled. Default: awkward scenes."),

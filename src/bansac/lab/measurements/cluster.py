@@ -330,7 +330,6 @@ def _kilobytes(size: float) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="cluster",
     title="Cost of many pairs, on one thread and on a cluster",
     options=(
         dataclasses.replace(DATA, help="A folder with the tutorial's sets in EF. Default: synthetic pairs."),

@@ -154,11 +154,10 @@ def write_rendered(path: Path, folder: Path) -> Truth:
         truth = _synthesize(database, 10, 300, False)
     (folder / "images").mkdir()
     pycolmap.synthesize_images(pycolmap.SyntheticImageOptions(), truth, folder / "images")
-    options = pycolmap.FeatureExtractionOptions(num_threads=1, use_gpu=False)
-    pycolmap.extract_features(
-        path, folder / "images", camera_mode=pycolmap.CameraMode.SINGLE, extraction_options=options
-    )
-    pycolmap.match_exhaustive(path, matching_options=pycolmap.FeatureMatchingOptions(num_threads=1, use_gpu=False))
+    settings, one = {"num_threads": 1, "use_gpu": False}, pycolmap.CameraMode.SINGLE
+    options = pycolmap.FeatureExtractionOptions(**settings)
+    pycolmap.extract_features(path, folder / "images", camera_mode=one, extraction_options=options)
+    pycolmap.match_exhaustive(path, matching_options=pycolmap.FeatureMatchingOptions(**settings))
     with pycolmap.Database.open(path) as database:
         database.clear_two_view_geometries()
         _forget_focals(database)
@@ -229,8 +228,7 @@ def center_error(found: dict[str, Array], truth: dict[str, Array]) -> float:
 
     It is NaN if there are fewer than three centres or all are on a line.
     """
-    x = np.array([found[name] for name in sorted(found)])
-    y = np.array([truth[name] for name in sorted(found)])
+    x, y = (np.array([centers[name] for name in sorted(found)]) for centers in (found, truth))
     motion = umeyama(x, y) if len(x) > 2 else None
     if motion is None:
         return np.nan
@@ -344,7 +342,6 @@ def inliers(document: Document, method: str) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="colmap",
     title="Reconstructions of COLMAP from verified databases",
     options=(NEEDED_DATA, Option("repeats", int, 5, "Verifications and reconstructions of a database.", least=1)),
     tables={"colmap": table},

@@ -193,7 +193,6 @@ def lowest_of_one_model(document: Document) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="confidence",
     title="How often a run finds the best model",
     options=(Option("runs", int, 2000, "Problems of every cell.", least=1),),
     tables={"confidence": table},

@@ -214,7 +214,6 @@ def planar_motions(document: Document) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="configurations",
     title="Two-view configurations and the motion of planes",
     options=(
         dataclasses.replace(DATA, help="Folder with the sets EF and H."),

@@ -320,7 +320,6 @@ def view_table(document: Document) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="focal-lengths",
     title="Poses with unknown focal lengths",
     options=(
         dataclasses.replace(DATA, help="Folder with the sets EF; the mode absolute needs none."),

@@ -348,7 +348,6 @@ def table(document: Document) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="honesty",
     title="The success flag",
     options=(
         dataclasses.replace(DATA, help="Folder with the sets EF and H."),

@@ -171,7 +171,6 @@ def labelled_inliers(document: Document) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="labelled",
     title="Fundamental matrices on hand-marked ground truth",
     options=(
         dataclasses.replace(NEEDED_DATA, help="Folder with the sets kusvod2_strechamvs and adelaidermf."),

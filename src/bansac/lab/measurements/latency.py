@@ -234,7 +234,6 @@ def first_call(document: Document) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="latency",
     title="Waiting times besides the estimation",
     options=(
         Option("runs", int, 7, "Processes of every figure; of first calls ever at most 3.", least=1),

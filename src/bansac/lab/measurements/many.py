@@ -173,7 +173,6 @@ def table(document: Document) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="many",
     title="Pairs a second and memory of many pairs on several cores",
     units=lambda setup: [*each(["speed"], setup.models), *each(["memory"], setup.memory)],
     options=(

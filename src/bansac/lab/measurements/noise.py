@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.frames import DataFrame, import_pandas, to_frame
+from bansac.lab.frames import DataFrame, to_frame
 from bansac.lab.measurement import FIRST_SEED, SCENES, Option, Report, Setup, each, of_module
 from bansac.lab.peers.library import Method
 from bansac.lab.scenes import OURS, PEERS, Scene, errors, load_kernels, make_scene, run_scene
@@ -82,17 +82,11 @@ def compare_cells(frame: DataFrame) -> DataFrame:
         methods = of_cell.groupby("method", sort=False)
         error, seconds = methods["error"].median(), methods["seconds"].mean()
         best = error.drop(_DEFAULT.name).idxmin()
-        cells.append(
-            {
-                **dict(zip(keys, values, strict=True)),
-                "error": float(error[_DEFAULT.name]),
-                "best_error": float(error[best]),
-                "best": best,
-                "error_ratio": float(error[_DEFAULT.name] / error[best]),
-                "time_ratio": float(seconds[_DEFAULT.name] / seconds[best]),
-            }
-        )
-    return import_pandas().DataFrame(cells)
+        ratios = (float(of[_DEFAULT.name] / of[best]) for of in (error, seconds))
+        cell: Row = dict(zip(keys, values, strict=True))
+        cell |= {"error": float(error[_DEFAULT.name]), "best_error": float(error[best]), "best": best}
+        cells.append(cell | dict(zip(("error_ratio", "time_ratio"), ratios, strict=True)))
+    return to_frame(cells)
 
 
 def _table(cells: DataFrame) -> Table:
@@ -106,7 +100,6 @@ def _table(cells: DataFrame) -> Table:
 
 MEASUREMENT = of_module(
     __name__,
-    name="noise",
     title="The default threshold under unknown noise",
     options=(
         SCENES,

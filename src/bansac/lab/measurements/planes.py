@@ -172,7 +172,6 @@ def _table(frame: DataFrame) -> Table:
 
 MEASUREMENT = of_module(
     __name__,
-    name="planes",
     title="Relative poses with a repeated pattern on a dominant plane",
     units=lambda setup: each(PATTERNS, SHARES, RATIOS, range(setup.repeats or SEEDS)),
     options=(SCENES, FIRST_SEED),

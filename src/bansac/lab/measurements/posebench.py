@@ -230,7 +230,6 @@ def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
 
 MEASUREMENT = of_module(
     __name__,
-    name="posebench",
     title="Protocol of posebench",
     options=(
         dataclasses.replace(DATA, help="The folder with posebench's relative, absolute and homography.", argument=True),

@@ -317,7 +317,6 @@ _COUNTS = ("runs", "wrong", "claimed", "rival", "right", "ambiguous", "undecided
 
 MEASUREMENT = of_module(
     __name__,
-    name="rivals",
     title="Data with two structures",
     options=(
         Option("repeats", int, SEEDS, "Scenes of every class.", least=1, flag="--seeds"),
