@@ -166,11 +166,7 @@ class Measurement:
         return make(*map(read, self.reports.get(name, (self.name.replace("-", "_"),))))
 
     def resolve(self, setup: Setup) -> Setup:
-        """Return the setup with the defaults of all options.
-
-        A ValueError is raised if required data is missing, a value is not allowed, or an option is not one of this
-        measurement.
-        """
+        """Return the setup with the defaults of all options; a value that is missing or not allowed is a ValueError."""
         known = {option.name: option for option in self.options}
         takes = ", ".join(_flag(name) for name in (*(name for name in known if name != "seed"), "seed"))
         for name, value in vars(setup).items():
@@ -230,10 +226,7 @@ def nested(rows: Iterable[Row], *columns: str) -> dict[str, Any]:
 
 
 def choose_sets(found: Sequence[Set], wanted: Sequence[str], unwanted: Sequence[str]) -> list[Set]:
-    """Return the sets selected by ``--sets`` (empty for all) and ``--exclude``, in the given order.
-
-    An unknown name, an empty selection or two selected sets of the same name raise a ValueError.
-    """
+    """Return the sets selected by ``--sets`` (empty for all) and ``--exclude``, in the given order."""
     names = [pair_set.name for pair_set in found]
     for option, listed in (("--sets", wanted), ("--exclude", unwanted)):
         for name in listed:

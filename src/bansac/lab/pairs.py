@@ -34,11 +34,10 @@ def pair_unit(group: str, pair_set: PairSet, key: str, repeat: int) -> Unit:
 
 
 def run_pair(methods: Sequence[Method], protocol: Protocol, unit: Unit, *, seed: int = 0) -> list[Row]:
-    """Run all methods on a pair of :func:`pair_unit`; only the estimation is timed.
+    """Run all methods on a pair of :func:`pair_unit`; only the estimation is timed. Return a row for each method.
 
-    Repeat r has the seed ``seed + r``. There is one row for each method, in the given order. If the pair has too
-    few matches for one of them, the list is empty, so that all methods see the same pairs. An OSError is raised
-    if the pair cannot be read, or an image size for the error of a homography is unknown.
+    Repeat r has the seed ``seed + r``. There are no rows if one method has too few matches, so that all see the same
+    pairs.
     """
     _, folder, key, repeat = unit.payload
     tasks = _tasks(methods, protocol, unit, seed)
@@ -193,10 +192,7 @@ class PairRuns:
         return dataclasses.replace(self.groups[name].protocol, **changes)
 
     def units(self, setup: Setup) -> list[Unit]:
-        """Return one unit for each selected group, set, pair and repeat.
-
-        A ValueError is raised if no set has ground truth for the model, or if a set has no pair with enough matches.
-        """
+        """Return one unit for each selected group, set, pair and repeat."""
         units = []
         for name, pair_set in self._places(setup):
             protocol = self.protocol(setup, name)

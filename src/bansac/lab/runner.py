@@ -58,13 +58,10 @@ class Run:
     def execute(
         self, *, workers: int = 1, executor: str | Executor | None = None, progress: Progress = silent
     ) -> tuple[Rows, dict[str, str]]:
-        """Run the units that the journal lacks.
+        """Run the units that the journal lacks; return all rows, also earlier ones, and key and reason of failed units.
 
-        ``executor`` is an executor or its name, a key of :data:`bansac.executors.EXECUTORS`; the default is "serial"
-        for one worker and "processes" for several. ``progress`` is described at :data:`bansac.executors.Progress`.
-
-        The result has the rows of all finished units, including those of earlier runs, and key and reason of each
-        failed unit. A unit has also failed if its times could not be measured.
+        ``executor`` is an executor or a key of :data:`bansac.executors.EXECUTORS`; the default is "serial" for one
+        worker and "processes" for several. A unit has also failed if its times could not be measured.
         """
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
@@ -123,10 +120,7 @@ def _collect(
 
 
 def run_measurement(measurement: Measurement, setup: Setup, journal: Path | None, **settings: Any) -> RunSummary:
-    """Run a measurement; ``settings`` are those of :meth:`Run.execute`.
-
-    If no unit is finished, a ValueError gives the reasons.
-    """
+    """Run a measurement; ``settings`` are those of :meth:`Run.execute`. Without a finished unit, raise a ValueError."""
     started = time.perf_counter()
     with open_run(measurement, setup, journal) as run:
         rows, failed = (run.complete_rows(**settings), {}) if measurement.complete else run.execute(**settings)
@@ -167,10 +161,9 @@ def merge(earlier: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def open_run(measurement: Measurement, setup: Setup, journal: Path | None) -> Iterator[Run]:
-    """Prepare a run: check the options, list the units, and open the journal; the journal is closed at the end.
+    """Prepare a run: check the options, list the units, and open the journal, which is closed at the end.
 
-    If ``journal`` is None, the journal is in memory. Finished units of an earlier run with the same fingerprint are
-    reused. Invalid options raise a ValueError. Unreadable data or an unusable journal raises an OSError.
+    If ``journal`` is None, it is in memory. Finished units of an earlier run with the same fingerprint are reused.
     """
     setup = measurement.resolve(setup)
     import_pandas()  # fail before the work, not after it
@@ -184,10 +177,7 @@ def open_run(measurement: Measurement, setup: Setup, journal: Path | None) -> It
 
 
 def run_experiment(experiment: Measurement, setup: Setup, folder: OutputFolder, **settings: Any) -> RunSummary:
-    """Run an experiment and write its results into a folder; ``settings`` are those of :meth:`Run.execute`.
-
-    If there are no rows, a ValueError is raised.
-    """
+    """Run an experiment and write its results into a folder; ``settings`` are those of :meth:`Run.execute`."""
     started = time.perf_counter()
     with open_run(experiment, setup, folder.path / "journal.sqlite") as run:
         resumed = len(run.journal)

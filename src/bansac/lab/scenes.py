@@ -69,10 +69,9 @@ def make_scene(problem: str, n: int, inlier_ratio: float, noise: float, seed: in
 def errors(scene: Scene, model: Any) -> dict[str, float]:
     """Return the errors of a model; the first one measures its accuracy. None is a failure.
 
-    For H: ``corner_error`` in pixels. For E and F: ``pose_error`` in degrees, the larger of rotation and translation; F
-    is decomposed with the true camera matrices, the points in front of the cameras being those of the true inliers. For
-    a pose: ``centre_error`` in per cent of the median depth, and ``rotation_error`` in degrees. For a circle or line:
-    ``distance``, the root mean square distance to the true one in pixels.
+    They are ``corner_error`` in pixels (H), ``pose_error`` in degrees (two views; F with the true cameras and inliers),
+    ``centre_error`` in per cent of the median depth and ``rotation_error`` in degrees (pose), ``distance`` in pixels
+    (curves).
     """
     truth = scene.truth
     if scene.problem == "H":
@@ -120,11 +119,7 @@ INLIER_SHARE = 0.8
 
 
 def is_right(scene: Scene, model: Any, distance: float) -> bool:
-    """Return whether a model of two views or an absolute pose is right.
-
-    Its errors are below ``LIMITS``, and ``INLIER_SHARE`` of the true inliers have residuals up to ``distance`` pixels:
-    transfer error (H), Sampson distance (E, F), reprojection error (pose). The distance is the same for all methods.
-    """
+    """Return whether errors are below ``LIMITS``, and ``INLIER_SHARE`` of the inliers within ``distance`` pixels."""
     found = errors(scene, model)
     if any(not value < LIMITS[name] for name, value in found.items()):
         return False
@@ -170,10 +165,7 @@ def task_of(scene: Scene, seed: int) -> Task:
 
 
 def choose(names: Sequence[str] | None) -> tuple[list[Method], list[str]]:
-    """Return the named methods, by default all that are installed, and notes on those that are not.
-
-    A named one that is not installed raises a ModuleNotFoundError.
-    """
+    """Return the named methods and no notes, or all that are installed and notes on the others."""
     known = {method.name: method for method in (*OURS, *PEERS)}
     methods = [known[name] for name in (known if names is None else dict.fromkeys(names))]
     missing = [method for method in methods if not method.installed]
@@ -224,8 +216,8 @@ def calls_of(methods: Iterable[Method], task: Task) -> Calls:
 def compare(cases: Iterable[tuple[Calls, Callable[[str, Estimate], Row]]], times: int = 1) -> dict[str, DataFrame]:
     """Run the calls of each case in turn several times; return one row for each case by method, with the same index.
 
-    The columns are the shortest time ``ms``, and those of the second item of a case, a function of the
-    method and its fastest estimate. The calls of the first case run once before, because they may compile.
+    A case also has a function of method and fastest estimate, whose columns come before the shortest time ``ms``. The
+    first case runs once before, because it may compile.
     """
     rows: dict[str, list[Row]] = {}
     for calls, judge in cases:

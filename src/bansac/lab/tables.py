@@ -78,8 +78,8 @@ class Table:
     def marks(self) -> list[list[Mark | None]]:
         """Return "best", "second" or None for every value, row by row; a section is a row without values.
 
-        Values that are equal after rounding have the same rank. If several values are best, or only two are compared,
-        there is no second best. If all values are best, none is marked.
+        Equal rounded values have the same rank. There is no second best of two values or after a tie, and no best of
+        equal ones.
         """
         values = [row.values if isinstance(row, TableRow) else () for row in self.rows]
         marks: list[list[Mark | None]] = [[None] * len(of_row) for of_row in values]
@@ -120,10 +120,7 @@ def sectioned(
     groups: Iterable[tuple[str, int]] = (),
     ranked: Better | None = None,
 ) -> Table:
-    """Return a table with the values of each label in each section; the section "" has no line.
-
-    ``ranked`` marks the best values of every row.
-    """
+    """Return a table with the values of each label in each section, of which "" has no line."""
     rows: list[TableRow | Section] = []
     for section, lines in sections.items():
         rows += [Section(section)] if section else []
@@ -183,8 +180,8 @@ _LATEX_MARKS = {"best": "\\textbf{{{}}}", "second": "\\underline{{{}}}", None: "
 def to_markdown(table: Table) -> str:
     """Return the caption and the table in Markdown, with aligned columns in the source.
 
-    Markdown has a single line of headings. If there are groups, it has their headings, and the first row of the table
-    has the headings of the columns.
+    Markdown has one line of headings: that of the groups, if there are any; then those of the columns are the first
+    row.
     """
     blank = [""] * len(table.stub)
     headings = [*map(_markdown, table.stub), *(_markdown(with_arrow(*pair)) for pair in _headings(table))]
@@ -222,7 +219,7 @@ def to_document(table: Table) -> dict[str, Any]:
 def stored_table(document: Mapping[str, Any], name: str, section: str | None = None) -> str:
     """Return a table of a stored document in Markdown without marks, whole or one section.
 
-    The rows of a whole table begin with the title of their section, columns with that of their group.
+    The rows of a whole table begin with their section, columns with their group.
     """
     table = document["tables"][name]
     rows = []

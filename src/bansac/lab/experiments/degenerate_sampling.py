@@ -146,9 +146,9 @@ def _median_distance(F: Floats | None, pair: Matches, which: Bools) -> float | N
 
 
 def sampling_bias(beliefs: Floats | None, on_plane: Bools, off_plane: Bools) -> float | None:
-    """Return the mean sampling weight of matches on the plane divided by the mean weight off the plane.
+    """Return the mean sampling weight of matches on the plane divided by that off the plane; None without beliefs.
 
-    The weight of a match is max(100 p, 1), as in the paper. The result is None for a sampler without beliefs.
+    The weight of a match is max(100 p, 1), as in the paper.
     """
     if beliefs is None:
         return None

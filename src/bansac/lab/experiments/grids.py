@@ -222,8 +222,8 @@ def _ablation(
 ) -> Measurement:
     """Return an experiment over the values of an option, reported as a table of metrics by value.
 
-    ``headings`` maps each value to its column heading. Several methods have a group of columns each. ``label`` formats
-    a value into the name of its configuration. The other arguments are those of :meth:`.Grid.experiment`.
+    ``headings`` maps values to column headings; several methods have a group of columns each. ``label`` formats the
+    name of a configuration.
     """
     columns, configurations = {}, []
     for method, value in itertools.product(methods, headings):
@@ -253,9 +253,7 @@ def _sweep(
 ) -> Measurement:
     """Return an experiment over many values, reported as a figure and a table for each model.
 
-    The figure shows means over the values, one curve for each method. ``configure(method, value)`` returns the
-    method of a point. ``label`` is the name of the values' axis. The other arguments are those of
-    :meth:`.Grid.experiment`.
+    ``configure(method, value)`` returns the method of a point; ``label`` is the name of the values' axis.
     """
     curves = {method.label: [configure(method, value) for value in values] for method in PAPER_METHODS}
     names = {method: [point.name for point in points] for method, points in curves.items()}

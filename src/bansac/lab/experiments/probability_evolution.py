@@ -216,10 +216,7 @@ def _row(iteration: int, probabilities: Floats, true: Bools) -> TableRow:
 
 
 def rank_probability(values: Floats, positive: Bools) -> float | None:
-    """Return the probability that a random positive has a larger value than a random negative; ties count half.
-
-    It is the area under the ROC curve, None if there are no positives or no negatives.
-    """
+    """Return the area under the ROC curve, ties counting half; None without positives or negatives."""
     above, below = values[positive], np.sort(values[~positive])
     if not above.size or not below.size:
         return None

@@ -122,10 +122,7 @@ def _run_trial(setup: Setup, problem: str, rate: float, trial: int) -> list[Row]
 def _counters(
     data: CurvePoints, inliers: Bools, beliefs: Floats | None, tau: float | None
 ) -> dict[str, int | float | None]:
-    """Return the counts of BANSAC's criterion and their split by ground truth.
-
-    ``missed_probability`` is the mean belief of the true inliers that the best model misses.
-    """
+    """Return the counts of BANSAC's criterion and their split by ground truth."""
     if tau is None or beliefs is None:
         return dict.fromkeys(("low", "low_true_outliers", "missed_inliers", "missed_probability"))
     low = beliefs < tau
@@ -201,10 +198,7 @@ def _mean(values: Floats) -> Measured:
 
 
 def ratio_of_means(numerator: Floats, denominator: Floats) -> Measured:
-    """Return the ratio of the means of paired samples, with its standard error (delta method).
-
-    The standard error is that of mean(a - ratio b) / mean(b).
-    """
+    """Return the ratio of the means of paired samples, with its standard error: that of mean(a - ratio b) / mean(b)."""
     base = float(denominator.mean())
     ratio = float(numerator.mean()) / base
     return Measured(ratio, _standard_error(numerator - ratio * denominator) / base)

@@ -57,9 +57,8 @@ class Sweep:
     def report(self, records: Mapping[str, Any]) -> Report:
         """Return the report of a bench with :meth:`limited_methods` as curves, from its records.
 
-        A curve is a list of points in the order of the budgets. The records have the ``settings`` of each method
-        besides the protocol and the ``budgets``. ``sets`` gives ``pairs`` and ``curves`` for each set, and ``mean``
-        gives the curves averaged over the sets, both by method. There is no ``spread``.
+        A curve is a list of points in the order of the budgets. There is one for each method, of each set and of the
+        mean.
         """
         protocol = {name: value for name, value in records["protocol"].items() if name != "max_iterations"}
         mean = self._by_method(records["mean"])

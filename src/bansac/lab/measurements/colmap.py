@@ -224,10 +224,7 @@ def reconstruct(path: Path, truth: Truth, seed: int) -> dict[str, float]:
 
 
 def center_error(found: dict[str, Array], truth: dict[str, Array]) -> float:
-    """Return the root mean square error of the aligned centres, divided by the extent of the true ones.
-
-    It is NaN if there are fewer than three centres or all are on a line.
-    """
+    """Return the root mean square error of the aligned centres in the extent of the true ones; NaN if degenerate."""
     x, y = (np.array([centers[name] for name in sorted(found)]) for centers in (found, truth))
     motion = umeyama(x, y) if len(x) > 2 else None
     if motion is None:

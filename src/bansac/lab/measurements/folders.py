@@ -135,10 +135,7 @@ def beside_others(document: Document) -> str:
 
 
 def comparison(methods: Sequence[Method], protocol: Protocol, sweep: Sweep | None = None) -> Measurement:
-    """Return the comparison of methods; with a sweep, they are its methods at its budgets.
-
-    Worker processes must be able to import the methods.
-    """
+    """Return the comparison of methods, which workers must be able to import; with a sweep, of its methods."""
     runs = PairRuns(tuple(methods), {protocol.kind: Group(protocol)})
     return runs.measurement(
         name="bench",
@@ -191,17 +188,11 @@ def bench_rows(methods: Sequence[Method], protocol: Protocol, setup: Setup, **se
 
 
 def build_report(rows: Iterable[Row], methods: Sequence[Method], protocol: Protocol) -> dict[str, Any]:
-    """Return all results of a run.
+    """Return the results of a run by set and method, their ``mean`` over the sets, and ``spread``.
 
-    The keys are ``protocol``, ``sets`` (``pairs`` and ``methods`` for each set), ``mean`` (over the sets, by method)
-    and ``spread``: the standard deviation of the accuracies in ``mean`` between repeats, which have different seeds
-    (empty for one repeat). All results except the times are reproducible.
-
-    Poses have ``mAA_R@5``, ``mAA_R@10``, ``mAA_t@5``, ``mAA_t@10``, ``AUC@5``, ``AUC@10`` and ``AUC@20`` (degrees).
-    Homographies have ``mAA@5`` and ``mAA@10`` of the corner error, and ``mAA_visible@5`` and ``mAA_visible@10`` of the
-    error over the visible area (pixels). The latter two are NaN if no size of image 2 is known. ``beyond@10`` is the
-    share of calls with a larger pose error or a corner error above 10. ``ms_mean`` and ``ms_median`` are the mean and
-    the median over the timed calls.
+    ``spread`` is the standard deviation of the means between repeats, which have different seeds. mAA and AUC have
+    their limit in degrees or pixels; ``beyond@10`` is the share of calls with a larger error. ``mAA_visible`` is NaN if
+    no size of image 2 is known. All results except the times are reproducible.
     """
     frame, kind, names = frame_of(rows), protocol.kind, [method.name for method in methods]
     summary, accuracies = Summary(frame), HOMOGRAPHY_FIGURES if kind == "H" else POSE_FIGURES

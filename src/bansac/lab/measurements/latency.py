@@ -140,8 +140,7 @@ def units(setup: Setup) -> list[Unit]:
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Return the median times of a group, first calls ever of at most three processes.
 
-    The processes of the figures and trees alternate (A B A B), so that other load affects all of them. With stored
-    kernels, a first one compiles them and does not count.
+    Figures and trees alternate, so that other load affects all of them. A first process that compiles does not count.
     """
     (group,) = unit.payload
     cold = group == "cold"

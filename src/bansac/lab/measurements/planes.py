@@ -56,8 +56,7 @@ def repeated_plane_matches(
 ) -> SceneMatches:
     """Return ``n`` matches of a scene with a repeated pattern on a plane, "row", "grid", or "step": one direction.
 
-    ``plane_share`` is the share of the inliers on the plane. The result also has ``on_plane`` and ``H``, as
-    :func:`bansac.synthetic.planar_scene_matches`.
+    ``plane_share`` is the share of the inliers on the plane. The result also has ``on_plane`` and ``H``.
     """
     rng = np.random.default_rng(seed)
     extent = image_extent(_SIZE)

@@ -35,7 +35,7 @@ def rate_solver(
 ) -> Row:
     """Return the shares of samples that are solved to 1e-6 and to 1e-10, the models of a call and its microseconds.
 
-    ``error(model, truth)`` returns the error of one model; the least one of a sample counts.
+    The least ``error(model, truth)`` of a sample counts.
     """
     best = math.inf
     for _ in range(3):

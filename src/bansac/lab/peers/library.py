@@ -90,10 +90,7 @@ class Library(ABC):
     package: ClassVar[str]
 
     def call(self, task: Task, settings: Mapping[str, Any]) -> Callable[[], Any]:
-        """Return the library's call without arguments; ``settings`` override those of the task.
-
-        The input is converted here, so that the benchmarks time nothing but the library.
-        """
+        """Return the library's call on converted input; ``settings`` override those of the task."""
         return self._call(task, **{**task.limits(), **settings})
 
     def estimate(self, task: Task, settings: Mapping[str, Any]) -> Estimate:

@@ -79,12 +79,10 @@ def fetch(
     """Download and unpack a data set, a key of ``DATASETS``, unless it exists.
 
     The SHA-256 of the archive is recorded at its first use and checked at every later use; an archive with another one
-    is downloaded again. ``folder`` receives the archive and its contents; by default it is the user's cache folder,
-    ``pooch.os_cache("bansac")``. With ``full`` all scenes of PhotoTourism are fetched (86 GB) instead of the validation
-    scene (2 GB). ``url`` is the address of the folder of the archives.
-
-    A ValueError is raised if an argument is invalid. An OSError names the file if the archive cannot be downloaded,
-    differs from its first use, or cannot be unpacked. An ImportError is raised if pooch is needed and not installed.
+    is downloaded again. ``folder`` receives the archive and its contents, by default the user's cache folder. With
+    ``full`` all scenes of PhotoTourism are fetched (86 GB) instead of the validation scene (2 GB). ``url`` is the
+    folder of the archives. An OSError names a file that cannot be downloaded, differs from its first use, or cannot be
+    unpacked.
 
     Examples
     --------
@@ -185,12 +183,10 @@ class _Bar:
 
 
 def unpack(archive: Path, target: Path, *, progress: Progress = be_silent) -> None:
-    """Unpack a plain or compressed tar archive into a new folder, completely or not at all.
+    """Unpack a plain or compressed tar archive into a new folder, completely or not at all; else an OSError names it.
 
     An archive with links, devices, absolute paths or paths out of the folder is refused. pooch.Untar is not used
     because it extracts without a filter below Python 3.12, and not at once.
-
-    An OSError names the archive if it is missing, damaged, unsafe, empty or not a tar archive, or if the target exists.
     """
     try:
         with (

@@ -29,8 +29,7 @@ _UNVERIFIED: Mapping[str, Any] = {"stopping": None, "verification": None}
 def fixed_iterations(seconds: float, peers: Sequence[str]) -> dict[str, dict[str, float]]:
     """Measure 1000 iterations on 2000 matches with 40 % inliers, in ms by problem and method.
 
-    ``uniform`` and ``bansac`` use ``preset="paper"``; ``-unverified`` is the same without the sequential test.
-    ``opencv`` uses UsacParams with uniform sampling and no local optimisation. ``poselib`` has local optimisation.
+    ``-unverified`` is without the sequential test; only PoseLib has a local optimisation.
     """
     times: dict[str, dict[str, float]] = {}
     for kind in KINDS:
@@ -46,11 +45,9 @@ def fixed_iterations(seconds: float, peers: Sequence[str]) -> dict[str, dict[str
 
 
 def iteration_costs(seconds: float) -> dict[str, dict[str, dict[str, float]]]:
-    """Measure the time of an iteration, by problem and sampler.
+    """Measure the time of an iteration with (``ns``) and without the sequential test, by problem and sampler.
 
-    ``ns`` is the time with the sequential test, ``unverified_ns`` without it. Both are differences between calls of
-    1000 and of 3000 iterations, which exclude the constant time of a call. ``models`` is the mean number of models of
-    a sample.
+    Both are differences between calls of 1000 and of 3000 iterations, which exclude the constant time of a call.
     """
     costs: dict[str, dict[str, dict[str, float]]] = {}
     for kind in KINDS:
@@ -101,17 +98,11 @@ _METHODS = {
 
 
 def size_costs(seconds: float, peers: Sequence[str], max_points: int) -> dict[str, Any]:
-    """Measure the cost of a call over the number of matches with 80 % inliers.
+    """Measure the cost of a call over the number of matches with 80 % inliers, by problem and key of ``_METHODS``.
 
-    ``ten`` has ten samples of uniform sampling with ``preset="paper"`` (``bansac``) and with OpenCV. It shows the cost
-    of a call besides the search. ``default`` has the default options with scores, USAC_MAGSAC, and PoseLib with PROSAC.
-
-    Returns
-    -------
-    dict
-        For each problem and each of ``ten`` and ``default``: ``ms``, the times by method and number of matches N;
-        ``slope``, the slope of log time over log N of ``bansac`` between its last two sizes of at least 10,000; and
-        ``bytes``, the memory of a call of ``bansac`` at the largest N, beyond its input, per match.
+    ``ms`` are times by method and number of matches N, ``slope`` is that of log time over log N of ``bansac`` between
+    its last two sizes of at least 10,000, ``bytes`` the memory of its call at the largest N, beyond its input, per
+    match.
     """
     costs: dict[str, Any] = {}
     for kind in KINDS:

@@ -53,12 +53,10 @@ def solve_call(run: Any) -> tuple[Call, int]:
 
 
 def point_costs(seconds: float) -> dict[str, Any]:
-    """Measure the time for one point in ns, by problem.
+    """Measure the time for one point in ns, by problem; the network's update is the same for all problems.
 
-    ``residual`` is the squared residual. ``evaluate`` adds the classification, the inlier count and the checks of every
-    block. ``msac`` is the same with the MSAC score, the default. ``lm_step`` is one Levenberg-Marquardt step with the
-    Cauchy loss.
-    ``update`` is the network's update, which is the same for all problems.
+    ``evaluate`` adds classification, inlier count and the checks of every block to the residual, ``msac`` also the
+    score.
     """
     costs: dict[str, Any] = {}
     for kind in KINDS:
@@ -80,10 +78,7 @@ def point_costs(seconds: float) -> dict[str, Any]:
 
 
 def draw_costs(seconds: float) -> dict[str, dict[str, float]]:
-    """Measure the time in ns of a draw and of the sampler's update after a failure, by problem and sampler.
-
-    BANSAC draws with the probabilities of its network after 200 iterations.
-    """
+    """Measure the ns of a draw and of the update after a failure, by problem and sampler; the network has learnt."""
     costs: dict[str, dict[str, float]] = {}
     for kind in KINDS:
         calls = {name: _draw_call(kind, name) for name in SAMPLERS}
@@ -182,9 +177,8 @@ _PIXELS = np.diag([640.0, 640.0, 1.0])
 def solver_costs(seconds: float, peers: Collection[str]) -> dict[str, dict[str, float]]:
     """Measure the minimal solvers and return a row for each.
 
-    ``loop_ns`` is the time in a compiled loop over noisy samples with outliers. ``python_us`` and ``poselib_us`` are
-    the times from Python on noise-free samples. ``share_of_truth`` is the share of noise-free samples with the true
-    model among their models. ``mean_models`` is the mean number of models of such a sample.
+    ``loop_ns`` is the time in a compiled loop over noisy samples with outliers. The other figures are of exact samples,
+    solved from Python: times, the share with the true model among their models, and the mean number of models.
     """
     rows: dict[str, dict[str, float]] = {}
     for kind in KINDS:

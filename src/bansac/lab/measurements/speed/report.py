@@ -196,8 +196,7 @@ _PEER_METHODS = {"opencv": ("opencv", "opencv-magsac"), "poselib": ("poselib-pro
 def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, dict[str, Any]]:
     """Return the groups of sets in ``EF`` and ``H`` below ``folder``, for one repeat of at most ``pairs`` pairs a set.
 
-    An OSError is raised if a folder does not exist or a set cannot be read, a ValueError if a set has ground truth for
-    another model.
+    A ValueError is raised if a set has ground truth for another model.
     """
     names = [*_OURS, *(name for peer in peers for name in _PEER_METHODS[peer])]
     groups = {}
@@ -266,10 +265,7 @@ _PAIR_RATIOS = (
 
 
 def targets(found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the targets: description (``what``), measured ``value``, and maximum value (``target``).
-
-    Targets without a measurement, for lack of a library or of data, are omitted.
-    """
+    """Yield the targets with their measured values; those without a measurement are omitted."""
     for kind, target in {"H": 0.8, "F": 0.7, "E": 0.3}.items():
         times = found["fixed"][kind]
         if "opencv" in times:

@@ -30,10 +30,9 @@ _ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": "65536"}
 
 
 def least_seconds(calls: Mapping[str, Call], seconds: float) -> dict[str, float]:
-    """Return the least processor time of each call in seconds of this thread.
+    """Return the least processor time of each call in seconds of this thread, after a call that may compile.
 
-    Each is called once to load or compile its code, and timed at least once. The calls alternate in batches for the
-    given number of seconds, and a round that has begun is completed.
+    The calls alternate in batches for the given number of seconds; a round that has begun is completed.
     """
     least = {name: _time_first(call) for name, call in calls.items()}
     counts = {name: max(1, round(_BATCH / max(once, 1e-7))) for name, once in least.items()}
@@ -82,10 +81,7 @@ def peak_in_process(module: str, *arguments: str) -> int | None:
 
 
 def status_bytes(name: str) -> int:
-    """Return a memory size of this process in bytes by its name in ``/proc/self/status``.
-
-    If the system does not report it, an OSError is raised.
-    """
+    """Return a memory size of this process by its name in ``/proc/self/status``; an OSError if there is none."""
     for line in (_PROCESS / "status").read_text().splitlines():
         if line.startswith(f"{name}:"):
             return 1024 * int(line.split()[1])
