@@ -69,19 +69,16 @@ class Sweep:
         settings = {method.name: dict(method.settings) for method in self.methods}
         tables = {"budgets": budget_table(mean, self.kind), "times": time_table(mean, self.kind)}
         note = f"Means over {len(sets)} {'set' if len(sets) == 1 else 'sets'}: {', '.join(sets)}."
-        return Report(
-            tables=tables,
-            figures={"bench": plot_curves(mean, self.kind)},
-            texts={".md": "\n\n".join([*map(to_markdown, tables.values()), note]) + "\n"},
-            records={
-                "protocol": protocol,
-                "settings": settings,
-                "budgets": list(self.budgets),
-                "sets": sets,
-                "mean": mean,
-            },
-            notes=[note],
-        )
+        text = "\n\n".join([*map(to_markdown, tables.values()), note]) + "\n"
+        entries = {
+            "protocol": protocol,
+            "settings": settings,
+            "budgets": list(self.budgets),
+            "sets": sets,
+            "mean": mean,
+        }
+        figures = {"bench": plot_curves(mean, self.kind)}
+        return Report(tables=tables, figures=figures, texts={".md": text}, records=entries, notes=[note])
 
     def _by_method(self, figures: Mapping[str, Mapping[str, float]]) -> dict[str, list[dict[str, float]]]:
         return {

@@ -17,6 +17,7 @@ one cell.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -101,13 +102,11 @@ DATA: Mapping[str, tuple[float, float, Mapping[str, Method], tuple[float, ...]]]
 
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each cell: data, model, method and confidence."""
-    return [
-        unit
-        for data, (_, _, methods, confidences) in DATA.items()
-        for model in THRESHOLDS
-        for name in methods
-        for unit in each([data], [model], [name], confidences[-1:] if name.endswith(", bansac") else confidences)
-    ]
+    found = []
+    for data, (_, _, methods, confidences) in DATA.items():
+        for model, name in itertools.product(THRESHOLDS, methods):
+            found += each([data], [model], [name], confidences[-1:] if name.endswith(", bansac") else confidences)
+    return found
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
@@ -115,9 +114,8 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     data, model, name, confidence = unit.payload
     noise, second, methods, _ = DATA[data]
     scored, options = methods[name]
-    runs = setup.runs
+    runs, found = setup.runs, 0
     estimate: Callable[..., bansac.Result] = bansac.fit_line if model == "line" else bansac.estimate_homography
-    found = 0
     for seed, (points, inliers, scores) in enumerate(problems(model, noise, second, runs)):
         given = {**options, "scores": scores} if scored else options
         result = estimate(*points, threshold=THRESHOLDS[model], confidence=confidence, seed=seed, **given)

@@ -63,12 +63,11 @@ def accuracies(document: Document) -> str:
     methods = in_order(mean)
 
     def cells(method: str) -> Iterable[str]:
+        of = mean[method]
         yield label(method.partition("@")[0])
-        yield ("**{}**" if mean[method][key] == best else "{}").format(share(mean[method][key]))
+        yield ("**{}**" if of[key] == best else "{}").format(share(of[key]))
         yield share(spread.get(method, {}).get(key, 0.0))
-        yield f"{100 * mean[method]['beyond@10']:.1f} %"
-        yield f"{mean[method]['ms_mean']:.2f}"
-        yield f"{mean[method]['ms_median']:.2f}"
+        yield from (f"{100 * of['beyond@10']:.1f} %", f"{of['ms_mean']:.2f}", f"{of['ms_median']:.2f}")
         yield _threshold(method, document["protocol"])
 
     best = max(mean[method][key] for method in methods)
@@ -206,15 +205,13 @@ def build_report(rows: Iterable[Row], methods: Sequence[Method], protocol: Proto
         means = {key: [repeat.mean(metric, kind, method) for repeat in repeats] for key, metric in accuracies.items()}
         return {key: float(np.std(values, ddof=1)) for key, values in means.items()} if len(repeats) > 1 else {}
 
+    sets = {}
+    for name in summary.sets(kind):
+        pairs = summary.runs(kind, name, names[0])["pair"].nunique()
+        sets[name] = {"pairs": pairs, "methods": {method: of_set(name, method) for method in names}}
     return {
         "protocol": dataclasses.asdict(protocol),
-        "sets": {
-            name: {
-                "pairs": summary.runs(kind, name, names[0])["pair"].nunique(),
-                "methods": {method: of_set(name, method) for method in names},
-            }
-            for name in summary.sets(kind)
-        },
+        "sets": sets,
         "mean": {name: {key: summary.mean(metric, kind, name) for key, metric in metrics.items()} for name in names},
         "spread": {name: spread(name) for name in names},
     }
@@ -226,9 +223,8 @@ def bind(setup: Setup) -> tuple[Measurement, Setup]:
     changes = {name: setup.get(name) for name in fields if setup.get(name) is not None}
     protocol = dataclasses.replace(DEFAULTS[setup.model], **changes)
     against = setup.get("against", ())
-    methods = tuple(
-        select_methods((*setup.get("methods", OUR_PRESETS if against else DEFAULT_METHODS), *against), setup.model)
-    )
+    names = setup.get("methods", OUR_PRESETS if against else DEFAULT_METHODS)
+    methods = tuple(select_methods((*names, *against), setup.model))
     own = Setup(data=setup.data, sets=setup.sets, exclude=setup.exclude)
     if setup.get("budgets") is None:
         return comparison(methods, protocol), own

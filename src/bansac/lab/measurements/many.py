@@ -107,13 +107,11 @@ def pairs_per_second(kind: Kind, tasks: list[Task], setup: Setup) -> dict[str, A
             run(given * setup.times, count)
             rate = setup.times * len(given) / (time.perf_counter() - started)
             rates[name, count] = max(rates[name, count], rate)
-    return {
-        name: {
-            "pairs_per_second": {str(count): rates[name, count] for count in setup.threads},
-            "speedup": rates[name, most] / rates[name, fewest],
-        }
-        for name in runs
-    }
+    found = {}
+    for name in runs:
+        of_counts = {str(count): rates[name, count] for count in setup.threads}
+        found[name] = {"pairs_per_second": of_counts, "speedup": rates[name, most] / rates[name, fewest]}
+    return found
 
 
 def print_peak(folder: Path, count: int) -> None:
@@ -142,16 +140,11 @@ def peak_of_process() -> int:
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the pairs a second of all models, and the peak memory by the number of pairs."""
     found = list(rows)
-    models = {row["model"]: row for row in found if "model" in row}
-    return Report(
-        records={
-            "pairs": max((row["pairs"] for row in models.values()), default=0),
-            "times": setup.times,
-            "rounds": setup.rounds,
-            "models": {kind: row["methods"] for kind, row in models.items()},
-            "peak_memory_mb": {row["memory"]: row["peak"] for row in found if "memory" in row},
-        }
-    )
+    pairs = max((row["pairs"] for row in found if "model" in row), default=0)
+    models = {row["model"]: row["methods"] for row in found if "model" in row}
+    peaks = {row["memory"]: row["peak"] for row in found if "memory" in row}
+    counts = {"pairs": pairs, "times": setup.times, "rounds": setup.rounds}
+    return Report(records={**counts, "models": models, "peak_memory_mb": peaks})
 
 
 def table(document: Document) -> str:

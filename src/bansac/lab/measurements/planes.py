@@ -151,19 +151,15 @@ _COUNTS = ("wrong", "claimed", "misled")
 
 
 def _table(frame: DataFrame) -> Table:
-    by_share = {f"{percent(share)} % of the inliers on the plane": frame["plane_share"] == share for share in SHARES}
-    sections = {
-        title: {
-            str(method): [
-                int(runs[count][runs["pattern"] == pattern].sum()) for pattern in PATTERNS for count in _COUNTS
-            ]
-            for method, runs in frame[chosen].groupby("method", sort=False)
-        }
-        for title, chosen in {**by_share, "all": frame["plane_share"] > 0}.items()
-    }
-    runs = len(frame) // (frame["method"].nunique() * len(SHARES) * len(PATTERNS))
+    chosen = {f"{percent(share)} % of the inliers on the plane": frame["plane_share"] == share for share in SHARES}
+    sections: dict[str, dict[str, list[int]]] = {}
+    for title, which in {**chosen, "all": frame["plane_share"] > 0}.items():
+        for method, runs in frame[which].groupby("method", sort=False):
+            counts = (runs[runs["pattern"] == pattern][list(_COUNTS)].sum() for pattern in PATTERNS)
+            sections.setdefault(title, {})[str(method)] = [int(count) for of_pattern in counts for count in of_pattern]
+    scenes = len(frame) // (frame["method"].nunique() * len(SHARES) * len(PATTERNS))
     title = (
-        f"Relative poses on a dominant plane with a repeated pattern: wrong ones ({runs} scenes a share and pattern)"
+        f"Relative poses on a dominant plane with a repeated pattern: wrong ones ({scenes} scenes a share and pattern)"
     )
     groups = ((title, len(_COUNTS)) for title in PATTERNS.values())
     return sectioned(title, "method", _COUNTS * len(PATTERNS), sections, groups=groups)

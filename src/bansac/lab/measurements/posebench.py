@@ -76,14 +76,14 @@ PEERS = (
 _PROBLEMS = {"E": "relative pose", "PnP": "pose"}
 
 
+_TITLES = {"relative": "relative poses", "absolute": "absolute poses", "homography": "homographies"}
+
+
 def task_of(model: str, instance: Instance, threshold: float, seed: int) -> Task:
     """Return the task of a model; a relative pose and an absolute pose have cameras."""
     points = instance.points[::-1] if model == "PnP" else instance.points
     cameras = instance.cameras if model in _PROBLEMS else ()
     return Task(_PROBLEMS.get(model, model), points, cameras, None, threshold, 0.9999, 1000, seed)
-
-
-_TITLES = {"relative": "relative poses", "absolute": "absolute poses", "homography": "homographies"}
 
 
 def sets(setup: Setup) -> list[PosebenchFile]:
@@ -116,8 +116,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
         estimates = {method.name: method.estimate(task) for method in order.sample(methods, len(methods))}
         for name in (method.name for method in methods):
             found = {"problem": file.problem, "set": file.name, "instance": key, "method": f"{model} ({name})"}
-            errors = judge(model, estimates[name].model, instance)
-            rows.append({**found, **errors, "seconds": estimates[name].seconds})
+            rows.append(found | judge(model, estimates[name].model, instance) | {"seconds": estimates[name].seconds})
     return rows
 
 
@@ -194,12 +193,11 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
             (str(name), str(method)): metrics(str(problem), runs)
             for (name, method), runs in of_problem.groupby(["set", "method"], sort=False)
         }
-        counts = {str(name): runs["instance"].nunique() for name, runs in of_problem.groupby("set", sort=False)}
+        counts = of_problem.groupby("set", sort=False)["instance"].nunique().to_dict()
         tables[str(problem)] = _table(str(problem), figures, counts)
         for (name, method), values in figures.items():
             records.append({"problem": str(problem), "set": name, "instances": counts[name], "method": method} | values)
-    notes = left_out(PEERS)
-    return Report(tables=tables, records={"metrics": records}, notes=notes)
+    return Report(tables=tables, records={"metrics": records}, notes=left_out(PEERS))
 
 
 def _table(problem: str, figures: Mapping[tuple[str, str], Mapping[str, float]], counts: Mapping[str, int]) -> Table:
