@@ -83,25 +83,15 @@ def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
     handles: dict[str, Any] = {}
     for ax, chart in zip(axes.flat, flat, strict=True):
         for series in chart.series:
-            handles[series.label] = ax.errorbar(
-                np.asarray(series.x, dtype=np.float64),
-                np.asarray(series.y, dtype=np.float64),
-                yerr=None if series.error is None else np.asarray(series.error, dtype=np.float64),
-                markersize=5,
-                linewidth=1.4,
-                capsize=2.5,
-                **styles[series.label],
-            )
+            error = None if series.error is None else np.asarray(series.error, dtype=np.float64)
+            x, y = (np.asarray(values, dtype=np.float64) for values in (series.x, series.y))
+            style: dict[str, Any] = {"markersize": 5, "linewidth": 1.4, "capsize": 2.5, **styles[series.label]}
+            handles[series.label] = ax.errorbar(x, y, yerr=error, **style)
         _frame(ax, chart)
     if len(labels) > 1:
-        figure.legend(
-            [handles[label] for label in labels],
-            labels,
-            loc="outside lower center",
-            ncols=columns,
-            fontsize="small",
-            frameon=False,
-        )
+        lines = [handles[label] for label in labels]
+        look: dict[str, Any] = {"fontsize": "small", "frameon": False}
+        figure.legend(lines, labels, loc="outside lower center", ncols=columns, **look)
     return figure
 
 

@@ -173,10 +173,8 @@ class Measurement:
             if value != _COMMON.get(name) and value is not False and name not in {**known, "seed": None}:
                 raise ValueError(f"{_flag(name)}: {self.name} takes no such option; it takes {takes}")
         if self.needs_data and setup.data is None:
-            raise ValueError(
-                f"--data must name a folder with sets of pairs: {self.name} runs on image pairs "
-                "(`bansac data fetch` gets the paper's)"
-            )
+            what = "--data must name a folder with sets of pairs"
+            raise ValueError(f"{what}: {self.name} runs on image pairs (`bansac data fetch` gets the paper's)")
         for name in ("pairs", "sets", "exclude"):
             if setup.data is None and name in known and setup.get(name, ()) not in ((), known[name].default):
                 raise ValueError(f"{_flag(name)} chooses among image pairs: it needs --data")

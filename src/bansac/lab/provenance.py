@@ -66,18 +66,15 @@ def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet |
     """Return the folder's name, the number of files, their bytes, and a SHA-256 of names, sizes and blocks."""
     if folder is None:
         return {}
-    digest = hashlib.sha256()
-    files = total = 0
-    for chosen in sets:
-        for path in chosen.files():
-            size = path.stat().st_size
-            name = os.path.relpath(path, chosen.folder.resolve()).replace(os.sep, "/")
-            digest.update(f"{chosen.name}/{name}:{size}\n".encode())
-            for block in _blocks(path, size):
-                digest.update(block)
-            files += 1
-            total += size
-    return {"folder": folder.resolve().name, "files": files, "bytes": total, "sha256": digest.hexdigest()}
+    digest, sizes = hashlib.sha256(), []
+    paths = ((chosen, path) for chosen in sets for path in chosen.files())
+    for chosen, path in paths:
+        sizes.append(path.stat().st_size)
+        name = os.path.relpath(path, chosen.folder.resolve()).replace(os.sep, "/")
+        digest.update(f"{chosen.name}/{name}:{sizes[-1]}\n".encode())
+        for block in _blocks(path, sizes[-1]):
+            digest.update(block)
+    return {"folder": folder.resolve().name, "files": len(sizes), "bytes": sum(sizes), "sha256": digest.hexdigest()}
 
 
 def _blocks(path: Path, size: int) -> Iterator[bytes]:

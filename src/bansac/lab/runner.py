@@ -127,8 +127,8 @@ def run_measurement(measurement: Measurement, setup: Setup, journal: Path | None
         if len(failed) == len(run.units):
             raise ValueError("; ".join(failure_notes(failed)))
         report = measurement.report(run.setup, rows)
-    tables = {name: to_document(table) for name, table in report.tables.items()}
-    return _summary(measurement, setup, report, failed, started, {"tables": tables, **report.records})
+    entries = {"tables": {name: to_document(table) for name, table in report.tables.items()}, **report.records}
+    return _summary(measurement, setup, report, failed, started, entries)
 
 
 def _summary(
@@ -183,9 +183,8 @@ def run_experiment(experiment: Measurement, setup: Setup, folder: OutputFolder, 
         resumed = len(run.journal)
         rows, failed = run.execute(**settings)
         if not any(True for _ in rows):
-            reason = next(
-                (f"unit {key}: {reason}" for key, reason in failed.items()), "the data hold too little for it"
-            )
+            reasons = (f"unit {key}: {reason}" for key, reason in failed.items())
+            reason = next(reasons, "the data hold too little for it")
             raise ValueError(f"{experiment.name}: no unit gave a row; {reason}")
         folder.write_rows("runs.csv", rows)
         report = experiment.report(run.setup, rows)

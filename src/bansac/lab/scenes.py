@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -78,8 +79,10 @@ def errors(scene: Scene, model: Any) -> dict[str, float]:
         return {"corner_error": corner_error(model, truth.H, truth.size1)}
     if scene.problem == "pose":
         return _absolute_pose_errors(scene, model)
-    if scene.problem in ("circle", "line"):
-        return {"distance": (_circle_error if scene.problem == "circle" else _line_error)(truth, model)}
+    if scene.problem == "circle":
+        return {"distance": _HALF * circle_rmse(None if model is None else model / _HALF, truth / _HALF)}
+    if scene.problem == "line":
+        return {"distance": _line_error(truth, model)}
     if scene.problem != "relative pose" and model is not None:
         E = truth.K2.T @ model @ truth.K1 if scene.problem == "F" else model
         rays = (normalize_points(truth.K1, x[scene.inliers]) for x in (truth.x1, truth.x2))
@@ -96,10 +99,6 @@ def _absolute_pose_errors(scene: Scene, pose: tuple[Array, Array] | None) -> dic
     depth = np.median((scene.data[0][scene.inliers] @ truth.R.T + truth.t)[:, 2])
     distance = np.linalg.norm(R.T @ t - truth.R.T @ truth.t)
     return {"centre_error": float(100 * distance / depth), "rotation_error": rotation_error(R, truth.R)}
-
-
-def _circle_error(true: Array, model: Array | None) -> float:
-    return _HALF * circle_rmse(None if model is None else model / _HALF, true / _HALF)
 
 
 def _line_error(true: Array, model: Array | None) -> float:
@@ -168,12 +167,10 @@ def choose(names: Sequence[str] | None) -> tuple[list[Method], list[str]]:
     """Return the named methods and no notes, or all that are installed and notes on the others."""
     known = {method.name: method for method in (*OURS, *PEERS)}
     methods = [known[name] for name in (known if names is None else dict.fromkeys(names))]
-    missing = [method for method in methods if not method.installed]
-    if missing and names is not None:
-        raise ModuleNotFoundError(
-            f"method {missing[0].name} needs the package {missing[0].package}", name=missing[0].package
-        )
-    return [method for method in methods if method.installed], left_out(missing)
+    for method in methods if names is not None else ():
+        if not method.installed:
+            raise ModuleNotFoundError(f"method {method.name} needs the package {method.package}", name=method.package)
+    return [method for method in methods if method.installed], left_out(methods)
 
 
 def left_out(methods: Iterable[Method]) -> list[str]:
@@ -196,8 +193,7 @@ def run_scene(
         model, _, seconds, result = estimates[method.name]
         row: Row = {"method": method.name, "found": model is not None, "success": estimates[method.name].success}
         if result is not None:
-            names = "configuration", "stop_reason", "iterations", "threshold"
-            row |= {name: getattr(result, name) for name in names}
+            row |= {of: getattr(result, of) for of in ("configuration", "stop_reason", "iterations", "threshold")}
             if (rival := getattr(result, "rival", None)) is not None:
                 row |= {f"rival_{name}": value for name, value in judge(scene, rival.model).items()}
         rows.append({**row, **judge(scene, model), "seconds": seconds})
@@ -231,6 +227,5 @@ def compare(cases: Iterable[tuple[Calls, Callable[[str, Estimate], Row]]], times
 def load_kernels(scenes: Iterable[Scene], methods: Iterable[Method]) -> None:
     """Load or compile all kernels of our methods by calls on every scene, with right and with wrong matches."""
     tasks = [task for scene in scenes for task in (task_of(scene, 0), task_of(scene, 0).mismatched())]
-    for method in (method for method in methods if method.ours):
-        for task in tasks:
-            method.estimate(task)
+    for method, task in itertools.product((method for method in methods if method.ours), tasks):
+        method.estimate(task)

@@ -102,8 +102,7 @@ class Table:
     def column_groups(self) -> list[range]:
         """Return the indices of the columns of each group; without groups, of all columns."""
         spans = [span for _, span in self.groups] or [len(self.columns)]
-        starts = [sum(spans[:k]) for k in range(len(spans))]
-        return [range(start, start + span) for start, span in zip(starts, spans, strict=True)]
+        return [range(stop - span, stop) for span, stop in zip(spans, itertools.accumulate(spans), strict=True)]
 
     def _row_groups(self) -> list[list[int]]:
         runs = itertools.groupby(range(len(self.rows)), key=lambda i: isinstance(self.rows[i], Section))
@@ -192,27 +191,26 @@ def to_markdown(table: Table) -> str:
     for row, marks in zip(table.rows, table.marks(), strict=True):
         if isinstance(row, Section):
             lines.append([f"*{_markdown(row.title)}*", *[""] * (len(headings) - 1)])
-            continue
-        labels = [_markdown(label) for label in _labels(row)]
-        values = zip(row.values, marks, strict=True)
-        lines.append(labels + [_MARKS[mark].format(_format(value)) for value, mark in values])
+        else:
+            cells = [_MARKS[mark].format(_format(value)) for value, mark in zip(row.values, marks, strict=True)]
+            lines.append([*map(_markdown, _labels(row)), *cells])
     return f"{_markdown(table.title, characters=_EMPHASIS)}\n\n" + _pad(lines, stub=len(table.stub))
 
 
 def to_document(table: Table) -> dict[str, Any]:
     """Return the table as plain values for JSON; floating-point numbers have six significant digits."""
-    rows: list[dict[str, Any]] = []
-    for row in table.rows:
+
+    def plain(row: TableRow | Section) -> dict[str, Any]:
         if isinstance(row, Section):
-            rows.append({"section": row.title})
-        else:
-            rows.append({"labels": list(row.labels), "values": [_plain(value) for value in row.values]})
+            return {"section": row.title}
+        return {"labels": list(row.labels), "values": [_plain(value) for value in row.values]}
+
     return {
         "title": table.title,
         "stub": list(table.stub),
         "groups": [list(group) for group in table.groups],
         "columns": list(table.columns),
-        "rows": rows,
+        "rows": list(map(plain, table.rows)),
     }
 
 
@@ -276,11 +274,10 @@ def to_latex(table: Table) -> str:
             lines += ["    \\midrule"] * (number > 0)
             title = f"\\multicolumn{{{width}}}{{c}}{{\\textit{{{escape_latex(row.title)}}}}}"
             lines.append(f"    {_latex_line([title])}")
-            continue
-        labels = [escape_latex(label) for label in _labels(row)]
-        values = zip(row.values, marks, strict=True)
-        cells = [_LATEX_MARKS[mark].format(escape_latex(_format(value))) for value, mark in values]
-        lines.append(f"    {_latex_line(labels + cells)}")
+        else:
+            values = zip(row.values, marks, strict=True)
+            cells = [_LATEX_MARKS[mark].format(escape_latex(_format(value))) for value, mark in values]
+            lines.append(f"    {_latex_line([*map(escape_latex, _labels(row)), *cells])}")
     lines += ["    \\bottomrule", "  \\end{tabular}}", f"\\end{{{environment}}}", ""]
     return "\n".join(lines)
 

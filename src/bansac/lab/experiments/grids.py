@@ -107,10 +107,8 @@ def _over_others(group: Methods) -> Leads:
 
 
 def _main_table() -> Measurement:
-    plain, local = (
-        _each("", {}, {"local_optimization": False}),
-        _each("+LO", LOCAL_OPTIMIZATION, {"local_optimization": True}),
-    )
+    plain = _each("", {}, {"local_optimization": False})
+    local = _each("+LO", LOCAL_OPTIMIZATION, {"local_optimization": True})
     labels = _labels(plain | local)
     leads = {
         "Over the best baseline": _over_baselines(plain, plain),
@@ -118,10 +116,8 @@ def _main_table() -> Measurement:
         "With LO, over the best baseline": _over_baselines(local, local),
         "With LO, over the best other method": _over_others(local),
     }
-    title = (
-        "BANSAC and P-BANSAC beside RANSAC, NAPSAC, P-NAPSAC and PROSAC, with and without the local optimization of "
-        "LO-RANSAC."
-    )
+    baselines = "RANSAC, NAPSAC, P-NAPSAC and PROSAC"
+    title = f"BANSAC and P-BANSAC beside {baselines}, with and without the local optimization of LO-RANSAC."
     groups = (("Without Local Optimization", len(plain)), ("With Local Optimization", len(local)))
     leads_title = f"Lead of BANSAC and P-BANSAC in each row of the main table, and {_LEADS_BELOW}"
     return Grid((*plain.values(), *local.values()), models=("E", "F", "H")).experiment(
@@ -257,9 +253,8 @@ def _sweep(
     """
     curves = {method.label: [configure(method, value) for value in values] for method in PAPER_METHODS}
     names = {method: [point.name for point in points] for method, points in curves.items()}
-    report = partial(
-        _report_curves, name=name.replace("-", "_"), caption=caption, label=label, values=values, names=names
-    )
+    file = name.replace("-", "_")
+    report = partial(_report_curves, name=file, caption=caption, label=label, values=values, names=names)
     by_value = tuple(itertools.chain.from_iterable(zip(*curves.values(), strict=True)))
     grid = Grid(by_value, models=("F", "E"), ablation=True, default_models=("F",))
     return grid.experiment(name=name, defaults=f"F, {_ABLATED}", report=report, **described)
@@ -283,9 +278,7 @@ def _report_curves(
         lines: list[Section | TableRow] = []
         charts = []
         for metric in _METRICS:
-            curves = {
-                method: [summary.mean(metric, model, point) for point in points] for method, points in names.items()
-            }
+            curves = {of: [summary.mean(metric, model, point) for point in points] for of, points in names.items()}
             lines.append(Section(metric.heading))
             for value, *figures in zip(values, *curves.values(), strict=True):
                 lines.append(TableRow((f"{value:g}",), tuple(figures), better=metric.better, arrow=False))
@@ -302,10 +295,8 @@ _COMBINATIONS = (*_CRITERIA, "ransac+bansac", "sprt+bansac", "prosac+bansac")
 
 
 def _stopped_by(stopping: str) -> Method:
-    settings, columns = {"stopping": stopping, "tau": 0.01}, {"stopping": stopping}
-    if "prosac" in stopping:
-        return BANSAC.configured(stopping, settings, columns=columns, scored=True, prior=0.5)
-    return BANSAC.configured(stopping, settings, columns=columns)
+    scores = {"scored": True, "prior": 0.5} if "prosac" in stopping else {}
+    return BANSAC.configured(stopping, {"stopping": stopping, "tau": 0.01}, columns={"stopping": stopping}, **scores)
 
 
 _PAPER = "paper"
@@ -340,11 +331,10 @@ CPT_VARIATIONS = (
 def _largest_differences(summary: Summary) -> Iterator[str]:
     """Yield how accuracies change against the paper's tables."""
     for model in summary.models:
-        differences = [
-            (summary.mean(metric, model, varied.name) - summary.mean(metric, model, _PAPER), metric, varied)
-            for varied in CPT_VARIATIONS[1:]
-            for metric in POSE_RATES
-        ]
+        differences = []
+        for varied, metric in itertools.product(CPT_VARIATIONS[1:], POSE_RATES):
+            change = summary.mean(metric, model, varied.name) - summary.mean(metric, model, _PAPER)
+            differences.append((change, metric, varied))
         extremes = (extreme(differences, key=lambda entry: entry[0]) for extreme in (min, max))
         said = [f"{change:+.3f} ({metric.label}, {where.name})" for change, metric, where in extremes]
         yield f"{model}: against the paper's values, mAA changes by {said[0]} to {said[1]}"

@@ -35,11 +35,8 @@ from bansac.plotting import plot_probability_evolution
 from bansac.problems.estimators import Kind
 
 # Iterations after which the probabilities are drawn; the last one is the length of the run.
-ITERATIONS: dict[Kind, tuple[int, ...]] = {
-    "H": (0, 10, 100, 1000),
-    "F": (0, 10, 100, 1000, 10000),
-    "E": (0, 10, 100, 1000),
-}
+_SHORT = (0, 10, 100, 1000)
+ITERATIONS: dict[Kind, tuple[int, ...]] = {"H": _SHORT, "F": (*_SHORT, 10000), "E": _SHORT}
 TRUE_WITHIN: dict[Kind, float] = {"H": 3.0, "F": 1.0, "E": 1.0}  # pixels
 # For H more than half: otherwise another plane in the images could have more matches.
 TYPICAL: dict[Kind, float] = {"H": 0.6, "F": 0.4, "E": 0.4}
@@ -117,12 +114,8 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     at = ITERATIONS[model]
     result = BANSAC.estimate(make_task(pair, protocol, setup.seed), stopping=None, trace=True).result
     matrix = np.full((3, 3), np.nan) if result.model is None else result.model
-    common: Row = {
-        "model": model,
-        "set": DEMO if folder is None else PairSet(folder).name,
-        "pair": key,
-        "seed": setup.seed,
-    }
+    name = DEMO if folder is None else PairSet(folder).name
+    common: Row = {"model": model, "set": name, "pair": key, "seed": setup.seed}
     entries: Row = {f"m{i + 1}{j + 1}": float(matrix[i, j]) for i in range(3) for j in range(3)}
     rows: list[Row] = []
     for k, true in enumerate(_true_matches(pair, model)):
@@ -166,10 +159,7 @@ def _images(folder: str | None, pair: Matches) -> tuple[Any, Any]:
 
 def _canvas(points: Floats, size: tuple[int, int] | None) -> Floats:
     """Return an empty grey image of the given size or, if None, large enough for the points."""
-    if size is None:
-        width, height = (points.max(axis=0, initial=1.0) + 1).astype(int).tolist()
-        size = height, width
-    return np.full(size, 0.8)
+    return np.full(size or (points.max(axis=0, initial=1.0) + 1).astype(int)[::-1], 0.8)
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
@@ -210,8 +200,8 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 
 def _row(iteration: int, probabilities: Floats, true: Bools) -> TableRow:
-    shares = [float(p.mean()) if p.size else None for p in (probabilities[true], probabilities[~true])]
-    shares.append(rank_probability(probabilities, true))
+    means = (float(p.mean()) if p.size else None for p in (probabilities[true], probabilities[~true]))
+    shares = (*means, rank_probability(probabilities, true))
     return TableRow((str(iteration),), tuple(None if share is None else f"{share:.3f}" for share in shares))
 
 

@@ -17,7 +17,7 @@ import pickle
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -228,12 +228,6 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     return [figures]
 
 
-def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Return the figures."""
-    (figures,) = rows
-    return Report(records=figures)
-
-
 PAIRS = 10_000_000
 CORES = 100
 MODEL = "F"
@@ -336,6 +330,7 @@ MEASUREMENT = of_module(
         Option("count", int, 100, "Pairs that are estimated.", least=1, flag="--pairs"),
         Option("rows", int, 2000, "Pairs of the files of results.", least=2),
     ),
+    report=lambda setup, rows: Report(records=next(iter(rows))),
     tables={"scaling-costs": costs, "scaling-plan": plan, "scaling-limits": limits},
     packages=("cv2", "distributed", "pyarrow", "h5py"),
     complete=True,

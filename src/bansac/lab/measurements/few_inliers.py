@@ -102,9 +102,9 @@ def _hard_table(frame: DataFrame) -> Table:
         TITLES[problem]: {name: _hard_cells(runs, methods.get(PEER.name)) for name, runs in methods.items()}
         for problem, methods in _by_method(frame)
     }
-    runs_of = len(frame) // max(frame.groupby(["problem", "method"]).ngroups, 1)
+    scenes = len(frame) // max(frame.groupby(["problem", "method"]).ngroups, 1)
     title = (
-        f"Few inliers, no scores: right models, overall and by inlier ratio, false successes, time ({runs_of} scenes)"
+        f"Few inliers, no scores: right models, overall and by inlier ratio, false successes, time ({scenes} scenes)"
     )
     columns = ("right", *(f"{percent(ratio)} %" for ratio in RATIOS), "false", "time [s]", "over PoseLib")
     better: list[Better | None] = ["higher"] * (1 + len(RATIOS))
@@ -119,17 +119,14 @@ def _hard_cells(runs: DataFrame, peer: DataFrame | None) -> Iterator[float]:
 
 
 def _unrelated_table(frame: DataFrame) -> Table:
-    sections = {
-        TITLES[problem]: {name: _unrelated_cells(runs) for name, runs in methods.items()}
-        for problem, methods in _by_method(frame)
-    }
+    sections: dict[str, dict[str, Iterable[float | str]]] = {}
+    for problem, methods in _by_method(frame):
+        for name, runs in methods.items():
+            times = [1e3 * float(runs["seconds"][runs["n"] == n].median()) for n in SIZES]
+            successes = f"{int(runs['success'].sum())} of {len(runs)}"
+            sections.setdefault(TITLES[problem], {})[name] = (*times, successes)
     columns = (*(f"{n} matches [ms]" for n in SIZES), "successes")
     return sectioned("Unrelated images: median time of a pair, and successes", "method", columns, sections)
-
-
-def _unrelated_cells(runs: DataFrame) -> Iterator[float | str]:
-    yield from (1e3 * float(runs["seconds"][runs["n"] == n].median()) for n in SIZES)
-    yield f"{int(runs['success'].sum())} of {len(runs)}"
 
 
 def _stops_table(frame: DataFrame) -> Table:
@@ -173,9 +170,8 @@ def _means(document: Document) -> dict[tuple[str, str], dict[bool, Row]]:
         parts[cell["inlier_ratio"] > 0].append(cell)
 
     def mean(cells: Sequence[Row]) -> Row:
-        figures: Row = {
-            key: sum(c[key] for c in cells) / len(cells) for key in ("right", "false", "success", "seconds")
-        }
+        keys = ("right", "false", "success", "seconds")
+        figures: Row = {key: sum(cell[key] for cell in cells) / len(cells) for key in keys}
         return {**figures, "seconds": figures["seconds"] / scenes}
 
     return {case: {few: mean(cells) for few, cells in parts.items() if cells} for case, parts in found.items()}
@@ -200,14 +196,14 @@ def means(document: Document, problem: str) -> dict[str, tuple[float, float]]:
 def beside_others(document: Document, problem: str) -> str:
     """Return the shares of right models and the mean times of the default, uniform sampling and other libraries."""
     labels = {
-        "default": "{}",
-        "uniform": "uniform sampling in the same engine, without neighbours, {}",
-        "poselib": "PoseLib {}",
-        "opencv-magsac": "OpenCV's MAGSAC {}",
+        "default": "",
+        "uniform": "uniform sampling in the same engine, without neighbours, ",
+        "poselib": "PoseLib ",
+        "opencv-magsac": "OpenCV's MAGSAC ",
     }
     found = means(document, problem)
     texts = {method: f"{percent(right)} % in {seconds:.2g} s" for method, (right, seconds) in found.items()}
-    return "; ".join(label.format(texts[method]) for method, label in labels.items() if method in texts)
+    return "; ".join(label + texts[method] for method, label in labels.items() if method in texts)
 
 
 def false_successes(document: Document, problem: str) -> str:
@@ -234,10 +230,7 @@ MEASUREMENT = of_module(
         Option("methods", tuple[str, ...], None, _METHODS_HELP, METHODS),
         FIRST_SEED,
     ),
-    tables={
-        "few-inliers": page_table,
-        "stops": functools.partial(stored_table, name="stops"),
-    },
+    tables={"few-inliers": page_table, "stops": functools.partial(stored_table, name="stops")},
     reports={"stops": ("stops",)},  # of ``--methods default``
     figures={
         "hard-E": functools.partial(beside_others, problem="E"),

@@ -32,7 +32,7 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.estimate.result import RelativePose
-from bansac.geometry import focals_from_fundamental, normalize_points, recover_pose, rotation_matrix
+from bansac.geometry import focals_from_fundamental, homogeneous, normalize_points, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.lab.frames import DataFrame
 from bansac.lab.measurement import DATA, SETS, Document, Option, Report, Setup, each, nested, of_module
@@ -182,12 +182,10 @@ def rate_pair_solver(solver: str) -> Row:
     if solver == "ours":
         solve, samples = solver_call(shared_focal_6pt, 6, 10), [(np.hstack(pair).T.copy(),) for pair in pairs]
         return rate_solver(lambda data: solve(data)[:, 9], samples, focals, _relative_error)
-    import poselib
+    from poselib import shared_focal_relpose_6pt as theirs
 
-    rays = [tuple(np.insert(x, 2, 1.0, axis=1) for x in pair) for pair in pairs]
-    return rate_solver(
-        poselib.shared_focal_relpose_6pt, rays, focals, lambda pair, focal: _relative_error(pair.camera1.focal(), focal)
-    )
+    rays = [tuple(map(homogeneous, pair)) for pair in pairs]
+    return rate_solver(theirs, rays, focals, lambda pair, focal: _relative_error(pair.camera1.focal(), focal))
 
 
 def _relative_error(value: float, true: float) -> float:

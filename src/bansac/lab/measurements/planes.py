@@ -154,9 +154,10 @@ def _table(frame: DataFrame) -> Table:
     chosen = {f"{percent(share)} % of the inliers on the plane": frame["plane_share"] == share for share in SHARES}
     sections: dict[str, dict[str, list[int]]] = {}
     for title, which in {**chosen, "all": frame["plane_share"] > 0}.items():
+        cells = sections[title] = {}
         for method, runs in frame[which].groupby("method", sort=False):
             counts = (runs[runs["pattern"] == pattern][list(_COUNTS)].sum() for pattern in PATTERNS)
-            sections.setdefault(title, {})[str(method)] = [int(count) for of_pattern in counts for count in of_pattern]
+            cells[str(method)] = [int(count) for of_pattern in counts for count in of_pattern]
     scenes = len(frame) // (frame["method"].nunique() * len(SHARES) * len(PATTERNS))
     title = (
         f"Relative poses on a dominant plane with a repeated pattern: wrong ones ({scenes} scenes a share and pattern)"

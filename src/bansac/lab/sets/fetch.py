@@ -89,7 +89,11 @@ def fetch(
     >>> fetch("evd", "data").folder  # doctest: +SKIP
     PosixPath('data/homography/EVD')
     """
-    chosen, name = _choose(dataset, full)
+    if dataset not in DATASETS:
+        raise ValueError(f"dataset must be one of {', '.join(DATASETS)}, got {dataset!r}")
+    name = DATASETS[dataset].full_archive if full else DATASETS[dataset].archive
+    if name is None:
+        raise ValueError(f"full goes with phototourism alone: {dataset} comes in one size")
     if not url.startswith(("http://", "https://")):
         raise ValueError(f"url must begin with http:// or https://, got {url!r}")
     archive = Path(import_pooch().os_cache("bansac") if folder is None else folder, name)
@@ -107,19 +111,7 @@ def fetch(
     if not record:
         record = {"size": archive.stat().st_size, "sha256": import_pooch().file_hash(str(archive))}
         write_json(record_path, record)
-    return Fetched(_folder_of(chosen, target), archive, record["size"], record["sha256"], was_there)
-
-
-def _choose(dataset: str, full: bool) -> tuple[Dataset, str]:
-    """Return a data set and the name of its archive."""
-    if dataset not in DATASETS:
-        raise ValueError(f"dataset must be one of {', '.join(DATASETS)}, got {dataset!r}")
-    chosen = DATASETS[dataset]
-    if not full:
-        return chosen, chosen.archive
-    if chosen.full_archive is None:
-        raise ValueError(f"full goes with phototourism alone: {dataset} comes in one size")
-    return chosen, chosen.full_archive
+    return Fetched(_folder_of(DATASETS[dataset], target), archive, record["size"], record["sha256"], was_there)
 
 
 def _read_record(path: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -50,15 +51,13 @@ def iteration_costs(seconds: float) -> dict[str, dict[str, dict[str, float]]]:
     Both are differences between calls of 1000 and of 3000 iterations, which exclude the constant time of a call.
     """
     costs: dict[str, dict[str, dict[str, float]]] = {}
-    for kind in KINDS:
-        costs[kind] = {}
-        for sampler in ("uniform", "bansac"):
-            result = METHODS[sampler].estimate(_fixed_task(kind), **_UNVERIFIED).result
-            costs[kind][sampler] = {
-                "models": result.models_tested / result.iterations,
-                "ns": _increase(kind, sampler, _FIXED, seconds),
-                "unverified_ns": _increase(kind, sampler, _UNVERIFIED, seconds),
-            }
+    for kind, sampler in itertools.product(KINDS, ("uniform", "bansac")):
+        result = METHODS[sampler].estimate(_fixed_task(kind), **_UNVERIFIED).result
+        costs.setdefault(kind, {})[sampler] = {
+            "models": result.models_tested / result.iterations,
+            "ns": _increase(kind, sampler, _FIXED, seconds),
+            "unverified_ns": _increase(kind, sampler, _UNVERIFIED, seconds),
+        }
     return costs
 
 
@@ -105,27 +104,21 @@ def size_costs(seconds: float, peers: Sequence[str], max_points: int) -> dict[st
     match.
     """
     costs: dict[str, Any] = {}
-    for kind in KINDS:
-        sizes = [n for n in SIZES if n <= max_points]
-        costs[kind] = {
-            name: _over_sizes([_task(kind, n, name) for n in sizes], _methods(name, peers), seconds)
-            | {"bytes": _bytes(kind, sizes[-1], name)}
-            for name in _METHODS
-        }
+    sizes = [n for n in SIZES if n <= max_points]
+    for kind, name in itertools.product(KINDS, _METHODS):
+        found = _over_sizes([_task(kind, n, name) for n in sizes], _methods(name, peers), seconds)
+        costs.setdefault(kind, {})[name] = found | {"bytes": _bytes(kind, sizes[-1], name)}
     return costs
 
 
 def outlier_costs(seconds: float, peers: Sequence[str]) -> dict[str, Any]:
     """Measure the mean time of a call on 2000 matches in ms, over three seeds, by problem, method and inlier ratio."""
     costs: dict[str, Any] = {}
-    methods = _methods("default", peers)
-    for kind in KINDS:
-        costs[kind] = {name: {} for name in methods}
-        for ratio in _RATIOS:
-            tasks = [make_task(kind, _MATCHES, ratio, seed=seed) for seed in range(_SEEDS)]
-            calls = {name: _call(method, tasks) for name, method in methods.items()}
-            for name, time in least_seconds(calls, seconds).items():
-                costs[kind][name][f"{ratio:g}"] = 1e3 * time / _SEEDS
+    for kind, ratio in itertools.product(KINDS, _RATIOS):
+        tasks = [make_task(kind, _MATCHES, ratio, seed=seed) for seed in range(_SEEDS)]
+        calls = {name: _call(method, tasks) for name, method in _methods("default", peers).items()}
+        for name, time in least_seconds(calls, seconds).items():
+            costs.setdefault(kind, {}).setdefault(name, {})[f"{ratio:g}"] = 1e3 * time / _SEEDS
     return costs
 
 
@@ -165,10 +158,8 @@ def _over_sizes(tasks: Sequence[Task], methods: Mapping[str, Method], seconds: f
 
 def _expected(times: Mapping[int, float], n: int) -> float:
     """Extrapolate the time linearly from the last size to ``n`` matches; 0 without measurements."""
-    if not times:
-        return 0.0
-    last = max(times)
-    return times[last] * n / last
+    last = max(times, default=0)
+    return times[last] * n / last if last else 0.0
 
 
 def _slope(times: Mapping[int, float]) -> float | None:

@@ -44,14 +44,6 @@ _DRAWS = 500
 _LEARNING = 200
 
 
-def solve_call(run: Any) -> tuple[Call, int]:
-    """Return a call that solves minimal samples of a run's data, and the number of samples."""
-    size = run.sizes.sample_size
-    rng = np.random.default_rng(0)
-    samples = np.array([rng.choice(run.data.shape[1], size, replace=False) for _ in range(_SAMPLES)])
-    return functools.partial(_solve, pack_run(run), samples), _SAMPLES
-
-
 def point_costs(seconds: float) -> dict[str, Any]:
     """Measure the time for one point in ns, by problem; the network's update is the same for all problems.
 
@@ -103,9 +95,8 @@ def _step_call(kind: Kind) -> Call:
     run_iterations(packed, np.empty((0, len(TRACE_COLUMNS))), 0, _LEARNING)
     manifold, work, scratch = select_manifold(problem), make_work(problem), np.empty(problem.scratch_size)
     squared_scale = (0.5 * task.threshold * scale) ** 2
-    return functools.partial(
-        _step, manifold, work, data, squared_scale, run.best_model, np.empty(problem.model_size), scratch
-    )
+    model = np.empty(problem.model_size)
+    return functools.partial(_step, manifold, work, data, squared_scale, run.best_model, model, scratch)
 
 
 @kernel
@@ -182,11 +173,13 @@ def solver_costs(seconds: float, peers: Collection[str]) -> dict[str, dict[str, 
     """
     rows: dict[str, dict[str, float]] = {}
     for kind in KINDS:
-        call, count = solve_call(start_run(PROBLEMS[kind], make_task(kind, POINTS, INLIER_RATIO), sampler="uniform"))
-        loop = least_seconds({"loop": call}, seconds)["loop"]
+        run = start_run(PROBLEMS[kind], make_task(kind, POINTS, INLIER_RATIO), sampler="uniform")
+        rng, size = np.random.default_rng(0), PROBLEMS[kind].sample_size
+        chosen = np.array([rng.choice(POINTS, size, replace=False) for _ in range(_SAMPLES)])
+        loop = least_seconds({"loop": functools.partial(_solve, pack_run(run), chosen)}, seconds)["loop"]
         samples, truths = _exact_samples(kind)
         ours = rate_solver(_SOLVERS[kind], samples, truths, _difference)
-        rows[kind] = {"loop_ns": 1e9 * loop / count, "share_of_truth": ours["solved"], "mean_models": ours["models"]}
+        rows[kind] = {"loop_ns": 1e9 * loop / _SAMPLES, "share_of_truth": ours["solved"], "mean_models": ours["models"]}
         rows[kind]["python_us"] = ours["us"]
         if kind == "E" and "poselib" in peers:
             rays = [(homogeneous(x1), homogeneous(x2)) for x1, x2 in samples]
@@ -200,9 +193,7 @@ def _exact_samples(kind: Kind) -> tuple[list[tuple[Floats, Floats]], list[Floats
     size = PROBLEMS[kind].sample_size
     samples, truths = [], []
     for seed in range(_SCENES):
-        scene: Any = (homography_matches if kind == "H" else epipolar_matches)(
-            size * _EXACT_SAMPLES, inlier_ratio=1.0, noise=0.0, seed=seed
-        )
+        scene: Any = (homography_matches if kind == "H" else epipolar_matches)(size * _EXACT_SAMPLES, 1.0, 0.0, seed)
         K = _PIXELS if kind == "H" else scene.K
         points = normalize_points(K, scene.x1), normalize_points(K, scene.x2)
         truth = np.linalg.inv(K) @ scene.H @ K if kind == "H" else scene.E
