@@ -28,7 +28,7 @@ from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.methods import BANSAC
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.tables import Section, Table, TableRow
-from bansac.lab.task import DEFAULTS, Protocol, make_task, squared_distances
+from bansac.lab.task import DEFAULTS, Protocol, make_task, squared_distances, usable_pairs
 from bansac.matches import Matches, load_demo
 from bansac.maths.arrays import Bools, Floats
 from bansac.plotting import plot_probability_evolution
@@ -94,15 +94,12 @@ def _choose_pair(found: list[PairSet], model: Kind, protocol: Protocol, wanted: 
         return found[0], wanted
     ranked: list[tuple[tuple[bool, float], PairSet, str]] = []
     for pair_set in [pair_set for pair_set in found if pair_set.name == ABLATION_SET] or found:
-        for whole in pair_set.pairs(SEARCHED):
-            pair = whole.filtered(protocol.max_ratio)
-            if len(pair) >= protocol.min_matches:
-                distance = abs(float(_true_matches(pair, model).mean()) - TYPICAL[model])
-                ranked.append(((len(pair) < DRAWN, distance), pair_set, pair.key))
+        for pair in usable_pairs(pair_set, dataclasses.replace(protocol, pairs=SEARCHED)):
+            distance = abs(float(_true_matches(pair, model).mean()) - TYPICAL[model])
+            ranked.append(((len(pair) < DRAWN, distance), pair_set, pair.key))
     if not ranked:
-        raise ValueError(
-            f"data: no pair has {protocol.min_matches} matches of a ratio below {protocol.max_ratio} for model {model}"
-        )
+        needs = f"{protocol.min_matches} matches of a ratio below {protocol.max_ratio}"
+        raise ValueError(f"data: no pair has {needs} for model {model}")
     return min(ranked, key=lambda entry: entry[0])[1:]
 
 

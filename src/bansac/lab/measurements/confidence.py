@@ -167,12 +167,12 @@ def table(document: Document) -> str:
     """Return the table of the shares of runs that find the best model; bold if below the confidence."""
     data = document["data"]
 
-    def one(asked: str, found: Mapping[str, Any]) -> str:
-        text = share(found["found"] / found["runs"])
-        return f"**{text}**" if found["interval"][1] < float(asked) else text
-
     def cell(kind: str, model: str, method: str) -> str:
-        return "/".join(one(*item) for item in data[kind][model].get(method, {}).items()) or "-"
+        texts = []
+        for asked, found in data[kind][model].get(method, {}).items():
+            text = share(found["found"] / found["runs"])
+            texts.append(f"**{text}**" if found["interval"][1] < float(asked) else text)
+        return "/".join(texts) or "-"
 
     models = list(data["two models"])
     names = dict.fromkeys(name for found in data.values() for name in found[models[0]])

@@ -34,7 +34,7 @@ from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.reports import lines
 from bansac.lab.scenes import Calls, calls_of, compare
 from bansac.lab.sets import PairSet, find_sets
-from bansac.lab.sets.tutorial import MAX_RATIO
+from bansac.lab.task import DEFAULTS, usable_pairs
 
 WIDTH, HEIGHT = 1600, 1200
 LENSES = {
@@ -50,7 +50,6 @@ REAL: Mapping[str, tuple[str, tuple[float, ...]]] = {
 }
 """Distortions of real pairs."""
 
-FEWEST = 25
 EXCLUDED = ("middlebury_dino",)  # its poses are ill-conditioned
 THRESHOLDS = {"relative pose": 1.5, "pose": 6.0}
 LIMITS = (10, 2)
@@ -90,18 +89,17 @@ def _real_sets(setup: Setup) -> list[PairSet]:
 def real_pairs(setup: Setup, lens: str) -> Iterator[Case]:
     """Yield pairs of real images, with distorted points."""
     model, coefficients = REAL[lens]
-    for one in _real_sets(setup):
-        pairs: Iterable[Any] = (pair.filtered(MAX_RATIO) for pair in one.pairs(setup.pairs))
-        for pair in pairs:
-            if len(pair) > FEWEST:
-                plain = [Camera.from_matrix(K) for K in (pair.K1, pair.K2)]
-                cameras = tuple(Camera(model, (*camera.params, *coefficients)) for camera in plain)
-                points = tuple(
-                    camera.project(straight.unproject(x))
-                    for camera, straight, x in zip(cameras, plain, (pair.x1, pair.x2), strict=True)
-                )
-                task = Task("relative pose", points, cameras, pair.scores, THRESHOLDS["relative pose"])
-                yield Case(one.name, task, RelativePose(pair.R, pair.t))
+    protocol = dataclasses.replace(DEFAULTS["E"], pairs=setup.pairs)
+    pairs: Iterable[tuple[str, Any]] = (
+        (of.name, pair) for of in _real_sets(setup) for pair in usable_pairs(of, protocol)
+    )
+    for name, pair in pairs:
+        plain = [Camera.from_matrix(K) for K in (pair.K1, pair.K2)]
+        cameras = tuple(Camera(model, (*camera.params, *coefficients)) for camera in plain)
+        images = zip(cameras, plain, (pair.x1, pair.x2), strict=True)
+        points = tuple(camera.project(straight.unproject(x)) for camera, straight, x in images)
+        task = Task("relative pose", points, cameras, pair.scores, THRESHOLDS["relative pose"])
+        yield Case(name, task, RelativePose(pair.R, pair.t))
 
 
 def _uniform_rays(camera: Camera, n: int, rng: np.random.Generator) -> Array:

@@ -157,8 +157,7 @@ def labelled_inliers(document: Document) -> str:
     """Return the shares of labelled inliers that are found within the first distance."""
     thresholds = document["thresholds"].items()
     found = {threshold: figures["labelled_inliers"]["found_within"] for threshold, figures in thresholds}
-    first = next(iter(found.values()))
-    pixels = next(iter(next(iter(first.values()))))
+    first, pixels = next(iter(found.values())), f"{DISTANCES[0]:g}"
     rows = ([name, *(share(of[name][pixels]) for of in found.values())] for name in first)
     return lines([f"within {pixels} px", *(f"threshold {threshold} px" for threshold in found)], rows)
 

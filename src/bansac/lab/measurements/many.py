@@ -151,13 +151,12 @@ def table(document: Document) -> str:
     """Return the pairs a second with one and several workers, and the peak memory."""
     rows = []
     for kind, methods in document["models"].items():
-        ours = methods["bansac"]["pairs_per_second"]
+        workers = methods["bansac"]["pairs_per_second"]
+        most = max(workers, key=int)
         for name, figures in methods.items():
-            rates = figures["pairs_per_second"]
-            ratio = ours[max(rates, key=int)] / rates[max(rates, key=int)]
-            rows.append([f"{kind}, {name}", *(f"{rate:.0f}" for rate in rates.values())])
-            rows[-1] += [f"{figures['speedup']:.2f}", "-" if name == LOOP else f"{ratio:.2f}"]
-    workers = next(iter(next(iter(document["models"].values())).values()))["pairs_per_second"]
+            rates, speedup = figures["pairs_per_second"], f"{figures['speedup']:.2f}"
+            ratio = "-" if name == LOOP else f"{workers[most] / rates[most]:.2f}"
+            rows.append([f"{kind}, {name}", *(f"{rate:.0f}" for rate in rates.values()), speedup, ratio])
     head = ["pairs a second", *(f"{n} threads" if n != "1" else "1 thread" for n in workers), "speedup", "ours over it"]
     peaks = ", ".join(f"{int(n):,} pairs {peak:.0f} MB" for n, peak in document["peak_memory_mb"].items())
     settings = f"{document['machine']['processor']}, {document['pairs']} pairs, {document['times']} times."

@@ -95,11 +95,8 @@ def sets(setup: Setup) -> list[PosebenchFile]:
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each instance, or for every ``subsample``-th one as posebench counts them."""
     step = setup.get("subsample", 1)
-    return [
-        Unit(f"{file.problem}/{file.name}/{key}", (str(file.files()[0]), key))
-        for file in sets(setup)
-        for key in file.keys()[::step]
-    ]
+    instances = ((file, key) for file in sets(setup) for key in file.keys()[::step])
+    return [Unit(f"{file.problem}/{file.name}/{key}", (str(file.files()[0]), key)) for file, key in instances]
 
 
 def _methods() -> list[Method]:
@@ -189,10 +186,8 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     frame = to_frame(rows)
     tables, records = {}, []
     for problem, of_problem in frame.groupby("problem", sort=False):
-        figures = {
-            (str(name), str(method)): metrics(str(problem), runs)
-            for (name, method), runs in of_problem.groupby(["set", "method"], sort=False)
-        }
+        groups = of_problem.groupby(["set", "method"], sort=False)
+        figures = {(str(name), str(method)): metrics(str(problem), runs) for (name, method), runs in groups}
         counts = of_problem.groupby("set", sort=False)["instance"].nunique().to_dict()
         tables[str(problem)] = _table(str(problem), figures, counts)
         for (name, method), values in figures.items():
@@ -203,15 +198,12 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 def _table(problem: str, figures: Mapping[tuple[str, str], Mapping[str, float]], counts: Mapping[str, int]) -> Table:
     methods = list(dict.fromkeys(method for _, method in figures))
     columns = list(next(iter(figures.values())))
-    sections: dict[str, dict[str, Iterable[float]]] = {
-        f"{name} ({count} instances)": {method: figures[name, method].values() for method in methods}
-        for name, count in counts.items()
-    }
-    if len(counts) > 1:
-        sections[f"mean over {len(counts)} sets"] = {
-            method: [float(np.mean([figures[name, method][column] for name in counts])) for column in columns]
-            for method in methods
-        }
+    sections: dict[str, dict[str, Iterable[float]]] = {}
+    for name, count in counts.items():
+        sections[f"{name} ({count} instances)"] = {method: figures[name, method].values() for method in methods}
+    for method in methods if len(counts) > 1 else ():
+        means = [float(np.mean([figures[name, method][column] for name in counts])) for column in columns]
+        sections.setdefault(f"mean over {len(counts)} sets", {})[method] = means
     better: list[Better | None] = ["higher" if column.startswith("AUC") else "lower" for column in columns]
     return sectioned(f"posebench: {_TITLES[problem]}", "method", columns, sections, tuple(better))
 
