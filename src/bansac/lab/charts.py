@@ -76,7 +76,9 @@ def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
     flat = [chart for row in charts for chart in row]
     labels = list(dict.fromkeys(series.label for chart in flat for series in chart.series))
     styles = _styles(labels)
-    columns = _legend_columns(labels, len(charts[0]))
+    # The columns of the legend fit below a row of charts, at most three for each chart.
+    fitting = len(charts[0]) * _CHART_CHARACTERS // (max(map(len, labels), default=0) + _MARK_CHARACTERS)
+    columns = max(1, min(len(labels), 3 * len(charts[0]), fitting))
     height = 3.2 * len(charts) + 0.2 + _LEGEND_LINE * math.ceil(len(labels) / columns)
     figure = import_figure()(figsize=(4.6 * len(charts[0]), height), layout="constrained")
     axes = figure.subplots(len(charts), len(charts[0]), squeeze=False)
@@ -93,12 +95,6 @@ def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
         look: dict[str, Any] = {"fontsize": "small", "frameon": False}
         figure.legend(lines, labels, loc="outside lower center", ncols=columns, **look)
     return figure
-
-
-def _legend_columns(labels: Sequence[str], charts: int) -> int:
-    """Return the number of legend columns that fit below a row of charts, at most three for each chart."""
-    fitting = charts * _CHART_CHARACTERS // (max(map(len, labels), default=0) + _MARK_CHARACTERS)
-    return max(1, min(len(labels), 3 * charts, fitting))
 
 
 def _styles(labels: Sequence[str]) -> dict[str, dict[str, str]]:

@@ -132,12 +132,7 @@ def run_measurement(measurement: Measurement, setup: Setup, journal: Path | None
 
 
 def _summary(
-    measurement: Measurement,
-    setup: Setup,
-    report: Report,
-    failed: dict[str, str],
-    started: float,
-    entries: Mapping[str, Any],
+    measurement: Measurement, setup: Setup, report: Report, failed: dict[str, str], started: float, entries: Row
 ) -> RunSummary:
     """Return the summary of a run, with further entries of its document."""
     report.notes += failure_notes(failed)
@@ -192,21 +187,17 @@ def run_experiment(experiment: Measurement, setup: Setup, folder: OutputFolder, 
         counts = {"workers": settings.get("workers", 1), "units": len(run.units), "resumed": resumed}
         source = {"seed": setup.seed, "data": run.data, "source": source_digest()}
         summary = _summary(experiment, setup, report, failed, started, described | counts | source)
-        _write_report(folder, report)
+        for name, table in report.tables.items():
+            folder.write_json(f"{name}.json", to_document(table))
+            folder.write_text(f"{name}.md", to_markdown(table) + "\n")
+            folder.write_text(f"{name}.tex", to_latex(table))
+        for name, figure in report.figures.items():
+            folder.write_figure(f"{name}.png", figure)
+            folder.write_figure(f"{name}.svg", figure)
+        for name, records in report.records.items():
+            folder.write_rows(f"{name}.csv", records)
     folder.write_json("run.json", summary.document)
     return summary
-
-
-def _write_report(folder: OutputFolder, report: Report) -> None:
-    for name, table in report.tables.items():
-        folder.write_json(f"{name}.json", to_document(table))
-        folder.write_text(f"{name}.md", to_markdown(table) + "\n")
-        folder.write_text(f"{name}.tex", to_latex(table))
-    for name, figure in report.figures.items():
-        folder.write_figure(f"{name}.png", figure)
-        folder.write_figure(f"{name}.svg", figure)
-    for name, rows in report.records.items():
-        folder.write_rows(f"{name}.csv", rows)
 
 
 def failure_notes(failed: dict[str, str]) -> list[str]:

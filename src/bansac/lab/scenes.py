@@ -78,7 +78,12 @@ def errors(scene: Scene, model: Any) -> dict[str, float]:
     if scene.problem == "H":
         return {"corner_error": corner_error(model, truth.H, truth.size1)}
     if scene.problem == "pose":
-        return _absolute_pose_errors(scene, model)
+        if model is None:
+            return {"centre_error": math.inf, "rotation_error": FAILED_POSE}
+        R, t = model
+        depth = np.median((scene.data[0][scene.inliers] @ truth.R.T + truth.t)[:, 2])
+        distance = np.linalg.norm(R.T @ t - truth.R.T @ truth.t)
+        return {"centre_error": float(100 * distance / depth), "rotation_error": rotation_error(R, truth.R)}
     if scene.problem == "circle":
         return {"distance": _HALF * circle_rmse(None if model is None else model / _HALF, truth / _HALF)}
     if scene.problem == "line":
@@ -89,16 +94,6 @@ def errors(scene: Scene, model: Any) -> dict[str, float]:
         model = recover_pose(E, *rays)[:2]
     R, t = model or (None, None)
     return {"pose_error": pose_error(R, t, truth.R, truth.t)}
-
-
-def _absolute_pose_errors(scene: Scene, pose: tuple[Array, Array] | None) -> dict[str, float]:
-    truth = scene.truth
-    if pose is None:
-        return {"centre_error": math.inf, "rotation_error": FAILED_POSE}
-    R, t = pose
-    depth = np.median((scene.data[0][scene.inliers] @ truth.R.T + truth.t)[:, 2])
-    distance = np.linalg.norm(R.T @ t - truth.R.T @ truth.t)
-    return {"centre_error": float(100 * distance / depth), "rotation_error": rotation_error(R, truth.R)}
 
 
 def _line_error(true: Array, model: Array | None) -> float:

@@ -89,7 +89,12 @@ def judge(model: Array | None, task: Task, pair: Matches) -> dict[str, float]:
     """
     usable = model if model is not None and model.shape == (3, 3) and np.all(np.isfinite(model)) else None
     if task.problem == "H":
-        return _homography_errors(usable, pair)
+        if pair.H is None or pair.size1 is None:
+            raise ValueError(f"the pair {pair.key} has no homography or no size of image 1 to be judged by")
+        visible_area = math.nan
+        if pair.size2 is not None:
+            visible_area = visible_area_error(usable, pair.H, pair.size1, pair.size2, step=_PIXEL_STEP)
+        return {"corner_error": corner_error(usable, pair.H, pair.size1), "visible_area_error": visible_area}
     if pair.R is None or pair.t is None or pair.K1 is None or pair.K2 is None:
         raise ValueError(f"the pair {pair.key} has no pose to be judged by")
     R = t = None
@@ -109,15 +114,6 @@ def squared_distances(model: Array, pair: Matches, kind: Literal["H", "F"]) -> A
     squared = np.empty(len(pair.x1))
     problem.float64_residuals(data, np.array(model, dtype=np.float64).ravel(), 0, len(squared), squared)  # writable
     return squared
-
-
-def _homography_errors(H: Array | None, pair: Matches) -> dict[str, float]:
-    if pair.H is None or pair.size1 is None:
-        raise ValueError(f"the pair {pair.key} has no homography or no size of image 1 to be judged by")
-    visible_area = math.nan
-    if pair.size2 is not None:
-        visible_area = visible_area_error(H, pair.H, pair.size1, pair.size2, step=_PIXEL_STEP)
-    return {"corner_error": corner_error(H, pair.H, pair.size1), "visible_area_error": visible_area}
 
 
 def _normalised_points(pair: Matches) -> tuple[Array, Array]:

@@ -83,12 +83,11 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 def _cells(frame: DataFrame) -> list[Row]:
     """Return the means of every cell and method."""
-    keys = ["problem", "inlier_ratio", "n", "method"]
-    columns = {"right": "mean", "success": "mean", "false": "mean", "seconds": "sum"}
-    groups = frame.astype({"right": float, "success": float, "false": float}).groupby(keys, sort=False)
-    cells = groups.agg(columns).join(groups["seconds"].median().rename("seconds_median")).reset_index()
-    rows: list[Row] = cells.to_dict("records")
-    return rows
+    keys, shares = ["problem", "inlier_ratio", "n", "method"], ("right", "success", "false")
+    groups = frame.astype(dict.fromkeys(shares, float)).groupby(keys, sort=False)
+    cells = groups.agg({**dict.fromkeys(shares, "mean"), "seconds": "sum"})
+    cells["seconds_median"] = groups["seconds"].median()
+    return cells.reset_index().to_dict("records")  # type: ignore[no-any-return]
 
 
 def _by_method(frame: DataFrame) -> Iterable[tuple[str, dict[str, DataFrame]]]:

@@ -23,11 +23,11 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, essential_from_pose
-from bansac.lab.frames import DataFrame, to_frame
+from bansac.lab.frames import to_frame
 from bansac.lab.measurement import FIRST_SEED, SCENES, Report, Setup, each, of_module
 from bansac.lab.peers.library import Array
 from bansac.lab.scenes import OURS, PEER, PEERS, Scene, errors, load_kernels, run_scene
-from bansac.lab.tables import Table, percent, sectioned, stored_table
+from bansac.lab.tables import percent, sectioned, stored_table
 from bansac.lab.task import squared_distances
 from bansac.synthetic import SceneMatches
 from bansac.synthetic.two_views import camera_pair, disturb, draw_plane, image_extent, rigid_scene, viewing_rays
@@ -38,6 +38,7 @@ SHARES = (0.6, 0.8, 0.9, 0.95)
 RATIOS = (0.4, 0.6)
 MATCHES, NOISE, SEEDS = 400, 0.5, 10
 WRONG = 5.0  # degrees
+_COUNTS = ("wrong", "claimed", "misled")
 _SIZE = (480, 640)
 _PERIOD = 0.25  # in baselines, of a plane at 8 baselines
 
@@ -144,13 +145,6 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     frame["wrong"] = frame["pose_error"] > WRONG
     frame["misled"] = frame["wrong"] & (frame["support"] > frame["true_support"])
     frame["claimed"] = frame["wrong"] & frame["success"].astype(bool) & general
-    return Report(tables={"planes": _table(frame)})
-
-
-_COUNTS = ("wrong", "claimed", "misled")
-
-
-def _table(frame: DataFrame) -> Table:
     chosen = {f"{percent(share)} % of the inliers on the plane": frame["plane_share"] == share for share in SHARES}
     sections: dict[str, dict[str, list[int]]] = {}
     for title, which in {**chosen, "all": frame["plane_share"] > 0}.items():
@@ -162,8 +156,8 @@ def _table(frame: DataFrame) -> Table:
     title = (
         f"Relative poses on a dominant plane with a repeated pattern: wrong ones ({scenes} scenes a share and pattern)"
     )
-    groups = ((title, len(_COUNTS)) for title in PATTERNS.values())
-    return sectioned(title, "method", _COUNTS * len(PATTERNS), sections, groups=groups)
+    groups = ((pattern, len(_COUNTS)) for pattern in PATTERNS.values())
+    return Report(tables={"planes": sectioned(title, "method", _COUNTS * len(PATTERNS), sections, groups=groups)})
 
 
 MEASUREMENT = of_module(

@@ -40,7 +40,7 @@ class _MarkedSet(PairFolder):
     _FILES: tuple[str, ...]
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        if missing := _missing(folder, self._FILES):
+        if missing := missing_files(folder, self._FILES):
             raise FileNotFoundError(f"{Path(folder)} is no set {self._KIND}: {missing} is missing")
         super().__init__(folder)
 
@@ -86,12 +86,8 @@ class CheckPointSet(_MarkedSet):
         return points[:, :2].copy(), points[:, 2:].copy()
 
 
-def missing_files(folder: str | os.PathLike[str]) -> str:
-    """Name the missing files of a set of labelled matches; "" if the folder is complete."""
-    return _missing(folder, LabelledSet._FILES)
-
-
-def _missing(folder: str | os.PathLike[str], names: tuple[str, ...]) -> str:
+def missing_files(folder: str | os.PathLike[str], names: tuple[str, ...] = LabelledSet._FILES) -> str:
+    """Name the missing files of a set, by default of labelled matches; "" if the folder is complete."""
     return ", ".join(name for name in names if not (Path(folder) / name).exists())
 
 
