@@ -310,9 +310,7 @@ def _format(cell: Cell) -> str:
 
 
 def _markdown(text: str, characters: str = _EMPHASIS + "|") -> str:
-    for character in characters:
-        text = text.replace(character, f"\\{character}")
-    return text
+    return text.translate({ord(character): f"\\{character}" for character in characters})
 
 
 def _pad(lines: list[list[str]], stub: int) -> str:

@@ -98,14 +98,9 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     scene = _synthetic_scene(which, seed) if folder is None else _labelled_scene(folder, which)
     if scene is None:
         return []
-    common: Row = {
-        "set": SYNTHETIC if folder is None else LabelledSet(folder).name,
-        "scene": f"{percent(which)} %" if folder is None else which,
-        "repeat": repeat,
-        "seed": seed,
-        "on_plane": int(scene.on_plane.sum()),
-        "off_plane": int(scene.off_plane.sum()),
-    }
+    place = (SYNTHETIC, f"{percent(which)} %") if folder is None else (LabelledSet(folder).name, which)
+    common: Row = {"set": place[0], "scene": place[1], "repeat": repeat, "seed": seed}
+    common |= {"on_plane": int(scene.on_plane.sum()), "off_plane": int(scene.off_plane.sum())}
     runs = [*((method, None) for method in METHODS), *itertools.product(ADAPTIVE, STEPS)]
     return [common | _run(scene, method, seed, steps) for method, steps in runs]
 
@@ -290,12 +285,9 @@ def _notes(stopped: _Stopped) -> list[str]:
     ]
     for method in ADAPTIVE:
         wrong = [runs[runs["wrong"]]["stop_reason"] for (_, _, name), runs in stopped.items() if name == method]
-        total = sum(map(len, wrong))
-        if total:
-            by_own = sum(int((reasons == "bansac").sum()) for reasons in wrong) / total
-            notes.append(
-                f"{method}: {100 * by_own:.0f} % of the runs that end with a wrong F are ended by bansac's stop."
-            )
+        if total := sum(map(len, wrong)):
+            share = f"{100 * sum(int((reasons == 'bansac').sum()) for reasons in wrong) / total:.0f} %"
+            notes.append(f"{method}: {share} of the runs that end with a wrong F are ended by bansac's stop.")
     return notes
 
 

@@ -165,14 +165,12 @@ def _readings() -> Measurement:
     name = f"{P_BANSAC.label}, {UNSORTED}"
     groups[UNSORTED] = {name: _Unsorted(name, P_BANSAC.settings, scored=True, label=P_BANSAC.label)}
     configurations = {name: method for group in groups.values() for name, method in group.items()}
-    labels, printed = _labels(configurations), groups[PRINTED]
+    labels, printed, gains = _labels(configurations), groups[PRINTED], {}
     # A group without baselines is compared with those as printed.
     leads = {title: _over_baselines(group, group if title in of_all else printed) for title, group in groups.items()}
-    gains = {
-        title: {name: [f"{of.label}, {PRINTED}"] for name, of in group.items() if of.label in _OUR_LABELS}
-        for title, group in groups.items()
-        if title != PRINTED
-    }
+    for title, group in ((title, group) for title, group in groups.items() if title != PRINTED):
+        ours = {name: of.label for name, of in group.items() if of.label in _OUR_LABELS}
+        gains[title] = {name: [f"{label}, {PRINTED}"] for name, label in ours.items()}
     title = "Readings of the paper: the algorithm as printed, and others."
     extra, spans = (AUC_10, ITERATIONS, MODELS_TESTED), [(title, len(group)) for title, group in groups.items()]
     leads_title = f"Lead of BANSAC and P-BANSAC over the best baseline, and {_LEADS_BELOW}"
@@ -274,9 +272,8 @@ def _report_curves(
     note = "errors are means over the runs of a set, a failure counting 180°, and then over the sets"
     report = Report(notes=[*summary.notes(), note])
     for model in summary.models:
-        file = name if model == "F" else f"{name}_{model}"
+        file, charts = name if model == "F" else f"{name}_{model}", []
         lines: list[Section | TableRow] = []
-        charts = []
         for metric in _METRICS:
             curves = {of: [summary.mean(metric, model, point) for point in points] for of, points in names.items()}
             lines.append(Section(metric.heading))

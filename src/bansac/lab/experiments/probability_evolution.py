@@ -127,10 +127,8 @@ def _load(protocol: Protocol, folder: str | None, key: str) -> Matches:
     pair = load_demo() if folder is None else PairSet(folder).pair(key)
     pair = pair.filtered(protocol.max_ratio)
     if len(pair) < protocol.min_matches:
-        raise ValueError(
-            f"max_ratio: the pair {key} has {len(pair)} matches of an SNN ratio below {protocol.max_ratio:g}, "
-            f"at least {protocol.min_matches} are needed"
-        )
+        has = f"{len(pair)} matches of an SNN ratio below {protocol.max_ratio:g}"
+        raise ValueError(f"max_ratio: the pair {key} has {has}, at least {protocol.min_matches} are needed")
     return pair
 
 

@@ -157,11 +157,8 @@ def _text(value: Any) -> str:
 
 def choices(kind: Kind) -> dict[str, dict[str, Any]]:
     """Return the default and all values of the settings that were chosen on these sets."""
-    return {
-        name: {"default": _text(default), "values": list(map(_text, values))}
-        for name, (default, values) in tried_values(kind).items()
-        if name in CHOSEN
-    }
+    tried = {name: values for name, values in tried_values(kind).items() if name in CHOSEN}
+    return {name: {"default": _text(of[0]), "values": list(map(_text, of[1]))} for name, of in tried.items()}
 
 
 def _methods(problem: str, unit: Unit) -> list[Variant]:

@@ -62,10 +62,8 @@ class Sweep:
         """
         protocol = {name: value for name, value in records["protocol"].items() if name != "max_iterations"}
         mean = self._by_method(records["mean"])
-        sets = {
-            name: {"pairs": entry["pairs"], "curves": self._by_method(entry["methods"])}
-            for name, entry in records["sets"].items()
-        }
+        found = records["sets"].items()
+        sets = {name: {"pairs": of["pairs"], "curves": self._by_method(of["methods"])} for name, of in found}
         settings = {method.name: dict(method.settings) for method in self.methods}
         tables = {"budgets": budget_table(mean, self.kind), "times": time_table(mean, self.kind)}
         note = f"Means over {len(sets)} {'set' if len(sets) == 1 else 'sets'}: {', '.join(sets)}."
@@ -81,12 +79,11 @@ class Sweep:
         return Report(tables=tables, figures=figures, texts={".md": text}, records=entries, notes=[note])
 
     def _by_method(self, figures: Mapping[str, Mapping[str, float]]) -> dict[str, list[dict[str, float]]]:
-        return {
-            method.name: [
-                {"max_iterations": budget, **figures[_limited_name(method, budget)]} for budget in self.budgets
-            ]
-            for method in self.methods
-        }
+        found = {}
+        for method in self.methods:
+            points = {budget: figures[_limited_name(method, budget)] for budget in self.budgets}
+            found[method.name] = [{"max_iterations": budget, **point} for budget, point in points.items()]
+        return found
 
 
 def limit(method: Method, budget: int, kind: Kind) -> Method:

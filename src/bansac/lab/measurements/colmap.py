@@ -239,14 +239,6 @@ def units(setup: Setup) -> list[Unit]:
     return each((*REAL, RENDERED, *SYNTHETIC))
 
 
-def _write(name: str, path: Path, data: Path) -> Truth:
-    """Write a database by its name, and return the truth."""
-    if name in REAL:
-        real, known = REAL[name]
-        return write_real(path, data / "EF" / real, known)
-    return write_rendered(path, path.parent) if name == RENDERED else write_synthetic(path, *SYNTHETIC[name])
-
-
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Verify copies of a database with each method and reconstruct; return the figures by method."""
     import pycolmap
@@ -256,7 +248,11 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     runs: dict[str, list[dict[str, float]]] = {method: [] for method in METHODS}
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder, "database.db")
-        truth = _write(name, database, setup.data)
+        if name in REAL:
+            truth = write_real(database, setup.data / "EF" / REAL[name][0], REAL[name][1])
+        else:
+            made = SYNTHETIC.get(name)
+            truth = write_rendered(database, Path(folder)) if made is None else write_synthetic(database, *made)
         for seed in range(setup.repeats):
             order = list(METHODS.items())
             for method, verify in order if seed % 2 == 0 else order[::-1]:
@@ -276,10 +272,8 @@ def _summary(runs: list[dict[str, float]]) -> dict[str, float]:
     figures: dict[str, float] = {}
     for key in runs[0]:
         values = [run[key] for run in runs]
-        if "seconds" in key:
-            figures[key] = min(values)
-        else:
-            figures |= {key: float(np.mean(values)), f"{key}_spread": float(np.std(values))}
+        averages = {key: float(np.mean(values)), f"{key}_spread": float(np.std(values))}
+        figures |= {key: min(values)} if "seconds" in key else averages
     return figures
 
 
@@ -316,11 +310,9 @@ def table(document: Document) -> str:
             yield "-" if mean is None else f"{factor * mean:.{digits}f} ± {factor * spread:.{digits}f}"
         yield f"{figures['seconds']:.2f}"
 
-    rows = (
-        [name, method, *cells(figures)]
-        for name, methods in document["databases"].items()
-        for method, figures in methods.items()
-    )
+    rows = []
+    for name, methods in document["databases"].items():
+        rows += [[name, method, *cells(figures)] for method, figures in methods.items()]
     text = lines(["database", "verified by", *_COLUMNS, "verification, s"], rows)
     return f"{text}\nMeans of {document['repeats']} repeats, least times, {document['threads']} threads.\n"
 

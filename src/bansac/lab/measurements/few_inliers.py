@@ -73,12 +73,9 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     frame = to_frame(rows)
     frame["false"] = frame["success"].astype(bool) & ~frame["right"].astype(bool)
     related, unrelated = frame[frame["inlier_ratio"] > 0], frame[frame["inlier_ratio"] == 0]
-    return Report(
-        tables={"hard": _hard_table(related), "unrelated": _unrelated_table(unrelated), "stops": _stops_table(frame)},
-        figures={"hard": _figure(related)},
-        records={"cells": _cells(frame)},
-        notes=choose(setup.get("methods"))[1],
-    )
+    tables = {"hard": _hard_table(related), "unrelated": _unrelated_table(unrelated), "stops": _stops_table(frame)}
+    figures, notes = {"hard": _figure(related)}, choose(setup.get("methods"))[1]
+    return Report(tables=tables, figures=figures, records={"cells": _cells(frame)}, notes=notes)
 
 
 def _cells(frame: DataFrame) -> list[Row]:
@@ -97,10 +94,10 @@ def _by_method(frame: DataFrame) -> Iterable[tuple[str, dict[str, DataFrame]]]:
 
 
 def _hard_table(frame: DataFrame) -> Table:
-    sections = {
-        TITLES[problem]: {name: _hard_cells(runs, methods.get(PEER.name)) for name, runs in methods.items()}
-        for problem, methods in _by_method(frame)
-    }
+    sections = {}
+    for problem, methods in _by_method(frame):
+        peer = methods.get(PEER.name)
+        sections[TITLES[problem]] = {name: _hard_cells(runs, peer) for name, runs in methods.items()}
     scenes = len(frame) // max(frame.groupby(["problem", "method"]).ngroups, 1)
     title = (
         f"Few inliers, no scores: right models, overall and by inlier ratio, false successes, time ({scenes} scenes)"

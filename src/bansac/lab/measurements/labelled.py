@@ -111,12 +111,8 @@ def _compare(frame: DataFrame) -> Row:
     """Return the errors and the inliers on each pair with check points."""
     names = list(frame["method"].unique())
     errors, inliers = (frame.pivot(index="pair", columns="method", values=of)[names] for of in ("error", "inliers"))
-    return {
-        "found_within": _shares(frame),
-        "median_error": errors.to_dict(),
-        "inliers": inliers.to_dict(),
-        "best_peer": errors[[name for name in PEERS if name in names]].min(axis=1).to_dict(),
-    }
+    figures = {"found_within": _shares(frame), "median_error": errors.to_dict(), "inliers": inliers.to_dict()}
+    return {**figures, "best_peer": errors[[name for name in PEERS if name in names]].min(axis=1).to_dict()}
 
 
 def _shares(frame: DataFrame) -> Row:

@@ -172,12 +172,10 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
             seconds[f"{name}, more than {title}"] = seconds[name] - seconds[base]
     table = _table(trees)
     now = trees.pop("now")
-    late = [
-        f"{name}: {now[column][name]:.3f} s, more than {budget:g} s ({column})"
-        for column, budgets in (("seconds", BUDGETS), ("cpu_seconds", CPU_BUDGETS))
-        for name, budget in budgets.items()
-        if now[column][name] > budget
-    ]
+    late = []
+    for column, budgets in zip(COLUMNS, (BUDGETS, CPU_BUDGETS), strict=True):
+        over = ((now[column][name], name, budget) for name, budget in budgets.items() if now[column][name] > budget)
+        late += [f"{name}: {seconds:.3f} s, more than {budget:g} s ({column})" for seconds, name, budget in over]
     records = {"runs": setup.runs, **now, "budgets": BUDGETS, "cpu_budgets": CPU_BUDGETS, **trees}
     return Report(tables={"latency": table}, records=records, failures=late)
 

@@ -78,10 +78,9 @@ def _figures(frame: DataFrame, kind: Kind) -> Row:
 def table(document: Document) -> str:
     """Return what other scales of the scores do to P-BANSAC."""
     models = document["models"]
-    rows = (
-        [name, *(share(of["scales"][name][key]) for of in models.values() for key in ("within 3 %", "success"))]
-        for name in next(iter(models.values()))["scales"]
-    )
+    rows = []
+    for name in next(iter(models.values()))["scales"]:
+        rows.append([name, *(share(figure) for of in models.values() for figure in of["scales"][name].values())])
     head = [f"{model}: {what}" for model in models for what in ("pairs within 3 %", "success")]
     floors = (f"{model} {' and '.join(map(share, of['AUC@10'].values()))}" for model, of in models.items())
     text = f"\nAUC@10 as it is, and with {FLOOR} of the network: {', '.join(floors)}.\n"

@@ -111,7 +111,10 @@ def fetch(
     if not record:
         record = {"size": archive.stat().st_size, "sha256": import_pooch().file_hash(str(archive))}
         write_json(record_path, record)
-    return Fetched(_folder_of(DATASETS[dataset], target), archive, record["size"], record["sha256"], was_there)
+    start, folders = DATASETS[dataset].folder, (path for path in target.rglob("*") if path.is_dir())
+    named = [path for path in folders if start is not None and path.name.lower().startswith(start)]
+    contents = min(named, key=lambda path: (len(path.parts), path), default=target)
+    return Fetched(contents, archive, record["size"], record["sha256"], was_there)
 
 
 def _read_record(path: Path) -> dict[str, Any]:
@@ -123,14 +126,6 @@ def _read_record(path: Path) -> dict[str, Any]:
         return {}
     except (ValueError, TypeError, KeyError):
         raise OSError(f"{path} is damaged; delete it, and the archive that it describes counts as new") from None
-
-
-def _folder_of(dataset: Dataset, target: Path) -> Path:
-    """Return the folder of a data set within the unpacked archive; the whole contents if no folder has its name."""
-    if dataset.folder is None:
-        return target
-    named = [path for path in target.rglob("*") if path.is_dir() and path.name.lower().startswith(dataset.folder)]
-    return min(named, key=lambda path: (len(path.parts), path), default=target)
 
 
 def import_pooch() -> Any:
