@@ -185,9 +185,10 @@ class PairRuns:
         """Load or compile the kernels of every group by calls on its first readable pair."""
         loaded = set()
         for unit in units:
-            name, protocol = unit.payload[0], self.protocol(setup, unit.payload[0])
+            name = unit.payload[0]
             if name in loaded:
                 continue
+            protocol = self.protocol(setup, name)
             try:
                 methods = self._methods(unit)
                 tasks = _tasks(methods, protocol, unit, setup.seed)

@@ -287,9 +287,10 @@ def leave_one_out(document: Document) -> str:
             best = {left_out: _best_without(left_out, by_set, names, default) for left_out in by_set}
             means = {value: share(_mean(of[variant] for of in by_set.values())) for value, variant in names.items()}
             left_out_mean = _mean(by_set[left_out][names[value]] for left_out, value in best.items())
+            default_mean = _mean(of["default"] for of in by_set.values())
             values = ", ".join(f"{value} {mean}" for value, mean in means.items())
             chosen = ", ".join(f"{value} ({count})" for value, count in Counter(best.values()).most_common())
-            rows.append([kind, name, values, chosen, share(left_out_mean), f"{means[default]} ({default})"])
+            rows.append([kind, name, values, chosen, share(left_out_mean), f"{share(default_mean)} ({default})"])
     head = ["", "choice", "value and accuracy, all sets", "chosen without a set (times)", "left-out sets", "default"]
     return lines(head, rows)
 

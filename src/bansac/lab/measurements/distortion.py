@@ -185,8 +185,8 @@ def units(setup: Setup) -> list[Unit]:
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Return AUC@10 and AUC@2 (means over the sets) and the mean time of every method."""
     kind, lens = unit.payload
-    made = (MAKERS[kind](LENSES[lens], seed) for seed in range(setup.runs)) if kind in MAKERS else None
-    cases, rows = made or real_pairs(setup, lens), []
+    make, rows = MAKERS.get(kind), []
+    cases = real_pairs(setup, lens) if make is None else (make(LENSES[lens], seed) for seed in range(setup.runs))
     for method, runs in compare(map(_compared, cases)).items():
         sets = [errors for _, errors in runs.groupby("set")["error"]]
         figures = {f"auc_{limit}": float(np.mean([auc(errors, limit) for errors in sets])) for limit in LIMITS}
