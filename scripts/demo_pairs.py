@@ -41,7 +41,6 @@ VIEW1 = [[-40.0, -60.0], [560.0, 15.0], [540.0, 400.0], [-20.0, 440.0]]
 VIEW2 = [[190.0, 85.0], [665.0, -80.0], [640.0, 510.0], [165.0, 370.0]]
 WORDS = ["BANSAC", "RANSAC", "ICCV", "MODEL", "PRIOR", "BAYES", "NOISE", "POINT"]
 
-
 MOTORCYCLE_RATIOS = (0.9, 0.99)
 
 
@@ -97,11 +96,9 @@ def render_pair() -> tuple[Image, Image, Array]:
 
 def wall_to_views() -> tuple[Array, Array]:
     """Return the homographies from the wall to both views."""
-    corners = np.array([[0, 0], [WALL[1], 0], [WALL[1], WALL[0]], [0, WALL[0]]], dtype=np.float32) - 0.5
-    to_view1, to_view2 = (
-        cv2.getPerspectiveTransform(corners, np.array(view, dtype=np.float32)) for view in (VIEW1, VIEW2)
-    )
-    return to_view1, to_view2
+    corners = np.array([[0, 0], [WALL[1], 0], [WALL[1], WALL[0]], [0, WALL[0]]], np.float32) - 0.5
+    first, second = (cv2.getPerspectiveTransform(corners, np.array(view, np.float32)) for view in (VIEW1, VIEW2))
+    return first, second
 
 
 def true_homography() -> Array:

@@ -9,10 +9,10 @@ from the reports in ``benchmarks``, ``report.jpg`` needs Chromium and its driver
 from __future__ import annotations
 
 import argparse
-import functools
 import json
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -219,12 +219,8 @@ def draw_stop() -> Figure:
     return figure
 
 
-HOW_IT_WORKS = {
-    "how_beliefs.png": draw_beliefs,
-    "how_update.png": draw_update,
-    "how_priors.png": draw_priors,
-    "how_stop.png": draw_stop,
-}
+_HOW = {"beliefs": draw_beliefs, "update": draw_update, "priors": draw_priors, "stop": draw_stop}
+HOW_IT_WORKS = {f"how_{name}.png": draw for name, draw in _HOW.items()}
 
 
 def _save(draw: Callable[[], Any], dpi: int, target: Path) -> None:
@@ -237,13 +233,10 @@ def _save(draw: Callable[[], Any], dpi: int, target: Path) -> None:
 
 PICTURES: Mapping[str, Callable[[Path], None]] = {
     "few_inliers.png": few_inliers,
-    "demo.jpg": functools.partial(_save, demo, 105),
+    "demo.jpg": partial(_save, demo, 105),
     "report.jpg": report,
-    **{
-        f"results_{name}.png": functools.partial(_save, functools.partial(results, name), 120)
-        for name in ("E", "F", "H_exact")
-    },
-    **{name: functools.partial(_save, draw, 80) for name, draw in HOW_IT_WORKS.items()},
+    **{f"results_{name}.png": partial(_save, partial(results, name), 120) for name in ("E", "F", "H_exact")},
+    **{name: partial(_save, draw, 80) for name, draw in HOW_IT_WORKS.items()},
 }
 """Functions that write the pictures."""
 

@@ -22,14 +22,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = "docs/"
 
 # Pages outside of docs that the navigation names.
-OTHER_PAGES = [
-    "README.md",
-    "CONTRIBUTING.md",
-    "SECURITY.md",
-    "CODE_OF_CONDUCT.md",
-    "CHANGELOG.md",
-    "benchmarks/README.md",
-]
+_TOP = ("README", "CONTRIBUTING", "SECURITY", "CODE_OF_CONDUCT", "CHANGELOG", "benchmarks/README")
+OTHER_PAGES = [f"{name}.md" for name in _TOP]
 
 # The roles of docstrings, as they are after the conversion to HTML.
 ROLE = re.compile(r":(?:attr|class|data|func|meth|mod):<code>~?\.?([\w.]+)</code>")

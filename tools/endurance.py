@@ -138,14 +138,10 @@ TASKS = (
 
 def start(task: Task, folder: Path, largest: int = resource.RLIM_INFINITY) -> subprocess.Popen[str]:
     """Start the command of a task with a largest size of its files."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "bansac", *task.command.split()],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (largest, largest)),
-    )
+    command = [sys.executable, "-m", "bansac", *task.command.split()]
+    limit = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (largest, largest))
+    streams: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    return subprocess.Popen(command, cwd=folder, preexec_fn=limit, **streams)
 
 
 def finish(process: subprocess.Popen[str]) -> tuple[int, str]:

@@ -22,7 +22,6 @@ from bansac.lab.scenes import make_scene
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.posebench import Instance, write_instances
 from bansac.lab.sets.tutorial import MAX_RATIO
-from bansac.matches.pair_folder import evenly_spaced
 from bansac.synthetic import planar_scene_matches
 
 SCENES, POINTS, INLIERS, NOISE = 20, 500, 0.5, 0.5
@@ -41,7 +40,7 @@ def instance(pair: Any, points: np.ndarray | None = None) -> Instance:
 
 def real(pairs: PairSet, limit: int) -> Iterator[tuple[str, Instance]]:
     """Yield the pairs of a set."""
-    return ((key, instance(pairs.pair(key).filtered(MAX_RATIO))) for key in evenly_spaced(pairs.keys, limit))
+    return ((pair.key, instance(pair.filtered(MAX_RATIO))) for pair in pairs.pairs(limit))
 
 
 def absolute() -> Iterator[tuple[str, Instance]]:

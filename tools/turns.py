@@ -50,20 +50,14 @@ def bench(source: Path, cache: Path, data: Path, model: Kind) -> dict[str, Any]:
 
 def compare(before: list[dict[str, Any]], after: list[dict[str, Any]], model: Kind, method: str) -> dict[str, float]:
     """Return the times of a method, each the mean over the sets of the fastest round, and its accuracies."""
-    times = [
-        statistics.mean(
-            min(of["sets"][name]["methods"][method]["ms_mean"] for of in reports) for name in reports[0]["sets"]
-        )
-        for reports in (before, after)
-    ]
+    times = []
+    for reports in (before, after):
+        sets = [[of["sets"][name]["methods"][method]["ms_mean"] for of in reports] for name in reports[0]["sets"]]
+        times.append(statistics.mean(map(min, sets)))
+    found = {"ms_before": times[0], "ms_after": times[1], "ratio": times[1] / times[0]}
     accuracy = ACCURACY[model]
-    return {
-        "ms_before": times[0],
-        "ms_after": times[1],
-        "ratio": times[1] / times[0],
-        f"{accuracy}_before": before[0]["mean"][method][accuracy],
-        f"{accuracy}_after": after[0]["mean"][method][accuracy],
-    }
+    accuracies = (reports[0]["mean"][method][accuracy] for reports in (before, after))
+    return found | dict(zip((f"{accuracy}_before", f"{accuracy}_after"), accuracies, strict=True))
 
 
 def main() -> None:

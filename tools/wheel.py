@@ -118,12 +118,9 @@ def check_calls(folder: Path, runs: int) -> dict[str, Any]:
     codes = {name: FIRST_CALL.format(call=call) for name, call in (CALLS | MORE_CALLS).items()}
     for name, code in (codes | {"all options": OPTIONS}).items():
         taken = [run(code + COUNT, folder)[-1].split() for _ in range(1 if code == OPTIONS else runs)]
-        seconds = {} if code == OPTIONS else {"cpu_seconds": statistics.median(float(values[0]) for values in taken)}
-        found[name] = {
-            **seconds,
-            "compiled": max(int(values[1]) for values in taken),
-            "from_wheel": int(taken[0][2]),
-        }
+        seconds, compiled, loaded = zip(*taken, strict=True)
+        figures = {} if code == OPTIONS else {"cpu_seconds": statistics.median(map(float, seconds))}
+        found[name] = figures | {"compiled": max(map(int, compiled)), "from_wheel": int(loaded[0])}
         print(name, found[name])
     return found
 
@@ -143,11 +140,8 @@ def compare(folder: Path) -> dict[str, Any]:
                 name, seconds = line.split()
                 of_kind.setdefault(name, []).append(float(seconds))
     wheel, here = ({name: statistics.median(values) for name, values in of_kind.items()} for of_kind in times)
-    found = {
-        "results": len(packed),
-        "same_bits": same,
-        "time_over_host": {name: wheel[name] / here[name] for name in wheel},
-    }
+    ratios = {name: wheel[name] / here[name] for name in wheel}
+    found = {"results": len(packed), "same_bits": same, "time_over_host": ratios}
     print(found)
     return found
 

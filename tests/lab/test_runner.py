@@ -276,7 +276,7 @@ def test_executor_can_be_named(run: Run) -> None:
 
 def test_missing_pandas_is_noticed_before_the_work(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(ModuleNotFoundError, match=r"tables need pandas: pip install pandas"):
+    with pytest.raises(ImportError, match=r"tables need pandas: pip install pandas"):
         run()
     assert run.made() == []
 

@@ -76,39 +76,25 @@ def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
     flat = [chart for row in charts for chart in row]
     labels = list(dict.fromkeys(series.label for chart in flat for series in chart.series))
     styles = _styles(labels)
-    columns = _legend_columns(labels, len(charts[0]))
+    # The columns of the legend fit below a row of charts, at most three for each chart.
+    fitting = len(charts[0]) * _CHART_CHARACTERS // (max(map(len, labels), default=0) + _MARK_CHARACTERS)
+    columns = max(1, min(len(labels), 3 * len(charts[0]), fitting))
     height = 3.2 * len(charts) + 0.2 + _LEGEND_LINE * math.ceil(len(labels) / columns)
     figure = import_figure()(figsize=(4.6 * len(charts[0]), height), layout="constrained")
     axes = figure.subplots(len(charts), len(charts[0]), squeeze=False)
     handles: dict[str, Any] = {}
     for ax, chart in zip(axes.flat, flat, strict=True):
         for series in chart.series:
-            handles[series.label] = ax.errorbar(
-                np.asarray(series.x, dtype=np.float64),
-                np.asarray(series.y, dtype=np.float64),
-                yerr=None if series.error is None else np.asarray(series.error, dtype=np.float64),
-                markersize=5,
-                linewidth=1.4,
-                capsize=2.5,
-                **styles[series.label],
-            )
+            error = None if series.error is None else np.asarray(series.error, dtype=np.float64)
+            x, y = (np.asarray(values, dtype=np.float64) for values in (series.x, series.y))
+            style: dict[str, Any] = {"markersize": 5, "linewidth": 1.4, "capsize": 2.5, **styles[series.label]}
+            handles[series.label] = ax.errorbar(x, y, yerr=error, **style)
         _frame(ax, chart)
     if len(labels) > 1:
-        figure.legend(
-            [handles[label] for label in labels],
-            labels,
-            loc="outside lower center",
-            ncols=columns,
-            fontsize="small",
-            frameon=False,
-        )
+        lines = [handles[label] for label in labels]
+        look: dict[str, Any] = {"fontsize": "small", "frameon": False}
+        figure.legend(lines, labels, loc="outside lower center", ncols=columns, **look)
     return figure
-
-
-def _legend_columns(labels: Sequence[str], charts: int) -> int:
-    """Return the number of legend columns that fit below a row of charts, at most three for each chart."""
-    fitting = charts * _CHART_CHARACTERS // (max(map(len, labels), default=0) + _MARK_CHARACTERS)
-    return max(1, min(len(labels), 3 * charts, fitting))
 
 
 def _styles(labels: Sequence[str]) -> dict[str, dict[str, str]]:

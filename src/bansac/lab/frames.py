@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from bansac.batch.journal import Row
+from bansac.maths.optional import import_optional
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -18,20 +19,13 @@ __all__ = ["DataFrame", "Figure", "Series", "import_figure", "import_pandas", "t
 
 def import_pandas() -> Any:
     """Import pandas."""
-    try:
-        import pandas
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("tables need pandas: pip install pandas", name="pandas") from None
-    return pandas
+    return import_optional("pandas", "tables need pandas", "pandas")
 
 
 def import_figure() -> type[Figure]:
     """Import Matplotlib's Figure."""
-    try:
-        from matplotlib.figure import Figure
-    except ModuleNotFoundError:
-        raise ModuleNotFoundError("figures need Matplotlib: pip install matplotlib", name="matplotlib") from None
-    return Figure
+    figure: type[Figure] = import_optional("matplotlib.figure", "figures need Matplotlib", "matplotlib").Figure
+    return figure
 
 
 def to_frame(rows: Iterable[Row]) -> DataFrame:

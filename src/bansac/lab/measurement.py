@@ -166,21 +166,15 @@ class Measurement:
         return make(*map(read, self.reports.get(name, (self.name.replace("-", "_"),))))
 
     def resolve(self, setup: Setup) -> Setup:
-        """Return the setup with the defaults of all options.
-
-        A ValueError is raised if required data is missing, a value is not allowed, or an option is not one of this
-        measurement.
-        """
+        """Return the setup with the defaults of all options; a value that is missing or not allowed is a ValueError."""
         known = {option.name: option for option in self.options}
         takes = ", ".join(_flag(name) for name in (*(name for name in known if name != "seed"), "seed"))
         for name, value in vars(setup).items():
             if value != _COMMON.get(name) and value is not False and name not in {**known, "seed": None}:
                 raise ValueError(f"{_flag(name)}: {self.name} takes no such option; it takes {takes}")
         if self.needs_data and setup.data is None:
-            raise ValueError(
-                f"--data must name a folder with sets of pairs: {self.name} runs on image pairs "
-                "(`bansac data fetch` gets the paper's)"
-            )
+            what = "--data must name a folder with sets of pairs"
+            raise ValueError(f"{what}: {self.name} runs on image pairs (`bansac data fetch` gets the paper's)")
         for name in ("pairs", "sets", "exclude"):
             if setup.data is None and name in known and setup.get(name, ()) not in ((), known[name].default):
                 raise ValueError(f"{_flag(name)} chooses among image pairs: it needs --data")
@@ -199,15 +193,14 @@ def _flag(name: str) -> str:
 
 
 def of_module(module: str, **fields: Any) -> Measurement:
-    """Return the measurement that is a module: its docstring and functions, and further ``fields``.
+    """Return the measurement that is a module: its name, docstring and functions, and further ``fields``.
 
-    The functions are ``units``, ``run_unit``, ``report`` and, if the module has them, ``sets`` and ``warm_up``. Without
-    ``warm_up`` there is none.
+    The functions are ``units``, ``run_unit``, ``report``, ``sets`` and ``warm_up``; without ``warm_up`` there is none.
     """
-    source = sys.modules[module]
+    source, name = sys.modules[module], module.rpartition(".")[2].replace("_", "-")
     functions = ("units", "run_unit", "report", "sets", "warm_up")
     found = {function: getattr(source, function) for function in functions if hasattr(source, function)}
-    return Measurement(**{"help": source.__doc__, "warm_up": no_warm_up, **found, **fields})
+    return Measurement(**{"name": name, "help": source.__doc__, "warm_up": no_warm_up, **found, **fields})
 
 
 def no_warm_up(setup: Setup, units: Sequence[Unit]) -> None:
@@ -231,10 +224,7 @@ def nested(rows: Iterable[Row], *columns: str) -> dict[str, Any]:
 
 
 def choose_sets(found: Sequence[Set], wanted: Sequence[str], unwanted: Sequence[str]) -> list[Set]:
-    """Return the sets selected by ``--sets`` (empty for all) and ``--exclude``, in the given order.
-
-    An unknown name, an empty selection or two selected sets of the same name raise a ValueError.
-    """
+    """Return the sets selected by ``--sets`` (empty for all) and ``--exclude``, in the given order."""
     names = [pair_set.name for pair_set in found]
     for option, listed in (("--sets", wanted), ("--exclude", unwanted)):
         for name in listed:

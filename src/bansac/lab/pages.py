@@ -111,23 +111,19 @@ GUARDS: dict[str, Callable[[], str]] = {
     **{f"gallery-{name}": partial(_gallery_time, name) for name in ("panorama", "stereo", "circles", "planes")},
 }
 
-
 MARKED = re.compile(r"<!-- (table|figure): (\S+) -->(.*?)<!-- end -->", re.DOTALL)
 
 
 def options() -> str:
     """Return the tables of the options, one a group, from the fields of ``Options``."""
-    texts = []
-    fields = dataclasses.fields(Options)
-    for group in dict.fromkeys(field.metadata["group"] for field in fields):
-        rows = (
-            [f"`{field.name}`", f"`{field.default!r}`".replace("'", '"'), type_in_words(field), field.metadata["help"]]
-            for field in fields
-            if field.metadata["group"] == group
-        )
-        escaped = ([cell.replace("``", "`").replace("|", "\\|") for cell in row] for row in rows)
-        texts.append(f"{group.capitalize()}:\n\n{lines(['option', 'default', 'values', 'what it is'], escaped)}")
-    return "\n".join(texts)
+    groups: dict[str, list[list[str]]] = {}
+    for field in dataclasses.fields(Options):
+        default, text = f"`{field.default!r}`".replace("'", '"'), field.metadata["help"]
+        row = [f"`{field.name}`", default, type_in_words(field), text]
+        escaped = [cell.replace("``", "`").replace("|", "\\|") for cell in row]
+        groups.setdefault(field.metadata["group"], []).append(escaped)
+    head = ["option", "default", "values", "what it is"]
+    return "\n".join(f"{group.capitalize()}:\n\n{lines(head, rows)}" for group, rows in groups.items())
 
 
 @functools.cache
@@ -190,9 +186,8 @@ def stamp() -> None:
 
 def older_reports() -> list[Path]:
     """Return the reports that were measured before the results of the code changed."""
-    return [
-        path for path in stored_reports() if is_older(load(path), "paper" if folder() in path.parents else "default")
-    ]
+    presets = {path: "paper" if folder() in path.parents else "default" for path in stored_reports()}
+    return [path for path, preset in presets.items() if is_older(load(path), preset)]
 
 
 def main() -> int:

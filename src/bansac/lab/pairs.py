@@ -34,11 +34,10 @@ def pair_unit(group: str, pair_set: PairSet, key: str, repeat: int) -> Unit:
 
 
 def run_pair(methods: Sequence[Method], protocol: Protocol, unit: Unit, *, seed: int = 0) -> list[Row]:
-    """Run all methods on a pair of :func:`pair_unit`; only the estimation is timed.
+    """Run all methods on a pair of :func:`pair_unit`; only the estimation is timed. Return a row for each method.
 
-    Repeat r has the seed ``seed + r``. There is one row for each method, in the given order. If the pair has too
-    few matches for one of them, the list is empty, so that all methods see the same pairs. An OSError is raised
-    if the pair cannot be read, or an image size for the error of a homography is unknown.
+    Repeat r has the seed ``seed + r``. There are no rows if one method has too few matches, so that all see the same
+    pairs.
     """
     _, folder, key, repeat = unit.payload
     tasks = _tasks(methods, protocol, unit, seed)
@@ -50,14 +49,11 @@ def run_pair(methods: Sequence[Method], protocol: Protocol, unit: Unit, *, seed:
     estimates = {}
     for which in random.Random(unit.key).sample(range(len(tasks)), len(tasks)):
         estimates[which] = methods[which].estimate(tasks[which][1])
+    common: Row = {"model": protocol.kind, "set": pair_set.name, "pair": key, "repeat": repeat, "seed": seed + repeat}
     rows: list[Row] = []  # compute the errors after all calls are timed, because they use much memory
     for which, (method, (pair, task)) in enumerate(zip(methods, tasks, strict=True)):
         row: Row = {
-            "model": protocol.kind,
-            "set": pair_set.name,
-            "pair": key,
-            "repeat": repeat,
-            "seed": task.seed,
+            **common,
             "configuration": method.name,
             "method": method.label,
             **method.columns,
@@ -82,26 +78,6 @@ def _counts(result: Any) -> Row:
         "success": bool(result.success),
         "threshold": float(result.threshold),
     }
-
-
-def warm_up(
-    methods: Sequence[Method],
-    protocol: Protocol,
-    units: Sequence[Unit],
-    seed: int = 0,
-    **settings: Any,
-) -> None:
-    """Load or compile the kernels of every configuration by calls with ``settings`` on the first readable pair."""
-    for unit in units:
-        try:
-            tasks = _tasks(methods, protocol, unit, seed)
-        except (OSError, ValueError):  # the unit itself will report the error
-            continue
-        if _enough(tasks, protocol):
-            for method, (_, task) in zip(methods, tasks, strict=True):
-                for either in (task, task.mismatched()):
-                    method.estimate(either, **settings)
-            return
 
 
 UNIT_CODE = (run_pair, judge, Method.estimate, Library.estimate)
@@ -170,21 +146,15 @@ class PairRuns:
     def measurement(self, **described: Any) -> Measurement:
         """Return the measurement over the groups; ``described`` are further fields of :class:`.Measurement`."""
         choice = f"Only these of {', '.join(self.groups)}, joined by commas."
-        fields = {
-            "options": (
-                dataclasses.replace(NEEDED_DATA, help="A folder with the tutorial's sets in EF and in H."),
-                Option(self.option, tuple[str, ...], None, choice, tuple(self.groups)),
-                Option("pairs", int, None, "Maximum number of pairs of a set. Default: those of the protocol."),
-                Option("repeats", int, None, "Runs of every pair. Default: those of the protocol."),
-            ),
-            "units": self.units,
-            "run_unit": self.run_unit,
-            "sets": self.sets,
-            "warm_up": self.warm_up,
-            "complete": True,
-            "updates": bool(self.option),
-        }
-        return Measurement(**{**fields, **described})
+        options = (
+            dataclasses.replace(NEEDED_DATA, help="A folder with the tutorial's sets in EF and in H."),
+            Option(self.option, tuple[str, ...], None, choice, tuple(self.groups)),
+            Option("pairs", int, None, "Maximum number of pairs of a set. Default: those of the protocol."),
+            Option("repeats", int, None, "Runs of every pair. Default: those of the protocol."),
+        )
+        functions = {name: getattr(self, name) for name in ("units", "run_unit", "sets", "warm_up")}
+        traits = {"options": options, "complete": True, "updates": bool(self.option)}
+        return Measurement(**{**functions, **traits, **described})
 
     def protocol(self, setup: Setup, name: str) -> Protocol:
         """Return the protocol of a group with the options of ``setup``."""
@@ -193,10 +163,7 @@ class PairRuns:
         return dataclasses.replace(self.groups[name].protocol, **changes)
 
     def units(self, setup: Setup) -> list[Unit]:
-        """Return one unit for each selected group, set, pair and repeat.
-
-        A ValueError is raised if no set has ground truth for the model, or if a set has no pair with enough matches.
-        """
+        """Return one unit for each selected group, set, pair and repeat."""
         units = []
         for name, pair_set in self._places(setup):
             protocol = self.protocol(setup, name)
@@ -215,18 +182,30 @@ class PairRuns:
         return [{"group": name, **row} for row in rows] if self.option else rows
 
     def warm_up(self, setup: Setup, units: Sequence[Unit]) -> None:
-        """Load or compile the kernels of every group by calls on its first pair."""
-        for name in dict.fromkeys(unit.payload[0] for unit in units):
-            of_group = [unit for unit in units if unit.payload[0] == name]
+        """Load or compile the kernels of every group by calls on its first readable pair."""
+        loaded = set()
+        for unit in units:
+            name = unit.payload[0]
+            if name in loaded:
+                continue
             protocol = self.protocol(setup, name)
-            warm_up(self._methods(of_group[0]), protocol, of_group, setup.seed, **self.WARM_UP)
+            try:
+                methods = self._methods(unit)
+                tasks = _tasks(methods, protocol, unit, setup.seed)
+            except (OSError, ValueError):  # the unit itself will report the error
+                continue
+            if _enough(tasks, protocol):
+                loaded.add(name)
+                for method, (_, task) in zip(methods, tasks, strict=True):
+                    for either in (task, task.mismatched()):
+                        method.estimate(either, **self.WARM_UP)
 
     def by_group(self, rows: Iterable[Row]) -> dict[str, list[Row]]:
         """Return the rows of each group, in the order of the groups."""
-        found: dict[str, list[Row]] = {}
+        found: dict[str, list[Row]] = {name: [] for name in self.groups}
         for row in rows:
-            found.setdefault(row["group"], []).append(row)
-        return {name: found[name] for name in self.groups if name in found}
+            found[row["group"]].append(row)
+        return {name: of_group for name, of_group in found.items() if of_group}
 
     def _methods(self, unit: Unit) -> Sequence[Method]:
         return self.methods(unit.payload[0], unit) if callable(self.methods) else self.methods
@@ -240,9 +219,8 @@ class PairRuns:
         unfit = dict.fromkeys(pair_set.name for _, pair_set in found if pair_set.kind not in kinds.values())
         if not places or set(setup.sets) & set(unfit):
             truth = " or ".join(sorted({"homographies" if kind == "H" else "poses" for kind in kinds.values()}))
-            raise ValueError(
-                f"--data: --model {', '.join(asked)} needs sets with {truth} as truth, not {', '.join(unfit)}"
-            )
+            needs = f"--model {', '.join(asked)} needs sets with {truth} as truth"
+            raise ValueError(f"--data: {needs}, not {', '.join(unfit)}")
         return places
 
     def _asked(self, setup: Setup) -> Sequence[str]:
@@ -258,12 +236,9 @@ class PairRuns:
 
     def _keys(self, pair_set: PairSet, protocol: Protocol) -> list[str]:
         """Return the pairs of a set with enough matches."""
-        keys = evenly_spaced(pair_set.keys, protocol.pairs)
+        keys, least = evenly_spaced(pair_set.keys, protocol.pairs), protocol.min_matches
         counts = pair_set.match_counts(protocol.max_ratio, protocol.pairs)
-        enough = [key for key, count in zip(keys, counts, strict=True) if count >= protocol.min_matches]
-        if not enough:
-            raise ValueError(
-                f"the set {pair_set.name} has no pair with {protocol.min_matches} matches of a ratio "
-                f"below {protocol.max_ratio:g}"
-            )
-        return enough
+        if not (counts >= least).any():
+            limits = f"{least} matches of a ratio below {protocol.max_ratio:g}"
+            raise ValueError(f"the set {pair_set.name} has no pair with {limits}")
+        return [key for key, count in zip(keys, counts, strict=True) if count >= least]

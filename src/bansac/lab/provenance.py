@@ -36,12 +36,10 @@ _BLOCK = 1 << 20
 def fingerprint(measurement: Measurement, setup: Setup, data: Mapping[str, Any]) -> str:
     """Compute a digest of everything that the rows of a run depend on.
 
-    The digest covers the settings, the content of the data (not its path), and ``measurement.values``. It covers the
-    versions of Python, NumPy, Numba and this package. It also covers the source of the estimators
-    (:func:`bansac.compiled.source.source_digest`), of data, scenes, methods and errors, and of the module of
-    ``run_unit``. The source of the command line and of what all tables and figures share is excluded, so that an edit
-    there does not discard a long run. The modules of other measurements are covered only if ``measurement.values``
-    includes them.
+    That is the settings, the content of the data (not its path), ``measurement.values``, the versions of Python, NumPy,
+    Numba and this package, and the source of the estimators, of data, scenes, methods and errors, and of the module of
+    ``run_unit``. The source of the command line, tables and figures is excluded, so that an edit does not discard a
+    run.
     """
     settings = setup.plain() | {"data": data.get("sha256")}
     shared = source.digest_files(file for pattern in _SHARED for file in source.PACKAGE.glob(pattern))
@@ -65,24 +63,18 @@ def _by_value(value: Any) -> Any:
 
 
 def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet | PosebenchFile]) -> dict[str, Any]:
-    """Return the folder's name, the number of files, their bytes, and a SHA-256 of names, sizes and contents.
-
-    Of a file larger than 3 MiB the digest covers the first, the middle and the last MiB.
-    """
+    """Return the folder's name, the number of files, their bytes, and a SHA-256 of names, sizes and blocks."""
     if folder is None:
         return {}
-    digest = hashlib.sha256()
-    files = total = 0
-    for chosen in sets:
-        for path in chosen.files():
-            size = path.stat().st_size
-            name = os.path.relpath(path, chosen.folder.resolve()).replace(os.sep, "/")
-            digest.update(f"{chosen.name}/{name}:{size}\n".encode())
-            for block in _blocks(path, size):
-                digest.update(block)
-            files += 1
-            total += size
-    return {"folder": folder.resolve().name, "files": files, "bytes": total, "sha256": digest.hexdigest()}
+    digest, sizes = hashlib.sha256(), []
+    paths = ((chosen, path) for chosen in sets for path in chosen.files())
+    for chosen, path in paths:
+        sizes.append(path.stat().st_size)
+        name = os.path.relpath(path, chosen.folder.resolve()).replace(os.sep, "/")
+        digest.update(f"{chosen.name}/{name}:{sizes[-1]}\n".encode())
+        for block in _blocks(path, sizes[-1]):
+            digest.update(block)
+    return {"folder": folder.resolve().name, "files": len(sizes), "bytes": sum(sizes), "sha256": digest.hexdigest()}
 
 
 def _blocks(path: Path, size: int) -> Iterator[bytes]:

@@ -58,13 +58,10 @@ class Run:
     def execute(
         self, *, workers: int = 1, executor: str | Executor | None = None, progress: Progress = silent
     ) -> tuple[Rows, dict[str, str]]:
-        """Run the units that the journal lacks.
+        """Run the units that the journal lacks; return all rows, also earlier ones, and key and reason of failed units.
 
-        ``executor`` is an executor or its name, a key of :data:`bansac.executors.EXECUTORS`; the default is "serial"
-        for one worker and "processes" for several. ``progress`` is described at :data:`bansac.executors.Progress`.
-
-        The result has the rows of all finished units, including those of earlier runs, and key and reason of each
-        failed unit. A unit has also failed if its times could not be measured.
+        ``executor`` is an executor or a key of :data:`bansac.executors.EXECUTORS`; the default is "serial" for one
+        worker and "processes" for several. A unit has also failed if its times could not be measured.
         """
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
@@ -123,27 +120,19 @@ def _collect(
 
 
 def run_measurement(measurement: Measurement, setup: Setup, journal: Path | None, **settings: Any) -> RunSummary:
-    """Run a measurement; ``settings`` are those of :meth:`Run.execute`.
-
-    If no unit is finished, a ValueError gives the reasons.
-    """
+    """Run a measurement; ``settings`` are those of :meth:`Run.execute`. Without a finished unit, raise a ValueError."""
     started = time.perf_counter()
     with open_run(measurement, setup, journal) as run:
         rows, failed = (run.complete_rows(**settings), {}) if measurement.complete else run.execute(**settings)
         if len(failed) == len(run.units):
             raise ValueError("; ".join(failure_notes(failed)))
         report = measurement.report(run.setup, rows)
-    tables = {name: to_document(table) for name, table in report.tables.items()}
-    return _summary(measurement, setup, report, failed, started, {"tables": tables, **report.records})
+    entries = {"tables": {name: to_document(table) for name, table in report.tables.items()}, **report.records}
+    return _summary(measurement, setup, report, failed, started, entries)
 
 
 def _summary(
-    measurement: Measurement,
-    setup: Setup,
-    report: Report,
-    failed: dict[str, str],
-    started: float,
-    entries: Mapping[str, Any],
+    measurement: Measurement, setup: Setup, report: Report, failed: dict[str, str], started: float, entries: Row
 ) -> RunSummary:
     """Return the summary of a run, with further entries of its document."""
     report.notes += failure_notes(failed)
@@ -167,10 +156,9 @@ def merge(earlier: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def open_run(measurement: Measurement, setup: Setup, journal: Path | None) -> Iterator[Run]:
-    """Prepare a run: check the options, list the units, and open the journal; the journal is closed at the end.
+    """Prepare a run: check the options, list the units, and open the journal, which is closed at the end.
 
-    If ``journal`` is None, the journal is in memory. Finished units of an earlier run with the same fingerprint are
-    reused. Invalid options raise a ValueError. Unreadable data or an unusable journal raises an OSError.
+    If ``journal`` is None, it is in memory. Finished units of an earlier run with the same fingerprint are reused.
     """
     setup = measurement.resolve(setup)
     import_pandas()  # fail before the work, not after it
@@ -184,18 +172,14 @@ def open_run(measurement: Measurement, setup: Setup, journal: Path | None) -> It
 
 
 def run_experiment(experiment: Measurement, setup: Setup, folder: OutputFolder, **settings: Any) -> RunSummary:
-    """Run an experiment and write its results into a folder; ``settings`` are those of :meth:`Run.execute`.
-
-    If there are no rows, a ValueError is raised.
-    """
+    """Run an experiment and write its results into a folder; ``settings`` are those of :meth:`Run.execute`."""
     started = time.perf_counter()
     with open_run(experiment, setup, folder.path / "journal.sqlite") as run:
         resumed = len(run.journal)
         rows, failed = run.execute(**settings)
         if not any(True for _ in rows):
-            reason = next(
-                (f"unit {key}: {reason}" for key, reason in failed.items()), "the data hold too little for it"
-            )
+            reasons = (f"unit {key}: {reason}" for key, reason in failed.items())
+            reason = next(reasons, "the data hold too little for it")
             raise ValueError(f"{experiment.name}: no unit gave a row; {reason}")
         folder.write_rows("runs.csv", rows)
         report = experiment.report(run.setup, rows)
@@ -203,21 +187,17 @@ def run_experiment(experiment: Measurement, setup: Setup, folder: OutputFolder, 
         counts = {"workers": settings.get("workers", 1), "units": len(run.units), "resumed": resumed}
         source = {"seed": setup.seed, "data": run.data, "source": source_digest()}
         summary = _summary(experiment, setup, report, failed, started, described | counts | source)
-        _write_report(folder, report)
+        for name, table in report.tables.items():
+            folder.write_json(f"{name}.json", to_document(table))
+            folder.write_text(f"{name}.md", to_markdown(table) + "\n")
+            folder.write_text(f"{name}.tex", to_latex(table))
+        for name, figure in report.figures.items():
+            folder.write_figure(f"{name}.png", figure)
+            folder.write_figure(f"{name}.svg", figure)
+        for name, records in report.records.items():
+            folder.write_rows(f"{name}.csv", records)
     folder.write_json("run.json", summary.document)
     return summary
-
-
-def _write_report(folder: OutputFolder, report: Report) -> None:
-    for name, table in report.tables.items():
-        folder.write_json(f"{name}.json", to_document(table))
-        folder.write_text(f"{name}.md", to_markdown(table) + "\n")
-        folder.write_text(f"{name}.tex", to_latex(table))
-    for name, figure in report.figures.items():
-        folder.write_figure(f"{name}.png", figure)
-        folder.write_figure(f"{name}.svg", figure)
-    for name, rows in report.records.items():
-        folder.write_rows(f"{name}.csv", rows)
 
 
 def failure_notes(failed: dict[str, str]) -> list[str]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -69,38 +70,30 @@ def make_scene(problem: str, n: int, inlier_ratio: float, noise: float, seed: in
 def errors(scene: Scene, model: Any) -> dict[str, float]:
     """Return the errors of a model; the first one measures its accuracy. None is a failure.
 
-    For H: ``corner_error`` in pixels. For E and F: ``pose_error`` in degrees, the larger of rotation and translation; F
-    is decomposed with the true camera matrices, the points in front of the cameras being those of the true inliers. For
-    a pose: ``centre_error`` in per cent of the median depth, and ``rotation_error`` in degrees. For a circle or line:
-    ``distance``, the root mean square distance to the true one in pixels.
+    They are ``corner_error`` in pixels (H), ``pose_error`` in degrees (two views; F with the true cameras and inliers),
+    ``centre_error`` in per cent of the median depth and ``rotation_error`` in degrees (pose), ``distance`` in pixels
+    (curves).
     """
     truth = scene.truth
     if scene.problem == "H":
         return {"corner_error": corner_error(model, truth.H, truth.size1)}
     if scene.problem == "pose":
-        return _absolute_pose_errors(scene, model)
-    if scene.problem in ("circle", "line"):
-        return {"distance": (_circle_error if scene.problem == "circle" else _line_error)(truth, model)}
+        if model is None:
+            return {"centre_error": math.inf, "rotation_error": FAILED_POSE}
+        R, t = model
+        depth = np.median((scene.data[0][scene.inliers] @ truth.R.T + truth.t)[:, 2])
+        distance = np.linalg.norm(R.T @ t - truth.R.T @ truth.t)
+        return {"centre_error": float(100 * distance / depth), "rotation_error": rotation_error(R, truth.R)}
+    if scene.problem == "circle":
+        return {"distance": _HALF * circle_rmse(None if model is None else model / _HALF, truth / _HALF)}
+    if scene.problem == "line":
+        return {"distance": _line_error(truth, model)}
     if scene.problem != "relative pose" and model is not None:
         E = truth.K2.T @ model @ truth.K1 if scene.problem == "F" else model
         rays = (normalize_points(truth.K1, x[scene.inliers]) for x in (truth.x1, truth.x2))
         model = recover_pose(E, *rays)[:2]
     R, t = model or (None, None)
     return {"pose_error": pose_error(R, t, truth.R, truth.t)}
-
-
-def _absolute_pose_errors(scene: Scene, pose: tuple[Array, Array] | None) -> dict[str, float]:
-    truth = scene.truth
-    if pose is None:
-        return {"centre_error": math.inf, "rotation_error": FAILED_POSE}
-    R, t = pose
-    depth = np.median((scene.data[0][scene.inliers] @ truth.R.T + truth.t)[:, 2])
-    distance = np.linalg.norm(R.T @ t - truth.R.T @ truth.t)
-    return {"centre_error": float(100 * distance / depth), "rotation_error": rotation_error(R, truth.R)}
-
-
-def _circle_error(true: Array, model: Array | None) -> float:
-    return _HALF * circle_rmse(None if model is None else model / _HALF, true / _HALF)
 
 
 def _line_error(true: Array, model: Array | None) -> float:
@@ -120,11 +113,7 @@ INLIER_SHARE = 0.8
 
 
 def is_right(scene: Scene, model: Any, distance: float) -> bool:
-    """Return whether a model of two views or an absolute pose is right.
-
-    Its errors are below ``LIMITS``, and ``INLIER_SHARE`` of the true inliers have residuals up to ``distance`` pixels:
-    transfer error (H), Sampson distance (E, F), reprojection error (pose). The distance is the same for all methods.
-    """
+    """Return whether errors are below ``LIMITS``, and ``INLIER_SHARE`` of the inliers within ``distance`` pixels."""
     found = errors(scene, model)
     if any(not value < LIMITS[name] for name, value in found.items()):
         return False
@@ -170,18 +159,13 @@ def task_of(scene: Scene, seed: int) -> Task:
 
 
 def choose(names: Sequence[str] | None) -> tuple[list[Method], list[str]]:
-    """Return the named methods, by default all that are installed, and notes on those that are not.
-
-    A named one that is not installed raises a ModuleNotFoundError.
-    """
+    """Return the named methods and no notes, or all that are installed and notes on the others."""
     known = {method.name: method for method in (*OURS, *PEERS)}
     methods = [known[name] for name in (known if names is None else dict.fromkeys(names))]
-    missing = [method for method in methods if not method.installed]
-    if missing and names is not None:
-        raise ModuleNotFoundError(
-            f"method {missing[0].name} needs the package {missing[0].package}", name=missing[0].package
-        )
-    return [method for method in methods if method.installed], left_out(missing)
+    for method in methods if names is not None else ():
+        if not method.installed:
+            raise ModuleNotFoundError(f"method {method.name} needs the package {method.package}", name=method.package)
+    return [method for method in methods if method.installed], left_out(methods)
 
 
 def left_out(methods: Iterable[Method]) -> list[str]:
@@ -204,8 +188,7 @@ def run_scene(
         model, _, seconds, result = estimates[method.name]
         row: Row = {"method": method.name, "found": model is not None, "success": estimates[method.name].success}
         if result is not None:
-            names = "configuration", "stop_reason", "iterations", "threshold"
-            row |= {name: getattr(result, name) for name in names}
+            row |= {of: getattr(result, of) for of in ("configuration", "stop_reason", "iterations", "threshold")}
             if (rival := getattr(result, "rival", None)) is not None:
                 row |= {f"rival_{name}": value for name, value in judge(scene, rival.model).items()}
         rows.append({**row, **judge(scene, model), "seconds": seconds})
@@ -224,8 +207,8 @@ def calls_of(methods: Iterable[Method], task: Task) -> Calls:
 def compare(cases: Iterable[tuple[Calls, Callable[[str, Estimate], Row]]], times: int = 1) -> dict[str, DataFrame]:
     """Run the calls of each case in turn several times; return one row for each case by method, with the same index.
 
-    The columns are the shortest time ``ms``, and those of the second item of a case, a function of the
-    method and its fastest estimate. The calls of the first case run once before, because they may compile.
+    A case also has a function of method and fastest estimate, whose columns come before the shortest time ``ms``. The
+    first case runs once before, because it may compile.
     """
     rows: dict[str, list[Row]] = {}
     for calls, judge in cases:
@@ -239,6 +222,5 @@ def compare(cases: Iterable[tuple[Calls, Callable[[str, Estimate], Row]]], times
 def load_kernels(scenes: Iterable[Scene], methods: Iterable[Method]) -> None:
     """Load or compile all kernels of our methods by calls on every scene, with right and with wrong matches."""
     tasks = [task for scene in scenes for task in (task_of(scene, 0), task_of(scene, 0).mismatched())]
-    for method in (method for method in methods if method.ours):
-        for task in tasks:
-            method.estimate(task)
+    for method, task in itertools.product((method for method in methods if method.ours), tasks):
+        method.estimate(task)

@@ -33,10 +33,9 @@ _BLOCK = 100_000
 
 
 def frame_of(rows: Iterable[Row]) -> DataFrame:
-    """Convert rows of :func:`bansac.lab.pairs.run_pair` to a data frame.
+    """Convert rows of :func:`bansac.lab.pairs.run_pair` to a data frame, in blocks: a full run has millions.
 
-    Texts are categories, numbers float64. Missing numbers are NaN. The rows are converted in blocks, because a full
-    run has millions.
+    Texts are categories, numbers float64, NaN if they are missing.
     """
     pandas = import_pandas()
     left = iter(rows)
@@ -188,10 +187,10 @@ def metric_table(
     extra: Sequence[Metric] = EXTRA_POSE_METRICS,
     extra_h: Sequence[Metric] = (),
 ) -> Table:
-    """Return a table of means over the sets: one row for each metric, one column for each configuration.
+    """Return a table of means over the sets: a section for each model, a row for each metric, a column for each name.
 
-    There is a section for each model. ``columns`` maps the names of the configurations to headings. ``extra`` and
-    ``extra_h`` list rows besides the paper's, for poses and homographies.
+    ``columns`` maps configurations to headings. ``extra`` and ``extra_h`` list rows besides the paper's, for poses and
+    H.
     """
     rows: list[TableRow | Section] = []
     for model in summary.models:
@@ -209,10 +208,7 @@ _GROUPS = (("Rotation", 2), ("Translation", 2), ("Time", 1), ("Iterations", 1))
 def settings_table(
     summary: Summary, title: str, stub: tuple[str, ...], labels: Mapping[str, tuple[str, ...]], iterations: str
 ) -> Table:
-    """Return a table with one column for each metric and one row for each configuration.
-
-    ``labels`` maps the names of the configurations to row labels, whose headings are ``stub``.
-    """
+    """Return a table with a column for each metric and a row for each key of ``labels``, a configuration."""
     lines: list[TableRow | Section] = []
     for model in summary.models:
         lines.append(Section(MODEL_TITLES[model]))
@@ -230,10 +226,7 @@ _LEVEL = 95.0
 
 
 def bootstrap(summary: Summary, metric: Metric, model: str, names: Sequence[str]) -> Mapping[str, Floats]:
-    """Return the mean over the sets of a metric that is a mean over runs, by configuration, in each draw.
-
-    The first entry is that of the runs themselves.
-    """
+    """Return the mean over the sets of a metric by configuration, first of the runs themselves, then of each draw."""
     of_sets = []
     for number, set_name in enumerate(summary.sets(model)):
         runs = [summary.runs(model, set_name, name) for name in names]
@@ -248,8 +241,8 @@ def bootstrap(summary: Summary, metric: Metric, model: str, names: Sequence[str]
 def lead(means: Mapping[str, Floats], metric: Metric, name: str, others: Sequence[str]) -> Measured:
     """Return by how much a configuration is ahead of the best of others, with half of the 95 % interval.
 
-    A positive number is better, whatever the direction of the metric. The best of the others is found anew in each
-    draw, so the choice among them is part of the uncertainty.
+    A positive number is better. The best of the others is found anew in each draw: the choice is part of the
+    uncertainty.
     """
     sign = 1.0 if metric.better == "higher" else -1.0
     best = np.max([sign * means[other] for other in others], axis=0)
@@ -259,10 +252,7 @@ def lead(means: Mapping[str, Floats], metric: Metric, name: str, others: Sequenc
 
 
 def lead_table(summary: Summary, title: str, groups: Mapping[str, Leads], labels: Mapping[str, str]) -> Table:
-    """Return a table of leads: a row for each metric of the paper, a column for each name in each group.
-
-    ``groups`` maps titles of groups of columns to what they compare, ``labels`` names to headings.
-    """
+    """Return a table of leads: a row for each metric of the paper, a column for each name in each group."""
     sections: dict[str, dict[str, list[Measured]]] = {}
     for model in summary.models:
         lines = sections[MODEL_TITLES[model]] = {}

@@ -78,8 +78,8 @@ class Table:
     def marks(self) -> list[list[Mark | None]]:
         """Return "best", "second" or None for every value, row by row; a section is a row without values.
 
-        Values that are equal after rounding have the same rank. If several values are best, or only two are compared,
-        there is no second best. If all values are best, none is marked.
+        Equal rounded values have the same rank. There is no second best of two values or after a tie, and no best of
+        equal ones.
         """
         values = [row.values if isinstance(row, TableRow) else () for row in self.rows]
         marks: list[list[Mark | None]] = [[None] * len(of_row) for of_row in values]
@@ -102,8 +102,7 @@ class Table:
     def column_groups(self) -> list[range]:
         """Return the indices of the columns of each group; without groups, of all columns."""
         spans = [span for _, span in self.groups] or [len(self.columns)]
-        starts = [sum(spans[:k]) for k in range(len(spans))]
-        return [range(start, start + span) for start, span in zip(starts, spans, strict=True)]
+        return [range(stop - span, stop) for span, stop in zip(spans, itertools.accumulate(spans), strict=True)]
 
     def _row_groups(self) -> list[list[int]]:
         runs = itertools.groupby(range(len(self.rows)), key=lambda i: isinstance(self.rows[i], Section))
@@ -120,10 +119,7 @@ def sectioned(
     groups: Iterable[tuple[str, int]] = (),
     ranked: Better | None = None,
 ) -> Table:
-    """Return a table with the values of each label in each section; the section "" has no line.
-
-    ``ranked`` marks the best values of every row.
-    """
+    """Return a table with the values of each label in each section, of which "" has no line."""
     rows: list[TableRow | Section] = []
     for section, lines in sections.items():
         rows += [Section(section)] if section else []
@@ -183,8 +179,8 @@ _LATEX_MARKS = {"best": "\\textbf{{{}}}", "second": "\\underline{{{}}}", None: "
 def to_markdown(table: Table) -> str:
     """Return the caption and the table in Markdown, with aligned columns in the source.
 
-    Markdown has a single line of headings. If there are groups, it has their headings, and the first row of the table
-    has the headings of the columns.
+    Markdown has one line of headings: that of the groups, if there are any; then those of the columns are the first
+    row.
     """
     blank = [""] * len(table.stub)
     headings = [*map(_markdown, table.stub), *(_markdown(with_arrow(*pair)) for pair in _headings(table))]
@@ -195,34 +191,33 @@ def to_markdown(table: Table) -> str:
     for row, marks in zip(table.rows, table.marks(), strict=True):
         if isinstance(row, Section):
             lines.append([f"*{_markdown(row.title)}*", *[""] * (len(headings) - 1)])
-            continue
-        labels = [_markdown(label) for label in _labels(row)]
-        values = zip(row.values, marks, strict=True)
-        lines.append(labels + [_MARKS[mark].format(_format(value)) for value, mark in values])
+        else:
+            cells = [_MARKS[mark].format(_format(value)) for value, mark in zip(row.values, marks, strict=True)]
+            lines.append([*map(_markdown, _labels(row)), *cells])
     return f"{_markdown(table.title, characters=_EMPHASIS)}\n\n" + _pad(lines, stub=len(table.stub))
 
 
 def to_document(table: Table) -> dict[str, Any]:
     """Return the table as plain values for JSON; floating-point numbers have six significant digits."""
-    rows: list[dict[str, Any]] = []
-    for row in table.rows:
+
+    def plain(row: TableRow | Section) -> dict[str, Any]:
         if isinstance(row, Section):
-            rows.append({"section": row.title})
-        else:
-            rows.append({"labels": list(row.labels), "values": [_plain(value) for value in row.values]})
+            return {"section": row.title}
+        return {"labels": list(row.labels), "values": [_plain(value) for value in row.values]}
+
     return {
         "title": table.title,
         "stub": list(table.stub),
         "groups": [list(group) for group in table.groups],
         "columns": list(table.columns),
-        "rows": rows,
+        "rows": list(map(plain, table.rows)),
     }
 
 
 def stored_table(document: Mapping[str, Any], name: str, section: str | None = None) -> str:
     """Return a table of a stored document in Markdown without marks, whole or one section.
 
-    The rows of a whole table begin with the title of their section, columns with that of their group.
+    The rows of a whole table begin with their section, columns with their group.
     """
     table = document["tables"][name]
     rows = []
@@ -279,11 +274,10 @@ def to_latex(table: Table) -> str:
             lines += ["    \\midrule"] * (number > 0)
             title = f"\\multicolumn{{{width}}}{{c}}{{\\textit{{{escape_latex(row.title)}}}}}"
             lines.append(f"    {_latex_line([title])}")
-            continue
-        labels = [escape_latex(label) for label in _labels(row)]
-        values = zip(row.values, marks, strict=True)
-        cells = [_LATEX_MARKS[mark].format(escape_latex(_format(value))) for value, mark in values]
-        lines.append(f"    {_latex_line(labels + cells)}")
+        else:
+            values = zip(row.values, marks, strict=True)
+            cells = [_LATEX_MARKS[mark].format(escape_latex(_format(value))) for value, mark in values]
+            lines.append(f"    {_latex_line([*map(escape_latex, _labels(row)), *cells])}")
     lines += ["    \\bottomrule", "  \\end{tabular}}", f"\\end{{{environment}}}", ""]
     return "\n".join(lines)
 
@@ -316,9 +310,7 @@ def _format(cell: Cell) -> str:
 
 
 def _markdown(text: str, characters: str = _EMPHASIS + "|") -> str:
-    for character in characters:
-        text = text.replace(character, f"\\{character}")
-    return text
+    return text.translate({ord(character): f"\\{character}" for character in characters})
 
 
 def _pad(lines: list[list[str]], stub: int) -> str:

@@ -22,10 +22,7 @@ _PIXEL_STEP = 4
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
-    """Settings of a comparison.
-
-    The values are checked once here, so that an invalid one raises a single ValueError instead of one for each method.
-    """
+    """Settings of a comparison, checked once, so that an invalid one raises one error instead of one a method."""
 
     kind: Kind
     threshold: float  # pixels for H and F, normalised units for E
@@ -86,14 +83,18 @@ def make_task(pair: Matches, protocol: Protocol, seed: int) -> Task:
 def judge(model: Array | None, task: Task, pair: Matches) -> dict[str, float]:
     """Return the errors of a 3 x 3 model, in the coordinates of the task, against the ground truth of the pair.
 
-    For F and E: ``rotation_error`` and ``translation_error`` in degrees. For H: ``corner_error``, the mean over the
-    corners of image 1, and the tutorial's ``visible_area_error``, the mean over the pixels of image 1 that are visible
-    in image 2 (NaN if its size is unknown), in pixels. A model that is None, not finite or of another shape is a
-    failure: 180 degrees or inf.
+    For F and E: ``rotation_error`` and ``translation_error`` in degrees. For H: ``corner_error`` and
+    ``visible_area_error`` in pixels, the latter NaN if the size of image 2 is unknown. A model that is not usable is a
+    failure: 180 or inf.
     """
     usable = model if model is not None and model.shape == (3, 3) and np.all(np.isfinite(model)) else None
     if task.problem == "H":
-        return _homography_errors(usable, pair)
+        if pair.H is None or pair.size1 is None:
+            raise ValueError(f"the pair {pair.key} has no homography or no size of image 1 to be judged by")
+        visible_area = math.nan
+        if pair.size2 is not None:
+            visible_area = visible_area_error(usable, pair.H, pair.size1, pair.size2, step=_PIXEL_STEP)
+        return {"corner_error": corner_error(usable, pair.H, pair.size1), "visible_area_error": visible_area}
     if pair.R is None or pair.t is None or pair.K1 is None or pair.K2 is None:
         raise ValueError(f"the pair {pair.key} has no pose to be judged by")
     R = t = None
@@ -113,15 +114,6 @@ def squared_distances(model: Array, pair: Matches, kind: Literal["H", "F"]) -> A
     squared = np.empty(len(pair.x1))
     problem.float64_residuals(data, np.array(model, dtype=np.float64).ravel(), 0, len(squared), squared)  # writable
     return squared
-
-
-def _homography_errors(H: Array | None, pair: Matches) -> dict[str, float]:
-    if pair.H is None or pair.size1 is None:
-        raise ValueError(f"the pair {pair.key} has no homography or no size of image 1 to be judged by")
-    visible_area = math.nan
-    if pair.size2 is not None:
-        visible_area = visible_area_error(H, pair.H, pair.size1, pair.size2, step=_PIXEL_STEP)
-    return {"corner_error": corner_error(H, pair.H, pair.size1), "visible_area_error": visible_area}
 
 
 def _normalised_points(pair: Matches) -> tuple[Array, Array]:

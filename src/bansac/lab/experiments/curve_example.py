@@ -76,26 +76,19 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
         curve_true=_curve_points(data.model),
         curves={k: _curve_points(model) for k, model in models.items() if np.isfinite(model).all()},
     )
-    columns = (
-        "mean P of inliers",
-        "mean P of outliers",
-        "inlier ratio of all models so far, mean",
-        "inliers of the best model",
-        "its RMSE",
-    )
+    of_models = ("inlier ratio of all models so far, mean", "inliers of the best model", "its RMSE")
+    columns = ("mean P of inliers", "mean P of outliers", *of_models)
     lines = []
     for k, step in steps.items():
         means = (float(step["probability"][step["true_inlier"] == true].mean()) for true in (True, False))
         of_run = (float(step["mean_inlier_ratio"].iloc[0]), int(step["inliers"].iloc[0]), float(step["rmse"].iloc[0]))
         lines.append(TableRow((str(k),), (*means, *of_run)))
-    return Report(
-        tables={"curve_example": Table("Curve fitting by BANSAC, one run", ("Iteration",), columns, tuple(lines))},
-        figures={"curve_example": figure},
-        notes=[
-            f"The curve is a {curve_of(setup)}, {percent(INLIER_RATE)} % of the points are inliers; seed {setup.seed}. "
-            "The dashed curve is the best minimal model so far, before any refinement."
-        ],
+    table = Table("Curve fitting by BANSAC, one run", ("Iteration",), columns, tuple(lines))
+    note = (
+        f"The curve is a {curve_of(setup)}, {percent(INLIER_RATE)} % of the points are inliers; seed {setup.seed}. "
+        "The dashed curve is the best minimal model so far, before any refinement."
     )
+    return Report(tables={"curve_example": table}, figures={"curve_example": figure}, notes=[note])
 
 
 def _curve_points(coefficients: Floats) -> Floats:
@@ -105,7 +98,6 @@ def _curve_points(coefficients: Floats) -> Floats:
 
 EXPERIMENT = of_module(
     __name__,
-    name="curve-example",
     title="One run of BANSAC on a curve, its points coloured by probability",
     reference="fig:curve_fitting_example",
     defaults="a parabola, 50 % inliers, iterations 0, 2, 4, 9, 11, 14",

@@ -19,6 +19,7 @@ F is wrong off the plane if the median Sampson distance of the true matches ther
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
-from bansac.lab.frames import DataFrame, Figure, import_pandas
+from bansac.lab.frames import DataFrame, Figure, to_frame
 from bansac.lab.measurement import PAIRS, RUNS, SEED, WITH_DATA, Report, Setup, choose_sets, of_module
 from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.library import Method, Task
@@ -42,15 +43,13 @@ from bansac.synthetic import planar_scene_matches
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 STEPS = (10, 30, 100, 300, 1000, 3000, 10000)
-METHODS = {
-    name: Method(name, {"sampler": sampler, "degeneracy": degeneracy})
-    for name, sampler, degeneracy in (
-        ("RANSAC", "uniform", None),
-        ("RANSAC + DEGENSAC", "uniform", "degensac"),
-        ("BANSAC", "bansac", None),
-        ("BANSAC + DEGENSAC", "bansac", "degensac"),
-    )
-}
+_METHODS = (
+    Method("RANSAC", {"sampler": "uniform", "degeneracy": None}),
+    Method("RANSAC + DEGENSAC", {"sampler": "uniform", "degeneracy": "degensac"}),
+    Method("BANSAC", {"sampler": "bansac", "degeneracy": None}),
+    Method("BANSAC + DEGENSAC", {"sampler": "bansac", "degeneracy": "degensac"}),
+)
+METHODS = {method.name: method for method in _METHODS}
 ADAPTIVE = ("BANSAC", "BANSAC + DEGENSAC")
 MATCHES, INLIER_RATIO, NOISE = 500, 0.5, 0.25
 SCENES, REPEATS = 50, 5
@@ -69,19 +68,16 @@ class _Scene:
 
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each synthetic scene, and one for each pair and repeat of the labelled sets."""
-    scenes = SCENES if setup.repeats is None else setup.repeats
-    of_scenes = [
+    scenes = setup.get("repeats", SCENES)
+    found = [
         Unit(f"{SYNTHETIC}/{percent(share)}/{scene}", (None, share, scene), timed=scene == 0)
-        for share in SHARES
-        for scene in range(scenes)
+        for share, scene in itertools.product(SHARES, range(scenes))
     ]
-    of_sets = [
-        Unit(f"{labelled.name}/{key}/{repeat}", (str(labelled.folder), key, repeat), timed=repeat == 0)
-        for labelled in (sets(setup) if setup.data is not None else [])
-        for key in evenly_spaced(labelled.keys, setup.pairs)
-        for repeat in range(REPEATS if setup.repeats is None else setup.repeats)
-    ]
-    return of_scenes + of_sets
+    repeats = range(setup.get("repeats", REPEATS))
+    for of in sets(setup) if setup.data is not None else ():
+        for key, repeat in itertools.product(evenly_spaced(of.keys, setup.pairs), repeats):
+            found.append(Unit(f"{of.name}/{key}/{repeat}", (str(of.folder), key, repeat), timed=repeat == 0))
+    return found
 
 
 def sets(setup: Setup) -> list[LabelledSet]:
@@ -102,17 +98,11 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     scene = _synthetic_scene(which, seed) if folder is None else _labelled_scene(folder, which)
     if scene is None:
         return []
-    common: Row = {
-        "set": SYNTHETIC if folder is None else LabelledSet(folder).name,
-        "scene": f"{percent(which)} %" if folder is None else which,
-        "repeat": repeat,
-        "seed": seed,
-        "on_plane": int(scene.on_plane.sum()),
-        "off_plane": int(scene.off_plane.sum()),
-    }
-    runs = [_run(scene, method, seed) for method in METHODS]
-    runs += [_run(scene, method, seed, steps) for method in ADAPTIVE for steps in STEPS]
-    return [common | run for run in runs]
+    place = (SYNTHETIC, f"{percent(which)} %") if folder is None else (LabelledSet(folder).name, which)
+    common: Row = {"set": place[0], "scene": place[1], "repeat": repeat, "seed": seed}
+    common |= {"on_plane": int(scene.on_plane.sum()), "off_plane": int(scene.off_plane.sum())}
+    runs = [*((method, None) for method in METHODS), *itertools.product(ADAPTIVE, STEPS)]
+    return [common | _run(scene, method, seed, steps) for method, steps in runs]
 
 
 def _run(scene: _Scene, method: str, seed: int, iterations: int | None = None) -> Row:
@@ -125,7 +115,8 @@ def _run(scene: _Scene, method: str, seed: int, iterations: int | None = None) -
     row: Row = {
         "method": method,
         "open": is_open,
-        **_errors(scene, result.model, task),
+        "off_plane_error": _median_distance(result.model, scene.pair, scene.off_plane),
+        **({} if scene.pair.R is None else judge(result.model, task, scene.pair)),
         "iterations": iterations if is_open else result.iterations,
         "stop_reason": None if is_open else result.stop_reason,
         "inliers": result.num_inliers,
@@ -134,21 +125,15 @@ def _run(scene: _Scene, method: str, seed: int, iterations: int | None = None) -
     return row if is_open else row | {"seconds": result.seconds}
 
 
-def _errors(scene: _Scene, F: Floats | None, task: Task) -> Row:
-    """Return the median error of the true matches off the plane and, if the pose is known, the pose errors."""
-    errors: Row = {"off_plane_error": _median_distance(F, scene.pair, scene.off_plane)}
-    return errors if scene.pair.R is None else errors | judge(F, task, scene.pair)
-
-
 def _median_distance(F: Floats | None, pair: Matches, which: Bools) -> float | None:
     """Return the median Sampson distance of the selected matches in pixels; None without a model."""
     return None if F is None else float(np.sqrt(np.median(squared_distances(F, pair, "F")[which])))
 
 
 def sampling_bias(beliefs: Floats | None, on_plane: Bools, off_plane: Bools) -> float | None:
-    """Return the mean sampling weight of matches on the plane divided by the mean weight off the plane.
+    """Return the mean sampling weight of matches on the plane divided by that off the plane; None without beliefs.
 
-    The weight of a match is max(100 p, 1), as in the paper. The result is None for a sampler without beliefs.
+    The weight of a match is max(100 p, 1), as in the paper.
     """
     if beliefs is None:
         return None
@@ -189,8 +174,7 @@ _Open = dict[tuple[str, str, str, int], "DataFrame"]
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Report means over the scenes of each share of the plane, and over the repeats of each pair."""
-    pandas = import_pandas()
-    frame = pandas.DataFrame(list(rows))
+    frame = to_frame(rows)
     numbers = {"off_plane_error": float, "translation_error": float, "bias": float}
     frame = frame.reindex(columns=list(dict.fromkeys([*frame.columns, *numbers]))).astype(numbers)
     frame["wrong"] = ~(frame["off_plane_error"] <= WRONG_ABOVE)  # True for NaN, which is a run without a model
@@ -217,9 +201,8 @@ def _error_table(stopped: _Stopped, places: list[_Place]) -> Table:
     for place in places:
         real = f"{place[0]}, with the share of the true matches that lie on the dominant plane"
         runs = [stopped[*place, method] for method in METHODS]
-        cells = [100 * of_method["wrong"].mean() for of_method in runs]
-        cells += [of_method["translation_error"].median() for of_method in runs]
-        cells += [of_method["iterations"].mean() for of_method in runs]
+        wrong = [100 * of_method["wrong"].mean() for of_method in runs]
+        cells = [*wrong, *(of["translation_error"].median() for of in runs), *(of["iterations"].mean() for of in runs)]
         sections.setdefault(synthetic if place[0] == SYNTHETIC else real, {})[_label(place, runs[0])] = cells
     measures = ("F wrong off the plane [%]", "Median translation error [°]", "Iterations")
     groups = ((with_arrow(measure, "lower"), len(METHODS)) for measure in measures)
@@ -233,10 +216,9 @@ _Sections = dict[str, list[tuple[str, Iterable[Cell]]]]
 def _by_method(runs: _Open, places: list[_Place], cells: Callable[[dict[int, DataFrame]], Iterable[Cell]]) -> _Sections:
     """Return for each adaptive method the rows of all places; ``cells`` computes them from the runs of each length."""
     sections: _Sections = {}
-    for method in ADAPTIVE:
-        for place in places:
-            steps = {k: runs[*place, method, k] for k in STEPS}
-            sections.setdefault(method, []).append((_label(place, steps[STEPS[0]]), cells(steps)))
+    for method, place in itertools.product(ADAPTIVE, places):
+        steps = {k: runs[*place, method, k] for k in STEPS}
+        sections.setdefault(method, []).append((_label(place, steps[STEPS[0]]), cells(steps)))
     return sections
 
 
@@ -246,12 +228,6 @@ def _bias_table(runs: _Open, places: list[_Place]) -> Table:
     title = "Median bias towards the plane after a number of iterations, no stopping criterion; 1 is none"
     groups = [(with_arrow("Bias after a number of iterations", "lower"), len(STEPS))]
     return sectioned(title, "Plane", map(str, STEPS), sections, groups=groups)
-
-
-_RETURN_COLUMNS = (
-    *("bias > 2 at some time", "still > 2 at the end"),
-    *("F wrong after 100", "F wrong after 1000", "F wrong at the end"),
-)
 
 
 def _return_table(runs: _Open, places: list[_Place]) -> Table:
@@ -266,7 +242,8 @@ def _return_table(runs: _Open, places: list[_Place]) -> Table:
     title = (
         f"Runs that are biased towards the plane and come back, of {STEPS[-1]} iterations without a stopping criterion"
     )
-    columns = (with_arrow(column, "lower") for column in _RETURN_COLUMNS)
+    wrong = ("F wrong after 100", "F wrong after 1000", "F wrong at the end")
+    columns = (with_arrow(name, "lower") for name in ("bias > 2 at some time", "still > 2 at the end", *wrong))
     return sectioned(title, "Plane", columns, _by_method(runs, places, cells))
 
 
@@ -308,12 +285,9 @@ def _notes(stopped: _Stopped) -> list[str]:
     ]
     for method in ADAPTIVE:
         wrong = [runs[runs["wrong"]]["stop_reason"] for (_, _, name), runs in stopped.items() if name == method]
-        total = sum(map(len, wrong))
-        if total:
-            by_own = sum(int((reasons == "bansac").sum()) for reasons in wrong) / total
-            notes.append(
-                f"{method}: {100 * by_own:.0f} % of the runs that end with a wrong F are ended by bansac's stop."
-            )
+        if total := sum(map(len, wrong)):
+            share = f"{100 * sum(int((reasons == 'bansac').sum()) for reasons in wrong) / total:.0f} %"
+            notes.append(f"{method}: {share} of the runs that end with a wrong F are ended by bansac's stop.")
     return notes
 
 
@@ -327,7 +301,6 @@ def _label(place: _Place, runs: DataFrame) -> str:
 
 EXPERIMENT = of_module(
     __name__,
-    name="degenerate-sampling",
     title="Scenes with a dominant plane: does BANSAC's sampling drift towards it, and does it come back?",
     reference='the section "Degenerative configurations"',
     defaults=f"{SCENES} synthetic scenes for each share of the plane; of data, labelled sets, {REPEATS} repeats",

@@ -107,10 +107,8 @@ def _over_others(group: Methods) -> Leads:
 
 
 def _main_table() -> Measurement:
-    plain, local = (
-        _each("", {}, {"local_optimization": False}),
-        _each("+LO", LOCAL_OPTIMIZATION, {"local_optimization": True}),
-    )
+    plain = _each("", {}, {"local_optimization": False})
+    local = _each("+LO", LOCAL_OPTIMIZATION, {"local_optimization": True})
     labels = _labels(plain | local)
     leads = {
         "Over the best baseline": _over_baselines(plain, plain),
@@ -118,10 +116,8 @@ def _main_table() -> Measurement:
         "With LO, over the best baseline": _over_baselines(local, local),
         "With LO, over the best other method": _over_others(local),
     }
-    title = (
-        "BANSAC and P-BANSAC beside RANSAC, NAPSAC, P-NAPSAC and PROSAC, with and without the local optimization of "
-        "LO-RANSAC."
-    )
+    baselines = "RANSAC, NAPSAC, P-NAPSAC and PROSAC"
+    title = f"BANSAC and P-BANSAC beside {baselines}, with and without the local optimization of LO-RANSAC."
     groups = (("Without Local Optimization", len(plain)), ("With Local Optimization", len(local)))
     leads_title = f"Lead of BANSAC and P-BANSAC in each row of the main table, and {_LEADS_BELOW}"
     return Grid((*plain.values(), *local.values()), models=("E", "F", "H")).experiment(
@@ -169,14 +165,12 @@ def _readings() -> Measurement:
     name = f"{P_BANSAC.label}, {UNSORTED}"
     groups[UNSORTED] = {name: _Unsorted(name, P_BANSAC.settings, scored=True, label=P_BANSAC.label)}
     configurations = {name: method for group in groups.values() for name, method in group.items()}
-    labels, printed = _labels(configurations), groups[PRINTED]
+    labels, printed, gains = _labels(configurations), groups[PRINTED], {}
     # A group without baselines is compared with those as printed.
     leads = {title: _over_baselines(group, group if title in of_all else printed) for title, group in groups.items()}
-    gains = {
-        title: {name: [f"{of.label}, {PRINTED}"] for name, of in group.items() if of.label in _OUR_LABELS}
-        for title, group in groups.items()
-        if title != PRINTED
-    }
+    for title, group in ((title, group) for title, group in groups.items() if title != PRINTED):
+        ours = {name: of.label for name, of in group.items() if of.label in _OUR_LABELS}
+        gains[title] = {name: [f"{label}, {PRINTED}"] for name, label in ours.items()}
     title = "Readings of the paper: the algorithm as printed, and others."
     extra, spans = (AUC_10, ITERATIONS, MODELS_TESTED), [(title, len(group)) for title, group in groups.items()]
     leads_title = f"Lead of BANSAC and P-BANSAC over the best baseline, and {_LEADS_BELOW}"
@@ -222,8 +216,8 @@ def _ablation(
 ) -> Measurement:
     """Return an experiment over the values of an option, reported as a table of metrics by value.
 
-    ``headings`` maps each value to its column heading. Several methods have a group of columns each. ``label`` formats
-    a value into the name of its configuration. The other arguments are those of :meth:`.Grid.experiment`.
+    ``headings`` maps values to column headings; several methods have a group of columns each. ``label`` formats the
+    name of a configuration.
     """
     columns, configurations = {}, []
     for method, value in itertools.product(methods, headings):
@@ -253,15 +247,12 @@ def _sweep(
 ) -> Measurement:
     """Return an experiment over many values, reported as a figure and a table for each model.
 
-    The figure shows means over the values, one curve for each method. ``configure(method, value)`` returns the
-    method of a point. ``label`` is the name of the values' axis. The other arguments are those of
-    :meth:`.Grid.experiment`.
+    ``configure(method, value)`` returns the method of a point; ``label`` is the name of the values' axis.
     """
     curves = {method.label: [configure(method, value) for value in values] for method in PAPER_METHODS}
     names = {method: [point.name for point in points] for method, points in curves.items()}
-    report = partial(
-        _report_curves, name=name.replace("-", "_"), caption=caption, label=label, values=values, names=names
-    )
+    file = name.replace("-", "_")
+    report = partial(_report_curves, name=file, caption=caption, label=label, values=values, names=names)
     by_value = tuple(itertools.chain.from_iterable(zip(*curves.values(), strict=True)))
     grid = Grid(by_value, models=("F", "E"), ablation=True, default_models=("F",))
     return grid.experiment(name=name, defaults=f"F, {_ABLATED}", report=report, **described)
@@ -281,13 +272,10 @@ def _report_curves(
     note = "errors are means over the runs of a set, a failure counting 180°, and then over the sets"
     report = Report(notes=[*summary.notes(), note])
     for model in summary.models:
-        file = name if model == "F" else f"{name}_{model}"
+        file, charts = name if model == "F" else f"{name}_{model}", []
         lines: list[Section | TableRow] = []
-        charts = []
         for metric in _METRICS:
-            curves = {
-                method: [summary.mean(metric, model, point) for point in points] for method, points in names.items()
-            }
+            curves = {of: [summary.mean(metric, model, point) for point in points] for of, points in names.items()}
             lines.append(Section(metric.heading))
             for value, *figures in zip(values, *curves.values(), strict=True):
                 lines.append(TableRow((f"{value:g}",), tuple(figures), better=metric.better, arrow=False))
@@ -304,10 +292,8 @@ _COMBINATIONS = (*_CRITERIA, "ransac+bansac", "sprt+bansac", "prosac+bansac")
 
 
 def _stopped_by(stopping: str) -> Method:
-    settings, columns = {"stopping": stopping, "tau": 0.01}, {"stopping": stopping}
-    if "prosac" in stopping:
-        return BANSAC.configured(stopping, settings, columns=columns, scored=True, prior=0.5)
-    return BANSAC.configured(stopping, settings, columns=columns)
+    scores = {"scored": True, "prior": 0.5} if "prosac" in stopping else {}
+    return BANSAC.configured(stopping, {"stopping": stopping, "tau": 0.01}, columns={"stopping": stopping}, **scores)
 
 
 _PAPER = "paper"
@@ -342,11 +328,10 @@ CPT_VARIATIONS = (
 def _largest_differences(summary: Summary) -> Iterator[str]:
     """Yield how accuracies change against the paper's tables."""
     for model in summary.models:
-        differences = [
-            (summary.mean(metric, model, varied.name) - summary.mean(metric, model, _PAPER), metric, varied)
-            for varied in CPT_VARIATIONS[1:]
-            for metric in POSE_RATES
-        ]
+        differences = []
+        for varied, metric in itertools.product(CPT_VARIATIONS[1:], POSE_RATES):
+            change = summary.mean(metric, model, varied.name) - summary.mean(metric, model, _PAPER)
+            differences.append((change, metric, varied))
         extremes = (extreme(differences, key=lambda entry: entry[0]) for extreme in (min, max))
         said = [f"{change:+.3f} ({metric.label}, {where.name})" for change, metric, where in extremes]
         yield f"{model}: against the paper's values, mAA changes by {said[0]} to {said[1]}"

@@ -28,18 +28,15 @@ from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.methods import BANSAC
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.tables import Section, Table, TableRow
-from bansac.lab.task import DEFAULTS, Protocol, make_task, squared_distances
+from bansac.lab.task import DEFAULTS, Protocol, make_task, squared_distances, usable_pairs
 from bansac.matches import Matches, load_demo
 from bansac.maths.arrays import Bools, Floats
 from bansac.plotting import plot_probability_evolution
 from bansac.problems.estimators import Kind
 
 # Iterations after which the probabilities are drawn; the last one is the length of the run.
-ITERATIONS: dict[Kind, tuple[int, ...]] = {
-    "H": (0, 10, 100, 1000),
-    "F": (0, 10, 100, 1000, 10000),
-    "E": (0, 10, 100, 1000),
-}
+_SHORT = (0, 10, 100, 1000)
+ITERATIONS: dict[Kind, tuple[int, ...]] = {"H": _SHORT, "F": (*_SHORT, 10000), "E": _SHORT}
 TRUE_WITHIN: dict[Kind, float] = {"H": 3.0, "F": 1.0, "E": 1.0}  # pixels
 # For H more than half: otherwise another plane in the images could have more matches.
 TYPICAL: dict[Kind, float] = {"H": 0.6, "F": 0.4, "E": 0.4}
@@ -97,15 +94,12 @@ def _choose_pair(found: list[PairSet], model: Kind, protocol: Protocol, wanted: 
         return found[0], wanted
     ranked: list[tuple[tuple[bool, float], PairSet, str]] = []
     for pair_set in [pair_set for pair_set in found if pair_set.name == ABLATION_SET] or found:
-        for whole in pair_set.pairs(SEARCHED):
-            pair = whole.filtered(protocol.max_ratio)
-            if len(pair) >= protocol.min_matches:
-                distance = abs(float(_true_matches(pair, model).mean()) - TYPICAL[model])
-                ranked.append(((len(pair) < DRAWN, distance), pair_set, pair.key))
+        for pair in usable_pairs(pair_set, dataclasses.replace(protocol, pairs=SEARCHED)):
+            distance = abs(float(_true_matches(pair, model).mean()) - TYPICAL[model])
+            ranked.append(((len(pair) < DRAWN, distance), pair_set, pair.key))
     if not ranked:
-        raise ValueError(
-            f"data: no pair has {protocol.min_matches} matches of a ratio below {protocol.max_ratio} for model {model}"
-        )
+        needs = f"{protocol.min_matches} matches of a ratio below {protocol.max_ratio}"
+        raise ValueError(f"data: no pair has {needs} for model {model}")
     return min(ranked, key=lambda entry: entry[0])[1:]
 
 
@@ -117,12 +111,8 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     at = ITERATIONS[model]
     result = BANSAC.estimate(make_task(pair, protocol, setup.seed), stopping=None, trace=True).result
     matrix = np.full((3, 3), np.nan) if result.model is None else result.model
-    common: Row = {
-        "model": model,
-        "set": DEMO if folder is None else PairSet(folder).name,
-        "pair": key,
-        "seed": setup.seed,
-    }
+    name = DEMO if folder is None else PairSet(folder).name
+    common: Row = {"model": model, "set": name, "pair": key, "seed": setup.seed}
     entries: Row = {f"m{i + 1}{j + 1}": float(matrix[i, j]) for i in range(3) for j in range(3)}
     rows: list[Row] = []
     for k, true in enumerate(_true_matches(pair, model)):
@@ -137,10 +127,8 @@ def _load(protocol: Protocol, folder: str | None, key: str) -> Matches:
     pair = load_demo() if folder is None else PairSet(folder).pair(key)
     pair = pair.filtered(protocol.max_ratio)
     if len(pair) < protocol.min_matches:
-        raise ValueError(
-            f"max_ratio: the pair {key} has {len(pair)} matches of an SNN ratio below {protocol.max_ratio:g}, "
-            f"at least {protocol.min_matches} are needed"
-        )
+        has = f"{len(pair)} matches of an SNN ratio below {protocol.max_ratio:g}"
+        raise ValueError(f"max_ratio: the pair {key} has {has}, at least {protocol.min_matches} are needed")
     return pair
 
 
@@ -166,10 +154,7 @@ def _images(folder: str | None, pair: Matches) -> tuple[Any, Any]:
 
 def _canvas(points: Floats, size: tuple[int, int] | None) -> Floats:
     """Return an empty grey image of the given size or, if None, large enough for the points."""
-    if size is None:
-        width, height = (points.max(axis=0, initial=1.0) + 1).astype(int).tolist()
-        size = height, width
-    return np.full(size, 0.8)
+    return np.full(size or (points.max(axis=0, initial=1.0) + 1).astype(int)[::-1], 0.8)
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
@@ -210,16 +195,13 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 
 def _row(iteration: int, probabilities: Floats, true: Bools) -> TableRow:
-    shares = [float(p.mean()) if p.size else None for p in (probabilities[true], probabilities[~true])]
-    shares.append(rank_probability(probabilities, true))
+    means = (float(p.mean()) if p.size else None for p in (probabilities[true], probabilities[~true]))
+    shares = (*means, rank_probability(probabilities, true))
     return TableRow((str(iteration),), tuple(None if share is None else f"{share:.3f}" for share in shares))
 
 
 def rank_probability(values: Floats, positive: Bools) -> float | None:
-    """Return the probability that a random positive has a larger value than a random negative; ties count half.
-
-    It is the area under the ROC curve, None if there are no positives or no negatives.
-    """
+    """Return the area under the ROC curve, ties counting half; None without positives or negatives."""
     above, below = values[positive], np.sort(values[~positive])
     if not above.size or not below.size:
         return None
@@ -229,7 +211,6 @@ def rank_probability(values: Floats, positive: Bools) -> float | None:
 
 EXPERIMENT = of_module(
     __name__,
-    name="probability-evolution",
     title="Matches of an image pair coloured by their probability over a run of BANSAC",
     reference="fig:teaser, fig:prob_update_fundamental",
     defaults="the pair inside the package (H); with data, a pair of homographies (H) and one of poses (F)",

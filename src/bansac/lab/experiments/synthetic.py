@@ -20,6 +20,7 @@ The paper leaves some choices open:
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -45,13 +46,8 @@ METHODS: dict[str, dict[str, Any]] = {
     "BANSAC": {"sampler": "bansac", "stopping": "bansac+ransac", "tau": 0.01},
     OWN_STOP: {"sampler": "bansac", "stopping": "bansac", "tau": 0.01},
 }
-SHARED: dict[str, Any] = {
-    "preset": "paper",
-    "threshold": 0.02,
-    "max_iterations": 3000,
-    "confidence": 0.99,
-    "verification": None,
-}
+_LIMITS = {"threshold": 0.02, "max_iterations": 3000, "confidence": 0.99}
+SHARED: dict[str, Any] = {"preset": "paper", **_LIMITS, "verification": None}
 POINTS, TRIALS, SIGMA = 300, 1000, 0.02
 
 # Number of trials of a unit, about one second of work.
@@ -62,17 +58,12 @@ def units(setup: Setup) -> list[Unit]:
     """Split the trials of every problem and inlier rate into units of ``_CHUNK`` trials."""
     curve_of(setup)
     noise_of(setup)
-    trials = TRIALS if setup.repeats is None else setup.repeats
-    return [
-        Unit(
-            key=f"{problem}/{percent(rate)}/{start}-{min(start + _CHUNK, trials) - 1}",
-            payload=(problem, rate, start, min(start + _CHUNK, trials)),
-            timed=False,  # the paper compares iterations here
-        )
-        for problem in PROBLEMS
-        for rate in RATES
-        for start in range(0, trials, _CHUNK)
-    ]
+    trials, found = setup.get("repeats", TRIALS), []
+    for problem, rate, start in itertools.product(PROBLEMS, RATES, range(0, trials, _CHUNK)):
+        stop = min(start + _CHUNK, trials)
+        key, payload = f"{problem}/{percent(rate)}/{start}-{stop - 1}", (problem, rate, start, stop)
+        found.append(Unit(key, payload, timed=False))  # the paper compares iterations here
+    return found
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
@@ -100,32 +91,22 @@ def _run_trial(setup: Setup, problem: str, rate: float, trial: int) -> list[Row]
     rows: list[Row] = []
     for method, settings in METHODS.items():
         result = fit(seed=seed, **SHARED, **settings)
-        rows.append(
-            {
-                "problem": problem,
-                "inlier_rate": rate,
-                "method": method,
-                "trial": trial,
-                "seed": seed,
-                "rmse": error(result.model, data.model),
-                "iterations": result.iterations,
-                "stop_reason": result.stop_reason,
-                "found": result.model is not None,
-                "inliers": result.num_inliers,
-                **_counters(data, result.inliers, result.beliefs, settings.get("tau")),
-                "seconds": result.seconds,
-            }
-        )
+        row: Row = {
+            **{"problem": problem, "inlier_rate": rate, "method": method, "trial": trial, "seed": seed},
+            "rmse": error(result.model, data.model),
+            "iterations": result.iterations,
+            "stop_reason": result.stop_reason,
+            "found": result.model is not None,
+            "inliers": result.num_inliers,
+            **_counters(data, result.inliers, result.beliefs, settings.get("tau")),
+            "seconds": result.seconds,
+        }
+        rows.append(row)
     return rows
 
 
-def _counters(
-    data: CurvePoints, inliers: Bools, beliefs: Floats | None, tau: float | None
-) -> dict[str, int | float | None]:
-    """Return the counts of BANSAC's criterion and their split by ground truth.
-
-    ``missed_probability`` is the mean belief of the true inliers that the best model misses.
-    """
+def _counters(data: CurvePoints, inliers: Bools, beliefs: Floats | None, tau: float | None) -> Row:
+    """Return the counts of BANSAC's criterion and their split by ground truth."""
     if tau is None or beliefs is None:
         return dict.fromkeys(("low", "low_true_outliers", "missed_inliers", "missed_probability"))
     low = beliefs < tau
@@ -186,9 +167,8 @@ def _values(runs: DataFrame, column: str) -> Floats:
 
 def _table(runs: _Runs) -> Table:
     def cells(problem: str, rate: float) -> Iterable[Cell]:
-        of_rate = [runs[problem, rate, method] for method in METHODS]
-        yield from (_mean(_values(of_method, "iterations")) for of_method in of_rate)
-        yield from (_mean(1000 * _values(of_method, "rmse")) for of_method in of_rate)
+        for column, factor in (("iterations", 1), ("rmse", 1000)):
+            yield from (_mean(factor * _values(runs[problem, rate, method], column)) for method in METHODS)
 
     measures = ("Iterations", "RMSE, thousandths")
     groups = tuple((with_arrow(measure, "lower"), len(METHODS)) for measure in measures)
@@ -201,10 +181,7 @@ def _mean(values: Floats) -> Measured:
 
 
 def ratio_of_means(numerator: Floats, denominator: Floats) -> Measured:
-    """Return the ratio of the means of paired samples, with its standard error (delta method).
-
-    The standard error is that of mean(a - ratio b) / mean(b).
-    """
+    """Return the ratio of the means of paired samples, with its standard error: that of mean(a - ratio b) / mean(b)."""
     base = float(denominator.mean())
     ratio = float(numerator.mean()) / base
     return Measured(ratio, _standard_error(numerator - ratio * denominator) / base)
@@ -229,9 +206,6 @@ def _ratio_table(runs: _Runs) -> Table:
     return sectioned(title, "Inliers", (*rivals, *rivals), _sections(runs, cells), groups=groups)
 
 
-_STOP_COLUMNS = ("fired", "O~ / O*", "outliers below tau", "inliers missed by the model", "their mean probability")
-
-
 def _stop_table(runs: _Runs) -> Table:
     """Tabulate how close BANSAC's criterion, O~ >= O*, came to firing."""
 
@@ -245,19 +219,17 @@ def _stop_table(runs: _Runs) -> Table:
         "BANSAC's stopping criterion alone, at the end of its runs: O~ points have a probability below tau, "
         "O* are outliers of the best model; it fires at O~ ≥ O*"
     )
-    return sectioned(title, "Inliers", _STOP_COLUMNS, _sections(runs, cells))
+    columns = ("fired", "O~ / O*", "outliers below tau", "inliers missed by the model", "their mean probability")
+    return sectioned(title, "Inliers", columns, _sections(runs, cells))
 
 
 def _stop_shares(runs: DataFrame, rate: float) -> tuple[float, float, float, float]:
-    """Return the values of the first four columns of ``_STOP_COLUMNS``."""
-    true = round(rate * POINTS)
-    sums = runs[["low", "inliers", "low_true_outliers", "missed_inliers"]].astype(float).sum()
-    return (
-        float((runs["stop_reason"] == "bansac").mean()),
-        sums["low"] / max(len(runs) * POINTS - sums["inliers"], 1),
-        sums["low_true_outliers"] / (len(runs) * (POINTS - true)),
-        sums["missed_inliers"] / (len(runs) * true),
-    )
+    """Return the shares of :func:`_stop_table`."""
+    true, fired = round(rate * POINTS), float((runs["stop_reason"] == "bansac").mean())
+    columns = ("low", "inliers", "low_true_outliers", "missed_inliers")
+    low, inliers, low_outliers, missed = runs[list(columns)].astype(float).sum()
+    outliers = max(len(runs) * POINTS - inliers, 1)
+    return fired, low / outliers, low_outliers / (len(runs) * (POINTS - true)), missed / (len(runs) * true)
 
 
 def _missed_probability(runs: Iterable[DataFrame]) -> float | None:
@@ -274,21 +246,12 @@ def _figure(runs: _Runs) -> Figure:
             means = [_mean(_values(runs[problem, rate, method], column)) for rate in rates]
             x = [100 * rate for rate in rates]
             series.append(Series(method, x, [mean.value for mean in means], [mean.error for mean in means]))
-        return Chart(
-            series,
-            title=f"{problem} fitting" if top else "",
-            xlabel="" if top else "inlier rate (%)",
-            ylabel="iterations" if top else "RMSE",
-            yscale="log",
-        )
+        title, xlabel, ylabel = (f"{problem} fitting", "", "iterations") if top else ("", "inlier rate (%)", "RMSE")
+        return Chart(series, title, xlabel, ylabel, yscale="log")
 
     blocks = _rates(runs).items()
-    return plot_charts(
-        [
-            [chart(problem, rates, "iterations", top=True) for problem, rates in blocks],
-            [chart(problem, rates, "rmse", top=False) for problem, rates in blocks],
-        ]
-    )
+    columns = {"iterations": True, "rmse": False}
+    return plot_charts([[chart(*block, column, top=top) for block in blocks] for column, top in columns.items()])
 
 
 def _notes(setup: Setup, runs: _Runs) -> list[str]:
@@ -315,7 +278,6 @@ def _notes(setup: Setup, runs: _Runs) -> list[str]:
 
 EXPERIMENT = of_module(
     __name__,
-    name="synthetic",
     title="Curve and circle fitting: RANSAC, BaySAC and BANSAC at inlier rates of 15 to 50 %",
     reference="fig:results_synthetic_data",
     defaults=f"{TRIALS} trials for each inlier rate; the curve is a parabola, .02 the noise's standard deviation",

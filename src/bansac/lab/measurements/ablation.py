@@ -114,6 +114,7 @@ def variants(kind: Kind) -> list[Variant]:
     assert problem.default_threshold is not None
     dense, scored = (name in (problem.default_weighting or "") for name in ("density", "scores"))
     as_by_default = functools.partial(weigh_by_scores, DEFAULT_EXPONENT if scored else 0, dense)
+    larger = 2.5 * problem.default_threshold
     found = [
         _variant("default"),
         _variant("restarts", "one, with the whole budget", {"restarts": 1, "restart_iterations": None}),
@@ -123,11 +124,7 @@ def variants(kind: Kind) -> list[Variant]:
             for value in values
             if value != default
         ),
-        _variant(
-            "scoring",
-            "magsac++, threshold x 2.5",
-            {"scoring": "magsac++", "threshold": 2.5 * problem.default_threshold},
-        ),
+        _variant("scoring", "magsac++, threshold x 2.5", {"scoring": "magsac++", "threshold": larger}),
         _variant("score_in_front", "none", problem=dataclasses.replace(problem, score_in_front=None)),
         _variant("sampler", "uniform", {"sampler": "uniform"}, scored=False, weigh=as_by_default),
         *(_variant("cpt, way back", f"{share:g}", {"cpt": [((0.0, share), (1.0, 1.0))]}) for share in WAYS_BACK),
@@ -160,11 +157,8 @@ def _text(value: Any) -> str:
 
 def choices(kind: Kind) -> dict[str, dict[str, Any]]:
     """Return the default and all values of the settings that were chosen on these sets."""
-    return {
-        name: {"default": _text(default), "values": list(map(_text, values))}
-        for name, (default, values) in tried_values(kind).items()
-        if name in CHOSEN
-    }
+    tried = {name: values for name, values in tried_values(kind).items() if name in CHOSEN}
+    return {name: {"default": _text(of[0]), "values": list(map(_text, of[1]))} for name, of in tried.items()}
 
 
 def _methods(problem: str, unit: Unit) -> list[Variant]:
@@ -186,10 +180,8 @@ def _figures(protocol: Protocol, rows: Sequence[Row]) -> dict[str, Any]:
     metric = CORNERS_10 if kind == "H" else AUC_10
     sets = summary.sets(kind)
     difference, error = paired_differences(rows)
-    figures = {}
-    for variant in variants(kind):
-        name = variant.name
-        figures[name] = {
+    figures = {
+        (name := variant.name): {
             "part": variant.part,
             "value": variant.value,
             "mean": summary.mean(metric, kind, name),
@@ -199,6 +191,8 @@ def _figures(protocol: Protocol, rows: Sequence[Row]) -> dict[str, Any]:
             "ms": summary.mean(TIME, kind, name),
             "sets": {of: summary.of_set(metric, kind, of, name) for of in sets},
         }
+        for variant in variants(kind)
+    }
     return {
         "figure": "mAA@10" if kind == "H" else "AUC@10",
         "protocol": {name: getattr(protocol, name) for name in ("max_ratio", "min_matches", "pairs", "repeats")},
@@ -224,10 +218,9 @@ def accuracies(document: Document) -> str:
     def cell(figures: Mapping[str, Any]) -> str:
         if figures["part"].startswith("default"):
             return share(figures["mean"])
-        difference = _difference(figures["difference"])
-        sure = abs(figures["difference"]) > 2 * figures["standard_error"] and difference[1:] != ".000"
-        error = f"± {share(figures['standard_error'])}"
-        return f"**{difference}** {error}" if sure else f"{difference} {error}"
+        difference, error = _difference(figures["difference"]), figures["standard_error"]
+        sure = abs(figures["difference"]) > 2 * error and difference[1:] != ".000"
+        return f"{f'**{difference}**' if sure else difference} ± {share(error)}"
 
     return _by_variant(document, cell)
 
@@ -292,28 +285,23 @@ def leave_one_out(document: Document) -> str:
             default = choice["default"]
             names = {value: "default" if value == default else f"{name}: {value}" for value in choice["values"]}
             best = {left_out: _best_without(left_out, by_set, names, default) for left_out in by_set}
-            means = (
-                f"{value} {share(_mean(of[variant] for of in by_set.values()))}" for value, variant in names.items()
-            )
-            counts = Counter(best.values()).most_common()
+            means = {value: share(_mean(of[variant] for of in by_set.values())) for value, variant in names.items()}
             left_out_mean = _mean(by_set[left_out][names[value]] for left_out, value in best.items())
             default_mean = _mean(of["default"] for of in by_set.values())
-            chosen = ", ".join(f"{value} ({count})" for value, count in counts)
-            rows.append(
-                [kind, name, ", ".join(means), chosen, share(left_out_mean), f"{share(default_mean)} ({default})"]
-            )
+            values = ", ".join(f"{value} {mean}" for value, mean in means.items())
+            chosen = ", ".join(f"{value} ({count})" for value, count in Counter(best.values()).most_common())
+            rows.append([kind, name, values, chosen, share(left_out_mean), f"{share(default_mean)} ({default})"])
     head = ["", "choice", "value and accuracy, all sets", "chosen without a set (times)", "left-out sets", "default"]
     return lines(head, rows)
 
 
 def _accuracies_by_set(document: Document, kind: str) -> dict[str, dict[str, float]]:
     """Return the accuracy of each variant on each set, over all problems of a kind."""
-    tables = [found["variants"] for problem, found in document["problems"].items() if problem[0] == kind]
-    return {
-        name: {variant: figures["sets"][name] for variant, figures in table.items()}
-        for table in tables
-        for name in table["default"]["sets"]
-    }
+    found: dict[str, dict[str, float]] = {}
+    for table in (of["variants"] for problem, of in document["problems"].items() if problem[0] == kind):
+        for name in table["default"]["sets"]:
+            found[name] = {variant: figures["sets"][name] for variant, figures in table.items()}
+    return found
 
 
 def _best_without(
@@ -333,11 +321,6 @@ MEASUREMENT = _RUNS.measurement(
     title="Contribution of each part of the default pipeline",
     help=__doc__,
     report=report,
-    tables={
-        "ablation": accuracies,
-        "ablation-costs": costs,
-        "ablation-scenes": scenes,
-        "leave-one-out": leave_one_out,
-    },
+    tables={"ablation": accuracies, "ablation-costs": costs, "ablation-scenes": scenes, "leave-one-out": leave_one_out},
     values=variants,
 )

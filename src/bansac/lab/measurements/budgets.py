@@ -57,40 +57,33 @@ class Sweep:
     def report(self, records: Mapping[str, Any]) -> Report:
         """Return the report of a bench with :meth:`limited_methods` as curves, from its records.
 
-        A curve is a list of points in the order of the budgets. The records have the ``settings`` of each method
-        besides the protocol and the ``budgets``. ``sets`` gives ``pairs`` and ``curves`` for each set, and ``mean``
-        gives the curves averaged over the sets, both by method. There is no ``spread``.
+        A curve is a list of points in the order of the budgets. There is one for each method, of each set and of the
+        mean.
         """
         protocol = {name: value for name, value in records["protocol"].items() if name != "max_iterations"}
         mean = self._by_method(records["mean"])
-        sets = {
-            name: {"pairs": entry["pairs"], "curves": self._by_method(entry["methods"])}
-            for name, entry in records["sets"].items()
-        }
+        found = records["sets"].items()
+        sets = {name: {"pairs": of["pairs"], "curves": self._by_method(of["methods"])} for name, of in found}
         settings = {method.name: dict(method.settings) for method in self.methods}
         tables = {"budgets": budget_table(mean, self.kind), "times": time_table(mean, self.kind)}
         note = f"Means over {len(sets)} {'set' if len(sets) == 1 else 'sets'}: {', '.join(sets)}."
-        return Report(
-            tables=tables,
-            figures={"bench": plot_curves(mean, self.kind)},
-            texts={".md": "\n\n".join([*map(to_markdown, tables.values()), note]) + "\n"},
-            records={
-                "protocol": protocol,
-                "settings": settings,
-                "budgets": list(self.budgets),
-                "sets": sets,
-                "mean": mean,
-            },
-            notes=[note],
-        )
+        text = "\n\n".join([*map(to_markdown, tables.values()), note]) + "\n"
+        entries = {
+            "protocol": protocol,
+            "settings": settings,
+            "budgets": list(self.budgets),
+            "sets": sets,
+            "mean": mean,
+        }
+        figures = {"bench": plot_curves(mean, self.kind)}
+        return Report(tables=tables, figures=figures, texts={".md": text}, records=entries, notes=[note])
 
     def _by_method(self, figures: Mapping[str, Mapping[str, float]]) -> dict[str, list[dict[str, float]]]:
-        return {
-            method.name: [
-                {"max_iterations": budget, **figures[_limited_name(method, budget)]} for budget in self.budgets
-            ]
-            for method in self.methods
-        }
+        found = {}
+        for method in self.methods:
+            points = {budget: figures[_limited_name(method, budget)] for budget in self.budgets}
+            found[method.name] = [{"max_iterations": budget, **point} for budget, point in points.items()]
+        return found
 
 
 def limit(method: Method, budget: int, kind: Kind) -> Method:

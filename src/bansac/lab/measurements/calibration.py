@@ -22,8 +22,9 @@ share of true matches in a bin, weighted by the number of matches. The Brier sco
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -103,10 +104,8 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     if not frames:
         return [cell]
     frame = import_pandas().concat(frames, ignore_index=True)
-    cell["matches"] = len(frame)
-    if setup.data is not None:
-        return [cell | {kind: _judge(frame, kind) for kind in KINDS}]
-    return [cell | _judge(frame, "probabilities")]
+    kinds = {kind: _judge(frame, kind) for kind in KINDS}
+    return [{**cell, "matches": len(frame), **(kinds["probabilities"] if setup.data is None else kinds)}]
 
 
 def _read_pairs(setup: Setup, *names: Any) -> Iterator[tuple[str, Kind, Matches, Row]]:
@@ -131,7 +130,9 @@ def _read_pairs(setup: Setup, *names: Any) -> Iterator[tuple[str, Kind, Matches,
 def _judge_priors(setup: Setup, group: str) -> list[Row]:
     """Return the figures of priors from neighbours and of scores for every set of a group."""
     frames: dict[str, list[DataFrame]] = {}
-    for of_set, pair in _read_prior_pairs(setup, group):
+    real = ((name.removeprefix("EF/"), pair) for name, _, pair, _ in _read_pairs(setup, group))
+    made = ((f"{of:.0%}", _scene(group, of, seed)) for of in SHARES for seed in range(setup.runs))
+    for of_set, pair in real if group in _REAL else made:
         prior = neighbour_priors(np.column_stack([pair.x1, pair.x2]).T.astype(np.float64, order="C"))
         if prior is not None:
             columns = {"distance": _distances("F", pair), "neighbours": prior}
@@ -146,14 +147,6 @@ def _judge_priors(setup: Setup, group: str) -> list[Row]:
             row[kind] = {**measure(frame, kind), "bins": bins(frame[kind], true)}
         rows.append(row | _switch(setup, group, of_set))
     return rows
-
-
-def _read_prior_pairs(setup: Setup, group: str) -> Iterator[tuple[str, Matches]]:
-    """Yield the set and the matches of every pair or scene of a group of priors."""
-    if group in _REAL:
-        yield from ((name.removeprefix("EF/"), pair) for name, _, pair, _ in _read_pairs(setup, group))
-    else:
-        yield from ((f"{of:.0%}", _scene(group, of, seed)) for of in SHARES for seed in range(setup.runs))
 
 
 def _scene(group: str, inlier_ratio: float, seed: int) -> Any:
@@ -181,8 +174,7 @@ def _switch(setup: Setup, group: str, of_set: str) -> Row:
             cameras = (truth.K1, truth.K2) if model == "E" else ()
             scene = Scene(model, (truth.x1, truth.x2, *cameras), truth.inliers, truth)
             rows += run_scene(scene, _SWITCHED, f"{group}/{of_set}/{model}/{seed}", seed, _judge_model)
-        means = to_frame(rows).groupby("method", sort=False)[["right", "iterations"]].mean()
-        found[model] = means.to_dict("index")
+        found[model] = to_frame(rows).groupby("method", sort=False)[["right", "iterations"]].mean().to_dict("index")
     return {"estimates": found}
 
 
@@ -194,8 +186,8 @@ def _distances(model: Kind, pair: Matches) -> Array:
     """Return the distances of the matches from the true model in pixels; 0 or inf if there are labels."""
     if pair.inliers is not None:
         return np.where(pair.inliers, 0.0, np.inf)
-    matrix: Literal["H", "F"] = "H" if model == "H" else "F"
-    return np.sqrt(squared_distances(getattr(pair, matrix), pair, matrix))
+    true: Any = pair.H if model == "H" else pair.F
+    return np.sqrt(squared_distances(true, pair, "H" if model == "H" else "F"))
 
 
 def _judge(frame: DataFrame, kind: str) -> Row:
@@ -246,9 +238,8 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 def draw(groups: Mapping[str, Any], kinds: Iterable[str]) -> Figure:
     """Draw the reliability diagram of groups; dots have the area of their bins."""
     figure = import_figure()(figsize=(10, 3.6), layout="constrained")
-    for ax, (name, group) in zip(
-        figure.subplots(1, len(groups), sharey=True, squeeze=False)[0], groups.items(), strict=True
-    ):
+    panels = figure.subplots(1, len(groups), sharey=True, squeeze=False)[0]
+    for ax, (name, group) in zip(panels, groups.items(), strict=True):
         ax.plot([0, 1], [0, 1], color="#8a8a8a", linewidth=1, linestyle="--")
         for kind, color in zip(kinds, ("#ff3b30", "#1687ff"), strict=True):
             if kind not in group:
@@ -287,16 +278,12 @@ def table(document: Document) -> str:
 
 def _of_groups(groups: Mapping[str, Any]) -> str:
     """Return the table of the calibration of beliefs and probabilities."""
-
-    def cells(figures: Mapping[str, Any]) -> list[str]:
-        by_pixels = figures["ECE_by_pixels"]
-        return [
-            *(share(figures[key]) for key in ("ECE", "Brier", "true_below_0.1", "true_above_0.9")),
-            "/".join(share(by_pixels[str(pixels)]) for pixels in OTHERS),
-            share(figures["mask_below_0.5"]),
-        ]
-
-    rows = [[name, kind, *cells(group[kind])] for name, group in groups.items() for kind in KINDS if kind in group]
+    rows = []
+    for name, kind in itertools.product(groups, KINDS):
+        if (figures := groups[name].get(kind)) is not None:
+            cells = (share(figures[key]) for key in ("ECE", "Brier", "true_below_0.1", "true_above_0.9"))
+            by_pixels = "/".join(map(share, figures["ECE_by_pixels"].values()))
+            rows.append([name, kind, *cells, by_pixels, share(figures["mask_below_0.5"])])
     true = ["true of p < .1", "true of p > .9"]
     return lines(["matches", "of", "ECE", "Brier", *true, "ECE at 1/3 px", "p < .5 in the mask"], rows)
 
@@ -357,7 +344,6 @@ def _of_families(kinds: Mapping[str, Any]) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="calibration",
     title="Calibration of the probabilities of matches",
     options=(
         dataclasses.replace(DATA, help="Folder with the sets EF, H and F_labelled. Default: awkward scenes."),

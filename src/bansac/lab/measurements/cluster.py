@@ -17,7 +17,7 @@ import pickle
 import tempfile
 import time
 import tracemalloc
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +66,8 @@ def as_source(number: int, matches: Matches) -> Source:
     indices = indices[np.argsort(indices[:, 0])]
     names = [f"{number:026}{k}.npz" for k in (1, 2)]
     images = ImagePair(f"images/{number:06}.jpg", f"images/{number + 1:06}.jpg", *names)
-    return Source(
-        f"{images.image1} {images.image2}", " ".join(names), functools.partial(Pair, matches, indices), images
-    )
+    read = functools.partial(Pair, matches, indices)
+    return Source(f"{images.image1} {images.image2}", " ".join(names), read, images)
 
 
 def timed(call: Callable[[], Any]) -> float:
@@ -228,12 +227,6 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     return [figures]
 
 
-def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Return the figures."""
-    (figures,) = rows
-    return Report(records=figures)
-
-
 PAIRS = 10_000_000
 CORES = 100
 MODEL = "F"
@@ -257,16 +250,12 @@ def costs(document: Document) -> str:
     """Return what was measured."""
     images, files, cluster = document["images"], document["files"], document["cluster"]
     rows = [["detecting features, a megapixel", f"{1e3 * images['seconds_per_megapixel']:.0f} ms"]]
-    rows += [
-        [f"matching two images of {count} features", f"{1e3 * seconds:.0f} ms"]
-        for count, seconds in document["matching_seconds"].items()
-    ]
-    most = max(document["matching_seconds"], key=int)
+    for count, seconds in document["matching_seconds"].items():
+        rows.append([f"matching two images of {count} features", f"{1e3 * seconds:.0f} ms"])
+    most, matches = max(document["matching_seconds"], key=int), f"{document['matches']:.0f}"
     rows.append([f"memory of the matching of {most} features", f"{document['matching_memory'] / 1e6:.0f} MB"])
-    rows += [
-        [f"estimating {model}, {document['matches']:.0f} matches in the mean", f"{1e3 * seconds:.1f} ms"]
-        for model, seconds in document["estimation_seconds"].items()
-    ]
+    for model, seconds in document["estimation_seconds"].items():
+        rows.append([f"estimating {model}, {matches} matches in the mean", f"{1e3 * seconds:.1f} ms"])
     rows += [
         ["an entry of the journal", _cost(files["journal"])],
         *([f"a pair in a {suffix} file, written from the journal", _cost(files[suffix])] for suffix in list(files)[1:]),
@@ -330,13 +319,13 @@ def _kilobytes(size: float) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="cluster",
     title="Cost of many pairs, on one thread and on a cluster",
     options=(
         dataclasses.replace(DATA, help="A folder with the tutorial's sets in EF. Default: synthetic pairs."),
         Option("count", int, 100, "Pairs that are estimated.", least=1, flag="--pairs"),
         Option("rows", int, 2000, "Pairs of the files of results.", least=2),
     ),
+    report=lambda setup, rows: Report(records=next(iter(rows))),
     tables={"scaling-costs": costs, "scaling-plan": plan, "scaling-limits": limits},
     packages=("cv2", "distributed", "pyarrow", "h5py"),
     complete=True,

@@ -154,11 +154,10 @@ def write_rendered(path: Path, folder: Path) -> Truth:
         truth = _synthesize(database, 10, 300, False)
     (folder / "images").mkdir()
     pycolmap.synthesize_images(pycolmap.SyntheticImageOptions(), truth, folder / "images")
-    options = pycolmap.FeatureExtractionOptions(num_threads=1, use_gpu=False)
-    pycolmap.extract_features(
-        path, folder / "images", camera_mode=pycolmap.CameraMode.SINGLE, extraction_options=options
-    )
-    pycolmap.match_exhaustive(path, matching_options=pycolmap.FeatureMatchingOptions(num_threads=1, use_gpu=False))
+    settings, one = {"num_threads": 1, "use_gpu": False}, pycolmap.CameraMode.SINGLE
+    options = pycolmap.FeatureExtractionOptions(**settings)
+    pycolmap.extract_features(path, folder / "images", camera_mode=one, extraction_options=options)
+    pycolmap.match_exhaustive(path, matching_options=pycolmap.FeatureMatchingOptions(**settings))
     with pycolmap.Database.open(path) as database:
         database.clear_two_view_geometries()
         _forget_focals(database)
@@ -225,12 +224,8 @@ def reconstruct(path: Path, truth: Truth, seed: int) -> dict[str, float]:
 
 
 def center_error(found: dict[str, Array], truth: dict[str, Array]) -> float:
-    """Return the root mean square error of the aligned centres, divided by the extent of the true ones.
-
-    It is NaN if there are fewer than three centres or all are on a line.
-    """
-    x = np.array([found[name] for name in sorted(found)])
-    y = np.array([truth[name] for name in sorted(found)])
+    """Return the root mean square error of the aligned centres in the extent of the true ones; NaN if degenerate."""
+    x, y = (np.array([centers[name] for name in sorted(found)]) for centers in (found, truth))
     motion = umeyama(x, y) if len(x) > 2 else None
     if motion is None:
         return np.nan
@@ -244,14 +239,6 @@ def units(setup: Setup) -> list[Unit]:
     return each((*REAL, RENDERED, *SYNTHETIC))
 
 
-def _write(name: str, path: Path, data: Path) -> Truth:
-    """Write a database by its name, and return the truth."""
-    if name in REAL:
-        real, known = REAL[name]
-        return write_real(path, data / "EF" / real, known)
-    return write_rendered(path, path.parent) if name == RENDERED else write_synthetic(path, *SYNTHETIC[name])
-
-
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Verify copies of a database with each method and reconstruct; return the figures by method."""
     import pycolmap
@@ -261,7 +248,11 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     runs: dict[str, list[dict[str, float]]] = {method: [] for method in METHODS}
     with tempfile.TemporaryDirectory() as folder:
         database = Path(folder, "database.db")
-        truth = _write(name, database, setup.data)
+        if name in REAL:
+            truth = write_real(database, setup.data / "EF" / REAL[name][0], REAL[name][1])
+        else:
+            made = SYNTHETIC.get(name)
+            truth = write_rendered(database, Path(folder)) if made is None else write_synthetic(database, *made)
         for seed in range(setup.repeats):
             order = list(METHODS.items())
             for method, verify in order if seed % 2 == 0 else order[::-1]:
@@ -281,10 +272,8 @@ def _summary(runs: list[dict[str, float]]) -> dict[str, float]:
     figures: dict[str, float] = {}
     for key in runs[0]:
         values = [run[key] for run in runs]
-        if "seconds" in key:
-            figures[key] = min(values)
-        else:
-            figures |= {key: float(np.mean(values)), f"{key}_spread": float(np.std(values))}
+        averages = {key: float(np.mean(values)), f"{key}_spread": float(np.std(values))}
+        figures |= {key: min(values)} if "seconds" in key else averages
     return figures
 
 
@@ -321,11 +310,9 @@ def table(document: Document) -> str:
             yield "-" if mean is None else f"{factor * mean:.{digits}f} ± {factor * spread:.{digits}f}"
         yield f"{figures['seconds']:.2f}"
 
-    rows = (
-        [name, method, *cells(figures)]
-        for name, methods in document["databases"].items()
-        for method, figures in methods.items()
-    )
+    rows = []
+    for name, methods in document["databases"].items():
+        rows += [[name, method, *cells(figures)] for method, figures in methods.items()]
     text = lines(["database", "verified by", *_COLUMNS, "verification, s"], rows)
     return f"{text}\nMeans of {document['repeats']} repeats, least times, {document['threads']} threads.\n"
 
@@ -344,7 +331,6 @@ def inliers(document: Document, method: str) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="colmap",
     title="Reconstructions of COLMAP from verified databases",
     options=(NEEDED_DATA, Option("repeats", int, 5, "Verifications and reconstructions of a database.", least=1)),
     tables={"colmap": table},

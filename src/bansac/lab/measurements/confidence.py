@@ -17,6 +17,7 @@ one cell.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -101,13 +102,11 @@ DATA: Mapping[str, tuple[float, float, Mapping[str, Method], tuple[float, ...]]]
 
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each cell: data, model, method and confidence."""
-    return [
-        unit
-        for data, (_, _, methods, confidences) in DATA.items()
-        for model in THRESHOLDS
-        for name in methods
-        for unit in each([data], [model], [name], confidences[-1:] if name.endswith(", bansac") else confidences)
-    ]
+    found = []
+    for data, (_, _, methods, confidences) in DATA.items():
+        for model, name in itertools.product(THRESHOLDS, methods):
+            found += each([data], [model], [name], confidences[-1:] if name.endswith(", bansac") else confidences)
+    return found
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
@@ -115,9 +114,8 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     data, model, name, confidence = unit.payload
     noise, second, methods, _ = DATA[data]
     scored, options = methods[name]
-    runs = setup.runs
+    runs, found = setup.runs, 0
     estimate: Callable[..., bansac.Result] = bansac.fit_line if model == "line" else bansac.estimate_homography
-    found = 0
     for seed, (points, inliers, scores) in enumerate(problems(model, noise, second, runs)):
         given = {**options, "scores": scores} if scored else options
         result = estimate(*points, threshold=THRESHOLDS[model], confidence=confidence, seed=seed, **given)
@@ -169,12 +167,12 @@ def table(document: Document) -> str:
     """Return the table of the shares of runs that find the best model; bold if below the confidence."""
     data = document["data"]
 
-    def one(asked: str, found: Mapping[str, Any]) -> str:
-        text = share(found["found"] / found["runs"])
-        return f"**{text}**" if found["interval"][1] < float(asked) else text
-
     def cell(kind: str, model: str, method: str) -> str:
-        return "/".join(one(*item) for item in data[kind][model].get(method, {}).items()) or "-"
+        texts = []
+        for asked, found in data[kind][model].get(method, {}).items():
+            text = share(found["found"] / found["runs"])
+            texts.append(f"**{text}**" if found["interval"][1] < float(asked) else text)
+        return "/".join(texts) or "-"
 
     models = list(data["two models"])
     names = dict.fromkeys(name for found in data.values() for name in found[models[0]])
@@ -193,7 +191,6 @@ def lowest_of_one_model(document: Document) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="confidence",
     title="How often a run finds the best model",
     options=(Option("runs", int, 2000, "Problems of every cell.", least=1),),
     tables={"confidence": table},

@@ -107,7 +107,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 def _synthetic(setup: Setup, model: str, kind: str, settings: str) -> Row:
     """Return the share of scenes with the right configuration."""
     values = {**SETTINGS, **DENSE}[settings]
-    found = [_found(_estimate(model, SCENES[kind](*values, seed), seed)) for seed in range(setup.scenes)]
+    found = [_estimate(model, SCENES[kind](*values, seed), seed).configuration for seed in range(setup.scenes)]
     right = found.count(RIGHT[model][kind]) / setup.scenes
     return {"scenes": f"{model}, {kind}", "settings": settings, "right": right}
 
@@ -118,10 +118,6 @@ def _estimate(model: str, pair: Matches, seed: int = 0) -> bansac.Result:
         return bansac.estimate_fundamental(pair.x1, pair.x2, seed=seed)
     threshold = 1.0 if model == "pose" else None
     return bansac.estimate_relative_pose(pair.x1, pair.x2, pair.K1, pair.K2, threshold=threshold, seed=seed)
-
-
-def _found(result: bansac.Result) -> str:
-    return result.configuration or "none"
 
 
 def _translations(setup: Setup, settings: str) -> Row:
@@ -152,7 +148,7 @@ def _real(setup: Setup, name: str, model: str) -> Row:
         result = _estimate(model, pair)
         if result.success:
             column = columns[0] if not depth or _is_right(model, result, pair) else columns[-1]
-            counts[column][_found(result)] += 1
+            counts[column][result.configuration or "none"] += 1
     return {"pairs": f"{model}, {name}", **{column: dict(count) for column, count in counts.items()}}
 
 
@@ -163,11 +159,7 @@ def _is_right(model: str, result: bansac.Result, pair: Any) -> bool:
     return pose_error(R, t, pair.R, pair.t) < WRONG_POSE
 
 
-_PARTS: Mapping[str, Callable[..., Row]] = {
-    "wrong_translations": _translations,
-    "synthetic": _synthetic,
-    "real": _real,
-}
+_PARTS: Mapping[str, Callable[..., Row]] = {"wrong_translations": _translations, "synthetic": _synthetic, "real": _real}
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
@@ -193,14 +185,11 @@ def configurations(document: Document) -> str:
 
 def real_configurations(document: Document) -> str:
     """Return the table of the configurations of real pairs, a row for each set."""
-
-    def cell(counts: Mapping[str, int]) -> str:
-        return ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in counts.items()) or "none"
-
-    rows = [
-        [name, *(cell(counts.get(key, {})) for key in ("right model", "wrong model", "planar"))]
-        for name, counts in document["real"].items()
-    ]
+    rows = []
+    for name, of in document["real"].items():
+        counts = (of.get(key, {}).items() for key in ("right model", "wrong model", "planar"))
+        texts = (", ".join(f"{count} {found.replace('_', ' ')}" for found, count in column) for column in counts)
+        rows.append([name, *(text or "none" for text in texts)])
     return lines(["pairs", "depth, right model", "depth, wrong model", "plane or turned camera"], rows)
 
 
@@ -214,7 +203,6 @@ def planar_motions(document: Document) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="configurations",
     title="Two-view configurations and the motion of planes",
     options=(
         dataclasses.replace(DATA, help="Folder with the sets EF and H."),
@@ -223,8 +211,7 @@ MEASUREMENT = of_module(
         Option("noisy", bool, False, "Measure noisy and dense scenes only."),
     ),
     tables={
-        "configurations": configurations,
-        "real-configurations": real_configurations,
+        **{"configurations": configurations, "real-configurations": real_configurations},
         "planar-motions": planar_motions,
     },
     sets=lambda setup: find_sets(setup.data),

@@ -8,8 +8,6 @@ quantile. Runs without success do not count.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
 import numpy as np
 
 import bansac
@@ -60,31 +58,22 @@ def normalised_errors(name: str, scene: KnownScene, seed: int) -> list[tuple[flo
     return [(float(error @ np.linalg.solve(covariance.matrix, error)), error.size)]
 
 
-def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Return the figures by estimator and case."""
-    return Report(records={"runs": setup.runs, "problems": nested(rows, "problem", "case")})
-
-
 def table(document: Document) -> str:
     """Return the table of the mean normalised errors and of the coverage."""
     problems = document["problems"]
-    cases = next(iter(problems.values()))
-
-    def cell(figures: Mapping[str, float]) -> str:
-        return f"{figures['mean']:.2f}, {share(figures['coverage'])}"
-
-    rows = (
-        [f"`{name}`", str(next(iter(of.values()))["parameters"]), *(cell(of[case]) for case in cases)]
-        for name, of in problems.items()
-    )
+    cases = list(next(iter(problems.values())))
+    rows = []
+    for name, of in problems.items():
+        cells = (f"{of[case]['mean']:.2f}, {share(of[case]['coverage'])}" for case in cases)
+        rows.append([f"`{name}`", str(of[cases[0]]["parameters"]), *cells])
     return lines(["estimator", "parameters", *cases], rows)
 
 
 MEASUREMENT = of_module(
     __name__,
-    name="covariance",
     title="Errors and coverage of the covariances",
     units=lambda setup: each(dict.fromkeys(setup.problems), CASES),
+    report=lambda setup, rows: Report(records={"runs": setup.runs, "problems": nested(rows, "problem", "case")}),
     options=(
         Option("runs", int, 300, "Runs of an estimator and a case.", least=1),
         Option("problems", tuple[str, ...], SCENES, "Only these, joined by commas.", choices=SCENES),

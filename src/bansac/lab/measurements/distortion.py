@@ -15,7 +15,6 @@ PoseLib is 1.5 px for pairs and 6 px for poses; that of bansac is estimated.
 from __future__ import annotations
 
 import dataclasses
-import functools
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
@@ -25,7 +24,7 @@ from numpy.typing import NDArray
 
 from bansac.batch.journal import Row, Unit
 from bansac.estimate.result import AbsolutePose, RelativePose
-from bansac.geometry import rotation_matrix
+from bansac.geometry import homogeneous, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.lab.measurement import DATA, Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.measurements.folders import label
@@ -33,9 +32,9 @@ from bansac.lab.metrics import auc, pose_error, rotation_error
 from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.reports import lines
-from bansac.lab.scenes import Calls, compare
+from bansac.lab.scenes import Calls, calls_of, compare
 from bansac.lab.sets import PairSet, find_sets
-from bansac.lab.sets.tutorial import MAX_RATIO
+from bansac.lab.task import DEFAULTS, usable_pairs
 
 WIDTH, HEIGHT = 1600, 1200
 LENSES = {
@@ -51,14 +50,28 @@ REAL: Mapping[str, tuple[str, tuple[float, ...]]] = {
 }
 """Distortions of real pairs."""
 
-FEWEST = 25
 EXCLUDED = ("middlebury_dino",)  # its poses are ill-conditioned
 THRESHOLDS = {"relative pose": 1.5, "pose": 6.0}
 LIMITS = (10, 2)
 
-_OURS = Method("default", {"preset": None}, scored=True)
-_UNDISTORTED = _OURS.changed("default, undistorted points")
-METHODS = (_OURS, _UNDISTORTED, Method("poselib", library=POSELIB))
+
+class _Undistorted(Method):
+    """Removes the distortion of the points first; the time includes it."""
+
+    def estimate(self, task: Task, **settings: Any) -> Estimate:
+        """Estimate the model of the task with cameras without distortion."""
+        started = time.perf_counter()
+        task = undistorted(task)
+        seconds = time.perf_counter() - started
+        found = super().estimate(task, **settings)
+        return found._replace(seconds=found.seconds + seconds)
+
+
+METHODS = (
+    Method("default", {"preset": None}, scored=True),
+    _Undistorted("default, undistorted points", {"preset": None}, scored=True),
+    Method("poselib", library=POSELIB),
+)
 
 
 class Case(NamedTuple):
@@ -76,26 +89,23 @@ def _real_sets(setup: Setup) -> list[PairSet]:
 def real_pairs(setup: Setup, lens: str) -> Iterator[Case]:
     """Yield pairs of real images, with distorted points."""
     model, coefficients = REAL[lens]
-    for one in _real_sets(setup):
-        pairs: Iterable[Any] = (pair.filtered(MAX_RATIO) for pair in one.pairs(setup.pairs))
-        for pair in pairs:
-            if len(pair) > FEWEST:
-                plain = [Camera.from_matrix(K) for K in (pair.K1, pair.K2)]
-                cameras = tuple(Camera(model, (*camera.params, *coefficients)) for camera in plain)
-                points = tuple(
-                    camera.project(straight.unproject(x))
-                    for camera, straight, x in zip(cameras, plain, (pair.x1, pair.x2), strict=True)
-                )
-                task = Task("relative pose", points, cameras, pair.scores, THRESHOLDS["relative pose"])
-                yield Case(one.name, task, RelativePose(pair.R, pair.t))
+    protocol = dataclasses.replace(DEFAULTS["E"], pairs=setup.pairs)
+    pairs: Iterable[tuple[str, Any]] = (
+        (of.name, pair) for of in _real_sets(setup) for pair in usable_pairs(of, protocol)
+    )
+    for name, pair in pairs:
+        plain = [Camera.from_matrix(K) for K in (pair.K1, pair.K2)]
+        cameras = tuple(Camera(model, (*camera.params, *coefficients)) for camera in plain)
+        images = zip(cameras, plain, (pair.x1, pair.x2), strict=True)
+        points = tuple(camera.project(straight.unproject(x)) for camera, straight, x in images)
+        task = Task("relative pose", points, cameras, pair.scores, THRESHOLDS["relative pose"])
+        yield Case(name, task, RelativePose(pair.R, pair.t))
 
 
 def _uniform_rays(camera: Camera, n: int, rng: np.random.Generator) -> Array:
     """Return rays of unit length to points that are uniform in an image."""
-    pixels = rng.uniform([0, 0], [WIDTH, HEIGHT], (n, 2))
-    rays = np.column_stack([camera.unproject(pixels), np.ones(n)])
-    rays /= np.linalg.norm(rays, axis=1)[:, None]
-    return rays
+    rays = homogeneous(camera.unproject(rng.uniform([0, 0], [WIDTH, HEIGHT], (n, 2))))
+    return np.asarray(rays / np.linalg.norm(rays, axis=1)[:, None])
 
 
 def _in_image(camera: Camera, X: Array) -> tuple[Array, NDArray[np.bool_]]:
@@ -125,9 +135,8 @@ def synthetic_pair(camera: Camera, seed: int, n: int = 400, outliers: int = 240,
     both = np.concatenate(found)[:n] + rng.normal(0, noise, (n, 4))
     both[:outliers, 2:] = rng.uniform([0, 0], [WIDTH, HEIGHT], (outliers, 2))
     kept = both[np.isfinite(camera.unproject(both[:, :2]) + camera.unproject(both[:, 2:])).all(axis=1)]
-    points = kept[:, :2], kept[:, 2:]
-    task = Task("relative pose", points, (camera, camera), threshold=THRESHOLDS["relative pose"])
-    return Case("", task, RelativePose(R, t))
+    points, threshold = (kept[:, :2], kept[:, 2:]), THRESHOLDS["relative pose"]
+    return Case("", Task("relative pose", points, (camera, camera), threshold=threshold), RelativePose(R, t))
 
 
 def synthetic_pose(camera: Camera, seed: int, n: int = 150, outliers: int = 90, noise: float = 2.0) -> Case:
@@ -157,17 +166,6 @@ def undistorted(task: Task) -> Task:
     return dataclasses.replace(task, points=points, cameras=plain)
 
 
-def _estimate(method: Method, task: Task) -> Estimate:
-    """Estimate a pose; the time includes the removal of the distortion."""
-    if method is not _UNDISTORTED:
-        return method.estimate(task)
-    started = time.perf_counter()
-    task = undistorted(task)
-    seconds = time.perf_counter() - started
-    found = method.estimate(task)
-    return found._replace(seconds=found.seconds + seconds)
-
-
 def error(case: Case, pose: tuple[Array, Array] | None) -> float:
     """Return the larger error in degrees; the centre of an absolute pose is compared at a distance of 5."""
     R, t = pose or (None, None)
@@ -187,11 +185,8 @@ def units(setup: Setup) -> list[Unit]:
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Return AUC@10 and AUC@2 (means over the sets) and the mean time of every method."""
     kind, lens = unit.payload
-    if kind in MAKERS:
-        cases = [MAKERS[kind](LENSES[lens], seed) for seed in range(setup.runs)]
-    else:
-        cases = list(real_pairs(setup, lens))
-    rows = []
+    make, rows = MAKERS.get(kind), []
+    cases = real_pairs(setup, lens) if make is None else (make(LENSES[lens], seed) for seed in range(setup.runs))
     for method, runs in compare(map(_compared, cases)).items():
         sets = [errors for _, errors in runs.groupby("set")["error"]]
         figures = {f"auc_{limit}": float(np.mean([auc(errors, limit) for errors in sets])) for limit in LIMITS}
@@ -200,9 +195,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 
 def _compared(case: Case) -> tuple[Calls, Callable[[str, Estimate], Row]]:
-    methods = (method for method in METHODS if method.installed)
-    calls = {method.name: functools.partial(_estimate, method, case.task) for method in methods}
-    return calls, lambda _, found: {"set": case.group, "error": error(case, found.model)}
+    return calls_of(METHODS, case.task), lambda _, found: {"set": case.group, "error": error(case, found.model)}
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
@@ -225,7 +218,6 @@ def table(document: Document) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="distortion",
     title="Poses from distorted images",
     options=(
         DATA,

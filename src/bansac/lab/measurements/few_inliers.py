@@ -73,22 +73,18 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     frame = to_frame(rows)
     frame["false"] = frame["success"].astype(bool) & ~frame["right"].astype(bool)
     related, unrelated = frame[frame["inlier_ratio"] > 0], frame[frame["inlier_ratio"] == 0]
-    return Report(
-        tables={"hard": _hard_table(related), "unrelated": _unrelated_table(unrelated), "stops": _stops_table(frame)},
-        figures={"hard": _figure(related)},
-        records={"cells": _cells(frame)},
-        notes=choose(setup.get("methods"))[1],
-    )
+    tables = {"hard": _hard_table(related), "unrelated": _unrelated_table(unrelated), "stops": _stops_table(frame)}
+    figures, notes = {"hard": _figure(related)}, choose(setup.get("methods"))[1]
+    return Report(tables=tables, figures=figures, records={"cells": _cells(frame)}, notes=notes)
 
 
 def _cells(frame: DataFrame) -> list[Row]:
     """Return the means of every cell and method."""
-    keys = ["problem", "inlier_ratio", "n", "method"]
-    columns = {"right": "mean", "success": "mean", "false": "mean", "seconds": "sum"}
-    groups = frame.astype({"right": float, "success": float, "false": float}).groupby(keys, sort=False)
-    cells = groups.agg(columns).join(groups["seconds"].median().rename("seconds_median")).reset_index()
-    rows: list[Row] = cells.to_dict("records")
-    return rows
+    keys, shares = ["problem", "inlier_ratio", "n", "method"], ("right", "success", "false")
+    groups = frame.astype(dict.fromkeys(shares, float)).groupby(keys, sort=False)
+    cells = groups.agg({**dict.fromkeys(shares, "mean"), "seconds": "sum"})
+    cells["seconds_median"] = groups["seconds"].median()
+    return cells.reset_index().to_dict("records")  # type: ignore[no-any-return]
 
 
 def _by_method(frame: DataFrame) -> Iterable[tuple[str, dict[str, DataFrame]]]:
@@ -98,13 +94,13 @@ def _by_method(frame: DataFrame) -> Iterable[tuple[str, dict[str, DataFrame]]]:
 
 
 def _hard_table(frame: DataFrame) -> Table:
-    sections = {
-        TITLES[problem]: {name: _hard_cells(runs, methods.get(PEER.name)) for name, runs in methods.items()}
-        for problem, methods in _by_method(frame)
-    }
-    runs_of = len(frame) // max(frame.groupby(["problem", "method"]).ngroups, 1)
+    sections = {}
+    for problem, methods in _by_method(frame):
+        peer = methods.get(PEER.name)
+        sections[TITLES[problem]] = {name: _hard_cells(runs, peer) for name, runs in methods.items()}
+    scenes = len(frame) // max(frame.groupby(["problem", "method"]).ngroups, 1)
     title = (
-        f"Few inliers, no scores: right models, overall and by inlier ratio, false successes, time ({runs_of} scenes)"
+        f"Few inliers, no scores: right models, overall and by inlier ratio, false successes, time ({scenes} scenes)"
     )
     columns = ("right", *(f"{percent(ratio)} %" for ratio in RATIOS), "false", "time [s]", "over PoseLib")
     better: list[Better | None] = ["higher"] * (1 + len(RATIOS))
@@ -119,17 +115,14 @@ def _hard_cells(runs: DataFrame, peer: DataFrame | None) -> Iterator[float]:
 
 
 def _unrelated_table(frame: DataFrame) -> Table:
-    sections = {
-        TITLES[problem]: {name: _unrelated_cells(runs) for name, runs in methods.items()}
-        for problem, methods in _by_method(frame)
-    }
+    sections: dict[str, dict[str, Iterable[float | str]]] = {}
+    for problem, methods in _by_method(frame):
+        for name, runs in methods.items():
+            times = [1e3 * float(runs["seconds"][runs["n"] == n].median()) for n in SIZES]
+            successes = f"{int(runs['success'].sum())} of {len(runs)}"
+            sections.setdefault(TITLES[problem], {})[name] = (*times, successes)
     columns = (*(f"{n} matches [ms]" for n in SIZES), "successes")
     return sectioned("Unrelated images: median time of a pair, and successes", "method", columns, sections)
-
-
-def _unrelated_cells(runs: DataFrame) -> Iterator[float | str]:
-    yield from (1e3 * float(runs["seconds"][runs["n"] == n].median()) for n in SIZES)
-    yield f"{int(runs['success'].sum())} of {len(runs)}"
 
 
 def _stops_table(frame: DataFrame) -> Table:
@@ -173,9 +166,8 @@ def _means(document: Document) -> dict[tuple[str, str], dict[bool, Row]]:
         parts[cell["inlier_ratio"] > 0].append(cell)
 
     def mean(cells: Sequence[Row]) -> Row:
-        figures: Row = {
-            key: sum(c[key] for c in cells) / len(cells) for key in ("right", "false", "success", "seconds")
-        }
+        keys = ("right", "false", "success", "seconds")
+        figures: Row = {key: sum(cell[key] for cell in cells) / len(cells) for key in keys}
         return {**figures, "seconds": figures["seconds"] / scenes}
 
     return {case: {few: mean(cells) for few, cells in parts.items() if cells} for case, parts in found.items()}
@@ -200,14 +192,14 @@ def means(document: Document, problem: str) -> dict[str, tuple[float, float]]:
 def beside_others(document: Document, problem: str) -> str:
     """Return the shares of right models and the mean times of the default, uniform sampling and other libraries."""
     labels = {
-        "default": "{}",
-        "uniform": "uniform sampling in the same engine, without neighbours, {}",
-        "poselib": "PoseLib {}",
-        "opencv-magsac": "OpenCV's MAGSAC {}",
+        "default": "",
+        "uniform": "uniform sampling in the same engine, without neighbours, ",
+        "poselib": "PoseLib ",
+        "opencv-magsac": "OpenCV's MAGSAC ",
     }
     found = means(document, problem)
     texts = {method: f"{percent(right)} % in {seconds:.2g} s" for method, (right, seconds) in found.items()}
-    return "; ".join(label.format(texts[method]) for method, label in labels.items() if method in texts)
+    return "; ".join(label + texts[method] for method, label in labels.items() if method in texts)
 
 
 def false_successes(document: Document, problem: str) -> str:
@@ -234,10 +226,7 @@ MEASUREMENT = of_module(
         Option("methods", tuple[str, ...], None, _METHODS_HELP, METHODS),
         FIRST_SEED,
     ),
-    tables={
-        "few-inliers": page_table,
-        "stops": functools.partial(stored_table, name="stops"),
-    },
+    tables={"few-inliers": page_table, "stops": functools.partial(stored_table, name="stops")},
     reports={"stops": ("stops",)},  # of ``--methods default``
     figures={
         "hard-E": functools.partial(beside_others, problem="E"),

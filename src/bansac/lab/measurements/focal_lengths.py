@@ -32,9 +32,8 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.estimate.result import RelativePose
-from bansac.geometry import focals_from_fundamental, normalize_points, recover_pose, rotation_matrix
+from bansac.geometry import focals_from_fundamental, homogeneous, normalize_points, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
-from bansac.lab.frames import DataFrame
 from bansac.lab.measurement import DATA, SETS, Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.measurements.solver_rates import SAMPLES, rate_solver, solver_call, solver_table
 from bansac.lab.metrics import auc, pose_error, rotation_error
@@ -132,7 +131,16 @@ def measure_pairs(setup: Setup, mode: str, name: str) -> list[Row]:
     pair_set = PairSet(setup.data / "EF" / name)
     keys = evenly_spaced(pair_set.keys, setup.pairs)
     runs = compare((_pair_case(mutual_matches(pair_set, key, MAX_RATIO), mode) for key in keys), TIMES)
-    return [{"mode": mode, "set": name, "method": method, **_averages(found)} for method, found in runs.items()]
+    rows: list[Row] = []
+    for method, found in runs.items():
+        focal, ms = (float(found[column].median()) for column in ("focal", "ms"))
+        figures = {
+            "auc10": round(auc(found["error"], 10.0), 4),
+            "focal_median": round(focal, 4),
+            "ms_median": round(ms, 2),
+        }
+        rows.append({"mode": mode, "set": name, "method": method, **figures})
+    return rows
 
 
 def _pair_case(pair: Any, mode: str) -> tuple[Calls, Callable[[str, Estimate], Row]]:
@@ -151,15 +159,6 @@ def _pair_case(pair: Any, mode: str) -> tuple[Calls, Callable[[str, Estimate], R
         return {"error": pose_error(R, t, pair.R, pair.t), "focal": focal}
 
     return {method.name: functools.partial(estimate, method, mode, task) for method in methods}, judge
-
-
-def _averages(runs: DataFrame) -> Row:
-    """Return the averages of pose errors, focal errors and milliseconds."""
-    return {
-        "auc10": round(auc(runs["error"], 10.0), 4),
-        "focal_median": round(float(runs["focal"].median()), 4),
-        "ms_median": round(float(runs["ms"].median()), 2),
-    }
 
 
 def exact_sample(seed: int) -> tuple[Array, Array, float]:
@@ -182,12 +181,10 @@ def rate_pair_solver(solver: str) -> Row:
     if solver == "ours":
         solve, samples = solver_call(shared_focal_6pt, 6, 10), [(np.hstack(pair).T.copy(),) for pair in pairs]
         return rate_solver(lambda data: solve(data)[:, 9], samples, focals, _relative_error)
-    import poselib
+    from poselib import shared_focal_relpose_6pt as theirs
 
-    rays = [tuple(np.insert(x, 2, 1.0, axis=1) for x in pair) for pair in pairs]
-    return rate_solver(
-        poselib.shared_focal_relpose_6pt, rays, focals, lambda pair, focal: _relative_error(pair.camera1.focal(), focal)
-    )
+    rays = [tuple(map(homogeneous, pair)) for pair in pairs]
+    return rate_solver(theirs, rays, focals, lambda pair, focal: _relative_error(pair.camera1.focal(), focal))
 
 
 def _relative_error(value: float, true: float) -> float:
@@ -320,7 +317,6 @@ def view_table(document: Document) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="focal-lengths",
     title="Poses with unknown focal lengths",
     options=(
         dataclasses.replace(DATA, help="Folder with the sets EF; the mode absolute needs none."),

@@ -63,12 +63,11 @@ def accuracies(document: Document) -> str:
     methods = in_order(mean)
 
     def cells(method: str) -> Iterable[str]:
+        of = mean[method]
         yield label(method.partition("@")[0])
-        yield ("**{}**" if mean[method][key] == best else "{}").format(share(mean[method][key]))
+        yield ("**{}**" if of[key] == best else "{}").format(share(of[key]))
         yield share(spread.get(method, {}).get(key, 0.0))
-        yield f"{100 * mean[method]['beyond@10']:.1f} %"
-        yield f"{mean[method]['ms_mean']:.2f}"
-        yield f"{mean[method]['ms_median']:.2f}"
+        yield from (f"{100 * of['beyond@10']:.1f} %", f"{of['ms_mean']:.2f}", f"{of['ms_median']:.2f}")
         yield _threshold(method, document["protocol"])
 
     best = max(mean[method][key] for method in methods)
@@ -135,10 +134,7 @@ def beside_others(document: Document) -> str:
 
 
 def comparison(methods: Sequence[Method], protocol: Protocol, sweep: Sweep | None = None) -> Measurement:
-    """Return the comparison of methods; with a sweep, they are its methods at its budgets.
-
-    Worker processes must be able to import the methods.
-    """
+    """Return the comparison of methods, which workers must be able to import; with a sweep, of its methods."""
     runs = PairRuns(tuple(methods), {protocol.kind: Group(protocol)})
     return runs.measurement(
         name="bench",
@@ -191,17 +187,11 @@ def bench_rows(methods: Sequence[Method], protocol: Protocol, setup: Setup, **se
 
 
 def build_report(rows: Iterable[Row], methods: Sequence[Method], protocol: Protocol) -> dict[str, Any]:
-    """Return all results of a run.
+    """Return the results of a run by set and method, their ``mean`` over the sets, and ``spread``.
 
-    The keys are ``protocol``, ``sets`` (``pairs`` and ``methods`` for each set), ``mean`` (over the sets, by method)
-    and ``spread``: the standard deviation of the accuracies in ``mean`` between repeats, which have different seeds
-    (empty for one repeat). All results except the times are reproducible.
-
-    Poses have ``mAA_R@5``, ``mAA_R@10``, ``mAA_t@5``, ``mAA_t@10``, ``AUC@5``, ``AUC@10`` and ``AUC@20`` (degrees).
-    Homographies have ``mAA@5`` and ``mAA@10`` of the corner error, and ``mAA_visible@5`` and ``mAA_visible@10`` of the
-    error over the visible area (pixels). The latter two are NaN if no size of image 2 is known. ``beyond@10`` is the
-    share of calls with a larger pose error or a corner error above 10. ``ms_mean`` and ``ms_median`` are the mean and
-    the median over the timed calls.
+    ``spread`` is the standard deviation of the means between repeats, which have different seeds. mAA and AUC have
+    their limit in degrees or pixels; ``beyond@10`` is the share of calls with a larger error. ``mAA_visible`` is NaN if
+    no size of image 2 is known. All results except the times are reproducible.
     """
     frame, kind, names = frame_of(rows), protocol.kind, [method.name for method in methods]
     summary, accuracies = Summary(frame), HOMOGRAPHY_FIGURES if kind == "H" else POSE_FIGURES
@@ -215,15 +205,13 @@ def build_report(rows: Iterable[Row], methods: Sequence[Method], protocol: Proto
         means = {key: [repeat.mean(metric, kind, method) for repeat in repeats] for key, metric in accuracies.items()}
         return {key: float(np.std(values, ddof=1)) for key, values in means.items()} if len(repeats) > 1 else {}
 
+    sets = {}
+    for name in summary.sets(kind):
+        pairs = summary.runs(kind, name, names[0])["pair"].nunique()
+        sets[name] = {"pairs": pairs, "methods": {method: of_set(name, method) for method in names}}
     return {
         "protocol": dataclasses.asdict(protocol),
-        "sets": {
-            name: {
-                "pairs": summary.runs(kind, name, names[0])["pair"].nunique(),
-                "methods": {method: of_set(name, method) for method in names},
-            }
-            for name in summary.sets(kind)
-        },
+        "sets": sets,
         "mean": {name: {key: summary.mean(metric, kind, name) for key, metric in metrics.items()} for name in names},
         "spread": {name: spread(name) for name in names},
     }
@@ -235,9 +223,8 @@ def bind(setup: Setup) -> tuple[Measurement, Setup]:
     changes = {name: setup.get(name) for name in fields if setup.get(name) is not None}
     protocol = dataclasses.replace(DEFAULTS[setup.model], **changes)
     against = setup.get("against", ())
-    methods = tuple(
-        select_methods((*setup.get("methods", OUR_PRESETS if against else DEFAULT_METHODS), *against), setup.model)
-    )
+    names = setup.get("methods", OUR_PRESETS if against else DEFAULT_METHODS)
+    methods = tuple(select_methods((*names, *against), setup.model))
     own = Setup(data=setup.data, sets=setup.sets, exclude=setup.exclude)
     if setup.get("budgets") is None:
         return comparison(methods, protocol), own

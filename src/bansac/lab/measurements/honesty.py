@@ -61,12 +61,9 @@ SIZES = {f"N = {n}": n for n in ITERATIONS}
 
 # All samplers and local optimisations, and another score.
 _LOCAL = {"local_optimization": "inner+iterative"}
+_OTHERS = {name: sampler for name, sampler in SAMPLERS.items() if name != "bansac"}
 METHODS: Mapping[str, Mapping[str, Any]] = {
-    **{
-        name: {"sampler": name, **({"scores": True} if SAMPLERS[name].order else {})}
-        for name in SAMPLERS
-        if name != "bansac"
-    },
+    **{name: {"sampler": name} | ({"scores": True} if of.order else {}) for name, of in _OTHERS.items()},
     "p-bansac": {"scores": True},
     "bansac-lo": _LOCAL,
     "napsac-lo": {"sampler": "napsac", **_LOCAL},
@@ -348,7 +345,6 @@ def table(document: Document) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="honesty",
     title="The success flag",
     options=(
         dataclasses.replace(DATA, help="Folder with the sets EF and H."),

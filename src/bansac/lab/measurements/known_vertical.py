@@ -70,15 +70,10 @@ def rate(solver: str) -> Row:
             for pair in samples
         ]
         return rate_solver(solve, columns, truths, lambda model, E: _distance(model.reshape(3, 3), E))
-    import poselib
+    from poselib import relpose_upright_3pt as theirs
 
-    lengths = [tuple(rays / np.linalg.norm(rays, axis=1)[:, None] for rays in pair) for pair in samples]
-    return rate_solver(
-        poselib.relpose_upright_3pt,
-        lengths,
-        truths,
-        lambda motion, E: _distance(essential_from_pose(motion.R, motion.t), E),
-    )
+    rays = [tuple(rays / np.linalg.norm(rays, axis=1)[:, None] for rays in pair) for pair in samples]
+    return rate_solver(theirs, rays, truths, lambda pose, E: _distance(essential_from_pose(pose.R, pose.t), E))
 
 
 def exact_sample(seed: int) -> tuple[tuple[Array, Array], Array]:
@@ -118,7 +113,6 @@ def table(document: Document) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="known-vertical",
     title="Relative poses with a known vertical direction",
     units=lambda setup: [*each(["solvers"], ["ours", "poselib"]), *each(INLIERS, ERRORS)],
     options=(Option("runs", int, 50, "Pairs of every cell.", least=1),),

@@ -84,11 +84,9 @@ def _methods(part: str, threshold: float) -> list[Method]:
     """Return the installed methods; of those that are others with scores only the ones without."""
     methods = [METHODS[name].changed(name, threshold=threshold) for name in (*OURS, *PAPER, *PEERS)]
     methods = [method for method in methods if method.installed]
-    if part == "check_points":
-        return methods
     scored = ("default-unscored", "p-napsac", "prosac", "p-bansac")
     without = (method for method in methods if not method.sort and method.name not in scored)
-    return [dataclasses.replace(method, scored=False) for method in without]
+    return methods if part == "check_points" else [dataclasses.replace(method, scored=False) for method in without]
 
 
 def _distances(F: Array | None, matches: Matches) -> Array:
@@ -100,14 +98,11 @@ def _distances(F: Array | None, matches: Matches) -> Array:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures at both thresholds."""
-    frame = to_frame(rows)
-    thresholds = {
-        str(threshold): {
-            "check_points": _compare(runs[runs["part"] == "check_points"]),
-            "labelled_inliers": {"found_within": _shares(runs[runs["part"] == "labelled_inliers"])},
-        }
-        for threshold, runs in frame.groupby("threshold", sort=False)
-    }
+    thresholds: dict[str, Row] = {}
+    for threshold, runs in to_frame(rows).groupby("threshold", sort=False):
+        points, inliers = (runs[runs["part"] == part] for part in ("check_points", "labelled_inliers"))
+        figures = {"check_points": _compare(points), "labelled_inliers": {"found_within": _shares(inliers)}}
+        thresholds[str(threshold)] = figures
     missing = left_out(METHODS[name] for name in PEERS)
     return Report(records={"repeats": setup.repeats, "thresholds": thresholds}, notes=missing)
 
@@ -116,12 +111,8 @@ def _compare(frame: DataFrame) -> Row:
     """Return the errors and the inliers on each pair with check points."""
     names = list(frame["method"].unique())
     errors, inliers = (frame.pivot(index="pair", columns="method", values=of)[names] for of in ("error", "inliers"))
-    return {
-        "found_within": _shares(frame),
-        "median_error": errors.to_dict(),
-        "inliers": inliers.to_dict(),
-        "best_peer": errors[[name for name in PEERS if name in names]].min(axis=1).to_dict(),
-    }
+    figures = {"found_within": _shares(frame), "median_error": errors.to_dict(), "inliers": inliers.to_dict()}
+    return {**figures, "best_peer": errors[[name for name in PEERS if name in names]].min(axis=1).to_dict()}
 
 
 def _shares(frame: DataFrame) -> Row:
@@ -151,11 +142,10 @@ def methods_of_paper(document: Document) -> str:
         for part, words in (("check_points", "check points"), ("labelled_inliers", "labelled inliers"))
         for threshold, figures in document["thresholds"].items()
     ]
-    pixels = f"{DISTANCES[0]:g}"
-    rows = (
-        [METHODS[name].label, *(share(found[name][pixels]) if name in found else "" for _, found in parts)]
-        for name in PAPER
-    )
+    pixels, rows = f"{DISTANCES[0]:g}", []
+    for name in PAPER:
+        cells = (share(found[name][pixels]) if name in found else "" for _, found in parts)
+        rows.append([METHODS[name].label, *cells])
     return lines([f"within {pixels} px", *(title for title, _ in parts)], rows)
 
 
@@ -163,25 +153,19 @@ def labelled_inliers(document: Document) -> str:
     """Return the shares of labelled inliers that are found within the first distance."""
     thresholds = document["thresholds"].items()
     found = {threshold: figures["labelled_inliers"]["found_within"] for threshold, figures in thresholds}
-    first = next(iter(found.values()))
-    pixels = next(iter(next(iter(first.values()))))
+    first, pixels = next(iter(found.values())), f"{DISTANCES[0]:g}"
     rows = ([name, *(share(of[name][pixels]) for of in found.values())] for name in first)
     return lines([f"within {pixels} px", *(f"threshold {threshold} px" for threshold in found)], rows)
 
 
 MEASUREMENT = of_module(
     __name__,
-    name="labelled",
     title="Fundamental matrices on hand-marked ground truth",
     options=(
         dataclasses.replace(NEEDED_DATA, help="Folder with the sets kusvod2_strechamvs and adelaidermf."),
         Option("repeats", int, 5, "Runs of every pair.", least=1),
     ),
-    tables={
-        "check-points": check_points,
-        "labelled-inliers": labelled_inliers,
-        "second-group": methods_of_paper,
-    },
+    tables={"check-points": check_points, "labelled-inliers": labelled_inliers, "second-group": methods_of_paper},
     sets=lambda setup: list(_sets(setup).values()),
     packages=tuple(METHODS[name].package for name in PEERS),
     complete=True,

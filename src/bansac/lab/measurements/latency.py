@@ -8,6 +8,7 @@ the machine has less effect on processor time. With ``--before``, a second sourc
 
 from __future__ import annotations
 
+import itertools
 import os
 import statistics
 import subprocess
@@ -84,7 +85,6 @@ BUDGETS = {"import bansac, more than import numpy": 0.030} | {
 # Upper bounds of the processor time in seconds.
 CPU_BUDGETS = {"first call ever H": 5.5, "first call ever F": 8.5, "first call ever E": 8.5}
 
-
 COLUMNS = ("seconds", "cpu_seconds")
 """Wall time and processor time."""
 
@@ -140,8 +140,7 @@ def units(setup: Setup) -> list[Unit]:
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Return the median times of a group, first calls ever of at most three processes.
 
-    The processes of the figures and trees alternate (A B A B), so that other load affects all of them. With stored
-    kernels, a first one compiles them and does not count.
+    Figures and trees alternate, so that other load affects all of them. A first process that compiles does not count.
     """
     (group,) = unit.payload
     cold = group == "cold"
@@ -156,33 +155,27 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
                     taken = measure(*statements, folder if figure == _TRIVIAL else source, cache)
                     if turn or cold:
                         times.setdefault((tree, figure), []).append(taken)
-    return [
-        {
-            "tree": tree,
-            "figure": figure,
-            **dict(zip(COLUMNS, map(statistics.median, zip(*taken, strict=True)), strict=True)),
-        }
-        for (tree, figure), taken in times.items()
-    ]
+    rows: list[Row] = []
+    for (tree, figure), runs in times.items():
+        medians = map(statistics.median, zip(*runs, strict=True))
+        rows.append({"tree": tree, "figure": figure, **dict(zip(COLUMNS, medians, strict=True))})
+    return rows
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the seconds of all figures, those before, and a table; figures over their budgets are failures."""
     trees: dict[str, dict[str, dict[str, float]]] = {}
-    for row in rows:
-        for column in COLUMNS:
-            trees.setdefault(row["tree"], {}).setdefault(column, {})[row["figure"]] = row[column]
+    for row, column in itertools.product(rows, COLUMNS):
+        trees.setdefault(row["tree"], {}).setdefault(column, {})[row["figure"]] = row[column]
     for seconds in (seconds for of_tree in trees.values() for seconds in of_tree.values()):
         for name, (base, title) in BASES.items():
             seconds[f"{name}, more than {title}"] = seconds[name] - seconds[base]
     table = _table(trees)
     now = trees.pop("now")
-    late = [
-        f"{name}: {now[column][name]:.3f} s, more than {budget:g} s ({column})"
-        for column, budgets in (("seconds", BUDGETS), ("cpu_seconds", CPU_BUDGETS))
-        for name, budget in budgets.items()
-        if now[column][name] > budget
-    ]
+    late = []
+    for column, budgets in zip(COLUMNS, (BUDGETS, CPU_BUDGETS), strict=True):
+        over = ((now[column][name], name, budget) for name, budget in budgets.items() if now[column][name] > budget)
+        late += [f"{name}: {seconds:.3f} s, more than {budget:g} s ({column})" for seconds, name, budget in over]
     records = {"runs": setup.runs, **now, "budgets": BUDGETS, "cpu_budgets": CPU_BUDGETS, **trees}
     return Report(tables={"latency": table}, records=records, failures=late)
 
@@ -211,7 +204,7 @@ def waiting_times(document: Document) -> str:
     rows = [
         ["`import bansac`", f"{1e3 * seconds['import bansac']:.0f} ms"],
         ["first call of a process, kernels cached, with all imports", first("warm cache", digits=2)],
-        ["the same of a trivial cached function of Numba", f"{seconds['warm cache, trivial cached function']:.2f} s"],
+        ["the same of a trivial cached function of Numba", f"{seconds[_TRIVIAL]:.2f} s"],
         ["first call ever, with compilation", first("first call ever")],
         ["the same, processor time", first("first call ever", "cpu_seconds")],
     ]
@@ -234,7 +227,6 @@ def first_call(document: Document) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="latency",
     title="Waiting times besides the estimation",
     options=(
         Option("runs", int, 7, "Processes of every figure; of first calls ever at most 3.", least=1),

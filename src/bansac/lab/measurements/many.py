@@ -107,13 +107,11 @@ def pairs_per_second(kind: Kind, tasks: list[Task], setup: Setup) -> dict[str, A
             run(given * setup.times, count)
             rate = setup.times * len(given) / (time.perf_counter() - started)
             rates[name, count] = max(rates[name, count], rate)
-    return {
-        name: {
-            "pairs_per_second": {str(count): rates[name, count] for count in setup.threads},
-            "speedup": rates[name, most] / rates[name, fewest],
-        }
-        for name in runs
-    }
+    found = {}
+    for name in runs:
+        of_counts = {str(count): rates[name, count] for count in setup.threads}
+        found[name] = {"pairs_per_second": of_counts, "speedup": rates[name, most] / rates[name, fewest]}
+    return found
 
 
 def print_peak(folder: Path, count: int) -> None:
@@ -142,29 +140,23 @@ def peak_of_process() -> int:
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the pairs a second of all models, and the peak memory by the number of pairs."""
     found = list(rows)
-    models = {row["model"]: row for row in found if "model" in row}
-    return Report(
-        records={
-            "pairs": max((row["pairs"] for row in models.values()), default=0),
-            "times": setup.times,
-            "rounds": setup.rounds,
-            "models": {kind: row["methods"] for kind, row in models.items()},
-            "peak_memory_mb": {row["memory"]: row["peak"] for row in found if "memory" in row},
-        }
-    )
+    pairs = max((row["pairs"] for row in found if "model" in row), default=0)
+    models = {row["model"]: row["methods"] for row in found if "model" in row}
+    peaks = {row["memory"]: row["peak"] for row in found if "memory" in row}
+    counts = {"pairs": pairs, "times": setup.times, "rounds": setup.rounds}
+    return Report(records={**counts, "models": models, "peak_memory_mb": peaks})
 
 
 def table(document: Document) -> str:
     """Return the pairs a second with one and several workers, and the peak memory."""
     rows = []
     for kind, methods in document["models"].items():
-        ours = methods["bansac"]["pairs_per_second"]
+        workers = methods["bansac"]["pairs_per_second"]
+        most = max(workers, key=int)
         for name, figures in methods.items():
-            rates = figures["pairs_per_second"]
-            ratio = ours[max(rates, key=int)] / rates[max(rates, key=int)]
-            rows.append([f"{kind}, {name}", *(f"{rate:.0f}" for rate in rates.values())])
-            rows[-1] += [f"{figures['speedup']:.2f}", "-" if name == LOOP else f"{ratio:.2f}"]
-    workers = next(iter(next(iter(document["models"].values())).values()))["pairs_per_second"]
+            rates, speedup = figures["pairs_per_second"], f"{figures['speedup']:.2f}"
+            ratio = "-" if name == LOOP else f"{workers[most] / rates[most]:.2f}"
+            rows.append([f"{kind}, {name}", *(f"{rate:.0f}" for rate in rates.values()), speedup, ratio])
     head = ["pairs a second", *(f"{n} threads" if n != "1" else "1 thread" for n in workers), "speedup", "ours over it"]
     peaks = ", ".join(f"{int(n):,} pairs {peak:.0f} MB" for n, peak in document["peak_memory_mb"].items())
     settings = f"{document['machine']['processor']}, {document['pairs']} pairs, {document['times']} times."
@@ -173,7 +165,6 @@ def table(document: Document) -> str:
 
 MEASUREMENT = of_module(
     __name__,
-    name="many",
     title="Pairs a second and memory of many pairs on several cores",
     units=lambda setup: [*each(["speed"], setup.models), *each(["memory"], setup.memory)],
     options=(

@@ -16,7 +16,7 @@ from __future__ import annotations
 import functools
 import statistics
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +43,7 @@ TIMES = 3
 _RANSAC = {"flag": "RANSAC", "max_iterations": 5000, "confidence": 0.999}
 LOOPS = (
     Method("loop over estimate_homography", {"preset": None}),
-    *(
-        Method(f"sequential RANSAC, OpenCV, {threshold} px", {**_RANSAC, "threshold": threshold}, OPENCV)
-        for threshold in (1.5, 3.0, 4.5)
-    ),
+    *(Method(f"sequential RANSAC, OpenCV, {px} px", {**_RANSAC, "threshold": px}, OPENCV) for px in (1.5, 3.0, 4.5)),
 )
 
 
@@ -55,11 +52,9 @@ def _on_line(rng: np.random.Generator, noise: float) -> Array:
     start, end = np.zeros((2, 2))
     while np.linalg.norm(end - start) < 0.8:
         start, end = rng.uniform(-1, 1, (2, 2))
-    along = (end - start) / np.linalg.norm(end - start)
-    across = np.array([-along[1], along[0]])
-    return np.asarray(
-        start + rng.uniform(size=(POINTS, 1)) * (end - start) + rng.normal(0, noise, (POINTS, 1)) * across
-    )
+    x, y = (end - start) / np.linalg.norm(end - start)
+    points = start + rng.uniform(size=(POINTS, 1)) * (end - start)
+    return np.asarray(points + rng.normal(0, noise, (POINTS, 1)) * [-y, x])
 
 
 def _on_circle(rng: np.random.Generator, noise: float) -> Array:
@@ -78,11 +73,7 @@ def _on_plane(rng: np.random.Generator, noise: float) -> Array:
     return np.asarray(points + np.outer(rng.normal(0, noise, len(points)), normal))
 
 
-MAKERS: Mapping[str, Callable[[np.random.Generator, float], Array]] = {
-    "line": _on_line,
-    "circle": _on_circle,
-    "plane": _on_plane,
-}
+MAKERS = {"line": _on_line, "circle": _on_circle, "plane": _on_plane}
 
 
 def make(name: str, count: int, outliers: int, seed: int) -> Array:
@@ -150,9 +141,8 @@ def _planes(setup: Setup, pair: str) -> Iterator[Row]:
                 started = time.perf_counter()
                 labels = method(seed)
                 seconds.append(time.perf_counter() - started)
-            counts = {"planes": int(truth.max()) + 1, "found": int(labels.max()) + 1}
-            row = {"pair": pair, "method": name, "seed": seed, "error": misclassified(labels, truth)}
-            yield {**row, **counts, "seconds": min(seconds[1:])}
+            counts = {"planes": int(truth.max()) + 1, "found": int(labels.max()) + 1, "seconds": min(seconds[1:])}
+            yield {"pair": pair, "method": name, "seed": seed, "error": misclassified(labels, truth), **counts}
 
 
 def _cell(setup: Setup, name: str, cell: tuple[int, int]) -> Row:
@@ -184,13 +174,9 @@ def planes_of_pairs(document: Document) -> str:
         yield f"{100 * statistics.mean(row['found'] == row['planes'] for row in own):.0f} %"
         yield f"{1e3 * statistics.mean(row['seconds'] for row in own):.0f} ms"
 
-    return lines(
-        ["method", "mean error", "median error", "right number", "time a pair"],
-        (
-            [method, *cells([row for row in rows if row["method"] == method])]
-            for method in dict.fromkeys(row["method"] for row in rows)
-        ),
-    )
+    methods = dict.fromkeys(row["method"] for row in rows)
+    found = ([method, *cells([row for row in rows if row["method"] == method])] for method in methods)
+    return lines(["method", "mean error", "median error", "right number", "time a pair"], found)
 
 
 def number_of_models(document: Document) -> str:
@@ -199,22 +185,15 @@ def number_of_models(document: Document) -> str:
     rows = [row for of_model in found.values() for row in of_model] if isinstance(found, dict) else found
     names = dict.fromkeys(row["model"] for row in rows)
     exact = {(row["model"], row["models"], row["outliers"]): row["exact"] for row in rows}
-    return lines(
-        ["models", "outliers", *(f"{name}s" for name in names)],
-        (
-            [
-                str(count),
-                f"{outliers} %" if count else "all",
-                *(f"{exact[name, count, outliers]:.0f} %" for name in names),
-            ]
-            for count, outliers in dict.fromkeys((row["models"], row["outliers"]) for row in rows)
-        ),
-    )
+    cells = []
+    for count, outliers in dict.fromkeys((row["models"], row["outliers"]) for row in rows):
+        shares = (f"{exact[name, count, outliers]:.0f} %" for name in names)
+        cells.append([str(count), f"{outliers} %" if count else "all", *shares])
+    return lines(["models", "outliers", *(f"{name}s" for name in names)], cells)
 
 
 MEASUREMENT = of_module(
     __name__,
-    name="multiple",
     title="Several models in one data set",
     options=(
         Option("data", Path, None, "Folder of AdelaideRMF. Default: only synthetic data.", metavar="DIR"),

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.frames import DataFrame, import_pandas, to_frame
+from bansac.lab.frames import DataFrame, to_frame
 from bansac.lab.measurement import FIRST_SEED, SCENES, Option, Report, Setup, each, of_module
 from bansac.lab.peers.library import Method
 from bansac.lab.scenes import OURS, PEERS, Scene, errors, load_kernels, make_scene, run_scene
-from bansac.lab.tables import Table, sectioned, stored_table
+from bansac.lab.tables import sectioned, stored_table
 
 NOISES = (0.25, 0.5, 1.0, 2.0, 4.0)
 SIZES = (100, 500, 2000, 8000)
@@ -70,8 +70,14 @@ def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Report the geometric mean and the worst of the ratios; cells are a record."""
-    cells = compare_cells(to_frame(rows))
-    return Report(tables={"noise": _table(cells)}, records={"cells": cells.to_dict("records")})
+    cells, figures = compare_cells(to_frame(rows)), {}
+    for problem, found in [*cells.groupby("problem", sort=False), ("all", cells)]:
+        ratios = [found[column].to_numpy(float) for column in ("error_ratio", "time_ratio")]
+        figures[str(problem)] = [f for values in ratios for f in (float(np.exp(np.log(values).mean())), values.max())]
+    title = "The threshold is not given: error and time over those of the best fixed threshold of every cell"
+    columns = ("error, geometric mean", "worst", "time, geometric mean", "worst")
+    tables = {"noise": sectioned(title, "problem", columns, {"": figures})}
+    return Report(tables=tables, records={"cells": cells.to_dict("records")})
 
 
 def compare_cells(frame: DataFrame) -> DataFrame:
@@ -82,31 +88,15 @@ def compare_cells(frame: DataFrame) -> DataFrame:
         methods = of_cell.groupby("method", sort=False)
         error, seconds = methods["error"].median(), methods["seconds"].mean()
         best = error.drop(_DEFAULT.name).idxmin()
-        cells.append(
-            {
-                **dict(zip(keys, values, strict=True)),
-                "error": float(error[_DEFAULT.name]),
-                "best_error": float(error[best]),
-                "best": best,
-                "error_ratio": float(error[_DEFAULT.name] / error[best]),
-                "time_ratio": float(seconds[_DEFAULT.name] / seconds[best]),
-            }
-        )
-    return import_pandas().DataFrame(cells)
-
-
-def _table(cells: DataFrame) -> Table:
-    rows = {}
-    for problem, found in [*cells.groupby("problem", sort=False), ("all", cells)]:
-        ratios = [found[column].to_numpy(float) for column in ("error_ratio", "time_ratio")]
-        rows[str(problem)] = [f for values in ratios for f in (float(np.exp(np.log(values).mean())), values.max())]
-    title = "The threshold is not given: error and time over those of the best fixed threshold of every cell"
-    return sectioned(title, "problem", ("error, geometric mean", "worst", "time, geometric mean", "worst"), {"": rows})
+        ratios = (float(of[_DEFAULT.name] / of[best]) for of in (error, seconds))
+        cell: Row = dict(zip(keys, values, strict=True))
+        cell |= {"error": float(error[_DEFAULT.name]), "best_error": float(error[best]), "best": best}
+        cells.append(cell | dict(zip(("error_ratio", "time_ratio"), ratios, strict=True)))
+    return to_frame(cells)
 
 
 MEASUREMENT = of_module(
     __name__,
-    name="noise",
     title="The default threshold under unknown noise",
     options=(
         SCENES,

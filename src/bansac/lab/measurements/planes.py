@@ -23,11 +23,11 @@ import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, essential_from_pose
-from bansac.lab.frames import DataFrame, to_frame
+from bansac.lab.frames import to_frame
 from bansac.lab.measurement import FIRST_SEED, SCENES, Report, Setup, each, of_module
 from bansac.lab.peers.library import Array
 from bansac.lab.scenes import OURS, PEER, PEERS, Scene, errors, load_kernels, run_scene
-from bansac.lab.tables import Table, percent, sectioned, stored_table
+from bansac.lab.tables import percent, sectioned, stored_table
 from bansac.lab.task import squared_distances
 from bansac.synthetic import SceneMatches
 from bansac.synthetic.two_views import camera_pair, disturb, draw_plane, image_extent, rigid_scene, viewing_rays
@@ -38,6 +38,7 @@ SHARES = (0.6, 0.8, 0.9, 0.95)
 RATIOS = (0.4, 0.6)
 MATCHES, NOISE, SEEDS = 400, 0.5, 10
 WRONG = 5.0  # degrees
+_COUNTS = ("wrong", "claimed", "misled")
 _SIZE = (480, 640)
 _PERIOD = 0.25  # in baselines, of a plane at 8 baselines
 
@@ -56,8 +57,7 @@ def repeated_plane_matches(
 ) -> SceneMatches:
     """Return ``n`` matches of a scene with a repeated pattern on a plane, "row", "grid", or "step": one direction.
 
-    ``plane_share`` is the share of the inliers on the plane. The result also has ``on_plane`` and ``H``, as
-    :func:`bansac.synthetic.planar_scene_matches`.
+    ``plane_share`` is the share of the inliers on the plane. The result also has ``on_plane`` and ``H``.
     """
     rng = np.random.default_rng(seed)
     extent = image_extent(_SIZE)
@@ -145,34 +145,23 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     frame["wrong"] = frame["pose_error"] > WRONG
     frame["misled"] = frame["wrong"] & (frame["support"] > frame["true_support"])
     frame["claimed"] = frame["wrong"] & frame["success"].astype(bool) & general
-    return Report(tables={"planes": _table(frame)})
-
-
-_COUNTS = ("wrong", "claimed", "misled")
-
-
-def _table(frame: DataFrame) -> Table:
-    by_share = {f"{percent(share)} % of the inliers on the plane": frame["plane_share"] == share for share in SHARES}
-    sections = {
-        title: {
-            str(method): [
-                int(runs[count][runs["pattern"] == pattern].sum()) for pattern in PATTERNS for count in _COUNTS
-            ]
-            for method, runs in frame[chosen].groupby("method", sort=False)
-        }
-        for title, chosen in {**by_share, "all": frame["plane_share"] > 0}.items()
-    }
-    runs = len(frame) // (frame["method"].nunique() * len(SHARES) * len(PATTERNS))
+    chosen = {f"{percent(share)} % of the inliers on the plane": frame["plane_share"] == share for share in SHARES}
+    sections: dict[str, dict[str, list[int]]] = {}
+    for title, which in {**chosen, "all": frame["plane_share"] > 0}.items():
+        cells = sections[title] = {}
+        for method, runs in frame[which].groupby("method", sort=False):
+            counts = (runs[runs["pattern"] == pattern][list(_COUNTS)].sum() for pattern in PATTERNS)
+            cells[str(method)] = [int(count) for of_pattern in counts for count in of_pattern]
+    scenes = len(frame) // (frame["method"].nunique() * len(SHARES) * len(PATTERNS))
     title = (
-        f"Relative poses on a dominant plane with a repeated pattern: wrong ones ({runs} scenes a share and pattern)"
+        f"Relative poses on a dominant plane with a repeated pattern: wrong ones ({scenes} scenes a share and pattern)"
     )
-    groups = ((title, len(_COUNTS)) for title in PATTERNS.values())
-    return sectioned(title, "method", _COUNTS * len(PATTERNS), sections, groups=groups)
+    groups = ((pattern, len(_COUNTS)) for pattern in PATTERNS.values())
+    return Report(tables={"planes": sectioned(title, "method", _COUNTS * len(PATTERNS), sections, groups=groups)})
 
 
 MEASUREMENT = of_module(
     __name__,
-    name="planes",
     title="Relative poses with a repeated pattern on a dominant plane",
     units=lambda setup: each(PATTERNS, SHARES, RATIOS, range(setup.repeats or SEEDS)),
     options=(SCENES, FIRST_SEED),

@@ -76,14 +76,14 @@ PEERS = (
 _PROBLEMS = {"E": "relative pose", "PnP": "pose"}
 
 
+_TITLES = {"relative": "relative poses", "absolute": "absolute poses", "homography": "homographies"}
+
+
 def task_of(model: str, instance: Instance, threshold: float, seed: int) -> Task:
     """Return the task of a model; a relative pose and an absolute pose have cameras."""
     points = instance.points[::-1] if model == "PnP" else instance.points
     cameras = instance.cameras if model in _PROBLEMS else ()
     return Task(_PROBLEMS.get(model, model), points, cameras, None, threshold, 0.9999, 1000, seed)
-
-
-_TITLES = {"relative": "relative poses", "absolute": "absolute poses", "homography": "homographies"}
 
 
 def sets(setup: Setup) -> list[PosebenchFile]:
@@ -95,11 +95,8 @@ def sets(setup: Setup) -> list[PosebenchFile]:
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each instance, or for every ``subsample``-th one as posebench counts them."""
     step = setup.get("subsample", 1)
-    return [
-        Unit(f"{file.problem}/{file.name}/{key}", (str(file.files()[0]), key))
-        for file in sets(setup)
-        for key in file.keys()[::step]
-    ]
+    instances = ((file, key) for file in sets(setup) for key in file.keys()[::step])
+    return [Unit(f"{file.problem}/{file.name}/{key}", (str(file.files()[0]), key)) for file, key in instances]
 
 
 def _methods() -> list[Method]:
@@ -116,8 +113,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
         estimates = {method.name: method.estimate(task) for method in order.sample(methods, len(methods))}
         for name in (method.name for method in methods):
             found = {"problem": file.problem, "set": file.name, "instance": key, "method": f"{model} ({name})"}
-            errors = judge(model, estimates[name].model, instance)
-            rows.append({**found, **errors, "seconds": estimates[name].seconds})
+            rows.append(found | judge(model, estimates[name].model, instance) | {"seconds": estimates[name].seconds})
     return rows
 
 
@@ -190,30 +186,24 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     frame = to_frame(rows)
     tables, records = {}, []
     for problem, of_problem in frame.groupby("problem", sort=False):
-        figures = {
-            (str(name), str(method)): metrics(str(problem), runs)
-            for (name, method), runs in of_problem.groupby(["set", "method"], sort=False)
-        }
-        counts = {str(name): runs["instance"].nunique() for name, runs in of_problem.groupby("set", sort=False)}
+        groups = of_problem.groupby(["set", "method"], sort=False)
+        figures = {(str(name), str(method)): metrics(str(problem), runs) for (name, method), runs in groups}
+        counts = of_problem.groupby("set", sort=False)["instance"].nunique().to_dict()
         tables[str(problem)] = _table(str(problem), figures, counts)
         for (name, method), values in figures.items():
             records.append({"problem": str(problem), "set": name, "instances": counts[name], "method": method} | values)
-    notes = left_out(PEERS)
-    return Report(tables=tables, records={"metrics": records}, notes=notes)
+    return Report(tables=tables, records={"metrics": records}, notes=left_out(PEERS))
 
 
 def _table(problem: str, figures: Mapping[tuple[str, str], Mapping[str, float]], counts: Mapping[str, int]) -> Table:
     methods = list(dict.fromkeys(method for _, method in figures))
     columns = list(next(iter(figures.values())))
-    sections: dict[str, dict[str, Iterable[float]]] = {
-        f"{name} ({count} instances)": {method: figures[name, method].values() for method in methods}
-        for name, count in counts.items()
-    }
-    if len(counts) > 1:
-        sections[f"mean over {len(counts)} sets"] = {
-            method: [float(np.mean([figures[name, method][column] for name in counts])) for column in columns]
-            for method in methods
-        }
+    sections: dict[str, dict[str, Iterable[float]]] = {}
+    for name, count in counts.items():
+        sections[f"{name} ({count} instances)"] = {method: figures[name, method].values() for method in methods}
+    for method in methods if len(counts) > 1 else ():
+        means = [float(np.mean([figures[name, method][column] for name in counts])) for column in columns]
+        sections.setdefault(f"mean over {len(counts)} sets", {})[method] = means
     better: list[Better | None] = ["higher" if column.startswith("AUC") else "lower" for column in columns]
     return sectioned(f"posebench: {_TITLES[problem]}", "method", columns, sections, tuple(better))
 
@@ -230,7 +220,6 @@ def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
 
 MEASUREMENT = of_module(
     __name__,
-    name="posebench",
     title="Protocol of posebench",
     options=(
         dataclasses.replace(DATA, help="The folder with posebench's relative, absolute and homography.", argument=True),

@@ -296,8 +296,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
         sections.setdefault(title, {})[method] = [*map(int, values[:-2]), *values[-2:]]
     title = "Data with two structures: wrong models, those claimed, right ones called ambiguous or refused, true rivals"
     tables = {"rivals": sectioned(title, "method", cells.columns, sections)}
-    notes = left_out(METHODS)
-    return Report(tables=tables, records={"cells": records}, notes=notes)
+    return Report(tables=tables, records={"cells": records}, notes=left_out(METHODS))
 
 
 def page_table(document: Document) -> str:
@@ -317,7 +316,6 @@ _COUNTS = ("runs", "wrong", "claimed", "rival", "right", "ambiguous", "undecided
 
 MEASUREMENT = of_module(
     __name__,
-    name="rivals",
     title="Data with two structures",
     options=(
         Option("repeats", int, SEEDS, "Scenes of every class.", least=1, flag="--seeds"),

@@ -70,27 +70,19 @@ def _figures(frame: DataFrame, kind: Kind) -> Row:
     medians = frame.groupby(["set", "pair", "configuration"])["inliers"].median().unstack()
     near = medians.sub(medians[ORIGINAL], axis=0).abs().le(WITHIN * medians[ORIGINAL], axis=0).mean()
     accuracy = Summary(frame[frame["repeat"] < 2].to_dict("records"))
-    return {
-        "pairs": len(medians),
-        "scales": {name: {"within 3 %": float(near[name]), "success": float(success[name])} for name in CHANGES},
-        "AUC@10": {
-            "as it is": accuracy.mean(AUC_10, kind, ORIGINAL),
-            FLOOR: accuracy.mean(AUC_10, kind, FLOOR),
-        },
-    }
+    auc = {name: accuracy.mean(AUC_10, kind, of) for name, of in {"as it is": ORIGINAL, FLOOR: FLOOR}.items()}
+    scales = {name: {"within 3 %": float(near[name]), "success": float(success[name])} for name in CHANGES}
+    return {"pairs": len(medians), "scales": scales, "AUC@10": auc}
 
 
 def table(document: Document) -> str:
     """Return what other scales of the scores do to P-BANSAC."""
     models = document["models"]
-    rows = (
-        [name, *(share(of["scales"][name][key]) for of in models.values() for key in ("within 3 %", "success"))]
-        for name in next(iter(models.values()))["scales"]
-    )
+    rows = []
+    for name in next(iter(models.values()))["scales"]:
+        rows.append([name, *(share(figure) for of in models.values() for figure in of["scales"][name].values())])
     head = [f"{model}: {what}" for model in models for what in ("pairs within 3 %", "success")]
-    floors = (
-        f"{model} {share(of['AUC@10']['as it is'])} and {share(of['AUC@10'][FLOOR])}" for model, of in models.items()
-    )
+    floors = (f"{model} {' and '.join(map(share, of['AUC@10'].values()))}" for model, of in models.items())
     text = f"\nAUC@10 as it is, and with {FLOOR} of the network: {', '.join(floors)}.\n"
     return lines(["scores", *head], rows) + text
 

@@ -35,7 +35,7 @@ def rate_solver(
 ) -> Row:
     """Return the shares of samples that are solved to 1e-6 and to 1e-10, the models of a call and its microseconds.
 
-    ``error(model, truth)`` returns the error of one model; the least one of a sample counts.
+    The least ``error(model, truth)`` of a sample counts.
     """
     best = math.inf
     for _ in range(3):
@@ -43,9 +43,8 @@ def rate_solver(
         found = [solve(*sample) for sample in samples]
         best = min(best, time.perf_counter() - started)
     answers = [list(models) for models in found]
-    errors = np.array(
-        [min((error(model, truth) for model in m), default=math.inf) for m, truth in zip(answers, truths, strict=True)]
-    )
+    pairs = zip(answers, truths, strict=True)
+    errors = np.array([min((error(model, truth) for model in models), default=math.inf) for models, truth in pairs])
     return {
         "solved": round(float(np.mean(errors < 1e-6)), 4),
         "solved_exactly": round(float(np.mean(errors < 1e-10)), 4),
@@ -56,10 +55,7 @@ def rate_solver(
 
 def solver_table(document: Mapping[str, Any], found: str) -> str:
     """Return the accuracy and time of the solvers; ``found`` names the quantity that a solved sample has."""
-    return lines(
-        ["solver", f"{found} found, to 1e-6", "to 1e-10", "solutions", "µs"],
-        (
-            [LABELS[name], *(format_number(row[key]) for key in ("solved", "solved_exactly", "models", "us"))]
-            for name, row in document.get("solvers", {}).items()
-        ),
-    )
+    rows = []
+    for name, row in document.get("solvers", {}).items():
+        rows.append([LABELS[name], *(format_number(row[key]) for key in ("solved", "solved_exactly", "models", "us"))])
+    return lines(["solver", f"{found} found, to 1e-6", "to 1e-10", "solutions", "µs"], rows)

@@ -8,7 +8,8 @@ AUC@10 (E, F) or mAA@10 (H). Accuracy and time are averaged over the calls of a 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+import itertools
+from collections.abc import Iterable
 from functools import partial
 from typing import Any
 
@@ -50,11 +51,8 @@ AUTO = "default@auto"
 def methods(group: str, unit: Unit) -> list[Method]:
     """Return the methods of every curve's points on a pair: CURVE@PIXELS and CURVE@auto."""
     pixel = size_of_pixel(unit)
-    fixed = [
-        method.changed(f"{name}@{pixels:g}", threshold=pixels * pixel)
-        for pixels in PIXELS
-        for name, method in CURVES.items()
-    ]
+    points = itertools.product(PIXELS, CURVES.items())
+    fixed = [method.changed(f"{name}@{pixels:g}", threshold=pixels * pixel) for pixels, (name, method) in points]
     start = Options(threshold=COMMON[group] * pixel)
     return [*fixed, CURVES["default"].changed(AUTO, options=start, threshold="auto")]
 
@@ -101,16 +99,13 @@ _LABELS = {name: label(name) for name in CURVES} | {"magsac++": 'default, `scori
 def best_thresholds(document: Document) -> str:
     """Return accuracy and time of each method at the common threshold, and at the one that is best for it."""
     rows = []
-    for group, title in _TITLES.items():
-        if group not in document["groups"]:
-            continue
-        found = document["groups"][group]
+    for group, found in ((group, document["groups"][group]) for group in _TITLES if group in document["groups"]):
         common = f"{found['default_pixels']:g}"
         for method, name in _LABELS.items():
             points = {key: point for key, point in found["methods"][method].items() if key != "auto"}
             best = max(points, key=lambda key: points[key]["accuracy"])
             cells = (f"{share(points[key]['accuracy'])}, {points[key]['ms_mean']:.1f} ms" for key in (common, best))
-            rows.append([title, name, f"{common} px", next(cells), f"{best} px", next(cells)])
+            rows.append([_TITLES[group], name, f"{common} px", next(cells), f"{best} px", next(cells)])
     return lines(["data", "method", "common threshold", "accuracy, time", "best threshold", "accuracy, time"], rows)
 
 
@@ -121,14 +116,11 @@ def over_thresholds(document: Document, group: str) -> str:
     found = document["groups"][group]
     methods = found["methods"]
     columns = [threshold for threshold in methods["default"] if threshold != "auto"]
-
-    def cells(points: Mapping[str, Any]) -> list[str]:
-        return [share(points[key]["accuracy"]) if key in points else "-" for key in (*columns, "auto")]
-
-    table = lines(
-        ["method", *(f"{column} px" for column in columns), "auto"],
-        ([name, *cells(methods[method])] for method, name in _LABELS.items()),
-    )
+    rows = []
+    for method, name in _LABELS.items():
+        points = (methods[method].get(key) for key in (*columns, "auto"))
+        rows.append([name, *("-" if point is None else share(point["accuracy"]) for point in points)])
+    table = lines(["method", *(f"{column} px" for column in columns), "auto"], rows)
     ours, (low, middle, high) = methods["default"], found["auto_pixels"].values()
     ratio = ours["auto"]["ms_mean"] / ours[f"{found['default_pixels']:g}"]["ms_mean"]
     return (

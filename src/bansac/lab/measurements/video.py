@@ -84,11 +84,8 @@ def _relative(pose1: Pose, pose2: Pose) -> Pose:
 
 def _plane_map(pose1: Pose, pose2: Pose) -> Array:
     """Return the homography of the plane z = PLANE."""
-    R, t = _relative(pose1, pose2)
-    normal = pose1[0] @ [0, 0, 1.0]
-    depth = PLANE + normal @ pose1[1]
-    H: Array = K @ (R + np.outer(t, normal) / depth) @ np.linalg.inv(K)
-    return H
+    (R, t), normal = _relative(pose1, pose2), pose1[0] @ [0, 0, 1.0]
+    return np.asarray(K @ (R + np.outer(t, normal) / (PLANE + normal @ pose1[1])) @ np.linalg.inv(K))
 
 
 def frames_of(kind: str, video: int, frames: int, count: int) -> list[Frame]:
@@ -185,16 +182,9 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     rows: list[Row] = []
     for method, found in zip(methods, zip(*by_frame, strict=True), strict=True):
         ms, errors, success = zip(*found, strict=True)
-        rows.append(
-            {
-                "problem": kind,
-                "video": video,
-                "method": method.name,
-                "milliseconds": [round(time, 3) for time in ms],
-                "errors": [None if error is None or not np.isfinite(error) else round(error, 4) for error in errors],
-                "success": list(success),
-            }
-        )
+        rounded = [None if error is None or not np.isfinite(error) else round(error, 4) for error in errors]
+        columns = {"milliseconds": [round(time, 3) for time in ms], "errors": rounded, "success": list(success)}
+        rows.append({"problem": kind, "video": video, "method": method.name, **columns})
     return rows
 
 
@@ -228,15 +218,12 @@ def table(document: Document) -> str:
         for kind in kinds:
             yield f"{median('errors', kind, method):.2f}{unit}"
 
-    return lines(
-        ["problem", "method", "time", "time, occluded", "error", "occluded", "cut", "after the occlusion"],
-        ([problem, method, *cells(problem, method)] for problem, method in methods),
-    )
+    head = ["problem", "method", "time", "time, occluded", "error", "occluded", "cut", "after the occlusion"]
+    return lines(head, ([*method, *cells(*method)] for method in methods))
 
 
 MEASUREMENT = of_module(
     __name__,
-    name="video",
     title="Warm starts on synthetic videos",
     units=lambda setup: each(PROBLEMS, range(setup.videos)),
     options=(

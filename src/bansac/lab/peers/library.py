@@ -90,10 +90,7 @@ class Library(ABC):
     package: ClassVar[str]
 
     def call(self, task: Task, settings: Mapping[str, Any]) -> Callable[[], Any]:
-        """Return the library's call without arguments; ``settings`` override those of the task.
-
-        The input is converted here, so that the benchmarks time nothing but the library.
-        """
+        """Return the library's call on converted input; ``settings`` override those of the task."""
         return self._call(task, **{**task.limits(), **settings})
 
     def estimate(self, task: Task, settings: Mapping[str, Any]) -> Estimate:
@@ -140,16 +137,8 @@ def has_unknown_focal(task: Task) -> bool:
     return any(isinstance(camera, Camera) and not camera.has_focal for camera in task.cameras)
 
 
-_FUNCTIONS = {
-    "H": "estimate_homography",
-    "F": "estimate_fundamental",
-    "E": "estimate_essential",
-    "relative pose": "estimate_relative_pose",
-    "pose": "estimate_absolute_pose",
-    "circle": "fit_circle",
-    "line": "fit_line",
-}
-_ESTIMATORS = {estimator.function: estimator for estimator in ESTIMATORS}
+_NAMES = {"H": "homography", "F": "fundamental", "E": "essential", "pose": "absolute_pose"}  # others: the problem's
+_ESTIMATORS = {estimator.name: estimator for estimator in ESTIMATORS}
 
 
 class Ours(Library):
@@ -158,7 +147,8 @@ class Ours(Library):
     package = "bansac"
 
     def _call(self, task: Task, **settings: Any) -> Callable[[], Any]:
-        function = _ESTIMATORS[_FUNCTIONS[task.problem]].load_function()
+        name = _NAMES.get(task.problem, task.problem.replace(" ", "_"))
+        function = _ESTIMATORS[name].load_function()
         known = given(scores=task.scores)
         if task.problem == "F" and task.size1 is not None and task.size2 is not None:
             known |= {"image_size1": task.size1, "image_size2": task.size2}

@@ -62,8 +62,8 @@ PAPER_METHODS = (RANSAC, METHODS["napsac"], METHODS["p-napsac"], METHODS["prosac
 def select_methods(names: Sequence[str], kind: Kind) -> list[Method]:
     """Return the methods with these names, in the given order; their packages must be installed.
 
-    ``NAME@THRESHOLD`` overrides the threshold of the protocol or the preset, in the same unit. ``NAME@auto`` estimates
-    the threshold; it is available for this package's methods only.
+    ``NAME@THRESHOLD`` overrides the threshold of protocol or preset; ``NAME@auto`` lets a method of this package
+    estimate it.
     """
     if not names:
         raise ValueError(f"methods must name at least one of {', '.join(METHODS)}")

@@ -49,9 +49,8 @@ class SupeRANSAC(Library):
         matches = np.ascontiguousarray(np.hstack(task.points))
         names = {"H": "estimateHomography", "F": "estimateFundamentalMatrix", "E": "estimateEssentialMatrix"}
         cameras = (task.cameras[0], task.cameras[-1]) if task.problem == "E" else ()
-        return functools.partial(
-            getattr(pysuperansac, names[task.problem]), matches, *cameras, _sizes(task), [], config
-        )
+        function = getattr(pysuperansac, names[task.problem])
+        return functools.partial(function, matches, *cameras, _sizes(task), [], config)
 
     def _read(self, task: Task, answer: Any) -> ModelAndInliers:
         if task.problem == "pose":
@@ -67,12 +66,6 @@ def _sizes(task: Task) -> list[float]:
     return [float(side) for size in (task.size1, task.size2) for side in size[::-1]]
 
 
-METHODS = (
-    Method(
-        "superansac",
-        {"sampler": "PROSAC", "scoring": "MAGSAC", "max_iterations": 1000, "exhaustive": True},
-        SupeRANSAC(),
-        sort=True,
-        problems=("H", "F"),
-    ),
-)
+_SETTINGS = {"sampler": "PROSAC", "scoring": "MAGSAC", "max_iterations": 1000, "exhaustive": True}
+
+METHODS = (Method("superansac", _SETTINGS, SupeRANSAC(), sort=True, problems=("H", "F")),)

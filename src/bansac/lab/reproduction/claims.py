@@ -186,9 +186,8 @@ def verdicts() -> str:
 
 def links(claim: Claim) -> str:
     """Return links to the tables that a claim rests on, by the names of the runs."""
-    tables = dict.fromkeys(
-        (each["run"], each.get("table") or file_of(each["run"])) for each in claim.get("compare", ())
-    )
+    found = ((each["run"], each.get("table") or file_of(each["run"])) for each in claim.get("compare", ()))
+    tables = dict.fromkeys(found)
     return ", ".join(f"[{run}](../benchmarks/experiments/{run}/{name}.json)" for run, name in tables) or claim["link"]
 
 

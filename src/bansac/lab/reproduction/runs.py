@@ -78,26 +78,24 @@ def settings(run: str) -> dict[str, Any]:
 
 def command(run: str) -> str:
     """Return the command of a run, from the settings that it has written down."""
-    document = settings(run)
-    words = ["bansac", "experiments", "run", document["experiment"]]
-    for name, value in document["settings"].items():
-        options = value if name == "extra" else {name: value}
-        for option, given in options.items():
-            if given not in (None, [], 0):
-                words += [f"--{option.replace('_', '-')}", ",".join(given) if isinstance(given, list) else str(given)]
+    words = ["bansac", "experiments", "run", settings(run)["experiment"]]
+    options = dict(settings(run)["settings"])
+    for option, given in (options | options.pop("extra")).items():
+        if given not in (None, [], 0):
+            words += [f"--{option.replace('_', '-')}", ",".join(given) if isinstance(given, list) else str(given)]
     return " ".join(words)
 
 
 def run_table() -> str:
     """Return the table of the runs: the options of the command, when, how long, and how long together."""
-    rows, together = [], 0.0
-    for run in sorted(path.parent.name for path in folder().glob("*/run.json")):
-        path, options = folder() / run / "run.json", command(run).removeprefix("bansac experiments run ")
-        minutes = settings(run)["seconds"] / 60
-        together += minutes
+    rows, minutes = [], []
+    for path in sorted(folder().glob("*/run.json")):
+        run = path.parent.name
+        minutes.append(settings(run)["seconds"] / 60)
+        options = command(run).removeprefix("bansac experiments run ")
         link = f"[{run}](../benchmarks/experiments/{run}/run.json)"
-        rows.append([link, f"`{options}`", date_and_commit(path)[0], f"{minutes:.1f}"])
-    rows.append(["all", "", "", f"{together:.1f}"])
+        rows.append([link, f"`{options}`", date_and_commit(path)[0], f"{minutes[-1]:.1f}"])
+    rows.append(["all", "", "", f"{sum(minutes):.1f}"])
     return lines(["run", "`bansac experiments run ...`", "date", "minutes"], rows)
 
 
@@ -109,8 +107,8 @@ def paper() -> dict[str, Any]:
 
 def main_value(model: str, metric: str, method: str, *, run: str = "main-table") -> float:
     """Return a figure of the main table; ``method`` is a name of the paper's, with "+LO" for local optimisation."""
-    group = "With Local" if method.endswith("+LO") else "Without Local"
-    column = method.removesuffix("+LO")
+    column, local, _ = method.partition("+LO")
+    group = "With Local" if local else "Without Local"
     return float(table(run, "main_table").value(metric, column, section=MODELS[model], group=group))
 
 

@@ -79,19 +79,21 @@ def fetch(
     """Download and unpack a data set, a key of ``DATASETS``, unless it exists.
 
     The SHA-256 of the archive is recorded at its first use and checked at every later use; an archive with another one
-    is downloaded again. ``folder`` receives the archive and its contents; by default it is the user's cache folder,
-    ``pooch.os_cache("bansac")``. With ``full`` all scenes of PhotoTourism are fetched (86 GB) instead of the validation
-    scene (2 GB). ``url`` is the address of the folder of the archives.
-
-    A ValueError is raised if an argument is invalid. An OSError names the file if the archive cannot be downloaded,
-    differs from its first use, or cannot be unpacked. An ImportError is raised if pooch is needed and not installed.
+    is downloaded again. ``folder`` receives the archive and its contents, by default the user's cache folder. With
+    ``full`` all scenes of PhotoTourism are fetched (86 GB) instead of the validation scene (2 GB). ``url`` is the
+    folder of the archives. An OSError names a file that cannot be downloaded, differs from its first use, or cannot be
+    unpacked.
 
     Examples
     --------
     >>> fetch("evd", "data").folder  # doctest: +SKIP
     PosixPath('data/homography/EVD')
     """
-    chosen, name = _choose(dataset, full)
+    if dataset not in DATASETS:
+        raise ValueError(f"dataset must be one of {', '.join(DATASETS)}, got {dataset!r}")
+    name = DATASETS[dataset].full_archive if full else DATASETS[dataset].archive
+    if name is None:
+        raise ValueError(f"full goes with phototourism alone: {dataset} comes in one size")
     if not url.startswith(("http://", "https://")):
         raise ValueError(f"url must begin with http:// or https://, got {url!r}")
     archive = Path(import_pooch().os_cache("bansac") if folder is None else folder, name)
@@ -109,19 +111,10 @@ def fetch(
     if not record:
         record = {"size": archive.stat().st_size, "sha256": import_pooch().file_hash(str(archive))}
         write_json(record_path, record)
-    return Fetched(_folder_of(chosen, target), archive, record["size"], record["sha256"], was_there)
-
-
-def _choose(dataset: str, full: bool) -> tuple[Dataset, str]:
-    """Return a data set and the name of its archive."""
-    if dataset not in DATASETS:
-        raise ValueError(f"dataset must be one of {', '.join(DATASETS)}, got {dataset!r}")
-    chosen = DATASETS[dataset]
-    if not full:
-        return chosen, chosen.archive
-    if chosen.full_archive is None:
-        raise ValueError(f"full goes with phototourism alone: {dataset} comes in one size")
-    return chosen, chosen.full_archive
+    start, folders = DATASETS[dataset].folder, (path for path in target.rglob("*") if path.is_dir())
+    named = [path for path in folders if start is not None and path.name.lower().startswith(start)]
+    contents = min(named, key=lambda path: (len(path.parts), path), default=target)
+    return Fetched(contents, archive, record["size"], record["sha256"], was_there)
 
 
 def _read_record(path: Path) -> dict[str, Any]:
@@ -133,14 +126,6 @@ def _read_record(path: Path) -> dict[str, Any]:
         return {}
     except (ValueError, TypeError, KeyError):
         raise OSError(f"{path} is damaged; delete it, and the archive that it describes counts as new") from None
-
-
-def _folder_of(dataset: Dataset, target: Path) -> Path:
-    """Return the folder of a data set within the unpacked archive; the whole contents if no folder has its name."""
-    if dataset.folder is None:
-        return target
-    named = [path for path in target.rglob("*") if path.is_dir() and path.name.lower().startswith(dataset.folder)]
-    return min(named, key=lambda path: (len(path.parts), path), default=target)
 
 
 def import_pooch() -> Any:
@@ -185,12 +170,10 @@ class _Bar:
 
 
 def unpack(archive: Path, target: Path, *, progress: Progress = be_silent) -> None:
-    """Unpack a plain or compressed tar archive into a new folder, completely or not at all.
+    """Unpack a plain or compressed tar archive into a new folder, completely or not at all; else an OSError names it.
 
     An archive with links, devices, absolute paths or paths out of the folder is refused. pooch.Untar is not used
     because it extracts without a filter below Python 3.12, and not at once.
-
-    An OSError names the archive if it is missing, damaged, unsafe, empty or not a tar archive, or if the target exists.
     """
     try:
         with (

@@ -40,7 +40,7 @@ class _MarkedSet(PairFolder):
     _FILES: tuple[str, ...]
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
-        if missing := _missing(folder, self._FILES):
+        if missing := missing_files(folder, self._FILES):
             raise FileNotFoundError(f"{Path(folder)} is no set {self._KIND}: {missing} is missing")
         super().__init__(folder)
 
@@ -51,20 +51,13 @@ class _MarkedSet(PairFolder):
 
 
 class LabelledSet(_MarkedSet):
-    """Pairs with labelled matches in one folder. A pair is read from the files when it is requested.
-
-    Attributes are as in :class:`~bansac.lab.sets.PairSet`. An OSError names a file that is missing, damaged, or holds
-    no pairs.
-    """
+    """Pairs with labelled matches in one folder, read on request; an OSError names a missing or damaged file."""
 
     _KIND = "of labelled matches"
     _FILES = ("matches.h5", "labels.h5", "Fgt.h5")
 
     def pair(self, key: str) -> Matches:
-        """Read one pair with ``inliers``, ``F`` of unit norm, and the image sizes if the set has them.
-
-        An OSError is raised if a file is damaged, lacks the pair, or has arrays of another shape.
-        """
+        """Read one pair with ``inliers``, ``F`` of unit norm, and the image sizes if the set has them."""
         x1, x2, labels = self._matches(key, "labels.h5", "labels")
         F = self._read("Fgt.h5", key, (3, 3))
         norm = np.linalg.norm(F)
@@ -88,27 +81,17 @@ class CheckPointSet(_MarkedSet):
     _FILES = ("matches.h5", "match_conf.h5", "vpts.h5")
 
     def check_points(self, key: str) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Read the check points of a pair: two (M, 2) arrays of the same scene points in pixels.
-
-        An OSError is raised if the file is damaged, lacks the pair, or has an array of another shape.
-        """
+        """Read the check points of a pair: two (M, 2) arrays of the same scene points in pixels."""
         points = self._read("vpts.h5", key, (-1, 4))
         return points[:, :2].copy(), points[:, 2:].copy()
 
 
-def missing_files(folder: str | os.PathLike[str]) -> str:
-    """Name the missing files of a set of labelled matches; "" if the folder is complete."""
-    return _missing(folder, LabelledSet._FILES)
-
-
-def _missing(folder: str | os.PathLike[str], names: tuple[str, ...]) -> str:
+def missing_files(folder: str | os.PathLike[str], names: tuple[str, ...] = LabelledSet._FILES) -> str:
+    """Name the missing files of a set, by default of labelled matches; "" if the folder is complete."""
     return ", ".join(name for name in names if not (Path(folder) / name).exists())
 
 
 def find_labelled_sets(root: str | os.PathLike[str]) -> list[LabelledSet]:
-    """Find the sets of labelled matches in a folder and its subfolders, sorted by path.
-
-    The list may be empty. A missing folder or a damaged file raises an OSError.
-    """
+    """Find the sets of labelled matches in a folder and its subfolders, sorted by path; there may be none."""
     folders = folders_with(root, "labels.h5")
     return [LabelledSet(folder) for folder in folders if (folder / "Fgt.h5").exists()]

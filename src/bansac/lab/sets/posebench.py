@@ -50,11 +50,7 @@ class Instance:
 
 
 class PosebenchFile:
-    """File of posebench. An instance is read when it is requested.
-
-    ``folder`` is the folder of the file, ``name`` the file's name without ``.h5``, and ``problem`` the name of the
-    folder, one of ``POSEBENCH_PROBLEMS``.
-    """
+    """File of posebench, named by its stem, of the problem that its folder names; an instance is read on request."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)

@@ -22,10 +22,7 @@ class Survey:
 
 
 def survey(root: str | os.PathLike[str]) -> Survey:
-    """Find all sets in a folder and its subfolders, and the folders with matches that are not sets.
-
-    If there is no set, an OSError gives the reasons.
-    """
+    """Find all sets in a folder and below, and folders with matches that are no sets; an OSError if there is no set."""
     labelled_sets = labelled.find_labelled_sets(root)
     taken = {labelled_set.folder for labelled_set in labelled_sets}
     folders = folders_with(root, "matches.h5")

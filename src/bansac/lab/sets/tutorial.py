@@ -23,6 +23,7 @@ Without ``size.h5``, the sizes are read from the images (:mod:`bansac.lab.sets.i
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -220,10 +221,10 @@ class PairSet(PairFolder):
         """
         names = (*_MATCH_FILES, "K1_K2.h5", *_TRUTH_FILES[self.kind], *SIZE_FILES.values())
         paths = [path for name in names if (path := self.folder.resolve() / name).exists()]
-        if self.kind == "H":
-            for which, name in SIZE_FILES.items():
-                if not (self.folder / name).exists():
-                    paths += self._images_there(which)
+        unknown = [which for which, name in SIZE_FILES.items() if not (self.folder / name).exists()]
+        for which, key in itertools.product(unknown, self.keys if self.kind == "H" else ()):
+            with contextlib.suppress(OSError):
+                paths.append(self._images.find(key, which))
         return list(dict.fromkeys(paths))
 
     def size_source(self) -> Literal["files", "images"] | None:
@@ -236,11 +237,6 @@ class PairSet(PairFolder):
             return None
         return "images"
 
-    def _images_there(self, which: Which) -> Iterator[Path]:
-        for key in self.keys:
-            with contextlib.suppress(OSError):
-                yield self._images.find(key, which)
-
     def _check_image(self, key: str, which: int) -> None:
         self._check(key)
         if which not in SIZE_FILES:
@@ -248,9 +244,12 @@ class PairSet(PairFolder):
 
     def _pose(self, key: str, K1: Any, K2: Any) -> dict[str, Any]:
         with Reader(self.folder / "R.h5") as rotations:
-            image1, image2 = _split_key(key, rotations.keys(), self.folder / "R.h5")
-        R1, R2 = (self._read("R.h5", image, (3, 3)) for image in (image1, image2))
-        T1, T2 = (self._read("T.h5", image, (3,)) for image in (image1, image2))
+            known = frozenset(rotations.keys())
+        images = next((names for names in cuts(key) if known.issuperset(names)), None)  # names may contain hyphens
+        if images is None:
+            raise OSError(f"{self.folder / 'R.h5'} lacks an image of the pair {key!r}")
+        R1, R2 = (self._read("R.h5", image, (3, 3)) for image in images)
+        T1, T2 = (self._read("T.h5", image, (3,)) for image in images)
         R = R2 @ R1.T
         t = T2 - R @ T1
         E = essential_from_pose(R, t)
@@ -271,11 +270,3 @@ def missing_files(folder: str | os.PathLike[str]) -> str:
     missing = [name for name in names if not (Path(folder) / name).exists()]
     alternative = " (or Hgt.h5)" if set(_TRUTH_FILES["EF"]) <= set(missing) else ""
     return ", ".join(missing) + alternative
-
-
-def _split_key(key: str, images: list[str], path: Path) -> tuple[str, str]:
-    """Split "img1-img2" into two image names of the set; the names may contain hyphens."""
-    for image1, image2 in cuts(key):
-        if image1 in images and image2 in images:
-            return image1, image2
-    raise OSError(f"{path} lacks an image of the pair {key!r}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import sys
 from collections.abc import Mapping, Sequence
@@ -29,8 +30,7 @@ _UNVERIFIED: Mapping[str, Any] = {"stopping": None, "verification": None}
 def fixed_iterations(seconds: float, peers: Sequence[str]) -> dict[str, dict[str, float]]:
     """Measure 1000 iterations on 2000 matches with 40 % inliers, in ms by problem and method.
 
-    ``uniform`` and ``bansac`` use ``preset="paper"``; ``-unverified`` is the same without the sequential test.
-    ``opencv`` uses UsacParams with uniform sampling and no local optimisation. ``poselib`` has local optimisation.
+    ``-unverified`` is without the sequential test; only PoseLib has a local optimisation.
     """
     times: dict[str, dict[str, float]] = {}
     for kind in KINDS:
@@ -46,22 +46,18 @@ def fixed_iterations(seconds: float, peers: Sequence[str]) -> dict[str, dict[str
 
 
 def iteration_costs(seconds: float) -> dict[str, dict[str, dict[str, float]]]:
-    """Measure the time of an iteration, by problem and sampler.
+    """Measure the time of an iteration with (``ns``) and without the sequential test, by problem and sampler.
 
-    ``ns`` is the time with the sequential test, ``unverified_ns`` without it. Both are differences between calls of
-    1000 and of 3000 iterations, which exclude the constant time of a call. ``models`` is the mean number of models of
-    a sample.
+    Both are differences between calls of 1000 and of 3000 iterations, which exclude the constant time of a call.
     """
     costs: dict[str, dict[str, dict[str, float]]] = {}
-    for kind in KINDS:
-        costs[kind] = {}
-        for sampler in ("uniform", "bansac"):
-            result = METHODS[sampler].estimate(_fixed_task(kind), **_UNVERIFIED).result
-            costs[kind][sampler] = {
-                "models": result.models_tested / result.iterations,
-                "ns": _increase(kind, sampler, _FIXED, seconds),
-                "unverified_ns": _increase(kind, sampler, _UNVERIFIED, seconds),
-            }
+    for kind, sampler in itertools.product(KINDS, ("uniform", "bansac")):
+        result = METHODS[sampler].estimate(_fixed_task(kind), **_UNVERIFIED).result
+        costs.setdefault(kind, {})[sampler] = {
+            "models": result.models_tested / result.iterations,
+            "ns": _increase(kind, sampler, _FIXED, seconds),
+            "unverified_ns": _increase(kind, sampler, _UNVERIFIED, seconds),
+        }
     return costs
 
 
@@ -101,40 +97,28 @@ _METHODS = {
 
 
 def size_costs(seconds: float, peers: Sequence[str], max_points: int) -> dict[str, Any]:
-    """Measure the cost of a call over the number of matches with 80 % inliers.
+    """Measure the cost of a call over the number of matches with 80 % inliers, by problem and key of ``_METHODS``.
 
-    ``ten`` has ten samples of uniform sampling with ``preset="paper"`` (``bansac``) and with OpenCV. It shows the cost
-    of a call besides the search. ``default`` has the default options with scores, USAC_MAGSAC, and PoseLib with PROSAC.
-
-    Returns
-    -------
-    dict
-        For each problem and each of ``ten`` and ``default``: ``ms``, the times by method and number of matches N;
-        ``slope``, the slope of log time over log N of ``bansac`` between its last two sizes of at least 10,000; and
-        ``bytes``, the memory of a call of ``bansac`` at the largest N, beyond its input, per match.
+    ``ms`` are times by method and number of matches N, ``slope`` is that of log time over log N of ``bansac`` between
+    its last two sizes of at least 10,000, ``bytes`` the memory of its call at the largest N, beyond its input, per
+    match.
     """
     costs: dict[str, Any] = {}
-    for kind in KINDS:
-        sizes = [n for n in SIZES if n <= max_points]
-        costs[kind] = {
-            name: _over_sizes([_task(kind, n, name) for n in sizes], _methods(name, peers), seconds)
-            | {"bytes": _bytes(kind, sizes[-1], name)}
-            for name in _METHODS
-        }
+    sizes = [n for n in SIZES if n <= max_points]
+    for kind, name in itertools.product(KINDS, _METHODS):
+        found = _over_sizes([_task(kind, n, name) for n in sizes], _methods(name, peers), seconds)
+        costs.setdefault(kind, {})[name] = found | {"bytes": _bytes(kind, sizes[-1], name)}
     return costs
 
 
 def outlier_costs(seconds: float, peers: Sequence[str]) -> dict[str, Any]:
     """Measure the mean time of a call on 2000 matches in ms, over three seeds, by problem, method and inlier ratio."""
     costs: dict[str, Any] = {}
-    methods = _methods("default", peers)
-    for kind in KINDS:
-        costs[kind] = {name: {} for name in methods}
-        for ratio in _RATIOS:
-            tasks = [make_task(kind, _MATCHES, ratio, seed=seed) for seed in range(_SEEDS)]
-            calls = {name: _call(method, tasks) for name, method in methods.items()}
-            for name, time in least_seconds(calls, seconds).items():
-                costs[kind][name][f"{ratio:g}"] = 1e3 * time / _SEEDS
+    for kind, ratio in itertools.product(KINDS, _RATIOS):
+        tasks = [make_task(kind, _MATCHES, ratio, seed=seed) for seed in range(_SEEDS)]
+        calls = {name: _call(method, tasks) for name, method in _methods("default", peers).items()}
+        for name, time in least_seconds(calls, seconds).items():
+            costs.setdefault(kind, {}).setdefault(name, {})[f"{ratio:g}"] = 1e3 * time / _SEEDS
     return costs
 
 
@@ -174,10 +158,8 @@ def _over_sizes(tasks: Sequence[Task], methods: Mapping[str, Method], seconds: f
 
 def _expected(times: Mapping[int, float], n: int) -> float:
     """Extrapolate the time linearly from the last size to ``n`` matches; 0 without measurements."""
-    if not times:
-        return 0.0
-    last = max(times)
-    return times[last] * n / last
+    last = max(times, default=0)
+    return times[last] * n / last if last else 0.0
 
 
 def _slope(times: Mapping[int, float]) -> float | None:

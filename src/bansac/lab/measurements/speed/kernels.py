@@ -44,21 +44,11 @@ _DRAWS = 500
 _LEARNING = 200
 
 
-def solve_call(run: Any) -> tuple[Call, int]:
-    """Return a call that solves minimal samples of a run's data, and the number of samples."""
-    size = run.sizes.sample_size
-    rng = np.random.default_rng(0)
-    samples = np.array([rng.choice(run.data.shape[1], size, replace=False) for _ in range(_SAMPLES)])
-    return functools.partial(_solve, pack_run(run), samples), _SAMPLES
-
-
 def point_costs(seconds: float) -> dict[str, Any]:
-    """Measure the time for one point in ns, by problem.
+    """Measure the time for one point in ns, by problem; the network's update is the same for all problems.
 
-    ``residual`` is the squared residual. ``evaluate`` adds the classification, the inlier count and the checks of every
-    block. ``msac`` is the same with the MSAC score, the default. ``lm_step`` is one Levenberg-Marquardt step with the
-    Cauchy loss.
-    ``update`` is the network's update, which is the same for all problems.
+    ``evaluate`` adds classification, inlier count and the checks of every block to the residual, ``msac`` also the
+    score.
     """
     costs: dict[str, Any] = {}
     for kind in KINDS:
@@ -80,10 +70,7 @@ def point_costs(seconds: float) -> dict[str, Any]:
 
 
 def draw_costs(seconds: float) -> dict[str, dict[str, float]]:
-    """Measure the time in ns of a draw and of the sampler's update after a failure, by problem and sampler.
-
-    BANSAC draws with the probabilities of its network after 200 iterations.
-    """
+    """Measure the ns of a draw and of the update after a failure, by problem and sampler; the network has learnt."""
     costs: dict[str, dict[str, float]] = {}
     for kind in KINDS:
         calls = {name: _draw_call(kind, name) for name in SAMPLERS}
@@ -108,9 +95,8 @@ def _step_call(kind: Kind) -> Call:
     run_iterations(packed, np.empty((0, len(TRACE_COLUMNS))), 0, _LEARNING)
     manifold, work, scratch = select_manifold(problem), make_work(problem), np.empty(problem.scratch_size)
     squared_scale = (0.5 * task.threshold * scale) ** 2
-    return functools.partial(
-        _step, manifold, work, data, squared_scale, run.best_model, np.empty(problem.model_size), scratch
-    )
+    model = np.empty(problem.model_size)
+    return functools.partial(_step, manifold, work, data, squared_scale, run.best_model, model, scratch)
 
 
 @kernel
@@ -182,17 +168,18 @@ _PIXELS = np.diag([640.0, 640.0, 1.0])
 def solver_costs(seconds: float, peers: Collection[str]) -> dict[str, dict[str, float]]:
     """Measure the minimal solvers and return a row for each.
 
-    ``loop_ns`` is the time in a compiled loop over noisy samples with outliers. ``python_us`` and ``poselib_us`` are
-    the times from Python on noise-free samples. ``share_of_truth`` is the share of noise-free samples with the true
-    model among their models. ``mean_models`` is the mean number of models of such a sample.
+    ``loop_ns`` is the time in a compiled loop over noisy samples with outliers. The other figures are of exact samples,
+    solved from Python: times, the share with the true model among their models, and the mean number of models.
     """
     rows: dict[str, dict[str, float]] = {}
     for kind in KINDS:
-        call, count = solve_call(start_run(PROBLEMS[kind], make_task(kind, POINTS, INLIER_RATIO), sampler="uniform"))
-        loop = least_seconds({"loop": call}, seconds)["loop"]
+        run = start_run(PROBLEMS[kind], make_task(kind, POINTS, INLIER_RATIO), sampler="uniform")
+        rng, size = np.random.default_rng(0), PROBLEMS[kind].sample_size
+        chosen = np.array([rng.choice(POINTS, size, replace=False) for _ in range(_SAMPLES)])
+        loop = least_seconds({"loop": functools.partial(_solve, pack_run(run), chosen)}, seconds)["loop"]
         samples, truths = _exact_samples(kind)
         ours = rate_solver(_SOLVERS[kind], samples, truths, _difference)
-        rows[kind] = {"loop_ns": 1e9 * loop / count, "share_of_truth": ours["solved"], "mean_models": ours["models"]}
+        rows[kind] = {"loop_ns": 1e9 * loop / _SAMPLES, "share_of_truth": ours["solved"], "mean_models": ours["models"]}
         rows[kind]["python_us"] = ours["us"]
         if kind == "E" and "poselib" in peers:
             rays = [(homogeneous(x1), homogeneous(x2)) for x1, x2 in samples]
@@ -206,9 +193,7 @@ def _exact_samples(kind: Kind) -> tuple[list[tuple[Floats, Floats]], list[Floats
     size = PROBLEMS[kind].sample_size
     samples, truths = [], []
     for seed in range(_SCENES):
-        scene: Any = (homography_matches if kind == "H" else epipolar_matches)(
-            size * _EXACT_SAMPLES, inlier_ratio=1.0, noise=0.0, seed=seed
-        )
+        scene: Any = (homography_matches if kind == "H" else epipolar_matches)(size * _EXACT_SAMPLES, 1.0, 0.0, seed)
         K = _PIXELS if kind == "H" else scene.K
         points = normalize_points(K, scene.x1), normalize_points(K, scene.x2)
         truth = np.linalg.inv(K) @ scene.H @ K if kind == "H" else scene.E

@@ -29,38 +29,26 @@ _NAMES = {**LABELS, "poselib-prosac": "PoseLib, PROSAC"}
 
 def target_table(document: Document) -> Table:
     """Return the table of the targets."""
-    rows = {
-        row["what"]: (row["value"], f"<= {row['target']:g}", "yes" if row["met"] else "no")
-        for row in document["targets"]
-    }
+    targets = document["targets"]
+    rows = {of["what"]: (of["value"], f"<= {of['target']:g}", "yes" if of["met"] else "no") for of in targets}
     return sectioned("Targets", "what", ("measured", "target", "met"), {"": rows})
 
 
 def solvers(document: Document) -> Table:
     """Return the table of speed and accuracy of the minimal solvers."""
-    columns = {
-        "ns in a compiled loop": "loop_ns",
-        "us from Python": "python_us",
-        "PoseLib, us from Python": "poselib_us",
-        "models of an exact sample": "mean_models",
-        "truth found": "share_of_truth",
-    }
+    times = {"ns in a compiled loop": "loop_ns", "us from Python": "python_us", "PoseLib, us from Python": "poselib_us"}
+    columns = {**times, "models of an exact sample": "mean_models", "truth found": "share_of_truth"}
     rows = {kind: map(row.get, columns.values()) for kind, row in document["solvers"].items()}
     return sectioned("Minimal solvers", "solver", columns, {"": rows})
 
 
 def points(document: Document) -> Table:
     """Return the table of the times for one point in the parts of an iteration."""
-    columns = {
-        "residual": "residual",
-        "model evaluation, count": "evaluate",
-        "MSAC": "msac",
-        "step of Levenberg-Marquardt": "lm_step",
-    }
-    update = document["points"]["update"]
-    times = {kind: document["points"][kind] for kind in document["fixed"]}
-    rows = {kind: (*map(of.__getitem__, columns.values()), update) for kind, of in times.items()}
-    return sectioned("One point, ns", "problem", (*columns, "update of the network"), {"": rows})
+    times = document["points"]
+    parts = ("residual", "evaluate", "msac", "lm_step")
+    rows = {kind: (*(times[kind][part] for part in parts), times["update"]) for kind in document["fixed"]}
+    columns = "residual", "model evaluation, count", "MSAC", "step of Levenberg-Marquardt", "update of the network"
+    return sectioned("One point, ns", "problem", columns, {"": rows})
 
 
 def draws(document: Document) -> Table:
@@ -72,33 +60,23 @@ def draws(document: Document) -> Table:
 
 def fixed(document: Document) -> Table:
     """Return the table of the times of a fixed number of iterations, and their ratios."""
-
-    def label(name: str) -> str:
-        return _NAMES.get(name, name.replace("-unverified", ", without sequential test"))
-
     others = ("opencv", "poselib", "uniform")
-    sections = {
-        kind: {
-            label(name): (time, *(time / times[other] if other in times else None for other in others))
-            for name, time in times.items()
-        }
-        for kind, times in document["fixed"].items()
-    }
+    sections: dict[str, dict[str, list[float | None]]] = {}
+    for kind, times in document["fixed"].items():
+        for name, time in times.items():
+            label = _NAMES.get(name, name.replace("-unverified", ", without sequential test"))
+            ratios = [time / times[other] if other in times else None for other in others]
+            sections.setdefault(kind, {})[label] = [time, *ratios]
     title = f"{calls.ITERATIONS} iterations over {POINTS} matches, {100 * INLIER_RATIO:.0f} % of them inliers"
     return sectioned(title, "method", ("ms", "over OpenCV", "over PoseLib", "over uniform"), sections)
 
 
 def iterations(document: Document) -> Table:
     """Return the table of the times of an iteration."""
-    columns = {
-        "models a sample": "models",
-        "measured, ns": "unverified_ns",
-        "with the sequential test, ns": "ns",
-    }
-    found = document["iterations"].items()
-    rows = {
-        f"{kind}, {name}": map(row.get, columns.values()) for kind, samplers in found for name, row in samplers.items()
-    }
+    columns = {"models a sample": "models", "measured, ns": "unverified_ns", "with the sequential test, ns": "ns"}
+    rows: dict[str, Iterable[float]] = {}
+    for kind, samplers in document["iterations"].items():
+        rows |= {f"{kind}, {name}": map(row.get, columns.values()) for name, row in samplers.items()}
     return sectioned(f"One iteration over {POINTS} matches", "problem, sampler", columns, {"": rows})
 
 
@@ -118,24 +96,20 @@ def sizes(document: Document, settings: str, title: str) -> Table:
 
 def outliers(document: Document) -> Table:
     """Return the table of the times of a call over the inlier ratio."""
-    found = document["outliers"]
-    sections = {
-        kind: {_NAMES[name]: times.values() for name, times in methods.items()} for kind, methods in found.items()
-    }
-    ratios = next(iter(next(iter(found.values())).values()))
+    sections = {}
+    for kind, methods in document["outliers"].items():
+        sections[kind] = {_NAMES[name]: times.values() for name, times in methods.items()}
+        ratios = list(methods["bansac"])
     return sectioned(f"Default options, {POINTS} matches", "ms at an inlier ratio of", ratios, sections)
 
 
 def pairs(document: Document) -> Table:
     """Return the table of times and accuracy on real pairs."""
     names = {**_NAMES, **{name: f'{name}, preset="paper"' for name in ("bansac", "uniform")}}
-    sections = {
-        group: {
-            names.get(name, name): (of["ms_mean"], of["ms_median"], of["mAA@10" if group[0] == "H" else "AUC@10"])
-            for name, of in methods.items()
-        }
-        for group, methods in document["pairs"].items()
-    }
+    sections = {}
+    for group, methods in document["pairs"].items():
+        keys = ("ms_mean", "ms_median", "mAA@10" if group[0] == "H" else "AUC@10")
+        sections[group] = {names.get(name, name): map(of.__getitem__, keys) for name, of in methods.items()}
     return sectioned("Real pairs", "method", ("ms, mean", "ms, median", "AUC@10 or mAA@10"), sections)
 
 
@@ -196,8 +170,7 @@ _PEER_METHODS = {"opencv": ("opencv", "opencv-magsac"), "poselib": ("poselib-pro
 def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, dict[str, Any]]:
     """Return the groups of sets in ``EF`` and ``H`` below ``folder``, for one repeat of at most ``pairs`` pairs a set.
 
-    An OSError is raised if a folder does not exist or a set cannot be read, a ValueError if a set has ground truth for
-    another model.
+    A ValueError is raised if a set has ground truth for another model.
     """
     names = [*_OURS, *(name for peer in peers for name in _PEER_METHODS[peer])]
     groups = {}
@@ -249,8 +222,8 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     parts = {str(row["part"]): row["value"] for row in rows}
     records = {name: parts[name] for name in _PARTS if name in parts}
     records["targets"] = list(targets(records))
-    settings = {"peers": list(peers), "seconds": setup.seconds, "max_points": setup.max_points}
-    settings["pairs"] = None if setup.data is None else setup.pairs
+    pairs = None if setup.data is None else setup.pairs
+    settings = {"peers": list(peers), "seconds": setup.seconds, "max_points": setup.max_points, "pairs": pairs}
     versions = installed_versions(PEERS[name] for name in peers)
     return Report(tables=tables_of(records), records={"versions": versions, "settings": settings, **records})
 
@@ -266,10 +239,7 @@ _PAIR_RATIOS = (
 
 
 def targets(found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield the targets: description (``what``), measured ``value``, and maximum value (``target``).
-
-    Targets without a measurement, for lack of a library or of data, are omitted.
-    """
+    """Yield the targets with their measured values; those without a measurement are omitted."""
     for kind, target in {"H": 0.8, "F": 0.7, "E": 0.3}.items():
         times = found["fixed"][kind]
         if "opencv" in times:

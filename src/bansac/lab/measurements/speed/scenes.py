@@ -33,8 +33,7 @@ _NOISE = 0.3  # pixels
 def make_task(kind: Kind, n: int, inlier_ratio: float, *, noise: float = _NOISE, seed: int = 1, **changes: Any) -> Task:
     """Return a task of ``n`` matches with the paper's settings; ``changes`` overrides fields of the task.
 
-    Scores are uniform in [.3, 1] for inliers and in [0, .7] for outliers. The standard deviation ``noise`` is in
-    pixels.
+    Scores are uniform in [.3, 1] for inliers and in [0, .7] for outliers.
     """
     matches: Any = (homography_matches if kind == "H" else epipolar_matches)(n, inlier_ratio, noise, seed)
     scores = np.random.default_rng(seed).uniform(0.0, 0.7, n) + np.where(matches.inliers, 0.3, 0.0)
@@ -52,10 +51,7 @@ def inner_data(problem: Problem, task: Task) -> tuple[Floats, float]:
 
 
 def start_run(problem: Problem, task: Task, **settings: Any) -> Any:
-    """Return a run of ``preset="paper"`` before its first iteration, as input of ``pack_run``.
-
-    ``settings`` override options of the preset.
-    """
+    """Return a run of ``preset="paper"`` with other ``settings`` before its first iteration, for ``pack_run``."""
     assert task.scores is not None
     assert task.threshold is not None
     data, scale = inner_data(problem, task)

@@ -30,12 +30,14 @@ _ENVIRONMENT = {"MALLOC_MMAP_THRESHOLD_": "65536"}
 
 
 def least_seconds(calls: Mapping[str, Call], seconds: float) -> dict[str, float]:
-    """Return the least processor time of each call in seconds of this thread.
+    """Return the least processor time of each call in seconds of this thread, after a call that may compile.
 
-    Each is called once to load or compile its code, and timed at least once. The calls alternate in batches for the
-    given number of seconds, and a round that has begun is completed.
+    The calls alternate in batches for the given number of seconds; a round that has begun is completed.
     """
-    least = {name: _time_first(call) for name, call in calls.items()}
+    least = {}
+    for name, call in calls.items():
+        call()
+        least[name] = _time(call, 1)
     counts = {name: max(1, round(_BATCH / max(once, 1e-7))) for name, once in least.items()}
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
@@ -44,11 +46,6 @@ def least_seconds(calls: Mapping[str, Call], seconds: float) -> dict[str, float]
                 call()  # untimed: restore the caches after the other calls
             least[name] = min(least[name], _time(call, counts[name]))
     return least
-
-
-def _time_first(call: Call) -> float:
-    call()
-    return _time(call, 1)
 
 
 def _time(call: Call, count: int) -> float:
@@ -71,21 +68,13 @@ def peak_of_call(call: Call) -> int | None:
 
 def peak_in_process(module: str, *arguments: str) -> int | None:
     """Run a module as a program in a new process and return the bytes that it prints; None if it prints nothing."""
-    done = subprocess.run(
-        [sys.executable, "-m", module, *arguments],
-        env=os.environ | _ENVIRONMENT,
-        check=True,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+    command, environment = [sys.executable, "-m", module, *arguments], os.environ | _ENVIRONMENT
+    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     return int(done.stdout) if done.stdout.strip() else None
 
 
 def status_bytes(name: str) -> int:
-    """Return a memory size of this process in bytes by its name in ``/proc/self/status``.
-
-    If the system does not report it, an OSError is raised.
-    """
+    """Return a memory size of this process by its name in ``/proc/self/status``; an OSError if there is none."""
     for line in (_PROCESS / "status").read_text().splitlines():
         if line.startswith(f"{name}:"):
             return 1024 * int(line.split()[1])
