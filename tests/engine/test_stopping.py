@@ -7,10 +7,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.engine.stopping.prosac import nonrandom_supports, prepare, prosac_iterations
+from bansac.compiled.jit import kernel
+from bansac.engine.state import PROGRESS
+from bansac.engine.stopping import prosac, sprt
+from bansac.engine.stopping.prosac import nonrandom_supports, prepare
 from bansac.engine.stopping.ransac import ransac_iterations
-from bansac.engine.stopping.sprt import _test_exponent, sprt_iterations
+from bansac.engine.stopping.sprt import _test_exponent
+from tests.engine.builder import make_record
 from tests.reference import loop_parts as reference
+
+required_by_prosac, required_by_sprt = kernel(prosac.required_iterations), kernel(sprt.required_iterations)
+
+
+def prosac_iterations(is_inlier, ranking, indices, m, confidence):
+    progress = make_record(PROGRESS)
+    bound = required_by_prosac(is_inlier, ranking, np.empty((0, 4)), progress, indices, m, confidence)
+    return bound, progress["subset_limit"]
+
+
+def sprt_iterations(inliers, n, m, confidence, rows, iterations):
+    progress, unused = make_record(PROGRESS, best_inliers=inliers, iterations=iterations), np.empty(0, np.int64)
+    return required_by_sprt(np.empty(n, np.bool_), unused, rows, progress, unused, m, confidence)
 
 
 @given(st.integers(1, 8), st.integers(0, 300), st.integers(0, 300), st.floats(0.5, 0.9999))

@@ -16,7 +16,6 @@ odds of x^k. The odds have single precision, which halves the time of an update.
 update are rounded, and none of them is negative. So the relative error of the odds grows by at most 2e-7 per update.
 """
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -51,10 +50,8 @@ def pack_cpt(cpt: Sequence[Any] | None, order: int) -> Floats:
     Table j has j + 1 axes of length 2 (x^{k-1}, ..., x^{k-j}, c^k); by default the tables are the paper's. A table that
     is missing, has a wrong shape, or has entries that are not probabilities, raises a ValueError.
     """
-    if cpt is None:
-        return _packed_paper_cpt(order)
     try:
-        tables = tuple(cpt)
+        tables = PAPER_CPT[:order] if cpt is None else tuple(cpt)
     except TypeError:
         raise ValueError(f"cpt must be a sequence of tables, got {cpt!r}") from None
     if len(tables) != order:
@@ -71,11 +68,6 @@ def pack_cpt(cpt: Sequence[Any] | None, order: int) -> Floats:
             raise ValueError(f"cpt[{j - 1}] must hold probabilities in [0, 1], got {values.tolist()}")
         packed[j - 1, : values.size] = values.ravel()
     return packed
-
-
-@functools.cache
-def _packed_paper_cpt(order: int) -> Floats:
-    return pack_cpt(PAPER_CPT[:order], order)
 
 
 def gamma_1(inlier_ratio: Floats) -> Floats:

@@ -23,6 +23,7 @@ from bansac.engine.sampling import SamplerInput
 from bansac.engine.state import State, open_records
 from bansac.engine.threshold import Significance, SignificanceTest
 from bansac.maths.arrays import Bools, Floats, Ints, Words
+from bansac.maths.normalization import apply_inverse, normalize
 from bansac.maths.rng import seed_rng, shuffle
 from bansac.problems.contract import repair_scratch
 from bansac.problems.problem import Problem
@@ -83,7 +84,7 @@ class Frame:
             data=shuffled,
             sample_size=problem.sample_size,
             rng=rng,
-            ranking=NO_INTS if quality is None else _rank(quality[self.order]),
+            ranking=NO_INTS if quality is None else np.argsort(-quality[self.order], kind="stable"),
             prior=None if task.prior is None else task.prior[self.order],
             radius=None if task.radius is None else task.radius * self.scale,
             activation=options.activation,
@@ -132,6 +133,28 @@ class Frame:
         return None if mask is None else mask[self.order]
 
 
+def normalize_model(problem: Problem, model: Floats, transform: Floats) -> Floats | None:
+    """Return a flat model of the caller in the frame of a run, with its constraints; None if it is degenerate.
+
+    ``transform`` is that of ``normalize`` of the problem. A problem with ``normalize``, but not ``normalize_model``,
+    raises a ValueError.
+    """
+    model = model.copy()
+    with np.errstate(all="ignore"):
+        if problem.normalize is not None:
+            if problem.normalize_model is not None:
+                problem.normalize_model(model, transform)
+            elif problem.normalize is normalize and problem.denormalize is not None:
+                apply_inverse(problem.denormalize, model, transform)
+            else:
+                raise ValueError(f"initial_model needs normalize_model, which problem {problem.name!r} does not define")
+        if problem.project is not None and problem.linearize is not None:
+            project = problem.manifold[-1]
+            if not project(model, np.empty(problem.scratch_size)):
+                return None
+    return model if np.isfinite(model).all() else None
+
+
 @kernel
 def _shuffle(rng: Words, data: Floats, order: Ints, shuffled: Floats) -> None:
     """Write the indices of the points in random order to ``order``, and the points in this order to ``shuffled``."""
@@ -139,11 +162,6 @@ def _shuffle(rng: Words, data: Floats, order: Ints, shuffled: Floats) -> None:
     for channel in range(data.shape[0]):
         for n in range(order.size):
             shuffled[channel, n] = data[channel, order[n]]
-
-
-def _rank(quality: Floats) -> Ints:
-    """Return the indices of the points by decreasing quality."""
-    return np.argsort(-quality, kind="stable")
 
 
 def start_state(
@@ -182,7 +200,7 @@ def start_state(
         sampler_numbers=numbers,
         sampler_indices=indices,
         stop_indices=_stop_indices(plan, n, problem.sample_size),
-        score_weights=plan.no_weights if weights is None else weights.astype(points.dtype, copy=False),
+        score_weights=np.asarray(NO_FLOATS if weights is None else weights, points.dtype),
     )
     return state, plan
 

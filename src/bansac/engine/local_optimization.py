@@ -15,23 +15,19 @@ every new best model. These are rare, because an optimised model is seldom beate
 small array, so the cost of a fit does not depend on N.
 """
 
-import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bansac.compiled.jit import allocating_kernel, inlined, inner_kernel, kernel
 from bansac.engine.loop import advance, update_stop
-from bansac.engine.model_selection import ModelSelection, repair_sampled, update_if_better
-from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold
+from bansac.engine.model_selection import repair_sampled, update_if_better
 from bansac.engine.refinement.lm import TRUNCATED, move_best_model
 from bansac.engine.state import OPTIMIZATION, Run
 from bansac.engine.verification import evaluate, mark_inliers
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.linalg import copy
 from bansac.maths.rng import next_index
-from bansac.problems.problem import Problem
 
 # Repetitions of the inner optimisation (10 in Chum et al.).
 _MAX_FITS = 10
@@ -51,32 +47,14 @@ _MOST_DATA = 1000.0
 _LM_STEPS = 10
 
 
-class Optimization(NamedTuple):
-    """The functions of the local optimisation of a run."""
-
-    optimize: Callable[[], None]
-    iterate: Callable[[Floats, int, int], tuple[int, int, int]]
-
-
-def select_optimization(
-    name: str, problem: Problem, packed: Any, functions: Any = None, selection: ModelSelection | None = None
-) -> Optimization:
-    """Return the functions of an optimisation; ``packed`` is the struct of the run.
-
-    ``optimize()`` improves the best model, and compares it if there is a model selection.
-    ``iterate(trace, first, end)`` is ``run_iterations`` including the optimisations that are due. It is one call,
-    because threads that switch between kernels and Python wait for each other.
-    """
-    manifold, work = (select_manifold(problem), find_work(problem)) if name == "lm" else (None, None)
-    arguments = packed, manifold, work, functions, selection
-    return Optimization(functools.partial(optimize, *arguments), functools.partial(iterate, *arguments))
-
-
 @kernel
 def iterate(
     run: Run, manifold: Any, work: Any, functions: Any, selection: Any, trace: Floats, first: int, end: int
 ) -> tuple[int, int, int]:
-    """Run the loop, and ``optimize`` where it is due; return the same values as ``run_iterations``."""
+    """Run the loop, and ``optimize`` where it is due; return the same values as ``run_iterations``.
+
+    It is one call, because threads that switch between kernels and Python wait for each other.
+    """
     stop, iterations, due = advance(run, trace, first, end)
     while due == OPTIMIZATION:
         optimize(run, manifold, work, functions, selection)

@@ -378,28 +378,19 @@ class Search:
         if selection is not None:
             selection.reset()
 
-    def _refine(self) -> None:
-        if self.plan.refine is not None:
-            self.plan.refine(self._loop.packed, self.problem)
-
     def _refined_hypothesis(self, is_trusted: bool) -> Hypothesis:
         """Refine the best model of the state and return it as a hypothesis."""
-        selection = self._selection[1]
+        (functions, selection), state, threshold = self._selection, self.state, self.threshold.value
         if selection is not None:
-            selection.restore_score(self.state.progress)
-        self._refine()
-        return self._hypothesis(is_trusted)
-
-    def _hypothesis(self, is_trusted: bool) -> Hypothesis:
-        """Return the best model of the state as a hypothesis."""
-        state, threshold = self.state, self.threshold.value
+            selection.restore_score(state.progress)
+        if self.plan.refine is not None:
+            self.plan.refine(self._loop.packed, self.problem)
         model, score = state.best_model.copy(), float(state.progress["best_score"])
         if self._start is None and not self._is_warm:
             inliers = int(state.progress["best_inliers"])
             return Hypothesis(model, threshold, score, score, 1.0, _NO_MASK, inliers, is_trusted=is_trusted)
         is_inlier = np.empty(state.odds.size, np.bool_)
         in_front = cheirality_score(self.problem, state, self._loop.packed, model, is_inlier)
-        functions, selection = self._selection
         plausibility = 1.0 if selection is None else plausibility_of(functions, selection, model)
         inliers = int(np.count_nonzero(is_inlier))
         weighted = in_front * plausibility
