@@ -28,8 +28,7 @@ from bansac.maths.arrays import Bools, Floats, Singles
 # Bounds of the odds, far from the limits of single precision: an update changes odds by a factor of at most some 1e6.
 MIN_ODDS = np.float32(1e-30)
 MAX_ODDS = np.float32(1e30)
-MIN_GAMMA = 1e-6
-MIN_PRIOR = 1e-6
+MIN_PRIOR = 1e-6  # of a prior probability and of gamma
 
 OUTLIER, INLIER = 0, 1
 
@@ -80,14 +79,19 @@ def _gamma_1(ratio: float) -> float:
     return 0.62 * ratio + 0.5 if ratio < 0.7143 else 0.2 * ratio + 0.8
 
 
+@inlined
+def clip_prior(probability: float) -> float:
+    """Clip a prior probability, or gamma, off 0 and 1."""
+    raised = probability if probability > MIN_PRIOR else MIN_PRIOR
+    return raised if raised < 1.0 - MIN_PRIOR else 1.0 - MIN_PRIOR
+
+
 @inner_kernel
 def find_gamma(table: Floats, inliers: np.int64, n: int) -> float:
     """Return gamma for a number of inliers among n points, from the table, or by ``gamma_1`` if it is empty."""
     if table.size > 0:
         return float(table[inliers])
-    gamma = _gamma_1(inliers / n)
-    raised = gamma if gamma > MIN_GAMMA else MIN_GAMMA
-    return raised if raised < 1 - MIN_GAMMA else 1 - MIN_GAMMA
+    return clip_prior(_gamma_1(inliers / n))
 
 
 def gamma_2(inlier_ratio: Floats) -> Floats:
@@ -120,14 +124,7 @@ def tabulate_gamma(gamma: str | Callable[[Floats], Any], n: int) -> Floats:
         raise ValueError(f"gamma must return an array of the shape of its argument, {(n + 1,)}, got {values.shape}")
     if not np.all((values >= 0) & (values <= 1)):
         raise ValueError("gamma must return probabilities in [0, 1] for every inlier ratio in [0, 1]")
-    return np.clip(values, MIN_GAMMA, 1 - MIN_GAMMA)
-
-
-@inlined
-def clip_prior(probability: float) -> float:
-    """Clip a prior probability off 0 and 1."""
-    raised = probability if probability > MIN_PRIOR else MIN_PRIOR
-    return raised if raised < 1.0 - MIN_PRIOR else 1.0 - MIN_PRIOR
+    return np.clip(values, MIN_PRIOR, 1 - MIN_PRIOR)
 
 
 @kernel

@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bansac.compiled.jit import kernel
 from bansac.engine.dbn import tabulate_gamma, write_initial_odds
 from bansac.engine.hypotheses import Hypothesis
 from bansac.engine.model_selection import Plausibility
@@ -22,7 +21,7 @@ from bansac.engine.plan import NO_FLOATS, NO_INTS, Plan, find_plan
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.state import State, open_records
 from bansac.engine.threshold import Significance, SignificanceTest
-from bansac.maths.arrays import Bools, Floats, Ints, Words
+from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.normalization import apply_inverse, normalize
 from bansac.maths.rng import seed_rng, shuffle
 from bansac.problems.contract import repair_scratch
@@ -70,8 +69,8 @@ class Frame:
         assert options.seed is not None
         rng = seed_rng(options.seed)
         self._task, self.order = task, np.empty(n, np.int64)
-        shuffled = np.empty(task.data.shape)
-        _shuffle(rng, task.data, self.order, shuffled)
+        shuffle(rng, self.order)
+        shuffled = np.take(task.data, self.order, axis=1)
         self.transform = np.zeros(1 + 2 * problem.channels)
         self.transform[0] = 1.0
         if problem.normalize is not None:
@@ -153,15 +152,6 @@ def normalize_model(problem: Problem, model: Floats, transform: Floats) -> Float
             if not project(model, np.empty(problem.scratch_size)):
                 return None
     return model if np.isfinite(model).all() else None
-
-
-@kernel
-def _shuffle(rng: Words, data: Floats, order: Ints, shuffled: Floats) -> None:
-    """Write the indices of the points in random order to ``order``, and the points in this order to ``shuffled``."""
-    shuffle(rng, order)
-    for channel in range(data.shape[0]):
-        for n in range(order.size):
-            shuffled[channel, n] = data[channel, order[n]]
 
 
 def start_state(

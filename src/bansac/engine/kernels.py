@@ -36,10 +36,8 @@ REQUIRED_ITERATIONS = types.FunctionType(
 )
 BLOCK_SCORE = {name: types.FunctionType(float64(real[::1], real[::1], real)) for name, real in REALS.items()}
 
-FIELDS = (*(row.name for row in IN_LOOP), "draw", "learn_from_failure", "block_score", "update", "criteria")
-
-
-_KERNELS = FunctionStruct(__name__, "_Kernels", FIELDS, {"criteria": MAX_CRITERIA})
+_FIELDS = (*(row.name for row in IN_LOOP), "draw", "learn_from_failure", "block_score", "update", "criteria")
+_KERNELS = FunctionStruct(__name__, "_Kernels", _FIELDS, {"criteria": MAX_CRITERIA})
 
 
 def select_kernels(

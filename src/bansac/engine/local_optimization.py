@@ -109,21 +109,16 @@ class _Work(NamedTuple):
     indices: Ints  # N
 
 
-@inlined
-def _make_work(run: Run) -> _Work:
-    limit = _SAMPLES_A_FIT * run.sample.size
-    data = np.empty((run.data.shape[0], limit))
-    for channel in range(data.shape[0]):
-        for k in range(limit):
-            data[channel, k] = 0.0  # a weight of 0 does not hide a NaN
-    return _Work(np.empty(run.best_model.size), data, np.empty(limit), np.empty(run.data.shape[1], np.int64))
-
-
 @allocating_kernel
 def optimize_locally(run: Run) -> None:
     """Replace ``run.best_model`` by the best fit if its score is higher, and update the stopping criteria."""
-    progress, settings, work = run.progress, run.settings, _make_work(run)
-    best, other = np.empty(run.data.shape[1], np.bool_), np.empty(run.data.shape[1], np.bool_)
+    progress, settings, n = run.progress, run.settings, run.data.shape[1]
+    data = np.empty((run.data.shape[0], _SAMPLES_A_FIT * run.sample.size))
+    for channel in range(data.shape[0]):
+        for k in range(data.shape[1]):
+            data[channel, k] = 0.0  # a weight of 0 does not hide a NaN
+    work = _Work(np.empty(run.best_model.size), data, np.empty(data.shape[1]), np.empty(n, np.int64))
+    best, other = np.empty(n, np.bool_), np.empty(n, np.bool_)
     mark_inliers(run, run.best_model, best, settings.squared_threshold)
     repeats = _MAX_FITS if settings.inner else 1
     for _ in range(repeats):

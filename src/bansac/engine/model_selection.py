@@ -29,10 +29,7 @@ _SCORE, _WEIGHTED_SCORE, _INLIERS, _REQUIRED, _REQUIRED_BY = range(5)
 
 _PLAUSIBILITY = float64(float64[::1], float64[::1], float64[::1])
 
-FIELDS = ("plausibility", *(row.name for row in DEGENERACY))
-
-
-_FUNCTIONS = FunctionStruct(__name__, "_Functions", FIELDS)
+_FUNCTIONS = FunctionStruct(__name__, "_Functions", ("plausibility", *(row.name for row in DEGENERACY)))
 
 
 class Plausibility(NamedTuple):

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ class Search:
                 stop = self._challenge()
             if start is None or stop == RUNNING or hypotheses.over():
                 break
-            if self._loop.is_late():  # the restart ended by a criterion, but no time is left
+            if time.perf_counter() > self._deadline:  # the restart ended by a criterion, but no time is left
                 stop = RUNNING
                 break
             start.restore(with_prior=hypotheses.count % _COMPLETE > 0 or self._supported() is None)

@@ -86,10 +86,6 @@ class SlicedLoop:
             started = now
         return stop
 
-    def is_late(self) -> bool:
-        """Return whether the time limit is over."""
-        return time.perf_counter() > self._deadline
-
     def best_inliers(self) -> Bools:
         """Return the mask of the best model so far."""
         is_inlier = np.zeros(self.state.odds.size, np.bool_)

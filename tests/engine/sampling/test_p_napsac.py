@@ -147,8 +147,3 @@ def test_no_data_make_empty_layers():
 def test_an_impossible_sample_size_is_named(sample_size):
     with pytest.raises(ValueError, match=rf"sample_size must be at least 2 .* at most 5 .*got {sample_size}"):
         make_neighborhoods(np.zeros((2, 5)), np.arange(5), sample_size)
-
-
-def test_a_ranking_of_another_length_is_named():
-    with pytest.raises(ValueError, match=r"ranking must hold one index for each of the 5 data, got shape \(4,\)"):
-        make_neighborhoods(np.zeros((2, 5)), np.arange(4), 2)

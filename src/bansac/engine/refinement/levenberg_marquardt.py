@@ -39,10 +39,7 @@ _CONVERGED = 1e-5
 # Relative regularisation: keeps the equations solvable if no residual depends on a direction.
 _NEGLIGIBLE = 1e-12
 
-FIELDS = (*(row.name for row in MANIFOLD), "accumulate")
-
-
-_MANIFOLD = FunctionStruct(__name__, "_Manifold", FIELDS)
+_MANIFOLD = FunctionStruct(__name__, "_Manifold", (*(row.name for row in MANIFOLD), "accumulate"))
 
 _ACCUMULATE = float64(float64[:, ::1], float64[:, ::1], int64, boolean, float64, float64[:, ::1], float64[:, ::1])
 

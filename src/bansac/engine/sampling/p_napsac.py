@@ -108,8 +108,6 @@ def make_neighborhoods(data: Floats, ranking: Ints, sample_size: int) -> Neighbo
     example, with m = 2 each neighbour gives only one sample, and drawing it twenty times is useless.
     """
     n = data.shape[1]
-    if ranking.shape != (n,):
-        raise ValueError(f"ranking must hold one index for each of the {n} data, got shape {ranking.shape}")
     if not 2 <= sample_size <= n:
         raise ValueError(f"sample_size must be at least 2 for P-NAPSAC and at most {n} (N), got {sample_size}")
     members, starts, counts = build_layers(data, ranking)

@@ -14,20 +14,20 @@ _LEVEL = 0.05
 
 
 @kernel
-def nonrandom_supports(sample_size: int, supports: Ints) -> None:
-    """Write the smallest non-random number of inliers among the best n points to ``supports[n]``.
+def prepare(n: int, sample_size: int) -> Ints:
+    """Return the smallest non-random numbers of inliers for sets of 0, ..., n points; those below m are undefined.
 
-    It is the smallest I with P(m + B >= I) < psi, where B ~ Binomial(n - m, beta) is the number of chance inliers
-    outside of the sample (Chum and Matas, 2005, eq. 9; the exponent of 1 - beta there has a misprint). ``supports`` has
-    N + 1 entries; those below m are not written. One more point increases the tail P(B >= j) by beta P(B = j - 1), so
-    one pass is enough.
+    For k points it is the smallest I with P(m + B >= I) < psi, where B ~ Binomial(k - m, beta) is the number of chance
+    inliers outside of the sample (Chum and Matas, 2005, eq. 9; the exponent of 1 - beta there has a misprint). One more
+    point increases the tail P(B >= j) by beta P(B = j - 1), so one pass is enough.
     """
+    supports = np.empty(n + 1, np.int64)
     odds = _CHANCE_RATE / (1 - _CHANCE_RATE)
     j = 1  # index of the tail P(B >= j)
     below = 1.0  # P(B = j - 1)
     tail = 0.0
-    for n in range(sample_size, supports.size):
-        trials = n - sample_size
+    for size in range(sample_size, n + 1):
+        trials = size - sample_size
         if trials > 0:
             # from trials - 1 to trials: first the tail, then P(B = j - 1)
             tail += _CHANCE_RATE * below
@@ -36,13 +36,7 @@ def nonrandom_supports(sample_size: int, supports: Ints) -> None:
             below *= odds * (trials - j + 1) / j  # P(B = j)
             tail -= below
             j += 1
-        supports[n] = sample_size + j
-
-
-def prepare(n: int, sample_size: int) -> Ints:
-    """Return the smallest non-random numbers of inliers for sets of 0, ..., n points."""
-    supports = np.empty(n + 1, np.int64)
-    nonrandom_supports(sample_size, supports)
+        supports[size] = sample_size + j
     return supports
 
 
