@@ -77,7 +77,7 @@ class Frame:
             problem.normalize(shuffled, self.transform)
         self.scale = self.transform[0]
         self.threshold = task.threshold * self.scale
-        quality = task.quality if options.needs_order(informed=True) else None
+        quality = task.quality if task.quality is not None and options.needs_order(informed=True) else None
         self._weights = None if task.weights is None else task.weights[self.order]
         self._sampling = SamplerInput(
             data=shuffled,
@@ -164,7 +164,7 @@ def start_state(
         odds.fill(1.0)
     else:
         largest_odds, informed = write_initial_odds(setup.prior, odds)
-    plan = find_plan(problem, options, informed=bool(informed))
+    plan = find_plan(problem, options, informed=informed)
     memory = plan.memory.copy()
     settings, progress = open_records(memory)
     settings["squared_threshold"], settings["counts"] = threshold * threshold, weights is None and plan.counts

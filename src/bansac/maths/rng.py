@@ -1,5 +1,7 @@
 """Seeded random numbers for kernels: xoshiro256++ (Blackman and Vigna, 2021). The state is an array of four uint64."""
 
+import functools
+
 import numpy as np
 from numba import config
 
@@ -18,6 +20,11 @@ _U45 = np.uint64(45)
 
 def seed_rng(seed: int) -> Words:
     """Return the generator state for ``seed``, from SplitMix64 as the authors of xoshiro recommend."""
+    return _words(seed).copy()
+
+
+@functools.lru_cache(maxsize=16)
+def _words(seed: int) -> Words:
     return np.array([_mix(seed + i * _STEP) for i in range(1, 5)], np.uint64)
 
 
