@@ -65,10 +65,9 @@ def check_abilities(problem: Problem, options: Options) -> None:
 def find_plan(problem: Problem, options: Options, *, informed: bool) -> Plan:
     """Return the plan of a run; ``informed`` says whether there are priors that are not all equal."""
     key = (problem, informed)
-    plans = options.plans
-    if key not in plans:
-        plans[key] = _make_plan(problem, options, informed)
-    plan: Plan = plans[key]
+    if key not in options.plans:
+        options.plans[key] = _make_plan(problem, options, informed)
+    plan: Plan = options.plans[key]
     return plan
 
 

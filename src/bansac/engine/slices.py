@@ -55,10 +55,8 @@ class SlicedLoop:
             by_lm = plan.optimization == "lm"
             manifold, work = (select_manifold(problem), make_work(problem)) if by_lm else (None, None)
             arguments = self.packed, manifold, work, functions, selection
-            self._iterate, self.optimize = (
-                functools.partial(iterate, *arguments),
-                functools.partial(optimize, *arguments),
-            )
+            self._iterate = functools.partial(iterate, *arguments)
+            self.optimize = functools.partial(optimize, *arguments)
 
     def run(self, before: int, most: int) -> int:
         """Call the compiled loop slice by slice until it stops; return its stop code, ``RUNNING`` for the time limit.

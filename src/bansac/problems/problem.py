@@ -19,16 +19,7 @@ from bansac.compiled.jit import compile_kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_integer
-from bansac.problems.contract import (
-    CONTRACT,
-    DEGENERACY,
-    IN_LOOP,
-    MANIFOLD,
-    REALS,
-    Function,
-    function_types,
-    never_degenerate,
-)
+from bansac.problems.contract import CONTRACT, DEGENERACY, IN_LOOP, MANIFOLD, REALS, Function, function_types
 
 # A struct of the float64 residuals for kernels, of the same type for all problems.
 _FLOAT64 = FunctionStruct(__name__, "_Float64", ("residuals",))
@@ -269,7 +260,7 @@ class Problem:
         """Return the compiled functions that the loop calls, with or without the detection of degenerate samples."""
         functions = {role.name: getattr(self, role.name) or role.default for role in IN_LOOP}
         if not degeneracy:
-            functions["is_degenerate"] = never_degenerate
+            functions["is_degenerate"] = CONTRACT["is_degenerate"].default
         return {role.name: self._compile(role, functions[role.name], self.precision) for role in IN_LOOP}
 
     @functools.cached_property

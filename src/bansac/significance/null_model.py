@@ -95,13 +95,11 @@ def _raise_to_share(residuals: Floats, distances: Floats, extra: float, decay: i
         probabilities[k] = max(probabilities[k], share)
 
 
-def measure_null_model(problem: Problem, data: Floats, model: Floats, threshold: float) -> NullModel:
-    """Measure the residuals of ``model`` on rearranged ``data`` (channels x N, N at least 2)."""
-    return add_neighbours(measure_far(problem, data, model), problem, data, model, threshold)
-
-
 def measure_far(problem: Problem, data: Floats, model: Floats) -> NullModel:
-    """Measure the "far" residuals only; the probabilities are at most those of the complete null model."""
+    """Measure the "far" residuals of a model on rearranged data (channels x N, N at least 2).
+
+    The probabilities are at most those of the complete null model.
+    """
     n, shuffled = data.shape[1], np.take(data, _random_order(data), axis=1)
     shifts = range(1, min(n - 1, -(-_PAIRS // n)) + 1)
     if len(problem.points) > 1:  # all at once; the rearrangement of points depends on the extent of each set of them
