@@ -5,7 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from bansac.engine.local_optimization import optimize_locally, select_optimization
+from bansac.engine.local_optimization import optimize as improve
+from bansac.engine.local_optimization import optimize_locally
+from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold
 from bansac.engine.state import pack_run
 from bansac.engine.stopping import Stop
 from bansac.problems.line import LINE
@@ -44,7 +46,7 @@ def optimize(points, line, kind, seed=0):
     run.progress["best_score"] = msac(points, line) if kind == "lm" else support
     run.progress["unoptimized"] = True
     if kind == "lm":
-        select_optimization("lm", LINE, pack_run(run)).optimize()
+        improve(pack_run(run), select_manifold(LINE), make_work(LINE), None, None)
     else:
         optimize_locally(pack_run(run))
     return run.best_model, run.progress, run.stop_indices[0]

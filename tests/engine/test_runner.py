@@ -225,4 +225,6 @@ def test_first_models_without_inliers_leave_a_test():
 
 
 def test_the_best_quality_comes_first_and_equal_ones_keep_their_order():
-    assert frame._rank(np.array([0.5, 0.9, 0.5, 0.1])).tolist() == [1, 0, 2, 3]
+    quality = np.array([0.5, 0.9, 0.5, 0.1])
+    made = frame.Frame(frame.Run(LINE, np.zeros((2, 4)), BASE.replace(sampler="prosac"), 1.0, quality=quality))
+    assert made._sampling.ranking.tolist() == sorted(range(4), key=lambda k: -quality[made.order[k]])

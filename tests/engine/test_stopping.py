@@ -7,10 +7,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.engine.stopping.prosac import nonrandom_supports, prepare, prosac_iterations
+from bansac.compiled.jit import kernel
+from bansac.engine.state import PROGRESS
+from bansac.engine.stopping import prosac, sprt
+from bansac.engine.stopping.prosac import prepare
 from bansac.engine.stopping.ransac import ransac_iterations
-from bansac.engine.stopping.sprt import _test_exponent, sprt_iterations
+from bansac.engine.stopping.sprt import _test_exponent
+from tests.engine.builder import make_record
 from tests.reference import loop_parts as reference
+
+required_by_prosac, required_by_sprt = kernel(prosac.required_iterations), kernel(sprt.required_iterations)
+
+
+def prosac_iterations(is_inlier, ranking, indices, m, confidence):
+    progress = make_record(PROGRESS)
+    bound = required_by_prosac(is_inlier, ranking, np.empty((0, 4)), progress, indices, m, confidence)
+    return bound, progress["subset_limit"]
+
+
+def sprt_iterations(inliers, n, m, confidence, rows, iterations):
+    progress, unused = make_record(PROGRESS, best_inliers=inliers, iterations=iterations), np.empty(0, np.int64)
+    return required_by_sprt(np.empty(n, np.bool_), unused, rows, progress, unused, m, confidence)
 
 
 @given(st.integers(1, 8), st.integers(0, 300), st.integers(0, 300), st.floats(0.5, 0.9999))
@@ -30,28 +47,18 @@ def test_ransac_bound_worked_by_hand():
     assert ransac_iterations(10, 11, 1, 0.9) == 1.0  # .96 by the formula
 
 
-def supports(sample_size, n):
-    table = np.zeros(n + 1, np.int64)
-    nonrandom_supports(sample_size, table)
-    return table
-
-
 @pytest.mark.parametrize(("sample_size", "n"), [(1, 40), (4, 60), (7, 120)])
 def test_supports_that_are_no_chance_follow_the_binomial_tail(sample_size, n):
-    found = supports(sample_size, n)
+    found = prepare(n, sample_size)
     assert found[sample_size:].tolist() == [
         reference.nonrandom_support(k, sample_size) for k in range(sample_size, n + 1)
     ]
 
 
-def test_the_criterion_prepares_these_supports():
-    assert prepare(60, 4)[4:].tolist() == supports(4, 60)[4:].tolist()
-
-
 def test_supports_that_are_no_chance_worked_by_hand():
     # One datum besides the sample agrees by chance with probability .05, which is not below psi = .05; two of two with
     # .0025, and one of two with .0975.
-    assert supports(3, 5)[3:].tolist() == [4, 5, 5]
+    assert prepare(5, 3)[3:].tolist() == [4, 5, 5]
 
 
 @given(
@@ -66,7 +73,7 @@ def test_prosac_bound_is_the_smallest_over_all_sets(mask, m, confidence, seed):
         return
     ranking = np.random.default_rng(seed).permutation(n)
     is_inlier = np.array(mask)
-    bound, size = prosac_iterations(is_inlier, ranking, supports(m, n), m, confidence)
+    bound, size = prosac_iterations(is_inlier, ranking, prepare(n, m), m, confidence)
     expected = reference.prosac_iterations(is_inlier, ranking, m, confidence)
     assert bound == pytest.approx(expected, rel=1e-9)
     assert 1 <= size <= n
@@ -78,7 +85,7 @@ def test_prosac_needs_fewer_samples_where_the_best_data_are_inliers():
     # 60 of 200 data are inliers: all of them first, or spread evenly over the order.
     first = np.arange(200) < 60
     spread = np.arange(200) % 10 < 3
-    order, table = np.arange(200), supports(4, 200)
+    order, table = np.arange(200), prepare(200, 4)
     plain = ransac_iterations(60, 200, 4, 0.99)
     best, size = prosac_iterations(first, order, table, 4, 0.99)
     assert size == 100
@@ -90,7 +97,7 @@ def test_prosac_needs_fewer_samples_where_the_best_data_are_inliers():
 
 def test_prosac_never_ends_on_what_chance_explains():
     is_inlier = np.arange(200) % 40 == 39
-    assert prosac_iterations(is_inlier, np.arange(200), supports(4, 200), 4, 0.99)[0] == math.inf
+    assert prosac_iterations(is_inlier, np.arange(200), prepare(200, 4), 4, 0.99)[0] == math.inf
 
 
 def history(*rows):

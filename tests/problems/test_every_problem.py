@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import config
 
-from bansac.engine.warm_start import normalize_model
+from bansac.engine.frame import normalize_model
 from bansac.maths.quaternion import matrix_of
 from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
 from bansac.problems.essential import ESSENTIAL_SYMMETRIC

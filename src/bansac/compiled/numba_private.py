@@ -445,16 +445,14 @@ def cache_folders() -> tuple[Path, ...]:
     sources: dict[Path, Path] = {}
     for module in sorted(PACKAGE.rglob("*.py")):
         sources.setdefault(module.parent, module)
-    folders = (_cache_folder(module) for module in sources.values())
-    return tuple(folder for folder in folders if folder is not None and folder.is_dir())
-
-
-def _cache_folder(module: Path) -> Path | None:
-    """Return the folder in which Numba caches the functions of ``module``; None if none is writable."""
-    # A dummy function with the path of the module. Importing the module to get a real one would be slow.
-    code = (lambda: None).__code__.replace(co_filename=str(module))
-    folder = make_dispatcher(FunctionType(code, {"__name__": "bansac"})).stats.cache_path
-    return Path(folder) if folder else None
+    folders = []
+    for module in sources.values():
+        # A dummy function with the path of the module. Importing the module to get a real one would be slow.
+        code = (lambda: None).__code__.replace(co_filename=str(module))
+        folder = make_dispatcher(FunctionType(code, {"__name__": "bansac"})).stats.cache_path
+        if folder is not None and Path(folder).is_dir():
+            folders.append(Path(folder))
+    return tuple(folders)
 
 
 @contextmanager

@@ -10,10 +10,12 @@ from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from numba import config, types
 from numba.experimental import structref
 
+from bansac.compiled.clock import loading
 from bansac.compiled.jit import COMPILER_LOCK, compile_kernel
 from bansac.compiled.numba_private import define_struct
 
@@ -56,6 +58,16 @@ class FunctionStruct:
         self._fields = tuple(fields)
         self._pack = _write_packer(module, self._proxy, fields, tuples)
         self._compiled: dict[tuple[Any, ...], Any] = {}
+        self._found: WeakKeyDictionary[Any, dict[Any, Any]] = WeakKeyDictionary()
+
+    def find(self, owner: Any, key: Any, make: Callable[[], Any]) -> Any:
+        """Return the struct of an object and a key; if there is none yet, ``make`` packs it."""
+        structs = self._found.setdefault(owner, {})
+        if key not in structs:
+            with COMPILER_LOCK, loading():  # if several threads wait, the first one compiles
+                if key not in structs:
+                    structs[key] = make()
+        return structs[key]
 
     def pack(self, functions: Sequence[Any], function_types: Sequence[Any]) -> Any:
         """Return the struct of these functions; each type is Numba's ``FunctionType`` or a ``UniTuple`` of one."""

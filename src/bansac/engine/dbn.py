@@ -16,7 +16,6 @@ odds of x^k. The odds have single precision, which halves the time of an update.
 update are rounded, and none of them is negative. So the relative error of the odds grows by at most 2e-7 per update.
 """
 
-import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -29,8 +28,7 @@ from bansac.maths.arrays import Bools, Floats, Singles
 # Bounds of the odds, far from the limits of single precision: an update changes odds by a factor of at most some 1e6.
 MIN_ODDS = np.float32(1e-30)
 MAX_ODDS = np.float32(1e30)
-MIN_GAMMA = 1e-6
-MIN_PRIOR = 1e-6
+MIN_PRIOR = 1e-6  # of a prior probability and of gamma
 
 OUTLIER, INLIER = 0, 1
 
@@ -51,10 +49,8 @@ def pack_cpt(cpt: Sequence[Any] | None, order: int) -> Floats:
     Table j has j + 1 axes of length 2 (x^{k-1}, ..., x^{k-j}, c^k); by default the tables are the paper's. A table that
     is missing, has a wrong shape, or has entries that are not probabilities, raises a ValueError.
     """
-    if cpt is None:
-        return _packed_paper_cpt(order)
     try:
-        tables = tuple(cpt)
+        tables = PAPER_CPT[:order] if cpt is None else tuple(cpt)
     except TypeError:
         raise ValueError(f"cpt must be a sequence of tables, got {cpt!r}") from None
     if len(tables) != order:
@@ -73,11 +69,6 @@ def pack_cpt(cpt: Sequence[Any] | None, order: int) -> Floats:
     return packed
 
 
-@functools.cache
-def _packed_paper_cpt(order: int) -> Floats:
-    return pack_cpt(PAPER_CPT[:order], order)
-
-
 def gamma_1(inlier_ratio: Floats) -> Floats:
     """Leaky ReLU of the inlier ratio (supplement, first function of the section on the CPTs)."""
     return np.asarray(np.vectorize(plain(_gamma_1), otypes=[np.float64])(inlier_ratio))
@@ -88,14 +79,19 @@ def _gamma_1(ratio: float) -> float:
     return 0.62 * ratio + 0.5 if ratio < 0.7143 else 0.2 * ratio + 0.8
 
 
+@inlined
+def clip_prior(probability: float) -> float:
+    """Clip a prior probability, or gamma, off 0 and 1."""
+    raised = probability if probability > MIN_PRIOR else MIN_PRIOR
+    return raised if raised < 1.0 - MIN_PRIOR else 1.0 - MIN_PRIOR
+
+
 @inner_kernel
 def find_gamma(table: Floats, inliers: np.int64, n: int) -> float:
     """Return gamma for a number of inliers among n points, from the table, or by ``gamma_1`` if it is empty."""
     if table.size > 0:
         return float(table[inliers])
-    gamma = _gamma_1(inliers / n)
-    raised = gamma if gamma > MIN_GAMMA else MIN_GAMMA
-    return raised if raised < 1 - MIN_GAMMA else 1 - MIN_GAMMA
+    return clip_prior(_gamma_1(inliers / n))
 
 
 def gamma_2(inlier_ratio: Floats) -> Floats:
@@ -128,26 +124,14 @@ def tabulate_gamma(gamma: str | Callable[[Floats], Any], n: int) -> Floats:
         raise ValueError(f"gamma must return an array of the shape of its argument, {(n + 1,)}, got {values.shape}")
     if not np.all((values >= 0) & (values <= 1)):
         raise ValueError("gamma must return probabilities in [0, 1] for every inlier ratio in [0, 1]")
-    return np.clip(values, MIN_GAMMA, 1 - MIN_GAMMA)
+    return np.clip(values, MIN_PRIOR, 1 - MIN_PRIOR)
 
 
-@inlined
-def clip_prior(probability: float) -> float:
-    """Clip a prior probability off 0 and 1."""
-    raised = probability if probability > MIN_PRIOR else MIN_PRIOR
-    return raised if raised < 1.0 - MIN_PRIOR else 1.0 - MIN_PRIOR
-
-
-@kernel
 def write_initial_odds(prior: Floats, odds: Singles) -> tuple[float, bool]:
     """Write the odds of the clipped prior probabilities; return the largest odds, and whether the priors differ."""
-    largest, differ = np.float32(0.0), False
-    for n in range(prior.size):
-        clipped = clip_prior(prior[n])
-        odds[n] = clipped / (1 - clipped)
-        largest = odds[n] if odds[n] > largest else largest
-        differ |= prior[n] != prior[0]
-    return np.float64(largest), differ
+    clipped = np.clip(prior, MIN_PRIOR, 1.0 - MIN_PRIOR)
+    odds[:] = clipped / (1.0 - clipped)
+    return float(odds.max()), bool((prior != prior[0]).any())
 
 
 def probabilities_from_odds(odds: Singles) -> Floats:

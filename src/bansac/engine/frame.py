@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bansac.compiled.jit import kernel
 from bansac.engine.dbn import tabulate_gamma, write_initial_odds
 from bansac.engine.hypotheses import Hypothesis
 from bansac.engine.model_selection import Plausibility
@@ -22,7 +21,8 @@ from bansac.engine.plan import NO_FLOATS, NO_INTS, Plan, find_plan
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.state import State, open_records
 from bansac.engine.threshold import Significance, SignificanceTest
-from bansac.maths.arrays import Bools, Floats, Ints, Words
+from bansac.maths.arrays import Bools, Floats, Ints
+from bansac.maths.normalization import apply_inverse, normalize
 from bansac.maths.rng import seed_rng, shuffle
 from bansac.problems.contract import repair_scratch
 from bansac.problems.problem import Problem
@@ -69,21 +69,21 @@ class Frame:
         assert options.seed is not None
         rng = seed_rng(options.seed)
         self._task, self.order = task, np.empty(n, np.int64)
-        shuffled = np.empty(task.data.shape)
-        _shuffle(rng, task.data, self.order, shuffled)
+        shuffle(rng, self.order)
+        shuffled = np.take(task.data, self.order, axis=1)
         self.transform = np.zeros(1 + 2 * problem.channels)
         self.transform[0] = 1.0
         if problem.normalize is not None:
             problem.normalize(shuffled, self.transform)
         self.scale = self.transform[0]
         self.threshold = task.threshold * self.scale
-        quality = task.quality if options.needs_order(informed=True) else None
+        quality = task.quality if task.quality is not None and options.needs_order(informed=True) else None
         self._weights = None if task.weights is None else task.weights[self.order]
         self._sampling = SamplerInput(
             data=shuffled,
             sample_size=problem.sample_size,
             rng=rng,
-            ranking=NO_INTS if quality is None else _rank(quality[self.order]),
+            ranking=NO_INTS if quality is None else np.argsort(-quality[self.order], kind="stable"),
             prior=None if task.prior is None else task.prior[self.order],
             radius=None if task.radius is None else task.radius * self.scale,
             activation=options.activation,
@@ -132,18 +132,26 @@ class Frame:
         return None if mask is None else mask[self.order]
 
 
-@kernel
-def _shuffle(rng: Words, data: Floats, order: Ints, shuffled: Floats) -> None:
-    """Write the indices of the points in random order to ``order``, and the points in this order to ``shuffled``."""
-    shuffle(rng, order)
-    for channel in range(data.shape[0]):
-        for n in range(order.size):
-            shuffled[channel, n] = data[channel, order[n]]
+def normalize_model(problem: Problem, model: Floats, transform: Floats) -> Floats | None:
+    """Return a flat model of the caller in the frame of a run, with its constraints; None if it is degenerate.
 
-
-def _rank(quality: Floats) -> Ints:
-    """Return the indices of the points by decreasing quality."""
-    return np.argsort(-quality, kind="stable")
+    ``transform`` is that of ``normalize`` of the problem. A problem with ``normalize``, but not ``normalize_model``,
+    raises a ValueError.
+    """
+    model = model.copy()
+    with np.errstate(all="ignore"):
+        if problem.normalize is not None:
+            if problem.normalize_model is not None:
+                problem.normalize_model(model, transform)
+            elif problem.normalize is normalize and problem.denormalize is not None:
+                apply_inverse(problem.denormalize, model, transform)
+            else:
+                raise ValueError(f"initial_model needs normalize_model, which problem {problem.name!r} does not define")
+        if problem.project is not None and problem.linearize is not None:
+            project = problem.manifold[-1]
+            if not project(model, np.empty(problem.scratch_size)):
+                return None
+    return model if np.isfinite(model).all() else None
 
 
 def start_state(
@@ -156,7 +164,7 @@ def start_state(
         odds.fill(1.0)
     else:
         largest_odds, informed = write_initial_odds(setup.prior, odds)
-    plan = find_plan(problem, options, informed=bool(informed))
+    plan = find_plan(problem, options, informed=informed)
     memory = plan.memory.copy()
     settings, progress = open_records(memory)
     settings["squared_threshold"], settings["counts"] = threshold * threshold, weights is None and plan.counts
@@ -182,7 +190,7 @@ def start_state(
         sampler_numbers=numbers,
         sampler_indices=indices,
         stop_indices=_stop_indices(plan, n, problem.sample_size),
-        score_weights=plan.no_weights if weights is None else weights.astype(points.dtype, copy=False),
+        score_weights=np.asarray(NO_FLOATS if weights is None else weights, points.dtype),
     )
     return state, plan
 

@@ -9,21 +9,19 @@ import functools
 import importlib
 from collections.abc import Callable
 from typing import Any
-from weakref import WeakKeyDictionary
 
-import numpy as np
 from numba import boolean, errors, float32, float64, int64, types, uint64, void
 
 from bansac.compiled.clock import loading
-from bansac.compiled.jit import COMPILER_LOCK, compile_kernel
+from bansac.compiled.jit import compile_kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.engine.dbn import update_first_order, update_higher_order
 from bansac.engine.sampling import Sampler
 from bansac.engine.scoring import SCORES, Score, check_block_score
 from bansac.engine.state import PROGRESS_TYPE
-from bansac.engine.stopping import MAX_CRITERIA, Stop
-from bansac.maths.arrays import Bools, Floats, Ints, Words
-from bansac.problems.contract import IN_LOOP, REALS
+from bansac.engine.stopping import MAX_CRITERIA, STOPS, Stop
+from bansac.maths.arrays import Floats, Ints, Words
+from bansac.problems.contract import IN_LOOP, REALS, function_types
 from bansac.problems.problem import Problem
 
 _NUMBERS, _ODDS, _INDICES, _MASK = float64[::1], float32[::1], int64[::1], boolean[::1]
@@ -38,22 +36,8 @@ REQUIRED_ITERATIONS = types.FunctionType(
 )
 BLOCK_SCORE = {name: types.FunctionType(float64(real[::1], real[::1], real)) for name, real in REALS.items()}
 
-FIELDS = (*(row.name for row in IN_LOOP), "draw", "learn_from_failure", "block_score", "update", "criteria")
-
-
-_KERNELS = FunctionStruct(__name__, "_Kernels", FIELDS, {"criteria": MAX_CRITERIA})
-
-
-def _function_types(precision: str) -> list[Any]:
-    return [
-        *(types.FunctionType(row.signature(REALS[precision])) for row in IN_LOOP if row.signature is not None),
-        *(DRAW, LEARN_FROM_FAILURE, BLOCK_SCORE[precision], UPDATE),
-        types.UniTuple(REQUIRED_ITERATIONS, MAX_CRITERIA),
-    ]
-
-
-# The packed structs by problem.
-_STRUCTS: WeakKeyDictionary[Problem, dict[Any, Any]] = WeakKeyDictionary()
+_FIELDS = (*(row.name for row in IN_LOOP), "draw", "learn_from_failure", "block_score", "update", "criteria")
+_KERNELS = FunctionStruct(__name__, "_Kernels", _FIELDS, {"criteria": MAX_CRITERIA})
 
 
 def select_kernels(
@@ -65,29 +49,26 @@ def select_kernels(
     assumption is above 1, ``degeneracy`` whether degenerate samples are detected, if the problem supports it.
     """
     key = (sampler, score, criteria, higher_order, degeneracy)
-    structs = _STRUCTS.setdefault(problem, {})
-    if key not in structs:
-        with COMPILER_LOCK, loading():  # if several threads wait, the first one compiles
-            if key not in structs:
-                structs[key] = _select(problem, *key)
-    return structs[key]
+    return _KERNELS.find(problem, key, lambda: _select(problem, *key))
 
 
 def _select(
     problem: Problem, sampler: Sampler, score: Score, stops: tuple[Stop, ...], higher_order: bool, degeneracy: bool
 ) -> Any:
-    criteria = [_compile(stop, "required_iterations", REQUIRED_ITERATIONS) for stop in stops]
-    unused = criteria[0] if criteria else _compile_function("", never, REQUIRED_ITERATIONS)
-    criteria += [unused] * (MAX_CRITERIA - len(criteria))
+    criteria = [_compile(stop, "required_iterations", REQUIRED_ITERATIONS) for stop in stops or (STOPS["ransac"],)]
+    criteria += [criteria[0]] * (MAX_CRITERIA - len(criteria))  # not called
     update = update_higher_order if higher_order else update_first_order
+    precision = problem.precision
     functions = (
         *problem.compile_in_loop(degeneracy=degeneracy).values(),
         _compile(sampler, "draw", DRAW),
         _compile(sampler, "learn_from_failure", LEARN_FROM_FAILURE, learn_nothing),
-        _compile_block_score(score, problem.precision),
+        _compile_block_score(score, precision),
         _compile_function("", update, UPDATE),
+        tuple(criteria),
     )
-    return _KERNELS.pack((*functions, tuple(criteria)), _function_types(problem.precision))
+    roles = DRAW, LEARN_FROM_FAILURE, BLOCK_SCORE[precision], UPDATE, types.UniTuple(REQUIRED_ITERATIONS, MAX_CRITERIA)
+    return _KERNELS.pack(functions, (*function_types(IN_LOOP, REALS[precision]), *roles))
 
 
 @functools.lru_cache(maxsize=256)
@@ -130,10 +111,3 @@ def _compiled(function: Callable[..., Any], function_type: Any, fast: bool) -> A
 
 def learn_nothing(rng: Words, numbers: Floats, indices: Ints, sample: Ints) -> None:
     """Do nothing: ``learn_from_failure`` of a sampler without this function."""
-
-
-def never(
-    is_inlier: Bools, ranking: Ints, history: Floats, progress: Any, indices: Ints, sample_size: int, confidence: float
-) -> float:
-    """Return inf: placeholder for a stopping criterion."""
-    return np.inf

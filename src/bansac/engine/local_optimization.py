@@ -15,23 +15,19 @@ every new best model. These are rare, because an optimised model is seldom beate
 small array, so the cost of a fit does not depend on N.
 """
 
-import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from bansac.compiled.jit import allocating_kernel, inlined, inner_kernel, kernel
 from bansac.engine.loop import advance, update_stop
-from bansac.engine.model_selection import ModelSelection, repair_sampled, update_if_better
-from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold
+from bansac.engine.model_selection import repair_sampled, update_if_better
 from bansac.engine.refinement.lm import TRUNCATED, move_best_model
 from bansac.engine.state import OPTIMIZATION, Run
 from bansac.engine.verification import evaluate, mark_inliers
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.linalg import copy
 from bansac.maths.rng import next_index
-from bansac.problems.problem import Problem
 
 # Repetitions of the inner optimisation (10 in Chum et al.).
 _MAX_FITS = 10
@@ -51,32 +47,14 @@ _MOST_DATA = 1000.0
 _LM_STEPS = 10
 
 
-class Optimization(NamedTuple):
-    """The functions of the local optimisation of a run."""
-
-    optimize: Callable[[], None]
-    iterate: Callable[[Floats, int, int], tuple[int, int, int]]
-
-
-def select_optimization(
-    name: str, problem: Problem, packed: Any, functions: Any = None, selection: ModelSelection | None = None
-) -> Optimization:
-    """Return the functions of an optimisation; ``packed`` is the struct of the run.
-
-    ``optimize()`` improves the best model, and compares it if there is a model selection.
-    ``iterate(trace, first, end)`` is ``run_iterations`` including the optimisations that are due. It is one call,
-    because threads that switch between kernels and Python wait for each other.
-    """
-    manifold, work = (select_manifold(problem), find_work(problem)) if name == "lm" else (None, None)
-    arguments = packed, manifold, work, functions, selection
-    return Optimization(functools.partial(optimize, *arguments), functools.partial(iterate, *arguments))
-
-
 @kernel
 def iterate(
     run: Run, manifold: Any, work: Any, functions: Any, selection: Any, trace: Floats, first: int, end: int
 ) -> tuple[int, int, int]:
-    """Run the loop, and ``optimize`` where it is due; return the same values as ``run_iterations``."""
+    """Run the loop, and ``optimize`` where it is due; return the same values as ``run_iterations``.
+
+    It is one call, because threads that switch between kernels and Python wait for each other.
+    """
     stop, iterations, due = advance(run, trace, first, end)
     while due == OPTIMIZATION:
         optimize(run, manifold, work, functions, selection)
@@ -131,21 +109,16 @@ class _Work(NamedTuple):
     indices: Ints  # N
 
 
-@inlined
-def _make_work(run: Run) -> _Work:
-    limit = _SAMPLES_A_FIT * run.sample.size
-    data = np.empty((run.data.shape[0], limit))
-    for channel in range(data.shape[0]):
-        for k in range(limit):
-            data[channel, k] = 0.0  # a weight of 0 does not hide a NaN
-    return _Work(np.empty(run.best_model.size), data, np.empty(limit), np.empty(run.data.shape[1], np.int64))
-
-
 @allocating_kernel
 def optimize_locally(run: Run) -> None:
     """Replace ``run.best_model`` by the best fit if its score is higher, and update the stopping criteria."""
-    progress, settings, work = run.progress, run.settings, _make_work(run)
-    best, other = np.empty(run.data.shape[1], np.bool_), np.empty(run.data.shape[1], np.bool_)
+    progress, settings, n = run.progress, run.settings, run.data.shape[1]
+    data = np.empty((run.data.shape[0], _SAMPLES_A_FIT * run.sample.size))
+    for channel in range(data.shape[0]):
+        for k in range(data.shape[1]):
+            data[channel, k] = 0.0  # a weight of 0 does not hide a NaN
+    work = _Work(np.empty(run.best_model.size), data, np.empty(data.shape[1]), np.empty(n, np.int64))
+    best, other = np.empty(n, np.bool_), np.empty(n, np.bool_)
     mark_inliers(run, run.best_model, best, settings.squared_threshold)
     repeats = _MAX_FITS if settings.inner else 1
     for _ in range(repeats):

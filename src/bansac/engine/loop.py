@@ -33,7 +33,7 @@ from bansac.engine.state import (
     Run,
 )
 from bansac.engine.verification import REJECTED, design_test, evaluate, learn_from_rejection
-from bansac.maths.arrays import Bools, Floats, Ints
+from bansac.maths.arrays import Bools, Floats
 from bansac.maths.linalg import copy
 from bansac.maths.rng import next_index
 
@@ -123,7 +123,7 @@ def _evaluate_hypotheses(run: Run, hypotheses: int) -> None:
         if inliers == REJECTED:
             learn_from_rejection(sprt, progress, run.history, settings.solver_cost)
         elif in_full:
-            _count_support(settings, progress, sprt, run.supports, run.history, n, inliers)
+            _count_support(run, inliers)
         if inliers >= 0 and score > candidate.score:
             candidate.score = score
             candidate.inliers = inliers
@@ -134,29 +134,25 @@ def _evaluate_hypotheses(run: Run, hypotheses: int) -> None:
 
 
 @inner_kernel
-def _count_support(
-    settings: Any, progress: Any, sprt: Any, supports: Ints, history: Floats, n: int, inliers: np.int64
-) -> None:
-    """Estimate the support of a bad model from the first ``FULL_MODELS`` models, then start the sequential test."""
-    supports[sprt.full_models] = inliers
+def _count_support(run: Run, inliers: np.int64) -> None:
+    """Estimate the support of a bad model from the first ``FULL_MODELS`` models, then start the sequential test.
+
+    ``delta`` is the probability that a point agrees; 1 % of bad models have more inliers than ``chance_support``.
+    """
+    settings, progress, sprt, n = run.settings, run.progress, run.sprt, run.points.shape[1]
+    run.supports[sprt.full_models] = inliers
     sprt.full_models += 1
     if sprt.full_models < FULL_MODELS:
         return
     best = 0
     total = 0
-    for support in supports:
+    for support in run.supports:
         best = support if support > best else best
         total += support
     delta = (total - best) / (n * (FULL_MODELS - 1.0))
-    progress.chance_support = _chance_support(delta, n)
+    progress.chance_support = n * delta + 2.32 * math.sqrt(n * delta * (1 - delta)) + 1
     if settings.sprt:
-        design_test(sprt, progress, history, settings.solver_cost, (best if best > 0 else 1) / n, delta)
-
-
-@inlined
-def _chance_support(delta: float, n: int) -> float:
-    """Return the number of inliers that 1 % of bad models exceed; ``delta`` is the probability that a point agrees."""
-    return n * delta + 2.32 * math.sqrt(n * delta * (1 - delta)) + 1
+        design_test(sprt, progress, run.history, settings.solver_cost, (best if best > 0 else 1) / n, delta)
 
 
 @inlined

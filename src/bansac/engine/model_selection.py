@@ -11,7 +11,6 @@ accepted. With local optimisation, the repaired model is also optimised, and the
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numba import float64, types
@@ -22,7 +21,7 @@ from bansac.engine.state import Run
 from bansac.engine.verification import evaluate
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.linalg import copy
-from bansac.problems.contract import DEGENERACY
+from bansac.problems.contract import DEGENERACY, function_types
 from bansac.problems.problem import Problem
 
 # Saved fields of the best optimised model.
@@ -30,10 +29,7 @@ _SCORE, _WEIGHTED_SCORE, _INLIERS, _REQUIRED, _REQUIRED_BY = range(5)
 
 _PLAUSIBILITY = float64(float64[::1], float64[::1], float64[::1])
 
-FIELDS = ("plausibility", *(row.name for row in DEGENERACY))
-
-
-_FUNCTIONS = FunctionStruct(__name__, "_Functions", FIELDS)
+_FUNCTIONS = FunctionStruct(__name__, "_Functions", ("plausibility", *(row.name for row in DEGENERACY)))
 
 
 class Plausibility(NamedTuple):
@@ -89,37 +85,24 @@ def make_model_selection(
     sampled, scratch, model = np.empty((3, problem.model_size))
     selection = ModelSelection(transform, parameters, sampled, scratch, model, np.empty(5))
     selection.reset()
-    return _select_functions(problem, function, repairs), selection
-
-
-# The packed structs by problem, plausibility and repairs.
-_STRUCTS: WeakKeyDictionary[Problem, dict[Any, Any]] = WeakKeyDictionary()
+    key = function, repairs
+    return _FUNCTIONS.find(problem, key, lambda: _select_functions(problem, *key)), selection
 
 
 def _select_functions(problem: Problem, plausibility: Any, repairs: bool) -> Any:
-    """Return the struct of the functions, compiled if necessary."""
-    structs = _STRUCTS.setdefault(problem, {})
-    key = plausibility, repairs
-    if key not in structs:
-        compiled = compile_kernel(plausibility, _PLAUSIBILITY, inner=True, lean=True)
-        signatures = [row.signature(float64) for row in DEGENERACY if row.signature is not None]
-        structs[key] = _FUNCTIONS.pack(
-            (compiled, *problem.compile_degeneracy(repairs=repairs)),
-            [types.FunctionType(signature) for signature in (_PLAUSIBILITY, *signatures)],
-        )
-    return structs[key]
-
-
-@kernel
-def plausibility_of(functions: Any, selection: ModelSelection, model: Floats) -> float:
-    """Return the plausibility of a model in the frame of the run."""
-    return _plausibility_of(functions, selection, model)
+    compiled = compile_kernel(plausibility, _PLAUSIBILITY, inner=True, lean=True)
+    functions = (compiled, *problem.compile_degeneracy(repairs=repairs))
+    return _FUNCTIONS.pack(functions, (types.FunctionType(_PLAUSIBILITY), *function_types(DEGENERACY)))
 
 
 @inner_kernel
 def _plausibility_of(functions: Any, selection: ModelSelection, model: Floats) -> float:
+    """Return the plausibility of a model in the frame of the run."""
     copy(model, selection.scratch)
     return functions.plausibility(selection.scratch, selection.transform, selection.parameters)  # type: ignore[no-any-return]
+
+
+plausibility_of = kernel(_plausibility_of)
 
 
 @inner_kernel
@@ -147,12 +130,19 @@ def update_if_better(run: Run, functions: Any, selection: ModelSelection) -> boo
 @inner_kernel
 def repair_sampled(run: Run, functions: Any, selection: ModelSelection) -> bool:
     """Replace the best model by the repaired sampled model if the sample is degenerate and the score is higher."""
-    threshold, model = run.settings.squared_threshold, run.other_model
+    threshold, model, progress = run.settings.squared_threshold, run.other_model, run.progress
     if not functions.is_degenerate(run.data, run.best_sample, selection.sampled, threshold, run.repair_work):
         return False
     copy(selection.sampled, model)
-    repaired = functions.repair_degenerate(run.data, run.best_sample, model, threshold, run.rng, run.repair_work)
-    return repaired and _take_repaired(run)
+    if not functions.repair_degenerate(run.data, run.best_sample, model, threshold, run.rng, run.repair_work):
+        return False
+    score, inliers = _evaluate_repaired(run, progress.best_score)
+    if inliers < 0 or not score > progress.best_score:
+        return False
+    progress.best_score = score
+    progress.best_inliers = inliers
+    copy(model, run.best_model)
+    return True
 
 
 @kernel
@@ -175,25 +165,8 @@ def score_repaired(run: Run) -> None:
 
 
 @inlined
-def _take_repaired(run: Run) -> bool:
-    """Replace the best model by the repaired one in ``run.other_model`` if its score is higher."""
-    progress = run.progress
-    score, inliers = _evaluate_repaired(run, progress.best_score)
-    if inliers < 0 or not score > progress.best_score:
-        return False
-    progress.best_score = score
-    progress.best_inliers = inliers
-    copy(run.other_model, run.best_model)
-    return True
-
-
-@inlined
 def _evaluate_repaired(run: Run, to_beat: float) -> tuple[float, np.int64]:
     """Score the repaired model, and mark its inliers in the row of ``is_inlier`` that the candidate does not use."""
     run.progress.models_tested += 1
-    is_inlier, limit, first = (
-        run.is_inlier[1 - run.candidate.slot],
-        run.settings.squared_threshold,
-        run.candidate.first_block,
-    )
-    return evaluate(run, run.other_model, is_inlier, limit, to_beat, np.inf, first)
+    is_inlier, limit = run.is_inlier[1 - run.candidate.slot], run.settings.squared_threshold
+    return evaluate(run, run.other_model, is_inlier, limit, to_beat, np.inf, run.candidate.first_block)

@@ -342,24 +342,21 @@ class Options:
 
         ``informed`` says whether there are scores or priors that are not all equal.
         """
-        return self._stops[informed]
+        names = _names(self.stopping)
+        return _find_stops(self._default_stopping(informed) if names == ("default",) else names)
 
     def needs_order(self, *, informed: bool) -> bool:
         """Return whether the sampler or a stopping criterion needs the ranking; ``informed`` as for :meth:`stops`."""
         return self.sampler_row.order or any(stop.order for stop in self.stops(informed=informed))
 
     @functools.cached_property
-    def _stops(self) -> tuple[tuple[Stop, ...], tuple[Stop, ...]]:
-        """The stopping criteria without and with scores or priors."""
-        names = _names(self.stopping)
-        if names == ("default",):
-            return _find_stops(self._default_stopping(False)), _find_stops(self._default_stopping(True))
-        return (_find_stops(names),) * 2
+    def plans(self) -> dict[Any, Any]:
+        """The plans of runs with these options and any seed, by the problem and whether there is a prior."""
+        return {}
 
-    @functools.cached_property
-    def plans(self) -> Plans:
-        """The plans of runs with these options and any seed (``bansac.engine.plan``)."""
-        return Plans()
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields for copies and pickles, without the plans, which hold compiled functions."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def _default_stopping(self, informed: bool) -> tuple[str, ...]:
         """Return the sampler's stopping criteria.
@@ -423,14 +420,6 @@ class Options:
         """Return a copy with changes; an unknown option is a TypeError, a value that is not allowed a ValueError."""
         check_names(changes)
         return dataclasses.replace(self, **changes)
-
-
-class Plans(dict[Any, Any]):
-    """Plans of runs, by the problem and whether there is a prior; copies and pickles of this mapping are empty."""
-
-    def __reduce__(self) -> tuple[type[Plans], tuple[()]]:
-        """Pickle without the plans, which hold compiled functions."""
-        return Plans, ()
 
 
 _START, _, _REST = inspect.cleandoc(Options.__doc__ or "").partition("Examples\n")

@@ -13,7 +13,7 @@ from bansac.engine.sampling import SamplerInput
 from bansac.engine.scoring import SCORES
 from bansac.engine.state import Sizes, start_records
 from bansac.engine.stopping import Stop
-from bansac.maths.arrays import Bytes, Floats, Ints, Reals
+from bansac.maths.arrays import Bytes, Floats, Ints
 from bansac.problems.problem import Problem
 
 # Placeholders for arrays that a run does not use; nothing is written to them.
@@ -40,7 +40,6 @@ class Plan:
     sizes: Sizes  # lengths of arrays, except those that depend on N
     cpt: Floats
     counts: bool  # whether the score is the number of inliers if no weights are given
-    no_weights: Reals  # empty, for unit weights in the number type of the residuals
 
 
 def check_abilities(problem: Problem, options: Options) -> None:
@@ -66,10 +65,9 @@ def check_abilities(problem: Problem, options: Options) -> None:
 def find_plan(problem: Problem, options: Options, *, informed: bool) -> Plan:
     """Return the plan of a run; ``informed`` says whether there are priors that are not all equal."""
     key = (problem, informed)
-    plans = options.plans
-    if key not in plans:
-        plans[key] = _make_plan(problem, options, informed)
-    plan: Plan = plans[key]
+    if key not in options.plans:
+        options.plans[key] = _make_plan(problem, options, informed)
+    plan: Plan = options.plans[key]
     return plan
 
 
@@ -121,5 +119,4 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
         ),
         cpt=pack_cpt(options.cpt, options.order),
         counts=options.score_row == SCORES["inliers"],
-        no_weights=np.empty(0, problem.precision),
     )

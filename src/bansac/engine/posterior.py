@@ -48,7 +48,7 @@ def inlier_probabilities(residuals: Floats, threshold: float, codimension: int =
     (True, True)
     """
     probabilities = np.empty(residuals.size)
-    _write_posterior(residuals, threshold, codimension, peak_ratio(codimension), np.zeros(BINS), probabilities)
+    _write_posterior(residuals, threshold, codimension, peak_ratio(codimension), np.empty(BINS), probabilities)
     return probabilities
 
 
@@ -65,10 +65,9 @@ def _write_posterior(
     """Fit the mixture to the residuals near the model and write the posterior of all points.
 
     ``peak`` is the inlier density at zero error, for a sigma of one threshold, divided by the outlier density in the
-    window. ``bins``, all 0, has shape (2, number of bins).
+    window. ``bins`` has the shape ``BINS``.
     """
-    _fill_bins(residuals, threshold, bins)
-    share, sigma = _fit_mixture(bins[0], bins[1], codimension, peak)
+    share, sigma = _fit_mixture(residuals, threshold, codimension, peak, bins)
     exponent = -0.5 / (_WIDE * _WIDE * sigma * sigma)
     factor = share / (1.0 - share) * peak / sigma**codimension
     wide_factor = factor * _WIDE_SHARE / float(_WIDE) ** codimension
@@ -89,16 +88,20 @@ def inlier_scale(
     ``peak_ratio(codimension)``, and ``bins`` has the shape ``BINS``; the others are the parameters of
     :func:`inlier_probabilities`.
     """
-    bins[:] = 0.0
-    _fill_bins(residuals, threshold, bins)
-    share, sigma = _fit_mixture(bins[0], bins[1], codimension, peak)
+    share, sigma = _fit_mixture(residuals, threshold, codimension, peak, bins)
     return sigma * threshold, share * bins[0].sum()
 
 
 @inner_kernel
-def _fill_bins(residuals: Floats, threshold: float, bins: Floats) -> None:
-    """Add the residuals in the window, in thresholds, to the counts and the sums of squares of the bins."""
-    counts, squares = bins[0], bins[1]
+def _fit_mixture(
+    residuals: Floats, threshold: float, codimension: int, peak: float, bins: Floats
+) -> tuple[float, float]:
+    """Return the inlier ratio in the window and sigma in thresholds, by expectation maximisation.
+
+    Each bin has the number of its residuals and the sum of their squares. All residuals of a bin share one posterior.
+    """
+    bins[:] = 0.0
+    counts, squares, total = bins[0], bins[1], 0.0
     per_bin = counts.size / _WINDOW
     for i in range(residuals.size):
         u = residuals[i] / threshold
@@ -106,15 +109,6 @@ def _fill_bins(residuals: Floats, threshold: float, bins: Floats) -> None:
             k = int(u * per_bin)
             counts[k] += 1.0
             squares[k] += u * u
-
-
-@inner_kernel
-def _fit_mixture(counts: Floats, squares: Floats, codimension: int, peak: float) -> tuple[float, float]:
-    """Return the inlier ratio in the window and sigma in thresholds, by expectation maximisation.
-
-    Each bin has the number of its residuals and the sum of their squares. All residuals of a bin share one posterior.
-    """
-    total = 0.0
     for k in range(counts.size):
         total += counts[k]
     most = total / (total + 1.0)  # allows for one unobserved outlier

@@ -5,11 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bansac.engine.frame import Frame, Run
+from bansac.engine.frame import Frame, Run, normalize_model
 from bansac.engine.search import Search
 from bansac.engine.slices import current_beliefs
 from bansac.engine.trace import Trace
-from bansac.engine.warm_start import normalize_model
 from bansac.maths.arrays import Floats
 
 
@@ -36,10 +35,10 @@ class EngineResult(NamedTuple):
 
 def run(task: Run) -> EngineResult:
     """Search for the best model of the data and refine it."""
-    problem, max_seconds = task.problem, task.options.max_seconds
+    max_seconds = task.options.max_seconds
     deadline = np.inf if max_seconds is None else time.perf_counter() + max_seconds
     frame = Frame(task)
-    initial = None if task.initial_model is None else normalize_model(problem, task.initial_model, frame.transform)
+    initial = None if task.initial_model is None else normalize_model(task.problem, task.initial_model, frame.transform)
     search = Search(task, frame, deadline)
     hypotheses, stop_reason = search.run(initial)
     best = hypotheses.best

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ class Search:
                 stop = self._challenge()
             if start is None or stop == RUNNING or hypotheses.over():
                 break
-            if self._loop.is_late():  # the restart ended by a criterion, but no time is left
+            if time.perf_counter() > self._deadline:  # the restart ended by a criterion, but no time is left
                 stop = RUNNING
                 break
             start.restore(with_prior=hypotheses.count % _COMPLETE > 0 or self._supported() is None)
@@ -378,28 +379,19 @@ class Search:
         if selection is not None:
             selection.reset()
 
-    def _refine(self) -> None:
-        if self.plan.refine is not None:
-            self.plan.refine(self._loop.packed, self.problem)
-
     def _refined_hypothesis(self, is_trusted: bool) -> Hypothesis:
         """Refine the best model of the state and return it as a hypothesis."""
-        selection = self._selection[1]
+        (functions, selection), state, threshold = self._selection, self.state, self.threshold.value
         if selection is not None:
-            selection.restore_score(self.state.progress)
-        self._refine()
-        return self._hypothesis(is_trusted)
-
-    def _hypothesis(self, is_trusted: bool) -> Hypothesis:
-        """Return the best model of the state as a hypothesis."""
-        state, threshold = self.state, self.threshold.value
+            selection.restore_score(state.progress)
+        if self.plan.refine is not None:
+            self.plan.refine(self._loop.packed, self.problem)
         model, score = state.best_model.copy(), float(state.progress["best_score"])
         if self._start is None and not self._is_warm:
             inliers = int(state.progress["best_inliers"])
             return Hypothesis(model, threshold, score, score, 1.0, _NO_MASK, inliers, is_trusted=is_trusted)
         is_inlier = np.empty(state.odds.size, np.bool_)
         in_front = cheirality_score(self.problem, state, self._loop.packed, model, is_inlier)
-        functions, selection = self._selection
         plausibility = 1.0 if selection is None else plausibility_of(functions, selection, model)
         inliers = int(np.count_nonzero(is_inlier))
         weighted = in_front * plausibility

@@ -11,6 +11,7 @@ from bansac.engine.dbn import probabilities_from_odds
 from bansac.engine.loop import run_iterations
 from bansac.engine.model_selection import ModelSelection, find_degenerate, score_repaired
 from bansac.engine.plan import Plan
+from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold
 from bansac.engine.state import NOTHING, RUNNING, State, pack_run
 from bansac.engine.trace import TRACE_COLUMNS, Recorder
 from bansac.engine.verification import mark_inliers
@@ -49,10 +50,13 @@ class SlicedLoop:
         self._iterate: Callable[..., tuple[int, int, int]] = functools.partial(run_iterations, self.packed)
         self.optimize: Callable[[], None] | None = None
         if plan.optimization is not None:
-            from bansac.engine.local_optimization import select_optimization
+            from bansac.engine.local_optimization import iterate, optimize
 
-            optimization = select_optimization(plan.optimization, problem, self.packed, functions, selection)
-            self._iterate, self.optimize = optimization.iterate, optimization.optimize
+            by_lm = plan.optimization == "lm"
+            manifold, work = (select_manifold(problem), make_work(problem)) if by_lm else (None, None)
+            arguments = self.packed, manifold, work, functions, selection
+            self._iterate = functools.partial(iterate, *arguments)
+            self.optimize = functools.partial(optimize, *arguments)
 
     def run(self, before: int, most: int) -> int:
         """Call the compiled loop slice by slice until it stops; return its stop code, ``RUNNING`` for the time limit.
@@ -79,10 +83,6 @@ class SlicedLoop:
             self._slice = max(1, int(_SLICE_SECONDS * (done - first) / max(now - started, 1e-9)))
             started = now
         return stop
-
-    def is_late(self) -> bool:
-        """Return whether the time limit is over."""
-        return time.perf_counter() > self._deadline
 
     def best_inliers(self) -> Bools:
         """Return the mask of the best model so far."""

@@ -112,7 +112,6 @@ PROGRESS_TYPE = from_dtype(PROGRESS)
 _RECORDS = np.dtype(
     [("settings", SETTINGS), ("progress", PROGRESS), ("candidate", CANDIDATE), ("sprt", SPRT)], align=True
 )
-_LAYOUT: tuple[Any, ...] = tuple(field[:2] for field in (_RECORDS.fields or {}).values())
 
 # Steps between two calls of the loop (``due``): they are compiled only for the runs that need them.
 NOTHING, REPAIR, OPTIMIZATION = range(3)
@@ -132,17 +131,11 @@ def start_records(**constants: Any) -> Bytes:
 
 
 def open_records(memory: Bytes) -> tuple[Any, Any]:
-    """Return the settings and the progress of the records in ``memory``, for Python.
-
-    They share the memory. An array of records costs NumPy a microsecond, and each of its fields a quarter of that, so
-    runs copy ``memory`` instead.
-    """
-    (settings_type, settings_at), (progress_type, progress_at) = _LAYOUT[:2]
-    settings = np.ndarray(1, settings_type, memory, settings_at)
-    progress = np.ndarray(1, progress_type, memory, progress_at)
+    """Return the settings and the progress of the records in ``memory``, for Python; they share the memory."""
+    records: Any = memory.view(_RECORDS)
     if config.DISABLE_JIT:
-        settings, progress = settings.view(np.recarray), progress.view(np.recarray)
-    return settings[0], progress[0]
+        records = records.view(np.recarray)
+    return records["settings"][0], records["progress"][0]
 
 
 class Sizes(NamedTuple):

@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from bansac.compiled.jit import inlined, inner_kernel
-from bansac.engine.scoring.classification import classify_block
+from bansac.compiled.jit import fast_kernel, inlined, inner_kernel
 from bansac.engine.state import BLOCK, Run, weights_at
-from bansac.maths.arrays import Bools, Floats
+from bansac.maths.arrays import Bools, Floats, Reals
 from bansac.maths.linalg import copy
 
 # Status of a model that was not scored to the end, returned instead of its number of inliers.
@@ -31,6 +30,22 @@ _MAX_DELTA = 0.3
 _MAX_EPSILON = 0.999
 _MIN_DELTA = 1e-3
 _DELTA_CHANGE = 0.05
+
+
+@fast_kernel
+def classify_block(residuals: Reals, squared_threshold: Any, is_inlier: Bools) -> np.int64:
+    """Mark the squared residuals of a block that are at most ``squared_threshold``, and return their number.
+
+    This is C^k of the paper (sec:model_evaluation). NaN is an outlier. The counter is a float32, because it vectorises
+    with the comparison; an integer counter takes twice the time. It counts exactly up to 2**24, far more than the size
+    of a block.
+    """
+    count = np.float32(0)
+    for n in range(residuals.size):
+        inside = residuals[n] <= squared_threshold
+        is_inlier[n] = inside
+        count += np.float32(1) if inside else np.float32(0)
+    return np.int64(count)
 
 
 @inner_kernel

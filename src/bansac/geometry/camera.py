@@ -176,9 +176,7 @@ class Camera:
         ImportError
             If Pillow is not installed.
         """
-        import_optional("PIL", "reading EXIF data needs Pillow", "pillow")
-        from PIL import Image
-
+        Image = import_optional("PIL.Image", "reading EXIF data needs Pillow", "pillow")
         if isinstance(image, str | os.PathLike):
             with Image.open(image) as opened:
                 return cls.from_exif(opened)

@@ -29,8 +29,7 @@ def copy(source: Reals, target: Reals) -> None:
 @inlined
 def matrix_entries(matrix: Reals) -> Entries:
     """Return the nine entries of a flat 3 x 3 matrix as a tuple, which loops keep in registers."""
-    a = matrix
-    return a[0], a[1], a[2], a[3], a[4], a[5], a[6], a[7], a[8]
+    return matrix[0], matrix[1], matrix[2], matrix[3], matrix[4], matrix[5], matrix[6], matrix[7], matrix[8]
 
 
 @inner_kernel
@@ -46,6 +45,19 @@ def write_cross(s: Floats, a: int, b: int, out: int) -> None:
     """Write the cross product of the vectors at ``s[a]`` and ``s[b]`` to ``s[out]``."""
     ax, ay, az, bx, by, bz = s[a], s[a + 1], s[a + 2], s[b], s[b + 1], s[b + 2]
     s[out], s[out + 1], s[out + 2] = ay * bz - az * by, az * bx - ax * bz, ax * by - ay * bx
+
+
+@inner_kernel
+def weighted_centroid(x: Floats, y: Floats, weights: Floats) -> tuple[float, float, float]:
+    """Return the sum of the weights and the weighted mean of the points; the mean is NaN if all weights are 0."""
+    total, mx, my = 0.0, 0.0, 0.0
+    for i in range(weights.size):
+        total += weights[i]
+        mx += weights[i] * x[i]
+        my += weights[i] * y[i]
+    if total > 0.0:
+        return total, mx / total, my / total
+    return 0.0, np.nan, np.nan
 
 
 @inlined

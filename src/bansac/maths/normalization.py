@@ -125,7 +125,9 @@ def canonical_homography(model: Floats) -> None:
     if not 0.0 < norm < math.inf:
         return
     if abs(model[8]) > _TINY * norm:
-        _divide(model, model[8])
+        last = model[8]
+        for k in range(model.size):
+            model[k] /= last
         return
     largest = model[0]
     for value in model:
@@ -140,12 +142,13 @@ def canonical_fundamental(model: Floats) -> None:
     """Scale F to unit Frobenius norm, with the sign that ``fix_sign`` chooses."""
     norm = _frobenius_norm(model)
     if 0.0 < norm < math.inf:
-        _divide(model, norm)
-        _fix_sign(model)
+        for k in range(model.size):
+            model[k] /= norm
+        fix_sign(model)
 
 
-@inlined
-def _fix_sign(model: Floats) -> None:
+@kernel
+def fix_sign(model: Floats) -> None:
     """Make the first entry positive that exceeds half of the largest one; equal magnitudes must not compete."""
     largest, first = 0.0, 0.0
     for value in model:
@@ -157,9 +160,6 @@ def _fix_sign(model: Floats) -> None:
         model[k] = -model[k]
 
 
-fix_sign = kernel(_fix_sign)
-
-
 @inlined
 def _frobenius_norm(model: Floats) -> float:
     """Return the norm, summing the squares in order."""
@@ -167,10 +167,3 @@ def _frobenius_norm(model: Floats) -> float:
     for value in model:
         square += value * value
     return math.sqrt(square)
-
-
-@inlined
-def _divide(model: Floats, divisor: float) -> None:
-    """Divide all entries by a number."""
-    for k in range(model.size):
-        model[k] /= divisor

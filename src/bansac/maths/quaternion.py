@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from bansac.compiled.jit import inlined, inner_kernel, kernel
+from bansac.compiled.jit import inlined, inner_kernel, plain
 from bansac.maths.arrays import Floats, Reals
 from bansac.maths.linalg import Entries, normalize_vector, smallest_eigenvector, span_complement
 
@@ -40,7 +40,7 @@ def entries(model: Reals) -> Entries:
 def matrix_of(model: Floats) -> Floats:
     """Return the 3 x 4 matrix (s R | t) of a quaternion and a translation."""
     matrix = np.empty((3, 4))
-    matrix[:, :3] = np.array(_entries(model)).reshape(3, 3)
+    matrix[:, :3] = np.array(plain(entries)(model.tolist())).reshape(3, 3)
     matrix[:, 3] = model[4:7]
     return matrix
 
@@ -60,9 +60,6 @@ def model_of(matrix: Floats) -> Floats:
         ]
     )
     return np.concatenate([vectors[:, -1] * math.sqrt(max(values[-1], 0.0) / 3.0), matrix[:, 3]])
-
-
-_entries = kernel(entries)
 
 
 @inner_kernel

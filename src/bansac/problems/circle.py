@@ -6,8 +6,8 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
+from bansac.maths.linalg import weighted_centroid
 from bansac.maths.normalization import normalize
-from bansac.problems.line import weighted_centroid
 from bansac.problems.problem import Problem
 
 # Three points with sides u and v are collinear if |u x v| <= _COLLINEAR (|u|^2 + |v|^2).

@@ -5,10 +5,10 @@ the struct follow from the table.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
-from numba import boolean, float32, float64, int64, uint64, void
+from numba import boolean, float32, float64, int64, types, uint64, void
 
 from bansac.maths.arrays import Floats, Ints, Words
 
@@ -87,6 +87,11 @@ class Function(NamedTuple):
         if [p.kind in positional for p in signature.parameters.values()] != [True] * len(self.parameters):
             got = f"{python_function.__name__}{signature.replace(return_annotation=signature.empty)}"
             raise TypeError(f"{self.name} must be a function {self}, got {got}")
+
+
+def function_types(roles: Iterable[Function], real: Any = float64) -> list[Any]:
+    """Return Numba's types of the functions of roles, for a number type of the residuals."""
+    return [types.FunctionType(role.signature(real)) for role in roles if role.signature is not None]
 
 
 _ROLES = (

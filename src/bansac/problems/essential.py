@@ -67,15 +67,13 @@ def equalize(e: Floats, scratch: Floats) -> bool:
     return True
 
 
-@kernel
-def _equalize_twice(e: Floats, scratch: Floats) -> bool:
-    """Make the singular values of E equal up to rounding; the second step removes the error of the first."""
-    return bool(equalize(e, scratch) and equalize(e, scratch))
+_equalize = kernel(equalize)
 
 
 def canonical(model: Floats) -> None:
     """Give E the singular values (1, 1, 0), up to rounding, and the sign of ``fix_sign``."""
-    if not _equalize_twice(model, np.empty(fundamental_8pt.SCRATCH)):
+    scratch = np.empty(fundamental_8pt.SCRATCH)
+    if not (_equalize(model, scratch) and _equalize(model, scratch)):  # the second step removes the error of the first
         U, _, Vt = np.linalg.svd(model.reshape(3, 3))
         model[:] = (U[:, :2] @ Vt[:2]).ravel()
     fix_sign(model)

@@ -4,8 +4,8 @@ import math
 
 import numpy as np
 
-from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
+from bansac.maths.linalg import weighted_centroid
 from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
 
@@ -89,19 +89,6 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     model[1] = b
     model[2] = -(a * mx + b * my)
     return True
-
-
-@inner_kernel
-def weighted_centroid(x: Floats, y: Floats, weights: Floats) -> tuple[float, float, float]:
-    """Return the sum of the weights and the weighted mean of the points; the mean is NaN if all weights are 0."""
-    total, mx, my = 0.0, 0.0, 0.0
-    for i in range(weights.size):
-        total += weights[i]
-        mx += weights[i] * x[i]
-        my += weights[i] * y[i]
-    if total > 0.0:
-        return total, mx / total, my / total
-    return 0.0, np.nan, np.nan
 
 
 def denormalize(model: Floats, transform: Floats) -> None:

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from numba import config, errors, float64, types
+from numba import config, errors
 
 from bansac.compiled.jit import compile_kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_integer
-from bansac.problems.contract import CONTRACT, DEGENERACY, IN_LOOP, MANIFOLD, REALS, Function, never_degenerate
+from bansac.problems.contract import CONTRACT, DEGENERACY, IN_LOOP, MANIFOLD, REALS, Function, function_types
 
 # A struct of the float64 residuals for kernels, of the same type for all problems.
 _FLOAT64 = FunctionStruct(__name__, "_Float64", ("residuals",))
@@ -260,13 +260,8 @@ class Problem:
         """Return the compiled functions that the loop calls, with or without the detection of degenerate samples."""
         functions = {role.name: getattr(self, role.name) or role.default for role in IN_LOOP}
         if not degeneracy:
-            functions["is_degenerate"] = never_degenerate
+            functions["is_degenerate"] = CONTRACT["is_degenerate"].default
         return {role.name: self._compile(role, functions[role.name], self.precision) for role in IN_LOOP}
-
-    @functools.cached_property
-    def degenerate(self) -> Any:
-        """The compiled ``is_degenerate``; None if it is not defined."""
-        return self._compile_optional("is_degenerate")
 
     @functools.cached_property
     def repair(self) -> Any:
@@ -274,10 +269,9 @@ class Problem:
         return self._compile_optional("repair_degenerate")
 
     def compile_degeneracy(self, *, repairs: bool) -> tuple[Any, ...]:
-        """Return ``degenerate`` and ``repair``, or functions that find no sample degenerate if not ``repairs``."""
-        if repairs:
-            return self.degenerate, self.repair
-        return tuple(self._compile(role, role.default, self.precision) for role in DEGENERACY)
+        """Return the compiled functions for degenerate samples, or, if not ``repairs``, those that find none."""
+        functions = (getattr(self, role.name) if repairs else role.default for role in DEGENERACY)
+        return tuple(map(self._compile, DEGENERACY, functions))
 
     @functools.cached_property
     def compiled_score_in_front(self) -> Any:
@@ -287,12 +281,12 @@ class Problem:
     def _compile_optional(self, name: str) -> Any:
         """Return a compiled function; None if the problem does not define it."""
         function = getattr(self, name)
-        return None if function is None else self._compile(CONTRACT[name], function, self.precision)
+        return None if function is None else self._compile(CONTRACT[name], function)
 
     @functools.cached_property
     def manifold(self) -> tuple[Any, ...]:
         """The compiled ``linearize``, ``tangent`` and ``project``; the problem must define ``linearize``."""
-        return tuple(self._compile(role, getattr(self, role.name) or role.default, "float64") for role in MANIFOLD)
+        return tuple(self._compile(role, getattr(self, role.name) or role.default) for role in MANIFOLD)
 
     def linearized(self, data: Floats, model: Floats) -> tuple[Floats, Floats]:
         """Return signed residuals (c, N) of a flat model of m numbers, and their derivatives (c, m, N) by them."""
@@ -310,7 +304,7 @@ class Problem:
     @functools.cached_property
     def float64_residuals(self) -> Any:
         """The residuals compiled for float64, for the result in the caller's coordinates."""
-        return self._compile(CONTRACT["residuals"], self.residuals, "float64")
+        return self._compile(CONTRACT["residuals"], self.residuals)
 
     def distances(self, data: Floats, model: Floats) -> Floats:
         """Return the residual distances (N) of data (channels x N); inf where a residual is undefined."""
@@ -322,12 +316,10 @@ class Problem:
     @functools.cached_property
     def float64(self) -> Any:
         """A struct for kernels with ``float64_residuals`` as the field ``residuals``."""
-        signature = CONTRACT["residuals"].signature
-        assert signature is not None
-        return _FLOAT64.pack((self.float64_residuals,), [types.FunctionType(signature(float64))])
+        return _FLOAT64.pack((self.float64_residuals,), function_types([CONTRACT["residuals"]]))
 
-    def _compile(self, role: Function, function: Any, precision: str) -> Any:
-        """Compile one of the functions; error messages name it."""
+    def _compile(self, role: Function, function: Any, precision: str = "float64") -> Any:
+        """Compile one of the functions, ``residuals`` for a number type; error messages name it."""
         if config.DISABLE_JIT:
             return getattr(function, "py_func", function)
         assert role.signature is not None

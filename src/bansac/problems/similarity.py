@@ -10,8 +10,8 @@ import math
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints
+from bansac.maths.linalg import weighted_centroid
 from bansac.problems.affine import AFFINE
-from bansac.problems.line import weighted_centroid
 
 # Points coincide if their distance is at most this fraction of the sum of their distances from the origin.
 _COINCIDENT = 1e-12

@@ -92,13 +92,12 @@ def _search_outliers(
     F[:] = 0.0
     if not search_epipole(searched, np.zeros(n), np.empty(n), models[1], F, np.empty(9), threshold * threshold, rng):
         return 0
-    squared, counts = np.empty(residuals.size), np.zeros(3, np.int64)
+    squared, support, near = np.empty(residuals.size), 0, 0
     _residuals(data, F, 0, squared.size, squared)
-    counts[2] = size
     for k in range(residuals.size):
         if members[k]:
             r = np.sqrt(squared[k])
-            counts[0] += 1 if r <= threshold else 0
-            counts[1] += 1 if NEAR * threshold < r <= FAR * threshold else 0
-    by_chance = is_chance(counts, FREE_OF_PLANE, 1, by_noise / max(size, 1))
-    return 0 if by_chance else int(counts[0])
+            support += 1 if r <= threshold else 0
+            near += 1 if NEAR * threshold < r <= FAR * threshold else 0
+    by_chance = is_chance(support, near, size, FREE_OF_PLANE, 1, by_noise / max(size, 1))
+    return 0 if by_chance else support

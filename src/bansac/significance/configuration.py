@@ -16,8 +16,8 @@ import math
 
 import numpy as np
 
-from bansac.compiled.jit import allocating_kernel, inlined, inner_kernel, kernel
-from bansac.maths.arrays import Bools, Floats, Ints, Words
+from bansac.compiled.jit import allocating_kernel, inlined, inner_kernel, kernel, plain
+from bansac.maths.arrays import Bools, Floats, Words
 from bansac.maths.linalg import copy, matrix_entries
 from bansac.maths.rng import fixed_rng, next_index
 from bansac.problems.degensac import mark_plane, plane_terms, refit_plane
@@ -65,6 +65,7 @@ _MAX_FITS = 4
 SEARCHED = 250
 
 _solve_homography = inner_kernel(homography_4pt.solve)
+_mark_plane = kernel(mark_plane)
 
 
 def find_configuration(
@@ -160,11 +161,10 @@ def _raise_to_noise(residuals: Floats, threshold: float) -> float:
 def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int) -> bool:
     """Return whether the inliers lie on a line in one of the images, except those that chance explains.
 
-    The line is the one through most of the inliers. ``counts`` holds the number of inliers off it, of matches off it
-    with a residual from 2 to 10 thresholds, and of all matches off it.
+    The line is the one through most of the inliers.
     """
     rng, tolerance, low, high = fixed_rng(), TOLERANCE * threshold, NEAR * threshold, FAR * threshold
-    members, size, counts = np.empty(residuals.size, np.int64), 0, np.empty(3, np.int64)
+    members, size = np.empty(residuals.size, np.int64), 0
     for k in range(residuals.size):
         members[size] = k
         size += 1 if residuals[k] <= threshold else 0
@@ -193,8 +193,7 @@ def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int
             support += 1 if off_line and r <= threshold else 0
             near += 1 if off_line and low < r <= high else 0
             others += 1 if off_line else 0
-        counts[0], counts[1], counts[2] = support, near, others
-        if support <= (1.0 - _FEWEST) * size and is_chance(counts, _FREE_OF_LINE, codimension, 0.0):
+        if support <= (1.0 - _FEWEST) * size and is_chance(support, near, others, _FREE_OF_LINE, codimension, 0.0):
             return True
     return False
 
@@ -204,38 +203,37 @@ def _on_plane(data: Floats, residuals: Floats, threshold: float, codimension: in
     """Return whether the inliers follow the homography of most of them, except those that chance explains.
 
     ``follows`` is set to 1 for the matches that follow the homography and to 0 for the others. It is 0 everywhere if
-    few inliers follow it. ``counts`` is that of ``_on_line`` for the matches that do not follow it.
+    few inliers follow it.
     """
     follows[:] = 0.0
     searched, support = take_some(data, residuals <= threshold)
-    models, counts, scratch = np.empty((2, 9)), np.empty(3, np.int64), np.empty(homography_dlt.SCRATCH)
-    counts[0], counts[1], counts[2] = support, 0, residuals.size
+    models, scratch, near, others = np.empty((2, 9)), np.empty(homography_dlt.SCRATCH), 0, residuals.size
     on_plane = find_plane(searched, threshold, _SAMPLES, _FEWEST_AT_FIRST, fixed_rng(), models)
     if on_plane < _FEWEST * searched.shape[1] or on_plane == 0:
-        return is_chance(counts, FREE_OF_PLANE, codimension, 0.0)
+        return is_chance(support, near, others, FREE_OF_PLANE, codimension, 0.0)
     refit_plane(data, squared_tolerance(threshold), 1, models[1], models[0], follows, scratch)
-    counts[0], counts[2], by_noise = 0, 0, 0.0
+    support, others, by_noise = 0, 0, 0.0
     reach = REACH * _spread_of_inliers(residuals, threshold)
     for k in range(residuals.size):
         if follows[k] == 0.0:
             r = residuals[k]
-            counts[0] += 1 if r <= threshold else 0
-            counts[1] += 1 if NEAR * threshold < r <= FAR * threshold else 0
-            counts[2] += 1
+            support += 1 if r <= threshold else 0
+            near += 1 if NEAR * threshold < r <= FAR * threshold else 0
+            others += 1
             distance = plane_distance(data, models[1], k)
             by_noise += rate_by_noise(threshold / distance) if distance <= reach else 0.0
-    return is_chance(counts, FREE_OF_PLANE, codimension, by_noise / max(counts[2], 1))
+    return is_chance(support, near, others, FREE_OF_PLANE, codimension, by_noise / max(others, 1))
 
 
 @inner_kernel
-def is_chance(counts: Ints, free: int, codimension: int, by_noise: float) -> bool:
-    """Return whether chance explains the inliers among the matches off a line or plane.
+def is_chance(support: int, near: int, n: int, free: int, codimension: int, by_noise: float) -> bool:
+    """Return whether chance explains the inliers among the ``n`` matches off a line or plane.
 
-    By chance, such a match is an inlier with the rate estimated from residuals beyond the threshold, or with the rate
+    ``support`` is the number of these inliers, ``near`` that of the matches with a residual from 2 to 10 thresholds. By
+    chance, a match is an inlier with the rate estimated from residuals beyond the threshold, or with the rate
     ``by_noise`` if that is larger. Any ``free`` matches fit the model, so the bound of the probability is multiplied by
     the number of ways to choose them.
     """
-    support, near, n = counts[0], counts[1], counts[2]
     if support <= free:
         return True
     rate = min(max((near + 1.0) / ((FAR**codimension - NEAR**codimension) * (n + 1.0)), by_noise), 1.0)
@@ -246,14 +244,9 @@ def _is_rotation(data: Floats, plane: Floats, threshold: float) -> bool:
     """Return whether the rays that follow a homography also follow a rotation."""
     rays = np.compress(plane == 1.0, data, axis=1)
     count = rays.shape[1]
-    on = _count_following(rays, fit_rotation(rays).ravel(), threshold, np.empty(count))
+    H, squared = fit_rotation(rays).ravel(), plain(squared_tolerance)(threshold)
+    on = _mark_plane(rays[0], rays[1], rays[2], rays[3], H, squared, np.empty(count))
     return bool(on >= _ROTATION_SHARE * count)
-
-
-@kernel
-def _count_following(data: Floats, H: Floats, threshold: float, follows: Floats) -> int:
-    """Set ``follows`` to 1 for matches that follow a homography, else to 0; return the number of ones."""
-    return mark_plane(data[0], data[1], data[2], data[3], H, squared_tolerance(threshold), follows)
 
 
 @inlined

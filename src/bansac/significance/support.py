@@ -93,14 +93,22 @@ def count_off_line(x: Floats, threshold: float) -> int:
     The line is the best of 32 lines through pairs of points. A point is off a line if its distance exceeds twice
     ``threshold``.
     """
-    n = x.shape[1]
-    fewest = -1
+    d, n = x.shape
+    fewest = n
     for k in range(32):
         i = k * 7919 % n
         j = (i + 1 + k * 104729 % max(n - 1, 1)) % n
-        off = _count_off(x, i, j, 4 * threshold * threshold)
-        fewest = off if off >= 0 and (off < fewest or fewest < 0) else fewest
-    return max(fewest, 0)
+        length, off = 0.0, 0
+        for a in range(d):
+            length += (x[a, j] - x[a, i]) ** 2
+        for m in range(n):
+            square = 0.0
+            for a in range(d):
+                for b in range(a):  # the entries of the cross product
+                    square += squared_area(x, b, a, i, j, m)
+            off += 1 if square > 4 * threshold * threshold * length else 0
+        fewest = off if off < fewest and length > 0.0 else fewest
+    return fewest if fewest < n else 0  # all points coincide
 
 
 def count_off_plane(x: Floats, threshold: float) -> int:
@@ -133,20 +141,3 @@ def squared_length(x: Floats, a: int, b: int, i: int | np.int64, j: int | np.int
     """Return the squared distance of two points; their coordinates are in rows ``a`` and ``b`` of ``x``."""
     length: float = (x[a, j] - x[a, i]) ** 2 + (x[b, j] - x[b, i]) ** 2
     return length
-
-
-@inlined
-def _count_off(x: Floats, i: int, j: int, limit: float) -> int:
-    """Return the number of points at a squared distance above ``limit`` from line ij; -1 if i and j coincide."""
-    d, off, length = x.shape[0], 0, 0.0
-    for a in range(d):
-        length += (x[a, j] - x[a, i]) ** 2
-    if length == 0.0:
-        return -1
-    for m in range(x.shape[1]):
-        square = 0.0
-        for a in range(d):
-            for b in range(a):  # the entries of the cross product
-                square += squared_area(x, b, a, i, j, m)
-        off += 1 if square > limit * length else 0
-    return off

@@ -18,7 +18,7 @@ from bansac.significance.ambiguity import count_other_support
 from bansac.significance.configuration import configuration_message, find_configuration
 from bansac.significance.false_alarms import SIGNIFICANT, log_nfa
 from bansac.significance.fast_test import is_significant_fast
-from bansac.significance.null_model import NullModel, add_neighbours, measure_far, measure_null_model
+from bansac.significance.null_model import NullModel, add_neighbours, measure_far
 from bansac.significance.support import count_off_line, count_off_plane, first_of_equals
 from bansac.significance.vertical import has_verticals, keep_verticals, of_three_matches
 
@@ -229,7 +229,7 @@ def _explain_large_threshold(problem: Problem, data: Floats, model: Floats, thre
     extent = _smallest_extent(problem, data)
     if threshold <= _SMALL * extent:
         return Doubt()
-    null_model = measure_null_model(problem, data, model, threshold)
+    null_model = add_neighbours(measure_far(problem, data, model), problem, data, model, threshold)
     chance = float(null_model.probability(np.array([threshold]))[0])
     if chance < _USELESS:
         return Doubt()

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Floats
-from bansac.maths.linalg import smallest_eigenvector
+from bansac.maths.linalg import smallest_eigenvector, weighted_centroid
 from bansac.maths.normalization import canonical_fundamental, denormalize_fundamental, fit_normalized
 
 # Normal matrix, eigenvector, and work space of the eigen-solver. The work space first holds the sums over the matches.
@@ -42,11 +42,18 @@ def fit_eight_point(data: Floats, weights: Floats, f: Floats, scratch: Floats) -
 
     The rank of F is not enforced. Return False if the matches do not determine F: fewer than eight, or all on a plane.
     """
-    frames = _find_frames(data, weights)
-    ax, ay, bx, by, a_scale, b_scale = frames
+    x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
+    total, ax, ay = weighted_centroid(x1, y1, weights)
+    _, bx, by = weighted_centroid(x2, y2, weights)
+    a_scatter, b_scatter = 0.0, 0.0
+    for i in range(weights.size):
+        a_scatter += weights[i] * ((x1[i] - ax) * (x1[i] - ax) + (y1[i] - ay) * (y1[i] - ay))
+        b_scatter += weights[i] * ((x2[i] - bx) * (x2[i] - bx) + (y2[i] - by) * (y2[i] - by))
+    # Scales that make the mean squared distances from the centroids 2.
+    a_scale, b_scale = math.sqrt(2.0 * total / a_scatter), math.sqrt(2.0 * total / b_scatter)
     if not (0.0 < a_scale < np.inf and 0.0 < b_scale < np.inf):
         return False
-    _accumulate(data, weights, frames, scratch)
+    _accumulate(data, weights, (ax, ay, bx, by, a_scale, b_scale), scratch)
     # The equation of a match is p2 p1^T; its outer product is made of the products of the points' coordinates.
     for i in range(81):
         scratch[i] = scratch[_MOMENTS + _PLACES[i]]
@@ -60,26 +67,6 @@ def fit_eight_point(data: Floats, weights: Floats, f: Floats, scratch: Floats) -
         f[j], f[3 + j] = b_scale * f[j], b_scale * f[3 + j]
         f[6 + j] -= bx * f[j] + by * f[3 + j]
     return True
-
-
-@inner_kernel
-def _find_frames(data: Floats, weights: Floats) -> Frames:
-    """Return the weighted centroids, and the scales that make the mean squared distances from them 2."""
-    x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
-    total, ax, ay, bx, by = 0.0, 0.0, 0.0, 0.0, 0.0
-    for i in range(weights.size):
-        w = weights[i]
-        total += w
-        ax += w * x1[i]
-        ay += w * y1[i]
-        bx += w * x2[i]
-        by += w * y2[i]
-    ax, ay, bx, by = ax / total, ay / total, bx / total, by / total
-    a_scatter, b_scatter = 0.0, 0.0
-    for i in range(weights.size):
-        a_scatter += weights[i] * ((x1[i] - ax) * (x1[i] - ax) + (y1[i] - ay) * (y1[i] - ay))
-        b_scatter += weights[i] * ((x2[i] - bx) * (x2[i] - bx) + (y2[i] - by) * (y2[i] - by))
-    return ax, ay, bx, by, math.sqrt(2.0 * total / a_scatter), math.sqrt(2.0 * total / b_scatter)
 
 
 @inner_kernel

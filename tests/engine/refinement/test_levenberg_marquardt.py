@@ -1,7 +1,5 @@
 """Levenberg-Marquardt: the sums against literal ones, and the end of the steps against the conditions of a minimum."""
 
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,7 +9,6 @@ from scipy.spatial.transform import Rotation
 
 from bansac.engine.refinement.levenberg_marquardt import (
     _compiled_accumulate,
-    find_work,
     make_work,
     minimize,
     select_manifold,
@@ -274,13 +271,3 @@ def test_a_model_without_finite_cost_stays():
     found, steps = run_kernel(problem, data, start, 0.01, True)
     assert steps == 0
     assert found.tolist() == start.tolist()
-
-
-def test_a_thread_has_its_own_arrays_and_keeps_them():
-    work = find_work(CIRCLE)
-    assert find_work(CIRCLE) is work
-    assert find_work(LINE) is not work
-    with ThreadPoolExecutor(1) as pool:
-        other = pool.submit(find_work, CIRCLE).result()
-        assert pool.submit(find_work, CIRCLE).result() is other
-    assert not any(np.shares_memory(mine, theirs) for mine, theirs in zip(work, other, strict=True))

@@ -5,7 +5,24 @@ from collections import Counter
 
 import numpy as np
 
+from bansac.compiled.jit import kernel
+from bansac.engine.state import PROGRESS
 from bansac.maths.rng import seed_rng
+from tests.engine.builder import make_record
+
+UNUSED = {"data": np.empty((0, 0)), "odds": np.empty(0, np.float32), "numbers": np.empty(0)}
+UNUSED |= dict.fromkeys(("ranking", "indices"), np.empty(0, np.int64))
+
+
+def compile_draw(module):
+    """Return ``draw(rng, sample, subset_limit, largest_odds)`` of the module of a sampler; it also takes its arrays."""
+    compiled = kernel(module.draw)
+
+    def draw(rng, sample, *, subset_limit=0, largest_odds=0.0, **arrays):
+        progress = make_record(PROGRESS, subset_limit=subset_limit, largest_odds=largest_odds)
+        compiled(rng=rng, progress=progress, sample=sample, **UNUSED | arrays)
+
+    return draw
 
 
 def draw_samples(draw, m, count, seed=1):

@@ -5,10 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.engine.sampling.ar import PERTURBATION, VARIANCE, posterior_probabilities, renew_priority, start_priority
+from bansac.compiled.jit import kernel
+from bansac.engine.sampling import ar
+from bansac.engine.sampling.ar import PERTURBATION, VARIANCE, start_priority
 from bansac.engine.sampling.baysac import sample_most_probable
 from bansac.maths.rng import seed_rng
 from tests.reference import sampling as reference
+
+learn = kernel(ar.learn_from_failure)
+
+
+def posterior_probabilities(prior, draws):
+    return ar.probabilities(np.append(prior, prior), draws)
 
 
 def start(prior, seed=1):
@@ -58,7 +66,9 @@ def test_priorities_of_the_sample_follow_the_posterior(prior, seed):
     for _ in range(5):
         sample = chooser.permutation(len(prior))[:2]
         priority_before, draws_before = priority.copy(), draws.copy()
-        renew_priority(rng, prior, draws, priority, sample)
+        numbers = np.append(prior, priority)
+        learn(rng, numbers, draws, sample)
+        priority = numbers[len(prior) :]
         others = np.setdiff1d(np.arange(len(prior)), sample)
         assert np.array_equal(priority[others], priority_before[others])
         assert np.array_equal(draws[others], draws_before[others])
@@ -70,10 +80,10 @@ def test_priorities_of_the_sample_follow_the_posterior(prior, seed):
 def test_data_that_fail_make_room_for_others():
     prior = np.full(40, 0.5)
     rng, priority = start(prior)
-    draws, sample = np.zeros(40, np.int64), np.empty(4, np.int64)
+    draws, sample, numbers = np.zeros(40, np.int64), np.empty(4, np.int64), np.append(prior, priority)
     for _ in range(40):
-        sample_most_probable(rng, priority, sample)
-        renew_priority(rng, prior, draws, priority, sample)
+        sample_most_probable(rng, numbers[40:], sample)
+        learn(rng, numbers, draws, sample)
     assert draws.sum() == 160
     assert draws.min() >= 2
     assert draws.max() <= 6

@@ -7,13 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.engine.sampling.bansac import ACTIVATION_CODES, activation, sample_weighted
-from tests.engine.sampling.helpers import draw_samples, fits
+from bansac.engine.sampling import bansac
+from bansac.engine.sampling.bansac import ACTIVATION_CODES, activation
+from tests.engine.sampling.helpers import compile_draw, draw_samples, fits
+
+sample_weighted = compile_draw(bansac)
 
 
 def draw_weighted(probabilities, size, draws, seed=1):
     odds = (np.asarray(probabilities) / (1 - np.asarray(probabilities))).astype(np.float32)
-    return draw_samples(lambda rng, sample: sample_weighted(rng, odds, odds.max(), 1, 1.0, sample), size, draws, seed)
+    memory = {"odds": odds, "numbers": np.ones(1), "indices": np.ones(1, np.int64), "largest_odds": odds.max()}
+    return draw_samples(lambda rng, sample: sample_weighted(rng, sample, **memory), size, draws, seed)
 
 
 @given(st.lists(st.floats(1e-9, 1 - 1e-9), min_size=5, max_size=40), st.integers(1, 5), st.integers(0, 2**32))

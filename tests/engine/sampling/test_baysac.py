@@ -5,11 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bansac.compiled.jit import kernel
 from bansac.engine.dbn import MIN_PRIOR
-from bansac.engine.sampling.baysac import sample_most_probable, update_sample
+from bansac.engine.sampling.baysac import learn_from_failure, sample_most_probable
 from bansac.maths.rng import seed_rng
 from tests.engine.sampling.helpers import draw_samples, equally_frequent, fits, subsets
 from tests.reference import sampling as reference
+
+learn = kernel(learn_from_failure)
 
 
 def draw(priority, m, count=1, seed=1):
@@ -19,7 +22,7 @@ def draw(priority, m, count=1, seed=1):
 
 def fail(priority, sample):
     updated = np.array(priority, dtype=np.float64)
-    update_sample(updated, np.asarray(sample))
+    learn(seed_rng(0), updated, np.empty(0, np.int64), np.asarray(sample))
     return updated
 
 
@@ -67,9 +70,9 @@ def test_failure_is_bayes_rule_for_independent_data(probabilities):
 
 @given(st.lists(st.sampled_from([0.0, 1e-300, 1e-6, 0.5, 1 - 1e-6, 1 - 1e-16, 1.0]), min_size=1, max_size=7))
 def test_probabilities_stay_off_0_and_1(probabilities):
-    updated = np.array(probabilities)
+    updated = probabilities
     for _ in range(50):
-        update_sample(updated, np.arange(len(probabilities)))
+        updated = fail(updated, np.arange(len(probabilities)))
         assert np.all((updated >= MIN_PRIOR) & (updated <= 1 - MIN_PRIOR))
 
 

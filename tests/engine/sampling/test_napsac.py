@@ -5,17 +5,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.engine.sampling.napsac import neighborhood_radius, sample_napsac
-from tests.engine.sampling.helpers import draw_samples, equally_frequent, fits, subsets
+from bansac.engine.sampling import napsac
+from bansac.engine.sampling.napsac import neighborhood_radius
+from tests.engine.sampling.helpers import compile_draw, draw_samples, equally_frequent, fits, subsets
 from tests.reference import sampling as reference
+
+sample_napsac = compile_draw(napsac)
 
 
 def draw(data, radius, m, count, seed=1):
-    n = data.shape[1]
-    centres, neighbors = np.append(np.arange(n), n), np.empty(n, np.int64)
-    return draw_samples(
-        lambda rng, sample: sample_napsac(rng, data, radius * radius, centres, neighbors, sample), m, count, seed
-    )
+    memory = {"numbers": np.array([radius * radius]), "indices": np.zeros(2 * data.shape[1] + 1, np.int64)}
+    memory["indices"][: data.shape[1] + 1] = np.arange(data.shape[1] + 1)
+    return draw_samples(lambda rng, sample: sample_napsac(rng, sample, data=data, **memory), m, count, seed)
 
 
 def line_of_points(*x):

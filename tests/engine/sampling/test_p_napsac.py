@@ -5,42 +5,31 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bansac.compiled.jit import kernel
-from bansac.engine.sampling import SamplerInput, p_napsac
-from bansac.engine.sampling.p_napsac import build_layers, make_neighborhoods, sample_progressive_napsac
-from bansac.engine.sampling.prosac import TOTAL_DRAWS, growth_function, sample_prosac
-from bansac.engine.state import PROGRESS
+from bansac.compiled.jit import plain
+from bansac.engine.sampling import SamplerInput, p_napsac, prosac
+from bansac.engine.sampling.p_napsac import build_layers, make_neighborhoods
 from bansac.maths.rng import seed_rng
-from tests.engine.builder import make_record
-from tests.engine.sampling.helpers import Prosac, equally_frequent, fits, subsets
+from tests.engine.sampling.helpers import compile_draw, equally_frequent, fits, subsets
 from tests.reference import sampling as reference
 
-draw = kernel(p_napsac.draw)
+draw, draw_by_prosac = compile_draw(p_napsac), compile_draw(prosac)
 
 
 class Sampler:
-    """The kernel with all that it needs; samples come as ranks."""
+    """The sampler with its memory; samples come as ranks."""
 
     def __init__(self, data, ranking, m, *, seed=1, draws=0):
-        n = data.shape[1]
-        self.growth = np.empty(n + 1, np.int64)
-        growth_function(m, TOTAL_DRAWS, self.growth)
-        self.prosac = Prosac(n, draws)
-        self.neighborhoods = make_neighborhoods(data, ranking, m)
-        self.ranking = ranking
-        self.ranks = np.argsort(ranking)
+        self.ranking, self.ranks, self.limit = ranking, np.argsort(ranking), len(ranking)
         self.rng, self.sample = seed_rng(seed), np.empty(m, np.int64)
+        setup = SamplerInput(data, m, self.rng, ranking, prior=None, radius=None, activation="rho_1", weight_floor=1.0)
+        self.indices = p_napsac.start(setup)[1]
+        self.of_prosac = self.indices[-len(ranking) - 3 :]
+        self.neighborhoods = plain(p_napsac.views)(self.indices[: -len(ranking) - 3])
+        self.prosac = plain(prosac.views)(self.of_prosac)
+        self.prosac.counts[0] = draws
 
     def draw(self):
-        sample_progressive_napsac(
-            self.rng,
-            self.ranking,
-            self.growth,
-            self.prosac.counts,
-            self.prosac.limit,
-            self.neighborhoods,
-            self.sample,
-        )
+        draw(self.rng, self.sample, ranking=self.ranking, indices=self.indices, subset_limit=self.limit)
         return self.ranks[self.sample].tolist()
 
 
@@ -59,7 +48,7 @@ def test_every_sample_is_one_of_the_literal_algorithm(channels, m, extra, seed):
     rng = np.random.default_rng(seed)
     data, ranking = clustered(rng, channels, n), rng.permutation(n)
     sampler = Sampler(data, ranking, m, seed=seed)
-    literal = reference.ProgressiveNapsac(data[:, ranking].T, m, sampler.growth.tolist())
+    literal = reference.ProgressiveNapsac(data[:, ranking].T, m, sampler.prosac.growth.tolist())
     for _ in range(min(120, 20 * (n - 1))):
         must, pool, local = literal.next()
         sample = sampler.draw()
@@ -74,9 +63,9 @@ def test_after_the_local_samples_it_is_prosac():
     data = np.random.default_rng(0).uniform(size=(4, 50))
     ranking = np.random.default_rng(1).permutation(50)
     sampler = Sampler(data, ranking, 4, draws=1000)
-    rng, state, sample = seed_rng(1), Prosac(50, draws=1000), np.empty(4, np.int64)
+    rng, memory, sample = seed_rng(1), sampler.of_prosac.copy(), np.empty(4, np.int64)
     for _ in range(100):
-        sample_prosac(rng, ranking, sampler.growth, state.counts, state.limit, sample)
+        draw_by_prosac(rng, sample, ranking=ranking, indices=memory, subset_limit=50)
         sampler.draw()
         assert sampler.sample.tolist() == sample.tolist()
     assert not sampler.neighborhoods.hits.any()
@@ -117,7 +106,7 @@ def test_a_neighbourhood_of_more_than_ten_is_used_up():
 def test_centres_stay_below_the_limit():
     data = np.random.default_rng(0).uniform(size=(2, 40))
     sampler = Sampler(data, np.arange(40), 2)
-    sampler.prosac.limit = 5
+    sampler.limit = 5
     before = sampler.neighborhoods.hits.copy()
     for _ in range(300):
         assert min(sampler.draw()) < 40
@@ -154,37 +143,7 @@ def test_no_data_make_empty_layers():
         assert array.shape == (4, 0)
 
 
-@pytest.mark.parametrize("m", [2, 4])
-def test_the_flat_state_of_a_run_gives_the_same_samples(m):
-    rng = np.random.default_rng(m)
-    data, ranking = clustered(rng, 4, 60), rng.permutation(60)
-    sampler = Sampler(data, ranking, m)
-    setup = SamplerInput(
-        data=data,
-        sample_size=m,
-        rng=seed_rng(1),
-        ranking=ranking,
-        prior=None,
-        radius=None,
-        activation="rho_1",
-        weight_floor=1.0,
-    )
-    numbers, indices = p_napsac.start(setup)
-    progress, sample = make_record(PROGRESS, subset_limit=60), np.empty(m, np.int64)
-    for draws in range(1500):
-        if draws == 700:
-            sampler.prosac.limit = progress["subset_limit"] = 30
-        draw(setup.rng, data, np.ones(60), ranking, progress, numbers, indices, sample)
-        sampler.draw()
-        assert sample.tolist() == sampler.sample.tolist()
-
-
 @pytest.mark.parametrize("sample_size", [0, 1, 6])
 def test_an_impossible_sample_size_is_named(sample_size):
     with pytest.raises(ValueError, match=rf"sample_size must be at least 2 .* at most 5 .*got {sample_size}"):
         make_neighborhoods(np.zeros((2, 5)), np.arange(5), sample_size)
-
-
-def test_a_ranking_of_another_length_is_named():
-    with pytest.raises(ValueError, match=r"ranking must hold one index for each of the 5 data, got shape \(4,\)"):
-        make_neighborhoods(np.zeros((2, 5)), np.arange(4), 2)

@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bansac.engine.sampling.prosac import TOTAL_DRAWS, growth_function, sample_prosac
-from tests.engine.sampling.helpers import Prosac, draw_samples, equally_frequent, fits, subsets
+from bansac.engine.sampling import prosac
+from bansac.engine.sampling.prosac import TOTAL_DRAWS, growth_function
+from tests.engine.sampling.helpers import Prosac, compile_draw, draw_samples, equally_frequent, fits, subsets
 from tests.reference import sampling as reference
+
+sample_prosac = compile_draw(prosac)
 
 
 def grow(n, m, total=TOTAL_DRAWS):
@@ -23,9 +26,9 @@ def draw(growth, state, m, count, *, seed=1, ranking=None):
     """Return the ranks of ``count`` samples, one row a sample."""
     n = len(growth) - 1
     ranking = np.arange(n) if ranking is None else ranking
-    samples = draw_samples(
-        lambda rng, sample: sample_prosac(rng, ranking, growth, state.counts, state.limit, sample), m, count, seed
-    )
+    memory = {"ranking": ranking, "indices": np.append(state.counts, growth), "subset_limit": state.limit}
+    samples = draw_samples(lambda rng, sample: sample_prosac(rng, sample, **memory), m, count, seed)
+    state.counts[:] = memory["indices"][:2]
     return np.argsort(ranking)[samples]
 
 

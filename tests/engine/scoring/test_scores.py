@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from bansac.compiled.jit import kernel
 from bansac.engine.kernels import find_function
 from bansac.engine.scoring import SCORES, check_block_score, magsac
-from bansac.engine.scoring.classification import classify_block
+from bansac.engine.verification import classify_block
 from tests.reference import loop_parts as reference
 
 BLOCK_SCORES = {name: find_function(score, "block_score") for name, score in SCORES.items()}

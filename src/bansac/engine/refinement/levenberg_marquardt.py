@@ -16,9 +16,7 @@ restricted to the few parameters of the tangent space.
 
 import functools
 import math
-import threading
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numba import boolean, float64, int64, types
@@ -28,7 +26,7 @@ from bansac.compiled.struct import FunctionStruct
 from bansac.engine.state import BLOCK
 from bansac.maths.arrays import Floats
 from bansac.maths.linalg import copy, solve_positive_definite
-from bansac.problems.contract import MANIFOLD
+from bansac.problems.contract import MANIFOLD, function_types
 from bansac.problems.problem import Problem
 
 # Marquardt's damping: its initial value, the factor by which it changes, and its bounds.
@@ -41,26 +39,19 @@ _CONVERGED = 1e-5
 # Relative regularisation: keeps the equations solvable if no residual depends on a direction.
 _NEGLIGIBLE = 1e-12
 
-FIELDS = (*(row.name for row in MANIFOLD), "accumulate")
-
-
-_MANIFOLD = FunctionStruct(__name__, "_Manifold", FIELDS)
+_MANIFOLD = FunctionStruct(__name__, "_Manifold", (*(row.name for row in MANIFOLD), "accumulate"))
 
 _ACCUMULATE = float64(float64[:, ::1], float64[:, ::1], int64, boolean, float64, float64[:, ::1], float64[:, ::1])
-
-# The packed structs by problem.
-_STRUCTS: WeakKeyDictionary[Problem, Any] = WeakKeyDictionary()
 
 
 def select_manifold(problem: Problem) -> Any:
     """Return the struct of the functions that ``minimize`` calls, compiled if necessary."""
-    if problem not in _STRUCTS:
-        signatures = [row.signature(float64) for row in MANIFOLD if row.signature is not None]
-        _STRUCTS[problem] = _MANIFOLD.pack(
-            (*problem.manifold, _compiled_accumulate()),
-            [types.FunctionType(signature) for signature in (*signatures, _ACCUMULATE)],
-        )
-    return _STRUCTS[problem]
+    return _MANIFOLD.find(problem, None, lambda: _select(problem))
+
+
+def _select(problem: Problem) -> Any:
+    functions = (*problem.manifold, _compiled_accumulate())
+    return _MANIFOLD.pack(functions, (*function_types(MANIFOLD), types.FunctionType(_ACCUMULATE)))
 
 
 @functools.cache
@@ -79,24 +70,6 @@ class Work(NamedTuple):
     system: Floats  # (p + 1) x p: the same for the parameters
     damped: Floats  # (p + 1) x p
     candidate: Floats  # m
-
-
-class _Works(threading.local):
-    """The arrays of this thread by problem; a thread makes one call of ``minimize`` at a time."""
-
-    def __init__(self) -> None:
-        self.by_problem: WeakKeyDictionary[Problem, Work] = WeakKeyDictionary()
-
-
-_works = _Works()
-
-
-def find_work(problem: Problem) -> Work:
-    """Return the arrays for a problem; they are the same for all calls of a thread."""
-    work = _works.by_problem.get(problem)
-    if work is None:
-        work = _works.by_problem[problem] = make_work(problem)
-    return work
 
 
 def make_work(problem: Problem) -> Work:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bansac.compiled.jit import inlined, inner_kernel, kernel, plain
+from bansac.compiled.jit import inlined, kernel, plain
 from bansac.engine.dbn import MIN_PRIOR
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.baysac import sample_most_probable
@@ -36,14 +36,6 @@ _U11 = np.uint64(11)
 _TO_UNIT = 2.0**-53
 
 
-def posterior_probabilities(prior: Floats, draws: Ints) -> Floats:
-    """Return the posterior means a / (a + b + n) of the points, where ``draws`` holds n; without perturbation.
-
-    Priors in [0, 1] are clipped off 0 and 1, as for BANSAC.
-    """
-    return np.asarray(plain(_posterior_mean)(prior, draws))
-
-
 @kernel
 def start_priority(rng: Words, prior: Floats, priority: Floats) -> None:
     """Write the perturbed prior probabilities to ``priority``."""
@@ -51,20 +43,11 @@ def start_priority(rng: Words, prior: Floats, priority: Floats) -> None:
         priority[n] = prior[n] + _perturbation(rng)
 
 
-@inner_kernel
-def renew_priority(rng: Words, prior: Floats, draws: Ints, priority: Floats, sample: Ints) -> None:
-    """Count an unsuccessful sample: increase ``draws`` of its points by one, and update their ``priority``."""
-    for i in range(sample.size):
-        n = sample[i]
-        draws[n] += 1
-        priority[n] = _posterior_mean(prior[n], draws[n]) + _perturbation(rng)
-
-
 @inlined
 def _posterior_mean(prior: Any, draws: Any) -> Any:
     """Return a / (a + b + n), where a + b = mean (1 - mean) / variance - 1 and a = mean (a + b).
 
-    Kernels pass numbers, Python passes arrays.
+    Priors are clipped off 0 and 1, as for BANSAC. Kernels pass numbers, Python passes arrays.
     """
     mean = np.minimum(np.maximum(prior, MIN_PRIOR), 1.0 - MIN_PRIOR)
     concentration = np.maximum(mean * (1.0 - mean) / VARIANCE - 1.0, _MIN_CONCENTRATION)
@@ -109,12 +92,15 @@ def draw(
 
 
 def learn_from_failure(rng: Words, numbers: Floats, indices: Ints, sample: Ints) -> None:
-    """Count the failure of the sample."""
+    """Count one more failure of each point of the sample, and update the priorities."""
     memory = views(numbers, indices)
-    renew_priority(rng, memory.prior, memory.failures, memory.priority, sample)
+    for i in range(sample.size):
+        n = sample[i]
+        memory.failures[n] += 1
+        memory.priority[n] = _posterior_mean(memory.prior[n], memory.failures[n]) + _perturbation(rng)
 
 
 def probabilities(numbers: Floats, indices: Ints) -> Floats:
-    """Return the posterior means."""
+    """Return the posterior means, without perturbation."""
     memory = plain(views)(numbers, indices)
-    return posterior_probabilities(memory.prior, memory.failures)
+    return np.asarray(plain(_posterior_mean)(memory.prior, memory.failures))

@@ -46,17 +46,23 @@ def _weight(odds: np.float32 | float, code: int, floor: float) -> float:
     return weight if weight > floor else floor
 
 
-@inner_kernel
-def sample_weighted(rng: Words, odds: Singles, largest_odds: float, code: int, floor: float, sample: Ints) -> None:
+def start(setup: SamplerInput) -> tuple[Floats, Ints]:
+    """Return the floor of the weights, and the code of the activation."""
+    return np.array([setup.weight_floor]), np.array([ACTIVATION_CODES[setup.activation]])
+
+
+def draw(
+    rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
+) -> None:
     """Draw distinct indices one after the other, with probabilities proportional to ``max(rho(p), floor)``.
 
     This is rejection sampling. A uniform candidate is accepted with the probability of its weight over the largest
-    weight. The largest weight is that of ``largest_odds``, because every rho increases with p. A candidate that is
+    weight. The largest weight is that of the largest odds, because every rho increases with p. A candidate that is
     already in the sample is rejected, so points are drawn without replacement. If no candidate is accepted within
     ``_MAX_DRAWS``, the point is drawn by the weights of all points. The distribution is the same.
     """
-    heaviest = _weight(largest_odds, code, floor)
-    n = odds.size
+    code, floor, n = indices[0], numbers[0], odds.size
+    heaviest = _weight(progress.largest_odds, code, floor)
     a, b, c, d = rng[0], rng[1], rng[2], rng[3]
     for drawn in range(sample.size):
         accepted = np.int64(-1)
@@ -98,15 +104,3 @@ def _draw_exactly(rng: Words, odds: Singles, code: int, floor: float, sample: In
         if remaining < 0:
             break
     return last
-
-
-def start(setup: SamplerInput) -> tuple[Floats, Ints]:
-    """Return the floor of the weights, and the code of the activation."""
-    return np.array([setup.weight_floor]), np.array([ACTIVATION_CODES[setup.activation]])
-
-
-def draw(
-    rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
-) -> None:
-    """Draw the next sample."""
-    sample_weighted(rng, odds, progress.largest_odds, indices[0], numbers[0], sample)

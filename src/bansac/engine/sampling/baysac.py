@@ -62,8 +62,7 @@ def _find_largest(priority: Floats, sample: Ints) -> float:
     return last
 
 
-@inner_kernel
-def update_sample(priority: Floats, sample: Ints) -> None:
+def learn_from_failure(rng: Words, numbers: Floats, indices: Ints, sample: Ints) -> None:
     """Update the inlier probabilities of the points of a failed sample, in place.
 
     Probabilities are clipped off 0 and 1, as for BANSAC. A point at 0 would stay there, and a sample of points at 1
@@ -71,10 +70,10 @@ def update_sample(priority: Floats, sample: Ints) -> None:
     """
     product = 1.0
     for i in range(sample.size):
-        product *= clip_prior(priority[sample[i]])
+        product *= clip_prior(numbers[sample[i]])
     for i in range(sample.size):
         point = sample[i]
-        priority[point] = clip_prior((clip_prior(priority[point]) - product) / (1.0 - product))
+        numbers[point] = clip_prior((clip_prior(numbers[point]) - product) / (1.0 - product))
 
 
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
@@ -89,11 +88,6 @@ def draw(
 ) -> None:
     """Draw the next sample."""
     sample_most_probable(rng, numbers, sample)
-
-
-def learn_from_failure(rng: Words, numbers: Floats, indices: Ints, sample: Ints) -> None:
-    """Update the probabilities of the sample."""
-    update_sample(numbers, sample)
 
 
 def probabilities(numbers: Floats, indices: Ints) -> Floats:

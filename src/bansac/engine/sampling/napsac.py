@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bansac.compiled.jit import inlined, inner_kernel, plain
+from bansac.compiled.jit import inlined, plain
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.distinct import draw_distinct
 from bansac.maths.arrays import Floats, Ints, Singles, Words
@@ -32,29 +32,6 @@ def neighborhood_radius(data: Floats) -> float:
     lowest, highest = near_box(data, GRID)[:, :, None]
     low, high = np.quantile(data.clip(lowest, highest), (_STRAY_SHARE, 1 - _STRAY_SHARE), axis=1)
     return _RADIUS_SHARE * math.hypot(*(high - low))
-
-
-@inner_kernel
-def sample_napsac(
-    rng: Words, data: Floats, squared_radius: float, centres: Ints, neighbors: Ints, sample: Ints
-) -> None:
-    """Draw a uniform centre as the first point of the sample, and the others uniformly from its neighbours.
-
-    ``centres`` (N + 1) holds the indices of the possible centres; the last entry is their number. At first all points
-    are possible centres. A centre with too few distinct neighbours is removed. If none is left, samples are uniform.
-    ``neighbors`` (N) is work space.
-    """
-    n = data.shape[1]
-    others = sample.size - 1
-    while centres[n] > 0:
-        place = next_index(rng, np.int64(centres[n]))
-        centre = centres[place]
-        count = _find_neighbors(data, centre, squared_radius, neighbors)
-        if count >= others and _fill(rng, data, centre, neighbors, count, sample):
-            return
-        centres[n] -= 1
-        centres[place] = centres[centres[n]]
-    draw_distinct(rng, n, sample, np.int64(0), sample.size)
 
 
 @inlined
@@ -106,11 +83,11 @@ def _find_neighbors(data: Floats, centre: np.int64, squared_radius: float, neigh
 
 
 class Memory(NamedTuple):
-    """The arrays of NAPSAC; ``sample_napsac`` describes them."""
+    """The arrays of NAPSAC."""
 
     squared_radius: Floats  # one number
-    centres: Ints  # N + 1
-    neighbors: Ints  # N
+    centres: Ints  # N + 1: indices of the possible centres; the last entry is their number
+    neighbors: Ints  # N: work space
 
 
 @inlined
@@ -127,13 +104,26 @@ def start(setup: SamplerInput) -> tuple[Floats, Ints]:
     numbers, indices = np.empty(1), np.empty(2 * n + 1, np.int64)
     memory = plain(views)(numbers, indices)
     memory.squared_radius[0] = radius * radius
-    memory.centres[:] = np.arange(n + 1)  # the last entry, n, is their number
+    memory.centres[:] = np.arange(n + 1)
     return numbers, indices
 
 
 def draw(
     rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
-    """Draw the next sample."""
+    """Draw a uniform centre as the first point of the sample, and the others uniformly from its neighbours.
+
+    At first all points are possible centres. A centre with too few distinct neighbours is removed. If none is left,
+    samples are uniform.
+    """
     memory = views(numbers, indices)
-    sample_napsac(rng, data, memory.squared_radius[0], memory.centres, memory.neighbors, sample)
+    n, others, centres = data.shape[1], sample.size - 1, memory.centres
+    while centres[n] > 0:
+        place = next_index(rng, np.int64(centres[n]))
+        centre = centres[place]
+        count = _find_neighbors(data, centre, memory.squared_radius[0], memory.neighbors)
+        if count >= others and _fill(rng, data, centre, memory.neighbors, count, sample):
+            return
+        centres[n] -= 1
+        centres[place] = centres[centres[n]]
+    draw_distinct(rng, n, sample, np.int64(0), sample.size)

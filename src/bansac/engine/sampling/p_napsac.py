@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bansac.compiled.jit import inlined, inner_kernel, plain
+from bansac.compiled.jit import inlined, plain
 from bansac.engine.sampling import SamplerInput, prosac
 from bansac.engine.sampling.distinct import draw_distinct
 from bansac.engine.sampling.prosac import complete_by_prosac, grow_subset, growth_function
@@ -108,8 +108,6 @@ def make_neighborhoods(data: Floats, ranking: Ints, sample_size: int) -> Neighbo
     example, with m = 2 each neighbour gives only one sample, and drawing it twenty times is useless.
     """
     n = data.shape[1]
-    if ranking.shape != (n,):
-        raise ValueError(f"ranking must hold one index for each of the {n} data, got shape {ranking.shape}")
     if not 2 <= sample_size <= n:
         raise ValueError(f"sample_size must be at least 2 for P-NAPSAC and at most {n} (N), got {sample_size}")
     members, starts, counts = build_layers(data, ranking)
@@ -117,39 +115,6 @@ def make_neighborhoods(data: Floats, ranking: Ints, sample_size: int) -> Neighbo
     growth_function(sample_size - 1, min(LOCAL_DRAWS * n, math.comb(n - 1, sample_size - 1)), growth)
     sizes = np.full(n, sample_size - 1, np.int64)
     return Neighborhoods(members, starts, counts, np.zeros(n, np.int64), sizes, growth)
-
-
-@inner_kernel
-def sample_progressive_napsac(
-    rng: Words, ranking: Ints, growth: Ints, counts: Ints, limit: int, neighborhoods: Neighborhoods, sample: Ints
-) -> None:
-    """Draw the next sample of P-NAPSAC, of at least two points.
-
-    ``ranking``, ``growth``, ``counts`` and ``limit`` are the arguments of ``sample_prosac``. ``neighborhoods`` comes
-    from ``make_neighborhoods`` and is updated.
-    """
-    counts[0] += 1
-    draws = counts[0]
-    known = 0
-    largest = sample.size - 1 if sample.size > MAX_NEIGHBORS else MAX_NEIGHBORS
-    if draws <= LOCAL_DRAWS * ranking.size:
-        known = 1
-        centre = _draw_centre(rng, draws, limit)
-        hits, sizes, members = neighborhoods.hits, neighborhoods.sizes, neighborhoods.counts
-        hits[centre] += 1
-        size = grow_subset(neighborhoods.growth, hits[centre], sizes[centre], ranking.size - 1)
-        sizes[centre] = size
-        layer = 0
-        while layer < members.shape[0] and (members[layer, centre] <= size or size > largest):
-            layer += 1
-        if layer < members.shape[0]:
-            known = sample.size
-            _draw_neighbors(rng, neighborhoods, layer, centre, size, sample)
-        sample[known - 1] = centre
-    if known < sample.size:
-        complete_by_prosac(rng, growth, counts, limit, sample, known)
-    for i in range(sample.size):
-        sample[i] = ranking[sample[i]]
 
 
 @inlined
@@ -198,7 +163,28 @@ def start(setup: SamplerInput) -> tuple[Floats, Ints]:
 def draw(
     rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
-    """Draw the next sample."""
-    end = _NUMBERS_A_POINT * ranking.size
+    """Draw the next sample, of at least two points."""
+    end, limit = _NUMBERS_A_POINT * ranking.size, progress.subset_limit
     neighborhoods, memory = views(indices[:end]), prosac.views(indices[end:])
-    sample_progressive_napsac(rng, ranking, memory.growth, memory.counts, progress.subset_limit, neighborhoods, sample)
+    memory.counts[0] += 1
+    draws = memory.counts[0]
+    known = 0
+    largest = sample.size - 1 if sample.size > MAX_NEIGHBORS else MAX_NEIGHBORS
+    if draws <= LOCAL_DRAWS * ranking.size:
+        known = 1
+        centre = _draw_centre(rng, draws, limit)
+        hits, sizes, members = neighborhoods.hits, neighborhoods.sizes, neighborhoods.counts
+        hits[centre] += 1
+        size = grow_subset(neighborhoods.growth, hits[centre], sizes[centre], ranking.size - 1)
+        sizes[centre] = size
+        layer = 0
+        while layer < members.shape[0] and (members[layer, centre] <= size or size > largest):
+            layer += 1
+        if layer < members.shape[0]:
+            known = sample.size
+            _draw_neighbors(rng, neighborhoods, layer, centre, size, sample)
+        sample[known - 1] = centre
+    if known < sample.size:
+        complete_by_prosac(rng, memory, limit, sample, known)
+    for i in range(sample.size):
+        sample[i] = ranking[sample[i]]

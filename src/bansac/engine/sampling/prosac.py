@@ -59,14 +59,21 @@ def grow_subset(growth: Ints, draws: int, subset: int, limit: int) -> int:
     return n
 
 
-@inner_kernel
-def complete_by_prosac(rng: Words, growth: Ints, counts: Ints, limit: int, sample: Ints, known: int | np.int64) -> None:
-    """Fill the sample with the ranks (0: the best) of sample number t of PROSAC.
+class Memory(NamedTuple):
+    """The arrays of PROSAC."""
 
-    ``counts`` holds t, and n, the size of the set, which is updated. The first ``known`` ranks (none or one) are
-    already in the sample and stay. A known rank replaces a freely drawn rank, or is the forced rank n - 1.
+    counts: Ints  # t, the number of samples so far, and n, the size of the set (0 before the first sample)
+    growth: Ints  # T'_n for n = 0, ..., N (``growth_function``)
+
+
+@inner_kernel
+def complete_by_prosac(rng: Words, memory: Memory, limit: int, sample: Ints, known: int | np.int64) -> None:
+    """Fill the sample with the ranks (0: the best) of sample number t of PROSAC, and update the size of the set.
+
+    The first ``known`` ranks (none or one) are already in the sample and stay. A known rank replaces a freely drawn
+    rank, or is the forced rank n - 1.
     """
-    m = sample.size
+    counts, growth, m = memory.counts, memory.growth, sample.size
     n = growth.size - 1
     draws, subset = counts[0], counts[1]
     if draws <= TOTAL_DRAWS:
@@ -78,29 +85,6 @@ def complete_by_prosac(rng: Words, growth: Ints, counts: Ints, limit: int, sampl
                 sample[known] = n
                 known += 1
     draw_distinct(rng, n, sample, known, m)
-
-
-@inner_kernel
-def sample_prosac(rng: Words, ranking: Ints, growth: Ints, counts: Ints, limit: int, sample: Ints) -> None:
-    """Draw the next sample of PROSAC; after ``TOTAL_DRAWS`` samples, a uniform sample of all points.
-
-    ``ranking`` lists the indices of the points by decreasing quality. ``growth`` comes from ``growth_function``.
-    ``counts`` is the state of the sampler: t, the number of samples so far, and n, the size of the set (0 before the
-    first sample). ``limit`` (n* in m, ..., N) is the largest size of the set; the stopping criterion may lower it at
-    any time.
-    """
-    known = np.int64(0)  # a literal would compile another copy
-    counts[0] += 1
-    complete_by_prosac(rng, growth, counts, limit, sample, known)
-    for i in range(sample.size):
-        sample[i] = ranking[sample[i]]
-
-
-class Memory(NamedTuple):
-    """The arrays of PROSAC."""
-
-    counts: Ints  # t and n
-    growth: Ints  # T'_n for n = 0, ..., N
 
 
 @inlined
@@ -119,6 +103,13 @@ def start(setup: SamplerInput) -> tuple[Floats, Ints]:
 def draw(
     rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
-    """Draw the next sample."""
+    """Draw the next sample; after ``TOTAL_DRAWS`` samples, a uniform sample of all points.
+
+    ``progress.subset_limit`` (n* in m, ..., N) is the largest size of the set; the stopping criterion may lower it.
+    """
     memory = views(indices)
-    sample_prosac(rng, ranking, memory.growth, memory.counts, progress.subset_limit, sample)
+    known = np.int64(0)  # a literal would compile another copy
+    memory.counts[0] += 1
+    complete_by_prosac(rng, memory, progress.subset_limit, sample, known)
+    for i in range(sample.size):
+        sample[i] = ranking[sample[i]]

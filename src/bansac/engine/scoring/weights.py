@@ -35,15 +35,9 @@ _UNIT = 2.0**-24
 _LEAST = 0.01
 
 
-@kernel
 def scale_weights(weights: Floats) -> None:
     """Scale positive weights to a maximum of 1, in place."""
-    largest = 0.0
-    for n in range(weights.size):
-        largest = weights[n] if weights[n] > largest else largest
-    for n in range(weights.size):
-        units = np.ceil(weights[n] / largest / _UNIT)
-        weights[n] = units * _UNIT if units > 1.0 else _UNIT
+    weights[:] = np.maximum(np.ceil(weights / weights.max() / _UNIT), 1.0) * _UNIT
 
 
 def reliability_weights(probabilities: Floats) -> Floats | None:
@@ -54,21 +48,9 @@ def reliability_weights(probabilities: Floats) -> Floats | None:
     >>> reliability_weights(np.array([0.5, 1.0]))
     array([0.25, 1.  ])
     """
-    squares = np.empty(probabilities.size)
-    return squares if _square(probabilities, squares) else None
-
-
-@kernel
-def _square(probabilities: Floats, squares: Floats) -> bool:
-    """Write the squares; return False if a probability is outside of [0, 1] or all are 0."""
-    good, largest = True, 0.0
-    for n in range(squares.size):
-        p = probabilities[n]
-        good &= 0.0 <= p <= 1.0
-        largest = p if p > largest else largest
-        raised = p if p > _LEAST else _LEAST
-        squares[n] = raised * raised
-    return good and largest > 0.0
+    if probabilities.size == 0 or not (probabilities.min() >= 0.0 and 0.0 < probabilities.max() <= 1.0):
+        return None
+    return np.square(np.maximum(probabilities, _LEAST))
 
 
 def density_weights(data: Floats) -> Floats:
@@ -81,17 +63,16 @@ def density_weights(data: Floats) -> Floats:
     >>> density_weights(np.array([[0.0, 0.0, 100.0], [0.0, 1.0, 100.0]]))
     array([0.5, 0.5, 1. ])
     """
-    n = data.shape[1]
-    weights = np.empty(n)
-    grid, cells = np.empty(_SIDE * _SIDE, np.int64), np.empty(n, np.int64)
-    divide_by_density(data, weights, grid, cells, np.empty((2, 2)), np.empty(SAMPLE))
+    weights = np.empty(data.shape[1])
+    _divide_by_density(data, weights)
     return weights
 
 
 @kernel
-def divide_by_density(data: Floats, weights: Floats, grid: Ints, cells: Ints, box: Floats, ordered: Floats) -> None:
+def _divide_by_density(data: Floats, weights: Floats) -> None:
     """Write the weights, from the number of points in the 3 x 3 cells around each point in each image."""
-    images = data.shape[0] // 2
+    grid, cells = np.empty(_SIDE * _SIDE, np.int64), np.empty(weights.size, np.int64)
+    images, box, ordered = data.shape[0] // 2, np.empty((2, 2)), np.empty(SAMPLE)
     for image in range(images):
         points = data[2 * image : 2 * image + 2]
         bound_near(points, GRID, box, ordered)

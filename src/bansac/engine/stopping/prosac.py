@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.compiled.jit import inner_kernel, kernel
+from bansac.compiled.jit import kernel
 from bansac.engine.stopping.ransac import all_inlier_probability, ransac_iterations
 from bansac.maths.arrays import Bools, Floats, Ints
 
@@ -14,20 +14,20 @@ _LEVEL = 0.05
 
 
 @kernel
-def nonrandom_supports(sample_size: int, supports: Ints) -> None:
-    """Write the smallest non-random number of inliers among the best n points to ``supports[n]``.
+def prepare(n: int, sample_size: int) -> Ints:
+    """Return the smallest non-random numbers of inliers for sets of 0, ..., n points; those below m are undefined.
 
-    It is the smallest I with P(m + B >= I) < psi, where B ~ Binomial(n - m, beta) is the number of chance inliers
-    outside of the sample (Chum and Matas, 2005, eq. 9; the exponent of 1 - beta there has a misprint). ``supports`` has
-    N + 1 entries; those below m are not written. One more point increases the tail P(B >= j) by beta P(B = j - 1), so
-    one pass is enough.
+    For k points it is the smallest I with P(m + B >= I) < psi, where B ~ Binomial(k - m, beta) is the number of chance
+    inliers outside of the sample (Chum and Matas, 2005, eq. 9; the exponent of 1 - beta there has a misprint). One more
+    point increases the tail P(B >= j) by beta P(B = j - 1), so one pass is enough.
     """
+    supports = np.empty(n + 1, np.int64)
     odds = _CHANCE_RATE / (1 - _CHANCE_RATE)
     j = 1  # index of the tail P(B >= j)
     below = 1.0  # P(B = j - 1)
     tail = 0.0
-    for n in range(sample_size, supports.size):
-        trials = n - sample_size
+    for size in range(sample_size, n + 1):
+        trials = size - sample_size
         if trials > 0:
             # from trials - 1 to trials: first the tail, then P(B = j - 1)
             tail += _CHANCE_RATE * below
@@ -36,19 +36,18 @@ def nonrandom_supports(sample_size: int, supports: Ints) -> None:
             below *= odds * (trials - j + 1) / j  # P(B = j)
             tail -= below
             j += 1
-        supports[n] = sample_size + j
+        supports[size] = sample_size + j
+    return supports
 
 
-@inner_kernel
-def prosac_iterations(
-    is_inlier: Bools, ranking: Ints, nonrandom: Ints, sample_size: int, confidence: float
-) -> tuple[float, int]:
-    """Return the number of samples that PROSAC requires, and n*, the size of the set that requires the fewest.
+def required_iterations(
+    is_inlier: Bools, ranking: Ints, history: Floats, progress: Any, indices: Ints, sample_size: int, confidence: float
+) -> float:
+    """Return the number of samples that PROSAC requires, and limit the set that it draws from to the best one.
 
     Only sets of the n best points whose number of inliers is not random are considered (non-randomness). The set with
     the highest probability of an all-inlier sample requires the fewest samples (maximality; Chum and Matas, 2005,
-    section 2.2). The number is inf if chance explains the inliers of every set. ``ranking`` lists the indices of the
-    points by decreasing quality; ``nonrandom`` comes from ``nonrandom_supports``.
+    section 2.2). The number is inf if chance explains the inliers of every set.
 
     A set must contain at least half of the points. The paper does not specify the smallest set. If it is the hundred
     best matches, as in some implementations, an inaccurate model that fits them ends the run much too early.
@@ -62,26 +61,11 @@ def prosac_iterations(
         agrees = is_inlier[ranking[rank]]
         inliers += 1 if agrees else 0
         size = rank + 1
-        if size < smallest or not (agrees or size == smallest) or inliers < nonrandom[size]:
+        if size < smallest or not (agrees or size == smallest) or inliers < indices[size]:
             continue
         probability = all_inlier_probability(inliers, size, sample_size)
         if probability > highest:
             highest = probability
             best_inliers, best_size = inliers, size
-    return ransac_iterations(best_inliers, best_size, sample_size, confidence), best_size
-
-
-def prepare(n: int, sample_size: int) -> Ints:
-    """Return the smallest non-random numbers of inliers for sets of 0, ..., n points."""
-    supports = np.empty(n + 1, np.int64)
-    nonrandom_supports(sample_size, supports)
-    return supports
-
-
-def required_iterations(
-    is_inlier: Bools, ranking: Ints, history: Floats, progress: Any, indices: Ints, sample_size: int, confidence: float
-) -> float:
-    """Return the required number of samples for the best model, and limit the set that PROSAC draws from."""
-    bound, size = prosac_iterations(is_inlier, ranking, indices, sample_size, confidence)
-    progress.subset_limit = size
-    return bound
+    progress.subset_limit = best_size
+    return ransac_iterations(best_inliers, best_size, sample_size, confidence)

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.compiled.jit import inlined, inner_kernel
+from bansac.compiled.jit import inlined
 from bansac.engine.stopping.ransac import all_inlier_probability
 from bansac.maths.arrays import Bools, Floats, Ints
 
@@ -46,19 +46,17 @@ def _excess(epsilon: float, h: float, log_inlier: float, log_outlier: float) -> 
     return inlier + outlier - 1, inlier * log_inlier + outlier * log_outlier
 
 
-@inner_kernel
-def sprt_iterations(
-    inliers: int, n: int, sample_size: int, confidence: float, history: Floats, iterations: int
+def required_iterations(
+    is_inlier: Bools, ranking: Ints, history: Floats, progress: Any, indices: Ints, sample_size: int, confidence: float
 ) -> float:
     """Return the number of samples that SPRT requires (Chum and Matas, 2008, section 3.2).
 
     A sample is successful if it contains inliers only and its model passes the test. The probability is
     P_g (1 - A_i^-h_i). The samples so far have missed a better model with probability eta. The bound is the number of
-    samples at which eta falls to 1 - confidence.
-
-    ``history`` has one row per test: epsilon, delta, log A, samples tested. ``iterations`` is the number of samples so
-    far. It includes the samples before the first test, whose models could not be rejected.
+    samples at which eta falls to 1 - confidence. The samples so far include those before the first test, whose models
+    could not be rejected.
     """
+    inliers, n, iterations = progress.best_inliers, is_inlier.size, int(progress.iterations)
     good = all_inlier_probability(inliers, n, sample_size)
     if good <= 0:
         return np.inf
@@ -80,10 +78,3 @@ def sprt_iterations(
     if passes <= 0:
         return np.inf
     return iterations + remaining / math.log1p(-good * passes)
-
-
-def required_iterations(
-    is_inlier: Bools, ranking: Ints, history: Floats, progress: Any, indices: Ints, sample_size: int, confidence: float
-) -> float:
-    """Return the required number of samples for the inliers of the best model."""
-    return sprt_iterations(progress.best_inliers, is_inlier.size, sample_size, confidence, history, progress.iterations)
