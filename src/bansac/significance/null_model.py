@@ -100,12 +100,13 @@ def measure_far(problem: Problem, data: Floats, model: Floats) -> NullModel:
 
     The probabilities are at most those of the complete null model.
     """
-    n, shuffled = data.shape[1], np.take(data, _random_order(data), axis=1)
+    n, order = data.shape[1], _random_order(data)
     shifts = range(1, min(n - 1, -(-_PAIRS // n)) + 1)
-    if len(problem.points) > 1:  # all at once; the rearrangement of points depends on the extent of each set of them
-        others = np.add.outer(shifts, np.arange(n)).ravel() % n
-        far = _rearrange(problem, np.tile(shuffled, len(shifts)), np.take(shuffled, others, axis=1))
+    if len(problem.points) > 1:
+        far = np.empty((len(data), len(shifts) * n))
+        _exchange_with_others(data, order, _first_points(problem), far)
     else:
+        shuffled = np.take(data, order, axis=1)
         far = np.concatenate([_rearrange(problem, shuffled, np.roll(shuffled, -k, axis=1)) for k in shifts], axis=1)
     return NullModel(
         far=_sorted_residuals(problem, far, model),
@@ -141,6 +142,21 @@ def _random_order(data: Floats) -> Ints:
     order = np.empty(data.shape[1], np.int64)
     shuffle(seed_rng(0), order)
     return order
+
+
+@kernel
+def _exchange_with_others(data: Floats, order: Ints, stays: Bools, exchanged: Floats) -> None:
+    """Combine each point or match with the next one in ``order``, then with the one after that, and so on.
+
+    The channels with ``stays`` are those of the first, the others those of the second.
+    """
+    n = order.size
+    for c in range(data.shape[0]):
+        for start in range(0, exchanged.shape[1], n):
+            first = 0 if stays[c] else start // n + 1
+            for i in range(n):
+                k = first + i
+                exchanged[c, start + i] = data[c, order[k if k < n else k - n]]
 
 
 def _sorted_residuals(problem: Problem, data: Floats, model: Floats) -> Floats:
