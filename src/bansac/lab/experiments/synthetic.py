@@ -46,8 +46,13 @@ METHODS: dict[str, dict[str, Any]] = {
     "BANSAC": {"sampler": "bansac", "stopping": "bansac+ransac", "tau": 0.01},
     OWN_STOP: {"sampler": "bansac", "stopping": "bansac", "tau": 0.01},
 }
-_LIMITS = {"threshold": 0.02, "max_iterations": 3000, "confidence": 0.99}
-SHARED: dict[str, Any] = {"preset": "paper", **_LIMITS, "verification": None}
+SHARED: dict[str, Any] = {
+    "preset": "paper",
+    "threshold": 0.02,
+    "max_iterations": 3000,
+    "confidence": 0.99,
+    "verification": None,
+}
 POINTS, TRIALS, SIGMA = 300, 1000, 0.02
 
 # Number of trials of a unit, about one second of work.
@@ -92,7 +97,11 @@ def _run_trial(setup: Setup, problem: str, rate: float, trial: int) -> list[Row]
     for method, settings in METHODS.items():
         result = fit(seed=seed, **SHARED, **settings)
         row: Row = {
-            **{"problem": problem, "inlier_rate": rate, "method": method, "trial": trial, "seed": seed},
+            "problem": problem,
+            "inlier_rate": rate,
+            "method": method,
+            "trial": trial,
+            "seed": seed,
             "rmse": error(result.model, data.model),
             "iterations": result.iterations,
             "stop_reason": result.stop_reason,

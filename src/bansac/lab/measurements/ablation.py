@@ -180,8 +180,10 @@ def _figures(protocol: Protocol, rows: Sequence[Row]) -> dict[str, Any]:
     metric = CORNERS_10 if kind == "H" else AUC_10
     sets = summary.sets(kind)
     difference, error = paired_differences(rows)
-    figures = {
-        (name := variant.name): {
+    figures = {}
+    for variant in variants(kind):
+        name = variant.name
+        figures[name] = {
             "part": variant.part,
             "value": variant.value,
             "mean": summary.mean(metric, kind, name),
@@ -191,8 +193,6 @@ def _figures(protocol: Protocol, rows: Sequence[Row]) -> dict[str, Any]:
             "ms": summary.mean(TIME, kind, name),
             "sets": {of: summary.of_set(metric, kind, of, name) for of in sets},
         }
-        for variant in variants(kind)
-    }
     return {
         "figure": "mAA@10" if kind == "H" else "AUC@10",
         "protocol": {name: getattr(protocol, name) for name in ("max_ratio", "min_matches", "pairs", "repeats")},

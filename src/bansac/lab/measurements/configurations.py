@@ -211,7 +211,8 @@ MEASUREMENT = of_module(
         Option("noisy", bool, False, "Measure noisy and dense scenes only."),
     ),
     tables={
-        **{"configurations": configurations, "real-configurations": real_configurations},
+        "configurations": configurations,
+        "real-configurations": real_configurations,
         "planar-motions": planar_motions,
     },
     sets=lambda setup: find_sets(setup.data),
