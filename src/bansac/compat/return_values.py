@@ -1,8 +1,10 @@
 """Convert results, masks and errors to the return values of OpenCV's functions."""
 
+import contextlib
 import functools
 import importlib.util
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
@@ -14,6 +16,14 @@ from bansac.maths.arrays import Bools, Bytes, Floats
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 Answer: TypeAlias = tuple[Floats | None, Bytes | None]
+
+# Parameters of the other libraries by the options that they set.
+_PARAMETERS = {
+    "max_iterations": ("maxIters", "iterationsCount", "max_trials"),
+    "threshold": ("ransacReprojThreshold", "reprojectionError", "ransacThreshold", "residual_threshold"),
+    "confidence": ("prob", "stop_probability"),
+}
+_OF_SIGNATURES = "maxIters", "prob"  # of functions with several signatures
 
 
 def answer(result: Result, sample_size: int, mask: Any) -> Answer:
@@ -66,13 +76,29 @@ def error_type() -> type[Exception]:
     return type("error", (cv2.error, ValueError), {})
 
 
+@contextlib.contextmanager
+def naming(parameters: Collection[str]) -> Iterator[None]:
+    """Let a ValueError that begins with the name of an option begin with the parameter of the other library."""
+    try:
+        yield
+    except ValueError as error:
+        option, _, text = str(error).partition(" ")
+        for name in _PARAMETERS.get(option, ()):
+            if name in parameters:
+                raise ValueError(f"{name} {text}") from error
+        raise
+
+
 def raises_opencv_error(function: Callable[_P, _T]) -> Callable[_P, _T]:
-    """Convert the ValueErrors of a function to ``error_type``."""
+    """Convert the ValueErrors of a function to ``error_type``, with the names of its parameters."""
+    parameters = inspect.signature(function).parameters
+    names = _OF_SIGNATURES if "args" in parameters else parameters.keys()
 
     @functools.wraps(function)
     def wrapped(*args: _P.args, **kwargs: _P.kwargs) -> _T:
         try:
-            return function(*args, **kwargs)
+            with naming(names):
+                return function(*args, **kwargs)
         except ValueError as error:
             raise error_type()(str(error)) from error
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from bansac.compat.return_values import naming
 from bansac.estimate.curves import fit_circle, fit_ellipse, fit_line
 from bansac.estimate.result import Result
 from bansac.estimate.transforms import estimate_affine, estimate_similarity
@@ -104,7 +105,8 @@ def ransac(
             settings["max_iterations"] = max_trials
         if stop_probability not in (0.0, 1.0):
             settings["confidence"] = stop_probability
-        return _run_compiled(model_class, arrays, residual_threshold, settings)
+        with naming(("max_trials", "residual_threshold", "stop_probability")):
+            return _run_compiled(model_class, arrays, residual_threshold, settings)
 
     from skimage.measure import ransac as loop
 

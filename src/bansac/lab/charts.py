@@ -92,8 +92,7 @@ def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
         _frame(ax, chart)
     if len(labels) > 1:
         lines = [handles[label] for label in labels]
-        place = "outside lower center"
-        figure.legend(lines, labels, loc=place, ncols=columns, fontsize="small", frameon=False)
+        figure.legend(lines, labels, loc="outside lower center", ncols=columns, fontsize="small", frameon=False)
     return figure
 
 
