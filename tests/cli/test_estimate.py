@@ -152,6 +152,8 @@ def test_absolute_pose(bansac: Any, tmp_path: Path) -> None:
     assert "threshold 2 px" in again
     assert "X Y Z x y for absolute-pose" in " ".join(bansac("estimate", "--help").stdout.split())
     assert "--multiple does not go with" in bansac.refused(*command, "--multiple")
+    polynomial = ("estimate", tmp_path / "a.csv", "--model", "polynomial", "--degree", "2", "--multiple")
+    assert "--multiple does not go with --model polynomial" in bansac.refused(*polynomial)
     two = tmp_path / "two.npz"
     np.savez(two, K1=K, K2=np.diag([2, 2, 1]) @ K)
     assert "must hold one camera matrix" in bansac.refused(*command, "--calib", two)

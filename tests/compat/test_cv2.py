@@ -558,7 +558,7 @@ def test_a_threshold_of_0_is_the_default_as_in_opencv(threshold):
     )
     mask = theirs.findHomography(PLANE.x1, PLANE.x2, 8, threshold)[1]
     assert np.mean(mask == ours.findHomography(PLANE.x1, PLANE.x2, 8, threshold)[1]) > 0.95
-    with pytest.raises(ours.error, match="^ransacReprojThreshold "):
+    with pytest.raises(ours.error, match=r"^ransacReprojThreshold "):
         ours.findHomography(PLANE.x1, PLANE.x2, ours.USAC_DEFAULT, threshold)
 
 

@@ -110,6 +110,8 @@ def test_cameras_that_cannot_be_used_are_named():
         bansac.estimate_essential(x1, x2, Camera.unknown_focal(1600, 1200))
     with pytest.raises(ValueError, match=r"size of K1 is \(height, width\) = \(1600, 1200\).*swapped"):
         bansac.estimate_relative_pose(x1, x2, Camera("PINHOLE", (1000, 1010, 800, 600), 1200, 1600), PINHOLE)
+    with pytest.raises(ValueError, match=r"size of K1 is \(height, width\) = \(48, 64\).* of 200 points lie outside"):
+        bansac.estimate_relative_pose(x1, x2, Camera.unknown_focal(64, 48))
 
 
 DOUBTS = {

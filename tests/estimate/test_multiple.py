@@ -178,6 +178,7 @@ def test_invalid_arguments_are_named():
     for change, message in (
         *bad,
         ({"problem": "lines"}, r"problem must be .*'line'.* got 'lines'"),
+        ({"problem": "polynomial"}, r"problem must be .*'line'.* got 'polynomial'"),
         ({"problem": points}, r"problem must be .* got ndarray"),
         ({"priors": np.ones(3)}, "priors"),
         ({"data": np.zeros((5, 3))}, "data must have shape"),

@@ -113,6 +113,8 @@ def test_exif(tmp_path):
         (lambda: Camera("PINHOLE", (1, np.nan, 2, 3)), "params must be finite"),
         (lambda: Camera("PINHOLE", (-1, 1, 2, 3)), "focal lengths positive"),
         (lambda: Camera("PINHOLE", (1, 1, np.nan, 3)), "params must be finite"),
+        (lambda: Camera.unknown_focal(640, 0), "height must be an integer >= 1 or None, got 0"),
+        (lambda: Camera.from_poselib({"model": "PINHOLE"}), "camera must have the keys model and params, got model"),
         (lambda: Camera.from_matrix([[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]), "K must have no skew"),
         (lambda: Camera.from_matrix(np.eye(3), [1, 2]), "distortion must be 4, 5, 8, 12 or 14"),
         (lambda: Camera.from_matrix(np.eye(3), [1, 2, 3, 4, 5], fisheye=True), "distortion must be 4 finite"),

@@ -182,6 +182,7 @@ RESIDUALS = {
         ({"fit": too_long_if_all_count}, "fit reads or writes outside an array: index 1"),
         ({"fit": too_long_if_few_count}, "fit reads or writes outside an array: index 1"),
         ({"fit": lambda data, weights, model, scratch: None}, "fit returns None, not a value of type bool"),
+        ({"fit": lambda data, weights, model, scratch: (1,)}, r"fit returns \(1,\), not a value of type bool"),
         ({"is_valid": look_at_next}, "is_valid reads or writes outside an array: index 1"),
         ({"is_degenerate": long_scratch}, "is_degenerate reads or writes outside an array: index 288"),
         (

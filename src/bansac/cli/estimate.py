@@ -122,7 +122,9 @@ def _estimate_one(asked: Options) -> None:
     asked.refuse(why, "workers", "scheduler")
     if asked.max_models is not None and not asked.multiple:
         raise ValueError("--max-models needs --multiple")
-    if asked.multiple or "degree" not in MODELS[asked.model].arguments:
+    if asked.multiple and MODELS[asked.model].problem is None:
+        raise ValueError(f"--multiple does not go with --model {asked.model}")
+    if "degree" not in MODELS[asked.model].arguments:
         asked.refuse_for_model("degree")
     elif asked.degree is None:
         raise ValueError(f"--degree must be given for --model {asked.model}")

@@ -157,10 +157,11 @@ def _find_problem(problem: Any) -> tuple[Problem, ModelForm]:
     """Return the problem, and the form of its models: that of the estimator for a name, the problem's own otherwise."""
     if isinstance(problem, Problem):
         return problem, form_of(problem)
-    estimator = MODELS.get(str(problem))
+    estimators = {name: row for name, row in MODELS.items() if row.problem is not None}
+    estimator = estimators.get(str(problem))
     if estimator is None:
         got = repr(problem) if isinstance(problem, str) else type(problem).__name__
-        raise ValueError(f"problem must be a bansac.Problem or one of {', '.join(map(repr, MODELS))}, got {got}")
+        raise ValueError(f"problem must be a bansac.Problem or one of {', '.join(map(repr, estimators))}, got {got}")
     problem = estimator.load_problem()
     return problem, form_of(problem, estimator.name)
 

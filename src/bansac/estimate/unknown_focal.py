@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.engine.model_selection import Plausibility
-from bansac.estimate.cameras import CameraLike, check_order, unproject
+from bansac.estimate.cameras import CameraLike, check_order, check_size, unproject
 from bansac.estimate.damped_least_squares import Linearize, minimize
 from bansac.estimate.model_forms import as_motion, as_pose, check_model, form_of
 from bansac.estimate.planar_target import choose_pose
@@ -114,6 +114,7 @@ class _View(NamedTuple):
         if isinstance(camera, Camera) and not camera.has_focal and camera.is_distorted:
             raise ValueError(f"{self.name} has distortion, which needs a focal length: undistort the points first")
         if isinstance(camera, Camera) and camera.width is not None and camera.height is not None:
+            check_size(f"size of {self.name}", (camera.height, camera.width), x)
             return 0.5 * math.hypot(camera.width, camera.height)
         return float(np.linalg.norm(x - self.K[:2, 2:], axis=0).max(initial=0.0)) or 1.0
 

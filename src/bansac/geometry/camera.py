@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike
 
 from bansac.maths.arrays import Floats, as_floats
 from bansac.maths.optional import import_optional
-from bansac.maths.validate import as_camera, as_points
+from bansac.maths.validate import as_camera, as_integer, as_points
 
 _FISHEYE = "OPENCV_FISHEYE"
 
@@ -96,6 +96,9 @@ class Camera:
         if not np.isfinite(other).all() or not (np.isnan(focal).all() or (np.isfinite(focal) & (focal > 0)).all()):
             raise ValueError(f"params must be finite, focal lengths positive (NaN: unknown), got {params.tolist()}")
         object.__setattr__(self, "params", tuple(params.tolist()))
+        for name in ("width", "height"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, as_integer(name, getattr(self, name), 1, " or None"))
 
     @classmethod
     def from_matrix(cls, K: ArrayLike, distortion: ArrayLike | None = None, *, fisheye: bool = False) -> Self:
@@ -139,11 +142,13 @@ class Camera:
 
         The focal length is taken whether or not it is a prior; ``with_focal(nan)`` makes it unknown.
         """
-        return cls(camera.model_name, tuple(camera.params), int(camera.width), int(camera.height))
+        return cls(camera.model_name, tuple(camera.params), int(camera.width) or None, int(camera.height) or None)
 
     @classmethod
     def from_poselib(cls, camera: Mapping[str, Any]) -> Self:
         """Make a camera from PoseLib's dictionary, with the keys ``model``, ``params``, ``width`` and ``height``."""
+        if not {"model", "params"} <= set(camera):
+            raise ValueError(f"camera must have the keys model and params, got {', '.join(map(str, camera))}")
         sizes = (int(camera.get(name, -1)) for name in ("width", "height"))
         return cls(camera["model"], camera["params"], *(size if size > 0 else None for size in sizes))
 

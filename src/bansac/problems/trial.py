@@ -148,8 +148,9 @@ class _Trial:
             if not _margins_untouched(array):
                 self._refuse(name, f"writes outside {key}{_shapes(arrays)}")
         signature = CONTRACT[name].signature
-        if value is None and signature is not None and signature(float64).return_type != types.none:
-            self._refuse(name, f"returns None, not a value of type {signature(float64).return_type}")
+        wanted = types.none if signature is None else signature(float64).return_type
+        if wanted != types.none and not isinstance(value, int | float | np.number | np.bool_):
+            self._refuse(name, f"returns {value!r}, not a value of type {wanted}")
         return True, value
 
     def _refuse(self, name: str, reason: str, cause: Exception | None = None) -> None:
