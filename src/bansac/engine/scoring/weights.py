@@ -37,7 +37,7 @@ _LEAST = 0.01
 
 def scale_weights(weights: Floats) -> None:
     """Scale positive weights to a maximum of 1, in place."""
-    weights[:] = np.maximum(np.ceil(weights / weights.max() / _UNIT), 1.0) * _UNIT
+    weights[:] = np.maximum(np.ceil(weights / weights.max(initial=0.0) / _UNIT), 1.0) * _UNIT
 
 
 def reliability_weights(probabilities: Floats) -> Floats | None:
