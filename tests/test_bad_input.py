@@ -1,6 +1,7 @@
 """Bad input to every public function: a clear error, or success=False with the reason."""
 
 import functools
+import itertools
 
 import numpy as np
 import pytest
@@ -104,8 +105,9 @@ def test_unequal_lengths_raise(name):
 
 @calls
 def test_too_few_data_fail_with_the_reason(function, good, settings, least):
-    for n in {0, 1, least - 1}:
-        result = function(**{name: points[:n] for name, points in good.items()}, **settings | {"threshold": None})
+    for n, threshold in itertools.product({0, 1, least - 1}, (None, 1.0)):
+        few = {name: points[:n] for name, points in good.items()}
+        result = function(**few, **settings | {"threshold": threshold})
         assert np.isfinite(result.threshold)
         assert_honest(result, n)
         assert result.model is None

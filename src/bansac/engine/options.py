@@ -343,12 +343,19 @@ class Options:
 
         ``informed`` says whether there are scores or priors that are not all equal.
         """
-        names = _names(self.stopping)
-        return _find_stops(self._default_stopping(informed) if names == ("default",) else names)
+        return self._stops[informed]
 
     def needs_order(self, *, informed: bool) -> bool:
         """Return whether the sampler or a stopping criterion needs the ranking; ``informed`` as for :meth:`stops`."""
         return self.sampler_row.order or any(stop.order for stop in self.stops(informed=informed))
+
+    @functools.cached_property
+    def _stops(self) -> tuple[tuple[Stop, ...], ...]:
+        """The stopping criteria without and with scores or priors."""
+        names = _names(self.stopping)
+        if names != ("default",):
+            return (_find_stops(names),) * 2
+        return tuple(_find_stops(self._default_stopping(informed)) for informed in (False, True))
 
     @functools.cached_property
     def plans(self) -> dict[Any, Any]:

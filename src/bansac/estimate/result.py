@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import textwrap
 from collections.abc import Iterator, Mapping
@@ -30,6 +31,8 @@ WHY_COUNTS_DIFFER = (
     "Inliers are within the threshold. The posterior also depends on how many outliers have such a residual by chance."
 )
 """The reason for different numbers of inliers and of sure inliers."""
+
+_AS_THEY_ARE = frozenset({bool, int, float, str, type(None), functools.partial})
 
 
 class _Motion(NamedTuple):
@@ -214,7 +217,8 @@ class Result:
         """Make arrays read-only and NumPy scalars Python numbers; a function as ``probabilities`` waits for access."""
         fields = self.__dict__
         for name, value in fields.items():
-            fields[name] = _frozen(value)
+            if type(value) not in _AS_THEY_ARE:
+                fields[name] = _frozen(value)
         if callable(fields["probabilities"]):
             fields["_posterior"] = fields.pop("probabilities")
 

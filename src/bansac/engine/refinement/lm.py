@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from bansac.compiled.jit import allocating_kernel, inner_kernel, kernel
-from bansac.engine.refinement.levenberg_marquardt import Work, make_work, minimize, select_manifold
+from bansac.engine.refinement.levenberg_marquardt import Work, find_work, minimize, select_manifold
 from bansac.engine.state import Run
 from bansac.engine.verification import evaluate, mark_inliers
 from bansac.maths.arrays import Bools, Floats
@@ -30,7 +30,7 @@ _TOLERANCE = 0.05
 
 def refine(run: Run, problem: Problem) -> None:
     """Move the best model to a maximum of its MSAC score and from there to a minimum of the Cauchy loss."""
-    refine_by_lm(run, select_manifold(problem), make_work(problem))
+    refine_by_lm(run, select_manifold(problem), find_work(problem))
 
 
 @kernel
