@@ -3,8 +3,6 @@
 Otherwise nothing is compiled, and the wheel is for all platforms.
 """
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil

@@ -5,8 +5,6 @@ is how ``.ci/run`` calls them. Unless ``NUMBA_CACHE_DIR`` is set, compiled kerne
 Numba does not notice an edit of a function in another file.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Headless Chromium, for pictures of pages and for the tests of pages."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager

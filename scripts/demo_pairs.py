@@ -16,8 +16,6 @@ ratio of .9 to .99, those that Lowe's ratio test rejects. The photographs are no
 It needs OpenCV (pip install opencv-python-headless) and, for the motorcycle, scikit-image.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 from typing import Any

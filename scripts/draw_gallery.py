@@ -5,8 +5,6 @@ Usage: python scripts/draw_gallery.py
 The pictures go to ``docs/images``, the times to ``benchmarks/gallery.json``: of each section the least of five runs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import datetime
 import io

@@ -6,8 +6,6 @@ NAME is a file in ``docs/images``, by default all that this script makes. ``few_
 from the reports in ``benchmarks``, ``report.jpg`` needs Chromium and its driver.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import tempfile

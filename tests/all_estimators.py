@@ -1,7 +1,5 @@
 """Run every public estimator on small data: ``tests/test_package.py`` and the session ``wheel`` of nox run this."""
 
-from __future__ import annotations
-
 import bansac
 from bansac.cli.compile_ahead import call_estimator
 from bansac.problems.estimators import ESTIMATORS

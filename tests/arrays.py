@@ -1,7 +1,5 @@
 """Arrays in files of several formats."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

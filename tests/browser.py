@@ -1,7 +1,5 @@
 """Headless Chromium for tests of pages; without it, or without Selenium, they are skipped."""
 
-from __future__ import annotations
-
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any

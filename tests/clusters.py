@@ -1,7 +1,5 @@
 """A cluster of ``dask.distributed`` on this machine, in processes of its own."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """What all tests share: how Hypothesis searches, and quiet arithmetic where the kernels run as plain Python."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

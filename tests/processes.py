@@ -1,7 +1,5 @@
 """Processes that a test interrupts."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import shutil

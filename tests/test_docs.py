@@ -1,7 +1,5 @@
 """The documentation is current: its links and file names exist, its times are those of reports."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

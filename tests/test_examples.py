@@ -4,8 +4,6 @@ The Python blocks of a page run one after the other, with the names of those bef
 the comment ``<!-- not run: REASON -->`` before it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

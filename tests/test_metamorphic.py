@@ -4,8 +4,6 @@ A relation moves, repeats or permutes the data, or adds outliers. The residuals 
 so residuals in the new unit that are nearly the same mean that the model has followed the change.
 """
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass, replace
 from typing import Any

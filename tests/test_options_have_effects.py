@@ -1,7 +1,5 @@
 """Every option has the effect that its text says: two values of it, and a difference that the result shows."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The claims of ``SECURITY.md``: no input is unpickled, and few modules can run code at all."""
 
-from __future__ import annotations
-
 import ast
 import pickle
 from collections.abc import Callable

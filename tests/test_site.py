@@ -1,7 +1,5 @@
 """The built site in a browser: every page loads without an error and fits the screen of a phone."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -2,8 +2,6 @@
 
 # pyright: strict, reportUnnecessaryTypeIgnoreComment=true
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

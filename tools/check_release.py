@@ -1,7 +1,5 @@
 """Check that a release tag, the version, the citation and the changelog agree: ``check_release.py v0.1.0``."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

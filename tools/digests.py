@@ -9,8 +9,6 @@ Numba. Compare digests of one machine only. ``--data`` adds real pairs from a fo
 "RANSAC in 2020" tutorial.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import hashlib

@@ -9,8 +9,6 @@ was there. ``Ctrl-C``: seconds between the signal and the end of a call. A count
 keeps its earlier figures. The exit code is 1 if a check fails. The script needs Linux, h5py, OpenCV and pycolmap.
 """
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import os

@@ -6,8 +6,6 @@ OUT is the folder of ``bansac experiments run``. ``errors.npz`` gets one entry f
 of text as categories (``NAME`` and ``NAME_values``), errors in single precision, repeats and iterations.
 """
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

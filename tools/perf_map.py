@@ -7,8 +7,6 @@
 function with its address, its size and its name. Linux only.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import runpy

@@ -7,8 +7,6 @@ order of the file. ``absolute`` and ``homography``: 20 synthetic scenes each, wi
 noise; the sets of the tutorial have neither 3D points nor poses of planes.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 from collections.abc import Iterator

@@ -8,8 +8,6 @@ baseline that is small or wide, forward motion, a wall with one box, a ground pl
 Each set has the same scenes: nearest neighbours of SIFT or ORB with their SNN ratios, all of those below .85 or 150.
 """
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterator
 from pathlib import Path

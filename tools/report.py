@@ -1,7 +1,5 @@
 """Options and reports of the tools that count something."""
 
-from __future__ import annotations
-
 import argparse
 import json
 from collections.abc import Mapping

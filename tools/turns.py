@@ -8,8 +8,6 @@ round counts. The output has the mean times over the sets, the ratio after / bef
 both.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import statistics

@@ -9,8 +9,6 @@ processor level must have the same bits, and the speed is measured against code 
 minutes. Run ``--full`` on an idle machine. Without it, the file keeps its earlier comparison.
 """
 
-from __future__ import annotations
-
 import os
 import statistics
 import subprocess

@@ -1,7 +1,5 @@
 """The cache of image features: damaged files are named."""
 
-from __future__ import annotations
-
 import errno
 from pathlib import Path
 

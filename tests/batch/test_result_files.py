@@ -1,7 +1,5 @@
 """Results of many pairs on a disk that is full: an error that names the file, and no file."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

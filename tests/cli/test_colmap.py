@@ -1,7 +1,5 @@
 """bansac colmap verify: the summary, the JSON document, bad input, an interrupted run."""
 
-from __future__ import annotations
-
 import contextlib
 import re
 import shlex

@@ -1,7 +1,5 @@
 """Nothing is lost: inputs are never replaced, earlier results only if that is asked for, and then as a whole."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

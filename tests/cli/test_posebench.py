@@ -1,7 +1,5 @@
 """``bansac bench posebench`` on files of posebench's format."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Commands on a cluster of processes on this machine: the results are those of one process, bit for bit."""
 
-from __future__ import annotations
-
 import csv
 import os
 import shutil

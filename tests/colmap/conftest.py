@@ -1,7 +1,5 @@
 """Databases of COLMAP."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

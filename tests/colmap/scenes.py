@@ -1,7 +1,5 @@
 """Pairs of images as the verification gets them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

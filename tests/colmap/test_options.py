@@ -1,7 +1,5 @@
 """The page on COLMAP against the options of the installed pycolmap."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The rules on numbers of inliers, and the rotation of a camera."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Whole databases: what is written, what a second run does, runs that are killed, files that are no databases."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import sqlite3

@@ -1,7 +1,5 @@
 """Marks in the border of both images."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """OpenCV's functions: shapes, types and failures beside OpenCV's own, and errors on scenes with a known truth."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import sys

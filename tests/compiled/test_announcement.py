@@ -1,7 +1,5 @@
 """Lines about the compilation of kernels: what is said, how often, and where it appears."""
 
-from __future__ import annotations
-
 import io
 import logging
 import multiprocessing.process

@@ -1,7 +1,5 @@
 """The file of compiled kernels: what is written is read, and nothing else is."""
 
-from __future__ import annotations
-
 import zipfile
 from pathlib import Path
 

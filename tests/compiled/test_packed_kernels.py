@@ -1,7 +1,5 @@
 """Kernels of a binary wheel: they are loaded, or it is said why they are compiled instead. Every reason is provoked."""
 
-from __future__ import annotations
-
 import os
 import platform
 import shutil

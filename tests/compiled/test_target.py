@@ -1,7 +1,5 @@
 """What compiled code depends on."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

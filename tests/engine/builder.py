@@ -1,7 +1,5 @@
 """The state of a run as the engine itself makes it, for tests of single kernels."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

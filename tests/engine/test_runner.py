@@ -1,7 +1,5 @@
 """A run as a whole: tau, slices of the loop, and what takes place between them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

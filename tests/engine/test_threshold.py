@@ -1,7 +1,5 @@
 """The threshold of a run: written to the state, estimated from residuals."""
 
-from __future__ import annotations
-
 import types
 
 import numpy as np

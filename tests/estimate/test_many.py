@@ -1,7 +1,5 @@
 """Many pairs: order, seeds, failures, what is read when, and the end of it."""
 
-from __future__ import annotations
-
 import gc
 import itertools
 import signal

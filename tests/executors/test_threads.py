@@ -1,7 +1,5 @@
 """Threads: answers come in the order of the items, whatever each of them takes, and failures are their own."""
 
-from __future__ import annotations
-
 import threading
 
 import pytest

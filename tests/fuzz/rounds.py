@@ -4,8 +4,6 @@
 test has at least one round. The seed of the first one is ``BANSAC_FUZZ_SEED``, by default the time.
 """
 
-from __future__ import annotations
-
 import contextlib
 import faulthandler
 import itertools

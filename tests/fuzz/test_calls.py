@@ -1,7 +1,5 @@
 """Odd arrays and options: every public estimator names the argument in its error, or returns a consistent result."""
 
-from __future__ import annotations
-
 import dataclasses
 import inspect
 from typing import Any

@@ -1,7 +1,5 @@
 """Damaged files: every reader returns data, or raises an error that names the file."""
 
-from __future__ import annotations
-
 import io
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """Small sets of synthetic pairs on disk; ``python -m tests.lab.pair_sets FOLDER`` writes one of each kind."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Mapping
 from pathlib import Path

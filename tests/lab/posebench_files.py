@@ -1,7 +1,5 @@
 """Synthetic instances of posebench's problems, and a folder of its files."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Budgets reach the methods, and the curves are the points of the report."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import math

@@ -1,7 +1,5 @@
 """Charts show the numbers that they are given."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Every experiment over image pairs, from end to end on small sets."""
 
-from __future__ import annotations
-
 import csv
 import json
 import pickle

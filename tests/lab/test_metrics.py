@@ -1,7 +1,5 @@
 """Error measures against answers worked out by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """The tables and figures of the pages are those of the reports, and no report is older than the results of the code."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """posebench's errors and averages, and the methods on synthetic instances."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """The verdicts of docs/reproduction.md follow the committed tables, and these have what they need and no more."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

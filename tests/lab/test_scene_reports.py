@@ -1,7 +1,5 @@
 """Reports of hard scenes count what the rows say."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Scenes have the truth that they are judged by; missing methods are named, and rows have what the methods answer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

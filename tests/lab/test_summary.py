@@ -1,7 +1,5 @@
 """Means over the sets, and intervals by the bootstrap, against known answers."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

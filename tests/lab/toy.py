@@ -1,7 +1,5 @@
 """A small experiment whose units can be told to take long, fail, or kill their process."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

@@ -1,7 +1,5 @@
 """Files of hloc, in and out."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Large images are scaled for detection; points stay those of the given image."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Strict JSON, and files that are written at once or not at all."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """xoshiro256++ against its definition in Python integers."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

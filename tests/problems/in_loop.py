@@ -3,8 +3,6 @@
 Functions that only kernels call are called through a pointer in a struct. A copy for the tests would be compiled, too.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Lines, circles and polynomials the slow way."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.polynomial import Polynomial
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """The network, written out from the paper's tables and sums, one datum and one state at a time."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

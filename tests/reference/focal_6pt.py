@@ -1,7 +1,5 @@
 """The solvers of six matches with an unknown focal length, the slow way: as a polynomial eigenvalue problem."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

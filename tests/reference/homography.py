@@ -1,7 +1,5 @@
 """Homographies the slow way: textbook equations, NumPy's SVD, one match at a time."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

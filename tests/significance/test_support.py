@@ -1,7 +1,5 @@
 """Which data count: those that share no point, and do not lie on a line."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

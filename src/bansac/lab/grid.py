@@ -1,7 +1,5 @@
 """The paper's experiments over image pairs: every configuration of a list on every pair and repeat."""
 
-from __future__ import annotations
-
 import dataclasses
 import sys
 from collections.abc import Mapping, Sequence

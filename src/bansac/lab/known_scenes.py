@@ -4,8 +4,6 @@ Two views, absolute poses, lines and circles are those of :mod:`.scenes`. The ot
 those of polynomials an extent of 2.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 

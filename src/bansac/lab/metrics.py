@@ -6,8 +6,6 @@ follow the "RANSAC in 2020" tutorial, the averages are the paper's mAA (Sec. 5) 
 (AUC). The module may import ``geometry``.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -10,8 +10,6 @@ A table stands between ``<!-- table: NAME -->`` and ``<!-- end -->``, a figure o
 measured, and which commits stored them.
 """
 
-from __future__ import annotations
-
 import argparse
 import dataclasses
 import functools

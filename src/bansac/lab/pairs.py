@@ -8,8 +8,6 @@ evicts the caches for its successor. A temporary slowdown of the machine should 
 each unit has its own random order. The seed is the unit's key, so that the order is the same in every run.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import random

@@ -1,7 +1,5 @@
 """Provenance of the rows of a run: the fingerprint of their dependencies, and the circumstances for the report."""
 
-from __future__ import annotations
-
 import dataclasses
 import datetime
 import functools

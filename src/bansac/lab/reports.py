@@ -1,7 +1,5 @@
 """Reports stored in the folder ``benchmarks`` of the repository, and their figures as text of the pages."""
 
-from __future__ import annotations
-
 import functools
 import json
 from collections.abc import Iterable

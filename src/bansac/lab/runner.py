@@ -12,8 +12,6 @@ The output folder of an experiment contains
 - ``journal.sqlite``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 import time

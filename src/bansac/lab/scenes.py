@@ -9,8 +9,6 @@ in ``THRESHOLDS``. PoseLib has its default limits (1000 to 100,000 samples, succ
 10,000 samples at a confidence of .999. SupeRANSAC has its default limits (1000 to 5000) with uniform sampling.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

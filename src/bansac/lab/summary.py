@@ -3,8 +3,6 @@
 As in the paper, a mean over sets gives every set the same weight, independent of its number of pairs.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -6,8 +6,6 @@ lacks three features: section lines across the table, a direction ("higher" or "
 equal ranks for values that are equal after rounding.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Settings of a comparison, task of one image pair, and errors of the estimated model."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

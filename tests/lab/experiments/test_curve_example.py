@@ -1,7 +1,5 @@
 """The curve example: its panels are moments of one run."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

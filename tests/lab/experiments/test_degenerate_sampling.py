@@ -1,7 +1,5 @@
 """Degenerate sampling: its scenes, its measure of the bias, and what runs on them show."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Every experiment asks for the paper's settings by name, whatever the defaults of the package are."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The probability evolution: which pair it takes, and that figure and table show one run of it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The synthetic experiment: its error measure, its trials and what it says of them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

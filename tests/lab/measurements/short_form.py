@@ -1,7 +1,5 @@
 """Short forms of measurements: some of their units run, and their tables read the report."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Short forms of the measurements on cameras, several models, videos and COLMAP's databases."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Short forms of the measurements on many scenes: their units run, and their tables read the report."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Counts of runs that find the best model."""
 
-from __future__ import annotations
-
 import pytest
 
 from bansac.batch.journal import Unit

@@ -1,7 +1,5 @@
 """Scenes have two structures; a report counts what is claimed and what is called ambiguous."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """Short forms of the measurements of the default's settings, of many pairs, and of the time around the estimation."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Every row of the tables of methods solves easy scenes; tasks and settings reach the libraries."""
 
-from __future__ import annotations
-
 import dataclasses
 import pickle
 from collections.abc import Callable

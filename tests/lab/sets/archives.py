@@ -1,7 +1,5 @@
 """A local HTTP server that breaks off, and archives as the tutorial has them."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import tarfile

@@ -1,7 +1,5 @@
 """Downloads from a local server that breaks off, and archives that are damaged or hostile."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import hashlib

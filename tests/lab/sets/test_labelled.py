@@ -1,7 +1,5 @@
 """Labelled matches and check points: small sets written here, read back, and damaged."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Files in posebench's format, written here by h5py alone."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a folder holds: sets of both kinds, and matches that are no set."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

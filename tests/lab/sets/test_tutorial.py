@@ -1,7 +1,5 @@
 """The tutorial's format: small sets written here, read back, and damaged in every way."""
 
-from __future__ import annotations
-
 import os
 import sys
 

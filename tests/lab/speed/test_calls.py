@@ -1,7 +1,5 @@
 """Whole calls: which are measured, and what follows from their times."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

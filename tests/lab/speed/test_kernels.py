@@ -1,7 +1,5 @@
 """The measured loops do the work of a run."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

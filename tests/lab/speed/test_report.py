@@ -1,7 +1,5 @@
 """The targets that a report is held against."""
 
-from __future__ import annotations
-
 import pytest
 
 from bansac.lab.measurements.speed import report

@@ -1,7 +1,5 @@
 """The least time of calls that take turns, on a clock of the test's own; and their memory."""
 
-from __future__ import annotations
-
 import os
 import sys
 from types import SimpleNamespace

@@ -1,7 +1,5 @@
 """Runs that several tests of the report look at."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ experiment, add a row to :mod:`.grids` or a module here, and its name to ``EXPER
 modules of :mod:`bansac.lab`, its peers, metrics and sets, and no measurement.
 """
 
-from __future__ import annotations
-
 import importlib
 
 from bansac.lab.measurement import Measurement

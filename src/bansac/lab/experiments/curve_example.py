@@ -7,8 +7,6 @@ identical up to the shorter length. The table continues to 100 iterations. The f
 classifications lower the probabilities of inliers as well.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Any
 

@@ -17,8 +17,6 @@ true matches. F is estimated with the paper's settings, with and without DEGENSA
 F is wrong off the plane if the median Sampson distance of the true matches there exceeds ``WRONG_ABOVE`` pixels.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterable

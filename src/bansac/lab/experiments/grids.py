@@ -19,8 +19,6 @@ beyond the interval in a rate of E and in one of F, loses beyond it in none, and
 inlier by chance. This matters more for a run that scores more models, and local optimisation adds many.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

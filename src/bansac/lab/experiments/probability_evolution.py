@@ -12,8 +12,6 @@ which is small by chance for some wrong matches.
 If the images are missing, the matches are drawn on empty images.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable
 from typing import Any

@@ -17,8 +17,6 @@ The paper leaves some choices open:
   model within the square. A trial without a model in the square has the diagonal of the square, 2.83, as its error.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -5,8 +5,6 @@ the pages, and a ``MEASUREMENT`` (:func:`bansac.lab.measurement.of_module`). To 
 The package imports the modules of :mod:`bansac.lab`, its peers, metrics and sets, and no experiment.
 """
 
-from __future__ import annotations
-
 import importlib
 
 from bansac.lab.measurement import Measurement

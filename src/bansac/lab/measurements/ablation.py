@@ -7,8 +7,6 @@ from the pairs. The table "leave-one-out" selects the value of a setting on all 
 that set beside the default's. "ms" is only an indication if the machine has other load.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections import Counter

@@ -11,8 +11,6 @@ returns no pose, or if an error exceeds 1 degree or 2 %. The threshold is 4 px. 
 samples and a confidence of .999. PoseLib also runs with its default limits, which include a minimum of 1000 samples.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 
 import numpy as np

@@ -5,8 +5,6 @@ a curve converge at large budgets. Some presets divide their samples among resta
 constant up to the preset's own number of samples. Beyond it the number grows in proportion to the budget.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

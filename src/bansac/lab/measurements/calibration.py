@@ -19,8 +19,6 @@ ECE is the expected calibration error over ten bins: the mean absolute differenc
 share of true matches in a bin, weighted by the number of matches. The Brier score is the mean squared error.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Mapping, Sequence

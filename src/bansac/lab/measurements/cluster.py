@@ -6,8 +6,6 @@ contains the caller and the scheduler. Its time for a pair bounds the number of 
 cluster has two worker processes on this machine. OMP_NUM_THREADS and OPENBLAS_NUM_THREADS must be 1.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

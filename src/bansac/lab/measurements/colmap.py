@@ -13,8 +13,6 @@ minima. The error of the camera centres is computed after alignment by a similar
 the true centres from their mean. The error of the focal lengths is the median over the cameras.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import shutil

@@ -14,8 +14,6 @@ and .4 for the others, and clipped to [0, 1]; "p-bansac" is BANSAC with them. BA
 one cell.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Callable, Iterable, Mapping

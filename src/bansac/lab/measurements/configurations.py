@@ -12,8 +12,6 @@ With ``--noisy``, it only has relative poses at the default threshold. The noise
 100,000 matches, and planes with some points off them; these are general if the points are significant.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping

@@ -6,8 +6,6 @@ covariance is right. Divided by the number of parameters, its mean is then 1, an
 quantile. Runs without success do not count.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 import bansac

@@ -12,8 +12,6 @@ The fisheyes are equidistant; 120 and 165 degrees are their fields of view from 
 PoseLib is 1.5 px for pairs and 6 px for poses; that of bansac is estimated.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -8,8 +8,6 @@ right but is claimed as a success. On unrelated images, which have no inliers, e
 have no such flag: each model that they return counts as a success.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Iterable, Iterator, Sequence

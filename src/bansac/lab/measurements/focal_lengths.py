@@ -20,8 +20,6 @@ of 15 to 50 degrees, with 500 points, a noise of .7 px, and uniform outliers. A 
 within 5 % and the rotation within 1 degree. PoseLib 2.0.5 has the solver, and no estimator, of this problem.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

@@ -1,7 +1,5 @@
 """``bansac bench DIR``: methods on the same pairs, matches, settings and seeds; only the calls are timed."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Iterable, Mapping, Sequence

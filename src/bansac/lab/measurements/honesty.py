@@ -9,8 +9,6 @@ counts the expected configurations. "photographs" counts successes on all ordere
 scenes in scikit-image. "real" counts right models without success on sets with ground truth.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import itertools

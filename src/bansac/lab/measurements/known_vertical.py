@@ -6,8 +6,6 @@ of the translation. The solvers run on exact samples of random scenes, called fr
 motion has E up to 1e-6 ("solved") or 1e-10. PoseLib has the solver, and no estimator with a vertical in Python.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Iterable
 from typing import Any

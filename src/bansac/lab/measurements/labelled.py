@@ -10,8 +10,6 @@ reported. For AdelaideRMF the measure is the share of labelled inliers within a 
 all methods; the mean over the repeats is reported.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Iterable

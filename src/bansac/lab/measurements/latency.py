@@ -6,8 +6,6 @@ the machine has less effect on processor time. With ``--before``, a second sourc
 ``src``) is measured in turn with this one. The exit code is 1 if a time is over its budget. Use an idle machine.
 """
 
-from __future__ import annotations
-
 import itertools
 import os
 import statistics

@@ -10,8 +10,6 @@ Peak memory (resident set) is measured in a separate process. It estimates each 
 workers and at most 100 iterations, and reads the pairs one by one.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

@@ -11,8 +11,6 @@ standard deviation of .001 to .005, which is unknown to the estimators. Lines ar
 percentage of runs with exactly the true number of models. Without a model there are 200 uniform points.
 """
 
-from __future__ import annotations
-
 import functools
 import statistics
 import time

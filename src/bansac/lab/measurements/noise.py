@@ -7,8 +7,6 @@ largest error of the problem. It is divided by the smallest median of the fixed 
 divided by that of the same fixed threshold.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Iterable, Mapping, Sequence

@@ -12,8 +12,6 @@ wrong pose is misled if it has more support (matches within three standard devia
 avoids it by its score alone.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Iterable, Sequence

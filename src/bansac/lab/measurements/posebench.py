@@ -19,8 +19,6 @@ gets points without lens distortion for poses. The parts of posebench on unknown
 left out.
 """
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import functools

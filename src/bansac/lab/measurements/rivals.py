@@ -25,8 +25,6 @@ more support. If it has not, as in facades and in some planes and targets, they 
 wrong models whose second hypothesis is right, "refused" right models without success.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -5,8 +5,6 @@ of inliers over five seeds is compared with that of the original scores. The rep
 and AUC@10 of the first two seeds as it is and with a minimum of 20 updates of the network.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any

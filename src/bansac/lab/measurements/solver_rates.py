@@ -1,7 +1,5 @@
 """Success of minimal solvers on exact samples, called from Python, beside PoseLib's; and its table on the pages."""
 
-from __future__ import annotations
-
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence

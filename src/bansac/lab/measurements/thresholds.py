@@ -5,8 +5,6 @@ the image sizes. Thresholds are in pixels; for E they are divided by the mean fo
 AUC@10 (E, F) or mAA@10 (H). Accuracy and time are averaged over the calls of a set, then over the sets.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 from collections.abc import Iterable

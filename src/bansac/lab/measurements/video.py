@@ -14,8 +14,6 @@ relative pose the larger error of rotation and direction of translation in degre
 distance of the projections of the visible points in pixels.
 """
 
-from __future__ import annotations
-
 import statistics
 import time
 from collections.abc import Iterable, Iterator

@@ -6,8 +6,6 @@ sampler's default. The other presets are methods as well: they have their own th
 and the image sizes that a caller with real data has.
 """
 
-from __future__ import annotations
-
 import importlib
 import math
 from collections.abc import Mapping, Sequence

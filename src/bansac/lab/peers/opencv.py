@@ -1,7 +1,5 @@
 """OpenCV: USAC with individual settings (UsacParams), its predefined flags, and ``solvePnPRansac``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

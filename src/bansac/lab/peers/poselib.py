@@ -1,7 +1,5 @@
 """PoseLib's LO-RANSAC, with and without PROSAC, with the protocol's limits and with its default limits."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """COLMAP's estimators through pycolmap."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

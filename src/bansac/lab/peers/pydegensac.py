@@ -1,7 +1,5 @@
 """LO-RANSAC of pydegensac, for F with DEGENSAC."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """SupeRANSAC with its testers' settings: PROSAC, MAGSAC's score, its default local optimisation. It takes no seed."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 from typing import Any

@@ -12,8 +12,6 @@ it. A claim holds ("yes") if all leads are beyond their intervals, and does not 
 measurement speaks ``against`` it, it holds in part at most.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -1,7 +1,5 @@
 """What the runs in ``benchmarks/experiments`` have measured: one folder a run, with its tables and its ``run.json``."""
 
-from __future__ import annotations
-
 import functools
 import tomllib
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The experiments' tables: the paper's figures beside ours."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from typing import Any

@@ -11,8 +11,6 @@
 The package imports ``matches`` and the packages below it, but no estimator.
 """
 
-from __future__ import annotations
-
 from bansac.lab.sets.survey import find_sets
 from bansac.lab.sets.tutorial import PairSet
 

@@ -11,8 +11,6 @@ An archive placed there by other means is used like a downloaded one. For exampl
 interrupted download. The archive may be deleted after it is unpacked.
 """
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -12,8 +12,6 @@ The search covers the folder of the set with its subfolders. After it come the f
 and ``<parent's name>`` in the parent folder.
 """
 
-from __future__ import annotations
-
 from functools import cached_property
 from pathlib import Path
 

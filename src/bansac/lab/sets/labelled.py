@@ -21,8 +21,6 @@ fundamental matrix:
 =========================  ===========================================================
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -13,8 +13,6 @@ HDF5 file for each set. A file has one group for each instance:
 A camera is a group with ``model`` (COLMAP's name), ``width``, ``height`` (one entry each) and ``params``.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass

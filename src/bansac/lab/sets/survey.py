@@ -1,7 +1,5 @@
 """Search of a folder for sets of pairs, sets of labelled matches, and folders with matches that are neither."""
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

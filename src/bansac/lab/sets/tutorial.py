@@ -20,8 +20,6 @@ also for homographies. For these the paper uses "all the available pairs".
 Without ``size.h5``, the sizes are read from the images (:mod:`bansac.lab.sets.image_finder`).
 """
 
-from __future__ import annotations
-
 import contextlib
 import itertools
 import os

@@ -1,7 +1,5 @@
 """Times of calls with a fixed number of iterations, and of whole calls over matches and inlier ratios, beside peers."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import sys

@@ -4,8 +4,6 @@ These kernels read the fields of the run before the loop. Unlike the loop of a r
 solvers are also timed from Python, beside PoseLib's for E, and their models are compared with the truth.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 from collections.abc import Callable, Collection, Iterable, Mapping

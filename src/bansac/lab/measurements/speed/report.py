@@ -3,8 +3,6 @@
 This takes about three minutes. Use an idle machine, and compare ratios within one run, not times of two runs.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import importlib.util

@@ -1,7 +1,5 @@
 """Synthetic matches as input of methods, and the engine's state of a run on them."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -4,8 +4,6 @@ Calls alternate, so that other load on the machine affects all of them equally. 
 includes the memory that kernels allocate, which tracemalloc does not count.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
