@@ -143,12 +143,7 @@ def _sturm_chain(degree: int, scratch: Floats) -> int:
     last p_k divides all others. Dividing the chain by it does not change the number of sign changes.
     """
     upper, lower = _DIVIDENDS, _DIVIDENDS + _MAX_DEGREE + 1
-    bound = 0.0
-    for i in range(degree + 1):
-        scratch[upper + i] = scratch[i] / scratch[degree]
-        bound += abs(scratch[upper + i])
-    for i in range(degree):
-        scratch[lower + i] = (i + 1) * scratch[upper + i + 1] / degree
+    bound = 1.01 * _begin_chain(degree, upper, lower, scratch)  # larger than Cauchy's bound
     n, m = degree, degree - 1
     quotient = _QUOTIENTS
     members, more, fewer = 0, 0.0, 0.0
@@ -193,10 +188,21 @@ def _sturm_chain(degree: int, scratch: Floats) -> int:
         for i in range(m + 1):
             scratch[upper + i] *= scale
         upper, lower = lower, upper
-    bound *= 1.01  # larger than Cauchy's bound
     scratch[_INTERVALS], scratch[_INTERVALS + 1] = -bound, bound
     scratch[_INTERVALS + 2], scratch[_INTERVALS + 3] = more, fewer
     return members
+
+
+@inlined
+def _begin_chain(degree: int, upper: int, lower: int, scratch: Floats) -> float:
+    """Write p and p' with leading coefficients of 1; return the sum of the absolute coefficients of p."""
+    total = 0.0
+    for i in range(degree + 1):
+        scratch[upper + i] = scratch[i] / scratch[degree]
+        total += abs(scratch[upper + i])
+    for i in range(degree):
+        scratch[lower + i] = (i + 1) * scratch[upper + i + 1] / degree
+    return total
 
 
 @inner_kernel

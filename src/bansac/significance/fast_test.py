@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bansac.compiled.jit import allocating_kernel, inlined, kernel
-from bansac.maths.arrays import Bools, Floats, Ints
+from bansac.maths.arrays import Bools, Floats, Ints, Words
 from bansac.maths.rng import fixed_rng, next_index
 from bansac.problems.problem import Problem
 from bansac.significance.common_motion import fit_motion
@@ -161,19 +161,25 @@ def _sample_rearranged(
                 is_new &= not used[side, slot]
                 used[side, slot] = True
             distinct += is_new
-    counts[0], counts[1], counts[2], counts[3] = 0, looked_at, near, moved
-    for c in range(0, channels if channels == 4 else 0, 2):
-        for _ in range(_LINES if size > 0 else 0):
-            a, b = members[next_index(rng, size)], members[next_index(rng, size)]
+    on_line = channels == 4 and _are_on_line(data, members[:size], same, off_line, rng)
+    counts[0], counts[1], counts[2], counts[3] = 0 if on_line else distinct, looked_at, near, moved
+
+
+@inlined
+def _are_on_line(data: Floats, members: Ints, same: float, off_line: int, rng: Words) -> bool:
+    """Return whether fewer than ``off_line`` matches are off a line through two of them, in either image."""
+    for c in range(0, 4, 2):
+        for _ in range(_LINES if members.size > 0 else 0):
+            a, b = members[next_index(rng, members.size)], members[next_index(rng, members.size)]
             limit = 64.0 * same * same * squared_length(data, c, c + 1, a, b)
             off = 0
-            for k in range(size):
+            for k in range(members.size):
                 off += 1 if squared_area(data, c, c + 1, a, b, members[k]) > limit else 0
                 if off >= off_line:
                     break
             if off < off_line and limit > 0.0:
-                return
-    counts[0] = distinct
+                return True
+    return False
 
 
 @inlined
