@@ -64,8 +64,7 @@ class Option:
             raise ValueError(f"{self.name} must be at least {self.least:g}, got {value}")
         for chosen in value if isinstance(value, tuple) else (value,):
             if self.choices and chosen is not None and chosen not in self.choices:
-                what = self.name.removesuffix("s")
-                raise ValueError(f"{self.name}: unknown {what} {chosen!r}; they are {', '.join(self.choices)}")
+                raise ValueError(f"{self.name} must be among {', '.join(self.choices)}; got {chosen!r}")
 
 
 class Setup(SimpleNamespace):
