@@ -2,7 +2,7 @@
 
 import inspect
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
@@ -81,6 +81,11 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
         if measurement.bind is not None:
             bound, setup = measurement.bind(setup)
         where = arguments.choose_executor(executor, workers, scheduler)
+        if update and overwrite:
+            raise ValueError("--update does not go with --overwrite")
+        if out is None and (update or overwrite):
+            raise ValueError(f"{'--update' if update else '--overwrite'} needs --out")
+        earlier = _read_report(bound, out) if update and out is not None and out.exists() else {}
         if out is not None:
             check_new_file(out, overwrite or update)
             if out.suffix in (".md", ".png", ".svg"):
@@ -89,7 +94,7 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
         outcome = run_measurement(bound, setup, journal, progress=show_progress, workers=workers, executor=where)
         document = outcome.document
         if out is not None:
-            document = _write(bound, outcome, out, update=update)
+            document = _write(bound, outcome, out, earlier)
         if journal is not None and not outcome.failed:
             journal.unlink()  # the next run starts from the beginning
         if json:
@@ -110,11 +115,20 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
     return made
 
 
-def _write(measurement: Measurement, outcome: RunSummary, out: Path, *, update: bool) -> dict[str, Any]:
-    """Write and return the document; write figures and texts beside it."""
-    document = outcome.document
-    if update and out.exists():
-        document = merge(json.loads(out.read_text(encoding="utf-8")), document)
+def _read_report(measurement: Measurement, out: Path) -> dict[str, Any]:
+    """Return an earlier report of a measurement; another file is a ValueError."""
+    try:
+        document = json.loads(out.read_text(encoding="utf-8"))
+    except ValueError:
+        document = None
+    if not isinstance(document, dict) or document.get("experiment") != measurement.name:
+        raise ValueError(f"--out: --update adds to a report of {measurement.name}, which {out} is not")
+    return document
+
+
+def _write(measurement: Measurement, outcome: RunSummary, out: Path, earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """Write and return the document, merged into an earlier one; write figures and texts beside it."""
+    document = merge(earlier, outcome.document)
     folder = OutputFolder(out.parent)
     folder.write_json(out.name, document)
     for name, figure in outcome.report.figures.items():
