@@ -85,13 +85,7 @@ def check_replaceable(what: str, overwrite: bool, option: str = "--out") -> None
         raise ValueError(f"{option}: {what}; name another place, or replace it with --overwrite")
 
 
-def check_unread(path: Path, inputs: Iterable[Path | None], option: str = "--out") -> None:
-    """Raise a ValueError if an output file is one of the inputs, which nothing replaces."""
+def check_unread(path: Path, inputs: Iterable[Path | None]) -> None:
+    """Raise a ValueError if the file of ``--out`` is one of the inputs, which nothing replaces."""
     if path.resolve() in {file.resolve() for file in inputs if file is not None}:
-        raise ValueError(f"{option}: {path} is read, and the results would replace it; name another file")
-
-
-def check_page(path: Path, option: str) -> None:
-    """Raise a ValueError if the name of a page for a browser has another suffix."""
-    if path.suffix not in (".html", ".htm"):
-        raise ValueError(f"{option} must end in .html, got {str(path)!r}")
+        raise ValueError(f"--out: {path} is read, and the results would replace it; name another file")

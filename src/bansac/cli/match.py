@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 
 from bansac.batch.features import FeatureStore, compute_features, image_pairs
-from bansac.batch.output_files import check_file, check_page, check_unread
+from bansac.batch.output_files import check_file, check_unread
 from bansac.batch.pair_selection import find_images, select_pairs
 from bansac.batch.run import Output, check_out, estimate_pairs
 from bansac.cli import arguments
 from bansac.cli.answer import estimate_two_view, figure_names, matrices, settings_in_words, write_figures
 from bansac.cli.batch import make_job, show_failures, show_outcome
 from bansac.cli.console import note_on_interrupt, show_progress
-from bansac.cli.output import check_new_file, leave, result_folder
+from bansac.cli.output import check_new_file, check_page, leave, result_folder
 from bansac.executors import ItemFailure
 from bansac.matches.image_matching import check_matching, match_images
 from bansac.matches.images import MAX_SIZE, import_opencv

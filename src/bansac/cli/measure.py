@@ -85,9 +85,10 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
             raise ValueError("--update does not go with --overwrite")
         if out is None and (update or overwrite):
             raise ValueError(f"{'--update' if update else '--overwrite'} needs --out")
-        earlier = _read_report(bound, out) if update and out is not None and out.exists() else {}
+        earlier: dict[str, Any] = {}
         if out is not None:
             check_new_file(out, overwrite or update)
+            earlier = _read_report(bound, out) if update and out.exists() else earlier
             if out.suffix in (".md", ".png", ".svg"):
                 raise ValueError(f"--out: the report must not be a {out.suffix} file, which may be written beside it")
         journal = None if out is None else out.with_suffix(".sqlite")

@@ -11,7 +11,7 @@ from bansac.engine.dbn import probabilities_from_odds
 from bansac.engine.loop import run_iterations
 from bansac.engine.model_selection import ModelSelection, find_degenerate, score_repaired
 from bansac.engine.plan import Plan
-from bansac.engine.refinement.levenberg_marquardt import make_work, select_manifold
+from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold
 from bansac.engine.state import NOTHING, RUNNING, State, pack_run
 from bansac.engine.trace import TRACE_COLUMNS, Recorder
 from bansac.engine.verification import mark_inliers
@@ -53,7 +53,7 @@ class SlicedLoop:
             from bansac.engine.local_optimization import iterate, optimize
 
             by_lm = plan.optimization == "lm"
-            manifold, work = (select_manifold(problem), make_work(problem)) if by_lm else (None, None)
+            manifold, work = (select_manifold(problem), find_work(problem)) if by_lm else (None, None)
             arguments = self.packed, manifold, work, functions, selection
             self._iterate = functools.partial(iterate, *arguments)
             self.optimize = functools.partial(optimize, *arguments)

@@ -150,7 +150,8 @@ def estimate_fundamental(
     True
     """
     data = as_matches(x1, x2)
-    look_normalised = data.shape[1] > _FEWEST and np.abs(data).max() < _LARGEST_NORMALISED
+    some_are_small = data.shape[1] > _FEWEST and np.abs(data[:, 0]).max() < _LARGEST_NORMALISED  # nearly never
+    look_normalised = some_are_small and np.abs(data).max() < _LARGEST_NORMALISED
     if look_normalised and is_default_threshold(threshold, settings.get("options")):
         what = f"x1 and x2 look normalised (all coordinates are below {_LARGEST_NORMALISED:g})"
         warnings.warn(f"{what}, but the default threshold is in pixels: give pixels or a threshold", stacklevel=2)

@@ -274,6 +274,7 @@ def _focal_factors(focals: Floats) -> Floats:
 
 
 def _fundamental(R: Floats, t: Floats, focals: Floats) -> Floats:
+    """Return diag(1, 1, f2) [t]x R diag(1, 1, f1)."""
     return np.asarray(cross_matrix(t) @ R * _focal_factors(focals))
 
 

@@ -117,7 +117,10 @@ def sectioned(
     groups: Iterable[tuple[str, int]] = (),
     ranked: Better | None = None,
 ) -> Table:
-    """Return a table with the values of each label in each section, of which "" has no line."""
+    """Return a table with the values of each label in each section; the section "" has no line.
+
+    ``ranked`` marks the best values of every row.
+    """
     rows: list[TableRow | Section] = []
     for section, lines in sections.items():
         rows += [Section(section)] if section else []
