@@ -76,6 +76,15 @@ def test_noise_above_the_threshold_gives_planes_no_depth(n, noise):
 
 
 @whole_search
+def test_a_large_threshold_hides_no_depth():
+    plane, rotation = planar_scene_matches(500, 0.6, 1.0, 0.25, 1), rotation_matches(500, 0.6, 0.25, 1)
+    deep = planar_scene_matches(500, 0.6, 0.8, 0.25, 1)
+    for scene, expected in ((plane, "planar"), (rotation, "pure_rotation"), (deep, "general")):
+        assert bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, threshold=10).configuration == expected
+    assert bansac.estimate_fundamental(deep.x1, deep.x2, threshold=10).configuration == "general"
+
+
+@whole_search
 def test_a_scene_with_a_dominant_plane_is_general():
     for seed in SEEDS:
         assert found_by_f(planar_scene_matches(500, 0.5, 0.7, 0.25, seed)) == "general"
@@ -127,10 +136,10 @@ def test_the_matches_of_a_plane_follow_its_homography():
     distances = np.linalg.norm(apply_transform(scene.H, scene.x1) - scene.x2, axis=1)
     data = np.ascontiguousarray(np.column_stack([scene.x1, scene.x2]).T)
     residuals = np.where(scene.inliers, 0.1, 100.0)
-    plane = matches_of_plane(data, residuals, 0.5)
+    plane = matches_of_plane(FUNDAMENTAL, data, residuals, 0.5)
     assert plane[scene.on_plane].mean() > 0.98
     assert distances[plane].max() < 4
-    assert not matches_of_plane(data, np.full(400, np.inf), 0.5).any()
+    assert not matches_of_plane(FUNDAMENTAL, data, np.full(400, np.inf), 0.5).any()
 
 
 @pytest.mark.parametrize(
@@ -179,8 +188,9 @@ def test_rotations_are_told_from_planes_by_rays_alone():
     scene = rotation_matches(300, 1.0, 0.2, seed=2)
     rays = np.column_stack([normalize_points(scene.K, scene.x1), normalize_points(scene.K, scene.x2)]).T.copy()
     pixel = 1 / scene.K[0, 0]
-    assert find_configuration(ESSENTIAL, rays, np.zeros(300), pixel) == "pure_rotation"
-    assert find_configuration(FUNDAMENTAL, rays, np.zeros(300), pixel) == "planar"
+    residuals = np.random.default_rng(0).uniform(0, 0.4 * pixel, 300)
+    assert find_configuration(ESSENTIAL, rays, residuals, pixel) == "pure_rotation"
+    assert find_configuration(FUNDAMENTAL, rays, residuals, pixel) == "planar"
 
 
 def test_the_distance_from_a_plane_agrees_with_its_definition():

@@ -98,8 +98,8 @@ def choose_epipole(solution: Solution) -> Solution:
 
 def _plane_of(solution: Solution) -> Bools:
     """Mark the matches of the plane of most inliers."""
-    unit = solution.request.unit
-    return matches_of_plane(solution.request.data[:4], solution.residuals / unit, solution.threshold / unit)
+    request, unit = solution.request, solution.request.unit
+    return matches_of_plane(request.problem, request.data[:4], solution.residuals / unit, solution.threshold / unit)
 
 
 def _score(plane: Bools, solution: Solution) -> float:

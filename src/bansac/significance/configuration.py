@@ -17,6 +17,7 @@ import math
 import numpy as np
 
 from bansac.compiled.jit import allocating_kernel, inlined, inner_kernel, kernel, plain
+from bansac.engine.noise_scale import SMALLEST, estimate_threshold
 from bansac.maths.arrays import Bools, Floats, Words
 from bansac.maths.linalg import copy, matrix_entries
 from bansac.maths.rng import fixed_rng, next_index
@@ -82,13 +83,13 @@ def find_configuration(
     units (E). ``residuals`` and ``threshold`` are in the unit of ``data``. If chance explains the support of the model,
     ``by_chance``, only lines are detected: the configuration is "collinear" or None.
     """
-    threshold = _raise_to_noise(residuals, threshold)
-    if _on_line(data, residuals, threshold, problem.codimension):
+    if _on_line(data, residuals, _raise_to_noise(residuals, threshold), problem.codimension):
         return "collinear"
     if by_chance:
         return None
     if problem.codimension == 2:
         return "planar"
+    threshold = _raise_to_noise(residuals, lower_to_noise(problem, residuals, threshold))
     plane = np.empty(residuals.size)
     if not _on_plane(data, residuals, threshold, problem.codimension, plane):
         return "general"
@@ -113,11 +114,20 @@ def configuration_message(problem: Problem, configuration: str | None) -> str:
     return ""
 
 
-def matches_of_plane(data: Floats, residuals: Floats, threshold: float) -> Bools:
+def matches_of_plane(problem: Problem, data: Floats, residuals: Floats, threshold: float) -> Bools:
     """Mark the matches (4 x N) of the plane of most inliers of an epipolar geometry; none if few lie on one."""
+    threshold = _raise_to_noise(residuals, lower_to_noise(problem, residuals, threshold))
     plane = np.empty(residuals.size)
-    _on_plane(data, residuals, _raise_to_noise(residuals, threshold), 1, plane)
+    _on_plane(data, residuals, threshold, 1, plane)
     return np.asarray(plane == 1.0)
+
+
+def lower_to_noise(problem: Problem, residuals: Floats, threshold: float) -> float:
+    """Return the smaller of the threshold and the one estimated from the residuals of the model.
+
+    The tolerance of a plane follows the noise, because that of a large threshold hides depth.
+    """
+    return estimate_threshold(residuals, problem, (SMALLEST * threshold, threshold))
 
 
 def fit_rotation(rays: Floats) -> Floats:

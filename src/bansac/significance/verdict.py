@@ -15,7 +15,7 @@ from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.extent import GRID, near_box
 from bansac.problems.problem import Problem
 from bansac.significance.ambiguity import count_other_support
-from bansac.significance.configuration import configuration_message, find_configuration
+from bansac.significance.configuration import configuration_message, find_configuration, lower_to_noise
 from bansac.significance.false_alarms import SIGNIFICANT, log_nfa
 from bansac.significance.fast_test import is_significant_fast
 from bansac.significance.null_model import NullModel, add_neighbours, measure_far
@@ -107,7 +107,7 @@ def find_verdict(
         configuration = find_configuration(problem, data, residuals, threshold, by_chance=doubt.text != "")
     remark = configuration_message(problem, configuration)
     if configuration == "general":
-        others = count_other_support(data, residuals, threshold)
+        others = count_other_support(data, residuals, lower_to_noise(problem, residuals, threshold))
     if others > 0:
         configuration = "ambiguous"
         remark += f"; off a plane of many inliers, {others} outliers support another {problem.name}"
