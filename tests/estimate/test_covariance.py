@@ -206,6 +206,16 @@ def arc(share, seed, n=200):
     return np.column_stack([500 + 300 * np.cos(t), 450 + 180 * np.sin(t)]) + rng.normal(0, SIGMA, (n, 2))
 
 
+def test_a_threshold_that_is_small_for_the_noise_is_a_doubt():
+    scene = homography_matches(500, 0.7, noise=1.0, seed=1)
+    doubts = []
+    for threshold in (1.0, 3.0):
+        result = bansac.estimate_homography(scene.x1, scene.x2, threshold=threshold, seed=0)
+        doubts.append(bansac.covariance("homography", result, scene.x1, scene.x2).doubt)
+    assert doubts[0].startswith("the threshold of 1 is small for the noise, which needs 2.")
+    assert doubts[1] == ""
+
+
 def test_doubts_are_few_inliers_and_short_arcs():
     few, short, half = arc(1.0, 0, n=30), arc(0.15, 0), arc(0.5, 0)
     doubts = [bansac.covariance("ellipse", bansac.fit_ellipse(x, seed=0), x).doubt for x in (few, short, half)]

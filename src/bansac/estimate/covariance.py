@@ -25,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from bansac.engine.noise_scale import LARGEST, SMALLEST, estimate_threshold
 from bansac.engine.refinement.lm import REACH, SCALE
 from bansac.estimate.absolute_pose import reprojection_errors
 from bansac.estimate.cameras import CameraLike, tangent_sampson, unproject
@@ -56,6 +57,8 @@ _LEVERAGE = 2.0
 # The covariance is doubtful with fewer errors for a parameter than _FEW, or if the residuals have a second difference
 # above this share of the first within _STANDARD standard deviations.
 _FEW, _NONLINEAR, _STANDARD = 20, 0.1, 2.0
+# It is also doubtful if the threshold that the noise gives is above this multiple of the threshold of the run.
+_SMALL = 1.8
 
 _UNDETERMINED: dict[tuple[str, str | None], str] = {
     ("fundamental", "planar"): "they agree with a homography",
@@ -152,8 +155,9 @@ def covariance(
 
     The errors of the points are assumed independent; their size is measured by the residuals within two thresholds. The
     covariance is that of the default refinement; the one of a least-squares estimate is a little smaller. With
-    ``epipolar_error="symmetric"`` it is that of the Sampson distance. ``doubt`` says if there are few inliers, or if
-    the residuals are not linear in the parameters within two standard deviations: a short arc of an ellipse.
+    ``epipolar_error="symmetric"`` it is that of the Sampson distance. ``doubt`` says if there are few inliers, if the
+    threshold is small for the noise, or if the residuals are not linear in the parameters within two standard
+    deviations: a short arc of an ellipse.
 
     Examples
     --------
@@ -183,20 +187,22 @@ def covariance(
     points, unit, errors = read(*data, **cameras)
     if points.shape[1] != result.inliers.size:
         raise ValueError(f"the result is of {result.inliers.size} points, and the data are {points.shape[1]}")
-    chart = _chart(name, definition, result.model, points)
+    chart, doubt = _chart(name, definition, result.model, points), _doubt_of_threshold(definition, result)
     if errors is not None:
         numbers = np.concatenate([np.ravel(part) for part in result.model])
         if _are_equal(np.linalg.norm(errors(numbers), axis=1), result):
             depth = np.median(chart.data[4] + numbers[11]) if name == "absolute_pose" else 1.0  # the scale of t
             sizes = _STEP * np.where(chart.basis[:, :9].any(axis=1), 1.0, depth)[:, None]
             derivatives = differentiate(lambda step: errors(numbers + step), sizes * chart.basis) / sizes.T
-            return _estimate(lambda step: errors(numbers + step @ chart.basis).T, derivatives, result.threshold, chart)
+            return _estimate(
+                lambda step: errors(numbers + step @ chart.basis).T, derivatives, result.threshold, chart, doubt
+            )
     threshold, derivatives = _threshold(definition, chart, result, unit), _linearize(definition, chart)[1]
 
     def residuals_after(step: Floats) -> Floats:
         return _linearize(definition, chart._replace(model=chart.after(step)))[0]
 
-    return _estimate(residuals_after, derivatives, threshold, chart)
+    return _estimate(residuals_after, derivatives, threshold, chart, doubt)
 
 
 def _find(problem: Any, result: Result) -> tuple[str, Problem]:
@@ -357,8 +363,11 @@ def _linearize(problem: Problem, chart: _Chart) -> tuple[Floats, Floats]:
     return residuals, np.einsum("pk,ckn->ncp", chart.directions, derivatives)
 
 
-def _estimate(residuals_after: _Errors, derivatives: Floats, threshold: float, chart: _Chart) -> Covariance:
-    """Return the covariance; ``residuals_after`` returns the residuals (c, N) after a change of the parameters."""
+def _estimate(residuals_after: _Errors, derivatives: Floats, threshold: float, chart: _Chart, doubt: str) -> Covariance:
+    """Return the covariance, with this ``doubt`` if there is no other one.
+
+    ``residuals_after`` returns the residuals (c, N) after a change of the parameters.
+    """
     p = derivatives.shape[2]
     residuals = residuals_after(np.zeros(p))
     near = (residuals * residuals).sum(axis=0) <= (REACH * threshold) ** 2
@@ -372,7 +381,16 @@ def _estimate(residuals_after: _Errors, derivatives: Floats, threshold: float, c
         curved = np.linalg.norm(after + before - 2.0 * residuals[:, near])
         if not curved <= _NONLINEAR * np.linalg.norm(after - before) + _EQUAL * threshold:
             return Covariance(matrix, chart.basis, "the residuals are not linear within two standard deviations")
-    return Covariance(matrix, chart.basis)
+    return Covariance(matrix, chart.basis, doubt)
+
+
+def _doubt_of_threshold(problem: Problem, result: Result) -> str:
+    """Return a doubt if the threshold excludes many of the inliers, so that their noise looks smaller; else ""."""
+    threshold = result.threshold
+    estimated = estimate_threshold(result.residuals, problem, (SMALLEST * threshold, LARGEST * threshold))
+    if estimated <= _SMALL * threshold:
+        return ""
+    return f"the threshold of {threshold:.3g} is small for the noise, which needs {estimated:.3g}"
 
 
 def _rounding(data: Floats) -> float:
