@@ -179,8 +179,9 @@ class Result:
     configuration : str or None
         "ambiguous" if the data support a second model, the ``rival``, or if many inliers are on a plane, and outliers
         off it support another epipolar geometry, as a repeated pattern does; the result may be the wrong one. Else the
-        configuration of the inliers of two views: "general", "planar", "pure_rotation", "collinear" or
-        "undetermined_focal". Planar points and a pure
+        configuration of the inliers of two views: "general", "misfit", "planar", "pure_rotation", "collinear" or
+        "undetermined_focal". With "misfit" the residuals of neighbouring matches are alike, as with lens distortion, a
+        deformation or a wrong epipolar geometry. Planar points and a pure
         rotation do not determine a fundamental matrix; for this problem both are "planar". With
         "pure_rotation" the translation of E and of the pose is undetermined. With "collinear" the run has no success.
         With "undetermined_focal" the inliers do not determine an unknown focal length, because the optical axes meet or

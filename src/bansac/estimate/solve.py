@@ -36,6 +36,7 @@ from bansac.estimate.result import Result, Rival
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_weights, check_probabilities, scores_and_range
 from bansac.problems.problem import Problem
+from bansac.significance.configuration import DETERMINED
 from bansac.significance.rivals import is_rival, significance_over_thresholds
 from bansac.significance.verdict import MeasuredModel, Verdict, find_verdict, is_significant, plane_motion_verdict
 
@@ -237,7 +238,7 @@ def finish(solution: Solution) -> Result:
         public = request.form.to_public(solution.model) if public is None else public
         if not verdict.success and not all(np.isfinite(part).all() for part in public):  # only its flat form is finite
             public, solution = None, replace(solution, residuals=np.full(n, np.inf), inliers=np.zeros(n, np.bool_))
-    if solution.undetermined and configuration in (("general", "ambiguous") if request.two_views else (None,)):
+    if solution.undetermined and configuration in (DETERMINED if request.two_views else (None,)):
         configuration, remark = "undetermined_focal", f"{remark}; {solution.undetermined}"
     rival = solution.rival if verdict.success else None
     if rival is not None:

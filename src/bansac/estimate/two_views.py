@@ -23,6 +23,7 @@ from bansac.geometry.focal_lengths import focal_plausibility
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.normalization import fix_sign
 from bansac.maths.validate import LARGEST, as_numbers, as_points, as_size, check_finite, check_same_length
+from bansac.significance.configuration import DETERMINED
 
 Jacobians: TypeAlias = tuple[Floats, Floats]
 """Derivatives (N or 1, 2, 2) of the pixels by the rays in both images."""
@@ -363,7 +364,7 @@ def _measure_in_image(solution: Solution, jacobians: Jacobians) -> Solution:
         return cameras.tangent_sampson(essential_from_pose(R, t), rays, *jacobians)
 
     residuals = cameras.lengths_of_errors(errors(R, t))
-    if solution.verdict.configuration in ("general", "ambiguous"):
+    if solution.verdict.configuration in DETERMINED:
         R, t, residuals = cameras.refine_in_image(R, t, solution.threshold, errors, 1.0)
     t = t / np.linalg.norm(t)
     E = essential_from_pose(R, t).ravel()

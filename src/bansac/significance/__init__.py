@@ -10,6 +10,7 @@
 ``ambiguity``      another epipolar geometry off a dominant plane
 ``vertical``       the nearest essential matrix that keeps known verticals
 ``configuration``  planar, collinear and rotation-only configurations of two views
+``misfit``         residuals that depend on the place in the image
 =================  ==============================================================================
 
 It imports ``engine``, ``problems``, ``geometry``, ``solvers``, ``maths`` and ``compiled``.

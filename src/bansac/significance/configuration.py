@@ -27,6 +27,9 @@ from bansac.significance.false_alarms import log_binomial_tail, log_choose
 from bansac.significance.support import squared_area, squared_length
 from bansac.solvers import homography_4pt, homography_dlt
 
+DETERMINED = "general", "ambiguous", "misfit"
+"""Configurations of inliers that determine an epipolar geometry, right or wrong."""
+
 # All thresholds here are at least the standard deviation of the noise. It is measured from the residuals in this number
 # of thresholds; outliers are counted in the second half. 68 % of the errors are within one standard deviation.
 _BINS = 24

@@ -18,6 +18,7 @@ from bansac.significance.ambiguity import count_other_support
 from bansac.significance.configuration import configuration_message, find_configuration, lower_to_noise
 from bansac.significance.false_alarms import SIGNIFICANT, log_nfa
 from bansac.significance.fast_test import is_significant_fast
+from bansac.significance.misfit import has_misfit
 from bansac.significance.null_model import NullModel, add_neighbours, measure_far
 from bansac.significance.support import count_off_line, count_off_plane, first_of_equals
 from bansac.significance.vertical import has_verticals, keep_verticals, of_three_matches
@@ -111,10 +112,23 @@ def find_verdict(
     if others > 0:
         configuration = "ambiguous"
         remark += f"; off a plane of many inliers, {others} outliers support another {problem.name}"
+    elif configuration == "general" and _has_misfit(problem, data, measured):
+        configuration = "misfit"
+        remark += "; residuals of neighbours are alike, as with lens distortion, a deformation or a wrong model"
     success = doubt.text == "" and configuration != "collinear"
     if success and outcome.restarts > 1 and outcome.stop_reason in _LIMITS:
         remark += _NOT_CONFIRMED
     return Verdict(success, configuration, doubt, remark)
+
+
+def _has_misfit(problem: Problem, data: Floats, measured: MeasuredModel) -> bool:
+    """Return whether the residuals of an epipolar geometry depend on the place, also if equal matches count once."""
+    model, inliers, exact = measured.model, measured.inliers, _EXACT * measured.threshold
+    if not has_misfit(data, model, inliers, exact):
+        return False
+    distinct = np.zeros(inliers.size, np.bool_)
+    distinct[first_of_equals(problem, data, measured.threshold)] = True
+    return has_misfit(data, model, inliers & distinct, exact)
 
 
 def is_significant(

@@ -19,7 +19,8 @@ The target is a plane seen at 20 degrees, 60 to 400 px large at uniform distance
 it, one of them mirrored. The true pose is the better one after a refinement with the true inliers.
 
 A model is right up to a corner error of 5 px (H), a pose error of 5 degrees (E, F, relative pose) or a rotation error
-of 5 degrees (absolute pose). A wrong model is claimed if the run is a success and its configuration is not "ambiguous".
+of 5 degrees (absolute pose). A wrong model is claimed if the run is a success and its configuration is not "ambiguous"
+or "misfit". Right models of these configurations count as ambiguous.
 Other libraries claim every model. Right models that are called ambiguous count as "ambiguous" if the true structure has
 more support. If it has not, as in facades and in some planes and targets, they count as "undecided". "Rival" counts
 wrong models whose second hypothesis is right, "refused" right models without success.
@@ -280,7 +281,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Report the counts and the times of every class and method; cells are a record."""
     frame = to_frame(rows)
     right, success, undecided = (frame[name].astype(bool) for name in ("right", "success", "undecided"))
-    ambiguous = success & (frame["configuration"] == "ambiguous")
+    ambiguous = success & frame["configuration"].isin(["ambiguous", "misfit"])
     rival = frame["rival_right"].eq(True) if "rival_right" in frame else False
     frame = frame.assign(runs=1, wrong=~right, right=right, rival=~right & rival, refused=right & ~success)
     frame["claimed"] = ~right & success & ~ambiguous
