@@ -16,6 +16,7 @@ from bansac.lab.measurement import Setup
 from bansac.lab.reports import load
 from bansac.lab.reproduction import claims, runs
 from bansac.lab.reproduction.claims import in_words, judge, leads, load_claims
+from bansac.lab.tables import Measured
 
 # Every table and figure of the paper and its supplement with results or settings in it.
 LABELS = (
@@ -77,10 +78,10 @@ def test_a_verdict_follows_the_table(copy: Any) -> None:
 
 
 def test_a_lead_within_its_interval_is_none() -> None:
-    assert runs.Lead(0.02, 0.01).holds
-    assert not runs.Lead(0.005, 0.01).holds
-    assert not runs.Lead(0.005, 0.01).fails
-    assert runs.Lead(-0.02, 0.01).fails
+    assert Measured(0.02, 0.01).ahead
+    assert not Measured(0.005, 0.01).ahead
+    assert not Measured(0.005, 0.01).behind
+    assert Measured(-0.02, 0.01).behind
 
 
 def test_leads_of_comparisons() -> None:
@@ -113,10 +114,10 @@ def test_leads_of_comparisons() -> None:
 
 
 def test_words_of_leads() -> None:
-    found = [runs.Lead(0.02, 0.01), runs.Lead(0.005, 0.01), runs.Lead(-0.03, 0.01)]
+    found = [Measured(0.02, 0.01), Measured(0.005, 0.01), Measured(-0.03, 0.01)]
     assert in_words(found) == "ahead in 2 of 3, 1 beyond; behind in 1 of 3, 1 beyond: -0.030 to +0.020"
     assert in_words(found[:1], " ms") == "lead +0.02 ± 0.01 ms"
-    assert in_words([runs.Lead(1, 0), runs.Lead(2, 0)], "°") == "ahead in 2 of 2: +1.00 to +2.00°"
+    assert in_words([Measured(1, 0), Measured(2, 0)], "°") == "ahead in 2 of 2: +1.00 to +2.00°"
 
 
 def test_the_tables_of_the_network_are_the_papers() -> None:

@@ -52,7 +52,7 @@ from bansac.lab.summary import (
     metric_table,
     settings_table,
 )
-from bansac.lab.tables import Section, Table, TableRow
+from bansac.lab.tables import Table, TableRow
 
 Methods = Mapping[str, Method]
 """Methods with settings by name."""
@@ -191,12 +191,10 @@ def scene_table(summary: Summary) -> Table:
     """Return the paper's table: one row for each scene, one column for each method, a section for each metric."""
     names = [method.label for method in PAPER_METHODS]
     scenes = list(dict.fromkeys(scene for model in summary.models for scene in summary.sets(model)))
-    lines: list[Section | TableRow] = []
-    for metric in (ROTATION_10, TRANSLATION_10, TIME):
-        lines.append(Section(metric.heading))
-        for scene in scenes:
-            values = tuple(summary.of_set(metric, model, scene, name) for model in summary.models for name in names)
-            lines.append(TableRow((scene,), values, better=metric.better, arrow=False))
+    lines = []
+    for metric, scene in itertools.product((ROTATION_10, TRANSLATION_10, TIME), scenes):
+        values = tuple(summary.of_set(metric, model, scene, name) for model in summary.models for name in names)
+        lines.append(TableRow((scene,), values, metric.better, metric.heading))
     title = "Calibrated and uncalibrated relative pose estimation for each scene."
     groups = tuple((MODEL_TITLES[model], len(names)) for model in summary.models)
     return Table(title, ("Seq.",), tuple(names) * len(summary.models), tuple(lines), groups)
@@ -247,41 +245,35 @@ def _sweep(
 
     ``configure(method, value)`` returns the method of a point; ``label`` is the name of the values' axis.
     """
-    curves = {method.label: [configure(method, value) for value in values] for method in PAPER_METHODS}
-    names = {method: [point.name for point in points] for method, points in curves.items()}
-    file = name.replace("-", "_")
-    report = partial(_report_curves, name=file, caption=caption, label=label, values=values, names=names)
-    by_value = tuple(itertools.chain.from_iterable(zip(*curves.values(), strict=True)))
+    curves = {method.label: {value: configure(method, value) for value in values} for method in PAPER_METHODS}
+    names = {method: {value: point.name for value, point in points.items()} for method, points in curves.items()}
+    report = partial(_report_curves, file=name.replace("-", "_"), caption=caption, label=label, names=names)
+    by_value = tuple(points[value] for value in values for points in curves.values())
     grid = Grid(by_value, models=("F", "E"), ablation=True, default_models=("F",))
     return grid.experiment(name=name, defaults=f"F, {_ABLATED}", report=report, **described)
 
 
 def _report_curves(
-    setup: Setup,
-    rows: Iterable[Row],
-    *,
-    name: str,
-    caption: str,
-    label: str,
-    values: Sequence[float],
-    names: Mapping[str, Sequence[str]],
+    setup: Setup, rows: Iterable[Row], *, file: str, caption: str, label: str, names: Mapping[str, Mapping[float, str]]
 ) -> Report:
+    """Report the means of all metrics by value; ``names`` has the configuration of each method and value."""
     summary = Summary(rows)
     note = "errors are means over the runs of a set, a failure counting 180°, and then over the sets"
     report = Report(notes=[*summary.notes(), note])
+    values = list(next(iter(names.values())))
     for model in summary.models:
-        file, charts = name if model == "F" else f"{name}_{model}", []
-        lines: list[Section | TableRow] = []
+        charts: list[Chart] = []
+        lines: list[TableRow] = []
         for metric in _METRICS:
-            curves = {of: [summary.mean(metric, model, point) for point in points] for of, points in names.items()}
-            lines.append(Section(metric.heading))
+            curves = {method: [summary.mean(metric, model, of[value]) for value in of] for method, of in names.items()}
             for value, *figures in zip(values, *curves.values(), strict=True):
-                lines.append(TableRow((f"{value:g}",), tuple(figures), better=metric.better, arrow=False))
+                lines.append(TableRow((f"{value:g}",), tuple(figures), metric.better, metric.heading))
             series = [Series(method, values, means) for method, means in curves.items()]
             scale: Any = "linear" if metric is TIME else "log"  # NAPSAC's errors are much larger
             charts.append(Chart(series, xlabel=label, ylabel=metric.label, yscale=scale))
-        report.figures[file] = plot_charts([charts[: len(_PANELS)]])
-        report.tables[file] = Table(f"{caption} {MODEL_TITLES[model]}.", (label,), tuple(names), tuple(lines))
+        of_model = file if model == "F" else f"{file}_{model}"
+        report.figures[of_model] = plot_charts([charts[: len(_PANELS)]])
+        report.tables[of_model] = Table(f"{caption} {MODEL_TITLES[model]}.", (label,), tuple(names), tuple(lines))
     return report
 
 

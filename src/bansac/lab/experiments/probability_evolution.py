@@ -25,7 +25,7 @@ from bansac.lab.measurement import MAX_RATIO, MODEL, PAIR, SEED, WITH_DATA, Repo
 from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.methods import BANSAC
 from bansac.lab.sets import PairSet, find_sets
-from bansac.lab.tables import Section, Table, TableRow
+from bansac.lab.tables import Cell, sectioned
 from bansac.lab.task import DEFAULTS, Protocol, make_task, squared_distances, usable_pairs
 from bansac.matches import Matches, load_demo
 from bansac.maths.arrays import Bools, Floats
@@ -160,7 +160,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     frame = to_frame(rows)
     folders = {} if setup.data is None else {pair_set.name: str(pair_set.folder) for pair_set in sets(setup)}
     figures, notes = {}, []
-    lines: list[TableRow | Section] = []
+    sections: dict[str, dict[str, list[Cell]]] = {}
     for model, of_pair in frame.groupby("model", sort=False):
         set_name, key = of_pair[["set", "pair"]].iloc[0]
         folder = folders.get(set_name)
@@ -180,22 +180,20 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
             max_matches=DRAWN,
         )
         name = f"{model}, {key}" if folder is None else f"{model}, {key} of {set_name}"
-        lines.append(Section(name))
-        lines += [_row(i, probabilities, true) for i, probabilities in snapshots.items()]
+        sections[name] = {str(i): _cells(probabilities, true) for i, probabilities in snapshots.items()}
         notes.append(
             f"{name}: {len(true)} matches, {100 * true.mean():.0f} % of them within {TRUE_WITHIN[model]:g} px of the "
             f"true model; at most {DRAWN} are drawn."
         )
     columns = ("mean P, true matches", "mean P, wrong matches", "P(true ranks above wrong)")
     title = "Inlier probabilities over a run of BANSAC without a stopping criterion"
-    table = Table(title, ("Iteration",), columns, tuple(lines))
+    table = sectioned(title, "Iteration", columns, sections)
     return Report(tables={"probability_evolution": table}, figures=figures, notes=notes)
 
 
-def _row(iteration: int, probabilities: Floats, true: Bools) -> TableRow:
+def _cells(probabilities: Floats, true: Bools) -> list[Cell]:
     means = (float(p.mean()) if p.size else None for p in (probabilities[true], probabilities[~true]))
-    shares = (*means, rank_probability(probabilities, true))
-    return TableRow((str(iteration),), tuple(None if share is None else f"{share:.3f}" for share in shares))
+    return [None if share is None else f"{share:.3f}" for share in (*means, rank_probability(probabilities, true))]
 
 
 def rank_probability(values: Floats, positive: Bools) -> float | None:

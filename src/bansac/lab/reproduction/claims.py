@@ -18,10 +18,11 @@ import math
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from bansac.lab.reports import lines
-from bansac.lab.reproduction.runs import BASELINES, METHODS, OURS, RATES, TIME, Lead, file_of, table
+from bansac.lab.reproduction.runs import BASELINES, METHODS, OURS, RATES, TIME, file_of, table
+from bansac.lab.tables import Measured
 
 YES, PART, NO = "yes", "in part", "no"
 
@@ -42,11 +43,6 @@ _NORMAL = 1.96  # half of a 95 % interval in standard errors
 Claim = dict[str, Any]
 
 
-class _Figure(NamedTuple):
-    value: float
-    error: float | None = None  # half of the 95 % interval, if the run stored one
-
-
 @functools.cache
 def load_claims() -> list[Claim]:
     """Return the rows of ``claims.toml``."""
@@ -54,15 +50,15 @@ def load_claims() -> list[Claim]:
     return rows
 
 
-def leads(comparison: Mapping[str, Any]) -> list[Lead]:
+def leads(comparison: Mapping[str, Any]) -> list[Measured]:
     """Return the leads of a comparison."""
     over = {"row": [], **comparison.get("over", {})}
     found = table(comparison["run"], comparison.get("table"))
     places = []
     for section, group in itertools.product(*(_names(comparison.get(key, "")) for key in _PLACE[:2])):
-        rows = [row for row in found.labels(section) if row not in over["row"]]
+        rows = [row.label for row in found.within(section) if row.label not in over["row"]]
         for row in _names(comparison.get("row", rows)):
-            columns = list(dict.fromkeys(name for of, name in found.columns if of.startswith(group)))
+            columns = list(dict.fromkeys(name for of, name in found.headings() if of.startswith(group)))
             places += [(section, group, row, column) for column in _names(comparison.get("column", columns))]
     return [_lead(comparison, dict(comparison) | dict(zip(_PLACE, place, strict=True))) for place in places]
 
@@ -72,60 +68,59 @@ def _names(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def _lead(comparison: Mapping[str, Any], place: Mapping[str, Any]) -> Lead:
+def _lead(comparison: Mapping[str, Any], place: Mapping[str, Any]) -> Measured:
     sign = -1.0 if comparison.get("lower") else 1.0
     own = _best(_figures(place), sign)
     if not {"over", "value"} & comparison.keys():
-        assert own.error is not None
-        return Lead(own.value, own.error)
-    rival = _Figure(comparison["value"]) if "value" in comparison else _best(_rivals(place), sign)
+        return own
+    rival = Measured(comparison["value"], math.nan) if "value" in comparison else _best(_rivals(place), sign)
     favour = {"margin", "factor"} & comparison.keys()
     ahead = sign * (own.value - comparison.get("factor", 1.0) * rival.value) + comparison.get("margin", 0.0)
-    stored = [figure.error for figure in (own, rival) if figure.error is not None]
+    stored = [figure.error for figure in (own, rival) if not math.isnan(figure.error)]
     if stored and not favour:
-        return Lead(ahead, math.hypot(*stored))
+        return Measured(ahead, math.hypot(*stored))
     if favour or "value" in comparison:
-        return Lead(ahead, 0.0)
-    return Lead(ahead, _OTHERS_BETWEEN_RUNS * abs(rival.value) if comparison.get("unit") else _MAA_BETWEEN_SEEDS)
+        return Measured(ahead, 0.0)
+    return Measured(ahead, _OTHERS_BETWEEN_RUNS * abs(rival.value) if comparison.get("unit") else _MAA_BETWEEN_SEEDS)
 
 
-def _best(figures: Iterator[_Figure], sign: float) -> _Figure:
+def _best(figures: Iterator[Measured], sign: float) -> Measured:
     return max(figures, key=lambda figure: sign * figure.value)
 
 
-def _rivals(place: Mapping[str, Any]) -> Iterator[_Figure]:
+def _rivals(place: Mapping[str, Any]) -> Iterator[Measured]:
     over = dict(place["over"])
     if over.get("column") == "others":
-        columns = table(place["run"], place.get("table")).columns
+        columns = table(place["run"], place.get("table")).headings()
         over["column"] = [name for of, name in columns if of.startswith(place["group"]) and name != place["column"]]
     return _figures({**place, **over})
 
 
-def _figures(place: Mapping[str, Any]) -> Iterator[_Figure]:
-    """Yield the figures at a place, of which any part may be a list."""
+def _figures(place: Mapping[str, Any]) -> Iterator[Measured]:
+    """Yield the figures at a place, of which any part may be a list; the error is NaN if the run stored no interval."""
     for names in itertools.product(*(_names(place[key]) for key in _PLACE)):
         one = {**place, **dict(zip(_PLACE, names, strict=True))}
         figure = _figure(one)
         if "minus" in place:
-            figure = _Figure(figure.value - _figure({**one, **place["minus"]}).value)
+            figure = Measured(figure.value - _figure({**one, **place["minus"]}).value, math.nan)
         if "per" in place:
-            figure = _Figure(figure.value / _figure({**one, **place["per"]}).value)
+            figure = Measured(figure.value / _figure({**one, **place["per"]}).value, math.nan)
         yield figure
 
 
-def _figure(place: Mapping[str, Any]) -> _Figure:
+def _figure(place: Mapping[str, Any]) -> Measured:
     found = table(place["run"], place.get("table"))
     section, group, row, column = (place[key] for key in _PLACE)
     if isinstance(column, int):
         cell = found.row(row, section=section)[column]
     else:
         cell = found.value(row, column, section=section, group=group)
-    if isinstance(cell, dict):
-        return _Figure(cell["value"], cell["error"] * (1.0 if place.get("table") == "leads" else _NORMAL))
-    return _Figure(float(str(cell).split()[0]))
+    if isinstance(cell, Measured):
+        return Measured(cell.value, cell.error * (1.0 if place.get("table") == "leads" else _NORMAL))
+    return Measured(float(str(cell).split()[0]), math.nan)
 
 
-def in_words(found: Sequence[Lead], unit: str = "") -> str:
+def in_words(found: Sequence[Measured], unit: str = "") -> str:
     """Return how many leads there are, how many are beyond the interval, and the extreme ones."""
     digits = 2 if unit else 3
     if len(found) == 1:
@@ -134,8 +129,8 @@ def in_words(found: Sequence[Lead], unit: str = "") -> str:
     ends = " to ".join(f"{pick(lead.value for lead in found):+.{digits}f}" for pick in (min, max))
     intervals = any(lead.error for lead in found)
 
-    def part(side: str, those: Sequence[Lead]) -> str:
-        beyond = f", {sum(lead.holds or lead.fails for lead in those)} beyond" if intervals else ""
+    def part(side: str, those: Sequence[Measured]) -> str:
+        beyond = f", {sum(lead.ahead or lead.behind for lead in those)} beyond" if intervals else ""
         return f"{side} in {len(those)} of {len(found)}{beyond}"
 
     sides = {"ahead": [lead for lead in found if lead.value > 0], "behind": [lead for lead in found if lead.value <= 0]}
@@ -152,7 +147,7 @@ def judge(claim: Claim) -> tuple[str, str]:
         title = f"{comparison['title']}: " if "title" in comparison else ""
         parts.append(title + in_words(found, comparison.get("unit", "")))
         if not comparison.get("note"):
-            held, total = held + sum(lead.holds for lead in found), total + len(found)
+            held, total = held + sum(lead.ahead for lead in found), total + len(found)
     words = "; ".join([*parts, *(claim[key] for key in ("ours", "against") if key in claim)])
     if claim.get("most"):
         return words, YES if held > total / 2 else NO

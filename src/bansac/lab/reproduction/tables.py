@@ -6,7 +6,7 @@ from typing import Any
 
 from bansac.lab.experiments.grids import PRINTED, READINGS
 from bansac.lab.reports import bench, lines, number, share, shares
-from bansac.lab.reproduction.runs import METHODS, MODELS, OURS, RATES, TIME, Lead, main_value, paper, run_table, table
+from bansac.lab.reproduction.runs import METHODS, MODELS, OURS, RATES, TIME, main_value, paper, run_table, table
 
 SMALL, EXACT = "main-table-small", "main-table-exact"
 AUC = "AUC (10°) of the larger error, not in the paper"
@@ -78,7 +78,8 @@ def per_scene() -> str:
         R, t, ms = (ours.value(scene, method, section=section, group=MODELS["F"]) for section in sections)
         return f"{shares((R, t))}, {number(ms)}"
 
-    rows = ([scene, *(cell(scene, method) for method in METHODS)] for scene in ours.labels(sections[0]))
+    scenes = (row.label for row in ours.within(sections[0]))
+    rows = ([scene, *(cell(scene, method) for method in METHODS)] for scene in scenes)
     return lines(["F: mAA 10, R / t, ms", *METHODS], rows)
 
 
@@ -88,8 +89,7 @@ def ablation(run: str, heading: str, methods: Sequence[str] = ()) -> str:
     groups = methods or ("",)
 
     def cells(metric: str, model: str, group: str) -> str:
-        places = [j for j, (of, _) in enumerate(ours.columns) if of == group]
-        values = [ours.row(metric, section=MODELS[model])[j] for j in places]
+        values = ours.row(metric, section=MODELS[model], group=group)
         return " / ".join((share if metric in RATES or metric == AUC else number)(value) for value in values)
 
     rows = []
@@ -108,8 +108,8 @@ def stopping_criteria() -> str:
     def cell(values: Sequence[float]) -> str:
         return f"{shares((values[1], values[3]))}, {number(values[4])}"
 
-    of_paper, ours = paper()["stopping-criteria"], table("stopping-criteria").rows
-    of_models = ([values for section, _, values in ours if section.startswith(MODELS[model])] for model in "EF")
+    of_paper, ours = paper()["stopping-criteria"], table("stopping-criteria")
+    of_models = ([row.values for row in ours.within(MODELS[model])] for model in "EF")
     printed_and_ours = zip(of_paper.values(), *of_models, strict=True)
     rows = [[name, *map(cell, figures)] for name, figures in zip(of_paper, printed_and_ours, strict=True)]
     return lines(["mAA 10 R / t, ms", "paper", "E", "F"], rows)
@@ -118,16 +118,16 @@ def stopping_criteria() -> str:
 def degenerate_sampling() -> str:
     """Return how often F is wrong, and how many runs are biased and come back, by the share of the plane."""
     errors, back = table("degenerate-sampling", "degenerate_errors"), table("degenerate-sampling", "degenerate_return")
-    shares_of_plane = errors.labels("Synthetic")
+    shares_of_plane = [row.label for row in errors.within("Synthetic")]
     rows = [["*up to the stopping criterion: F wrong off the plane, %*", *[""] * len(shares_of_plane)]]
-    for method in dict.fromkeys(column for _, column in errors.columns):
+    for method in dict.fromkeys(errors.columns):
         values = (errors.value(place, method, section="Synthetic", group="F wrong") for place in shares_of_plane)
         rows.append([method, *(f"{value:.0f}" for value in values)])
     rows.append(["*10,000 iterations without a criterion*", *[""] * len(shares_of_plane)])
-    for method in dict.fromkeys(section for section, *_ in back.rows):
-        for place, column in ((place, column) for place, (_, column) in enumerate(back.columns) if "end" in column):
-            cells = (back.row(of_plane, section=method)[place] for of_plane in shares_of_plane)
-            rows.append([f"{method}: {column}", *map(str, cells)])
+    for method, column in itertools.product(dict.fromkeys(row.section for row in back.rows), back.columns):
+        if "end" in column:
+            cells = (back.value(of_plane, column, section=method) for of_plane in shares_of_plane)
+            rows.append([f"{method}: {column}", *cells])
     return lines(["true matches on the plane", *shares_of_plane], rows)
 
 
@@ -137,7 +137,7 @@ def readings() -> str:
     rows = []
     for model in "EF":
         for method, title in itertools.product(OURS, READINGS):
-            if not any(of == title and name == method for of, name in ours.columns):
+            if not any(of == title and name == method for of, name in ours.headings()):
                 continue
             values = (ours.value(m, method, section=MODELS[model], group=title) for m in (AUC, ITERATIONS, TIME))
             auc, iterations, ms = values
@@ -145,9 +145,9 @@ def readings() -> str:
             if title == PRINTED:
                 rows.append([*cells, "", "", ""])
                 continue
-            found = [Lead(**gains.value(metric, method, section=MODELS[model], group=title)) for metric in RATES]
+            found = [gains.value(metric, method, section=MODELS[model], group=title) for metric in RATES]
             least, most = min(found, key=lambda gain: gain.value), max(found, key=lambda gain: gain.value)
-            beyond = (sum(gain.holds for gain in found), sum(gain.fails for gain in found))
+            beyond = (sum(gain.ahead for gain in found), sum(gain.behind for gain in found))
             span = f"{least.value:+.3f} ± {least.error:.3f} to {most.value:+.3f} ± {most.error:.3f}"
             rows.append([*cells, span, *map(str, beyond)])
     head = ["reading", "AUC@10", "iterations", "ms", "gain in the four rates", "beyond interval: better", "worse"]
