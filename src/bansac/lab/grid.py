@@ -55,7 +55,6 @@ class Grid(PairRuns):
         return (self.default_models or self.models) if setup.model is None else (setup.model,)
 
     def _chosen(self, setup: Setup, name: str) -> list[PairSet]:
-        assert setup.data is not None  # needed by the options
         found, wanted = find_sets(setup.data), setup.sets
         has_scene = ABLATION_SET in (pair_set.name for pair_set in found)
         if self.ablation and not wanted and has_scene and ABLATION_SET not in setup.exclude:

@@ -299,17 +299,13 @@ def mean_average_accuracy(errors: ArrayLike, threshold: float, steps: int = 100)
         raise ValueError(f"threshold must be a finite number of at least 1, got {threshold}")
     if steps < 1:
         raise ValueError(f"steps must be at least 1, got {steps}")
-    return float(_count_within(values, threshold, steps).mean() / steps)
+    return float(accuracies(values, threshold, steps).mean())
 
 
 def accuracies(errors: ArrayLike, threshold: float, steps: int = 100) -> NDArray[np.float64]:
     """Return the part of each error in :func:`mean_average_accuracy`: the share of thresholds that it is within."""
-    return _count_within(errors, threshold, steps) / steps
-
-
-def _count_within(errors: ArrayLike, threshold: float, steps: int) -> NDArray[np.int64]:
-    """Return the number of thresholds that each error is within."""
-    return steps - np.searchsorted(np.linspace(1, threshold, steps), np.asarray(errors, np.float64))
+    beyond = np.searchsorted(np.linspace(1, threshold, steps), np.asarray(errors, np.float64))
+    return (steps - beyond) / steps
 
 
 def auc(errors: ArrayLike, threshold: float) -> float:
@@ -343,7 +339,7 @@ def auc(errors: ArrayLike, threshold: float) -> float:
     values = _errors(errors)
     if not threshold > 0 or not np.isfinite(threshold):
         raise ValueError(f"threshold must be positive and finite, got {threshold}")
-    below = np.sort(values[values < threshold])
+    below = values[values < threshold]
     recall = np.arange(1, len(below) + 1) / len(values)
     x = np.concatenate([[0.0], below, [threshold]])
     y = np.concatenate([[0.0], recall, [len(below) / len(values)]])

@@ -89,12 +89,6 @@ def wheel() -> str:
     return lines(["first call", "processor time, s", "kernels loaded", "compiled"], rows)
 
 
-def wheel_ratios() -> str:
-    """Return the times with the wheel over those with code for this processor."""
-    ratios = bench("wheel")["compiled_here"]["time_over_host"]
-    return ", ".join(f"{ratio:.2f} ({name})" for name, ratio in ratios.items())
-
-
 def _gallery_time(name: str) -> str:
     return f"{number(1e3 * bench('gallery')['seconds'][name])} ms"
 
@@ -103,7 +97,9 @@ GUARDS: dict[str, Callable[[], str]] = {
     "fuzz-inputs": inputs,
     "wheel": wheel,
     "wheel-bits": lambda: "{same_bits} of {results}".format(**bench("wheel")["compiled_here"]),
-    "wheel-ratios": wheel_ratios,
+    "wheel-ratios": lambda: ", ".join(
+        f"{ratio:.2f} ({name})" for name, ratio in bench("wheel")["compiled_here"]["time_over_host"].items()
+    ),
     "wheel-numba": lambda: f"{bench('wheel')['import_numba']['cpu_seconds']:.2f} s",
     "wheel-size": lambda: f"{bench('wheel')['pack_bytes'] / 1e6:.1f} MB",
     **{f"gallery-{name}": partial(_gallery_time, name) for name in ("panorama", "stereo", "circles", "planes")},

@@ -10,6 +10,7 @@ each unit has its own random order. The seed is the unit's key, so that the orde
 
 import dataclasses
 import functools
+import itertools
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -25,21 +26,15 @@ from bansac.matches.hdf5 import Reader
 from bansac.matches.pair_folder import evenly_spaced
 
 
-def pair_unit(group: str, pair_set: PairSet, key: str, repeat: int) -> Unit:
-    """Return the unit for one repeat of one pair; the group is a model, or a name that stands for its settings."""
-    payload = (group, str(pair_set.folder), key, repeat)
-    return Unit(f"{group}/{pair_set.name}/{key}/{repeat}", payload, timed=repeat == 0)
-
-
 def run_pair(methods: Sequence[Method], protocol: Protocol, unit: Unit, *, seed: int = 0) -> list[Row]:
-    """Run all methods on a pair of :func:`pair_unit`; only the estimation is timed. Return a row for each method.
+    """Run all methods on a pair of :meth:`PairRuns.units`; only the estimation is timed. Return a row for each method.
 
     Repeat r has the seed ``seed + r``. There are no rows if one method has too few matches, so that all see the same
     pairs.
     """
     _, folder, key, repeat = unit.payload
     tasks = _tasks(methods, protocol, unit, seed)
-    if not _enough(tasks, protocol):
+    if not tasks:
         return []
     pair_set = open_set(folder)
     if pair_set.kind == "H":
@@ -83,7 +78,7 @@ UNIT_CODE = (run_pair, judge, Method.estimate, Library.estimate)
 
 
 def _tasks(methods: Sequence[Method], protocol: Protocol, unit: Unit, seed: int) -> list[tuple[Matches, Task]]:
-    """Return the filtered pair and the task of every method."""
+    """Return the filtered pair and the task of every method; nothing if one has too few matches."""
     _, folder, key, repeat = unit.payload
     by_ratio: dict[float, tuple[Matches, Task]] = {}
     tasks = []
@@ -93,11 +88,7 @@ def _tasks(methods: Sequence[Method], protocol: Protocol, unit: Unit, seed: int)
             pair = _read_pair(folder, key).filtered(ratio)
             by_ratio[ratio] = pair, make_task(pair, protocol, seed=seed + repeat)
         tasks.append(by_ratio[ratio])
-    return tasks
-
-
-def _enough(tasks: Sequence[tuple[Matches, Task]], protocol: Protocol) -> bool:
-    return min(len(task.x1) for _, task in tasks) >= protocol.min_matches
+    return tasks if min(len(task.x1) for _, task in tasks) >= protocol.min_matches else []
 
 
 @functools.lru_cache(maxsize=64)
@@ -165,8 +156,9 @@ class PairRuns:
         units = []
         for name, pair_set in self._places(setup):
             protocol = self.protocol(setup, name)
-            keys = self._keys(pair_set, protocol)
-            units += [pair_unit(name, pair_set, key, repeat) for key in keys for repeat in range(protocol.repeats)]
+            for key, repeat in itertools.product(self._keys(pair_set, protocol), range(protocol.repeats)):
+                payload = (name, str(pair_set.folder), key, repeat)
+                units.append(Unit(f"{name}/{pair_set.name}/{key}/{repeat}", payload, timed=repeat == 0))
         return units
 
     def sets(self, setup: Setup) -> list[PairSet]:
@@ -192,7 +184,7 @@ class PairRuns:
                 tasks = _tasks(methods, protocol, unit, setup.seed)
             except (OSError, ValueError):  # the unit itself will report the error
                 continue
-            if _enough(tasks, protocol):
+            if tasks:
                 loaded.add(name)
                 for method, (_, task) in zip(methods, tasks, strict=True):
                     for either in (task, task.mismatched()):
@@ -227,7 +219,6 @@ class PairRuns:
 
     def _chosen(self, setup: Setup, name: str) -> list[PairSet]:
         """Return the selected sets in the folder of a group."""
-        assert setup.data is not None  # needed by the options
         group = self.groups[name]
         asked = group.chosen or {"sets": setup.sets, "exclude": setup.exclude}
         return choose_sets(find_sets(setup.data / group.folder), asked.get("sets", ()), asked.get("exclude", ()))

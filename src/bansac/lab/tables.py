@@ -161,10 +161,8 @@ def format_number(value: float) -> str:
         return "∞" if value > 0 else "-∞"
     if value == 0:
         return "0.000"
-    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
-    # Rounding may carry into the next power of ten: 0.9996 becomes 1.00, not 1.000.
-    rounded = round(value, decimals)
-    return f"{rounded:.{max(0, 2 - math.floor(math.log10(abs(rounded))))}f}"
+    rounded = float(f"{value:.3g}")  # this may carry into the next power of ten: 0.9996 becomes 1.00, not 1.000
+    return f"{value:.{max(0, 2 - math.floor(math.log10(abs(rounded))))}f}"
 
 
 def _rank(cells: Sequence[Cell], better: Better) -> list[Mark | None]:

@@ -79,7 +79,6 @@ def units(setup: Setup) -> list[Unit]:
 
 def sets(setup: Setup) -> list[LabelledSet]:
     """Return the labelled sets selected by ``setup``."""
-    assert setup.data is not None
     found = find_labelled_sets(setup.data)
     if not found:
         raise ValueError(

@@ -92,16 +92,11 @@ def _labels(configurations: Methods) -> dict[str, str]:
     return {name: method.label for name, method in configurations.items()}
 
 
-def _over_baselines(group: Methods, baselines: Methods) -> Leads:
-    """Compare ours of a group with other methods than ours."""
-    names = [name for name, method in baselines.items() if method.label not in _OUR_LABELS]
-    return {name: names for name, method in group.items() if method.label in _OUR_LABELS}
-
-
-def _over_others(group: Methods) -> Leads:
-    """Compare ours of a group with all its other methods."""
+def _over(others: Methods, group: Methods, *, baselines: bool) -> Leads:
+    """Compare ours of a group with all others, or with the baselines among them."""
+    rivals = [name for name, method in others.items() if not (baselines and method.label in _OUR_LABELS)]
     ours = (name for name, method in group.items() if method.label in _OUR_LABELS)
-    return {name: [other for other in group if other != name] for name in ours}
+    return {name: [rival for rival in rivals if rival != name] for name in ours}
 
 
 def _main_table() -> Measurement:
@@ -109,10 +104,10 @@ def _main_table() -> Measurement:
     local = _each("+LO", LOCAL_OPTIMIZATION, {"local_optimization": True})
     labels = _labels(plain | local)
     leads = {
-        "Over the best baseline": _over_baselines(plain, plain),
-        "Over the best other method": _over_others(plain),
-        "With LO, over the best baseline": _over_baselines(local, local),
-        "With LO, over the best other method": _over_others(local),
+        "Over the best baseline": _over(plain, plain, baselines=True),
+        "Over the best other method": _over(plain, plain, baselines=False),
+        "With LO, over the best baseline": _over(local, local, baselines=True),
+        "With LO, over the best other method": _over(local, local, baselines=False),
     }
     baselines = "RANSAC, NAPSAC, P-NAPSAC and PROSAC"
     title = f"BANSAC and P-BANSAC beside {baselines}, with and without the local optimization of LO-RANSAC."
@@ -165,7 +160,9 @@ def _readings() -> Measurement:
     configurations = {name: method for group in groups.values() for name, method in group.items()}
     labels, printed, gains = _labels(configurations), groups[PRINTED], {}
     # A group without baselines is compared with those as printed.
-    leads = {title: _over_baselines(group, group if title in of_all else printed) for title, group in groups.items()}
+    leads = {
+        title: _over(group if title in of_all else printed, group, baselines=True) for title, group in groups.items()
+    }
     for title, group in ((title, group) for title, group in groups.items() if title != PRINTED):
         ours = {name: of.label for name, of in group.items() if of.label in _OUR_LABELS}
         gains[title] = {name: [f"{label}, {PRINTED}"] for name, label in ours.items()}

@@ -66,7 +66,6 @@ def sets(setup: Setup) -> list[PairSet]:
 
 def _sets_by_model(setup: Setup) -> dict[Kind, list[PairSet]]:
     """Return the sets to choose from, by the model to estimate."""
-    assert setup.data is not None
     wanted = setup.get("pair")
     with_pose: Kind = "E" if setup.model == "E" else "F"
     groups: dict[Kind, list[PairSet]] = {}
