@@ -25,7 +25,7 @@ def folder() -> Path:
 
 def table(run: str, name: str | None = None) -> Table:
     """Return a table of a run, by default the one that is named after its experiment."""
-    standard = file_of(run)
+    standard = file_of(run)  # this also marks the run as used
     return from_document(load(folder() / run / f"{name or standard}.json"))
 
 
@@ -68,10 +68,3 @@ def run_table() -> str:
 def paper() -> dict[str, Any]:
     """Return the figures of the paper."""
     return tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8"))
-
-
-def main_value(model: str, metric: str, method: str, *, run: str = "main-table") -> float:
-    """Return a figure of the main table; ``method`` is a name of the paper's, with "+LO" for local optimisation."""
-    column, local, _ = method.partition("+LO")
-    group = "With Local" if local else "Without Local"
-    return float(table(run, "main_table").value(metric, column, section=MODELS[model], group=group))
