@@ -81,7 +81,7 @@ def test_missing_configuration_has_no_figure() -> None:
 
 def test_table_has_a_section_for_each_model_in_order() -> None:
     rows = [row(1.0, model=model, name=name, corner_error=3.0) for model in "HFE" for name in "ab"]
-    table = metric_table(Summary(rows), "Title", {"a": "A", "b": "B"}, groups=(("both", 2),))
+    table = metric_table(Summary(rows), "Title", {"both": {"a": "A", "b": "B"}})
     titles = [section.split()[0] for section in dict.fromkeys(line.section for line in table.rows)]
     assert titles == ["Calibrated", "Uncalibrated", "Homography"]
     assert [line.labels[0] for line in table.rows][-5:] == [

@@ -85,10 +85,8 @@ def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
     handles: dict[str, Any] = {}
     for ax, chart in zip(axes.flat, flat, strict=True):
         for series in chart.series:
-            error = None if series.error is None else np.asarray(series.error, dtype=np.float64)
-            x, y = (np.asarray(values, dtype=np.float64) for values in (series.x, series.y))
             style: dict[str, Any] = {"markersize": 5, "linewidth": 1.4, "capsize": 2.5, **styles[series.label]}
-            handles[series.label] = ax.errorbar(x, y, yerr=error, **style)
+            handles[series.label] = ax.errorbar(series.x, series.y, yerr=series.error, **style)
         _frame(ax, chart)
     if len(labels) > 1:
         lines = [handles[label] for label in labels]

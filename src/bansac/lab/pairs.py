@@ -39,9 +39,8 @@ def run_pair(methods: Sequence[Method], protocol: Protocol, unit: Unit, *, seed:
     pair_set = open_set(folder)
     if pair_set.kind == "H":
         pair_set.image_size(key)  # needed for the errors
-    estimates = {}
-    for which in random.Random(unit.key).sample(range(len(tasks)), len(tasks)):
-        estimates[which] = methods[which].estimate(tasks[which][1])
+    order = random.Random(unit.key).sample(range(len(tasks)), len(tasks))
+    estimates = {which: methods[which].estimate(tasks[which][1]) for which in order}
     common: Row = {"model": protocol.kind, "set": pair_set.name, "pair": key, "repeat": repeat, "seed": seed + repeat}
     rows: list[Row] = []  # compute the errors after all calls are timed, because they use much memory
     for which, (method, (pair, task)) in enumerate(zip(methods, tasks, strict=True)):

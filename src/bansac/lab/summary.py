@@ -103,9 +103,6 @@ POSE_METRICS = (*POSE_RATES, TIME)
 HOMOGRAPHY_METRICS = (VISIBLE_5, VISIBLE_10, CORNERS_5, CORNERS_10, TIME)
 """The rows of the paper's table on homographies (the tutorial's error over the visible area), and corner errors."""
 
-EXTRA_POSE_METRICS = (AUC_10, ITERATIONS)
-"""Rows that are not in the paper: the usual AUC of poses, and the number of iterations."""
-
 
 POSE_FIGURES: Mapping[str, Metric] = {
     **dict(zip(("mAA_R@5", "mAA_R@10", "mAA_t@5", "mAA_t@10"), POSE_RATES, strict=True)),
@@ -166,23 +163,24 @@ class Summary:
 def metric_table(
     summary: Summary,
     title: str,
-    columns: Mapping[str, str],
+    groups: Mapping[str, Mapping[str, str]],
     *,
-    groups: Sequence[tuple[str, int]] = (),
-    extra: Sequence[Metric] = EXTRA_POSE_METRICS,
+    extra: Sequence[Metric] = (AUC_10, ITERATIONS),
     extra_h: Sequence[Metric] = (),
 ) -> Table:
     """Return a table of means over the sets: a section for each model, a row for each metric, a column for each name.
 
-    ``columns`` maps configurations to headings. ``extra`` and ``extra_h`` list rows besides the paper's, for poses and
-    H.
+    ``groups`` has the headings of the configurations, by group of columns. ``extra`` and ``extra_h`` are rows besides
+    the paper's, for poses and H.
     """
+    columns = {name: heading for group in groups.values() for name, heading in group.items()}
+    spans = tuple((group, len(names)) for group, names in groups.items() if group)
     rows = []
     for model in summary.models:
         for metric in (*HOMOGRAPHY_METRICS, *extra_h) if model == "H" else (*POSE_METRICS, *extra):
             figures = tuple(summary.mean(metric, model, name) for name in columns)
             rows.append(TableRow((metric.label,), figures, metric.better, MODEL_TITLES[model], arrow=True))
-    return Table(title, ("Metrics",), tuple(columns.values()), tuple(rows), tuple(groups))
+    return Table(title, ("Metrics",), tuple(columns.values()), tuple(rows), spans)
 
 
 _ACROSS = (*POSE_METRICS, ITERATIONS)

@@ -78,14 +78,11 @@ def _report(
 
 
 def _each(
-    suffix: str = "",
-    settings: Mapping[str, Any] | None = None,
-    columns: Mapping[str, Any] | None = None,
-    methods: Sequence[Method] = PAPER_METHODS,
+    suffix: str, settings: Mapping[str, Any], methods: Sequence[Method] = PAPER_METHODS, **columns: Any
 ) -> dict[str, Method]:
-    """Return all methods with the same settings."""
+    """Return all methods with the same settings and the same further columns of their rows."""
     names = {f"{method.label}{suffix}": method for method in methods}
-    return {name: method.configured(name, settings or {}, columns=columns or {}) for name, method in names.items()}
+    return {name: method.configured(name, settings, columns=columns) for name, method in names.items()}
 
 
 def _labels(configurations: Methods) -> dict[str, str]:
@@ -100,9 +97,9 @@ def _over(others: Methods, group: Methods, *, baselines: bool) -> Leads:
 
 
 def _main_table() -> Measurement:
-    plain = _each("", {}, {"local_optimization": False})
-    local = _each("+LO", LOCAL_OPTIMIZATION, {"local_optimization": True})
-    labels = _labels(plain | local)
+    plain = _each("", {}, local_optimization=False)
+    local = _each("+LO", LOCAL_OPTIMIZATION, local_optimization=True)
+    groups = {"Without Local Optimization": _labels(plain), "With Local Optimization": _labels(local)}
     leads = {
         "Over the best baseline": _over(plain, plain, baselines=True),
         "Over the best other method": _over(plain, plain, baselines=False),
@@ -111,7 +108,6 @@ def _main_table() -> Measurement:
     }
     baselines = "RANSAC, NAPSAC, P-NAPSAC and PROSAC"
     title = f"BANSAC and P-BANSAC beside {baselines}, with and without the local optimization of LO-RANSAC."
-    groups = (("Without Local Optimization", len(plain)), ("With Local Optimization", len(local)))
     leads_title = f"Lead of BANSAC and P-BANSAC in each row of the main table, and {_LEADS_BELOW}"
     return Grid((*plain.values(), *local.values()), models=("E", "F", "H")).experiment(
         name="main-table",
@@ -120,8 +116,8 @@ def _main_table() -> Measurement:
         defaults="first 4000 pairs of a scene, 5 repeats (E, F); all pairs, 10 repeats, both errors (H)",
         report=partial(
             _report,
-            main_table=partial(metric_table, title=title, columns=labels, extra_h=(ITERATIONS,), groups=groups),
-            leads=partial(lead_table, title=leads_title, groups=leads, labels=labels),
+            main_table=partial(metric_table, title=title, groups=groups, extra_h=(ITERATIONS,)),
+            leads=partial(lead_table, title=leads_title, groups=leads, labels=_labels(plain | local)),
         ),
     )
 
@@ -152,7 +148,7 @@ class _Unsorted(Method):
 def _readings() -> Measurement:
     of_all = (PRINTED, "without SPRT")  # these change the baselines, too
     groups: dict[str, dict[str, Method]] = {
-        title: _each(f", {title}", settings, {}, PAPER_METHODS if title in of_all else _OURS)
+        title: _each(f", {title}", settings, PAPER_METHODS if title in of_all else _OURS)
         for title, settings in READINGS.items()
     }
     name = f"{P_BANSAC.label}, {UNSORTED}"
@@ -167,7 +163,7 @@ def _readings() -> Measurement:
         ours = {name: of.label for name, of in group.items() if of.label in _OUR_LABELS}
         gains[title] = {name: [f"{label}, {PRINTED}"] for name, label in ours.items()}
     title = "Readings of the paper: the algorithm as printed, and others."
-    extra, spans = (AUC_10, ITERATIONS, MODELS_TESTED), [(title, len(group)) for title, group in groups.items()]
+    extra, columns = (AUC_10, ITERATIONS, MODELS_TESTED), {title: _labels(group) for title, group in groups.items()}
     leads_title = f"Lead of BANSAC and P-BANSAC over the best baseline, and {_LEADS_BELOW}"
     gains_title = f"Gain of each reading over the algorithm as printed, and {_LEADS_BELOW}"
     return Grid(tuple(configurations.values())).experiment(
@@ -177,7 +173,7 @@ def _readings() -> Measurement:
         defaults="E and F, first 4000 pairs of a scene, 5 repeats",
         report=partial(
             _report,
-            readings=partial(metric_table, title=title, columns=labels, extra=extra, groups=spans),
+            readings=partial(metric_table, title=title, groups=columns, extra=extra),
             leads=partial(lead_table, title=leads_title, groups=leads, labels=labels),
             gains=partial(lead_table, title=gains_title, groups=gains, labels=labels),
         ),
@@ -212,14 +208,14 @@ def _ablation(
     ``headings`` maps values to column headings; several methods have a group of columns each. ``label`` formats the
     name of a configuration.
     """
-    columns, configurations = {}, []
+    groups: dict[str, dict[str, str]] = {}
+    configurations = []
     for method, value in itertools.product(methods, headings):
-        prefix = f"{method.label}, " if len(methods) > 1 else ""
-        own = method.configured(prefix + label.format(value), {option: value}, columns={option: value})
-        configurations.append(own)
-        columns[own.name] = headings[value]
-    groups = [(method.label, len(headings)) for method in methods] if len(methods) > 1 else ()
-    table = partial(metric_table, title=caption, columns=columns, groups=groups)
+        group = method.label if len(methods) > 1 else ""
+        own_name = ", ".join(filter(None, [group, label.format(value)]))
+        configurations.append(method.configured(own_name, {option: value}, columns={option: value}))
+        groups.setdefault(group, {})[own_name] = headings[value]
+    table = partial(metric_table, title=caption, groups=groups)
     grid = Grid(tuple(configurations), ablation=True)
     tables: dict[str, Any] = {name.replace("-", "_"): table}
     return grid.experiment(name=name, report=partial(_report, **tables), **described)
@@ -361,7 +357,7 @@ _ALL = (
         options=(),
     ),
     _main_table(),
-    Grid(tuple(_each().values())).experiment(
+    Grid(tuple(_each("", {}).values())).experiment(
         name="per-scene",
         title="Six methods on E and F, scene by scene",
         reference="tab:photoTourism_results",

@@ -138,20 +138,17 @@ def _true_matches(pair: Matches, model: Kind) -> Bools:
 
 
 def _images(folder: str | None, pair: Matches) -> tuple[Any, Any]:
-    """Return the images of the pair, or empty images if they are missing."""
+    """Return the images of the pair; if they are missing, grey images of their sizes or large enough for the points."""
     if folder is None:
-        demo = load_demo()
-        return demo.image1, demo.image2
+        return pair.image1, pair.image2
     pair_set = PairSet(folder)
     try:
         return pair_set.image_path(pair.key, 1), pair_set.image_path(pair.key, 2)
     except OSError:
-        return _canvas(pair.x1, pair.size1), _canvas(pair.x2, pair.size2)
-
-
-def _canvas(points: Floats, size: tuple[int, int] | None) -> Floats:
-    """Return an empty grey image of the given size or, if None, large enough for the points."""
-    return np.full(size or (points.max(axis=0, initial=1.0) + 1).astype(int)[::-1], 0.8)
+        views = ((pair.x1, pair.size1), (pair.x2, pair.size2))
+        sizes = (size or (x.max(axis=0, initial=1.0) + 1).astype(int)[::-1] for x, size in views)
+        grey1, grey2 = (np.full(size, 0.8) for size in sizes)
+        return grey1, grey2
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
