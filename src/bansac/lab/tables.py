@@ -118,17 +118,16 @@ class Table:
         exact = [row for row in self.rows if row.section == section]
         return exact or [row for row in self.rows if row.section.startswith(section)]
 
-    def row(self, label: str | int, *, section: str = "", group: str = "") -> list[Any]:
-        """Return the values of a label, or of the row at a place of the section, in the groups that begin so."""
-        (values,) = (row.values for place, row in enumerate(self.within(section)) if label in (row.label, place))
-        return [value for value, (of, _) in zip(values, self.headings(), strict=True) if of.startswith(group)]
+    def columns_of(self, group: str) -> list[str]:
+        """Return the different headings of the columns in the groups that begin so."""
+        return list(dict.fromkeys(name for of, name in self.headings() if of.startswith(group)))
 
-    def value(self, label: str, column: str, *, section: str = "", group: str = "") -> Any:
-        """Return the one value of a label and a column; section and group may be given by their beginnings."""
-        rows = [row.values for row in self.within(section) if row.label == label]
-        places = [j for j, (of, name) in enumerate(self.headings()) if name == column and of.startswith(group)]
+    def value(self, row: str | int, column: str | int, *, section: str = "", group: str = "") -> Any:
+        """Return the one value of a row and a column, given by label or place; section and group may only begin so."""
+        rows = [found.values for i, found in enumerate(self.within(section)) if row in (found.label, i)]
+        places = [j for j, (of, name) in enumerate(self.headings()) if column in (name, j) and of.startswith(group)]
         if len(rows) != 1 or len(places) != 1:
-            raise KeyError(f"{len(rows)} rows {section!r}, {label!r} and {len(places)} columns {group!r}, {column!r}")
+            raise KeyError(f"{len(rows)} rows {section!r}, {row!r} and {len(places)} columns {group!r}, {column!r}")
         return rows[0][places[0]]
 
 

@@ -54,12 +54,12 @@ def leads(comparison: Mapping[str, Any]) -> list[Measured]:
     """Return the leads of a comparison."""
     over = {"row": [], **comparison.get("over", {})}
     found = table(comparison["run"], comparison.get("table"))
-    places = []
+    places: list[tuple[Any, ...]] = []
     for section, group in itertools.product(*(_names(comparison.get(key, "")) for key in _PLACE[:2])):
         rows = [row.label for row in found.within(section) if row.label not in over["row"]]
         for row in _names(comparison.get("row", rows)):
-            columns = list(dict.fromkeys(name for of, name in found.headings() if of.startswith(group)))
-            places += [(section, group, row, column) for column in _names(comparison.get("column", columns))]
+            columns = _names(comparison.get("column", found.columns_of(group)))
+            places += itertools.product([section], [group], [row], columns)
     return [_lead(comparison, dict(comparison) | dict(zip(_PLACE, place, strict=True))) for place in places]
 
 
@@ -69,31 +69,24 @@ def _names(value: Any) -> list[Any]:
 
 
 def _lead(comparison: Mapping[str, Any], place: Mapping[str, Any]) -> Measured:
-    sign = -1.0 if comparison.get("lower") else 1.0
-    own = _best(_figures(place), sign)
-    if not {"over", "value"} & comparison.keys():
+    lower, over = comparison.get("lower", False), dict(comparison.get("over", {}))
+    best = functools.partial(min if lower else max, key=lambda figure: figure.value)
+    own: Measured = best(_figures(place))
+    if over.get("column") == "others":
+        columns = table(place["run"], place.get("table")).columns_of(place["group"])
+        over["column"] = [name for name in columns if name != place["column"]]
+    if not over and "value" not in comparison:
         return own
-    rival = Measured(comparison["value"], math.nan) if "value" in comparison else _best(_rivals(place), sign)
+    rival = Measured(comparison["value"], math.nan) if "value" in comparison else best(_figures({**place, **over}))
     favour = {"margin", "factor"} & comparison.keys()
-    ahead = sign * (own.value - comparison.get("factor", 1.0) * rival.value) + comparison.get("margin", 0.0)
+    ahead = own.value - comparison.get("factor", 1.0) * rival.value
+    ahead = (-ahead if lower else ahead) + comparison.get("margin", 0.0)
     stored = [figure.error for figure in (own, rival) if not math.isnan(figure.error)]
     if stored and not favour:
         return Measured(ahead, math.hypot(*stored))
     if favour or "value" in comparison:
         return Measured(ahead, 0.0)
     return Measured(ahead, _OTHERS_BETWEEN_RUNS * abs(rival.value) if comparison.get("unit") else _MAA_BETWEEN_SEEDS)
-
-
-def _best(figures: Iterator[Measured], sign: float) -> Measured:
-    return max(figures, key=lambda figure: sign * figure.value)
-
-
-def _rivals(place: Mapping[str, Any]) -> Iterator[Measured]:
-    over = dict(place["over"])
-    if over.get("column") == "others":
-        columns = table(place["run"], place.get("table")).headings()
-        over["column"] = [name for of, name in columns if of.startswith(place["group"]) and name != place["column"]]
-    return _figures({**place, **over})
 
 
 def _figures(place: Mapping[str, Any]) -> Iterator[Measured]:
@@ -109,12 +102,8 @@ def _figures(place: Mapping[str, Any]) -> Iterator[Measured]:
 
 
 def _figure(place: Mapping[str, Any]) -> Measured:
-    found = table(place["run"], place.get("table"))
     section, group, row, column = (place[key] for key in _PLACE)
-    if isinstance(column, int):
-        cell = found.row(row, section=section)[column]
-    else:
-        cell = found.value(row, column, section=section, group=group)
+    cell = table(place["run"], place.get("table")).value(row, column, section=section, group=group)
     if isinstance(cell, Measured):
         return Measured(cell.value, cell.error * (1.0 if place.get("table") == "leads" else _NORMAL))
     return Measured(float(str(cell).split()[0]), math.nan)
@@ -171,9 +160,9 @@ def verdicts() -> str:
         first, _, rest = claim["words"].partition(" ")
         is_word = first.isalpha() and first[1:] == first[1:].lower()
         of[judge(claim)[1]].append(f"{first.lower() if is_word else first} {rest}")
-    of[PART] = ["all others of [the table](#the-claims)"] if (in_part := len(of[PART])) else []
-    counts = {verdict: in_part if verdict == PART else len(found) for verdict, found in of.items()}
-    rows = [[f"{verdict} ({counts[verdict]})", "; ".join(found)] for verdict, found in of.items()]
+    said = {verdict: "; ".join(found) for verdict, found in of.items()}
+    said[PART] = "all others of [the table](#the-claims)" if of[PART] else ""
+    rows = [[f"{verdict} ({len(found)})", said[verdict]] for verdict, found in of.items()]
     return lines(["holds", "claims"], rows)
 
 

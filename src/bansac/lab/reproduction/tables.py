@@ -90,7 +90,8 @@ def ablation(run: str, heading: str, methods: Sequence[str] = ()) -> str:
     groups = methods or ("",)
 
     def cells(metric: str, model: str, group: str) -> str:
-        values = ours.row(metric, section=MODELS[model], group=group)
+        columns = ours.columns_of(group)
+        values = (ours.value(metric, column, section=MODELS[model], group=group) for column in columns)
         return " / ".join((share if metric in RATES or metric == AUC else number)(value) for value in values)
 
     rows = []
