@@ -180,8 +180,8 @@ def stamp() -> None:
 
 def older_reports() -> list[Path]:
     """Return the reports that were measured before the results of the code changed."""
-    presets = {path: "paper" if folder() in path.parents else "default" for path in stored_reports()}
-    return [path for path, preset in presets.items() if is_older(load(path), preset)]
+    runs = folder()
+    return [path for path in stored_reports() if is_older(load(path), "paper" if runs in path.parents else "default")]
 
 
 def main() -> int:

@@ -54,10 +54,11 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
             "rmse": None if model is None else curve_rmse(model, data.model),
             **{f"c{k}": None if model is None else float(model[k]) for k in range(degree + 1)},
         }
-        for i, probability in enumerate(result.trace.snapshots[iteration]):
-            x, y = data.points[i].tolist()
-            true = bool(data.inliers[i])
-            rows.append({**common, "point": i, "x": x, "y": y, "true_inlier": true, "probability": float(probability)})
+        points = zip(
+            data.points.tolist(), data.inliers.tolist(), result.trace.snapshots[iteration].tolist(), strict=True
+        )
+        for i, ((x, y), true, probability) in enumerate(points):
+            rows.append({**common, "point": i, "x": x, "y": y, "true_inlier": true, "probability": probability})
     return rows
 
 
@@ -79,8 +80,8 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     lines = {}
     for k, step in steps.items():
         means = (float(step["probability"][step["true_inlier"] == true].mean()) for true in (True, False))
-        of_run = (float(step["mean_inlier_ratio"].iloc[0]), int(step["inliers"].iloc[0]), float(step["rmse"].iloc[0]))
-        lines[str(k)] = (*means, *of_run)
+        first = step.iloc[0]
+        lines[str(k)] = (*means, float(first["mean_inlier_ratio"]), int(first["inliers"]), float(first["rmse"]))
     table = sectioned("Curve fitting by BANSAC, one run", "Iteration", columns, {"": lines})
     note = (
         f"The curve is a {curve_of(setup)}, {percent(INLIER_RATE)} % of the points are inliers; seed {setup.seed}. "

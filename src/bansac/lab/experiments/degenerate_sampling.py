@@ -40,13 +40,11 @@ from bansac.synthetic import planar_scene_matches
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 STEPS = (10, 30, 100, 300, 1000, 3000, 10000)
-_METHODS = (
-    Method("RANSAC", {"sampler": "uniform", "degeneracy": None}),
-    Method("RANSAC + DEGENSAC", {"sampler": "uniform", "degeneracy": "degensac"}),
-    Method("BANSAC", {"sampler": "bansac", "degeneracy": None}),
-    Method("BANSAC + DEGENSAC", {"sampler": "bansac", "degeneracy": "degensac"}),
-)
-METHODS = {method.name: method for method in _METHODS}
+METHODS = {
+    f"{name}{suffix}": Method(f"{name}{suffix}", {"sampler": sampler, "degeneracy": degeneracy})
+    for name, sampler in (("RANSAC", "uniform"), ("BANSAC", "bansac"))
+    for suffix, degeneracy in (("", None), (" + DEGENSAC", "degensac"))
+}
 ADAPTIVE = ("BANSAC", "BANSAC + DEGENSAC")
 MATCHES, INLIER_RATIO, NOISE = 500, 0.5, 0.25
 SCENES, REPEATS = 50, 5
@@ -65,16 +63,14 @@ class _Scene:
 
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each synthetic scene, and one for each pair and repeat of the labelled sets."""
-    scenes = setup.get("repeats", SCENES)
-    found = [
-        Unit(f"{SYNTHETIC}/{percent(share)}/{scene}", (None, share, scene), timed=scene == 0)
-        for share, scene in itertools.product(SHARES, range(scenes))
-    ]
-    repeats = range(setup.get("repeats", REPEATS))
+    places: list[tuple[Any, ...]] = [(SYNTHETIC, percent(share), None, share, SCENES) for share in SHARES]
     for of in sets(setup) if setup.data is not None else ():
-        for key, repeat in itertools.product(evenly_spaced(of.keys, setup.pairs), repeats):
-            found.append(Unit(f"{of.name}/{key}/{repeat}", (str(of.folder), key, repeat), timed=repeat == 0))
-    return found
+        places += [(of.name, key, str(of.folder), key, REPEATS) for key in evenly_spaced(of.keys, setup.pairs)]
+    return [
+        Unit(f"{name}/{shown}/{repeat}", (folder, which, repeat), timed=repeat == 0)
+        for name, shown, folder, which, repeats in places
+        for repeat in range(setup.get("repeats", repeats))
+    ]
 
 
 def sets(setup: Setup) -> list[LabelledSet]:

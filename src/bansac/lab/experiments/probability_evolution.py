@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.frames import to_frame
+from bansac.lab.frames import import_pandas, to_frame
 from bansac.lab.grid import ABLATION_SET, protocol_of
 from bansac.lab.measurement import MAX_RATIO, MODEL, PAIR, SEED, WITH_DATA, Report, Setup, choose_sets, of_module
 from bansac.lab.pairs import UNIT_CODE
@@ -112,9 +112,9 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     common: Row = {"model": model, "set": name, "pair": key, "seed": setup.seed}
     entries: Row = {f"m{i + 1}{j + 1}": float(matrix[i, j]) for i in range(3) for j in range(3)}
     rows: list[Row] = []
-    for k, true in enumerate(_true_matches(pair, model)):
-        (x1, y1), (x2, y2) = pair.x1[k].tolist(), pair.x2[k].tolist()
-        match: Row = {"match": k, "x1": x1, "y1": y1, "x2": x2, "y2": y2, "true": bool(true)}
+    for k, true in enumerate(_true_matches(pair, model).tolist()):
+        points = zip(("x1", "y1", "x2", "y2"), (*pair.x1[k].tolist(), *pair.x2[k].tolist()), strict=True)
+        match: Row = {"match": k, **dict(points), "true": true}
         probabilities: Row = {f"p{i}": float(result.trace.snapshots[i][k]) for i in at}
         rows.append({**common, **match, **probabilities, **entries})
     return rows
@@ -194,11 +194,10 @@ def _cells(probabilities: Floats, true: Bools) -> list[Cell]:
 
 def rank_probability(values: Floats, positive: Bools) -> float | None:
     """Return the area under the ROC curve, ties counting half; None without positives or negatives."""
-    above, below = values[positive], np.sort(values[~positive])
-    if not above.size or not below.size:
+    if positive.all() or not positive.any():
         return None
-    ranks = np.searchsorted(below, above, "left") + np.searchsorted(below, above, "right")
-    return float(ranks.mean() / (2 * below.size))
+    ranks = import_pandas().Series(values).rank()[positive]
+    return float((ranks.mean() - (len(ranks) + 1) / 2) / np.count_nonzero(~positive))
 
 
 EXPERIMENT = of_module(
