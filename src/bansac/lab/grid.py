@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from bansac.lab.measurement import MAX_RATIO, MODEL, ON_DATA, PAIRS, RUNS, SEED, Measurement, Option, Setup, choose_sets
-from bansac.lab.pairs import UNIT_CODE, Group, PairRuns
+from bansac.lab.pairs import Group, PairRuns
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.tutorial import MAX_RATIO as MAX_RATIO_OF_PAPER
 from bansac.lab.task import DEFAULTS, Protocol
@@ -46,7 +46,7 @@ class Grid(PairRuns):
         model = dataclasses.replace(MODEL, choices=self.models)
         return self.measurement(
             options=(*ON_DATA, PAIRS, RUNS, model, *options, SEED),
-            values=(UNIT_CODE, protocol_of, self),
+            values=self,
             complete=False,
             **described,
         )

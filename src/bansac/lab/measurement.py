@@ -32,16 +32,6 @@ Set = TypeVar("Set", "PairSet", "LabelledSet", "PosebenchFile")
 Document = Mapping[str, Any]
 """Report as it is stored in JSON."""
 
-_COMMON: Mapping[str, Any] = {
-    "data": None,  # a set of pairs, or a folder with sets at any depth
-    "model": None,  # run this model only
-    "pairs": None,  # maximum number of pairs of a set
-    "repeats": None,  # runs of every pair, trials or scenes
-    "seed": 0,  # seed of repeat 0; repeat r has seed + r
-    "sets": (),  # names of the sets to use; empty for all
-    "exclude": (),  # names of the sets to skip
-}
-
 
 @dataclass(frozen=True)
 class Option:
@@ -253,6 +243,7 @@ PAIR = Option("pair", str, None, "probability-evolution: the pair.")
 CURVE = Option("curve", str, None, "synthetic, curve-example: the curve that is fitted.")
 NOISE = Option("noise", float, None, "synthetic: noise of the inliers. Default: .02.")
 NOISE_IS_VARIANCE = Option("noise_is_variance", bool, False, "synthetic: the noise is a variance, as printed.")
+_COMMON: Mapping[str, Any] = {option.name: option.default for option in (DATA, MODEL, PAIRS, RUNS, SEED, SETS, EXCLUDE)}
 EXPERIMENT_OPTIONS = (
     *(DATA, PAIRS, RUNS, MODEL, SEED, SETS, EXCLUDE, MAX_RATIO),
     *(PAIR, CURVE, NOISE, NOISE_IS_VARIANCE),

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.measurement import NEEDED_DATA, Measurement, Option, Setup, choose_sets
-from bansac.lab.peers.library import Library, Method, Task
+from bansac.lab.peers.library import Method, Task
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.task import Protocol, judge, make_task
 from bansac.matches import Matches
@@ -70,10 +70,6 @@ def _counts(result: Any) -> Row:
         "success": bool(result.success),
         "threshold": float(result.threshold),
     }
-
-
-UNIT_CODE = (run_pair, judge, Method.estimate, Library.estimate)
-"""Functions whose modules the rows depend on, for :attr:`.Measurement.values`."""
 
 
 def _tasks(methods: Sequence[Method], protocol: Protocol, unit: Unit, seed: int) -> list[tuple[Matches, Task]]:

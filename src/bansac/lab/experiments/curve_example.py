@@ -101,6 +101,6 @@ EXPERIMENT = of_module(
     reference="fig:curve_fitting_example",
     defaults="a parabola, 50 % inliers, iterations 0, 2, 4, 9, 11, 14",
     options=(CURVE, SEED),
-    values=(curve_rmse, POINTS, SIGMA, SHARED),
+    values=(POINTS, SIGMA, SHARED),
     warm_up=None,
 )

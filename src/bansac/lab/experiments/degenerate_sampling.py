@@ -28,7 +28,6 @@ from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import DataFrame, Figure, to_frame
 from bansac.lab.measurement import PAIRS, RUNS, SEED, WITH_DATA, Report, Setup, choose_sets, of_module
-from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.library import Method, Task
 from bansac.lab.sets.labelled import LabelledSet, find_labelled_sets
 from bansac.lab.tables import Cell, Table, percent, sectioned, with_arrow
@@ -283,6 +282,5 @@ EXPERIMENT = of_module(
     reference='the section "Degenerative configurations"',
     defaults=f"{SCENES} synthetic scenes for each share of the plane; of data, labelled sets, {REPEATS} repeats",
     options=(*WITH_DATA, PAIRS, RUNS, SEED),
-    values=(UNIT_CODE, DEFAULTS),
     warm_up=None,
 )

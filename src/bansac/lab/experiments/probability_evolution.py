@@ -22,11 +22,10 @@ from bansac.batch.journal import Row, Unit
 from bansac.lab.frames import import_pandas, to_frame
 from bansac.lab.grid import ABLATION_SET, protocol_of
 from bansac.lab.measurement import MAX_RATIO, MODEL, PAIR, SEED, WITH_DATA, Report, Setup, choose_sets, of_module
-from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.methods import BANSAC
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.tables import Cell, sectioned
-from bansac.lab.task import DEFAULTS, Protocol, make_task, squared_distances, usable_pairs
+from bansac.lab.task import Protocol, make_task, squared_distances, usable_pairs
 from bansac.matches import Matches, load_demo
 from bansac.maths.arrays import Bools, Floats
 from bansac.plotting import plot_probability_evolution
@@ -206,6 +205,6 @@ EXPERIMENT = of_module(
     reference="fig:teaser, fig:prob_update_fundamental",
     defaults="the pair inside the package (H); with data, a pair of homographies (H) and one of poses (F)",
     options=(*WITH_DATA, dataclasses.replace(MODEL, choices=("H", "F", "E")), PAIR, MAX_RATIO, SEED),
-    values=(UNIT_CODE, DEFAULTS, protocol_of, BANSAC),
+    values=protocol_of,
     warm_up=None,
 )

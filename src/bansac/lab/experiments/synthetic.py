@@ -166,14 +166,10 @@ def _sections(
     }
 
 
-def _values(runs: DataFrame, column: str) -> Floats:
-    return np.asarray(runs[column], np.float64)
-
-
 def _table(runs: _Runs) -> Table:
     def cells(of_rate: Mapping[str, DataFrame]) -> Iterable[Cell]:
         for column, factor in (("iterations", 1), ("rmse", 1000)):
-            yield from (_mean(factor * _values(of_rate[method], column)) for method in METHODS)
+            yield from (_mean(factor * of_rate[method][column].to_numpy(float)) for method in METHODS)
 
     measures = ("Iterations", "RMSE, thousandths")
     groups = tuple((with_arrow(measure, "lower"), len(METHODS)) for measure in measures)
@@ -182,18 +178,15 @@ def _table(runs: _Runs) -> Table:
 
 
 def _mean(values: Floats) -> Measured:
-    return Measured(float(values.mean()), _standard_error(values))
+    error = float(values.std(ddof=1) / math.sqrt(values.size)) if values.size > 1 else math.nan
+    return Measured(float(values.mean()), error)
 
 
 def ratio_of_means(numerator: Floats, denominator: Floats) -> Measured:
     """Return the ratio of the means of paired samples, with its standard error: that of mean(a - ratio b) / mean(b)."""
     base = float(denominator.mean())
     ratio = float(numerator.mean()) / base
-    return Measured(ratio, _standard_error(numerator - ratio * denominator) / base)
-
-
-def _standard_error(values: Floats) -> float:
-    return float(values.std(ddof=1) / math.sqrt(values.size)) if values.size > 1 else math.nan
+    return Measured(ratio, _mean(numerator - ratio * denominator).error / base)
 
 
 def _ratio_table(runs: _Runs) -> Table:
@@ -201,7 +194,7 @@ def _ratio_table(runs: _Runs) -> Table:
 
     def cells(of_rate: Mapping[str, DataFrame]) -> Iterable[Cell]:
         for column, rival in itertools.product(("iterations", "rmse"), rivals):
-            yield ratio_of_means(*(_values(of_rate[method], column) for method in ("BANSAC", rival)))
+            yield ratio_of_means(*(of_rate[method][column].to_numpy(float) for method in ("BANSAC", rival)))
 
     measures = ("BANSAC's iterations over those of", "BANSAC's RMSE over that of")
     groups = tuple((with_arrow(measure, "lower"), len(rivals)) for measure in measures)
@@ -245,7 +238,7 @@ def _figure(runs: _Runs) -> Figure:
     def chart(problem: str, column: str, *, top: bool) -> Chart:
         series = []
         for method in METHODS:
-            means = [_mean(_values(of_rate[method], column)) for of_rate in runs[problem].values()]
+            means = [_mean(of_rate[method][column].to_numpy(float)) for of_rate in runs[problem].values()]
             x = [100 * rate for rate in runs[problem]]
             series.append(Series(method, x, [mean.value for mean in means], [mean.error for mean in means]))
         title, xlabel, ylabel = (f"{problem} fitting", "", "iterations") if top else ("", "inlier rate (%)", "RMSE")
@@ -281,5 +274,4 @@ EXPERIMENT = of_module(
     reference="fig:results_synthetic_data",
     defaults=f"{TRIALS} trials for each inlier rate; the curve is a parabola, .02 the noise's standard deviation",
     options=(RUNS, CURVE, NOISE, NOISE_IS_VARIANCE, SEED),
-    values=(circle_rmse, curve_rmse),
 )
