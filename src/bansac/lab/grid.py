@@ -17,15 +17,13 @@ from bansac.problems.estimators import Kind
 PAIRS_OF_A_SCENE = 4000
 """The paper uses the first 4,000 pairs of a scene (E, F), and all pairs of a homography set."""
 
-REPEATS: dict[Kind, int] = {"E": 5, "F": 5, "H": 10}
-"""Number of repeats in the paper, by model."""
-
 ABLATION_SET = "sacre_coeur"
 """Scene of the paper's ablations, which use all of its pairs."""
 
 _PAPER: dict[str, Any] = {"max_ratio": MAX_RATIO_OF_PAPER, "pairs": sys.maxsize}
 GROUPS: Mapping[str, Group] = {
-    kind: Group(dataclasses.replace(DEFAULTS[kind], repeats=repeats, **_PAPER)) for kind, repeats in REPEATS.items()
+    protocol.kind: Group(dataclasses.replace(protocol, repeats=10 if protocol.kind == "H" else 5, **_PAPER))
+    for protocol in (DEFAULTS["E"], DEFAULTS["F"], DEFAULTS["H"])
 }
 """The paper's settings by model; the maximum SNN ratio is the same for E, F and H."""
 

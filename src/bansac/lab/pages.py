@@ -114,8 +114,7 @@ def options() -> str:
     for field in dataclasses.fields(Options):
         default, text = f"`{field.default!r}`".replace("'", '"'), field.metadata["help"]
         row = [f"`{field.name}`", default, type_in_words(field), text]
-        escaped = [cell.replace("``", "`").replace("|", "\\|") for cell in row]
-        groups.setdefault(field.metadata["group"], []).append(escaped)
+        groups.setdefault(field.metadata["group"], []).append([cell.replace("``", "`") for cell in row])
     head = ["option", "default", "values", "what it is"]
     return "\n".join(f"{group.capitalize()}:\n\n{lines(head, rows)}" for group, rows in groups.items())
 
@@ -193,20 +192,17 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.stamp:
         stamp()
-    stale = False
-    for path in marked_pages():
-        text = path.read_text(encoding="utf-8")
-        rendered = render(text)
-        if rendered != text:
-            stale = True
-            name = path.relative_to(root())
-            print(f"{name}: {'not current, run python -m bansac.lab.pages' if arguments.check else 'rendered'}")
-            if not arguments.check:
-                path.write_text(rendered, encoding="utf-8")
+    texts = {path: path.read_text(encoding="utf-8") for path in marked_pages()}
+    stale = {path: rendered for path, text in texts.items() if (rendered := render(text)) != text}
     older = older_reports() if arguments.check else []
+    for path, rendered in stale.items():
+        what = "not current, run python -m bansac.lab.pages" if arguments.check else "rendered"
+        print(f"{path.relative_to(root())}: {what}")
+        if not arguments.check:
+            path.write_text(rendered, encoding="utf-8")
     for path in older:
         print(f"{path.relative_to(root())}: older than the results of the code, measure again")
-    return int(arguments.check and (stale or bool(older)))
+    return int(arguments.check and bool(stale or older))
 
 
 if __name__ == "__main__":

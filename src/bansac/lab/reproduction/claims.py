@@ -148,8 +148,7 @@ def claims() -> str:
     rows = []
     for claim in load_claims():
         ours, holds = judge(claim)
-        cells = [claim["place"], claim["words"], claim["paper"], ours, claim["rule"], holds, links(claim)]
-        rows.append([cell.replace("|", "\\|") for cell in cells])
+        rows.append([claim["place"], claim["words"], claim["paper"], ours, claim["rule"], holds, links(claim)])
     return lines(["where", "claim", "the paper's figures", "ours", "yes if", "holds", "run, table"], rows)
 
 

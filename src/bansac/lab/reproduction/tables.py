@@ -89,18 +89,16 @@ def ablation(run: str, heading: str, methods: Sequence[str] = ()) -> str:
     ours = table(run)
     groups = methods or ("",)
 
-    def cells(metric: str, model: str, group: str) -> str:
+    def values(metric: str, group: str, model: str) -> list[float]:
         columns = ours.columns_of(group)
-        values = (ours.value(metric, column, section=MODELS[model], group=group) for column in columns)
-        return " / ".join((share if metric in RATES or metric == AUC else number)(value) for value in values)
+        return [ours.value(metric, column, section=MODELS[model], group=group) for column in columns]
 
-    rows = []
+    places, rows = list(itertools.product(groups, "EF")), []
     for key, metric in {"R10": RATES[1], "t10": RATES[3], "ms": TIME, None: ITERATIONS}.items():
-        printed = paper()[run][key] if key else []
-        of_paper = " / ".join((number if key == "ms" else share)(value) for value in printed)
-        of_ours = [cells(metric, model, group) for group in groups for model in "EF"]
-        rows.append([metric.removesuffix(", not in the paper"), of_paper, *of_ours])
-    columns = [f"{group}, {model}" if group else model for group in groups for model in "EF"]
+        figures = [paper()[run][key] if key else [], *(values(metric, *place) for place in places)]
+        texts = (" / ".join(map(share if metric in RATES else number, of)) for of in figures)
+        rows.append([metric.removesuffix(", not in the paper"), *texts])
+    columns = [f"{group}, {model}" if group else model for group, model in places]
     return lines([heading, "paper", *columns], rows)
 
 
