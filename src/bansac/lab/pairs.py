@@ -42,9 +42,8 @@ def run_pair(methods: Sequence[Method], protocol: Protocol, unit: Unit, *, seed:
     order = random.Random(unit.key).sample(range(len(tasks)), len(tasks))
     estimates = {which: methods[which].estimate(tasks[which][1]) for which in order}
     common: Row = {"model": protocol.kind, "set": pair_set.name, "pair": key, "repeat": repeat, "seed": seed + repeat}
-    rows: list[Row] = []  # compute the errors after all calls are timed, because they use much memory
-    for which, (method, (pair, task)) in enumerate(zip(methods, tasks, strict=True)):
-        row: Row = {
+    return [  # the errors are computed after all calls are timed, because they use much memory
+        {
             **common,
             "configuration": method.name,
             "method": method.label,
@@ -54,22 +53,14 @@ def run_pair(methods: Sequence[Method], protocol: Protocol, unit: Unit, *, seed:
             **_counts(estimates[which].result),
             "seconds": estimates[which].seconds,
         }
-        rows.append(row)
-    return rows
+        for which, (method, (pair, task)) in enumerate(zip(methods, tasks, strict=True))
+    ]
 
 
 def _counts(result: Any) -> Row:
     """Return the counts of this package's result; an empty row for another library."""
-    if result is None:
-        return {}
-    return {
-        "iterations": int(result.iterations),
-        "models_tested": int(result.models_tested),
-        "stop_reason": result.stop_reason,
-        "inliers": int(result.num_inliers),
-        "success": bool(result.success),
-        "threshold": float(result.threshold),
-    }
+    columns = ("iterations", "models_tested", "stop_reason", "num_inliers", "success", "threshold")
+    return {} if result is None else {column.removeprefix("num_"): getattr(result, column) for column in columns}
 
 
 def _tasks(methods: Sequence[Method], protocol: Protocol, unit: Unit, seed: int) -> list[tuple[Matches, Task]]:

@@ -18,7 +18,7 @@ from bansac.lab.tables import Better, Measured, Table, TableRow, sectioned, with
 from bansac.maths.arrays import Floats
 from bansac.problems.estimators import Kind
 
-MODEL_TITLES: dict[str, str] = {
+MODEL_TITLES: Mapping[Kind, str] = {
     "E": "Calibrated Relative Pose Estimation (essential matrix estimation)",
     "F": "Uncalibrated Relative Pose Estimation (fundamental matrix estimation)",
     "H": "Homography Estimation",
@@ -129,8 +129,7 @@ class Summary:
     @property
     def models(self) -> list[Kind]:
         """The models, in the order E, F, H."""
-        order: tuple[Kind, ...] = ("E", "F", "H")
-        return [model for model in order if model in self._of_model]
+        return [model for model in MODEL_TITLES if model in self._of_model]
 
     def sets(self, model: str) -> list[str]:
         """Return the names of the sets of a model."""

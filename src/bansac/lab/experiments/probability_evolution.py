@@ -104,7 +104,6 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     model, folder, key = unit.payload
     protocol = _protocol(setup, model)
     pair = _load(protocol, folder, key)
-    at = ITERATIONS[model]
     result = BANSAC.estimate(make_task(pair, protocol, setup.seed), stopping=None, trace=True).result
     matrix = np.full((3, 3), np.nan) if result.model is None else result.model
     name = DEMO if folder is None else PairSet(folder).name
@@ -114,7 +113,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     for k, true in enumerate(_true_matches(pair, model).tolist()):
         points = zip(("x1", "y1", "x2", "y2"), (*pair.x1[k].tolist(), *pair.x2[k].tolist()), strict=True)
         match: Row = {"match": k, **dict(points), "true": true}
-        probabilities: Row = {f"p{i}": float(result.trace.snapshots[i][k]) for i in at}
+        probabilities: Row = {f"p{i}": float(result.trace.snapshots[i][k]) for i in ITERATIONS[model]}
         rows.append({**common, **match, **probabilities, **entries})
     return rows
 

@@ -94,21 +94,22 @@ def _run_trial(setup: Setup, problem: str, rate: float, trial: int) -> list[Row]
     rows: list[Row] = []
     for method, settings in METHODS.items():
         result = fit(seed=seed, **SHARED, **settings)
-        row: Row = {
-            "problem": problem,
-            "inlier_rate": rate,
-            "method": method,
-            "trial": trial,
-            "seed": seed,
-            "rmse": error(result.model, data.model),
-            "iterations": result.iterations,
-            "stop_reason": result.stop_reason,
-            "found": result.model is not None,
-            "inliers": result.num_inliers,
-            **_counters(data, result.inliers, result.beliefs, settings.get("tau")),
-            "seconds": result.seconds,
-        }
-        rows.append(row)
+        rows.append(
+            {
+                "problem": problem,
+                "inlier_rate": rate,
+                "method": method,
+                "trial": trial,
+                "seed": seed,
+                "rmse": error(result.model, data.model),
+                "iterations": result.iterations,
+                "stop_reason": result.stop_reason,
+                "found": result.model is not None,
+                "inliers": result.num_inliers,
+                **_counters(data, result.inliers, result.beliefs, settings.get("tau")),
+                "seconds": result.seconds,
+            }
+        )
     return rows
 
 
