@@ -130,10 +130,10 @@ def parts() -> Mapping[str, Callable[[], str]]:
     return {"options": options, **measured, **claims.TABLES, **tables.TABLES, **GUARDS}
 
 
-def marked_pages() -> list[Path]:
-    """Return the pages with tables or figures."""
-    found = [root() / "README.md", *sorted((root() / "docs").glob("*.md"))]
-    return [path for path in found if MARKED.search(path.read_text(encoding="utf-8"))]
+def marked_pages() -> dict[Path, str]:
+    """Return the texts of the pages with tables or figures."""
+    paths = [root() / "README.md", *sorted((root() / "docs").glob("*.md"))]
+    return {path: text for path in paths if MARKED.search(text := path.read_text(encoding="utf-8"))}
 
 
 def render(text: str) -> str:
@@ -192,8 +192,7 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.stamp:
         stamp()
-    texts = {path: path.read_text(encoding="utf-8") for path in marked_pages()}
-    stale = {path: rendered for path, text in texts.items() if (rendered := render(text)) != text}
+    stale = {path: rendered for path, text in marked_pages().items() if (rendered := render(text)) != text}
     older = older_reports() if arguments.check else []
     for path, rendered in stale.items():
         what = "not current, run python -m bansac.lab.pages" if arguments.check else "rendered"

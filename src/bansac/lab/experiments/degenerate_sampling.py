@@ -169,9 +169,12 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     frame["place"] = frame["scene"].where(frame["set"] == SYNTHETIC, frame["scene"] + share.map(" ({:.0f} %)".format))
     is_open = frame["open"].astype(bool)
     stopped, open_ = frame[~is_open], frame[is_open]
+    title = "Median bias towards the plane after a number of iterations, no stopping criterion; 1 is none"
+    groups = [(with_arrow("Bias after a number of iterations", "lower"), len(STEPS))]
+    medians = _by_method(open_, lambda bias, wrong: bias.astype(float).median())
     tables = {
         "degenerate_errors": _error_table(stopped),
-        "degenerate_bias": _bias_table(open_),
+        "degenerate_bias": sectioned(title, "Plane", map(str, STEPS), medians, groups=groups),
         "degenerate_return": _return_table(open_),
     }
     of_scenes = (runs[runs["set"] == SYNTHETIC] for runs in (stopped, open_))
@@ -205,14 +208,6 @@ def _by_method(runs: DataFrame, cells: Callable[[DataFrame, DataFrame], Iterable
         by_steps = of_place.pivot(index="seed", columns="iterations", values=["bias", "wrong"])
         sections.setdefault(method, []).append((place, cells(by_steps["bias"], by_steps["wrong"])))
     return sections
-
-
-def _bias_table(runs: DataFrame) -> Table:
-    """Tabulate the bias over the number of iterations, for runs without a stopping criterion."""
-    sections = _by_method(runs, lambda bias, wrong: bias.astype(float).median())
-    title = "Median bias towards the plane after a number of iterations, no stopping criterion; 1 is none"
-    groups = [(with_arrow("Bias after a number of iterations", "lower"), len(STEPS))]
-    return sectioned(title, "Plane", map(str, STEPS), sections, groups=groups)
 
 
 def _return_table(runs: DataFrame) -> Table:
