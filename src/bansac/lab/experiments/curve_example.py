@@ -54,10 +54,8 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
             "rmse": None if model is None else curve_rmse(model, data.model),
             **{f"c{k}": None if model is None else float(model[k]) for k in range(degree + 1)},
         }
-        points = zip(
-            data.points.tolist(), data.inliers.tolist(), result.trace.snapshots[iteration].tolist(), strict=True
-        )
-        for i, ((x, y), true, probability) in enumerate(points):
+        for i, probability in enumerate(result.trace.snapshots[iteration].tolist()):
+            (x, y), true = data.points[i].tolist(), bool(data.inliers[i])
             rows.append({**common, "point": i, "x": x, "y": y, "true_inlier": true, "probability": probability})
     return rows
 

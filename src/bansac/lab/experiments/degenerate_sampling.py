@@ -246,7 +246,8 @@ def _figures(stopped: DataFrame, runs: DataFrame) -> dict[str, Figure]:
     wrong, iterations = [], []
     for method, of_method in stopped.groupby("method", sort=False):
         by_place = of_method.groupby("place", sort=False)
-        shares, percent = by_place["wrong"].mean(), [float(place.removesuffix("%")) for place in by_place.groups]
+        shares = by_place["wrong"].mean()
+        percent = [float(place.removesuffix("%")) for place in shares.index]
         binomial = np.sqrt(shares * (1 - shares) / by_place.size())
         wrong.append(Series(method, percent, 100 * shares, 100 * binomial))
         iterations.append(Series(method, percent, by_place["iterations"].mean()))

@@ -111,8 +111,8 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     entries: Row = {f"m{i + 1}{j + 1}": float(matrix[i, j]) for i in range(3) for j in range(3)}
     rows: list[Row] = []
     for k, true in enumerate(_true_matches(pair, model).tolist()):
-        points = zip(("x1", "y1", "x2", "y2"), (*pair.x1[k].tolist(), *pair.x2[k].tolist()), strict=True)
-        match: Row = {"match": k, **dict(points), "true": true}
+        (x1, y1), (x2, y2) = pair.x1[k].tolist(), pair.x2[k].tolist()
+        match: Row = {"match": k, "x1": x1, "y1": y1, "x2": x2, "y2": y2, "true": true}
         probabilities: Row = {f"p{i}": float(result.trace.snapshots[i][k]) for i in ITERATIONS[model]}
         rows.append({**common, **match, **probabilities, **entries})
     return rows
