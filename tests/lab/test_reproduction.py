@@ -15,7 +15,7 @@ from bansac.lab.experiments import EXPERIMENTS, find_experiment
 from bansac.lab.measurement import Setup
 from bansac.lab.reports import load
 from bansac.lab.reproduction import claims, runs
-from bansac.lab.reproduction.claims import in_words, judge, leads, load_claims
+from bansac.lab.reproduction.claims import in_words, judge, leads
 from bansac.lab.tables import Measured
 
 # Every table and figure of the paper and its supplement with results or settings in it.
@@ -36,6 +36,7 @@ LABELS = (
     "table:ablation_sampling",
     "tab:stopping_criteria",
 )
+CLAIMS = runs.stored("claims")["claim"]
 RUNS = Path(__file__).parents[2] / "benchmarks" / "experiments"
 NAMES = sorted(path.parent.name for path in RUNS.glob("*/run.json"))
 
@@ -59,7 +60,7 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_a_verdict_follows_the_table(copy: Any) -> None:
-    claim = next(claim for claim in load_claims() if claim["words"].startswith("BANSAC is more accurate"))
+    claim = next(claim for claim in CLAIMS if claim["words"].startswith("BANSAC is more accurate"))
 
     def change(lead: float) -> tuple[str, str]:
         for label in runs.RATES:
@@ -122,16 +123,16 @@ def test_words_of_leads() -> None:
 
 def test_the_tables_of_the_network_are_the_papers() -> None:
     for order, cpt in enumerate(PAPER_CPT, 1):
-        np.testing.assert_array_equal(np.array(cpt).ravel()[::-1], runs.paper()["cpt"][f"order{order}"])
+        np.testing.assert_array_equal(np.array(cpt).ravel()[::-1], runs.stored("paper")["cpt"][f"order{order}"])
 
 
 @pytest.mark.parametrize("label", LABELS)
 def test_every_table_and_figure_of_the_paper_has_a_claim(label: str) -> None:
-    assert any(label in claim["place"].split(", ") for claim in load_claims())
+    assert any(label in claim["place"].split(", ") for claim in CLAIMS)
 
 
 def test_every_claim_has_figures_and_tables() -> None:
-    for claim in load_claims():
+    for claim in CLAIMS:
         ours, holds = judge(claim)
         assert holds in ("yes", "in part", "no")
         assert re.search(r"\d", ours), claim["words"]

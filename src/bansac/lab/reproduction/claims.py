@@ -15,13 +15,11 @@ measurement speaks ``against`` it, it holds in part at most.
 import functools
 import itertools
 import math
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from bansac.lab.reports import lines
-from bansac.lab.reproduction.runs import BASELINES, METHODS, OURS, RATES, TIME, file_of, table
+from bansac.lab.reproduction.runs import BASELINES, METHODS, OURS, RATES, TIME, file_of, stored, table
 from bansac.lab.tables import Measured
 
 YES, PART, NO = "yes", "in part", "no"
@@ -41,13 +39,6 @@ _MAA_BETWEEN_SEEDS, _OTHERS_BETWEEN_RUNS = 0.005, 0.05
 _NORMAL = 1.96  # half of a 95 % interval in standard errors
 
 Claim = dict[str, Any]
-
-
-@functools.cache
-def load_claims() -> list[Claim]:
-    """Return the rows of ``claims.toml``."""
-    rows: list[Claim] = tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))["claim"]
-    return rows
 
 
 def leads(comparison: Mapping[str, Any]) -> list[Measured]:
@@ -146,7 +137,7 @@ def judge(claim: Claim) -> tuple[str, str]:
 def claims() -> str:
     """Return the table of the claims with their verdicts."""
     rows = []
-    for claim in load_claims():
+    for claim in stored("claims")["claim"]:
         ours, holds = judge(claim)
         rows.append([claim["place"], claim["words"], claim["paper"], ours, claim["rule"], holds, links(claim)])
     return lines(["where", "claim", "the paper's figures", "ours", "yes if", "holds", "run, table"], rows)
@@ -155,7 +146,7 @@ def claims() -> str:
 def verdicts() -> str:
     """Return how many claims have each verdict, and which hold or do not."""
     of: dict[str, list[str]] = {YES: [], PART: [], NO: []}
-    for claim in load_claims():
+    for claim in stored("claims")["claim"]:
         first, _, rest = claim["words"].partition(" ")
         is_word = first.isalpha() and first[1:] == first[1:].lower()
         of[judge(claim)[1]].append(f"{first.lower() if is_word else first} {rest}")

@@ -65,6 +65,6 @@ def run_table() -> str:
 
 
 @functools.cache
-def paper() -> dict[str, Any]:
-    """Return the figures of the paper."""
-    return tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8"))
+def stored(name: str) -> dict[str, Any]:
+    """Return ``paper.toml``, the figures of the paper, or ``claims.toml``."""
+    return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))

@@ -6,7 +6,7 @@ from typing import Any
 
 from bansac.lab.experiments.grids import PRINTED, READINGS
 from bansac.lab.reports import bench, lines, number, share, shares
-from bansac.lab.reproduction.runs import METHODS, MODELS, OURS, RATES, TIME, paper, run_table, table
+from bansac.lab.reproduction.runs import METHODS, MODELS, OURS, RATES, TIME, run_table, stored, table
 
 SMALL, EXACT = "main-table-small", "main-table-exact"
 AUC = "AUC (10°) of the larger error, not in the paper"
@@ -27,7 +27,7 @@ def main_values(model: str, metrics: Iterable[str], method: str, *, run: str = "
 def main_poses(model: str) -> str:
     """Return tab:results_E_F_H_LO for E or F."""
     rows = []
-    for method, printed in paper()["main-table"][model].items():
+    for method, printed in stored("paper")["main-table"][model].items():
         ours = main_values(model, (*RATES, TIME), method)
         rates = [shares(of[place : place + 2]) for place in (0, 2) for of in (printed, ours)]
         rows.append([method, *rates, f"{number(printed[-1])} / {number(ours[-1])}"])
@@ -37,7 +37,7 @@ def main_poses(model: str) -> str:
 def main_planes() -> str:
     """Return tab:results_E_F_H_LO for H by the error over the visible area, on two kinds of sets."""
     metrics, rows = [*(f"Homography mAA ({t} px), visible area" for t in (5, 10)), TIME], []
-    for method, printed in paper()["main-table"]["H"].items():
+    for method, printed in stored("paper")["main-table"]["H"].items():
         ours = (main_values("H", metrics, method, run=run) for run in (SMALL, EXACT))
         rows.append([method, *(_cell(of[:2], of[2]) for of in (printed, *ours))])
     return lines(["H, mAA 5 / 10 px, ms", "paper", "small sets", "exact_warp"], rows)
@@ -57,7 +57,7 @@ BENCH_NAMES = {"RANSAC": "uniform", **{method: method.lower() for method in METH
 def authors_code() -> str:
     """Return the authors' code and our methods on the same pairs."""
     below, rows = [], []
-    for method, printed in paper()["authors-code"].items():
+    for method, printed in stored("paper")["authors-code"].items():
         name, lo = method.removesuffix("+LO"), "-lo" if method.endswith("+LO") else ""
         rows.append([method])
         for report, key, heading in AUTHORS:
@@ -95,7 +95,7 @@ def ablation(run: str, heading: str, methods: Sequence[str] = ()) -> str:
 
     places, rows = list(itertools.product(groups, "EF")), []
     for key, metric in {"R10": RATES[1], "t10": RATES[3], "ms": TIME, None: ITERATIONS}.items():
-        figures = [paper()[run][key] if key else [], *(values(metric, *place) for place in places)]
+        figures = [stored("paper")[run][key] if key else [], *(values(metric, *place) for place in places)]
         texts = (" / ".join(map(share if metric in RATES else number, of)) for of in figures)
         rows.append([metric.removesuffix(", not in the paper"), *texts])
     columns = [f"{group}, {model}" if group else model for group, model in places]
@@ -104,7 +104,7 @@ def ablation(run: str, heading: str, methods: Sequence[str] = ()) -> str:
 
 def stopping_criteria() -> str:
     """Return tab:stopping_criteria."""
-    of_paper, ours = paper()["stopping-criteria"], table("stopping-criteria")
+    of_paper, ours = stored("paper")["stopping-criteria"], table("stopping-criteria")
     of_models = ([row.values for row in ours.within(MODELS[model])] for model in "EF")
     printed_and_ours = zip(of_paper.values(), *of_models, strict=True)
     rows = [
