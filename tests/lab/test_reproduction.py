@@ -15,7 +15,8 @@ from bansac.lab.experiments import EXPERIMENTS, find_experiment
 from bansac.lab.measurement import Setup
 from bansac.lab.reports import load
 from bansac.lab.reproduction import claims, runs
-from bansac.lab.reproduction.claims import in_words, judge, leads, load_claims
+from bansac.lab.reproduction.claims import in_words, judge, leads
+from bansac.lab.tables import Measured
 
 # Every table and figure of the paper and its supplement with results or settings in it.
 LABELS = (
@@ -35,6 +36,7 @@ LABELS = (
     "table:ablation_sampling",
     "tab:stopping_criteria",
 )
+CLAIMS = runs.stored("claims")["claim"]
 RUNS = Path(__file__).parents[2] / "benchmarks" / "experiments"
 NAMES = sorted(path.parent.name for path in RUNS.glob("*/run.json"))
 
@@ -58,7 +60,7 @@ def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_a_verdict_follows_the_table(copy: Any) -> None:
-    claim = next(claim for claim in load_claims() if claim["words"].startswith("BANSAC is more accurate"))
+    claim = next(claim for claim in CLAIMS if claim["words"].startswith("BANSAC is more accurate"))
 
     def change(lead: float) -> tuple[str, str]:
         for label in runs.RATES:
@@ -77,10 +79,10 @@ def test_a_verdict_follows_the_table(copy: Any) -> None:
 
 
 def test_a_lead_within_its_interval_is_none() -> None:
-    assert runs.Lead(0.02, 0.01).holds
-    assert not runs.Lead(0.005, 0.01).holds
-    assert not runs.Lead(0.005, 0.01).fails
-    assert runs.Lead(-0.02, 0.01).fails
+    assert Measured(0.02, 0.01).ahead
+    assert not Measured(0.005, 0.01).ahead
+    assert not Measured(0.005, 0.01).behind
+    assert Measured(-0.02, 0.01).behind
 
 
 def test_leads_of_comparisons() -> None:
@@ -113,24 +115,24 @@ def test_leads_of_comparisons() -> None:
 
 
 def test_words_of_leads() -> None:
-    found = [runs.Lead(0.02, 0.01), runs.Lead(0.005, 0.01), runs.Lead(-0.03, 0.01)]
+    found = [Measured(0.02, 0.01), Measured(0.005, 0.01), Measured(-0.03, 0.01)]
     assert in_words(found) == "ahead in 2 of 3, 1 beyond; behind in 1 of 3, 1 beyond: -0.030 to +0.020"
     assert in_words(found[:1], " ms") == "lead +0.02 ± 0.01 ms"
-    assert in_words([runs.Lead(1, 0), runs.Lead(2, 0)], "°") == "ahead in 2 of 2: +1.00 to +2.00°"
+    assert in_words([Measured(1, 0), Measured(2, 0)], "°") == "ahead in 2 of 2: +1.00 to +2.00°"
 
 
 def test_the_tables_of_the_network_are_the_papers() -> None:
     for order, cpt in enumerate(PAPER_CPT, 1):
-        np.testing.assert_array_equal(np.array(cpt).ravel()[::-1], runs.paper()["cpt"][f"order{order}"])
+        np.testing.assert_array_equal(np.array(cpt).ravel()[::-1], runs.stored("paper")["cpt"][f"order{order}"])
 
 
 @pytest.mark.parametrize("label", LABELS)
 def test_every_table_and_figure_of_the_paper_has_a_claim(label: str) -> None:
-    assert any(label in claim["place"].split(", ") for claim in load_claims())
+    assert any(label in claim["place"].split(", ") for claim in CLAIMS)
 
 
 def test_every_claim_has_figures_and_tables() -> None:
-    for claim in load_claims():
+    for claim in CLAIMS:
         ours, holds = judge(claim)
         assert holds in ("yes", "in part", "no")
         assert re.search(r"\d", ours), claim["words"]

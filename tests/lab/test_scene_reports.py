@@ -11,14 +11,13 @@ from PIL import Image
 from bansac.lab.frames import import_pandas
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements import few_inliers, noise, planes
-from bansac.lab.tables import TableRow
 from bansac.lab.task import squared_distances
 
 ROOT = Path(__file__).parents[2]
 
 
 def values(table: Any) -> dict[tuple[str, ...], tuple[Any, ...]]:
-    return {row.labels: row.values for row in table.rows if isinstance(row, TableRow)}
+    return {row.labels: row.values for row in table.rows}
 
 
 def few_row(method: str, ratio: float, right: bool, success: bool, seconds: float) -> dict[str, Any]:

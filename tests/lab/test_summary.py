@@ -24,7 +24,6 @@ from bansac.lab.summary import (
     lead,
     metric_table,
 )
-from bansac.lab.tables import TableRow
 
 
 def row(error: float, *, set_name: str = "s", model: str = "F", name: str = "a", **more: Any) -> Any:
@@ -82,10 +81,10 @@ def test_missing_configuration_has_no_figure() -> None:
 
 def test_table_has_a_section_for_each_model_in_order() -> None:
     rows = [row(1.0, model=model, name=name, corner_error=3.0) for model in "HFE" for name in "ab"]
-    table = metric_table(Summary(rows), "Title", {"a": "A", "b": "B"}, groups=(("both", 2),))
-    titles = [line.title.split()[0] for line in table.rows if not isinstance(line, TableRow)]
+    table = metric_table(Summary(rows), "Title", {"both": {"a": "A", "b": "B"}})
+    titles = [section.split()[0] for section in dict.fromkeys(line.section for line in table.rows)]
     assert titles == ["Calibrated", "Uncalibrated", "Homography"]
-    assert [line.labels[0] for line in table.rows if isinstance(line, TableRow)][-5:] == [
+    assert [line.labels[0] for line in table.rows][-5:] == [
         "Homography mAA (5 px), visible area",
         "Homography mAA (10 px), visible area",
         "Homography mAA (5 px), corners",

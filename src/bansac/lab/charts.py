@@ -75,7 +75,9 @@ def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
         raise ValueError(f"charts must be rows of one length, at least 1; got {[len(row) for row in charts]}")
     flat = [chart for row in charts for chart in row]
     labels = list(dict.fromkeys(series.label for chart in flat for series in chart.series))
-    styles = _styles(labels)
+    # The methods of STYLES have fixed styles, other labels cyclic ones.
+    others = itertools.cycle((*look, line) for line in _LINES for look in zip(_COLORS, _MARKS, strict=True))
+    looks = {label: STYLES[label] if label in STYLES else next(others) for label in labels}
     # The columns of the legend fit below a row of charts, at most three for each chart.
     fitting = len(charts[0]) * _CHART_CHARACTERS // (max(map(len, labels), default=0) + _MARK_CHARACTERS)
     columns = max(1, min(len(labels), 3 * len(charts[0]), fitting))
@@ -85,23 +87,14 @@ def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
     handles: dict[str, Any] = {}
     for ax, chart in zip(axes.flat, flat, strict=True):
         for series in chart.series:
-            error = None if series.error is None else np.asarray(series.error, dtype=np.float64)
-            x, y = (np.asarray(values, dtype=np.float64) for values in (series.x, series.y))
-            style: dict[str, Any] = {"markersize": 5, "linewidth": 1.4, "capsize": 2.5, **styles[series.label]}
-            handles[series.label] = ax.errorbar(x, y, yerr=error, **style)
+            look = dict(zip(("color", "marker", "linestyle"), looks[series.label], strict=True))
+            style: dict[str, Any] = {"markersize": 5, "linewidth": 1.4, "capsize": 2.5, **look}
+            handles[series.label] = ax.errorbar(series.x, series.y, yerr=series.error, **style)
         _frame(ax, chart)
     if len(labels) > 1:
         lines = [handles[label] for label in labels]
         figure.legend(lines, labels, loc="outside lower center", ncols=columns, fontsize="small", frameon=False)
     return figure
-
-
-def _styles(labels: Sequence[str]) -> dict[str, dict[str, str]]:
-    """Return the style of each label: fixed for the methods of ``STYLES``, cyclic for other labels."""
-    looks_of_others = [(*look, line) for line in _LINES for look in zip(_COLORS, _MARKS, strict=True)]
-    others = itertools.cycle(looks_of_others)
-    looks = {label: STYLES[label] if label in STYLES else next(others) for label in labels}
-    return {label: dict(zip(("color", "marker", "linestyle"), look, strict=True)) for label, look in looks.items()}
 
 
 def _frame(ax: Axes, chart: Chart) -> None:

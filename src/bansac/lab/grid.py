@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from bansac.lab.measurement import MAX_RATIO, MODEL, ON_DATA, PAIRS, RUNS, SEED, Measurement, Option, Setup, choose_sets
-from bansac.lab.pairs import UNIT_CODE, Group, PairRuns
+from bansac.lab.pairs import Group, PairRuns
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.tutorial import MAX_RATIO as MAX_RATIO_OF_PAPER
 from bansac.lab.task import DEFAULTS, Protocol
@@ -17,15 +17,13 @@ from bansac.problems.estimators import Kind
 PAIRS_OF_A_SCENE = 4000
 """The paper uses the first 4,000 pairs of a scene (E, F), and all pairs of a homography set."""
 
-REPEATS: dict[Kind, int] = {"E": 5, "F": 5, "H": 10}
-"""Number of repeats in the paper, by model."""
-
 ABLATION_SET = "sacre_coeur"
 """Scene of the paper's ablations, which use all of its pairs."""
 
 _PAPER: dict[str, Any] = {"max_ratio": MAX_RATIO_OF_PAPER, "pairs": sys.maxsize}
 GROUPS: Mapping[str, Group] = {
-    kind: Group(dataclasses.replace(DEFAULTS[kind], repeats=repeats, **_PAPER)) for kind, repeats in REPEATS.items()
+    protocol.kind: Group(dataclasses.replace(protocol, repeats=10 if protocol.kind == "H" else 5, **_PAPER))
+    for protocol in (DEFAULTS["E"], DEFAULTS["F"], DEFAULTS["H"])
 }
 """The paper's settings by model; the maximum SNN ratio is the same for E, F and H."""
 
@@ -46,7 +44,7 @@ class Grid(PairRuns):
         model = dataclasses.replace(MODEL, choices=self.models)
         return self.measurement(
             options=(*ON_DATA, PAIRS, RUNS, model, *options, SEED),
-            values=(UNIT_CODE, protocol_of, self),
+            values=self,
             complete=False,
             **described,
         )
@@ -55,7 +53,6 @@ class Grid(PairRuns):
         return (self.default_models or self.models) if setup.model is None else (setup.model,)
 
     def _chosen(self, setup: Setup, name: str) -> list[PairSet]:
-        assert setup.data is not None  # needed by the options
         found, wanted = find_sets(setup.data), setup.sets
         has_scene = ABLATION_SET in (pair_set.name for pair_set in found)
         if self.ablation and not wanted and has_scene and ABLATION_SET not in setup.exclude:

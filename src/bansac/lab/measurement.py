@@ -32,16 +32,6 @@ Set = TypeVar("Set", "PairSet", "LabelledSet", "PosebenchFile")
 Document = Mapping[str, Any]
 """Report as it is stored in JSON."""
 
-_COMMON: Mapping[str, Any] = {
-    "data": None,  # a set of pairs, or a folder with sets at any depth
-    "model": None,  # run this model only
-    "pairs": None,  # maximum number of pairs of a set
-    "repeats": None,  # runs of every pair, trials or scenes
-    "seed": 0,  # seed of repeat 0; repeat r has seed + r
-    "sets": (),  # names of the sets to use; empty for all
-    "exclude": (),  # names of the sets to skip
-}
-
 
 @dataclass(frozen=True)
 class Option:
@@ -73,10 +63,8 @@ class Setup(SimpleNamespace):
     def __init__(self, **options: Any) -> None:
         """Check the values that all measurements share."""
         super().__init__(**{**_COMMON, **options})
-        for name in ("pairs", "repeats"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise ValueError(f"{name} must be at least 1, got {value}")
+        for option in (PAIRS, RUNS):
+            option.check(getattr(self, option.name))
         if not 0 <= self.seed < 2**63:
             raise ValueError(f"seed must be in [0, 2^63), got {self.seed}")
 
@@ -246,7 +234,7 @@ DATA = Option("data", Path, None, "A set of pairs in h5 files, or a folder with 
 NEEDED_DATA = Option("data", Path, None, DATA.help, required=True, metavar="DIR")
 WITH_DATA, ON_DATA = (DATA, SETS, EXCLUDE), (NEEDED_DATA, SETS, EXCLUDE)
 """Data and the choice among its sets: optional, or needed."""
-PAIRS = Option("pairs", int, None, "Maximum number of pairs of a set, evenly spaced. Default: the paper's.")
+PAIRS = Option("pairs", int, None, "Maximum number of pairs of a set, evenly spaced. Default: the paper's.", least=1)
 RUNS = Option("repeats", int, None, "Runs of every pair, or trials on synthetic points. Default: the paper's.", least=1)
 MODEL = Option("model", Kind, None, "Only this model.")
 SEED = Option("seed", int, 0, "Seed of repeat 0; repeat r has this seed + r.")
@@ -255,6 +243,7 @@ PAIR = Option("pair", str, None, "probability-evolution: the pair.")
 CURVE = Option("curve", str, None, "synthetic, curve-example: the curve that is fitted.")
 NOISE = Option("noise", float, None, "synthetic: noise of the inliers. Default: .02.")
 NOISE_IS_VARIANCE = Option("noise_is_variance", bool, False, "synthetic: the noise is a variance, as printed.")
+_COMMON: Mapping[str, Any] = {option.name: option.default for option in (DATA, MODEL, PAIRS, RUNS, SEED, SETS, EXCLUDE)}
 EXPERIMENT_OPTIONS = (
     *(DATA, PAIRS, RUNS, MODEL, SEED, SETS, EXCLUDE, MAX_RATIO),
     *(PAIR, CURVE, NOISE, NOISE_IS_VARIANCE),

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from bansac.geometry import apply_homography, corner_distance
 from bansac.maths.arrays import as_floats
+from bansac.maths.validate import as_integer, as_size
 
 FAILED_POSE = 180.0
 """Error of a failed pose estimate, in degrees."""
@@ -102,7 +103,7 @@ def corner_error(H: ArrayLike | None, H_gt: ArrayLike, size: tuple[int, int] | A
     ------
     ValueError
         If a matrix is not 3 x 3, the true one is not finite or maps a corner to infinity, or the size is not two
-        positive numbers.
+        positive integers.
 
     Examples
     --------
@@ -110,7 +111,7 @@ def corner_error(H: ArrayLike | None, H_gt: ArrayLike, size: tuple[int, int] | A
     >>> corner_error(shift, [[1, 0, 0], [0, 1, 0], [0, 0, 1]], (480, 640))
     5.0
     """
-    shape = _size("size", size)
+    shape = as_size("size", size)
     true = _truth("H_gt", H_gt, (3, 3))
     if not np.isfinite(corner_distance(true, true, shape)):
         raise ValueError("H_gt sends a corner of the image to infinity")
@@ -147,7 +148,7 @@ def visible_area_error(
     Raises
     ------
     ValueError
-        If a matrix is not 3 x 3, the true one is not finite, a size is not two positive numbers, the step is below 1,
+        If a matrix is not 3 x 3, the true one is not finite, a size is not two positive integers, the step is below 1,
         or no pixel is visible.
 
     Examples
@@ -157,14 +158,13 @@ def visible_area_error(
     5.0
     """
     true = _truth("H_gt", H_gt, (3, 3))
-    height1, width1 = _size("size1", size1)
-    height2, width2 = _size("size2", size2)
-    if not step >= 1 or step != int(step):
-        raise ValueError(f"step must be a whole number of at least 1, got {step}")
+    height1, width1 = as_size("size1", size1)
+    height2, width2 = as_size("size2", size2)
+    step = as_integer("step", step, 1)
     estimate = _estimate("H", H, (3, 3))
-    x = np.arange(0, width1, step)
+    x = np.arange(0.0, width1, step)
     total, visible_pixels = 0.0, 0
-    for y in np.arange(0, height1, step):  # row by row to limit the memory for large images
+    for y in np.arange(0.0, height1, step):  # row by row to limit the memory for large images
         points = np.column_stack([x, np.full_like(x, y), np.ones_like(x)])
         expected = apply_homography(true, points)
         with np.errstate(invalid="ignore"):
@@ -176,13 +176,6 @@ def visible_area_error(
         raise ValueError("H_gt maps no pixel of image 1 into image 2: there is no visible area")
     error = total / visible_pixels
     return float(error) if estimate is not None and np.isfinite(error) else np.inf
-
-
-def _size(name: str, size: tuple[int, int] | ArrayLike) -> tuple[float, float]:
-    height, width = _truth(name, size, (2,))
-    if height <= 0 or width <= 0:
-        raise ValueError(f"{name} must be (height, width), both positive, got ({height:g}, {width:g})")
-    return float(height), float(width)
 
 
 def _truth(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -291,25 +284,19 @@ def mean_average_accuracy(errors: ArrayLike, threshold: float, steps: int = 100)
 
     Examples
     --------
-    >>> mean_average_accuracy([0.5, 2.0, 3.0, 200.0], threshold=3, steps=3)  # shares 1/4, 2/4, 3/4
-    0.5
+    >>> mean_average_accuracy([0.5, 2.0, 3.0, 200.0], threshold=2, steps=2)  # shares 1/4, 2/4
+    0.375
     """
     values = _errors(errors)
     if not threshold >= 1 or not np.isfinite(threshold):
         raise ValueError(f"threshold must be a finite number of at least 1, got {threshold}")
-    if steps < 1:
-        raise ValueError(f"steps must be at least 1, got {steps}")
-    return float(_count_within(values, threshold, steps).mean() / steps)
+    return float(accuracies(values, threshold, as_integer("steps", steps, 1)).mean())
 
 
 def accuracies(errors: ArrayLike, threshold: float, steps: int = 100) -> NDArray[np.float64]:
     """Return the part of each error in :func:`mean_average_accuracy`: the share of thresholds that it is within."""
-    return _count_within(errors, threshold, steps) / steps
-
-
-def _count_within(errors: ArrayLike, threshold: float, steps: int) -> NDArray[np.int64]:
-    """Return the number of thresholds that each error is within."""
-    return steps - np.searchsorted(np.linspace(1, threshold, steps), np.asarray(errors, np.float64))
+    beyond = np.searchsorted(np.linspace(1, threshold, steps), np.asarray(errors, np.float64))
+    return (steps - beyond) / steps
 
 
 def auc(errors: ArrayLike, threshold: float) -> float:
@@ -343,7 +330,7 @@ def auc(errors: ArrayLike, threshold: float) -> float:
     values = _errors(errors)
     if not threshold > 0 or not np.isfinite(threshold):
         raise ValueError(f"threshold must be positive and finite, got {threshold}")
-    below = np.sort(values[values < threshold])
+    below = values[values < threshold]
     recall = np.arange(1, len(below) + 1) / len(values)
     x = np.concatenate([[0.0], below, [threshold]])
     y = np.concatenate([[0.0], recall, [len(below) / len(values)]])

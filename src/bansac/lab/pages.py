@@ -89,12 +89,6 @@ def wheel() -> str:
     return lines(["first call", "processor time, s", "kernels loaded", "compiled"], rows)
 
 
-def wheel_ratios() -> str:
-    """Return the times with the wheel over those with code for this processor."""
-    ratios = bench("wheel")["compiled_here"]["time_over_host"]
-    return ", ".join(f"{ratio:.2f} ({name})" for name, ratio in ratios.items())
-
-
 def _gallery_time(name: str) -> str:
     return f"{number(1e3 * bench('gallery')['seconds'][name])} ms"
 
@@ -103,7 +97,9 @@ GUARDS: dict[str, Callable[[], str]] = {
     "fuzz-inputs": inputs,
     "wheel": wheel,
     "wheel-bits": lambda: "{same_bits} of {results}".format(**bench("wheel")["compiled_here"]),
-    "wheel-ratios": wheel_ratios,
+    "wheel-ratios": lambda: ", ".join(
+        f"{ratio:.2f} ({name})" for name, ratio in bench("wheel")["compiled_here"]["time_over_host"].items()
+    ),
     "wheel-numba": lambda: f"{bench('wheel')['import_numba']['cpu_seconds']:.2f} s",
     "wheel-size": lambda: f"{bench('wheel')['pack_bytes'] / 1e6:.1f} MB",
     **{f"gallery-{name}": partial(_gallery_time, name) for name in ("panorama", "stereo", "circles", "planes")},
@@ -118,8 +114,7 @@ def options() -> str:
     for field in dataclasses.fields(Options):
         default, text = f"`{field.default!r}`".replace("'", '"'), field.metadata["help"]
         row = [f"`{field.name}`", default, type_in_words(field), text]
-        escaped = [cell.replace("``", "`").replace("|", "\\|") for cell in row]
-        groups.setdefault(field.metadata["group"], []).append(escaped)
+        groups.setdefault(field.metadata["group"], []).append([cell.replace("``", "`") for cell in row])
     head = ["option", "default", "values", "what it is"]
     return "\n".join(f"{group.capitalize()}:\n\n{lines(head, rows)}" for group, rows in groups.items())
 
@@ -135,10 +130,10 @@ def parts() -> Mapping[str, Callable[[], str]]:
     return {"options": options, **measured, **claims.TABLES, **tables.TABLES, **GUARDS}
 
 
-def marked_pages() -> list[Path]:
-    """Return the pages with tables or figures."""
-    found = [root() / "README.md", *sorted((root() / "docs").glob("*.md"))]
-    return [path for path in found if MARKED.search(path.read_text(encoding="utf-8"))]
+def marked_pages() -> dict[Path, str]:
+    """Return the texts of the pages with tables or figures."""
+    paths = [root() / "README.md", *sorted((root() / "docs").glob("*.md"))]
+    return {path: text for path in paths if MARKED.search(text := path.read_text(encoding="utf-8"))}
 
 
 def render(text: str) -> str:
@@ -184,8 +179,8 @@ def stamp() -> None:
 
 def older_reports() -> list[Path]:
     """Return the reports that were measured before the results of the code changed."""
-    presets = {path: "paper" if folder() in path.parents else "default" for path in stored_reports()}
-    return [path for path, preset in presets.items() if is_older(load(path), preset)]
+    runs = folder()
+    return [path for path in stored_reports() if is_older(load(path), "paper" if runs in path.parents else "default")]
 
 
 def main() -> int:
@@ -197,20 +192,16 @@ def main() -> int:
     arguments = parser.parse_args()
     if arguments.stamp:
         stamp()
-    stale = False
-    for path in marked_pages():
-        text = path.read_text(encoding="utf-8")
-        rendered = render(text)
-        if rendered != text:
-            stale = True
-            name = path.relative_to(root())
-            print(f"{name}: {'not current, run python -m bansac.lab.pages' if arguments.check else 'rendered'}")
-            if not arguments.check:
-                path.write_text(rendered, encoding="utf-8")
+    stale = {path: rendered for path, text in marked_pages().items() if (rendered := render(text)) != text}
     older = older_reports() if arguments.check else []
+    for path, rendered in stale.items():
+        what = "not current, run python -m bansac.lab.pages" if arguments.check else "rendered"
+        print(f"{path.relative_to(root())}: {what}")
+        if not arguments.check:
+            path.write_text(rendered, encoding="utf-8")
     for path in older:
         print(f"{path.relative_to(root())}: older than the results of the code, measure again")
-    return int(arguments.check and (stale or bool(older)))
+    return int(arguments.check and bool(stale or older))
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ each unit has its own random order. The seed is the unit's key, so that the orde
 
 import dataclasses
 import functools
+import itertools
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +18,7 @@ from typing import Any, ClassVar
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.measurement import NEEDED_DATA, Measurement, Option, Setup, choose_sets
-from bansac.lab.peers.library import Library, Method, Task
+from bansac.lab.peers.library import Method, Task
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.task import Protocol, judge, make_task
 from bansac.matches import Matches
@@ -25,32 +26,24 @@ from bansac.matches.hdf5 import Reader
 from bansac.matches.pair_folder import evenly_spaced
 
 
-def pair_unit(group: str, pair_set: PairSet, key: str, repeat: int) -> Unit:
-    """Return the unit for one repeat of one pair; the group is a model, or a name that stands for its settings."""
-    payload = (group, str(pair_set.folder), key, repeat)
-    return Unit(f"{group}/{pair_set.name}/{key}/{repeat}", payload, timed=repeat == 0)
-
-
 def run_pair(methods: Sequence[Method], protocol: Protocol, unit: Unit, *, seed: int = 0) -> list[Row]:
-    """Run all methods on a pair of :func:`pair_unit`; only the estimation is timed. Return a row for each method.
+    """Run all methods on a pair of :meth:`PairRuns.units`; only the estimation is timed. Return a row for each method.
 
     Repeat r has the seed ``seed + r``. There are no rows if one method has too few matches, so that all see the same
     pairs.
     """
     _, folder, key, repeat = unit.payload
     tasks = _tasks(methods, protocol, unit, seed)
-    if not _enough(tasks, protocol):
+    if not tasks:
         return []
     pair_set = open_set(folder)
     if pair_set.kind == "H":
         pair_set.image_size(key)  # needed for the errors
-    estimates = {}
-    for which in random.Random(unit.key).sample(range(len(tasks)), len(tasks)):
-        estimates[which] = methods[which].estimate(tasks[which][1])
+    order = random.Random(unit.key).sample(range(len(tasks)), len(tasks))
+    estimates = {which: methods[which].estimate(tasks[which][1]) for which in order}
     common: Row = {"model": protocol.kind, "set": pair_set.name, "pair": key, "repeat": repeat, "seed": seed + repeat}
-    rows: list[Row] = []  # compute the errors after all calls are timed, because they use much memory
-    for which, (method, (pair, task)) in enumerate(zip(methods, tasks, strict=True)):
-        row: Row = {
+    return [  # the errors are computed after all calls are timed, because they use much memory
+        {
             **common,
             "configuration": method.name,
             "method": method.label,
@@ -60,30 +53,18 @@ def run_pair(methods: Sequence[Method], protocol: Protocol, unit: Unit, *, seed:
             **_counts(estimates[which].result),
             "seconds": estimates[which].seconds,
         }
-        rows.append(row)
-    return rows
+        for which, (method, (pair, task)) in enumerate(zip(methods, tasks, strict=True))
+    ]
 
 
 def _counts(result: Any) -> Row:
     """Return the counts of this package's result; an empty row for another library."""
-    if result is None:
-        return {}
-    return {
-        "iterations": int(result.iterations),
-        "models_tested": int(result.models_tested),
-        "stop_reason": result.stop_reason,
-        "inliers": int(result.num_inliers),
-        "success": bool(result.success),
-        "threshold": float(result.threshold),
-    }
-
-
-UNIT_CODE = (run_pair, judge, Method.estimate, Library.estimate)
-"""Functions whose modules the rows depend on, for :attr:`.Measurement.values`."""
+    columns = ("iterations", "models_tested", "stop_reason", "num_inliers", "success", "threshold")
+    return {} if result is None else {column.removeprefix("num_"): getattr(result, column) for column in columns}
 
 
 def _tasks(methods: Sequence[Method], protocol: Protocol, unit: Unit, seed: int) -> list[tuple[Matches, Task]]:
-    """Return the filtered pair and the task of every method."""
+    """Return the filtered pair and the task of every method; nothing if one has too few matches."""
     _, folder, key, repeat = unit.payload
     by_ratio: dict[float, tuple[Matches, Task]] = {}
     tasks = []
@@ -93,11 +74,7 @@ def _tasks(methods: Sequence[Method], protocol: Protocol, unit: Unit, seed: int)
             pair = _read_pair(folder, key).filtered(ratio)
             by_ratio[ratio] = pair, make_task(pair, protocol, seed=seed + repeat)
         tasks.append(by_ratio[ratio])
-    return tasks
-
-
-def _enough(tasks: Sequence[tuple[Matches, Task]], protocol: Protocol) -> bool:
-    return min(len(task.x1) for _, task in tasks) >= protocol.min_matches
+    return tasks if min(len(task.x1) for _, task in tasks) >= protocol.min_matches else []
 
 
 @functools.lru_cache(maxsize=64)
@@ -165,8 +142,9 @@ class PairRuns:
         units = []
         for name, pair_set in self._places(setup):
             protocol = self.protocol(setup, name)
-            keys = self._keys(pair_set, protocol)
-            units += [pair_unit(name, pair_set, key, repeat) for key in keys for repeat in range(protocol.repeats)]
+            for key, repeat in itertools.product(self._keys(pair_set, protocol), range(protocol.repeats)):
+                payload = (name, str(pair_set.folder), key, repeat)
+                units.append(Unit(f"{name}/{pair_set.name}/{key}/{repeat}", payload, timed=repeat == 0))
         return units
 
     def sets(self, setup: Setup) -> list[PairSet]:
@@ -192,7 +170,7 @@ class PairRuns:
                 tasks = _tasks(methods, protocol, unit, setup.seed)
             except (OSError, ValueError):  # the unit itself will report the error
                 continue
-            if _enough(tasks, protocol):
+            if tasks:
                 loaded.add(name)
                 for method, (_, task) in zip(methods, tasks, strict=True):
                     for either in (task, task.mismatched()):
@@ -227,7 +205,6 @@ class PairRuns:
 
     def _chosen(self, setup: Setup, name: str) -> list[PairSet]:
         """Return the selected sets in the folder of a group."""
-        assert setup.data is not None  # needed by the options
         group = self.groups[name]
         asked = group.chosen or {"sets": setup.sets, "exclude": setup.exclude}
         return choose_sets(find_sets(setup.data / group.folder), asked.get("sets", ()), asked.get("exclude", ()))

@@ -27,15 +27,11 @@ def load(path: Path) -> dict[str, Any]:
     return document
 
 
-def report_path(name: str) -> Path:
-    """Return the file of a report, ``benchmarks/NAME.json``."""
-    return root() / FOLDER / f"{name}.json"
-
-
 def bench(name: str) -> dict[str, Any]:
-    """Return a stored report by the name of its file."""
-    used.add(report_path(name))
-    return load(report_path(name))
+    """Return the stored report ``benchmarks/NAME.json``."""
+    path = root() / FOLDER / f"{name}.json"
+    used.add(path)
+    return load(path)
 
 
 def date_and_commit(path: Path) -> tuple[str, str]:
@@ -75,5 +71,5 @@ def number(value: float) -> str:
 def lines(header: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
     """Return a Markdown table."""
     head = list(header)
-    cells = [head, ["---"] * len(head), *map(list, rows)]
-    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
+    escaped = ([cell.replace("|", "\\|") for cell in row] for row in (head, ["---"] * len(head), *rows))
+    return "".join(f"| {' | '.join(row)} |\n" for row in escaped)

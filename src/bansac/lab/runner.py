@@ -15,7 +15,7 @@ The output folder of an experiment contains
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ from typing import Any
 from bansac.batch.journal import Journal, Row, Rows, Unit
 from bansac.batch.output_files import OutputFolder
 from bansac.compiled.source import source_digest
-from bansac.executors import Executor, ItemFailure, Progress, Work, attempt, find_executor, silent
+from bansac.executors import Executor, ItemFailure, Progress, attempt, find_executor, silent
 from bansac.lab.frames import import_pandas
 from bansac.lab.measurement import Measurement, Report, Setup
 from bansac.lab.provenance import circumstances, data_fingerprint, fingerprint
@@ -70,15 +70,17 @@ class Run:
             raise ValueError(f"workers: the executor {executor} runs one unit at a time, got {workers} workers")
         work = functools.partial(self.measurement.run_unit, self.setup)
         pending = [unit for unit in self.units if unit not in self.journal]
-        if pending:
-            self._warm_up(work, pending)
+        # Load or compile the kernels, so that the times exclude it and workers find the kernels in Numba's cache.
+        loading = pending or [unit for unit in self.units if self.journal.lacks_times(unit)]
+        if loading and self.measurement.warm_up is not None:
+            self.measurement.warm_up(self.setup, loading)
+        else:
+            next((unit for unit in loading if not isinstance(attempt(work, unit), ItemFailure)), None)
         shown = progress("units", len(self.units), len(self.units) - len(pending))
         keep = functools.partial(self.journal.add, alone=chosen.alone)
         failed = _collect(chosen.run(work, pending, workers), keep, shown)
         untimed = [unit for unit in self.units if self.journal.lacks_times(unit)]
         if untimed:  # they ran in parallel, so measure their times serially
-            if not pending:
-                self._warm_up(work, untimed)
             answers = find_executor("serial").run(work, untimed, 1)
             reasons = _collect(answers, self.journal.add_times, progress("times", len(untimed), 0))
             failed |= {key: f"when its times were taken: {reason}" for key, reason in reasons.items()}
@@ -91,13 +93,6 @@ class Run:
         for key, reason in failed.items():
             raise OSError(f"{len(failed)} of {len(self.units)} units have failed, the first is {key}: {reason}")
         return rows
-
-    def _warm_up(self, work: Work[Unit, list[Row]], units: Sequence[Unit]) -> None:
-        """Load or compile the kernels, so that the times exclude it and workers find the kernels in Numba's cache."""
-        if self.measurement.warm_up is not None:
-            self.measurement.warm_up(self.setup, units)
-        else:
-            next((unit for unit in units if not isinstance(attempt(work, unit), ItemFailure)), None)
 
 
 def _collect(

@@ -85,22 +85,17 @@ def errors(scene: Scene, model: Any) -> dict[str, float]:
     if scene.problem == "circle":
         return {"distance": _HALF * circle_rmse(None if model is None else model / _HALF, truth / _HALF)}
     if scene.problem == "line":
-        return {"distance": _line_error(truth, model)}
+        if model is None:
+            return {"distance": math.inf}
+        normal, c = truth[:2], truth[2]  # compare at points along the true line
+        along = np.linspace(-_HALF, _HALF, 101)[:, None] * [-normal[1], normal[0]] - c * normal
+        return {"distance": float(np.sqrt(np.mean((along @ model[:2] + model[2]) ** 2)))}
     if scene.problem != "relative pose" and model is not None:
         E = truth.K2.T @ model @ truth.K1 if scene.problem == "F" else model
         rays = (normalize_points(truth.K1, x[scene.inliers]) for x in (truth.x1, truth.x2))
         model = recover_pose(E, *rays)[:2]
     R, t = model or (None, None)
     return {"pose_error": pose_error(R, t, truth.R, truth.t)}
-
-
-def _line_error(true: Array, model: Array | None) -> float:
-    """Return the root mean square distance from points of the true line to the estimated one."""
-    if model is None:
-        return math.inf
-    normal, c = true[:2], true[2]
-    along = np.linspace(-_HALF, _HALF, 101)[:, None] * [-normal[1], normal[0]] - c * normal
-    return float(np.sqrt(np.mean((along @ model[:2] + model[2]) ** 2)))
 
 
 LIMITS = {"corner_error": 3.0, "pose_error": 2.0, "rotation_error": 1.0, "centre_error": 2.0}

@@ -14,11 +14,11 @@ import numpy as np
 from bansac.batch.journal import Row
 from bansac.lab.frames import DataFrame, import_pandas
 from bansac.lab.metrics import accuracies, auc
-from bansac.lab.tables import Better, Measured, Section, Table, TableRow, sectioned, with_arrow
+from bansac.lab.tables import Better, Measured, Table, TableRow, sectioned, with_arrow
 from bansac.maths.arrays import Floats
 from bansac.problems.estimators import Kind
 
-MODEL_TITLES: dict[str, str] = {
+MODEL_TITLES: Mapping[Kind, str] = {
     "E": "Calibrated Relative Pose Estimation (essential matrix estimation)",
     "F": "Uncalibrated Relative Pose Estimation (fundamental matrix estimation)",
     "H": "Homography Estimation",
@@ -33,14 +33,20 @@ _BLOCK = 100_000
 def frame_of(rows: Iterable[Row]) -> DataFrame:
     """Convert rows of :func:`bansac.lab.pairs.run_pair` to a data frame, in blocks: a full run has millions.
 
-    Texts are categories, numbers float64, NaN if they are missing.
+    Texts are categories, numbers float64, NaN if they are missing. The column ``larger_error`` is added.
     """
     pandas = import_pandas()
     left = iter(rows)
     blocks = [pandas.DataFrame([], columns=[*_TEXTS, *_NUMBERS])]
     while block := list(itertools.islice(left, _BLOCK)):
         blocks.append(pandas.DataFrame(block, columns=[*_TEXTS, *_NUMBERS]).astype(dict.fromkeys(_NUMBERS, float)))
-    return pandas.concat(blocks[1:] or blocks, ignore_index=True).astype(dict.fromkeys(_TEXTS, "category"))
+    frame = pandas.concat(blocks[1:] or blocks, ignore_index=True).astype(dict.fromkeys(_TEXTS, "category"))
+    return frame.assign(larger_error=larger_error(frame))
+
+
+def larger_error(runs: DataFrame) -> Floats:
+    """Return the larger of the errors of rotation and translation of each run."""
+    return np.asarray(np.maximum(runs["rotation_error"].to_numpy(float), runs["translation_error"].to_numpy(float)))
 
 
 @dataclass(frozen=True)
@@ -49,8 +55,14 @@ class Metric:
 
     label: str
     better: Better
-    of_runs: Callable[[DataFrame], Floats]  # NaN if unknown
+    column: str
+    of_error: Callable[[Floats], Floats] = np.asarray  # value of a run from that of the column
     average: Callable[[Floats], float] = np.mean
+
+    def of_runs(self, runs: DataFrame) -> Floats:
+        """Return the value of each run, NaN if it is unknown."""
+        errors = runs[self.column].to_numpy(float)
+        return np.where(np.isnan(errors), np.nan, self.of_error(errors))
 
     def compute(self, runs: DataFrame) -> float:
         """Return the average of the known values, NaN if there is none."""
@@ -64,44 +76,25 @@ class Metric:
         return with_arrow(self.label, self.better)
 
 
-def _values(column: str, factor: float, runs: DataFrame) -> Floats:
-    return np.asarray(factor * runs[column].to_numpy(float))
+def _accuracy(label: str, column: str, threshold: float) -> Metric:
+    return Metric(label, "higher", column, partial(accuracies, threshold=threshold))
 
 
-def _accuracies(column: str, threshold: float, runs: DataFrame) -> Floats:
-    """Return the accuracy of each run: 1, 0 or a value between them; NaN without an error."""
-    errors = runs[column].to_numpy(float)
-    return np.where(np.isnan(errors), np.nan, accuracies(errors, threshold))
-
-
-def larger_error(runs: DataFrame) -> Floats:
-    """Return the larger of the errors of rotation and translation of each run."""
-    return np.asarray(np.maximum(runs["rotation_error"].to_numpy(float), runs["translation_error"].to_numpy(float)))
-
-
-def _mean(label: str, column: str, factor: float = 1.0) -> Metric:
-    return Metric(label, "lower", partial(_values, column, factor))
-
-
-def accuracy(label: str, column: str, threshold: float) -> Metric:
-    """Return the mean average accuracy of an error."""
-    return Metric(label, "higher", partial(_accuracies, column, threshold))
-
-
-ROTATION_ERROR = _mean("Rotation error [°]", "rotation_error")
-TRANSLATION_ERROR = _mean("Translation error [°]", "translation_error")
-ROTATION_5 = accuracy("Rotation mAA (5°)", "rotation_error", 5)
-ROTATION_10 = accuracy("Rotation mAA (10°)", "rotation_error", 10)
-TRANSLATION_5 = accuracy("Translation mAA (5°)", "translation_error", 5)
-TRANSLATION_10 = accuracy("Translation mAA (10°)", "translation_error", 10)
-AUC_10 = Metric("AUC (10°) of the larger error, not in the paper", "higher", larger_error, partial(auc, threshold=10))
-CORNERS_5 = accuracy("Homography mAA (5 px), corners", "corner_error", 5)
-CORNERS_10 = accuracy("Homography mAA (10 px), corners", "corner_error", 10)
-VISIBLE_5 = accuracy("Homography mAA (5 px), visible area", "visible_area_error", 5)
-VISIBLE_10 = accuracy("Homography mAA (10 px), visible area", "visible_area_error", 10)
-TIME = _mean("Avg. execution time [ms]", "seconds", 1e3)
-ITERATIONS = _mean("Avg. iterations, not in the paper", "iterations")
-MODELS_TESTED = _mean("Avg. models tested, not in the paper", "models_tested")
+ROTATION_ERROR = Metric("Rotation error [°]", "lower", "rotation_error")
+TRANSLATION_ERROR = Metric("Translation error [°]", "lower", "translation_error")
+ROTATION_5 = _accuracy("Rotation mAA (5°)", "rotation_error", 5)
+ROTATION_10 = _accuracy("Rotation mAA (10°)", "rotation_error", 10)
+TRANSLATION_5 = _accuracy("Translation mAA (5°)", "translation_error", 5)
+TRANSLATION_10 = _accuracy("Translation mAA (10°)", "translation_error", 10)
+_AUC = "AUC (10°) of the larger error, not in the paper"
+AUC_10 = Metric(_AUC, "higher", "larger_error", average=partial(auc, threshold=10))
+CORNERS_5 = _accuracy("Homography mAA (5 px), corners", "corner_error", 5)
+CORNERS_10 = _accuracy("Homography mAA (10 px), corners", "corner_error", 10)
+VISIBLE_5 = _accuracy("Homography mAA (5 px), visible area", "visible_area_error", 5)
+VISIBLE_10 = _accuracy("Homography mAA (10 px), visible area", "visible_area_error", 10)
+TIME = Metric("Avg. execution time [ms]", "lower", "seconds", partial(np.multiply, 1e3))
+ITERATIONS = Metric("Avg. iterations, not in the paper", "lower", "iterations")
+MODELS_TESTED = Metric("Avg. models tested, not in the paper", "lower", "models_tested")
 
 POSE_RATES = (ROTATION_5, ROTATION_10, TRANSLATION_5, TRANSLATION_10)
 POSE_METRICS = (*POSE_RATES, TIME)
@@ -110,24 +103,15 @@ POSE_METRICS = (*POSE_RATES, TIME)
 HOMOGRAPHY_METRICS = (VISIBLE_5, VISIBLE_10, CORNERS_5, CORNERS_10, TIME)
 """The rows of the paper's table on homographies (the tutorial's error over the visible area), and corner errors."""
 
-EXTRA_POSE_METRICS = (AUC_10, ITERATIONS)
-"""Rows that are not in the paper: the usual AUC of poses, and the number of iterations."""
-
-
-def _beyond_10(errors: Callable[[DataFrame], Floats], runs: DataFrame) -> Floats:
-    """Return 1 for each run with an error above 10, else 0; NaN without an error."""
-    values = errors(runs)
-    return np.where(np.isnan(values), np.nan, values > 10)
-
 
 POSE_FIGURES: Mapping[str, Metric] = {
     **dict(zip(("mAA_R@5", "mAA_R@10", "mAA_t@5", "mAA_t@10"), POSE_RATES, strict=True)),
     **{f"AUC@{t}": replace(AUC_10, average=partial(auc, threshold=t)) for t in (5, 10, 20)},
-    "beyond@10": Metric("", "lower", partial(_beyond_10, larger_error)),
+    "beyond@10": Metric("", "lower", "larger_error", partial(np.less, 10)),
 }
 HOMOGRAPHY_FIGURES: Mapping[str, Metric] = {
     **{"mAA@5": CORNERS_5, "mAA@10": CORNERS_10, "mAA_visible@5": VISIBLE_5, "mAA_visible@10": VISIBLE_10},
-    "beyond@10": Metric("", "lower", partial(_beyond_10, partial(_values, "corner_error", 1.0))),
+    "beyond@10": Metric("", "lower", "corner_error", partial(np.less, 10)),
 }
 TIME_FIGURES: Mapping[str, Metric] = {"ms_mean": TIME, "ms_median": replace(TIME, average=np.median)}
 """The figures of ``bansac bench DIR`` by their names in the report."""
@@ -145,8 +129,7 @@ class Summary:
     @property
     def models(self) -> list[Kind]:
         """The models, in the order E, F, H."""
-        order: tuple[Kind, ...] = ("E", "F", "H")
-        return [model for model in order if model in self._of_model]
+        return [model for model in MODEL_TITLES if model in self._of_model]
 
     def sets(self, model: str) -> list[str]:
         """Return the names of the sets of a model."""
@@ -179,24 +162,24 @@ class Summary:
 def metric_table(
     summary: Summary,
     title: str,
-    columns: Mapping[str, str],
+    groups: Mapping[str, Mapping[str, str]],
     *,
-    groups: Sequence[tuple[str, int]] = (),
-    extra: Sequence[Metric] = EXTRA_POSE_METRICS,
+    extra: Sequence[Metric] = (AUC_10, ITERATIONS),
     extra_h: Sequence[Metric] = (),
 ) -> Table:
     """Return a table of means over the sets: a section for each model, a row for each metric, a column for each name.
 
-    ``columns`` maps configurations to headings. ``extra`` and ``extra_h`` list rows besides the paper's, for poses and
-    H.
+    ``groups`` has the headings of the configurations, by group of columns. ``extra`` and ``extra_h`` are rows besides
+    the paper's, for poses and H.
     """
-    rows: list[TableRow | Section] = []
+    columns = {name: heading for group in groups.values() for name, heading in group.items()}
+    spans = tuple((group, len(names)) for group, names in groups.items() if group)
+    rows = []
     for model in summary.models:
-        rows.append(Section(MODEL_TITLES[model]))
         for metric in (*HOMOGRAPHY_METRICS, *extra_h) if model == "H" else (*POSE_METRICS, *extra):
             figures = tuple(summary.mean(metric, model, name) for name in columns)
-            rows.append(TableRow((metric.label,), figures, better=metric.better))
-    return Table(title, ("Metrics",), tuple(columns.values()), tuple(rows), tuple(groups))
+            rows.append(TableRow((metric.label,), figures, metric.better, MODEL_TITLES[model], arrow=True))
+    return Table(title, ("Metrics",), tuple(columns.values()), tuple(rows), spans)
 
 
 _ACROSS = (*POSE_METRICS, ITERATIONS)
@@ -207,11 +190,10 @@ def settings_table(
     summary: Summary, title: str, stub: tuple[str, ...], labels: Mapping[str, tuple[str, ...]], iterations: str
 ) -> Table:
     """Return a table with a column for each metric and a row for each key of ``labels``, a configuration."""
-    lines: list[TableRow | Section] = []
-    for model in summary.models:
-        lines.append(Section(MODEL_TITLES[model]))
-        for name, of_row in labels.items():
-            lines.append(TableRow(of_row, tuple(summary.mean(metric, model, name) for metric in _ACROSS)))
+    lines = [
+        TableRow(of_row, tuple(summary.mean(m, model, name) for m in _ACROSS), section=MODEL_TITLES[model])
+        for model, (name, of_row) in itertools.product(summary.models, labels.items())
+    ]
     columns = ("mAA (5°)", "mAA (10°)", "mAA (5°)", "mAA (10°)", "Avg. [ms]", iterations)
     return Table(title, stub, columns, tuple(lines), _GROUPS, tuple(metric.better for metric in _ACROSS))
 

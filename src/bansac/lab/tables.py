@@ -8,7 +8,7 @@ equal ranks for values that are equal after rounding.
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -22,21 +22,24 @@ _ARROWS = {"higher": "↑", "lower": "↓"}
 
 @dataclass(frozen=True)
 class Measured:
-    """Value with its standard error; the rank depends on the value only."""
+    """Value with its standard error, or half of its 95 % interval; the rank depends on the value only."""
 
     value: float
     error: float
 
+    @property
+    def ahead(self) -> bool:
+        """Whether a difference is positive beyond its error."""
+        return self.value > self.error
+
+    @property
+    def behind(self) -> bool:
+        """Whether a difference is negative beyond its error."""
+        return self.value < -self.error
+
 
 Cell = float | int | str | Measured | None
 """Number, text, or None for a missing value."""
-
-
-@dataclass(frozen=True)
-class Section:
-    """Line across the table with a title for the rows below it."""
-
-    title: str
 
 
 @dataclass(frozen=True)
@@ -46,7 +49,13 @@ class TableRow:
     labels: tuple[str, ...]
     values: tuple[Cell, ...]
     better: Better | None = None  # if given, best and second best are marked within each group of columns
-    arrow: bool = True  # append an arrow for ``better`` to the last label
+    section: str = ""  # title of the line across the table that is above the first row with it
+    arrow: bool = False  # append an arrow for ``better`` to the last label
+
+    @property
+    def label(self) -> str:
+        """The labels, joined by spaces."""
+        return " ".join(filter(None, self.labels))
 
 
 @dataclass(frozen=True)
@@ -56,7 +65,7 @@ class Table:
     title: str
     stub: tuple[str, ...]  # headings of the label columns
     columns: tuple[str, ...]  # headings of the value columns
-    rows: tuple[TableRow | Section, ...]
+    rows: tuple[TableRow, ...]
     groups: tuple[tuple[str, int], ...] = ()  # headings over value columns, and the number that each spans
     better: tuple[Better | None, ...] = ()  # of each value column, to mark best and second best within a section
 
@@ -64,7 +73,7 @@ class Table:
         """Check that the lengths are consistent."""
         width = len(self.columns)
         for row in self.rows:
-            if isinstance(row, TableRow) and (len(row.labels), len(row.values)) != (len(self.stub), width):
+            if (len(row.labels), len(row.values)) != (len(self.stub), width):
                 raise ValueError(
                     f"rows must have {len(self.stub)} labels and {width} values, got {row.labels} and {row.values}"
                 )
@@ -74,37 +83,52 @@ class Table:
             raise ValueError(f"better must have {width} entries, got {self.better}")
 
     def marks(self) -> list[list[Mark | None]]:
-        """Return "best", "second" or None for every value, row by row; a section is a row without values.
+        """Return "best", "second" or None for every value, row by row.
 
         Equal rounded values have the same rank. There is no second best of two values or after a tie, and no best of
         equal ones.
         """
-        values = [row.values if isinstance(row, TableRow) else () for row in self.rows]
-        marks: list[list[Mark | None]] = [[None] * len(of_row) for of_row in values]
+        marks: list[list[Mark | None]] = [[None] * len(self.columns) for _ in self.rows]
         for places, better in self._contests():
-            for (i, j), mark in zip(places, _rank([values[i][j] for i, j in places], better), strict=True):
+            for (i, j), mark in zip(places, _rank([self.rows[i].values[j] for i, j in places], better), strict=True):
                 marks[i][j] = mark
         return marks
 
-    def _contests(self) -> list[tuple[list[tuple[int, int]], Better]]:
-        """Return the groups of cells (row, column) to compare, each with its better direction."""
-        contests: list[tuple[list[tuple[int, int]], Better]] = []
+    def _contests(self) -> Iterator[tuple[list[tuple[int, int]], Better]]:
+        """Yield the groups of cells (row, column) to compare, each with its better direction."""
         for i, row in enumerate(self.rows):
-            if isinstance(row, TableRow) and row.better is not None:
-                contests += [([(i, j) for j in columns], row.better) for columns in self.column_groups()]
-        for j, better in enumerate(self.better):
-            if better is not None:
-                contests += [([(i, j) for i in rows], better) for rows in self._row_groups()]
-        return contests
+            if row.better is not None:
+                yield from (([(i, j) for j in columns], row.better) for columns in self.column_groups())
+        for _, of_section in itertools.groupby(range(len(self.rows)), key=lambda i: self.rows[i].section):
+            rows = list(of_section)
+            yield from (([(i, j) for i in rows], better) for j, better in enumerate(self.better) if better is not None)
 
     def column_groups(self) -> list[range]:
         """Return the indices of the columns of each group; without groups, of all columns."""
         spans = [span for _, span in self.groups] or [len(self.columns)]
         return [range(stop - span, stop) for span, stop in zip(spans, itertools.accumulate(spans), strict=True)]
 
-    def _row_groups(self) -> list[list[int]]:
-        runs = itertools.groupby(range(len(self.rows)), key=lambda i: isinstance(self.rows[i], Section))
-        return [list(places) for is_section, places in runs if not is_section]
+    def headings(self) -> list[tuple[str, str]]:
+        """Return the group and the heading of every column."""
+        groups = [title for title, span in self.groups for _ in range(span)] or [""] * len(self.columns)
+        return list(zip(groups, self.columns, strict=True))
+
+    def within(self, section: str) -> list[TableRow]:
+        """Return the rows of the section of this name or, if there is none, of those that begin so."""
+        exact = [row for row in self.rows if row.section == section]
+        return exact or [row for row in self.rows if row.section.startswith(section)]
+
+    def columns_of(self, group: str) -> list[str]:
+        """Return the different headings of the columns in the groups that begin so."""
+        return list(dict.fromkeys(name for of, name in self.headings() if of.startswith(group)))
+
+    def value(self, row: str | int, column: str | int, *, section: str = "", group: str = "") -> Any:
+        """Return the one value of a row and a column, given by label or place; section and group may only begin so."""
+        rows = [found.values for i, found in enumerate(self.within(section)) if row in (found.label, i)]
+        places = [j for j, (of, name) in enumerate(self.headings()) if column in (name, j) and of.startswith(group)]
+        if len(rows) != 1 or len(places) != 1:
+            raise KeyError(f"{len(rows)} rows {section!r}, {row!r} and {len(places)} columns {group!r}, {column!r}")
+        return rows[0][places[0]]
 
 
 def sectioned(
@@ -121,11 +145,10 @@ def sectioned(
 
     ``ranked`` marks the best values of every row.
     """
-    rows: list[TableRow | Section] = []
+    rows: list[TableRow] = []
     for section, lines in sections.items():
-        rows += [Section(section)] if section else []
         labelled = lines.items() if isinstance(lines, Mapping) else lines
-        rows += [TableRow((label,), tuple(values), ranked, arrow=ranked is None) for label, values in labelled]
+        rows += [TableRow((label,), tuple(values), ranked, section) for label, values in labelled]
     return Table(title, (stub,), tuple(columns), tuple(rows), tuple(groups), better)
 
 
@@ -137,10 +160,8 @@ def format_number(value: float) -> str:
         return "∞" if value > 0 else "-∞"
     if value == 0:
         return "0.000"
-    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
-    # Rounding may carry into the next power of ten: 0.9996 becomes 1.00, not 1.000.
-    rounded = round(value, decimals)
-    return f"{rounded:.{max(0, 2 - math.floor(math.log10(abs(rounded))))}f}"
+    rounded = float(f"{value:.3g}")  # this may carry into the next power of ten: 0.9996 becomes 1.00, not 1.000
+    return f"{value:.{max(0, 2 - math.floor(math.log10(abs(rounded))))}f}"
 
 
 def _rank(cells: Sequence[Cell], better: Better) -> list[Mark | None]:
@@ -173,8 +194,8 @@ def with_arrow(label: str, better: Better | None) -> str:
 
 _MISSING = "-"
 _EMPHASIS = "\\*<"
-_MARKS = {"best": "**{}**", "second": "<ins>{}</ins>", None: "{}"}
-_LATEX_MARKS = {"best": "\\textbf{{{}}}", "second": "\\underline{{{}}}", None: "{}"}
+_MARKS: Mapping[Mark | None, str] = {"best": "**{}**", "second": "<ins>{}</ins>", None: "{}"}
+_LATEX_MARKS: Mapping[Mark | None, str] = {"best": "\\textbf{{{}}}", "second": "\\underline{{{}}}", None: "{}"}
 
 
 def to_markdown(table: Table) -> str:
@@ -183,36 +204,42 @@ def to_markdown(table: Table) -> str:
     Markdown has one line of headings: that of the groups, if there are any; then those of the columns are the first
     row.
     """
-    blank = [""] * len(table.stub)
-    headings = [*map(_markdown, table.stub), *(_markdown(with_arrow(*pair)) for pair in _headings(table))]
+    headings = list(map(_markdown, _headings(table)))
     lines = [headings]
     if table.groups:
         over = [cell for title, span in table.groups for cell in (_markdown(title), *[""] * (span - 1))]
-        lines = [blank + over, [f"**{heading}**" if heading else "" for heading in headings]]
-    for row, marks in zip(table.rows, table.marks(), strict=True):
-        if isinstance(row, Section):
-            lines.append([f"*{_markdown(row.title)}*", *[""] * (len(headings) - 1)])
-        else:
-            cells = [_MARKS[mark].format(_format(value)) for value, mark in zip(row.values, marks, strict=True)]
-            lines.append([*map(_markdown, _labels(row)), *cells])
+        lines = [[""] * len(table.stub) + over, [f"**{heading}**" if heading else "" for heading in headings]]
+    for section, rows in _sections(table, _markdown, _MARKS):
+        lines += [[f"*{_markdown(section)}*", *[""] * (len(headings) - 1)]] if section else []
+        lines += rows
     return f"{_markdown(table.title, characters=_EMPHASIS)}\n\n" + _pad(lines, stub=len(table.stub))
 
 
 def to_document(table: Table) -> dict[str, Any]:
     """Return the table as plain values for JSON; floating-point numbers have six significant digits."""
-
-    def plain(row: TableRow | Section) -> dict[str, Any]:
-        if isinstance(row, Section):
-            return {"section": row.title}
-        return {"labels": list(row.labels), "values": [_plain(value) for value in row.values]}
-
+    lines: list[dict[str, Any]] = []
+    for section, rows in itertools.groupby(table.rows, key=lambda row: row.section):
+        lines += [{"section": section}] if section else []
+        lines += [{"labels": list(row.labels), "values": list(map(_plain, row.values))} for row in rows]
     return {
         "title": table.title,
         "stub": list(table.stub),
         "groups": [list(group) for group in table.groups],
         "columns": list(table.columns),
-        "rows": list(map(plain, table.rows)),
+        "rows": lines,
     }
+
+
+def from_document(document: Mapping[str, Any]) -> Table:
+    """Return the table of :func:`to_document`, without directions."""
+    rows, section = [], ""
+    for line in document["rows"]:
+        section = line.get("section", section)
+        if "values" in line:
+            cells = (Measured(**cell) if isinstance(cell, dict) else cell for cell in line["values"])
+            rows.append(TableRow(tuple(line["labels"]), tuple(cells), section=section))
+    stub, columns = (tuple(document[key]) for key in ("stub", "columns"))
+    return Table(document["title"], stub, columns, tuple(rows), tuple(map(tuple, document["groups"])))
 
 
 def stored_table(document: Mapping[str, Any], name: str, section: str | None = None) -> str:
@@ -220,29 +247,13 @@ def stored_table(document: Mapping[str, Any], name: str, section: str | None = N
 
     The rows of a whole table begin with their section, columns with their group.
     """
-    table = document["tables"][name]
+    table = from_document(document["tables"][name])
     rows = []
-    for of, labels, values in read_rows(table):
-        if section in (None, of):
-            label = ", ".join(filter(None, [of if section is None else "", *labels]))
-            rows.append([label, *(format_number(v) if isinstance(v, float) else str(v) for v in values)])
-    columns = (f"{group}: {column}" if table["groups"] else column for group, column in read_columns(table))
-    return markdown_lines([", ".join(table["stub"]), *columns], rows)
-
-
-def read_rows(table: Mapping[str, Any]) -> Iterator[tuple[str, list[str], list[Any]]]:
-    """Yield the section, the labels and the values of every row of a table of :func:`to_document`."""
-    section = ""
-    for row in table["rows"]:
-        section = row.get("section", section)
-        if "values" in row:
-            yield section, row["labels"], row["values"]
-
-
-def read_columns(table: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Return the group and the heading of every column of a table of :func:`to_document`."""
-    groups = [title for title, span in table["groups"] for _ in range(span)] or [""] * len(table["columns"])
-    return list(zip(groups, table["columns"], strict=True))
+    for row in table.rows if section is None else table.within(section):
+        label = ", ".join(filter(None, [row.section if section is None else "", *row.labels]))
+        rows.append([label, *map(_format, row.values)])
+    columns = (f"{group}: {column}" if group else column for group, column in table.headings())
+    return markdown_lines([", ".join(table.stub), *columns], rows)
 
 
 def _plain(cell: Cell) -> Any:
@@ -267,36 +278,38 @@ def to_latex(table: Table) -> str:
         "    \\toprule",
     ]
     if table.groups:
-        lines += _latex_groups(table)
-    headings = [*map(escape_latex, table.stub), *(escape_latex(with_arrow(*pair)) for pair in _headings(table))]
-    lines += [f"    {_latex_line(headings)}", "    \\midrule"]
-    for number, (row, marks) in enumerate(zip(table.rows, table.marks(), strict=True)):
-        if isinstance(row, Section):
+        first = len(table.stub) + 1
+        titles = (f"\\multicolumn{{{span}}}{{c}}{{{escape_latex(title)}}}" for title, span in table.groups)
+        rules = (f"\\cmidrule(lr){{{first + of.start}-{first + of.stop - 1}}}" for of in table.column_groups())
+        lines += [_latex_line([*[""] * len(table.stub), *titles]), f"    {' '.join(rules)}"]
+    lines += [_latex_line(map(escape_latex, _headings(table))), "    \\midrule"]
+    for number, (section, rows) in enumerate(_sections(table, escape_latex, _LATEX_MARKS)):
+        if section:
             lines += ["    \\midrule"] * (number > 0)
-            title = f"\\multicolumn{{{width}}}{{c}}{{\\textit{{{escape_latex(row.title)}}}}}"
-            lines.append(f"    {_latex_line([title])}")
-        else:
-            values = zip(row.values, marks, strict=True)
-            cells = [_LATEX_MARKS[mark].format(escape_latex(_format(value))) for value, mark in values]
-            lines.append(f"    {_latex_line([*map(escape_latex, _labels(row)), *cells])}")
+            lines.append(_latex_line([f"\\multicolumn{{{width}}}{{c}}{{\\textit{{{escape_latex(section)}}}}}"]))
+        lines += map(_latex_line, rows)
     lines += ["    \\bottomrule", "  \\end{tabular}}", f"\\end{{{environment}}}", ""]
     return "\n".join(lines)
 
 
-def _latex_groups(table: Table) -> list[str]:
-    cells = [f"\\multicolumn{{{span}}}{{c}}{{{escape_latex(title)}}}" for title, span in table.groups]
-    first = len(table.stub) + 1
-    rules = [f"\\cmidrule(lr){{{first + group.start}-{first + group.stop - 1}}}" for group in table.column_groups()]
-    return [f"    {_latex_line([*[''] * len(table.stub), *cells])}", f"    {' '.join(rules)}"]
+def _headings(table: Table) -> list[str]:
+    """Return the headings of all columns, with arrows for their better directions."""
+    return [*table.stub, *map(with_arrow, table.columns, table.better or [None] * len(table.columns))]
 
 
-def _headings(table: Table) -> list[tuple[str, Better | None]]:
-    return list(zip(table.columns, table.better or [None] * len(table.columns), strict=True))
-
-
-def _labels(row: TableRow) -> list[str]:
-    """Return a row's labels, with an arrow at the last one if the row has a better direction."""
-    return [*row.labels[:-1], with_arrow(row.labels[-1], row.better if row.arrow else None)]
+def _sections(
+    table: Table, escape: Callable[[str], str], formats: Mapping[Mark | None, str]
+) -> Iterator[tuple[str, list[list[str]]]]:
+    """Yield the title of each section and its rows: escaped labels, and values in the format of their marks."""
+    marked = zip(table.rows, table.marks(), strict=True)
+    for section, rows in itertools.groupby(marked, key=lambda pair: pair[0].section):
+        lines = []
+        for row, marks in rows:
+            labels = [*row.labels[:-1], with_arrow(row.labels[-1], row.better if row.arrow else None)]
+            values = zip(row.values, marks, strict=True)
+            cells = [formats[mark].format(escape(_format(value))) for value, mark in values]
+            lines.append([*map(escape, labels), *cells])
+        yield section, lines
 
 
 def _format(cell: Cell) -> str:
@@ -316,14 +329,14 @@ def _markdown(text: str, characters: str = _EMPHASIS + "|") -> str:
 
 def _pad(lines: list[list[str]], stub: int) -> str:
     """Return a Markdown table with labels aligned to the left and values to the right."""
-    widths = [max(3, *(len(line[j]) for line in lines)) for j in range(len(lines[0]))]
+    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
     rule = [":" + "-" * (w - 1) if j < stub else "-" * (w - 1) + ":" for j, w in enumerate(widths)]
 
     def join(line: list[str]) -> str:
         cells = [c.ljust(w) if j < stub else c.rjust(w) for j, (c, w) in enumerate(zip(line, widths, strict=True))]
         return f"| {' | '.join(cells)} |"
 
-    return "\n".join(join(line) for line in [lines[0], rule, *lines[1:]])
+    return "\n".join(map(join, [lines[0], rule, *lines[1:]]))
 
 
 _LATEX = {
@@ -354,5 +367,5 @@ def escape_latex(text: str) -> str:
     return "".join(_LATEX.get(character, character) for character in text)
 
 
-def _latex_line(cells: list[str]) -> str:
-    return " & ".join(cells) + r" \\"
+def _latex_line(cells: Iterable[str]) -> str:
+    return f"    {' & '.join(cells)} \\\\"

@@ -32,7 +32,7 @@ def test_demo_pair_learns_its_true_matches():
     assert len(trace) == 1000
     for k in (0, 10, 100, 1000):
         np.testing.assert_array_equal([row[f"p{k}"] for row in rows], trace.snapshots[k])
-    first, *_, last = (row.values for row in report.tables["probability_evolution"].rows[1:])
+    first, *_, last = (row.values for row in report.tables["probability_evolution"].rows)
     assert first == ("0.500", "0.500", "0.500")
     assert float(last[0]) > 0.9
     assert float(last[1]) < 0.01

@@ -12,7 +12,6 @@ from bansac.lab.measurements import rivals
 from bansac.lab.measurements.rivals import CLASSES, MEASUREMENT
 from bansac.lab.peers.library import Method
 from bansac.lab.scenes import errors, run_scene
-from bansac.lab.tables import TableRow
 from bansac.synthetic import homography_matches
 from tests.lab.pair_sets import write_homography_set, write_pose_set
 from tests.lab.peers.toy import Toy
@@ -57,8 +56,7 @@ def test_claims_and_ambiguous_answers_are_counted() -> None:
         row("poselib", False, True, None),
     ]
     (table,) = MEASUREMENT.report(Setup(), rows).tables.values()
-    found = {line.labels[0]: dict(zip(table.columns, line.values, strict=True)) for line in table.rows[1:]}  # type: ignore[union-attr]
-    assert isinstance(table.rows[1], TableRow)
+    found = {line.labels[0]: dict(zip(table.columns, line.values, strict=True)) for line in table.rows}
     counts = {"wrong": 3, "claimed": 1, "rival": 1, "right": 3, "ambiguous": 1, "undecided": 1, "refused": 1}
     assert found["default"] == pytest.approx({"runs": 6, **counts, "mean [ms]": 2.0, "median [ms]": 2.0})
     assert (found["poselib"]["wrong"], found["poselib"]["claimed"]) == (1, 1)

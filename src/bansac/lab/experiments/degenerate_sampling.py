@@ -18,7 +18,6 @@ F is wrong off the plane if the median Sampson distance of the true matches ther
 """
 
 import itertools
-import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -29,7 +28,6 @@ from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import DataFrame, Figure, to_frame
 from bansac.lab.measurement import PAIRS, RUNS, SEED, WITH_DATA, Report, Setup, choose_sets, of_module
-from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.library import Method, Task
 from bansac.lab.sets.labelled import LabelledSet, find_labelled_sets
 from bansac.lab.tables import Cell, Table, percent, sectioned, with_arrow
@@ -41,13 +39,11 @@ from bansac.synthetic import planar_scene_matches
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 STEPS = (10, 30, 100, 300, 1000, 3000, 10000)
-_METHODS = (
-    Method("RANSAC", {"sampler": "uniform", "degeneracy": None}),
-    Method("RANSAC + DEGENSAC", {"sampler": "uniform", "degeneracy": "degensac"}),
-    Method("BANSAC", {"sampler": "bansac", "degeneracy": None}),
-    Method("BANSAC + DEGENSAC", {"sampler": "bansac", "degeneracy": "degensac"}),
-)
-METHODS = {method.name: method for method in _METHODS}
+METHODS = {
+    f"{name}{suffix}": Method(f"{name}{suffix}", {"sampler": sampler, "degeneracy": degeneracy})
+    for name, sampler in (("RANSAC", "uniform"), ("BANSAC", "bansac"))
+    for suffix, degeneracy in (("", None), (" + DEGENSAC", "degensac"))
+}
 ADAPTIVE = ("BANSAC", "BANSAC + DEGENSAC")
 MATCHES, INLIER_RATIO, NOISE = 500, 0.5, 0.25
 SCENES, REPEATS = 50, 5
@@ -66,21 +62,18 @@ class _Scene:
 
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each synthetic scene, and one for each pair and repeat of the labelled sets."""
-    scenes = setup.get("repeats", SCENES)
-    found = [
-        Unit(f"{SYNTHETIC}/{percent(share)}/{scene}", (None, share, scene), timed=scene == 0)
-        for share, scene in itertools.product(SHARES, range(scenes))
-    ]
-    repeats = range(setup.get("repeats", REPEATS))
+    places: list[tuple[Any, ...]] = [(SYNTHETIC, percent(share), None, share, SCENES) for share in SHARES]
     for of in sets(setup) if setup.data is not None else ():
-        for key, repeat in itertools.product(evenly_spaced(of.keys, setup.pairs), repeats):
-            found.append(Unit(f"{of.name}/{key}/{repeat}", (str(of.folder), key, repeat), timed=repeat == 0))
-    return found
+        places += [(of.name, key, str(of.folder), key, REPEATS) for key in evenly_spaced(of.keys, setup.pairs)]
+    return [
+        Unit(f"{name}/{shown}/{repeat}", (folder, which, repeat), timed=repeat == 0)
+        for name, shown, folder, which, repeats in places
+        for repeat in range(setup.get("repeats", repeats))
+    ]
 
 
 def sets(setup: Setup) -> list[LabelledSet]:
     """Return the labelled sets selected by ``setup``."""
-    assert setup.data is not None
     found = find_labelled_sets(setup.data)
     if not found:
         raise ValueError(
@@ -163,11 +156,7 @@ WRONG_ABOVE = 2.0
 # Above this bias, matches on the plane are drawn noticeably more often than their share.
 BIASED = 2.0
 
-_Place = tuple[str, str]
-_Stopped = dict[tuple[str, str, str], "DataFrame"]
-"""Runs with a stopping criterion, by set, scene and method."""
-_Open = dict[tuple[str, str, str, int], "DataFrame"]
-"""Runs without a stopping criterion, by set, scene, method and number of iterations."""
+_Sections = dict[str, list[tuple[str, Iterable[Cell]]]]
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
@@ -176,81 +165,75 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     numbers = {"off_plane_error": float, "translation_error": float, "bias": float}
     frame = frame.reindex(columns=list(dict.fromkeys([*frame.columns, *numbers]))).astype(numbers)
     frame["wrong"] = ~(frame["off_plane_error"] <= WRONG_ABOVE)  # True for NaN, which is a run without a model
-    by = ["set", "scene", "method"]
+    share = 100 * frame["on_plane"] / (frame["on_plane"] + frame["off_plane"])
+    frame["place"] = frame["scene"].where(frame["set"] == SYNTHETIC, frame["scene"] + share.map(" ({:.0f} %)".format))
     is_open = frame["open"].astype(bool)
-    stopped: _Stopped = dict(iter(frame[~is_open].groupby(by, sort=False)))
-    open_: _Open = dict(iter(frame[is_open].groupby([*by, "iterations"], sort=False)))
-    places = list(dict.fromkeys((name, scene) for name, scene, _ in stopped))
-    return Report(
-        tables={
-            "degenerate_errors": _error_table(stopped, places),
-            "degenerate_bias": _bias_table(open_, places),
-            "degenerate_return": _return_table(open_, places),
-        },
-        figures=_figures(stopped, open_, [place for place in places if place[0] == SYNTHETIC]),
-        notes=_notes(stopped),
-    )
+    stopped, open_ = frame[~is_open], frame[is_open]
+    title = "Median bias towards the plane after a number of iterations, no stopping criterion; 1 is none"
+    groups = [(with_arrow("Bias after a number of iterations", "lower"), len(STEPS))]
+    medians = _by_method(open_, lambda bias, wrong: bias.astype(float).median())
+    tables = {
+        "degenerate_errors": _error_table(stopped),
+        "degenerate_bias": sectioned(title, "Plane", map(str, STEPS), medians, groups=groups),
+        "degenerate_return": _return_table(open_),
+    }
+    of_scenes = (runs[runs["set"] == SYNTHETIC] for runs in (stopped, open_))
+    figures = _figures(*of_scenes) if SYNTHETIC in set(frame["set"]) else {}
+    return Report(tables=tables, figures=figures, notes=_notes(stopped))
 
 
-def _error_table(stopped: _Stopped, places: list[_Place]) -> Table:
+def _error_table(stopped: DataFrame) -> Table:
     """Tabulate the errors and iterations of each method with its stopping criterion."""
-    sections: dict[str, dict[str, list[Cell]]] = {}
-    synthetic = "Synthetic scenes, by the share of the true matches that lie on the plane"
-    for place in places:
-        real = f"{place[0]}, with the share of the true matches that lie on the dominant plane"
-        runs = [stopped[*place, method] for method in METHODS]
+    sections: _Sections = {}
+    title_of = {SYNTHETIC: "Synthetic scenes, by the share of the true matches that lie on the plane"}
+    for (name, place), of_place in stopped.groupby(["set", "place"], sort=False):
+        section = title_of.get(name, f"{name}, with the share of the true matches that lie on the dominant plane")
+        runs = [of_place[of_place["method"] == method] for method in METHODS]
         wrong = [100 * of_method["wrong"].mean() for of_method in runs]
         cells = [*wrong, *(of["translation_error"].median() for of in runs), *(of["iterations"].mean() for of in runs)]
-        sections.setdefault(synthetic if place[0] == SYNTHETIC else real, {})[_label(place, runs[0])] = cells
+        sections.setdefault(section, []).append((place, cells))
     measures = ("F wrong off the plane [%]", "Median translation error [°]", "Iterations")
     groups = ((with_arrow(measure, "lower"), len(METHODS)) for measure in measures)
     title = "F of scenes with a dominant plane, up to each method's stopping criterion"
     return sectioned(title, "Plane", tuple(METHODS) * 3, sections, groups=groups, ranked="lower")
 
 
-_Sections = dict[str, list[tuple[str, Iterable[Cell]]]]
+def _by_method(runs: DataFrame, cells: Callable[[DataFrame, DataFrame], Iterable[Cell]]) -> _Sections:
+    """Return for each adaptive method the rows of all places.
 
-
-def _by_method(runs: _Open, places: list[_Place], cells: Callable[[dict[int, DataFrame]], Iterable[Cell]]) -> _Sections:
-    """Return for each adaptive method the rows of all places; ``cells`` computes them from the runs of each length."""
+    ``cells`` computes them from the bias and from the wrong models of each run, one column for each of ``STEPS``.
+    """
     sections: _Sections = {}
-    for method, place in itertools.product(ADAPTIVE, places):
-        steps = {k: runs[*place, method, k] for k in STEPS}
-        sections.setdefault(method, []).append((_label(place, steps[STEPS[0]]), cells(steps)))
+    for (_, place, method), of_place in runs.groupby(["set", "place", "method"], sort=False):
+        by_steps = of_place.pivot(index="seed", columns="iterations", values=["bias", "wrong"])
+        sections.setdefault(method, []).append((place, cells(by_steps["bias"], by_steps["wrong"])))
     return sections
 
 
-def _bias_table(runs: _Open, places: list[_Place]) -> Table:
-    """Tabulate the bias over the number of iterations, for runs without a stopping criterion."""
-    sections = _by_method(runs, places, lambda steps: [steps[k]["bias"].median() for k in STEPS])
-    title = "Median bias towards the plane after a number of iterations, no stopping criterion; 1 is none"
-    groups = [(with_arrow("Bias after a number of iterations", "lower"), len(STEPS))]
-    return sectioned(title, "Plane", map(str, STEPS), sections, groups=groups)
-
-
-def _return_table(runs: _Open, places: list[_Place]) -> Table:
+def _return_table(runs: DataFrame) -> Table:
     """Tabulate whether biased runs recover."""
 
-    def cells(steps: dict[int, DataFrame]) -> Iterable[Cell]:
-        biased = np.array([steps[k]["bias"].to_numpy() for k in STEPS]) > BIASED
-        shares = [float(biased.any(axis=0).mean()), float(biased[-1].mean())]
-        shares += [steps[k]["wrong"].mean() for k in (100, 1000, STEPS[-1])]
-        return (f"{100 * share:.0f} %" for share in shares)
+    def cells(bias: DataFrame, wrong: DataFrame) -> Iterable[Cell]:
+        biased = bias > BIASED
+        of_runs = (biased.any(axis=1), biased[STEPS[-1]], *(wrong[k] for k in (100, 1000, STEPS[-1])))
+        return (f"{100 * which.mean():.0f} %" for which in of_runs)
 
     title = (
         f"Runs that are biased towards the plane and come back, of {STEPS[-1]} iterations without a stopping criterion"
     )
     wrong = ("F wrong after 100", "F wrong after 1000", "F wrong at the end")
     columns = (with_arrow(name, "lower") for name in ("bias > 2 at some time", "still > 2 at the end", *wrong))
-    return sectioned(title, "Plane", columns, _by_method(runs, places, cells))
+    return sectioned(title, "Plane", columns, _by_method(runs, cells))
 
 
-def _figures(stopped: _Stopped, runs: _Open, places: list[_Place]) -> dict[str, Figure]:
-    if not places:
-        return {}
+def _figures(stopped: DataFrame, runs: DataFrame) -> dict[str, Figure]:
+    """Draw the bias of runs without a stopping criterion, and the errors and iterations of those with one."""
     bias = [
         Chart(
-            [Series(place[1], STEPS, [runs[*place, method, k]["bias"].median() for k in STEPS]) for place in places],
+            [
+                Series(place, STEPS, of_place.groupby("iterations")["bias"].median())
+                for place, of_place in of_method.groupby("place", sort=False)
+            ],
             title=f"{method}, by the share of the plane",
             xlabel="iterations",
             ylabel="median bias towards the plane",
@@ -258,16 +241,16 @@ def _figures(stopped: _Stopped, runs: _Open, places: list[_Place]) -> dict[str, 
             yscale="log",
             level=1.0,
         )
-        for method in ADAPTIVE
+        for method, of_method in runs.groupby("method", sort=False)
     ]
-    percent = [float(scene.removesuffix("%")) for _, scene in places]
     wrong, iterations = [], []
-    for method in METHODS:
-        runs_of = [stopped[*place, method] for place in places]
-        shares = [of_place["wrong"].mean() for of_place in runs_of]
-        binomial = [math.sqrt(s * (1 - s) / len(of_place)) for s, of_place in zip(shares, runs_of, strict=True)]
-        wrong.append(Series(method, percent, 100 * np.array(shares), 100 * np.array(binomial)))
-        iterations.append(Series(method, percent, [of_place["iterations"].mean() for of_place in runs_of]))
+    for method, of_method in stopped.groupby("method", sort=False):
+        by_place = of_method.groupby("place", sort=False)
+        shares = by_place["wrong"].mean()
+        percent = [float(place.removesuffix("%")) for place in shares.index]
+        binomial = np.sqrt(shares * (1 - shares) / by_place.size())
+        wrong.append(Series(method, percent, 100 * shares, 100 * binomial))
+        iterations.append(Series(method, percent, by_place["iterations"].mean()))
     label = "true matches on the plane (%)"
     charts = [
         Chart(wrong, xlabel=label, ylabel="F wrong off the plane (%)"),
@@ -276,25 +259,17 @@ def _figures(stopped: _Stopped, runs: _Open, places: list[_Place]) -> dict[str, 
     return {"degenerate_bias": plot_charts([bias]), "degenerate_errors": plot_charts([charts])}
 
 
-def _notes(stopped: _Stopped) -> list[str]:
+def _notes(stopped: DataFrame) -> list[str]:
     notes = [
         f"F is wrong off the plane if the median Sampson distance of its true matches exceeds {WRONG_ABOVE:g} px.",
         "RANSAC and BANSAC stop by their criteria of the paper; the bias is measured in runs without any.",
     ]
     for method in ADAPTIVE:
-        wrong = [runs[runs["wrong"]]["stop_reason"] for (_, _, name), runs in stopped.items() if name == method]
-        if total := sum(map(len, wrong)):
-            share = f"{100 * sum(int((reasons == 'bansac').sum()) for reasons in wrong) / total:.0f} %"
+        reasons = stopped[stopped["wrong"] & (stopped["method"] == method)]["stop_reason"]
+        if len(reasons):
+            share = f"{100 * (reasons == 'bansac').mean():.0f} %"
             notes.append(f"{method}: {share} of the runs that end with a wrong F are ended by bansac's stop.")
     return notes
-
-
-def _label(place: _Place, runs: DataFrame) -> str:
-    set_name, scene = place
-    if set_name == SYNTHETIC:
-        return scene
-    on, off = runs["on_plane"].iloc[0], runs["off_plane"].iloc[0]
-    return f"{scene} ({100 * on / (on + off):.0f} %)"
 
 
 EXPERIMENT = of_module(
@@ -303,6 +278,5 @@ EXPERIMENT = of_module(
     reference='the section "Degenerative configurations"',
     defaults=f"{SCENES} synthetic scenes for each share of the plane; of data, labelled sets, {REPEATS} repeats",
     options=(*WITH_DATA, PAIRS, RUNS, SEED),
-    values=(UNIT_CODE, DEFAULTS),
     warm_up=None,
 )

@@ -52,7 +52,7 @@ from bansac.lab.summary import (
     metric_table,
     settings_table,
 )
-from bansac.lab.tables import Section, Table, TableRow
+from bansac.lab.tables import Table, TableRow
 
 Methods = Mapping[str, Method]
 """Methods with settings by name."""
@@ -78,45 +78,36 @@ def _report(
 
 
 def _each(
-    suffix: str = "",
-    settings: Mapping[str, Any] | None = None,
-    columns: Mapping[str, Any] | None = None,
-    methods: Sequence[Method] = PAPER_METHODS,
+    suffix: str, settings: Mapping[str, Any], methods: Sequence[Method] = PAPER_METHODS, **columns: Any
 ) -> dict[str, Method]:
-    """Return all methods with the same settings."""
+    """Return all methods with the same settings and the same further columns of their rows."""
     names = {f"{method.label}{suffix}": method for method in methods}
-    return {name: method.configured(name, settings or {}, columns=columns or {}) for name, method in names.items()}
+    return {name: method.configured(name, settings, columns=columns) for name, method in names.items()}
 
 
 def _labels(configurations: Methods) -> dict[str, str]:
     return {name: method.label for name, method in configurations.items()}
 
 
-def _over_baselines(group: Methods, baselines: Methods) -> Leads:
-    """Compare ours of a group with other methods than ours."""
-    names = [name for name, method in baselines.items() if method.label not in _OUR_LABELS]
-    return {name: names for name, method in group.items() if method.label in _OUR_LABELS}
-
-
-def _over_others(group: Methods) -> Leads:
-    """Compare ours of a group with all its other methods."""
+def _over(others: Methods, group: Methods, *, baselines: bool) -> Leads:
+    """Compare ours of a group with all others, or with the baselines among them."""
+    rivals = [name for name, method in others.items() if not (baselines and method.label in _OUR_LABELS)]
     ours = (name for name, method in group.items() if method.label in _OUR_LABELS)
-    return {name: [other for other in group if other != name] for name in ours}
+    return {name: [rival for rival in rivals if rival != name] for name in ours}
 
 
 def _main_table() -> Measurement:
-    plain = _each("", {}, {"local_optimization": False})
-    local = _each("+LO", LOCAL_OPTIMIZATION, {"local_optimization": True})
-    labels = _labels(plain | local)
+    plain = _each("", {}, local_optimization=False)
+    local = _each("+LO", LOCAL_OPTIMIZATION, local_optimization=True)
+    groups = {"Without Local Optimization": _labels(plain), "With Local Optimization": _labels(local)}
     leads = {
-        "Over the best baseline": _over_baselines(plain, plain),
-        "Over the best other method": _over_others(plain),
-        "With LO, over the best baseline": _over_baselines(local, local),
-        "With LO, over the best other method": _over_others(local),
+        "Over the best baseline": _over(plain, plain, baselines=True),
+        "Over the best other method": _over(plain, plain, baselines=False),
+        "With LO, over the best baseline": _over(local, local, baselines=True),
+        "With LO, over the best other method": _over(local, local, baselines=False),
     }
     baselines = "RANSAC, NAPSAC, P-NAPSAC and PROSAC"
     title = f"BANSAC and P-BANSAC beside {baselines}, with and without the local optimization of LO-RANSAC."
-    groups = (("Without Local Optimization", len(plain)), ("With Local Optimization", len(local)))
     leads_title = f"Lead of BANSAC and P-BANSAC in each row of the main table, and {_LEADS_BELOW}"
     return Grid((*plain.values(), *local.values()), models=("E", "F", "H")).experiment(
         name="main-table",
@@ -125,8 +116,8 @@ def _main_table() -> Measurement:
         defaults="first 4000 pairs of a scene, 5 repeats (E, F); all pairs, 10 repeats, both errors (H)",
         report=partial(
             _report,
-            main_table=partial(metric_table, title=title, columns=labels, extra_h=(ITERATIONS,), groups=groups),
-            leads=partial(lead_table, title=leads_title, groups=leads, labels=labels),
+            main_table=partial(metric_table, title=title, groups=groups, extra_h=(ITERATIONS,)),
+            leads=partial(lead_table, title=leads_title, groups=leads, labels=_labels(plain | local)),
         ),
     )
 
@@ -157,7 +148,7 @@ class _Unsorted(Method):
 def _readings() -> Measurement:
     of_all = (PRINTED, "without SPRT")  # these change the baselines, too
     groups: dict[str, dict[str, Method]] = {
-        title: _each(f", {title}", settings, {}, PAPER_METHODS if title in of_all else _OURS)
+        title: _each(f", {title}", settings, PAPER_METHODS if title in of_all else _OURS)
         for title, settings in READINGS.items()
     }
     name = f"{P_BANSAC.label}, {UNSORTED}"
@@ -165,12 +156,14 @@ def _readings() -> Measurement:
     configurations = {name: method for group in groups.values() for name, method in group.items()}
     labels, printed, gains = _labels(configurations), groups[PRINTED], {}
     # A group without baselines is compared with those as printed.
-    leads = {title: _over_baselines(group, group if title in of_all else printed) for title, group in groups.items()}
+    leads = {
+        title: _over(group if title in of_all else printed, group, baselines=True) for title, group in groups.items()
+    }
     for title, group in ((title, group) for title, group in groups.items() if title != PRINTED):
         ours = {name: of.label for name, of in group.items() if of.label in _OUR_LABELS}
         gains[title] = {name: [f"{label}, {PRINTED}"] for name, label in ours.items()}
     title = "Readings of the paper: the algorithm as printed, and others."
-    extra, spans = (AUC_10, ITERATIONS, MODELS_TESTED), [(title, len(group)) for title, group in groups.items()]
+    extra, columns = (AUC_10, ITERATIONS, MODELS_TESTED), {title: _labels(group) for title, group in groups.items()}
     leads_title = f"Lead of BANSAC and P-BANSAC over the best baseline, and {_LEADS_BELOW}"
     gains_title = f"Gain of each reading over the algorithm as printed, and {_LEADS_BELOW}"
     return Grid(tuple(configurations.values())).experiment(
@@ -180,7 +173,7 @@ def _readings() -> Measurement:
         defaults="E and F, first 4000 pairs of a scene, 5 repeats",
         report=partial(
             _report,
-            readings=partial(metric_table, title=title, columns=labels, extra=extra, groups=spans),
+            readings=partial(metric_table, title=title, groups=columns, extra=extra),
             leads=partial(lead_table, title=leads_title, groups=leads, labels=labels),
             gains=partial(lead_table, title=gains_title, groups=gains, labels=labels),
         ),
@@ -191,12 +184,10 @@ def scene_table(summary: Summary) -> Table:
     """Return the paper's table: one row for each scene, one column for each method, a section for each metric."""
     names = [method.label for method in PAPER_METHODS]
     scenes = list(dict.fromkeys(scene for model in summary.models for scene in summary.sets(model)))
-    lines: list[Section | TableRow] = []
-    for metric in (ROTATION_10, TRANSLATION_10, TIME):
-        lines.append(Section(metric.heading))
-        for scene in scenes:
-            values = tuple(summary.of_set(metric, model, scene, name) for model in summary.models for name in names)
-            lines.append(TableRow((scene,), values, better=metric.better, arrow=False))
+    lines = []
+    for metric, scene in itertools.product((ROTATION_10, TRANSLATION_10, TIME), scenes):
+        values = tuple(summary.of_set(metric, model, scene, name) for model in summary.models for name in names)
+        lines.append(TableRow((scene,), values, metric.better, metric.heading))
     title = "Calibrated and uncalibrated relative pose estimation for each scene."
     groups = tuple((MODEL_TITLES[model], len(names)) for model in summary.models)
     return Table(title, ("Seq.",), tuple(names) * len(summary.models), tuple(lines), groups)
@@ -217,14 +208,14 @@ def _ablation(
     ``headings`` maps values to column headings; several methods have a group of columns each. ``label`` formats the
     name of a configuration.
     """
-    columns, configurations = {}, []
+    groups: dict[str, dict[str, str]] = {}
+    configurations = []
     for method, value in itertools.product(methods, headings):
-        prefix = f"{method.label}, " if len(methods) > 1 else ""
-        own = method.configured(prefix + label.format(value), {option: value}, columns={option: value})
-        configurations.append(own)
-        columns[own.name] = headings[value]
-    groups = [(method.label, len(headings)) for method in methods] if len(methods) > 1 else ()
-    table = partial(metric_table, title=caption, columns=columns, groups=groups)
+        group = method.label if len(methods) > 1 else ""
+        own_name = ", ".join(filter(None, [group, label.format(value)]))
+        configurations.append(method.configured(own_name, {option: value}, columns={option: value}))
+        groups.setdefault(group, {})[own_name] = headings[value]
+    table = partial(metric_table, title=caption, groups=groups)
     grid = Grid(tuple(configurations), ablation=True)
     tables: dict[str, Any] = {name.replace("-", "_"): table}
     return grid.experiment(name=name, report=partial(_report, **tables), **described)
@@ -247,41 +238,35 @@ def _sweep(
 
     ``configure(method, value)`` returns the method of a point; ``label`` is the name of the values' axis.
     """
-    curves = {method.label: [configure(method, value) for value in values] for method in PAPER_METHODS}
-    names = {method: [point.name for point in points] for method, points in curves.items()}
-    file = name.replace("-", "_")
-    report = partial(_report_curves, name=file, caption=caption, label=label, values=values, names=names)
-    by_value = tuple(itertools.chain.from_iterable(zip(*curves.values(), strict=True)))
+    curves = {method.label: {value: configure(method, value) for value in values} for method in PAPER_METHODS}
+    names = {method: {value: point.name for value, point in points.items()} for method, points in curves.items()}
+    report = partial(_report_curves, file=name.replace("-", "_"), caption=caption, label=label, names=names)
+    by_value = tuple(points[value] for value in values for points in curves.values())
     grid = Grid(by_value, models=("F", "E"), ablation=True, default_models=("F",))
     return grid.experiment(name=name, defaults=f"F, {_ABLATED}", report=report, **described)
 
 
 def _report_curves(
-    setup: Setup,
-    rows: Iterable[Row],
-    *,
-    name: str,
-    caption: str,
-    label: str,
-    values: Sequence[float],
-    names: Mapping[str, Sequence[str]],
+    setup: Setup, rows: Iterable[Row], *, file: str, caption: str, label: str, names: Mapping[str, Mapping[float, str]]
 ) -> Report:
+    """Report the means of all metrics by value; ``names`` has the configuration of each method and value."""
     summary = Summary(rows)
     note = "errors are means over the runs of a set, a failure counting 180°, and then over the sets"
     report = Report(notes=[*summary.notes(), note])
+    values = list(next(iter(names.values())))
     for model in summary.models:
-        file, charts = name if model == "F" else f"{name}_{model}", []
-        lines: list[Section | TableRow] = []
+        charts: list[Chart] = []
+        lines: list[TableRow] = []
         for metric in _METRICS:
-            curves = {of: [summary.mean(metric, model, point) for point in points] for of, points in names.items()}
-            lines.append(Section(metric.heading))
+            curves = {method: [summary.mean(metric, model, of[value]) for value in of] for method, of in names.items()}
             for value, *figures in zip(values, *curves.values(), strict=True):
-                lines.append(TableRow((f"{value:g}",), tuple(figures), better=metric.better, arrow=False))
+                lines.append(TableRow((f"{value:g}",), tuple(figures), metric.better, metric.heading))
             series = [Series(method, values, means) for method, means in curves.items()]
             scale: Any = "linear" if metric is TIME else "log"  # NAPSAC's errors are much larger
             charts.append(Chart(series, xlabel=label, ylabel=metric.label, yscale=scale))
-        report.figures[file] = plot_charts([charts[: len(_PANELS)]])
-        report.tables[file] = Table(f"{caption} {MODEL_TITLES[model]}.", (label,), tuple(names), tuple(lines))
+        of_model = file if model == "F" else f"{file}_{model}"
+        report.figures[of_model] = plot_charts([charts[: len(_PANELS)]])
+        report.tables[of_model] = Table(f"{caption} {MODEL_TITLES[model]}.", (label,), tuple(names), tuple(lines))
     return report
 
 
@@ -372,7 +357,7 @@ _ALL = (
         options=(),
     ),
     _main_table(),
-    Grid(tuple(_each().values())).experiment(
+    Grid(tuple(_each("", {}).values())).experiment(
         name="per-scene",
         title="Six methods on E and F, scene by scene",
         reference="tab:photoTourism_results",

@@ -19,14 +19,13 @@ from typing import Any
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.frames import to_frame
+from bansac.lab.frames import import_pandas, to_frame
 from bansac.lab.grid import ABLATION_SET, protocol_of
 from bansac.lab.measurement import MAX_RATIO, MODEL, PAIR, SEED, WITH_DATA, Report, Setup, choose_sets, of_module
-from bansac.lab.pairs import UNIT_CODE
 from bansac.lab.peers.methods import BANSAC
 from bansac.lab.sets import PairSet, find_sets
-from bansac.lab.tables import Section, Table, TableRow
-from bansac.lab.task import DEFAULTS, Protocol, make_task, squared_distances, usable_pairs
+from bansac.lab.tables import Cell, sectioned
+from bansac.lab.task import Protocol, make_task, squared_distances, usable_pairs
 from bansac.matches import Matches, load_demo
 from bansac.maths.arrays import Bools, Floats
 from bansac.plotting import plot_probability_evolution
@@ -66,7 +65,6 @@ def sets(setup: Setup) -> list[PairSet]:
 
 def _sets_by_model(setup: Setup) -> dict[Kind, list[PairSet]]:
     """Return the sets to choose from, by the model to estimate."""
-    assert setup.data is not None
     wanted = setup.get("pair")
     with_pose: Kind = "E" if setup.model == "E" else "F"
     groups: dict[Kind, list[PairSet]] = {}
@@ -106,17 +104,16 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     model, folder, key = unit.payload
     protocol = _protocol(setup, model)
     pair = _load(protocol, folder, key)
-    at = ITERATIONS[model]
     result = BANSAC.estimate(make_task(pair, protocol, setup.seed), stopping=None, trace=True).result
     matrix = np.full((3, 3), np.nan) if result.model is None else result.model
     name = DEMO if folder is None else PairSet(folder).name
     common: Row = {"model": model, "set": name, "pair": key, "seed": setup.seed}
     entries: Row = {f"m{i + 1}{j + 1}": float(matrix[i, j]) for i in range(3) for j in range(3)}
     rows: list[Row] = []
-    for k, true in enumerate(_true_matches(pair, model)):
+    for k, true in enumerate(_true_matches(pair, model).tolist()):
         (x1, y1), (x2, y2) = pair.x1[k].tolist(), pair.x2[k].tolist()
-        match: Row = {"match": k, "x1": x1, "y1": y1, "x2": x2, "y2": y2, "true": bool(true)}
-        probabilities: Row = {f"p{i}": float(result.trace.snapshots[i][k]) for i in at}
+        match: Row = {"match": k, "x1": x1, "y1": y1, "x2": x2, "y2": y2, "true": true}
+        probabilities: Row = {f"p{i}": float(result.trace.snapshots[i][k]) for i in ITERATIONS[model]}
         rows.append({**common, **match, **probabilities, **entries})
     return rows
 
@@ -139,20 +136,17 @@ def _true_matches(pair: Matches, model: Kind) -> Bools:
 
 
 def _images(folder: str | None, pair: Matches) -> tuple[Any, Any]:
-    """Return the images of the pair, or empty images if they are missing."""
+    """Return the images of the pair; if they are missing, grey images of their sizes or large enough for the points."""
     if folder is None:
-        demo = load_demo()
-        return demo.image1, demo.image2
+        return pair.image1, pair.image2
     pair_set = PairSet(folder)
     try:
         return pair_set.image_path(pair.key, 1), pair_set.image_path(pair.key, 2)
     except OSError:
-        return _canvas(pair.x1, pair.size1), _canvas(pair.x2, pair.size2)
-
-
-def _canvas(points: Floats, size: tuple[int, int] | None) -> Floats:
-    """Return an empty grey image of the given size or, if None, large enough for the points."""
-    return np.full(size or (points.max(axis=0, initial=1.0) + 1).astype(int)[::-1], 0.8)
+        views = ((pair.x1, pair.size1), (pair.x2, pair.size2))
+        sizes = (size or (x.max(axis=0, initial=1.0) + 1).astype(int)[::-1] for x, size in views)
+        grey1, grey2 = (np.full(size, 0.8) for size in sizes)
+        return grey1, grey2
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
@@ -160,7 +154,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     frame = to_frame(rows)
     folders = {} if setup.data is None else {pair_set.name: str(pair_set.folder) for pair_set in sets(setup)}
     figures, notes = {}, []
-    lines: list[TableRow | Section] = []
+    sections: dict[str, dict[str, list[Cell]]] = {}
     for model, of_pair in frame.groupby("model", sort=False):
         set_name, key = of_pair[["set", "pair"]].iloc[0]
         folder = folders.get(set_name)
@@ -180,31 +174,28 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
             max_matches=DRAWN,
         )
         name = f"{model}, {key}" if folder is None else f"{model}, {key} of {set_name}"
-        lines.append(Section(name))
-        lines += [_row(i, probabilities, true) for i, probabilities in snapshots.items()]
+        sections[name] = {str(i): _cells(probabilities, true) for i, probabilities in snapshots.items()}
         notes.append(
             f"{name}: {len(true)} matches, {100 * true.mean():.0f} % of them within {TRUE_WITHIN[model]:g} px of the "
             f"true model; at most {DRAWN} are drawn."
         )
     columns = ("mean P, true matches", "mean P, wrong matches", "P(true ranks above wrong)")
     title = "Inlier probabilities over a run of BANSAC without a stopping criterion"
-    table = Table(title, ("Iteration",), columns, tuple(lines))
+    table = sectioned(title, "Iteration", columns, sections)
     return Report(tables={"probability_evolution": table}, figures=figures, notes=notes)
 
 
-def _row(iteration: int, probabilities: Floats, true: Bools) -> TableRow:
+def _cells(probabilities: Floats, true: Bools) -> list[Cell]:
     means = (float(p.mean()) if p.size else None for p in (probabilities[true], probabilities[~true]))
-    shares = (*means, rank_probability(probabilities, true))
-    return TableRow((str(iteration),), tuple(None if share is None else f"{share:.3f}" for share in shares))
+    return [None if share is None else f"{share:.3f}" for share in (*means, rank_probability(probabilities, true))]
 
 
 def rank_probability(values: Floats, positive: Bools) -> float | None:
     """Return the area under the ROC curve, ties counting half; None without positives or negatives."""
-    above, below = values[positive], np.sort(values[~positive])
-    if not above.size or not below.size:
+    if positive.all() or not positive.any():
         return None
-    ranks = np.searchsorted(below, above, "left") + np.searchsorted(below, above, "right")
-    return float(ranks.mean() / (2 * below.size))
+    ranks = import_pandas().Series(values).rank()[positive]
+    return float((ranks.mean() - (len(ranks) + 1) / 2) / np.count_nonzero(~positive))
 
 
 EXPERIMENT = of_module(
@@ -213,6 +204,6 @@ EXPERIMENT = of_module(
     reference="fig:teaser, fig:prob_update_fundamental",
     defaults="the pair inside the package (H); with data, a pair of homographies (H) and one of poses (F)",
     options=(*WITH_DATA, dataclasses.replace(MODEL, choices=("H", "F", "E")), PAIR, MAX_RATIO, SEED),
-    values=(UNIT_CODE, DEFAULTS, protocol_of, BANSAC),
+    values=protocol_of,
     warm_up=None,
 )

@@ -20,7 +20,7 @@ The paper leaves some choices open:
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -94,21 +94,22 @@ def _run_trial(setup: Setup, problem: str, rate: float, trial: int) -> list[Row]
     rows: list[Row] = []
     for method, settings in METHODS.items():
         result = fit(seed=seed, **SHARED, **settings)
-        row: Row = {
-            "problem": problem,
-            "inlier_rate": rate,
-            "method": method,
-            "trial": trial,
-            "seed": seed,
-            "rmse": error(result.model, data.model),
-            "iterations": result.iterations,
-            "stop_reason": result.stop_reason,
-            "found": result.model is not None,
-            "inliers": result.num_inliers,
-            **_counters(data, result.inliers, result.beliefs, settings.get("tau")),
-            "seconds": result.seconds,
-        }
-        rows.append(row)
+        rows.append(
+            {
+                "problem": problem,
+                "inlier_rate": rate,
+                "method": method,
+                "trial": trial,
+                "seed": seed,
+                "rmse": error(result.model, data.model),
+                "iterations": result.iterations,
+                "stop_reason": result.stop_reason,
+                "found": result.model is not None,
+                "inliers": result.num_inliers,
+                **_counters(data, result.inliers, result.beliefs, settings.get("tau")),
+                "seconds": result.seconds,
+            }
+        )
     return rows
 
 
@@ -142,40 +143,34 @@ def noise_of(setup: Setup) -> float:
     return math.sqrt(noise) if setup.get("noise_is_variance") else noise
 
 
-_Runs = dict[tuple[str, float, str], "DataFrame"]
+_Runs = dict[str, dict[float, dict[str, "DataFrame"]]]
 """Trials sorted by number, by problem, inlier rate and method."""
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Report means over the trials."""
     frame = to_frame(rows).sort_values("trial", kind="stable")
-    runs: _Runs = dict(iter(frame.groupby(["problem", "inlier_rate", "method"])))
+    runs: _Runs = {}
+    for (problem, rate, method), of_method in frame.groupby(["problem", "inlier_rate", "method"], sort=False):
+        runs.setdefault(problem, {}).setdefault(rate, {})[method] = of_method
     tables = {"synthetic": _table(runs), "synthetic_ratios": _ratio_table(runs), "synthetic_stop": _stop_table(runs)}
     return Report(tables=tables, figures={"synthetic": _figure(runs)}, notes=_notes(setup, runs))
 
 
-def _rates(runs: _Runs) -> dict[str, list[float]]:
-    """Return the inlier rates of every problem."""
-    found = {problem: sorted({rate for name, rate, _ in runs if name == problem}) for problem in PROBLEMS}
-    return {problem: rates for problem, rates in found.items() if rates}
-
-
-def _sections(runs: _Runs, cells: Callable[[str, float], Iterable[Cell]]) -> dict[str, dict[str, Iterable[Cell]]]:
+def _sections(
+    runs: _Runs, cells: Callable[[Mapping[str, DataFrame]], Iterable[Cell]]
+) -> dict[str, dict[str, Iterable[Cell]]]:
     """Return a section for each problem with a row for each inlier rate."""
     return {
-        f"{problem.capitalize()} fitting": {f"{percent(rate)} %": cells(problem, rate) for rate in rates}
-        for problem, rates in _rates(runs).items()
+        f"{problem.capitalize()} fitting": {f"{percent(rate)} %": cells(of_rate) for rate, of_rate in rates.items()}
+        for problem, rates in runs.items()
     }
 
 
-def _values(runs: DataFrame, column: str) -> Floats:
-    return np.asarray(runs[column], np.float64)
-
-
 def _table(runs: _Runs) -> Table:
-    def cells(problem: str, rate: float) -> Iterable[Cell]:
+    def cells(of_rate: Mapping[str, DataFrame]) -> Iterable[Cell]:
         for column, factor in (("iterations", 1), ("rmse", 1000)):
-            yield from (_mean(factor * _values(runs[problem, rate, method], column)) for method in METHODS)
+            yield from (_mean(factor * of_rate[method][column].to_numpy(float)) for method in METHODS)
 
     measures = ("Iterations", "RMSE, thousandths")
     groups = tuple((with_arrow(measure, "lower"), len(METHODS)) for measure in measures)
@@ -184,28 +179,23 @@ def _table(runs: _Runs) -> Table:
 
 
 def _mean(values: Floats) -> Measured:
-    return Measured(float(values.mean()), _standard_error(values))
+    error = float(values.std(ddof=1) / math.sqrt(values.size)) if values.size > 1 else math.nan
+    return Measured(float(values.mean()), error)
 
 
 def ratio_of_means(numerator: Floats, denominator: Floats) -> Measured:
     """Return the ratio of the means of paired samples, with its standard error: that of mean(a - ratio b) / mean(b)."""
     base = float(denominator.mean())
     ratio = float(numerator.mean()) / base
-    return Measured(ratio, _standard_error(numerator - ratio * denominator) / base)
-
-
-def _standard_error(values: Floats) -> float:
-    return float(values.std(ddof=1) / math.sqrt(values.size)) if values.size > 1 else math.nan
+    return Measured(ratio, _mean(numerator - ratio * denominator).error / base)
 
 
 def _ratio_table(runs: _Runs) -> Table:
     rivals = ("RANSAC", "BaySAC")
 
-    def cells(problem: str, rate: float) -> Iterable[Cell]:
-        ours = runs[problem, rate, "BANSAC"]
-        for column in ("iterations", "rmse"):
-            theirs = (_values(runs[problem, rate, rival], column) for rival in rivals)
-            yield from (ratio_of_means(_values(ours, column), values) for values in theirs)
+    def cells(of_rate: Mapping[str, DataFrame]) -> Iterable[Cell]:
+        for column, rival in itertools.product(("iterations", "rmse"), rivals):
+            yield ratio_of_means(*(of_rate[method][column].to_numpy(float) for method in ("BANSAC", rival)))
 
     measures = ("BANSAC's iterations over those of", "BANSAC's RMSE over that of")
     groups = tuple((with_arrow(measure, "lower"), len(rivals)) for measure in measures)
@@ -216,10 +206,9 @@ def _ratio_table(runs: _Runs) -> Table:
 def _stop_table(runs: _Runs) -> Table:
     """Tabulate how close BANSAC's criterion, O~ >= O*, came to firing."""
 
-    def cells(problem: str, rate: float) -> Iterable[Cell]:
-        alone = runs[problem, rate, OWN_STOP]
-        yield from (f"{100 * share:.1f} %" for share in _stop_shares(alone, rate))
-        probability = _missed_probability([alone])
+    def cells(of_rate: Mapping[str, DataFrame]) -> Iterable[Cell]:
+        yield from (f"{100 * share:.1f} %" for share in _stop_shares(of_rate[OWN_STOP]))
+        probability = _missed_probability([of_rate[OWN_STOP]])
         yield None if probability is None else f"{probability:.2f}"
 
     title = (
@@ -230,13 +219,13 @@ def _stop_table(runs: _Runs) -> Table:
     return sectioned(title, "Inliers", columns, _sections(runs, cells))
 
 
-def _stop_shares(runs: DataFrame, rate: float) -> tuple[float, float, float, float]:
+def _stop_shares(runs: DataFrame) -> tuple[float, float, float, float]:
     """Return the shares of :func:`_stop_table`."""
-    true, fired = round(rate * POINTS), float((runs["stop_reason"] == "bansac").mean())
+    points, fired = len(runs) * POINTS, float((runs["stop_reason"] == "bansac").mean())
     columns = ("low", "inliers", "low_true_outliers", "missed_inliers")
     low, inliers, low_outliers, missed = runs[list(columns)].astype(float).sum()
-    outliers = max(len(runs) * POINTS - inliers, 1)
-    return fired, low / outliers, low_outliers / (len(runs) * (POINTS - true)), missed / (len(runs) * true)
+    true = len(runs) * round(runs["inlier_rate"].iloc[0] * POINTS)
+    return fired, low / max(points - inliers, 1), low_outliers / (points - true), missed / true
 
 
 def _missed_probability(runs: Iterable[DataFrame]) -> float | None:
@@ -247,38 +236,35 @@ def _missed_probability(runs: Iterable[DataFrame]) -> float | None:
 
 
 def _figure(runs: _Runs) -> Figure:
-    def chart(problem: str, rates: list[float], column: str, *, top: bool) -> Chart:
+    def chart(problem: str, column: str, *, top: bool) -> Chart:
         series = []
         for method in METHODS:
-            means = [_mean(_values(runs[problem, rate, method], column)) for rate in rates]
-            x = [100 * rate for rate in rates]
+            means = [_mean(of_rate[method][column].to_numpy(float)) for of_rate in runs[problem].values()]
+            x = [100 * rate for rate in runs[problem]]
             series.append(Series(method, x, [mean.value for mean in means], [mean.error for mean in means]))
         title, xlabel, ylabel = (f"{problem} fitting", "", "iterations") if top else ("", "inlier rate (%)", "RMSE")
         return Chart(series, title, xlabel, ylabel, yscale="log")
 
-    blocks = _rates(runs).items()
     columns = {"iterations": True, "rmse": False}
-    return plot_charts([[chart(*block, column, top=top) for block in blocks] for column, top in columns.items()])
+    return plot_charts([[chart(problem, column, top=top) for problem in runs] for column, top in columns.items()])
 
 
 def _notes(setup: Setup, runs: _Runs) -> list[str]:
     noise = f"the noise has a standard deviation of {noise_of(setup):.3g}"
     notes = [f"The curve is a {curve_of(setup)}; {noise}, the threshold is .02."]
-    missing = sum(int((~of_method["found"].astype(bool)).sum()) for of_method in runs.values())
-    if missing:
+    found = (of["found"] for rates in runs.values() for of_rate in rates.values() for of in of_rate.values())
+    if missing := sum(int((~of_method.astype(bool)).sum()) for of_method in found):
         notes.append(f"{missing} runs found no model: each counts with an RMSE of {FAILED_CURVE:.2f}.")
-    for problem, rates in _rates(runs).items():
-        alone = {rate: runs[problem, rate, OWN_STOP] for rate in rates}
-        fired = sum(int((of_rate["stop_reason"] == "bansac").sum()) for of_rate in alone.values())
-        total = sum(map(len, alone.values()))
-        shares = np.mean([_stop_shares(of_rate, rate) for rate, of_rate in alone.items()], axis=0)
-        reached, low, missed = (f"{100 * share:.0f} %" for share in shares[1:])
-        probability = _missed_probability(alone.values())
+    for problem, rates in runs.items():
+        alone = [of_rate[OWN_STOP] for of_rate in rates.values()]
+        fired = sum(int((runs_alone["stop_reason"] == "bansac").sum()) for runs_alone in alone)
+        reached, low, missed = (f"{100 * share:.0f} %" for share in np.mean([*map(_stop_shares, alone)], axis=0)[1:])
+        probability = _missed_probability(alone)
         of_probability = "" if probability is None else f", of a mean probability of {probability:.2f}"
         notes.append(
-            f"{problem.capitalize()} fitting, BANSAC's stop alone: it fired in {fired} of {total} runs. At the end of "
-            f"all runs, on average: O~ was {reached} of O*; {low} of the true outliers were below tau; the best model "
-            f"left {missed} of the true inliers outside its threshold{of_probability}."
+            f"{problem.capitalize()} fitting, BANSAC's stop alone: it fired in {fired} of {sum(map(len, alone))} runs. "
+            f"At the end of all runs, on average: O~ was {reached} of O*; {low} of the true outliers were below tau; "
+            f"the best model left {missed} of the true inliers outside its threshold{of_probability}."
         )
     return notes
 
@@ -289,5 +275,4 @@ EXPERIMENT = of_module(
     reference="fig:results_synthetic_data",
     defaults=f"{TRIALS} trials for each inlier rate; the curve is a parabola, .02 the noise's standard deviation",
     options=(RUNS, CURVE, NOISE, NOISE_IS_VARIANCE, SEED),
-    values=(circle_rmse, curve_rmse),
 )

@@ -15,13 +15,12 @@ measurement speaks ``against`` it, it holds in part at most.
 import functools
 import itertools
 import math
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from bansac.lab.reports import lines
-from bansac.lab.reproduction.runs import BASELINES, METHODS, OURS, RATES, TIME, Lead, file_of, table
+from bansac.lab.reproduction.runs import BASELINES, METHODS, OURS, RATES, TIME, file_of, stored, table
+from bansac.lab.tables import Measured
 
 YES, PART, NO = "yes", "in part", "no"
 
@@ -42,28 +41,16 @@ _NORMAL = 1.96  # half of a 95 % interval in standard errors
 Claim = dict[str, Any]
 
 
-class _Figure(NamedTuple):
-    value: float
-    error: float | None = None  # half of the 95 % interval, if the run stored one
-
-
-@functools.cache
-def load_claims() -> list[Claim]:
-    """Return the rows of ``claims.toml``."""
-    rows: list[Claim] = tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))["claim"]
-    return rows
-
-
-def leads(comparison: Mapping[str, Any]) -> list[Lead]:
+def leads(comparison: Mapping[str, Any]) -> list[Measured]:
     """Return the leads of a comparison."""
     over = {"row": [], **comparison.get("over", {})}
     found = table(comparison["run"], comparison.get("table"))
-    places = []
+    places: list[tuple[Any, ...]] = []
     for section, group in itertools.product(*(_names(comparison.get(key, "")) for key in _PLACE[:2])):
-        rows = [row for row in found.labels(section) if row not in over["row"]]
+        rows = [row.label for row in found.within(section) if row.label not in over["row"]]
         for row in _names(comparison.get("row", rows)):
-            columns = list(dict.fromkeys(name for of, name in found.columns if of.startswith(group)))
-            places += [(section, group, row, column) for column in _names(comparison.get("column", columns))]
+            columns = _names(comparison.get("column", found.columns_of(group)))
+            places += itertools.product([section], [group], [row], columns)
     return [_lead(comparison, dict(comparison) | dict(zip(_PLACE, place, strict=True))) for place in places]
 
 
@@ -72,60 +59,48 @@ def _names(value: Any) -> list[Any]:
     return list(value) if isinstance(value, list | tuple) else [value]
 
 
-def _lead(comparison: Mapping[str, Any], place: Mapping[str, Any]) -> Lead:
-    sign = -1.0 if comparison.get("lower") else 1.0
-    own = _best(_figures(place), sign)
-    if not {"over", "value"} & comparison.keys():
-        assert own.error is not None
-        return Lead(own.value, own.error)
-    rival = _Figure(comparison["value"]) if "value" in comparison else _best(_rivals(place), sign)
-    favour = {"margin", "factor"} & comparison.keys()
-    ahead = sign * (own.value - comparison.get("factor", 1.0) * rival.value) + comparison.get("margin", 0.0)
-    stored = [figure.error for figure in (own, rival) if figure.error is not None]
-    if stored and not favour:
-        return Lead(ahead, math.hypot(*stored))
-    if favour or "value" in comparison:
-        return Lead(ahead, 0.0)
-    return Lead(ahead, _OTHERS_BETWEEN_RUNS * abs(rival.value) if comparison.get("unit") else _MAA_BETWEEN_SEEDS)
-
-
-def _best(figures: Iterator[_Figure], sign: float) -> _Figure:
-    return max(figures, key=lambda figure: sign * figure.value)
-
-
-def _rivals(place: Mapping[str, Any]) -> Iterator[_Figure]:
-    over = dict(place["over"])
+def _lead(comparison: Mapping[str, Any], place: Mapping[str, Any]) -> Measured:
+    lower, over = comparison.get("lower", False), dict(comparison.get("over", {}))
+    best = functools.partial(min if lower else max, key=lambda figure: figure.value)
+    own: Measured = best(_figures(place))
     if over.get("column") == "others":
-        columns = table(place["run"], place.get("table")).columns
-        over["column"] = [name for of, name in columns if of.startswith(place["group"]) and name != place["column"]]
-    return _figures({**place, **over})
+        columns = table(place["run"], place.get("table")).columns_of(place["group"])
+        over["column"] = [name for name in columns if name != place["column"]]
+    if not over and "value" not in comparison:
+        return own
+    rival = Measured(comparison["value"], math.nan) if "value" in comparison else best(_figures({**place, **over}))
+    favour = {"margin", "factor"} & comparison.keys()
+    ahead = own.value - comparison.get("factor", 1.0) * rival.value
+    ahead = (-ahead if lower else ahead) + comparison.get("margin", 0.0)
+    stored = [figure.error for figure in (own, rival) if not math.isnan(figure.error)]
+    if stored and not favour:
+        return Measured(ahead, math.hypot(*stored))
+    if favour or "value" in comparison:
+        return Measured(ahead, 0.0)
+    return Measured(ahead, _OTHERS_BETWEEN_RUNS * abs(rival.value) if comparison.get("unit") else _MAA_BETWEEN_SEEDS)
 
 
-def _figures(place: Mapping[str, Any]) -> Iterator[_Figure]:
-    """Yield the figures at a place, of which any part may be a list."""
+def _figures(place: Mapping[str, Any]) -> Iterator[Measured]:
+    """Yield the figures at a place, of which any part may be a list; the error is NaN if the run stored no interval."""
     for names in itertools.product(*(_names(place[key]) for key in _PLACE)):
         one = {**place, **dict(zip(_PLACE, names, strict=True))}
         figure = _figure(one)
         if "minus" in place:
-            figure = _Figure(figure.value - _figure({**one, **place["minus"]}).value)
+            figure = Measured(figure.value - _figure({**one, **place["minus"]}).value, math.nan)
         if "per" in place:
-            figure = _Figure(figure.value / _figure({**one, **place["per"]}).value)
+            figure = Measured(figure.value / _figure({**one, **place["per"]}).value, math.nan)
         yield figure
 
 
-def _figure(place: Mapping[str, Any]) -> _Figure:
-    found = table(place["run"], place.get("table"))
+def _figure(place: Mapping[str, Any]) -> Measured:
     section, group, row, column = (place[key] for key in _PLACE)
-    if isinstance(column, int):
-        cell = found.row(row, section=section)[column]
-    else:
-        cell = found.value(row, column, section=section, group=group)
-    if isinstance(cell, dict):
-        return _Figure(cell["value"], cell["error"] * (1.0 if place.get("table") == "leads" else _NORMAL))
-    return _Figure(float(str(cell).split()[0]))
+    cell = table(place["run"], place.get("table")).value(row, column, section=section, group=group)
+    if isinstance(cell, Measured):
+        return Measured(cell.value, cell.error * (1.0 if place.get("table") == "leads" else _NORMAL))
+    return Measured(float(str(cell).split()[0]), math.nan)
 
 
-def in_words(found: Sequence[Lead], unit: str = "") -> str:
+def in_words(found: Sequence[Measured], unit: str = "") -> str:
     """Return how many leads there are, how many are beyond the interval, and the extreme ones."""
     digits = 2 if unit else 3
     if len(found) == 1:
@@ -134,8 +109,8 @@ def in_words(found: Sequence[Lead], unit: str = "") -> str:
     ends = " to ".join(f"{pick(lead.value for lead in found):+.{digits}f}" for pick in (min, max))
     intervals = any(lead.error for lead in found)
 
-    def part(side: str, those: Sequence[Lead]) -> str:
-        beyond = f", {sum(lead.holds or lead.fails for lead in those)} beyond" if intervals else ""
+    def part(side: str, those: Sequence[Measured]) -> str:
+        beyond = f", {sum(lead.ahead or lead.behind for lead in those)} beyond" if intervals else ""
         return f"{side} in {len(those)} of {len(found)}{beyond}"
 
     sides = {"ahead": [lead for lead in found if lead.value > 0], "behind": [lead for lead in found if lead.value <= 0]}
@@ -152,7 +127,7 @@ def judge(claim: Claim) -> tuple[str, str]:
         title = f"{comparison['title']}: " if "title" in comparison else ""
         parts.append(title + in_words(found, comparison.get("unit", "")))
         if not comparison.get("note"):
-            held, total = held + sum(lead.holds for lead in found), total + len(found)
+            held, total = held + sum(lead.ahead for lead in found), total + len(found)
     words = "; ".join([*parts, *(claim[key] for key in ("ours", "against") if key in claim)])
     if claim.get("most"):
         return words, YES if held > total / 2 else NO
@@ -162,23 +137,22 @@ def judge(claim: Claim) -> tuple[str, str]:
 def claims() -> str:
     """Return the table of the claims with their verdicts."""
     rows = []
-    for claim in load_claims():
+    for claim in stored("claims")["claim"]:
         ours, holds = judge(claim)
-        cells = [claim["place"], claim["words"], claim["paper"], ours, claim["rule"], holds, links(claim)]
-        rows.append([cell.replace("|", "\\|") for cell in cells])
+        rows.append([claim["place"], claim["words"], claim["paper"], ours, claim["rule"], holds, links(claim)])
     return lines(["where", "claim", "the paper's figures", "ours", "yes if", "holds", "run, table"], rows)
 
 
 def verdicts() -> str:
     """Return how many claims have each verdict, and which hold or do not."""
     of: dict[str, list[str]] = {YES: [], PART: [], NO: []}
-    for claim in load_claims():
+    for claim in stored("claims")["claim"]:
         first, _, rest = claim["words"].partition(" ")
         is_word = first.isalpha() and first[1:] == first[1:].lower()
         of[judge(claim)[1]].append(f"{first.lower() if is_word else first} {rest}")
-    of[PART] = ["all others of [the table](#the-claims)"] if (in_part := len(of[PART])) else []
-    counts = {verdict: in_part if verdict == PART else len(found) for verdict, found in of.items()}
-    rows = [[f"{verdict} ({counts[verdict]})", "; ".join(found)] for verdict, found in of.items()]
+    said = {verdict: "; ".join(found) for verdict, found in of.items()}
+    said[PART] = "all others of [the table](#the-claims)" if of[PART] else ""
+    rows = [[f"{verdict} ({len(found)})", said[verdict]] for verdict, found in of.items()]
     return lines(["holds", "claims"], rows)
 
 

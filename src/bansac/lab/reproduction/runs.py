@@ -2,12 +2,11 @@
 
 import functools
 import tomllib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bansac.lab.reports import FOLDER, date_and_commit, lines, load, root, used
-from bansac.lab.tables import read_columns, read_rows
+from bansac.lab.tables import Table, from_document
 
 METHODS = ("RANSAC", "NAPSAC", "P-NAPSAC", "PROSAC", "BANSAC", "P-BANSAC")
 OURS = METHODS[-2:]
@@ -19,36 +18,6 @@ RATES = ("Rotation mAA (5°)", "Rotation mAA (10°)", "Translation mAA (5°)", "
 TIME = "Avg. execution time [ms]"
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table of a run, with the names that lead to a value: section, label, group and column."""
-
-    rows: tuple[tuple[str, str, tuple[Any, ...]], ...]  # section, labels joined by spaces, values
-    columns: tuple[tuple[str, str], ...]  # group, column
-
-    def labels(self, section: str = "") -> list[str]:
-        """Return the labels of the rows of a section."""
-        return [label for label, _ in self._rows(section)]
-
-    def _rows(self, section: str) -> list[tuple[str, tuple[Any, ...]]]:
-        """Return labels and values of the section of this name or, if there is none, of those that begin so."""
-        exact = [(label, values) for of, label, values in self.rows if of == section]
-        return exact or [(label, values) for of, label, values in self.rows if of.startswith(section)]
-
-    def value(self, label: str, column: str, *, section: str = "", group: str = "") -> Any:
-        """Return the one value of a label and a column; section and group may be given by their beginnings."""
-        rows = [values for name, values in self._rows(section) if name == label]
-        places = [j for j, (of, name) in enumerate(self.columns) if name == column and of.startswith(group)]
-        if len(rows) != 1 or len(places) != 1:
-            raise KeyError(f"{len(rows)} rows {section!r}, {label!r} and {len(places)} columns {group!r}, {column!r}")
-        return rows[0][places[0]]
-
-    def row(self, label: str | int, *, section: str = "") -> tuple[Any, ...]:
-        """Return the values of a label, or of the row at a place of the section."""
-        (values,) = (values for place, (name, values) in enumerate(self._rows(section)) if label in (name, place))
-        return values
-
-
 def folder() -> Path:
     """Return the folder of the runs."""
     return root() / FOLDER / "experiments"
@@ -56,10 +25,8 @@ def folder() -> Path:
 
 def table(run: str, name: str | None = None) -> Table:
     """Return a table of a run, by default the one that is named after its experiment."""
-    used.add(folder() / run / "run.json")
-    document = load(folder() / run / f"{name or file_of(run)}.json")
-    rows = ((of, " ".join(filter(None, labels)), tuple(values)) for of, labels, values in read_rows(document))
-    return Table(tuple(rows), tuple(read_columns(document)))
+    standard = file_of(run)  # this also marks the run as used
+    return from_document(load(folder() / run / f"{name or standard}.json"))
 
 
 def file_of(run: str) -> str:
@@ -98,31 +65,6 @@ def run_table() -> str:
 
 
 @functools.cache
-def paper() -> dict[str, Any]:
-    """Return the figures of the paper."""
-    return tomllib.loads(Path(__file__).with_name("paper.toml").read_text(encoding="utf-8"))
-
-
-def main_value(model: str, metric: str, method: str, *, run: str = "main-table") -> float:
-    """Return a figure of the main table; ``method`` is a name of the paper's, with "+LO" for local optimisation."""
-    column, local, _ = method.partition("+LO")
-    group = "With Local" if local else "Without Local"
-    return float(table(run, "main_table").value(metric, column, section=MODELS[model], group=group))
-
-
-@dataclass(frozen=True)
-class Lead:
-    """How far a method is ahead of others in a row of the main table, and half of its 95 % interval."""
-
-    value: float
-    error: float
-
-    @property
-    def holds(self) -> bool:
-        """Whether the interval excludes that the method is behind."""
-        return self.value > self.error
-
-    @property
-    def fails(self) -> bool:
-        """Whether the interval excludes that the method is ahead."""
-        return self.value < -self.error
+def stored(name: str) -> dict[str, Any]:
+    """Return ``paper.toml``, the figures of the paper, or ``claims.toml``."""
+    return tomllib.loads(Path(__file__).with_name(f"{name}.toml").read_text(encoding="utf-8"))

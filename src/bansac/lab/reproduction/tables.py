@@ -1,45 +1,46 @@
 """The experiments' tables: the paper's figures beside ours."""
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from bansac.lab.experiments.grids import PRINTED, READINGS
 from bansac.lab.reports import bench, lines, number, share, shares
-from bansac.lab.reproduction.runs import METHODS, MODELS, OURS, RATES, TIME, Lead, main_value, paper, run_table, table
+from bansac.lab.reproduction.runs import METHODS, MODELS, OURS, RATES, TIME, run_table, stored, table
 
 SMALL, EXACT = "main-table-small", "main-table-exact"
 AUC = "AUC (10°) of the larger error, not in the paper"
 ITERATIONS = "Avg. iterations, not in the paper"
-BOTH = [*METHODS, *(f"{method}+LO" for method in METHODS)]
+
+
+def _cell(rates: Iterable[float], ms: float) -> str:
+    return f"{shares(rates)}, {number(ms)}"
+
+
+def main_values(model: str, metrics: Iterable[str], method: str, *, run: str = "main-table") -> list[float]:
+    """Return figures of the main table; ``method`` is a name of the paper's, with "+LO" for local optimisation."""
+    column, local, _ = method.partition("+LO")
+    place = {"section": MODELS[model], "group": "With Local" if local else "Without Local"}
+    return [table(run, "main_table").value(metric, column, **place) for metric in metrics]
 
 
 def main_poses(model: str) -> str:
     """Return tab:results_E_F_H_LO for E or F."""
-    of_paper = paper()["main-table"][model]
-
-    def row(method: str) -> list[str]:
-        R5, R10, t5, t10, ms = of_paper[method]
-        ours = [main_value(model, metric, method) for metric in RATES]
-        times = f"{number(ms)} / {number(main_value(model, TIME, method))}"
-        return [method, shares((R5, R10)), shares(ours[:2]), shares((t5, t10)), shares(ours[2:]), times]
-
-    head = [model, "paper: mAA R 5 / 10", "ours", "paper: mAA t 5 / 10", "ours", "ms: paper / ours"]
-    return lines(head, map(row, BOTH))
+    rows = []
+    for method, printed in stored("paper")["main-table"][model].items():
+        ours = main_values(model, (*RATES, TIME), method)
+        rates = [shares(of[place : place + 2]) for place in (0, 2) for of in (printed, ours)]
+        rows.append([method, *rates, f"{number(printed[-1])} / {number(ours[-1])}"])
+    return lines([model, "paper: mAA R 5 / 10", "ours", "paper: mAA t 5 / 10", "ours", "ms: paper / ours"], rows)
 
 
 def main_planes() -> str:
     """Return tab:results_E_F_H_LO for H by the error over the visible area, on two kinds of sets."""
-
-    def ours(run: str, method: str) -> str:
-        found = (main_value("H", f"Homography mAA ({t} px), visible area", method, run=run) for t in (5, 10))
-        return f"{shares(found)}, {number(main_value('H', TIME, method, run=run))}"
-
-    def row(method: str) -> list[str]:
-        at_5, at_10, ms = paper()["main-table"]["H"][method]
-        return [method, f"{shares((at_5, at_10))}, {number(ms)}", *(ours(run, method) for run in (SMALL, EXACT))]
-
-    return lines(["H, mAA 5 / 10 px, ms", "paper", "small sets", "exact_warp"], map(row, BOTH))
+    metrics, rows = [*(f"Homography mAA ({t} px), visible area" for t in (5, 10)), TIME], []
+    for method, printed in stored("paper")["main-table"]["H"].items():
+        ours = (main_values("H", metrics, method, run=run) for run in (SMALL, EXACT))
+        rows.append([method, *(_cell(of[:2], of[2]) for of in (printed, *ours))])
+    return lines(["H, mAA 5 / 10 px, ms", "paper", "small sets", "exact_warp"], rows)
 
 
 # Column of the comparison with the authors' code -> report, key of its figures, heading.
@@ -56,7 +57,7 @@ BENCH_NAMES = {"RANSAC": "uniform", **{method: method.lower() for method in METH
 def authors_code() -> str:
     """Return the authors' code and our methods on the same pairs."""
     below, rows = [], []
-    for method, printed in paper()["authors-code"].items():
+    for method, printed in stored("paper")["authors-code"].items():
         name, lo = method.removesuffix("+LO"), "-lo" if method.endswith("+LO") else ""
         rows.append([method])
         for report, key, heading in AUTHORS:
@@ -75,10 +76,11 @@ def per_scene() -> str:
     sections = ("Rotation mAA (10°)", "Translation mAA (10°)", TIME)
 
     def cell(scene: str, method: str) -> str:
-        R, t, ms = (ours.value(scene, method, section=section, group=MODELS["F"]) for section in sections)
-        return f"{shares((R, t))}, {number(ms)}"
+        *rates, ms = (ours.value(scene, method, section=section, group=MODELS["F"]) for section in sections)
+        return _cell(rates, ms)
 
-    rows = ([scene, *(cell(scene, method) for method in METHODS)] for scene in ours.labels(sections[0]))
+    scenes = (row.label for row in ours.within(sections[0]))
+    rows = ([scene, *(cell(scene, method) for method in METHODS)] for scene in scenes)
     return lines(["F: mAA 10, R / t, ms", *METHODS], rows)
 
 
@@ -87,47 +89,44 @@ def ablation(run: str, heading: str, methods: Sequence[str] = ()) -> str:
     ours = table(run)
     groups = methods or ("",)
 
-    def cells(metric: str, model: str, group: str) -> str:
-        places = [j for j, (of, _) in enumerate(ours.columns) if of == group]
-        values = [ours.row(metric, section=MODELS[model])[j] for j in places]
-        return " / ".join((share if metric in RATES or metric == AUC else number)(value) for value in values)
+    def values(metric: str, group: str, model: str) -> list[float]:
+        columns = ours.columns_of(group)
+        return [ours.value(metric, column, section=MODELS[model], group=group) for column in columns]
 
-    rows = []
+    places, rows = list(itertools.product(groups, "EF")), []
     for key, metric in {"R10": RATES[1], "t10": RATES[3], "ms": TIME, None: ITERATIONS}.items():
-        printed = paper()[run][key] if key else []
-        of_paper = " / ".join((number if key == "ms" else share)(value) for value in printed)
-        of_ours = [cells(metric, model, group) for group in groups for model in "EF"]
-        rows.append([metric.removesuffix(", not in the paper"), of_paper, *of_ours])
-    columns = [f"{group}, {model}" if group else model for group in groups for model in "EF"]
+        figures = [stored("paper")[run][key] if key else [], *(values(metric, *place) for place in places)]
+        texts = (" / ".join(map(share if metric in RATES else number, of)) for of in figures)
+        rows.append([metric.removesuffix(", not in the paper"), *texts])
+    columns = [f"{group}, {model}" if group else model for group, model in places]
     return lines([heading, "paper", *columns], rows)
 
 
 def stopping_criteria() -> str:
     """Return tab:stopping_criteria."""
-
-    def cell(values: Sequence[float]) -> str:
-        return f"{shares((values[1], values[3]))}, {number(values[4])}"
-
-    of_paper, ours = paper()["stopping-criteria"], table("stopping-criteria").rows
-    of_models = ([values for section, _, values in ours if section.startswith(MODELS[model])] for model in "EF")
+    of_paper, ours = stored("paper")["stopping-criteria"], table("stopping-criteria")
+    of_models = ([row.values for row in ours.within(MODELS[model])] for model in "EF")
     printed_and_ours = zip(of_paper.values(), *of_models, strict=True)
-    rows = [[name, *map(cell, figures)] for name, figures in zip(of_paper, printed_and_ours, strict=True)]
+    rows = [
+        [name, *(_cell(of[1:4:2], of[4]) for of in figures)]
+        for name, figures in zip(of_paper, printed_and_ours, strict=True)
+    ]
     return lines(["mAA 10 R / t, ms", "paper", "E", "F"], rows)
 
 
 def degenerate_sampling() -> str:
     """Return how often F is wrong, and how many runs are biased and come back, by the share of the plane."""
     errors, back = table("degenerate-sampling", "degenerate_errors"), table("degenerate-sampling", "degenerate_return")
-    shares_of_plane = errors.labels("Synthetic")
+    shares_of_plane = [row.label for row in errors.within("Synthetic")]
     rows = [["*up to the stopping criterion: F wrong off the plane, %*", *[""] * len(shares_of_plane)]]
-    for method in dict.fromkeys(column for _, column in errors.columns):
+    for method in dict.fromkeys(errors.columns):
         values = (errors.value(place, method, section="Synthetic", group="F wrong") for place in shares_of_plane)
         rows.append([method, *(f"{value:.0f}" for value in values)])
     rows.append(["*10,000 iterations without a criterion*", *[""] * len(shares_of_plane)])
-    for method in dict.fromkeys(section for section, *_ in back.rows):
-        for place, column in ((place, column) for place, (_, column) in enumerate(back.columns) if "end" in column):
-            cells = (back.row(of_plane, section=method)[place] for of_plane in shares_of_plane)
-            rows.append([f"{method}: {column}", *map(str, cells)])
+    for method, column in itertools.product(dict.fromkeys(row.section for row in back.rows), back.columns):
+        if "end" in column:
+            cells = (back.value(of_plane, column, section=method) for of_plane in shares_of_plane)
+            rows.append([f"{method}: {column}", *cells])
     return lines(["true matches on the plane", *shares_of_plane], rows)
 
 
@@ -137,18 +136,17 @@ def readings() -> str:
     rows = []
     for model in "EF":
         for method, title in itertools.product(OURS, READINGS):
-            if not any(of == title and name == method for of, name in ours.columns):
+            if (title, method) not in ours.headings():
                 continue
-            values = (ours.value(m, method, section=MODELS[model], group=title) for m in (AUC, ITERATIONS, TIME))
-            auc, iterations, ms = values
-            cells = [f"{model}: {method}, {title}", share(auc), number(iterations), number(ms)]
+            auc, *others = (ours.value(m, method, section=MODELS[model], group=title) for m in (AUC, ITERATIONS, TIME))
+            cells = [f"{model}: {method}, {title}", share(auc), *map(number, others)]
             if title == PRINTED:
                 rows.append([*cells, "", "", ""])
                 continue
-            found = [Lead(**gains.value(metric, method, section=MODELS[model], group=title)) for metric in RATES]
-            least, most = min(found, key=lambda gain: gain.value), max(found, key=lambda gain: gain.value)
-            beyond = (sum(gain.holds for gain in found), sum(gain.fails for gain in found))
-            span = f"{least.value:+.3f} ± {least.error:.3f} to {most.value:+.3f} ± {most.error:.3f}"
+            found = [gains.value(metric, method, section=MODELS[model], group=title) for metric in RATES]
+            beyond = (sum(gain.ahead for gain in found), sum(gain.behind for gain in found))
+            extremes = (pick(found, key=lambda gain: gain.value) for pick in (min, max))
+            span = " to ".join(f"{gain.value:+.3f} ± {gain.error:.3f}" for gain in extremes)
             rows.append([*cells, span, *map(str, beyond)])
     head = ["reading", "AUC@10", "iterations", "ms", "gain in the four rates", "beyond interval: better", "worse"]
     return lines(head, rows)
@@ -164,11 +162,10 @@ def scoring() -> str:
         return f"{shares((R10, t10))}, {share(auc)}, {number(ms)}"
 
     names = {"RANSAC": "RANSAC", "RANSAC+LO": "uniform-lo", "BANSAC": "BANSAC", "BANSAC+LO": "bansac-lo"}
-    rows = [
-        [f"{model}: {shown}", *(cell(model, name, column) for column in ("inliers", "MSAC"))]
-        for model in "EF"
-        for shown, name in names.items()
-    ]
+    places = itertools.product("EF", names.items())
+    rows = (
+        [f"{model}: {shown}", *(cell(model, name, of) for of in ("inliers", "MSAC"))] for model, (shown, name) in places
+    )
     return lines(["mAA 10 R / t, AUC@10, ms", "count of inliers", "MSAC"], rows)
 
 
