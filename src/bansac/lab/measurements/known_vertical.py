@@ -63,10 +63,8 @@ def rate(solver: str) -> Row:
     samples, truths = zip(*map(exact_sample, range(SAMPLES)), strict=True)
     if solver == "ours":
         solve = solver_call(essential_upright_3pt, 3, 9)
-        columns = [
-            (np.vstack([*(rays[:, :2].T / rays[:, 2] for rays in pair), np.tile(DOWN[:, None], (2, 3))]),)
-            for pair in samples
-        ]
+        down = np.tile(DOWN[:, None], (2, 3))
+        columns = [(np.vstack([*(rays[:, :2].T / rays[:, 2] for rays in pair), down]),) for pair in samples]
         return rate_solver(solve, columns, truths, lambda model, E: _distance(model.reshape(3, 3), E))
     from poselib import relpose_upright_3pt as theirs
 
@@ -99,13 +97,11 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 def table(document: Document) -> str:
     """Return AUC@10 and the median time of poses with and without a known vertical, by the share of inliers."""
-    poses = document["poses"]
-    names = next(iter(poses.values()))
-    columns = ("vertical unknown" if name == "unknown" else f"known to {name} degrees" for name in names)
-    rows = (
-        [f"{100 * float(inliers):.0f} %", *(f"{row['auc10']:.3f} / {row['ms_median']:.0f}" for row in cells.values())]
-        for inliers, cells in poses.items()
-    )
+    rows = []
+    for inliers, cells in document["poses"].items():
+        texts = (f"{row['auc10']:.3f} / {row['ms_median']:.0f}" for row in cells.values())
+        rows.append([f"{100 * float(inliers):.0f} %", *texts])
+    columns = ("vertical unknown" if name == "unknown" else f"known to {name} degrees" for name in cells)
     return lines(["inliers", *columns], rows)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.frames import DataFrame, to_frame
+from bansac.lab.frames import to_frame
 from bansac.lab.measurement import NEEDED_DATA, Document, Option, Report, Setup, each, of_module
 from bansac.lab.peers.library import Array, Method
 from bansac.lab.peers.methods import METHODS, PAPER_METHODS
@@ -96,32 +96,23 @@ def _distances(F: Array | None, matches: Matches) -> Array:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures at both thresholds."""
-    thresholds: dict[str, Row] = {}
-    for threshold, runs in to_frame(rows).groupby("threshold", sort=False):
-        points, inliers = (runs[runs["part"] == part] for part in ("check_points", "labelled_inliers"))
-        figures = {"check_points": _compare(points), "labelled_inliers": {"found_within": _shares(inliers)}}
-        thresholds[str(threshold)] = figures
+    thresholds: dict[str, Any] = {}
+    distances = [f"{pixels:g}" for pixels in DISTANCES]
+    for (threshold, part), runs in to_frame(rows).groupby(["threshold", "part"], sort=False):
+        found = runs.groupby("method", sort=False)[distances].mean().to_dict("index")
+        figures = thresholds.setdefault(threshold, {})[part] = {"found_within": found}
+        if part == "check_points":
+            errors, inliers = (runs.pivot(index="pair", columns="method", values=of) for of in ("error", "inliers"))
+            best = errors[[name for name in PEERS if name in found]].min(axis=1)
+            of_pairs = {"median_error": errors[[*found]], "inliers": inliers[[*found]], "best_peer": best}
+            figures |= {name: of.to_dict() for name, of in of_pairs.items()}
     missing = left_out(METHODS[name] for name in PEERS)
     return Report(records={"repeats": setup.repeats, "thresholds": thresholds}, notes=missing)
 
 
-def _compare(frame: DataFrame) -> Row:
-    """Return the errors and the inliers on each pair with check points."""
-    names = list(frame["method"].unique())
-    errors, inliers = (frame.pivot(index="pair", columns="method", values=of)[names] for of in ("error", "inliers"))
-    figures = {"found_within": _shares(frame), "median_error": errors.to_dict(), "inliers": inliers.to_dict()}
-    return {**figures, "best_peer": errors[[name for name in PEERS if name in names]].min(axis=1).to_dict()}
-
-
-def _shares(frame: DataFrame) -> Row:
-    """Return the shares of points within each distance by method."""
-    distances = [f"{pixels:g}" for pixels in DISTANCES]
-    return frame.groupby("method", sort=False)[distances].mean().to_dict("index")  # type: ignore[no-any-return]
-
-
 def check_points(document: Document) -> str:
     """Return errors and numbers of inliers of the default and of the best peer of each pair, at the first threshold."""
-    figures = next(iter(document["thresholds"].values()))["check_points"]
+    figures, *_ = (of["check_points"] for of in document["thresholds"].values())
     rows, error = [], figures["median_error"]
     for key, best in figures["best_peer"].items():
         peer = next(name for name in error if name not in OURS and error[name][key] == best)
@@ -149,11 +140,10 @@ def methods_of_paper(document: Document) -> str:
 
 def labelled_inliers(document: Document) -> str:
     """Return the shares of labelled inliers that are found within the first distance."""
-    thresholds = document["thresholds"].items()
-    found = {threshold: figures["labelled_inliers"]["found_within"] for threshold, figures in thresholds}
-    first, pixels = next(iter(found.values())), f"{DISTANCES[0]:g}"
-    rows = ([name, *(share(of[name][pixels]) for of in found.values())] for name in first)
-    return lines([f"within {pixels} px", *(f"threshold {threshold} px" for threshold in found)], rows)
+    found = [figures["labelled_inliers"]["found_within"] for figures in document["thresholds"].values()]
+    pixels = f"{DISTANCES[0]:g}"
+    rows = ([name, *(share(of[name][pixels]) for of in found)] for name in found[0])
+    return lines([f"within {pixels} px", *(f"threshold {threshold} px" for threshold in document["thresholds"])], rows)
 
 
 MEASUREMENT = of_module(
