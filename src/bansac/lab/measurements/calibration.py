@@ -209,8 +209,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures by group with the reliability diagram, or by model and family."""
     if setup.data is None:
         return Report(records={"families": nested(rows, "model", "family")})
-    groups = nested((row for row in rows if "group" in row), "group")
-    priors = nested((row for row in rows if "priors" in row), "priors", "set")
+    groups, priors = nested(rows, "group"), nested(rows, "priors", "set")
     drawn = [name for name, group in groups.items() if group["runs"]][:3]
     pooled = {name: priors[name].values() for name in DRAWN if name in priors}
     figures = {"calibration": draw({name: [groups[name]] for name in drawn}, KINDS)} if drawn else {}

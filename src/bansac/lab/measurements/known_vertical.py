@@ -90,9 +90,8 @@ def _distance(E: Any, true: Array) -> float:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures of the solvers, and those of the poses by inlier ratio and error of the vertical."""
-    solvers = nested((row for row in rows if "solver" in row), "solver")
-    poses = nested((row for row in rows if "inliers" in row), "inliers", "degrees")
-    return Report(records={"runs": setup.runs, "solvers": solvers, "poses": poses})
+    poses = nested(rows, "inliers", "degrees")
+    return Report(records={"runs": setup.runs, "solvers": nested(rows, "solver"), "poses": poses})
 
 
 def table(document: Document) -> str:

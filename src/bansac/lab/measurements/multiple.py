@@ -16,7 +16,6 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -89,12 +88,10 @@ def misclassified(labels: Labels, truth: Labels) -> float:
     """Return the percentage of wrong labels, for the best assignment of the labels to the true ones."""
     from scipy.optimize import linear_sum_assignment  # type: ignore[import-untyped]
 
-    common = np.array(
-        [[np.sum((labels == i) & (truth == j)) for j in range(truth.max() + 1)] for i in set(labels.tolist()) - {-1}]
-    )
-    right = np.sum((labels == -1) & (truth == -1))
-    if common.size:
-        right += common[linear_sum_assignment(-common)].sum()
+    common = np.zeros((labels.max() + 2, truth.max() + 2))  # row and column 0 are the outliers
+    np.add.at(common, (labels + 1, truth + 1), 1)
+    models = common[1:, 1:]
+    right = common[0, 0] + models[linear_sum_assignment(models, maximize=True)].sum()
     return float(100 * (1 - right / len(truth)))
 
 
@@ -179,15 +176,11 @@ def planes_of_pairs(document: Document) -> str:
 
 def number_of_models(document: Document) -> str:
     """Return the share of runs with the true number of synthetic models."""
-    found: Any = document["synthetic"]
-    rows = [row for of_model in found.values() for row in of_model] if isinstance(found, dict) else found
-    names = dict.fromkeys(row["model"] for row in rows)
-    exact = {(row["model"], row["models"], row["outliers"]): row["exact"] for row in rows}
-    cells = []
-    for count, outliers in dict.fromkeys((row["models"], row["outliers"]) for row in rows):
-        shares = (f"{exact[name, count, outliers]:.0f} %" for name in names)
-        cells.append([str(count), f"{outliers} %" if count else "all", *shares])
-    return lines(["models", "outliers", *(f"{name}s" for name in names)], cells)
+    found, rows = document["synthetic"], []
+    for of_cell in zip(*found.values(), strict=True):
+        count, outliers = of_cell[0]["models"], of_cell[0]["outliers"]
+        rows.append([str(count), f"{outliers} %" if count else "all", *(f"{row['exact']:.0f} %" for row in of_cell)])
+    return lines(["models", "outliers", *(f"{name}s" for name in found)], rows)
 
 
 MEASUREMENT = of_module(
