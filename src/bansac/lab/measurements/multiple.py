@@ -45,7 +45,6 @@ LOOPS = (
 
 
 def _on_line(rng: np.random.Generator, noise: float) -> Array:
-    """Return points of a line segment."""
     start, end = np.zeros((2, 2))
     while np.linalg.norm(end - start) < 0.8:
         start, end = rng.uniform(-1, 1, (2, 2))
@@ -55,7 +54,6 @@ def _on_line(rng: np.random.Generator, noise: float) -> Array:
 
 
 def _on_circle(rng: np.random.Generator, noise: float) -> Array:
-    """Return points of a circle."""
     angle, radius = rng.uniform(0, 2 * np.pi, POINTS), rng.uniform(0.2, 0.6) + rng.normal(0, noise, POINTS)
     return np.asarray(rng.uniform(-0.7, 0.7, 2) + radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]))
 

@@ -48,29 +48,17 @@ AUTO = "default@auto"
 
 def methods(group: str, unit: Unit) -> list[Method]:
     """Return the methods of every curve's points on a pair: CURVE@PIXELS and CURVE@auto."""
-    pixel = size_of_pixel(unit)
+    pixel = 1.0  # in the unit of the task
+    if group == "E":
+        pair: Any = open_set(unit.payload[1]).pair(unit.payload[2])
+        pixel = 4.0 / float(np.trace(pair.K1[:2, :2]) + np.trace(pair.K2[:2, :2]))
     points = itertools.product(PIXELS, CURVES.items())
     fixed = [method.changed(f"{name}@{pixels:g}", threshold=pixels * pixel) for pixels, (name, method) in points]
-    start = Options(threshold=COMMON[group] * pixel)
-    return [*fixed, CURVES["default"].changed(AUTO, options=start, threshold="auto")]
-
-
-def size_of_pixel(unit: Unit) -> float:
-    """Return the size of a pixel in the unit of the task of a pair."""
-    group, folder, key, _ = unit.payload
-    if group != "E":
-        return 1.0
-    pair: Any = open_set(folder).pair(key)
-    return 4.0 / float(np.trace(pair.K1[:2, :2]) + np.trace(pair.K2[:2, :2]))
+    start = {"options": Options(threshold=COMMON[group] * pixel), "threshold": "auto"}
+    return [*fixed, CURVES["default"].configured(AUTO, start, columns={"pixel": pixel})]
 
 
 _RUNS = PairRuns(methods, GROUPS, "models")
-
-
-def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Run all methods on a pair; the rows also have the size of a pixel."""
-    pixel = size_of_pixel(unit)
-    return [{**row, "pixel": pixel} for row in _RUNS.run_unit(setup, unit)]
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
@@ -131,7 +119,6 @@ MEASUREMENT = _RUNS.measurement(
     name="thresholds",
     title="Accuracy and time over the threshold",
     help=__doc__,
-    run_unit=run_unit,
     report=report,
     tables={f"thresholds-{group}": partial(over_thresholds, group=group) for group in GROUPS}
     | {"best-thresholds": best_thresholds},
