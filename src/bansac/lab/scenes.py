@@ -65,6 +65,12 @@ def make_scene(problem: str, n: int, inlier_ratio: float, noise: float, seed: in
     return Scene(problem, (first, matches.x2, *cameras), matches.inliers, matches)
 
 
+def scene_of(problem: str, matches: Any, scores: Array | None = None, *, undecided: bool = False) -> Scene:
+    """Return the scene of matches of two views with ground truth, whose images have a camera each."""
+    cameras = (matches.K1, matches.K2) if problem in ("E", "relative pose") else ()
+    return Scene(problem, (matches.x1, matches.x2, *cameras), matches.inliers, matches, scores, undecided)
+
+
 def errors(scene: Scene, model: Any) -> dict[str, float]:
     """Return the errors of a model; the first one measures its accuracy. None is a failure.
 
@@ -175,11 +181,11 @@ def left_out(methods: Iterable[Method]) -> list[str]:
 def run_scene(
     scene: Scene, methods: Sequence[Method], key: str, seed: int, judge: Callable[[Scene, Any], Row]
 ) -> list[Row]:
-    """Run the methods on a scene, in an order that depends on the key; ``judge`` returns columns of a row.
+    """Run the installed methods on a scene, in an order that depends on the key; ``judge`` returns columns of a row.
 
     A result with a second hypothesis has these columns for it, too, with the prefix "rival_".
     """
-    task = task_of(scene, seed)
+    task, methods = task_of(scene, seed), [method for method in methods if method.installed]
     estimates = {method.name: method.estimate(task) for method in random.Random(key).sample(methods, len(methods))}
     rows: list[Row] = []
     for method in methods:

@@ -11,7 +11,7 @@ returns no pose, or if an error exceeds 1 degree or 2 %. The threshold is 4 px. 
 samples and a confidence of .999. PoseLib also runs with its default limits, which include a minimum of 1000 samples.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -95,12 +95,6 @@ def _case(scene: Scene, seed: int) -> tuple[Calls, Callable[[str, Estimate], Row
     return calls_of((*OURS, *PEERS), task), lambda _, found: errors(scene, found.model if found.success else None)
 
 
-def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Return the figures by share of outliers and method."""
-    shares = nested(rows, "outliers", "method")
-    return Report(records={"runs": setup.runs, "points": setup.points, "outliers": shares}, notes=left_out(PEERS))
-
-
 def table(document: Document) -> str:
     """Return the table of the absolute poses: errors, failures and times over shares of outliers."""
     shares = document["outliers"]
@@ -117,6 +111,10 @@ MEASUREMENT = of_module(
     __name__,
     title="Absolute poses of synthetic scenes",
     units=lambda setup: each(OUTLIERS),
+    report=lambda setup, rows: Report(
+        records={"runs": setup.runs, "points": setup.points, "outliers": nested(rows, "outliers", "method")},
+        notes=left_out(PEERS),
+    ),
     options=(
         Option("runs", int, 20, "Scenes of a kind.", least=1),
         Option("points", int, 500, "Points of a scene.", least=4),

@@ -34,7 +34,7 @@ from bansac.lab.measurement import DATA, Document, Option, Report, Setup, each, 
 from bansac.lab.peers.library import OURS, Array, Task
 from bansac.lab.reports import lines, number, share
 from bansac.lab.scenes import OURS as METHODS
-from bansac.lab.scenes import Scene, is_right, run_scene
+from bansac.lab.scenes import is_right, run_scene, scene_of
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.labelled import LabelledSet
 from bansac.lab.sets.survey import survey
@@ -166,16 +166,11 @@ def _switch(setup: Setup, group: str, of_set: str) -> Row:
     for model in ("E", "F"):
         rows: list[Row] = []
         for seed in range(setup.runs):
-            truth = _scene(group, float(of_set[:-1]) / 100, seed)
-            cameras = (truth.K1, truth.K2) if model == "E" else ()
-            scene = Scene(model, (truth.x1, truth.x2, *cameras), truth.inliers, truth)
-            rows += run_scene(scene, _SWITCHED, f"{group}/{of_set}/{model}/{seed}", seed, _judge)
+            scene = scene_of(model, _scene(group, float(of_set[:-1]) / 100, seed))
+            key = f"{group}/{of_set}/{model}/{seed}"
+            rows += run_scene(scene, _SWITCHED, key, seed, lambda scene, F: {"right": is_right(scene, F, NEAR)})
         found[model] = to_frame(rows).groupby("method", sort=False)[["right", "iterations"]].mean().to_dict("index")
     return {"estimates": found}
-
-
-def _judge(scene: Scene, model: Any) -> Row:
-    return {"right": is_right(scene, model, NEAR)}
 
 
 def _distances(model: Kind, pair: Matches) -> Array:

@@ -14,7 +14,7 @@ PoseLib is 1.5 px for pairs and 6 px for poses; that of bansac is estimated.
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -167,11 +167,6 @@ def error(case: Case, pose: tuple[Array, Array] | None) -> float:
     return max(rotation_error(R, case.truth.R), float(np.degrees(shift)))
 
 
-def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each kind of data and lens."""
-    return each(MAKERS, LENSES) + (each(["real pairs"], REAL) if setup.data is not None else [])
-
-
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Return AUC@10 and AUC@2 (means over the sets) and the mean time of every method."""
     kind, lens = unit.payload
@@ -188,12 +183,6 @@ def _compared(case: Case) -> tuple[Calls, Callable[[str, Estimate], Row]]:
     return calls_of(METHODS, case.task), lambda _, found: {"set": case.group, "error": error(case, found.model)}
 
 
-def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Return the figures by kind of data, lens and method."""
-    found = nested(rows, "kind", "lens", "method")
-    return Report(records={"pairs": setup.pairs, "runs": setup.runs, "tables": found})
-
-
 def table(document: Document) -> str:
     """Return the table of the poses from distorted images: AUC@10, AUC@2 and time of every lens."""
     cases = [(kind, lens, found) for kind, lenses in document["tables"].items() for lens, found in lenses.items()]
@@ -207,6 +196,10 @@ def table(document: Document) -> str:
 MEASUREMENT = of_module(
     __name__,
     title="Poses from distorted images",
+    units=lambda setup: each(MAKERS, LENSES) + (each(["real pairs"], REAL) if setup.data is not None else []),
+    report=lambda setup, rows: Report(
+        records={"pairs": setup.pairs, "runs": setup.runs, "tables": nested(rows, "kind", "lens", "method")}
+    ),
     options=(
         DATA,
         Option("pairs", int, 43, "Maximum number of pairs of a set."),

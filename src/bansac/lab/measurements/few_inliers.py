@@ -33,12 +33,6 @@ NOISE, SEEDS = 0.5, 10
 _NEAR = 4 * NOISE
 
 
-def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each scene; the seed changes fastest."""
-    problems = dict.fromkeys(setup.get("problems", PROBLEMS))
-    return each(problems, (*RATIOS, UNRELATED), SIZES, range(setup.repeats or SEEDS))
-
-
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Run all methods on a scene."""
     problem, ratio, n, repeat = unit.payload
@@ -207,6 +201,9 @@ MEASUREMENT = of_module(
     __name__,
     name="hard",
     title="Few inliers and unrelated images",
+    units=lambda setup: each(
+        dict.fromkeys(setup.get("problems", PROBLEMS)), (*RATIOS, UNRELATED), SIZES, range(setup.repeats or SEEDS)
+    ),
     options=(
         SCENES,
         Option("problems", tuple[str, ...], None, "Only these problems, joined by commas.", choices=PROBLEMS),

@@ -7,7 +7,7 @@ motion has E up to 1e-6 ("solved") or 1e-10. PoseLib has the solver, and no esti
 """
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -88,12 +88,6 @@ def _distance(E: Any, true: Array) -> float:
     return float(min(np.linalg.norm(E - true), np.linalg.norm(E + true)))
 
 
-def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Return the figures of the solvers, and those of the poses by inlier ratio and error of the vertical."""
-    poses = nested(rows, "inliers", "degrees")
-    return Report(records={"runs": setup.runs, "solvers": nested(rows, "solver"), "poses": poses})
-
-
 def table(document: Document) -> str:
     """Return AUC@10 and the median time of poses with and without a known vertical, by the share of inliers."""
     rows = []
@@ -108,6 +102,9 @@ MEASUREMENT = of_module(
     __name__,
     title="Relative poses with a known vertical direction",
     units=lambda setup: [*each(["solvers"], ["ours", "poselib"]), *each(INLIERS, ERRORS)],
+    report=lambda setup, rows: Report(
+        records={"runs": setup.runs, "solvers": nested(rows, "solver"), "poses": nested(rows, "inliers", "degrees")}
+    ),
     options=(Option("runs", int, 50, "Pairs of every cell.", least=1),),
     tables={"vertical-solvers": functools.partial(solver_table, found="E"), "known-vertical": table},
     packages=("poselib",),

@@ -39,12 +39,6 @@ def _methods(problem: str) -> list[Method]:
     return [_DEFAULT, *(_DEFAULT.changed(f"{pixels:g} px", threshold=pixels) for pixels in GRIDS[problem])]
 
 
-def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each scene."""
-    problems = dict.fromkeys(setup.get("problems", GRIDS))
-    return each(problems, NOISES, SIZES, RATIOS, range(setup.repeats or SEEDS))
-
-
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Run all thresholds on a scene."""
     problem, noise, n, ratio, repeat = unit.payload
@@ -91,6 +85,9 @@ def compare_cells(frame: DataFrame) -> DataFrame:
 MEASUREMENT = of_module(
     __name__,
     title="The default threshold under unknown noise",
+    units=lambda setup: each(
+        dict.fromkeys(setup.get("problems", GRIDS)), NOISES, SIZES, RATIOS, range(setup.repeats or SEEDS)
+    ),
     options=(
         SCENES,
         Option("problems", tuple[str, ...], None, "Only these problems, joined by commas.", choices=tuple(GRIDS)),

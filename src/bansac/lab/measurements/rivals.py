@@ -46,7 +46,7 @@ from bansac.lab.pairs import open_set
 from bansac.lab.peers.library import Array, Method
 from bansac.lab.peers.methods import PRESET_METHODS
 from bansac.lab.reports import lines
-from bansac.lab.scenes import PEERS, Scene, errors, left_out, load_kernels, run_scene
+from bansac.lab.scenes import PEERS, Scene, errors, left_out, load_kernels, run_scene, scene_of
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.tables import sectioned
 from bansac.lab.task import squared_distances
@@ -66,12 +66,6 @@ OVERLAYS: Mapping[str, tuple[tuple[float, ...], ...]] = {
     "dashboard": ((0.0, 0.83, 1.0, 1.0),),
 }
 """Left, upper, right and lower edges of the fields of every overlay, as shares of the image size."""
-
-
-def _scene(problem: str, matches: Any, scores: Array | None = None, *, undecided: bool = False) -> Scene:
-    """Return the scene of matches with ground truth."""
-    cameras = (matches.K1, matches.K2) if problem in ("E", "relative pose") else ()
-    return Scene(problem, (matches.x1, matches.x2, *cameras), matches.inliers, matches, scores, undecided)
 
 
 def _vary(seed: int, stream: int, n: int, noise: float) -> tuple[np.random.Generator, int, float]:
@@ -98,14 +92,14 @@ def _plane(
     matches, on_overlay = add_overlay(homography_matches(n, true, noise, seed), static, rng, kind)
     levels = np.where(on_overlay, 2, matches.inliers)
     scores = rng.uniform(np.choose(levels, [0.0, 0.4, 0.8]), np.choose(levels, [0.6, 0.8, 1.0]))
-    return _scene("H", matches, scores if scored else None)
+    return scene_of("H", matches, scores if scored else None)
 
 
 def _overlaid_pose(seed: int) -> Scene:
     """Return a relative pose with 40 to 60 % inliers and a HUD or a dashboard of 20 %."""
     rng, n, noise = _vary(seed, 2, 1000, 0.5)
     matches = epipolar_matches(n, rng.uniform(0.4, 0.6), noise, seed)
-    return _scene("relative pose", add_overlay(matches, 0.2, rng, str(rng.choice(["HUD", "dashboard"])))[0])
+    return scene_of("relative pose", add_overlay(matches, 0.2, rng, str(rng.choice(["HUD", "dashboard"])))[0])
 
 
 def _logo(seed: int) -> Scene:
@@ -113,7 +107,7 @@ def _logo(seed: int) -> Scene:
     rng = np.random.default_rng([seed, 3])
     demo = load_demo()
     matches, on_logo = add_overlay(demo, 300 / len(demo), rng)
-    return _scene("H", matches, np.where(on_logo, rng.uniform(0.9, 1.0, len(demo)), demo.scores))  # type: ignore[arg-type]
+    return scene_of("H", matches, np.where(on_logo, rng.uniform(0.9, 1.0, len(demo)), demo.scores))  # type: ignore[arg-type]
 
 
 def _moving_object(problem: str, seed: int) -> Scene:
@@ -129,13 +123,13 @@ def _moving_object(problem: str, seed: int) -> Scene:
     matches.x1[moving] = x + rng.normal(0, noise, x.shape)
     x = apply_transform(matches.K2, points @ matches.R.T + matches.t)
     matches.x2[moving] = x + rng.normal(0, noise, x.shape)
-    return _scene(problem, matches)
+    return scene_of(problem, matches)
 
 
 def _facade(problem: str, seed: int) -> Scene:
     """Return a facade whose matches are shifted by one period, and true matches off it."""
     rng, n, _ = _vary(seed, 5, 800, 0.5)
-    return _scene(problem, repeated_plane_matches("step", n, rng.uniform(0.2, 0.3), 0.0, seed), undecided=True)
+    return scene_of(problem, repeated_plane_matches("step", n, rng.uniform(0.2, 0.3), 0.0, seed), undecided=True)
 
 
 def _dominant_plane(seed: int) -> Scene:
@@ -144,13 +138,13 @@ def _dominant_plane(seed: int) -> Scene:
     pattern, ratio, share = str(rng.choice(list(PATTERNS))), *map(float, map(rng.choice, (RATIOS, SHARES)))
     scene = make_plane_scene(pattern, ratio, share, seed)
     shifted = (1 - ratio) / (2 if pattern == "row" else 4)  # matches along one line agree on an epipole
-    return _scene("relative pose", scene.truth, undecided=bool(shifted >= (1 - share) * ratio))
+    return scene_of("relative pose", scene.truth, undecided=bool(shifted >= (1 - share) * ratio))
 
 
 def _off_plane(problem: str, seed: int) -> Scene:
     """Return a scene with 80 % inliers; 5 to 15 % of these are off a plane."""
     rng, n, noise = _vary(seed, 8, 600, 0.3)
-    return _scene(problem, planar_scene_matches(n, 0.8, rng.uniform(0.85, 0.95), noise, seed))
+    return scene_of(problem, planar_scene_matches(n, 0.8, rng.uniform(0.85, 0.95), noise, seed))
 
 
 def _target(seed: int) -> Scene:
@@ -219,8 +213,7 @@ METHODS = (OURS, *PEERS[:2])  # without SupeRANSAC
 def _methods(name: str) -> list[Method]:
     """Return the methods of a class; real pairs are for the verdicts of the default alone."""
     ours = [OURS.changed(OURS.name, initial_model=np.eye(3)), OURS.changed("no start")] if name == "start" else [OURS]
-    peers = [] if name in REAL else METHODS[1:]
-    return [*ours, *(method for method in peers if method.installed)]
+    return [*ours, *([] if name in REAL else METHODS[1:])]
 
 
 def sets(setup: Setup) -> list[PairSet]:
@@ -248,7 +241,7 @@ def _make(setup: Setup, name: str, source: Any, folder: str = "") -> Scene:
     pair = open_set(folder).pair(source).filtered(max_ratio)
     model: Any = pair.H if problem == "H" else pair.F
     near = squared_distances(model, pair, "H" if problem == "H" else "F")
-    return _scene(problem, dataclasses.replace(pair, inliers=near <= 1.0), pair.scores)
+    return scene_of(problem, dataclasses.replace(pair, inliers=near <= 1.0), pair.scores)
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
