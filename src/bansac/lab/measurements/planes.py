@@ -24,7 +24,7 @@ from bansac.geometry import apply_transform, essential_from_pose
 from bansac.lab.frames import to_frame
 from bansac.lab.measurement import FIRST_SEED, SCENES, Report, Setup, each, of_module
 from bansac.lab.peers.library import Array
-from bansac.lab.scenes import OURS, PEER, PEERS, Scene, errors, load_kernels, run_scene
+from bansac.lab.scenes import OURS, PEER, PEERS, Scene, errors, load_kernels, run_scene, scene_of
 from bansac.lab.tables import percent, sectioned, stored_table
 from bansac.lab.task import squared_distances
 from bansac.synthetic import SceneMatches
@@ -103,8 +103,7 @@ def _lattice(K: Array, normal: Array, distance: float, period: float, extent: Ar
 
 def make_plane_scene(pattern: str, inlier_ratio: float, plane_share: float, seed: int) -> Scene:
     """Return a scene with a repeated pattern."""
-    matches: Any = repeated_plane_matches(pattern, MATCHES, inlier_ratio, plane_share, seed)
-    return Scene("relative pose", (matches.x1, matches.x2, matches.K1), matches.inliers, matches)
+    return scene_of("relative pose", repeated_plane_matches(pattern, MATCHES, inlier_ratio, plane_share, seed))
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:

@@ -138,7 +138,7 @@ def _dominant_plane(seed: int) -> Scene:
     pattern, ratio, share = str(rng.choice(list(PATTERNS))), *map(float, map(rng.choice, (RATIOS, SHARES)))
     scene = make_plane_scene(pattern, ratio, share, seed)
     shifted = (1 - ratio) / (2 if pattern == "row" else 4)  # matches along one line agree on an epipole
-    return scene_of("relative pose", scene.truth, undecided=bool(shifted >= (1 - share) * ratio))
+    return dataclasses.replace(scene, undecided=bool(shifted >= (1 - share) * ratio))
 
 
 def _off_plane(problem: str, seed: int) -> Scene:
