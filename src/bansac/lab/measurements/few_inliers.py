@@ -67,7 +67,6 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 
 def _cells(frame: DataFrame) -> list[Row]:
-    """Return the means of every cell and method."""
     keys, shares = ["problem", "inlier_ratio", "n", "method"], ("right", "success", "false")
     groups = frame.astype(dict.fromkeys(shares, float)).groupby(keys, sort=False)
     cells = groups.agg({**dict.fromkeys(shares, "mean"), "seconds": "sum"})
@@ -90,10 +89,8 @@ def _hard_table(frame: DataFrame) -> Table:
             by_ratio = (float(runs["right"][runs["inlier_ratio"] == ratio].mean()) for ratio in RATIOS)
             shares = (float(runs["right"].mean()), *by_ratio, float(runs["false"].mean()))
             cells[name] = (*shares, times[name], times[name] / times.get(PEER.name, math.nan))
-    scenes = len(frame) // max(frame.groupby(["problem", "method"]).ngroups, 1)
-    title = (
-        f"Few inliers, no scores: right models, overall and by inlier ratio, false successes, time ({scenes} scenes)"
-    )
+    title = "Few inliers, no scores: right models, overall and by inlier ratio, false successes, time"
+    title += f" ({len(frame) // max(frame.groupby(['problem', 'method']).ngroups, 1)} scenes)"
     columns = ("right", *(f"{percent(ratio)} %" for ratio in RATIOS), "false", "time [s]", "over PoseLib")
     better: list[Better | None] = ["higher"] * (1 + len(RATIOS))
     return sectioned(title, "method", columns, sections, (*better, "lower", "lower", None))
@@ -114,11 +111,10 @@ def _stops_table(frame: DataFrame) -> Table:
     own = frame[frame["method"] == "default"]
     reasons = sorted(own["stop_reason"].dropna().unique()) if "stop_reason" in own else []
     parts = {"few inliers": own[own["inlier_ratio"] > 0], "unrelated images": own[own["inlier_ratio"] == 0]}
-    cells = {
-        title: (len(runs), *(float((runs["stop_reason"] == reason).mean()) for reason in reasons))
-        for title, runs in parts.items()
-        if len(runs)
-    }
+    cells: dict[str, Iterable[float]] = {}
+    for name, runs in parts.items():
+        if len(runs):
+            cells[name] = (len(runs), *(float((runs["stop_reason"] == reason).mean()) for reason in reasons))
     title = "What ends a run of the default, as a share of the runs"
     return sectioned(title, "data", ("runs", *reasons), {"": cells})
 
@@ -146,11 +142,10 @@ def _mean(document: Document, problem: str, method: str, few: bool) -> Row:
     """Return the means of a method with few inliers, or on unrelated images."""
     case = (problem, method, few)
     cells = [cell for cell in document["cells"] if (cell["problem"], cell["method"], cell["inlier_ratio"] > 0) == case]
-    means: Row = {
-        key: sum(cell[key] for cell in cells) / len(cells) for key in ("right", "false", "success", "seconds")
-    }
-    scenes = document["settings"]["repeats"] or SEEDS  # of a cell, whose seconds are a sum
-    return {**means, "seconds": means["seconds"] / scenes}
+    keys = ("right", "false", "success", "seconds")
+    means: Row = {key: sum(cell[key] for cell in cells) / len(cells) for key in keys}
+    means["seconds"] /= document["settings"]["repeats"] or SEEDS  # of a cell, whose seconds are a sum
+    return means
 
 
 def page_table(document: Document) -> str:

@@ -12,7 +12,7 @@ all methods; the mean over the repeats is reported.
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -41,7 +41,6 @@ DISTANCES = (1.0, 0.5, 2.0)
 
 
 def _sets(setup: Setup) -> dict[str, Any]:
-    """Return the set of every part of the report."""
     return {
         "check_points": CheckPointSet(setup.data / "kusvod2_strechamvs"),
         "labelled_inliers": LabelledSet(setup.data / "adelaidermf"),
@@ -121,29 +120,27 @@ def check_points(document: Document) -> str:
     return lines(["error in pixels, matches within the first threshold", "default", "best peer", "which"], rows)
 
 
-def methods_of_paper(document: Document) -> str:
-    """Return the shares of points that the paper's methods find within the first distance, at both thresholds.
+def _found_within(document: Document, parts: Mapping[str, str], labels: Mapping[str, str]) -> str:
+    """Return the shares of the points of parts that methods find within the first distance, at every threshold."""
+    pixels, thresholds = f"{DISTANCES[0]:g}", document["thresholds"]
+    columns = [(parts[part] + threshold, thresholds[threshold][part]) for part in parts for threshold in thresholds]
+    rows = []
+    for name, label in labels.items():
+        found = (figures["found_within"].get(name) for _, figures in columns)
+        rows.append([label, *("" if of is None else share(of[pixels]) for of in found)])
+    return lines([f"within {pixels} px", *(f"{title} px" for title, _ in columns)], rows)
 
-    They are the check points, and the labelled inliers for the methods without scores.
-    """
-    parts = [
-        (f"{words}, threshold {threshold} px", figures[part]["found_within"])
-        for part, words in (("check_points", "check points"), ("labelled_inliers", "labelled inliers"))
-        for threshold, figures in document["thresholds"].items()
-    ]
-    pixels, rows = f"{DISTANCES[0]:g}", []
-    for name in PAPER:
-        cells = (share(found[name][pixels]) if name in found else "" for _, found in parts)
-        rows.append([METHODS[name].label, *cells])
-    return lines([f"within {pixels} px", *(title for title, _ in parts)], rows)
+
+def methods_of_paper(document: Document) -> str:
+    """Return the shares of check points, and of labelled inliers for methods without scores, of the paper's methods."""
+    parts = {"check_points": "check points, threshold ", "labelled_inliers": "labelled inliers, threshold "}
+    return _found_within(document, parts, {name: METHODS[name].label for name in PAPER})
 
 
 def labelled_inliers(document: Document) -> str:
-    """Return the shares of labelled inliers that are found within the first distance."""
-    found = [figures["labelled_inliers"]["found_within"] for figures in document["thresholds"].values()]
-    pixels = f"{DISTANCES[0]:g}"
-    rows = ([name, *(share(of[name][pixels]) for of in found)] for name in found[0])
-    return lines([f"within {pixels} px", *(f"threshold {threshold} px" for threshold in document["thresholds"])], rows)
+    """Return the shares of labelled inliers of all methods without scores."""
+    first, *_ = (figures["labelled_inliers"]["found_within"] for figures in document["thresholds"].values())
+    return _found_within(document, {"labelled_inliers": "threshold "}, {name: name for name in first})
 
 
 MEASUREMENT = of_module(

@@ -59,7 +59,6 @@ def _on_circle(rng: np.random.Generator, noise: float) -> Array:
 
 
 def _on_plane(rng: np.random.Generator, noise: float) -> Array:
-    """Return points of a plane through the cube."""
     normal = rng.normal(size=3)
     normal /= np.linalg.norm(normal)
     points = rng.uniform(-1, 1, (100 * POINTS, 3))
@@ -156,20 +155,16 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 def planes_of_pairs(document: Document) -> str:
     """Return the errors and times of several homographies on AdelaideRMF."""
-    rows = document.get("adelaide", [])
-
-    def cells(own: list[Row]) -> Iterator[str]:
-        errors = [row["error"] for row in own]
+    runs, rows = document.get("adelaide", []), []
+    for method in dict.fromkeys(row["method"] for row in runs):
+        own = [row for row in runs if row["method"] == method]
         by_seed = [[row["error"] for row in own if row["seed"] == seed] for seed in {row["seed"] for row in own}]
         spread = statistics.stdev(map(statistics.mean, by_seed)) if len(by_seed) > 1 else 0.0
-        yield f"{statistics.mean(errors):.1f} ± {spread:.1f} %"
-        yield f"{statistics.median(errors):.1f} %"
-        yield f"{100 * statistics.mean(row['found'] == row['planes'] for row in own):.0f} %"
-        yield f"{1e3 * statistics.mean(row['seconds'] for row in own):.0f} ms"
-
-    methods = dict.fromkeys(row["method"] for row in rows)
-    found = ([method, *cells([row for row in rows if row["method"] == method])] for method in methods)
-    return lines(["method", "mean error", "median error", "right number", "time a pair"], found)
+        mean, seconds = (statistics.mean(row[column] for row in own) for column in ("error", "seconds"))
+        errors = f"{mean:.1f} ± {spread:.1f} %", f"{statistics.median(row['error'] for row in own):.1f} %"
+        right = 100 * statistics.mean(row["found"] == row["planes"] for row in own)
+        rows.append([method, *errors, f"{right:.0f} %", f"{1e3 * seconds:.0f} ms"])
+    return lines(["method", "mean error", "median error", "right number", "time a pair"], rows)
 
 
 def number_of_models(document: Document) -> str:

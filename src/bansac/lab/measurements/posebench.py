@@ -114,7 +114,6 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 
 def _tasks(file: PosebenchFile, instance: Instance, seed: int) -> Iterator[tuple[str, Task]]:
-    """Yield every model of a problem with its task."""
     name = "imc" if file.name.startswith("imc_") else file.name
     threshold = THRESHOLDS.get(name, OTHER_THRESHOLDS[file.problem])
     for model in MODELS[file.problem]:
