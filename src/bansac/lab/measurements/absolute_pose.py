@@ -24,7 +24,7 @@ from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.peers.methods import METHODS
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.peers.poselib import POSELIB
-from bansac.lab.reports import lines
+from bansac.lab.reports import grid
 from bansac.lab.scenes import LIMITS, Calls, Scene, calls_of, compare, errors, left_out
 
 WIDTH, HEIGHT, FOCAL = 1280, 960, 1000.0
@@ -97,14 +97,12 @@ def _case(scene: Scene, seed: int) -> tuple[Calls, Callable[[str, Estimate], Row
 
 def table(document: Document) -> str:
     """Return the table of the absolute poses: errors, failures and times over shares of outliers."""
-    shares = document["outliers"]
-    labels = {method.name: method.label for method in (*OURS, *PEERS)}
-    rows = []
-    for method in next(iter(shares.values())):
-        cells = (found[method] for found in shares.values())
-        texts = (f"{c['degrees_median']:.3f}°; {100 * c['failed']:.0f} %; {c['ms_mean']:.1f} ms" for c in cells)
-        rows.append([labels[method], *texts])
-    return lines(["method", *(f"{outliers} % outliers" for outliers in shares)], rows)
+
+    def cell(of: Row) -> str:
+        return f"{of['degrees_median']:.3f}°; {100 * of['failed']:.0f} %; {of['ms_mean']:.1f} ms"
+
+    columns = {f"{outliers} % outliers": found for outliers, found in document["outliers"].items()}
+    return grid("method", columns, cell, {method.name: method.label for method in (*OURS, *PEERS)})
 
 
 MEASUREMENT = of_module(

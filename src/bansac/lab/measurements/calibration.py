@@ -32,7 +32,7 @@ from bansac.geometry import apply_transform
 from bansac.lab.frames import DataFrame, Figure, Series, import_figure, import_pandas, to_frame
 from bansac.lab.measurement import DATA, Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.peers.library import OURS, Array, Task
-from bansac.lab.reports import lines, number, share
+from bansac.lab.reports import grid, lines, number, share
 from bansac.lab.scenes import OURS as METHODS
 from bansac.lab.scenes import is_right, run_scene, scene_of
 from bansac.lab.sets import PairSet
@@ -247,7 +247,11 @@ def _error_of(found: Sequence[Bin]) -> float:
 def table(document: Document) -> str:
     """Return the table of the calibration of beliefs and probabilities by group, or of probabilities by family."""
     if "families" in document:
-        return _of_families(document["families"])
+        families = document["families"]
+        errors = {
+            model: {name: of["ECE"] for name, of in found.items() if "ECE" in of} for model, found in families.items()
+        }
+        return grid("family", errors, lambda error: f"**{share(error)}**" if error > 0.05 else share(error))
     groups, rows = document["groups"], []
     for name, kind in itertools.product(groups, KINDS):
         if (figures := groups[name].get(kind)) is not None:
@@ -289,19 +293,6 @@ def switched_table(document: Document) -> str:
                 rows.append([group, name, model, *right, *samples])
     ways = [f"{figure}{without}" for figure in ("right", "samples") for without in ("", ", no neighbours")]
     return lines(["matches", "inliers", "model", *ways], rows)
-
-
-def _of_families(kinds: Mapping[str, Any]) -> str:
-    """Return the table of the calibration of probabilities on awkward scenes."""
-
-    def cell(figures: Mapping[str, Any]) -> str:
-        if "ECE" not in figures:
-            return "-"
-        return f"**{share(figures['ECE'])}**" if figures["ECE"] > 0.05 else share(figures["ECE"])
-
-    names = dict.fromkeys(name for families in kinds.values() for name in families)
-    rows = [[name, *(cell(found.get(name, {})) for found in kinds.values())] for name in names]
-    return lines(["family", *kinds], rows)
 
 
 MEASUREMENT = of_module(

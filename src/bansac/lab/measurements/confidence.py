@@ -26,7 +26,7 @@ import bansac
 from bansac.batch.journal import Row, Unit
 from bansac.lab.frames import Figure, import_figure
 from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
-from bansac.lab.reports import lines, share
+from bansac.lab.reports import grid, share
 from bansac.synthetic import homography_matches, line_points
 
 N, MAX_ITERATIONS = 200, 5000
@@ -163,22 +163,19 @@ def draw(found: Mapping[str, Any]) -> Figure:
 
 def table(document: Document) -> str:
     """Return the table of the shares of runs that find the best model; bold if below the confidence."""
-    data = document["data"]
 
-    def cell(kind: str, model: str, method: str) -> str:
+    def cell(by_confidence: Row) -> str:
         texts = []
-        for asked, found in data[kind][model].get(method, {}).items():
+        for asked, found in by_confidence.items():
             text = share(found["found"] / found["runs"])
             texts.append(f"**{text}**" if found["interval"][1] < float(asked) else text)
-        return "/".join(texts) or "-"
+        return "/".join(texts)
 
-    models = list(data["two models"])
-    names = dict.fromkeys(name for found in data.values() for name in found[models[0]])
-    asked = "/".join(key.removeprefix("0") for key in data["two models"][models[0]]["default"])
-    groups = {"two models": f" {asked}", "noise": ", noise"}
-    columns = [(kind, model, f"{model}{suffix}") for kind, suffix in groups.items() for model in models]
-    rows = [[name, *(cell(kind, model, name) for kind, model, _ in columns)] for name in names]
-    return lines(["method", *(title for *_, title in columns)], rows)
+    data = document["data"]
+    columns = {}
+    for model, found in data["two models"].items():
+        columns[f"{model} {'/'.join(asked.removeprefix('0') for asked in found['default'])}"] = found
+    return grid("method", columns | {f"{model}, noise": found for model, found in data["noise"].items()}, cell)
 
 
 def lowest_of_one_model(document: Document) -> str:

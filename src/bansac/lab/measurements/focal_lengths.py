@@ -40,7 +40,7 @@ from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.peers.pycolmap import PYCOLMAP
 from bansac.lab.provenance import circumstances
-from bansac.lab.reports import lines
+from bansac.lab.reports import grid
 from bansac.lab.scenes import Calls, calls_of, compare
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.tutorial import MAX_RATIO
@@ -280,10 +280,7 @@ def _table(cells: Mapping[str, Mapping[str, Row]], accuracy: Callable[[Row], str
         focal = "-" if error == 0 else missing if error in (None, math.inf) else f"{100 * error:.1f} %"
         return f"{accuracy(row)} / {focal} / {row['ms_median']:.0f}"
 
-    methods = next(iter(cells.values()), {})
-    labels = {method.name: method.label for method in (*METHODS, *ABSOLUTE)}
-    rows = ([labels[name], *(cell(of[name]) for of in cells.values())] for name in methods)
-    return lines(["method", *cells], rows)
+    return grid("method", cells, cell, {method.name: method.label for method in (*METHODS, *ABSOLUTE)})
 
 
 def pair_table(document: Document, mode: str) -> str:
