@@ -16,16 +16,16 @@ one cell.
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import bansac
 from bansac.batch.journal import Row, Unit
 from bansac.lab.frames import Figure, import_figure
 from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
+from bansac.lab.peers.library import Method, Task
 from bansac.lab.reports import grid, share
 from bansac.synthetic import homography_matches, line_points
 
@@ -45,24 +45,18 @@ STOPS = {
 }
 
 
-def plain(sampler: str, stop: str, **settings: Any) -> dict[str, Any]:
-    """Return the options of a sampler and a criterion."""
+def _plain(sampler: str, stop: str) -> Method:
     name, verification = sampler.replace("p-bansac", "bansac"), "sprt" if stop == "sprt" else None
-    options = {"preset": "paper", "sampler": name, "stopping": stop, "verification": verification}
-    return {**options, "max_iterations": MAX_ITERATIONS, **settings}
+    settings = {"sampler": name, "stopping": stop, "verification": verification, "max_iterations": MAX_ITERATIONS}
+    return Method(f"{sampler}, {stop}", settings, scored=sampler in SCORED)
 
 
-Method = tuple[bool, dict[str, Any]]  # whether it has scores, and its options
-METHODS: dict[str, Method] = {
-    f"{sampler}, {stop}": (sampler in SCORED, plain(sampler, stop))
-    for stop, samplers in STOPS.items()
-    for sampler in samplers
-}
-METHODS |= {"default": (False, {}), "default, scores": (True, {})}
-NOISY: dict[str, Method] = {
-    "uniform, ransac": METHODS["uniform, ransac"],
-    "uniform, ransac, local optimisation": (False, plain("uniform", "ransac", local_optimization="default")),
-}
+_DEFAULT = Method("default", {"preset": None}, own_limits=False)
+METHODS = (
+    *(_plain(sampler, stop) for stop, samplers in STOPS.items() for sampler in samplers),
+    *(_DEFAULT, _DEFAULT.configured("default, scores", {}, scored=True)),
+)
+NOISY = (METHODS[0], METHODS[0].changed("uniform, ransac, local optimisation", local_optimization="default"))
 
 
 def make_data(model: str, ratio: float, noise: float, seed: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -91,7 +85,7 @@ def problems(model: str, noise: float, second: float, runs: int) -> list[tuple[A
 
 
 # Name of the data -> noise, size of the second model, methods and confidences.
-DATA: Mapping[str, tuple[float, float, Mapping[str, Method], tuple[float, ...]]] = {
+DATA: Mapping[str, tuple[float, float, Sequence[Method], tuple[float, ...]]] = {
     "two models": (LITTLE, SECOND, METHODS, CONFIDENCES),
     "noise": (LARGE, SECOND, NOISY, CONFIDENCES),
     "one model": (LITTLE, 0.0, METHODS, CONFIDENCES[:1]),
@@ -102,7 +96,7 @@ def units(setup: Setup) -> list[Unit]:
     """Return one unit for each cell: data, model, method and confidence."""
     found = []
     for data, (_, _, methods, confidences) in DATA.items():
-        for model, name in itertools.product(THRESHOLDS, methods):
+        for model, name in itertools.product(THRESHOLDS, (method.name for method in methods)):
             found += each([data], [model], [name], confidences[-1:] if name.endswith(", bansac") else confidences)
     return found
 
@@ -111,13 +105,10 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Count the runs that find the best model."""
     data, model, name, confidence = unit.payload
     noise, second, methods, _ = DATA[data]
-    scored, options = methods[name]
-    runs, found = setup.runs, 0
-    estimate: Callable[..., bansac.Result] = bansac.fit_line if model == "line" else bansac.estimate_homography
+    method, runs, found = next(method for method in methods if method.name == name), setup.runs, 0
     for seed, (points, inliers, scores) in enumerate(problems(model, noise, second, runs)):
-        given = {**options, "scores": scores} if scored else options
-        result = estimate(*points, threshold=THRESHOLDS[model], confidence=confidence, seed=seed, **given)
-        found += int(np.mean(result.inliers[inliers]) >= RECALL)
+        estimate = method.estimate(Task(model, points, (), scores, THRESHOLDS[model], confidence, seed=seed))
+        found += int(np.mean(estimate.result.inliers[inliers]) >= RECALL)
     cell = {"data": data, "model": model, "method": name, "confidence": confidence}
     return [{**cell, "runs": runs, "found": found, "interval": interval(found, runs)}]
 
