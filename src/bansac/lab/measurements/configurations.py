@@ -127,7 +127,7 @@ def _translations(setup: Setup, settings: str) -> Row:
         task = make_task(pair, dataclasses.replace(DEFAULTS["E"], threshold=1.0 / float(pair.K[0, 0])), seed)
         E = bansac.estimate_essential(pair.x1, pair.x2, pair.K, threshold=1.0, seed=seed).model
         matrices = {peer.name: peer.estimate(task).model for peer in PEERS if peer.installed}
-        translations = {"bansac": _estimate("pose", pair, seed).model.t}
+        translations = {"bansac": getattr(_estimate("pose", pair, seed).model, "t", None)}
         for name, matrix in {"bansac, from E": E, **matrices}.items():
             translations[name] = None if matrix is None else recover_pose(matrix, task.x1, task.x2)[1]
         for name, t in translations.items():
@@ -147,7 +147,7 @@ def _real(setup: Setup, name: str, model: str) -> Row:
         if result.success:
             column = columns[0] if not depth or _is_right(model, result, pair) else columns[-1]
             counts[column][result.configuration or "none"] += 1
-    return {"pairs": f"{model}, {name}", **{column: dict(count) for column, count in counts.items()}}
+    return {"pairs": f"{model}, {name}", **counts}
 
 
 def _is_right(model: str, result: bansac.Result, pair: Any) -> bool:

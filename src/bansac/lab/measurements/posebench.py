@@ -120,9 +120,7 @@ def _tasks(file: PosebenchFile, instance: Instance, seed: int) -> Iterator[tuple
         yield model, task_of(model, instance, threshold, seed)
 
 
-@functools.lru_cache(maxsize=1)
-def _open(path: str) -> PosebenchFile:
-    return PosebenchFile(path)
+_open = functools.lru_cache(maxsize=1)(PosebenchFile)
 
 
 def judge(model: str, answer: Any, instance: Instance) -> Row:
