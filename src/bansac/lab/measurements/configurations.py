@@ -147,7 +147,7 @@ def _real(setup: Setup, name: str, model: str) -> Row:
         if result.success:
             column = columns[0] if not depth or _is_right(model, result, pair) else columns[-1]
             counts[column][result.configuration or "none"] += 1
-    return {"pairs": f"{model}, {name}", **counts}
+    return {"pairs": f"{model}, {name}", **{column: dict(count) for column, count in counts.items()}}
 
 
 def _is_right(model: str, result: bansac.Result, pair: Any) -> bool:
