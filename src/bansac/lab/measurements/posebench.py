@@ -9,8 +9,7 @@ and of the rotation error in degrees.
 
 A failure counts 180 degrees and an infinite distance. Times are means and medians of one call on one thread.
 
-One thread. All points of an instance are used, without scores. Each set has a threshold. All sets have the same weight
-in a mean.
+All points of an instance are used, without scores. Each set has a threshold. All sets have the same weight in a mean.
 
 The methods have posebench's settings: 100 to 1000 iterations, success probability .9999, the threshold of the set.
 PoseLib and COLMAP are called as posebench calls them. It has no other libraries. This package has two methods: one with

@@ -191,18 +191,18 @@ def table(document: Document) -> str:
     other = [k for k in range(1, frames) if k not in hidden and k != cut]
     kinds = {"other": other, "occluded": hidden, "cut": [cut], "after": [after]}
 
-    def median(problem: str, method: str, column: str, kind: str) -> float:
-        rows = [row for row in document["rows"] if (row["problem"], row["method"]) == (problem, method)]
-        values = (row[column][k] for row in rows for k in kinds[kind])
-        return statistics.median(np.inf if value is None else value for value in values)
+    def median(case: tuple[str, str], column: str, kind: str) -> float:
+        rows = [row[column] for row in document["rows"] if (row["problem"], row["method"]) == case]
+        return statistics.median(np.inf if row[k] is None else row[k] for row in rows for k in kinds[kind])
 
     rows = []
     for case in dict.fromkeys((row["problem"], row["method"]) for row in document["rows"]):
-        times = {kind: median(*case, "milliseconds", kind) for kind in ("other", "occluded")}
-        cold = (median(case[0], "cold", "milliseconds", kind) for kind in times)
+        times = []
+        for kind in ("other", "occluded"):
+            ms, cold = (median(of, "milliseconds", kind) for of in (case, (case[0], "cold")))
+            times.append(f"{ms:.1f} ms ({ms / cold:.2f})")
         unit = "°" if case[0] == "relative pose" else " px"
-        errors = (f"{median(*case, 'errors', kind):.2f}{unit}" for kind in kinds)
-        rows.append([*case, *(f"{ms:.1f} ms ({ms / next(cold):.2f})" for ms in times.values()), *errors])
+        rows.append([*case, *times, *(f"{median(case, 'errors', kind):.2f}{unit}" for kind in kinds)])
     head = ["problem", "method", "time", "time, occluded", "error", "occluded", "cut", "after the occlusion"]
     return lines(head, rows)
 
