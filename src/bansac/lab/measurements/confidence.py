@@ -68,20 +68,19 @@ def make_data(model: str, ratio: float, noise: float, seed: int) -> tuple[NDArra
     return np.column_stack([matches.x1, matches.x2]), matches.inliers
 
 
-def make_problem(model: str, ratio: float, noise: float, second: float, seed: int) -> tuple[Any, ...]:
-    """Return data, inliers and scores; the second model has ``second`` times the inliers of the first."""
-    rows, inliers = make_data(model, ratio, noise, seed)
-    rng = np.random.default_rng([seed, 1])
-    other = rng.permutation(np.flatnonzero(~inliers))[: round(second * ratio * N)]
-    rows[other] = make_data(model, 1.0, noise, seed + 10**6)[0][other]
-    scores = np.clip(rng.normal(np.where(inliers, 0.5, 0.4), 0.2), 0, 1)
-    return ((rows,) if model == "line" else (rows[:, :2], rows[:, 2:])), inliers, scores
-
-
 @functools.cache
 def problems(model: str, noise: float, second: float, runs: int) -> list[tuple[Any, ...]]:
-    """Return the problems of all cells with this model and these data; the ratios alternate."""
-    return [make_problem(model, RATIOS[seed % len(RATIOS)], noise, second, seed) for seed in range(runs)]
+    """Return data, inliers and scores of all runs; the second model has ``second`` times the inliers of the first."""
+    found = []
+    for seed in range(runs):
+        ratio = RATIOS[seed % len(RATIOS)]
+        rows, inliers = make_data(model, ratio, noise, seed)
+        rng = np.random.default_rng([seed, 1])
+        other = rng.permutation(np.flatnonzero(~inliers))[: round(second * ratio * N)]
+        rows[other] = make_data(model, 1.0, noise, seed + 10**6)[0][other]
+        scores = np.clip(rng.normal(np.where(inliers, 0.5, 0.4), 0.2), 0, 1)
+        found.append(((rows,) if model == "line" else (rows[:, :2], rows[:, 2:]), inliers, scores))
+    return found
 
 
 # Name of the data -> noise, size of the second model, methods and confidences.
