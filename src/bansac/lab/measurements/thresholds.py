@@ -20,7 +20,7 @@ from bansac.lab.measurements.folders import label
 from bansac.lab.pairs import Group, PairRuns, open_set
 from bansac.lab.peers.library import Method
 from bansac.lab.peers.methods import METHODS
-from bansac.lab.reports import lines, share
+from bansac.lab.reports import grid, lines, share
 from bansac.lab.summary import AUC_10, CORNERS_10, TIME, Summary
 from bansac.lab.task import DEFAULTS
 
@@ -101,12 +101,11 @@ def over_thresholds(document: Document, group: str) -> str:
         return "Not measured yet.\n"
     found = document["groups"][group]
     methods = found["methods"]
-    columns = [threshold for threshold in methods["default"] if threshold != "auto"]
-    rows = []
-    for method, name in _LABELS.items():
-        points = (methods[method].get(key) for key in (*columns, "auto"))
-        rows.append([name, *("-" if point is None else share(point["accuracy"]) for point in points)])
-    table = lines(["method", *(f"{column} px" for column in columns), "auto"], rows)
+    columns: dict[str, dict[str, float]] = {}
+    for method, key in itertools.product(_LABELS, methods["default"]):
+        if key in methods[method]:
+            columns.setdefault(key if key == "auto" else f"{key} px", {})[method] = methods[method][key]["accuracy"]
+    table = grid("method", columns, share, _LABELS)
     ours, (low, middle, high) = methods["default"], found["auto_pixels"].values()
     ratio = ours["auto"]["ms_mean"] / ours[f"{found['default_pixels']:g}"]["ms_mean"]
     return (
