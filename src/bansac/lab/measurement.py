@@ -200,9 +200,9 @@ def each(*axes: Iterable[Any]) -> list[Unit]:
 
 
 def nested(rows: Iterable[Row], *columns: str) -> dict[str, Any]:
-    """Return the rows as nested dicts, one level for each column, the other columns innermost."""
+    """Return the rows that have the columns as nested dicts, one level for each column, the others innermost."""
     document: dict[str, Any] = {}
-    for row in rows:
+    for row in (row for row in rows if row.keys() >= {*columns}):
         place = document
         for column in columns:
             place = place.setdefault(str(row[column]), {})

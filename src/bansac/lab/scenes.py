@@ -57,12 +57,17 @@ def make_scene(problem: str, n: int, inlier_ratio: float, noise: float, seed: in
         scale = np.array([_HALF] * 3 if problem == "circle" else [1, 1, _HALF])
         return Scene(problem, (_HALF * curve.points,), curve.inliers, scale * curve.model)
     matches: Any = (homography_matches if problem == "H" else epipolar_matches)(n, inlier_ratio, noise, seed)
-    first = matches.x1
-    if problem == "pose":
-        depths = np.random.default_rng([seed, 1]).uniform(4, 12, (n, 1))
-        first = np.where(matches.inliers[:, None], matches.points, depths * viewing_rays(matches.K1, matches.x1))
-    cameras = (matches.K1,) if problem in ("E", "pose") else ()
-    return Scene(problem, (first, matches.x2, *cameras), matches.inliers, matches)
+    if problem != "pose":
+        return scene_of(problem, matches)
+    depths = np.random.default_rng([seed, 1]).uniform(4, 12, (n, 1))
+    points = np.where(matches.inliers[:, None], matches.points, depths * viewing_rays(matches.K1, matches.x1))
+    return Scene(problem, (points, matches.x2, matches.K1), matches.inliers, matches)
+
+
+def scene_of(problem: str, matches: Any, scores: Array | None = None, *, undecided: bool = False) -> Scene:
+    """Return the scene of the matches of two views with ground truth."""
+    cameras = (matches.K1, matches.K2) if problem in ("E", "relative pose") else ()
+    return Scene(problem, (matches.x1, matches.x2, *cameras), matches.inliers, matches, scores, undecided)
 
 
 def errors(scene: Scene, model: Any) -> dict[str, float]:
@@ -170,11 +175,11 @@ def left_out(methods: Iterable[Method]) -> list[str]:
 def run_scene(
     scene: Scene, methods: Sequence[Method], key: str, seed: int, judge: Callable[[Scene, Any], Row]
 ) -> list[Row]:
-    """Run the methods on a scene, in an order that depends on the key; ``judge`` returns columns of a row.
+    """Run the installed methods on a scene, in an order that depends on the key; ``judge`` returns columns of a row.
 
     A result with a second hypothesis has these columns for it, too, with the prefix "rival_".
     """
-    task = task_of(scene, seed)
+    task, methods = task_of(scene, seed), [method for method in methods if method.installed]
     estimates = {method.name: method.estimate(task) for method in random.Random(key).sample(methods, len(methods))}
     rows: list[Row] = []
     for method in methods:

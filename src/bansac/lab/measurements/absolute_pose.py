@@ -11,27 +11,26 @@ returns no pose, or if an error exceeds 1 degree or 2 %. The threshold is 4 px. 
 samples and a confidence of .999. PoseLib also runs with its default limits, which include a minimum of 1000 samples.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
 from bansac.estimate.result import AbsolutePose
-from bansac.geometry import normalize_points, rotation_matrix
+from bansac.geometry import homogeneous, normalize_points, rotation_matrix
 from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.measurements.folders import label
 from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.peers.methods import METHODS
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.peers.poselib import POSELIB
-from bansac.lab.reports import lines
+from bansac.lab.reports import grid
 from bansac.lab.scenes import LIMITS, Calls, Scene, calls_of, compare, errors, left_out
 
 WIDTH, HEIGHT, FOCAL = 1280, 960, 1000.0
 K = np.array([[FOCAL, 0, WIDTH / 2], [0, FOCAL, HEIGHT / 2], [0, 0, 1]])
 THRESHOLD = 4.0
 OUTLIERS = (20, 50, 80)
-SCENES = ("cloud", "street", "object", "plane")
 TIMES = 3
 # One of five image errors is four times as large as the others.
 SIGMA, WIDE, WIDE_SHARE = 0.5, 4.0, 0.2
@@ -50,16 +49,13 @@ PEERS = (
 )
 
 
-def _depths(kind: str, x: Array, rng: np.random.Generator) -> Array:
-    """Return the depths of the points at ``x`` of a kind of scene."""
-    n = len(x)
-    if kind == "cloud":
-        return rng.uniform(4, 12, n)
-    if kind == "street":
-        return np.exp(rng.uniform(np.log(2), np.log(100), n))
-    if kind == "object":
-        return rng.uniform(4.5, 5.5, n)
-    return np.asarray(8 / (normalize_points(K, x) @ rng.uniform(-0.5, 0.5, 2) + 1.0))
+# Depths of rays in each kind of scene.
+SCENES: Mapping[str, Callable[[Array, np.random.Generator], Array]] = {
+    "cloud": lambda rays, rng: rng.uniform(4, 12, len(rays)),
+    "street": lambda rays, rng: np.exp(rng.uniform(np.log(2), np.log(100), len(rays))),
+    "object": lambda rays, rng: rng.uniform(4.5, 5.5, len(rays)),
+    "plane": lambda rays, rng: np.asarray(8 / (rays @ rng.uniform(-0.5, 0.5, 2) + 1.0)),
+}
 
 
 def make_scene(kind: str, n: int, outliers: int, seed: int) -> Scene:
@@ -68,8 +64,9 @@ def make_scene(kind: str, n: int, outliers: int, seed: int) -> Scene:
     size = np.array([WIDTH, HEIGHT])
     span = 200 / size if kind == "object" else np.array([1.0, 1.0])
     x = size * (0.5 + (rng.uniform(size=(n, 2)) - 0.5) * span)
-    z = _depths(kind, x, rng)
-    seen = np.column_stack([normalize_points(K, x), np.ones(n)]) * z[:, None]
+    rays = normalize_points(K, x)
+    z = SCENES[kind](rays, rng)
+    seen = homogeneous(rays) * z[:, None]
     R, t = rotation_matrix(rng.normal(size=3)), rng.normal(size=3) * 5
     X = (seen - t) @ R + rng.normal(size=(n, 3)) * (SIGMA_SPACE * z[:, None])
     sigma = np.where(rng.random(n) < WIDE_SHARE, WIDE * SIGMA, SIGMA)
@@ -85,9 +82,8 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Return the figures of all methods on the scenes with a share of outliers."""
     (outliers,) = unit.payload
     scenes = (make_scene(kind, setup.points, outliers, seed) for seed in range(setup.runs) for kind in SCENES)
-    runs = compare((_case(scene, seed) for seed, scene in enumerate(scenes)), TIMES)
     rows: list[Row] = []
-    for name, of in runs.items():
+    for name, of in compare((_case(scene, seed) for seed, scene in enumerate(scenes)), TIMES).items():
         failed = (of["rotation_error"] > LIMITS["rotation_error"]) | (of["centre_error"] > LIMITS["centre_error"])
         figures = {"degrees_median": float(of["rotation_error"].median()), "failed": float(failed.mean())}
         rows.append({"outliers": outliers, "method": name, **figures, "ms_mean": float(of["ms"].mean())})
@@ -99,28 +95,24 @@ def _case(scene: Scene, seed: int) -> tuple[Calls, Callable[[str, Estimate], Row
     return calls_of((*OURS, *PEERS), task), lambda _, found: errors(scene, found.model if found.success else None)
 
 
-def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Return the figures by share of outliers and method."""
-    shares = nested(rows, "outliers", "method")
-    return Report(records={"runs": setup.runs, "points": setup.points, "outliers": shares}, notes=left_out(PEERS))
-
-
 def table(document: Document) -> str:
     """Return the table of the absolute poses: errors, failures and times over shares of outliers."""
-    shares = document["outliers"]
-    labels = {method.name: method.label for method in (*OURS, *PEERS)}
-    rows = []
-    for method in next(iter(shares.values())):
-        cells = (found[method] for found in shares.values())
-        texts = (f"{c['degrees_median']:.3f}°; {100 * c['failed']:.0f} %; {c['ms_mean']:.1f} ms" for c in cells)
-        rows.append([labels[method], *texts])
-    return lines(["method", *(f"{outliers} % outliers" for outliers in shares)], rows)
+
+    def cell(of: Row) -> str:
+        return f"{of['degrees_median']:.3f}°; {100 * of['failed']:.0f} %; {of['ms_mean']:.1f} ms"
+
+    columns = {f"{outliers} % outliers": found for outliers, found in document["outliers"].items()}
+    return grid("method", columns, cell, {method.name: method.label for method in (*OURS, *PEERS)})
 
 
 MEASUREMENT = of_module(
     __name__,
     title="Absolute poses of synthetic scenes",
     units=lambda setup: each(OUTLIERS),
+    report=lambda setup, rows: Report(
+        records={"runs": setup.runs, "points": setup.points, "outliers": nested(rows, "outliers", "method")},
+        notes=left_out(PEERS),
+    ),
     options=(
         Option("runs", int, 20, "Scenes of a kind.", least=1),
         Option("points", int, 500, "Points of a scene.", least=4),

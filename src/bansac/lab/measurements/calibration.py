@@ -21,7 +21,7 @@ share of true matches in a bin, weighted by the number of matches. The Brier sco
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,9 +32,9 @@ from bansac.geometry import apply_transform
 from bansac.lab.frames import DataFrame, Figure, Series, import_figure, import_pandas, to_frame
 from bansac.lab.measurement import DATA, Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.peers.library import OURS, Array, Task
-from bansac.lab.reports import lines, number, share
+from bansac.lab.reports import grid, lines, number, share
 from bansac.lab.scenes import OURS as METHODS
-from bansac.lab.scenes import Scene, is_right, run_scene
+from bansac.lab.scenes import is_right, run_scene, scene_of
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.labelled import LabelledSet
 from bansac.lab.sets.survey import survey
@@ -46,6 +46,7 @@ from bansac.synthetic.two_views import viewing_rays
 
 TRUE, OTHERS = 2.0, (1.0, 3.0)  # pixels up to which a match is true
 BINS = 10
+Bin = tuple[int, float, float]  # number of matches, mean probability, share of true ones
 KINDS = ("beliefs", "probabilities")
 
 _SCENES = ("EF/fountain-P11", "EF/Herz-Jesus-P8", "EF/Herz-Jesus-P25", "EF/entry-P10", "EF/kitti_seq1")
@@ -102,7 +103,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     if not frames:
         return [cell]
     frame = import_pandas().concat(frames, ignore_index=True)
-    kinds = {kind: _judge(frame, kind) for kind in KINDS}
+    kinds = {kind: measure(frame, kind) for kind in KINDS}
     return [{**cell, "matches": len(frame), **(kinds["probabilities"] if setup.data is None else kinds)}]
 
 
@@ -139,11 +140,10 @@ def _judge_priors(setup: Setup, group: str) -> list[Row]:
     rows = []
     for of_set, parts in frames.items():
         frame = import_pandas().concat(parts, ignore_index=True)
-        true = frame["distance"] <= TRUE
-        row: Row = {"priors": group, "set": of_set, "matches": len(frame), "true": float(true.mean())}
-        for kind in frame.columns[1:]:
-            row[kind] = {**measure(frame, kind), "bins": bins(frame[kind], true)}
-        rows.append(row | _switch(setup, group, of_set))
+        true = float((frame["distance"] <= TRUE).mean())
+        row: Row = {"priors": group, "set": of_set, "matches": len(frame), "true": true}
+        row |= {kind: measure(frame, kind) for kind in frame.columns[1:]}
+        rows.append(row if group in (*_REAL, "unrelated") else row | _switch(setup, group, of_set))
     return rows
 
 
@@ -162,22 +162,15 @@ def _scene(group: str, inlier_ratio: float, seed: int) -> Any:
 
 def _switch(setup: Setup, group: str, of_set: str) -> Row:
     """Return the share of right models and the mean samples of E and F with and without priors from neighbours."""
-    if group in (*_REAL, "unrelated"):
-        return {}
     found: Row = {}
     for model in ("E", "F"):
         rows: list[Row] = []
         for seed in range(setup.runs):
-            truth = _scene(group, float(of_set[:-1]) / 100, seed)
-            cameras = (truth.K1, truth.K2) if model == "E" else ()
-            scene = Scene(model, (truth.x1, truth.x2, *cameras), truth.inliers, truth)
-            rows += run_scene(scene, _SWITCHED, f"{group}/{of_set}/{model}/{seed}", seed, _judge_model)
+            scene = scene_of(model, _scene(group, float(of_set[:-1]) / 100, seed))
+            key = f"{group}/{of_set}/{model}/{seed}"
+            rows += run_scene(scene, _SWITCHED, key, seed, lambda scene, F: {"right": is_right(scene, F, NEAR)})
         found[model] = to_frame(rows).groupby("method", sort=False)[["right", "iterations"]].mean().to_dict("index")
     return {"estimates": found}
-
-
-def _judge_model(scene: Scene, model: Any) -> Row:
-    return {"right": model is not None and is_right(scene, model, NEAR)}
 
 
 def _distances(model: Kind, pair: Matches) -> Array:
@@ -188,62 +181,49 @@ def _distances(model: Kind, pair: Matches) -> Array:
     return np.sqrt(squared_distances(true, pair, "H" if model == "H" else "F"))
 
 
-def _judge(frame: DataFrame, kind: str) -> Row:
-    """Return the figures of one of ``KINDS``."""
-    return {
-        **measure(frame, kind),
-        "mask_below_0.5": _share(frame[kind][frame["inlier"]] < 0.5),
-        "ECE_by_pixels": {str(pixels): measure(frame, kind, pixels)["ECE"] for pixels in OTHERS},
-        "bins": bins(frame[kind], frame["distance"] <= TRUE),
-    }
-
-
-def bins(p: Series, true: Series) -> list[tuple[int, float, float]]:
-    """Return the number of matches, the mean probability and the share of true ones in every non-empty bin."""
+def bins(p: Series, true: Series) -> list[Bin]:
+    """Return every non-empty bin."""
     which = np.minimum((p * BINS).astype(int), BINS - 1)
     masks = [which == k for k in range(BINS)]
     return [(int(mask.sum()), float(p[mask].mean()), float(true[mask].mean())) for mask in masks if mask.any()]
 
 
-def _share(part: Series) -> float | None:
-    return float(part.mean()) if len(part) else None
-
-
-def measure(frame: DataFrame, kind: str, pixels: float = TRUE) -> Row:
-    """Return the figures of one of ``KINDS``; a match is true up to a distance in pixels."""
-    p, true = frame[kind], frame["distance"] <= pixels
-    return {
-        "ECE": _error_of(bins(p, true)),
-        "Brier": float(np.mean((p - true) ** 2)),
-        "true_below_0.1": _share(true[p < 0.1]),
-        "true_above_0.9": _share(true[p > 0.9]),
-    }
+def measure(frame: DataFrame, kind: str) -> Row:
+    """Return the figures of probabilities, a column; those of estimates also have a column with the mask."""
+    p, true = frame[kind], frame["distance"] <= TRUE
+    found = bins(p, true)
+    parts = {"true_below_0.1": true[p < 0.1], "true_above_0.9": true[p > 0.9]}
+    row: Row = {"ECE": _error_of(found), "Brier": float(np.mean((p - true) ** 2))}
+    if "inlier" in frame:
+        parts["mask_below_0.5"] = p[frame["inlier"]] < 0.5
+        row["ECE_by_pixels"] = {str(pixels): _error_of(bins(p, frame["distance"] <= pixels)) for pixels in OTHERS}
+    return {**row, **{name: float(part.mean()) if len(part) else None for name, part in parts.items()}, "bins": found}
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures by group with the reliability diagram, or by model and family."""
     if setup.data is None:
         return Report(records={"families": nested(rows, "model", "family")})
-    groups = nested((row for row in rows if "group" in row), "group")
-    priors = nested((row for row in rows if "priors" in row), "priors", "set")
-    drawn = [(name, group) for name, group in groups.items() if group["runs"]][:3]
-    figures = {"calibration": draw(dict(drawn), KINDS)} if drawn else {}
-    if pooled := {name: _pool(priors[name]) for name in DRAWN if name in priors}:
+    groups, priors = nested(rows, "group"), nested(rows, "priors", "set")
+    drawn = [name for name, group in groups.items() if group["runs"]][:3]
+    pooled = {name: priors[name].values() for name in DRAWN if name in priors}
+    figures = {"calibration": draw({name: [groups[name]] for name in drawn}, KINDS)} if drawn else {}
+    if pooled:
         figures["priors"] = draw(pooled, ("neighbours", "scores"))
     return Report(records={"true_pixels": TRUE, "groups": groups, "priors": priors}, figures=figures)
 
 
-def draw(groups: Mapping[str, Any], kinds: Iterable[str]) -> Figure:
-    """Draw the reliability diagram of groups; dots have the area of their bins."""
+def draw(groups: Mapping[str, Collection[Row]], kinds: Iterable[str]) -> Figure:
+    """Draw the reliability diagram of groups of sets; dots have the area of their bins."""
     figure = import_figure()(figsize=(10, 3.6), layout="constrained")
     panels = figure.subplots(1, len(groups), sharey=True, squeeze=False)[0]
     for ax, (name, group) in zip(panels, groups.items(), strict=True):
         ax.plot([0, 1], [0, 1], color="#8a8a8a", linewidth=1, linestyle="--")
         for kind, color in zip(kinds, ("#ff3b30", "#1687ff"), strict=True):
-            if kind not in group:
+            if not (pooled := _pool(group, kind)):
                 continue
-            n, mean, found = np.array(group[kind]["bins"]).T
-            ax.plot(mean, found, color=color, linewidth=1, label=f"{kind}, ECE {group[kind]['ECE']:.3f}")
+            n, mean, found = np.array(pooled).T
+            ax.plot(mean, found, color=color, linewidth=1, label=f"{kind}, ECE {_error_of(pooled):.3f}")
             ax.scatter(mean, found, s=400 * n / n.sum(), color=color, linewidths=0, alpha=0.7, clip_on=False)
         ax.set(xlim=(0, 1), ylim=(0, 1), title=name, xlabel="probability", aspect="equal")
         ax.legend(frameon=False, fontsize="small", loc="lower right")
@@ -251,32 +231,28 @@ def draw(groups: Mapping[str, Any], kinds: Iterable[str]) -> Figure:
     return figure
 
 
-def _pool(sets: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the bins of the priors of several sets together, and their ECE."""
-    pooled = {}
-    for kind in next(iter(sets.values())).keys() & {"neighbours", "scores"}:
-        sums: dict[int, Any] = {}
-        for n, mean, true in (found for of_set in sets.values() for found in of_set[kind]["bins"]):
-            which = min(int(mean * BINS), BINS - 1)
-            sums[which] = sums.get(which, 0) + n * np.array([1, mean, true])
-        merged = [(int(n), float(mean / n), float(true / n)) for _, (n, mean, true) in sorted(sums.items())]
-        pooled[kind] = {"bins": merged, "ECE": _error_of(merged)}
-    return pooled
+def _pool(sets: Iterable[Row], kind: str) -> list[Bin]:
+    """Return the bins of the probabilities of several sets together."""
+    sums = np.zeros((BINS, 3))
+    for n, mean, true in itertools.chain(*(of_set[kind]["bins"] for of_set in sets if kind in of_set)):
+        sums[min(int(mean * BINS), BINS - 1)] += n * np.array([1, mean, true])
+    return [(int(n), mean / n, true / n) for n, mean, true in sums.tolist() if n]
 
 
-def _error_of(found: Sequence[tuple[int, float, float]]) -> float:
+def _error_of(found: Sequence[Bin]) -> float:
     """Return the ECE of bins."""
     return sum(n * abs(mean - true) for n, mean, true in found) / sum(n for n, _, _ in found)
 
 
 def table(document: Document) -> str:
-    """Return the table of a report: of groups, or of families."""
-    return _of_families(document["families"]) if "families" in document else _of_groups(document["groups"])
-
-
-def _of_groups(groups: Mapping[str, Any]) -> str:
-    """Return the table of the calibration of beliefs and probabilities."""
-    rows = []
+    """Return the table of the calibration of beliefs and probabilities by group, or of probabilities by family."""
+    if "families" in document:
+        families = document["families"]
+        errors = {
+            model: {name: of["ECE"] for name, of in found.items() if "ECE" in of} for model, found in families.items()
+        }
+        return grid("family", errors, lambda error: f"**{share(error)}**" if error > 0.05 else share(error))
+    groups, rows = document["groups"], []
     for name, kind in itertools.product(groups, KINDS):
         if (figures := groups[name].get(kind)) is not None:
             cells = (share(figures[key]) for key in ("ECE", "Brier", "true_below_0.1", "true_above_0.9"))
@@ -293,25 +269,17 @@ def priors_table(document: Document) -> str:
         for name, of_set in sets.items():
             own = of_set["neighbours"]["bins"]
             figures = [of_set["true"], of_set["neighbours"]["ECE"]]
-            figures += [_true_between(own, low, high) for low, high in ((0, 0.1), (0.1, 0.3), (0.3, 1))]
-            others = {other: figures for other, figures in sets.items() if other != name}
-            if "scores" in of_set and others:
-                figures += [_error_by_others(own, others), of_set["scores"]["ECE"]]
+            for low, high in ((0, 0.1), (0.1, 0.3), (0.3, 1)):
+                inside = [(n, true) for n, mean, true in own if low <= mean < high]
+                figures.append(sum(n * true for n, true in inside) / max(sum(n for n, _ in inside), 1))
+            others = _pool((figures for other, figures in sets.items() if other != name), "neighbours")
+            if "scores" in of_set and others:  # shares of true matches in the same bins of the other sets
+                shares = {int(mean * BINS): true for _, mean, true in others}
+                by_others = _error_of([(n, shares.get(int(mean * BINS), mean), true) for n, mean, true in own])
+                figures += [by_others, of_set["scores"]["ECE"]]
             rows.append([group, name, *(share(figures[k]) if k < len(figures) else "" for k in range(7))])
     true = ["true", "ECE", "true of p < .1", "of p < .3", "of others"]
     return lines(["matches", "set", *true, "ECE, shares of other scenes", "ECE of scores"], rows)
-
-
-def _true_between(found: Iterable[tuple[int, float, float]], low: float, high: float) -> float:
-    """Return the share of true matches of the bins with mean probabilities in a range."""
-    inside = [(n, true) for n, mean, true in found if low <= mean < high]
-    return sum(n * true for n, true in inside) / max(sum(n for n, _ in inside), 1)
-
-
-def _error_by_others(own: Iterable[tuple[int, float, float]], others: Mapping[str, Any]) -> float:
-    """Return the ECE of bins whose probabilities are the shares of true matches in the same bins of other sets."""
-    shares = {int(mean * BINS): true for _, mean, true in _pool(others)["neighbours"]["bins"]}
-    return _error_of([(n, shares.get(int(mean * BINS), mean), true) for n, mean, true in own])
 
 
 def switched_table(document: Document) -> str:
@@ -325,19 +293,6 @@ def switched_table(document: Document) -> str:
                 rows.append([group, name, model, *right, *samples])
     ways = [f"{figure}{without}" for figure in ("right", "samples") for without in ("", ", no neighbours")]
     return lines(["matches", "inliers", "model", *ways], rows)
-
-
-def _of_families(kinds: Mapping[str, Any]) -> str:
-    """Return the table of the calibration of probabilities on awkward scenes."""
-
-    def cell(figures: Mapping[str, Any]) -> str:
-        if "ECE" not in figures:
-            return "-"
-        return f"**{share(figures['ECE'])}**" if figures["ECE"] > 0.05 else share(figures["ECE"])
-
-    names = dict.fromkeys(name for families in kinds.values() for name in families)
-    rows = [[name, *(cell(found.get(name, {})) for found in kinds.values())] for name in names]
-    return lines(["family", *kinds], rows)
 
 
 MEASUREMENT = of_module(

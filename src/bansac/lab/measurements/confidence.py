@@ -16,17 +16,17 @@ one cell.
 
 import functools
 import itertools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-import bansac
 from bansac.batch.journal import Row, Unit
 from bansac.lab.frames import Figure, import_figure
 from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
-from bansac.lab.reports import lines, share
+from bansac.lab.peers.library import Method, Task
+from bansac.lab.reports import grid, share
 from bansac.synthetic import homography_matches, line_points
 
 N, MAX_ITERATIONS = 200, 5000
@@ -45,24 +45,18 @@ STOPS = {
 }
 
 
-def plain(sampler: str, stop: str, **settings: Any) -> dict[str, Any]:
-    """Return the options of a sampler and a criterion."""
+def _plain(sampler: str, stop: str) -> Method:
     name, verification = sampler.replace("p-bansac", "bansac"), "sprt" if stop == "sprt" else None
-    options = {"preset": "paper", "sampler": name, "stopping": stop, "verification": verification}
-    return {**options, "max_iterations": MAX_ITERATIONS, **settings}
+    settings = {"sampler": name, "stopping": stop, "verification": verification, "max_iterations": MAX_ITERATIONS}
+    return Method(f"{sampler}, {stop}", settings, scored=sampler in SCORED)
 
 
-Method = tuple[bool, dict[str, Any]]  # whether it has scores, and its options
-METHODS: dict[str, Method] = {
-    f"{sampler}, {stop}": (sampler in SCORED, plain(sampler, stop))
-    for stop, samplers in STOPS.items()
-    for sampler in samplers
-}
-METHODS |= {"default": (False, {}), "default, scores": (True, {})}
-NOISY: dict[str, Method] = {
-    "uniform, ransac": METHODS["uniform, ransac"],
-    "uniform, ransac, local optimisation": (False, plain("uniform", "ransac", local_optimization="default")),
-}
+_DEFAULT = Method("default", {"preset": None}, own_limits=False)
+METHODS = (
+    *(_plain(sampler, stop) for stop, samplers in STOPS.items() for sampler in samplers),
+    *(_DEFAULT, _DEFAULT.configured("default, scores", {}, scored=True)),
+)
+NOISY = (METHODS[0], METHODS[0].changed("uniform, ransac, local optimisation", local_optimization="default"))
 
 
 def make_data(model: str, ratio: float, noise: float, seed: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -74,24 +68,23 @@ def make_data(model: str, ratio: float, noise: float, seed: int) -> tuple[NDArra
     return np.column_stack([matches.x1, matches.x2]), matches.inliers
 
 
-def make_problem(model: str, ratio: float, noise: float, second: float, seed: int) -> tuple[Any, ...]:
-    """Return data, inliers and scores; the second model has ``second`` times the inliers of the first."""
-    rows, inliers = make_data(model, ratio, noise, seed)
-    rng = np.random.default_rng([seed, 1])
-    other = rng.permutation(np.flatnonzero(~inliers))[: round(second * ratio * N)]
-    rows[other] = make_data(model, 1.0, noise, seed + 10**6)[0][other]
-    scores = np.clip(rng.normal(np.where(inliers, 0.5, 0.4), 0.2), 0, 1)
-    return ((rows,) if model == "line" else (rows[:, :2], rows[:, 2:])), inliers, scores
-
-
 @functools.cache
 def problems(model: str, noise: float, second: float, runs: int) -> list[tuple[Any, ...]]:
-    """Return the problems of all cells with this model and these data; the ratios alternate."""
-    return [make_problem(model, RATIOS[seed % len(RATIOS)], noise, second, seed) for seed in range(runs)]
+    """Return data, inliers and scores of all runs; the second model has ``second`` times the inliers of the first."""
+    found = []
+    for seed in range(runs):
+        ratio = RATIOS[seed % len(RATIOS)]
+        rows, inliers = make_data(model, ratio, noise, seed)
+        rng = np.random.default_rng([seed, 1])
+        other = rng.permutation(np.flatnonzero(~inliers))[: round(second * ratio * N)]
+        rows[other] = make_data(model, 1.0, noise, seed + 10**6)[0][other]
+        scores = np.clip(rng.normal(np.where(inliers, 0.5, 0.4), 0.2), 0, 1)
+        found.append(((rows,) if model == "line" else (rows[:, :2], rows[:, 2:]), inliers, scores))
+    return found
 
 
 # Name of the data -> noise, size of the second model, methods and confidences.
-DATA: Mapping[str, tuple[float, float, Mapping[str, Method], tuple[float, ...]]] = {
+DATA: Mapping[str, tuple[float, float, Sequence[Method], tuple[float, ...]]] = {
     "two models": (LITTLE, SECOND, METHODS, CONFIDENCES),
     "noise": (LARGE, SECOND, NOISY, CONFIDENCES),
     "one model": (LITTLE, 0.0, METHODS, CONFIDENCES[:1]),
@@ -102,7 +95,7 @@ def units(setup: Setup) -> list[Unit]:
     """Return one unit for each cell: data, model, method and confidence."""
     found = []
     for data, (_, _, methods, confidences) in DATA.items():
-        for model, name in itertools.product(THRESHOLDS, methods):
+        for model, name in itertools.product(THRESHOLDS, (method.name for method in methods)):
             found += each([data], [model], [name], confidences[-1:] if name.endswith(", bansac") else confidences)
     return found
 
@@ -111,13 +104,10 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Count the runs that find the best model."""
     data, model, name, confidence = unit.payload
     noise, second, methods, _ = DATA[data]
-    scored, options = methods[name]
-    runs, found = setup.runs, 0
-    estimate: Callable[..., bansac.Result] = bansac.fit_line if model == "line" else bansac.estimate_homography
+    method, runs, found = next(method for method in methods if method.name == name), setup.runs, 0
     for seed, (points, inliers, scores) in enumerate(problems(model, noise, second, runs)):
-        given = {**options, "scores": scores} if scored else options
-        result = estimate(*points, threshold=THRESHOLDS[model], confidence=confidence, seed=seed, **given)
-        found += int(np.mean(result.inliers[inliers]) >= RECALL)
+        estimate = method.estimate(Task(model, points, (), scores, THRESHOLDS[model], confidence, seed=seed))
+        found += int(np.mean(estimate.result.inliers[inliers]) >= RECALL)
     cell = {"data": data, "model": model, "method": name, "confidence": confidence}
     return [{**cell, "runs": runs, "found": found, "interval": interval(found, runs)}]
 
@@ -163,22 +153,19 @@ def draw(found: Mapping[str, Any]) -> Figure:
 
 def table(document: Document) -> str:
     """Return the table of the shares of runs that find the best model; bold if below the confidence."""
-    data = document["data"]
 
-    def cell(kind: str, model: str, method: str) -> str:
+    def cell(by_confidence: Row) -> str:
         texts = []
-        for asked, found in data[kind][model].get(method, {}).items():
+        for asked, found in by_confidence.items():
             text = share(found["found"] / found["runs"])
             texts.append(f"**{text}**" if found["interval"][1] < float(asked) else text)
-        return "/".join(texts) or "-"
+        return "/".join(texts)
 
-    models = list(data["two models"])
-    names = dict.fromkeys(name for found in data.values() for name in found[models[0]])
-    asked = "/".join(key.removeprefix("0") for key in data["two models"][models[0]]["default"])
-    groups = {"two models": f" {asked}", "noise": ", noise"}
-    columns = [(kind, model, f"{model}{suffix}") for kind, suffix in groups.items() for model in models]
-    rows = [[name, *(cell(kind, model, name) for kind, model, _ in columns)] for name in names]
-    return lines(["method", *(title for *_, title in columns)], rows)
+    data = document["data"]
+    columns = {}
+    for model, found in data["two models"].items():
+        columns[f"{model} {'/'.join(asked.removeprefix('0') for asked in found['default'])}"] = found
+    return grid("method", columns | {f"{model}, noise": found for model, found in data["noise"].items()}, cell)
 
 
 def lowest_of_one_model(document: Document) -> str:

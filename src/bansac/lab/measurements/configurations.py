@@ -99,7 +99,7 @@ def units(setup: Setup) -> list[Unit]:
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Return the counts of a cell."""
     part, *cell = unit.payload
-    return [{"part": part, **_PARTS[part](setup, *cell)}]
+    return [_PARTS[part](setup, *cell)]
 
 
 def _synthetic(setup: Setup, model: str, kind: str, settings: str) -> Row:
@@ -107,7 +107,7 @@ def _synthetic(setup: Setup, model: str, kind: str, settings: str) -> Row:
     values = {**SETTINGS, **DENSE}[settings]
     found = [_estimate(model, SCENES[kind](*values, seed), seed).configuration for seed in range(setup.scenes)]
     right = found.count(RIGHT[model][kind]) / setup.scenes
-    return {"scenes": f"{model}, {kind}", "settings": settings, "right": right}
+    return {"scenes": f"{model}, {kind}", "figure": "right", settings: right}
 
 
 def _estimate(model: str, pair: Matches, seed: int = 0) -> bansac.Result:
@@ -127,11 +127,11 @@ def _translations(setup: Setup, settings: str) -> Row:
         task = make_task(pair, dataclasses.replace(DEFAULTS["E"], threshold=1.0 / float(pair.K[0, 0])), seed)
         E = bansac.estimate_essential(pair.x1, pair.x2, pair.K, threshold=1.0, seed=seed).model
         matrices = {peer.name: peer.estimate(task).model for peer in PEERS if peer.installed}
-        motions = {"bansac": _estimate("pose", pair, seed).model}
+        translations = {"bansac": getattr(_estimate("pose", pair, seed).model, "t", None)}
         for name, matrix in {"bansac, from E": E, **matrices}.items():
-            motions[name] = None if matrix is None else recover_pose(matrix, task.x1, task.x2)[:2]
-        for name, motion in motions.items():
-            wrong[name] += translation_error(None if motion is None else motion[1], pair.t) > WRONG_TRANSLATION
+            translations[name] = None if matrix is None else recover_pose(matrix, task.x1, task.x2)[1]
+        for name, t in translations.items():
+            wrong[name] += translation_error(t, pair.t) > WRONG_TRANSLATION
     return {"settings": settings, **{name: count / setup.scenes for name, count in wrong.items()}}
 
 
@@ -162,23 +162,16 @@ _PARTS: Mapping[str, Callable[..., Row]] = {"wrong_translations": _translations,
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the cells of every part."""
-    parts: dict[str, list[Row]] = {part: [] for part in _PARTS}
-    for row in rows:
-        parts[row.pop("part")].append(row)
-    records: dict[str, Any] = {"scenes": setup.scenes, "synthetic": {}}
-    for row in parts["synthetic"]:
-        records["synthetic"].setdefault(row["scenes"], {"right": {}})["right"][row["settings"]] = row["right"]
-    records["wrong_translations"] = nested(parts["wrong_translations"], "settings")
-    records["real"] = nested(parts["real"], "pairs")
-    return Report(records=records, notes=left_out(PEERS))
+    parts = {"synthetic": ("scenes", "figure"), "wrong_translations": ("settings",), "real": ("pairs",)}
+    records = {part: nested(rows, *columns) for part, columns in parts.items()}
+    return Report(records={"scenes": setup.scenes, **records}, notes=left_out(PEERS))
 
 
 def configurations(document: Document) -> str:
     """Return the table of the synthetic scenes whose configuration was recognised."""
-    table = document["synthetic"]
-    settings = next(iter(table.values()))["right"]
-    rows = ([name, *(share(found["right"][key]) for key in settings)] for name, found in table.items())
-    return lines(["scenes", *settings], rows)
+    table = {name: found["right"] for name, found in document["synthetic"].items()}
+    settings, *_ = table.values()
+    return lines(["scenes", *settings], ([name, *(share(of[key]) for key in settings)] for name, of in table.items()))
 
 
 def real_configurations(document: Document) -> str:

@@ -25,26 +25,21 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     from scipy.stats import chi2  # type: ignore[import-untyped]
 
     name, case = unit.payload
-    errors = []
-    for seed in range(setup.runs):
-        errors += normalised_errors(name, known_scene(name, *CASES[case], NOISE, seed), seed)
+    runs = (normalised_error(name, known_scene(name, *CASES[case], NOISE, seed), seed) for seed in range(setup.runs))
+    errors = [run for run in runs if run is not None]
     if not errors:
         raise ValueError("no run has success")
     squares, (parameters, *_) = map(np.array, zip(*errors, strict=True))
-    figures = {
-        "parameters": int(parameters),
-        "runs": len(squares),
-        "mean": float(squares.mean() / parameters),
-        "coverage": float(np.mean(squares <= chi2.ppf(COVERED, parameters))),
-    }
-    return [{"problem": name, "case": case, **figures}]
+    cell: Row = {"problem": name, "case": case, "parameters": int(parameters), "runs": len(squares)}
+    coverage = float(np.mean(squares <= chi2.ppf(COVERED, parameters)))
+    return [{**cell, "mean": float(squares.mean() / parameters), "coverage": coverage}]
 
 
-def normalised_errors(name: str, scene: KnownScene, seed: int) -> list[tuple[float, int]]:
-    """Return the normalised squared error and the number of parameters; nothing without success."""
+def normalised_error(name: str, scene: KnownScene, seed: int) -> tuple[float, int] | None:
+    """Return the normalised squared error and the number of parameters; None without success."""
     result = FUNCTIONS[name](*scene.arguments, seed=seed)
     if not result.success:
-        return []
+        return None
     covariance = bansac.covariance(name, result, *scene.arguments)
     numbers, true = np.concatenate([np.ravel(part) for part in result.model]), scene.model.ravel()
     change = true - numbers
@@ -53,7 +48,7 @@ def normalised_errors(name: str, scene: KnownScene, seed: int) -> list[tuple[flo
     if name == "ellipse":
         change[4] = (change[4] + np.pi / 2) % np.pi - np.pi / 2
     error = np.linalg.lstsq(covariance.basis.T, change, rcond=None)[0]
-    return [(float(error @ np.linalg.solve(covariance.matrix, error)), error.size)]
+    return float(error @ np.linalg.solve(covariance.matrix, error)), error.size
 
 
 def table(document: Document) -> str:

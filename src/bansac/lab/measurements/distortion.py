@@ -14,7 +14,7 @@ PoseLib is 1.5 px for pairs and 6 px for poses; that of bansac is estimated.
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -59,7 +59,11 @@ class _Undistorted(Method):
     def estimate(self, task: Task, **settings: Any) -> Estimate:
         """Estimate the model of the task with cameras without distortion."""
         started = time.perf_counter()
-        task = undistorted(task)
+        cameras: Any = task.cameras
+        plain = tuple(Camera("PINHOLE", camera.params[:4]) for camera in cameras)
+        others, images = task.points[: -len(plain)], task.points[-len(plain) :]
+        straight = (new.project(old.unproject(x)) for new, old, x in zip(plain, cameras, images, strict=True))
+        task = dataclasses.replace(task, points=(*others, *straight), cameras=plain)
         seconds = time.perf_counter() - started
         found = super().estimate(task, **settings)
         return found._replace(seconds=found.seconds + seconds)
@@ -88,16 +92,15 @@ def real_pairs(setup: Setup, lens: str) -> Iterator[Case]:
     """Yield pairs of real images, with distorted points."""
     model, coefficients = REAL[lens]
     protocol = dataclasses.replace(DEFAULTS["E"], pairs=setup.pairs)
-    pairs: Iterable[tuple[str, Any]] = (
-        (of.name, pair) for of in _real_sets(setup) for pair in usable_pairs(of, protocol)
-    )
+    pairs = ((of.name, pair) for of in _real_sets(setup) for pair in usable_pairs(of, protocol))
     for name, pair in pairs:
-        plain = [Camera.from_matrix(K) for K in (pair.K1, pair.K2)]
+        truth: Any = pair
+        plain = [Camera.from_matrix(K) for K in (truth.K1, truth.K2)]
         cameras = tuple(Camera(model, (*camera.params, *coefficients)) for camera in plain)
         images = zip(cameras, plain, (pair.x1, pair.x2), strict=True)
         points = tuple(camera.project(straight.unproject(x)) for camera, straight, x in images)
         task = Task("relative pose", points, cameras, pair.scores, THRESHOLDS["relative pose"])
-        yield Case(name, task, RelativePose(pair.R, pair.t))
+        yield Case(name, task, RelativePose(truth.R, truth.t))
 
 
 def _uniform_rays(camera: Camera, n: int, rng: np.random.Generator) -> Array:
@@ -153,17 +156,6 @@ def synthetic_pose(camera: Camera, seed: int, n: int = 150, outliers: int = 90, 
 MAKERS = {"synthetic pairs": synthetic_pair, "synthetic poses": synthetic_pose}
 
 
-def undistorted(task: Task) -> Task:
-    """Return the task with cameras without distortion."""
-    cameras = [camera for camera in task.cameras if isinstance(camera, Camera)]
-    plain = tuple(Camera("PINHOLE", camera.params[:4]) for camera in cameras)
-    *others, last = task.points
-    images = [last] if task.problem == "pose" else [*others, last]
-    straight = [new.project(old.unproject(x)) for new, old, x in zip(plain, cameras, images, strict=True)]
-    points = (*task.points[: -len(images)], *straight)
-    return dataclasses.replace(task, points=points, cameras=plain)
-
-
 def error(case: Case, pose: tuple[Array, Array] | None) -> float:
     """Return the larger error in degrees; the centre of an absolute pose is compared at a distance of 5."""
     R, t = pose or (None, None)
@@ -173,11 +165,6 @@ def error(case: Case, pose: tuple[Array, Array] | None) -> float:
         return np.inf
     shift = np.linalg.norm(R.T @ t - case.truth.R.T @ case.truth.t) / 5
     return max(rotation_error(R, case.truth.R), float(np.degrees(shift)))
-
-
-def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each kind of data and lens."""
-    return each(MAKERS, LENSES) + (each(["real pairs"], REAL) if setup.data is not None else [])
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
@@ -196,27 +183,23 @@ def _compared(case: Case) -> tuple[Calls, Callable[[str, Estimate], Row]]:
     return calls_of(METHODS, case.task), lambda _, found: {"set": case.group, "error": error(case, found.model)}
 
 
-def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Return the figures by kind of data, lens and method."""
-    found = nested(rows, "kind", "lens", "method")
-    return Report(records={"pairs": setup.pairs, "runs": setup.runs, "tables": found})
-
-
 def table(document: Document) -> str:
     """Return the table of the poses from distorted images: AUC@10, AUC@2 and time of every lens."""
-    tables = document["tables"]
-    methods = next(iter(next(iter(tables.values())).values()))
-    rows = (
-        [kind, lens, *(f"{f['auc_10']:.4f}, {f['auc_2']:.4f}; {f['ms_mean']:.0f} ms" for f in found.values())]
-        for kind, lenses in tables.items()
-        for lens, found in lenses.items()
-    )
-    return lines(["data", "lens", *(label(method) for method in methods)], rows)
+    cases = [(kind, lens, found) for kind, lenses in document["tables"].items() for lens, found in lenses.items()]
+    rows = []
+    for kind, lens, found in cases:
+        texts = (f"{of['auc_10']:.4f}, {of['auc_2']:.4f}; {of['ms_mean']:.0f} ms" for of in found.values())
+        rows.append([kind, lens, *texts])
+    return lines(["data", "lens", *map(label, found)], rows)
 
 
 MEASUREMENT = of_module(
     __name__,
     title="Poses from distorted images",
+    units=lambda setup: each(MAKERS, LENSES) + (each(["real pairs"], REAL) if setup.data is not None else []),
+    report=lambda setup, rows: Report(
+        records={"pairs": setup.pairs, "runs": setup.runs, "tables": nested(rows, "kind", "lens", "method")}
+    ),
     options=(
         DATA,
         Option("pairs", int, 43, "Maximum number of pairs of a set."),

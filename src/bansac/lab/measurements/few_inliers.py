@@ -10,7 +10,7 @@ have no such flag: each model that they return counts as a success.
 
 import functools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,9 @@ from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import DataFrame, Figure, to_frame
 from bansac.lab.measurement import FIRST_SEED, SCENES, Document, Option, Report, Setup, each, of_module
-from bansac.lab.peers.library import Method
 from bansac.lab.reports import lines
 from bansac.lab.scenes import OURS, PEER, PEERS, Scene, choose, errors, is_right, load_kernels, make_scene, run_scene
-from bansac.lab.tables import Better, Table, TableRow, percent, sectioned, stored_table
+from bansac.lab.tables import Better, Table, percent, sectioned, stored_table
 
 PROBLEMS = ("H", "E", "F", "pose")
 TITLES = {"H": "Homography", "E": "Essential matrix", "F": "Fundamental matrix", "pose": "Absolute pose"}
@@ -34,36 +33,27 @@ NOISE, SEEDS = 0.5, 10
 _NEAR = 4 * NOISE
 
 
-def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each scene; the seed changes fastest."""
-    problems = dict.fromkeys(setup.get("problems", PROBLEMS))
-    return each(problems, (*RATIOS, UNRELATED), SIZES, range(setup.repeats or SEEDS))
-
-
-def _methods(setup: Setup) -> list[Method]:
-    return choose(setup.get("methods"))[0]
-
-
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Run all methods on a scene."""
     problem, ratio, n, repeat = unit.payload
     seed = setup.seed + repeat
     scene = make_scene(problem, n, ratio, NOISE, seed)
     cell: Row = {"problem": problem, "n": n, "inlier_ratio": ratio, "seed": seed}
-    return [cell | row for row in run_scene(scene, _methods(setup), unit.key, seed, _judge)]
+    methods, _ = choose(setup.get("methods"))
+    return [cell | row for row in run_scene(scene, methods, unit.key, seed, _judge)]
 
 
 def _judge(scene: Scene, model: Any) -> Row:
     if not scene.inliers.any():
         return {"right": False}
-    return {**errors(scene, model), "right": model is not None and is_right(scene, model, _NEAR)}
+    return {**errors(scene, model), "right": is_right(scene, model, _NEAR)}
 
 
 def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
     """Load or compile all kernels, also those of a search that ends early."""
     problems = dict.fromkeys(unit.payload[0] for unit in units)
     scenes = [make_scene(problem, 200, ratio, NOISE, 0) for problem in problems for ratio in (0.5, 0.2)]
-    load_kernels(scenes, _methods(setup))
+    load_kernels(scenes, choose(setup.get("methods"))[0])
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
@@ -77,7 +67,6 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 
 def _cells(frame: DataFrame) -> list[Row]:
-    """Return the means of every cell and method."""
     keys, shares = ["problem", "inlier_ratio", "n", "method"], ("right", "success", "false")
     groups = frame.astype(dict.fromkeys(shares, float)).groupby(keys, sort=False)
     cells = groups.agg({**dict.fromkeys(shares, "mean"), "seconds": "sum"})
@@ -92,33 +81,27 @@ def _by_method(frame: DataFrame) -> Iterable[tuple[str, dict[str, DataFrame]]]:
 
 
 def _hard_table(frame: DataFrame) -> Table:
-    sections = {}
+    sections: dict[str, dict[str, Iterable[float]]] = {}
     for problem, methods in _by_method(frame):
-        peer = methods.get(PEER.name)
-        sections[TITLES[problem]] = {name: _hard_cells(runs, peer) for name, runs in methods.items()}
-    scenes = len(frame) // max(frame.groupby(["problem", "method"]).ngroups, 1)
-    title = (
-        f"Few inliers, no scores: right models, overall and by inlier ratio, false successes, time ({scenes} scenes)"
-    )
+        times = {name: float(runs["seconds"].sum()) for name, runs in methods.items()}
+        cells = sections[TITLES[problem]] = {}
+        for name, runs in methods.items():
+            by_ratio = (float(runs["right"][runs["inlier_ratio"] == ratio].mean()) for ratio in RATIOS)
+            shares = (float(runs["right"].mean()), *by_ratio, float(runs["false"].mean()))
+            cells[name] = (*shares, times[name], times[name] / times.get(PEER.name, math.nan))
+    title = "Few inliers, no scores: right models, overall and by inlier ratio, false successes, time"
+    title += f" ({len(frame) // max(frame.groupby(['problem', 'method']).ngroups, 1)} scenes)"
     columns = ("right", *(f"{percent(ratio)} %" for ratio in RATIOS), "false", "time [s]", "over PoseLib")
     better: list[Better | None] = ["higher"] * (1 + len(RATIOS))
     return sectioned(title, "method", columns, sections, (*better, "lower", "lower", None))
 
 
-def _hard_cells(runs: DataFrame, peer: DataFrame | None) -> Iterator[float]:
-    yield float(runs["right"].mean())
-    yield from (float(runs["right"][runs["inlier_ratio"] == ratio].mean()) for ratio in RATIOS)
-    seconds = float(runs["seconds"].sum())
-    yield from (float(runs["false"].mean()), seconds, math.nan if peer is None else seconds / peer["seconds"].sum())
-
-
 def _unrelated_table(frame: DataFrame) -> Table:
-    sections: dict[str, dict[str, Iterable[float | str]]] = {}
-    for problem, methods in _by_method(frame):
-        for name, runs in methods.items():
-            times = [1e3 * float(runs["seconds"][runs["n"] == n].median()) for n in SIZES]
-            successes = f"{int(runs['success'].sum())} of {len(runs)}"
-            sections.setdefault(TITLES[problem], {})[name] = (*times, successes)
+    def cells(runs: DataFrame) -> Iterable[float | str]:
+        times = (1e3 * float(runs["seconds"][runs["n"] == n].median()) for n in SIZES)
+        return (*times, f"{int(runs['success'].sum())} of {len(runs)}")
+
+    sections = {TITLES[of]: {name: cells(runs) for name, runs in methods.items()} for of, methods in _by_method(frame)}
     columns = (*(f"{n} matches [ms]" for n in SIZES), "successes")
     return sectioned("Unrelated images: median time of a pair, and successes", "method", columns, sections)
 
@@ -128,12 +111,12 @@ def _stops_table(frame: DataFrame) -> Table:
     own = frame[frame["method"] == "default"]
     reasons = sorted(own["stop_reason"].dropna().unique()) if "stop_reason" in own else []
     parts = {"few inliers": own[own["inlier_ratio"] > 0], "unrelated images": own[own["inlier_ratio"] == 0]}
-    rows = tuple(
-        TableRow((title,), (len(runs), *(float((runs["stop_reason"] == reason).mean()) for reason in reasons)))
-        for title, runs in parts.items()
-        if len(runs)
-    )
-    return Table("What ends a run of the default, as a share of the runs", ("data",), ("runs", *reasons), rows)
+    cells: dict[str, Iterable[float]] = {}
+    for name, runs in parts.items():
+        if len(runs):
+            cells[name] = (len(runs), *(float((runs["stop_reason"] == reason).mean()) for reason in reasons))
+    title = "What ends a run of the default, as a share of the runs"
+    return sectioned(title, "data", ("runs", *reasons), {"": cells})
 
 
 def _figure(frame: DataFrame) -> Figure:
@@ -155,36 +138,32 @@ def _found_within(runs: DataFrame) -> tuple[list[float], list[float]]:
     return [float(times[k]) for k in shown], [(k + 1) / len(runs) for k in shown]
 
 
-def _means(document: Document) -> dict[tuple[str, str], dict[bool, Row]]:
-    """Return the means of each problem and method, with few inliers (True) and on unrelated images (False)."""
-    scenes = document["settings"]["repeats"] or SEEDS  # of a cell, whose seconds are a sum
-    found: dict[tuple[str, str], dict[bool, list[Row]]] = {}
-    for cell in document["cells"]:
-        parts = found.setdefault((cell["problem"], cell["method"]), {True: [], False: []})
-        parts[cell["inlier_ratio"] > 0].append(cell)
-
-    def mean(cells: Sequence[Row]) -> Row:
-        keys = ("right", "false", "success", "seconds")
-        figures: Row = {key: sum(cell[key] for cell in cells) / len(cells) for key in keys}
-        return {**figures, "seconds": figures["seconds"] / scenes}
-
-    return {case: {few: mean(cells) for few, cells in parts.items() if cells} for case, parts in found.items()}
+def _mean(document: Document, problem: str, method: str, few: bool) -> Row:
+    """Return the means of a method with few inliers, or on unrelated images."""
+    case = (problem, method, few)
+    cells = [cell for cell in document["cells"] if (cell["problem"], cell["method"], cell["inlier_ratio"] > 0) == case]
+    keys = ("right", "false", "success", "seconds")
+    means: Row = {key: sum(cell[key] for cell in cells) / len(cells) for key in keys}
+    means["seconds"] /= document["settings"]["repeats"] or SEEDS  # of a cell, whose seconds are a sum
+    return means
 
 
 def page_table(document: Document) -> str:
     """Return the right models, the false successes and the mean times with few inliers, and on unrelated images."""
     rows = []
-    for (problem, method), parts in _means(document).items():
-        shares = (parts[True]["right"], parts[True]["false"], parts[False]["success"])
-        times = (f"{1e3 * parts[few]['seconds']:.0f}" for few in (True, False))
+    for problem, method in dict.fromkeys((cell["problem"], cell["method"]) for cell in document["cells"]):
+        few, unrelated = (_mean(document, problem, method, of) for of in (True, False))
+        shares = (few["right"], few["false"], unrelated["success"])
+        times = (f"{1e3 * of['seconds']:.0f}" for of in (few, unrelated))
         rows.append([f"{TITLES[problem]}, {method}", *(f"{percent(share)} %" for share in shares), *times])
     return lines(["method", "right", "false", "successes, unrelated", "mean ms", "mean ms, unrelated"], rows)
 
 
 def means(document: Document, problem: str) -> dict[str, tuple[float, float]]:
     """Return the share of right models and the mean seconds of a call for each method, with few inliers."""
-    found = ((method, parts[True]) for (of, method), parts in _means(document).items() if of == problem)
-    return {method: (few["right"], few["seconds"]) for method, few in found}
+    methods = dict.fromkeys(cell["method"] for cell in document["cells"] if cell["problem"] == problem)
+    found = {method: _mean(document, problem, method, True) for method in methods}
+    return {method: (mean["right"], mean["seconds"]) for method, mean in found.items()}
 
 
 def beside_others(document: Document, problem: str) -> str:
@@ -195,14 +174,13 @@ def beside_others(document: Document, problem: str) -> str:
         "poselib": "PoseLib ",
         "opencv-magsac": "OpenCV's MAGSAC ",
     }
-    found = means(document, problem)
-    texts = {method: f"{percent(right)} % in {seconds:.2g} s" for method, (right, seconds) in found.items()}
-    return "; ".join(label + texts[method] for method, label in labels.items() if method in texts)
+    found = ((label, *means(document, problem)[method]) for method, label in labels.items())
+    return "; ".join(f"{label}{percent(right)} % in {seconds:.2g} s" for label, right, seconds in found)
 
 
 def false_successes(document: Document, problem: str) -> str:
     """Return the share of scenes with few inliers in which the default claims a model that is not right."""
-    return f"{percent(_means(document)[problem, 'default'][True]['false'])} %"
+    return f"{percent(_mean(document, problem, 'default', True)['false'])} %"
 
 
 def unrelated_successes(document: Document) -> str:
@@ -218,6 +196,9 @@ MEASUREMENT = of_module(
     __name__,
     name="hard",
     title="Few inliers and unrelated images",
+    units=lambda setup: each(
+        dict.fromkeys(setup.get("problems", PROBLEMS)), (*RATIOS, UNRELATED), SIZES, range(setup.repeats or SEEDS)
+    ),
     options=(
         SCENES,
         Option("problems", tuple[str, ...], None, "Only these problems, joined by commas.", choices=PROBLEMS),

@@ -40,7 +40,7 @@ from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.peers.poselib import POSELIB
 from bansac.lab.peers.pycolmap import PYCOLMAP
 from bansac.lab.provenance import circumstances
-from bansac.lab.reports import lines
+from bansac.lab.reports import grid
 from bansac.lab.scenes import Calls, calls_of, compare
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.tutorial import MAX_RATIO
@@ -132,12 +132,8 @@ def measure_pairs(setup: Setup, mode: str, name: str) -> list[Row]:
     rows: list[Row] = []
     for method, found in runs.items():
         focal, ms = (float(found[column].median()) for column in ("focal", "ms"))
-        figures = {
-            "auc10": round(auc(found["error"], 10.0), 4),
-            "focal_median": round(focal, 4),
-            "ms_median": round(ms, 2),
-        }
-        rows.append({"mode": mode, "set": name, "method": method, **figures})
+        accuracy = {"auc10": round(auc(found["error"], 10.0), 4), "focal_median": round(focal, 4)}
+        rows.append({"mode": mode, "set": name, "method": method, **accuracy, "ms_median": round(ms, 2)})
     return rows
 
 
@@ -212,14 +208,11 @@ def measure_views(setup: Setup, kind: str, outliers: int) -> list[Row]:
     views = (make_view(kind, POINTS, outliers, NOISE, seed) for seed in range(setup.runs))
     rows = []
     for method, runs in compare((_view_case(*view) for view in views), TIMES).items():
-        median = float(runs["focal"].median())
-        figures = {
-            "right": float(((runs["focal"] <= RIGHT[0]) & (runs["angle"] <= RIGHT[1])).mean()),
-            "focal_median": float(f"{median:.3g}") if math.isfinite(median) else None,
-            "degrees_median": float(f"{runs['angle'].median():.3g}"),
-            "ms_median": round(float(runs["ms"].median()), 2),
-        }
-        rows.append({"kind": kind, "outliers": outliers, "method": method, **figures})
+        right = float(((runs["focal"] <= RIGHT[0]) & (runs["angle"] <= RIGHT[1])).mean())
+        focal, degrees, ms = (float(runs[column].median()) for column in ("focal", "angle", "ms"))
+        row: Row = {"kind": kind, "outliers": outliers, "method": method, "right": right, "ms_median": round(ms, 2)}
+        row["focal_median"] = float(f"{focal:.3g}") if math.isfinite(focal) else None
+        rows.append({**row, "degrees_median": float(f"{degrees:.3g}")})
     return rows
 
 
@@ -262,28 +255,20 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Return the figures of a solver, or those of all methods on a set or on scenes."""
     part, *payload = unit.payload
     if part == "solvers":
-        return [{"part": part, "solver": payload[0], **rate_pair_solver(*payload)}]
+        return [{"solver": payload[0], **rate_pair_solver(*payload)}]
     if part == "view solvers":
-        return [{"part": part, "kind": payload[0], "solver": payload[1], **rate_view_solver(*payload)}]
-    measure = measure_pairs if part == "pairs" else measure_views
-    return [{"part": part, **row} for row in measure(setup, *payload)]
+        return [{"views": payload[0], "view solver": payload[1], **rate_view_solver(*payload)}]
+    return (measure_pairs if part == "pairs" else measure_views)(setup, *payload)
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures of the modes that were measured."""
-    parts: dict[str, list[Row]] = {}
-    for row in rows:
-        parts.setdefault(row.pop("part"), []).append(row)
     records: dict[str, Any] = {}
-    if "pairs" in parts:
-        pairs = nested(parts["pairs"], "mode", "set", "method")
-        records |= {"solvers": nested(parts["solvers"], "solver"), "pairs": pairs}
-    if "views" in parts:
-        records["absolute"] = {
-            "measured": circumstances()["date"][:10],
-            "solvers": nested(parts["view solvers"], "kind", "solver"),
-            "scenes": nested(parts["views"], "kind", "outliers", "method"),
-        }
+    if pairs := nested(rows, "mode", "set", "method"):
+        records |= {"solvers": nested(rows, "solver"), "pairs": pairs}
+    if scenes := nested(rows, "kind", "outliers", "method"):
+        solvers, today = nested(rows, "views", "view solver"), circumstances()["date"][:10]
+        records["absolute"] = {"measured": today, "solvers": solvers, "scenes": scenes}
     return Report(records=records)
 
 
@@ -295,10 +280,7 @@ def _table(cells: Mapping[str, Mapping[str, Row]], accuracy: Callable[[Row], str
         focal = "-" if error == 0 else missing if error in (None, math.inf) else f"{100 * error:.1f} %"
         return f"{accuracy(row)} / {focal} / {row['ms_median']:.0f}"
 
-    methods = next(iter(cells.values()), {})
-    labels = {method.name: method.label for method in (*METHODS, *ABSOLUTE)}
-    rows = ([labels[name], *(cell(of[name]) for of in cells.values())] for name in methods)
-    return lines(["method", *cells], rows)
+    return grid("method", cells, cell, {method.name: method.label for method in (*METHODS, *ABSOLUTE)})
 
 
 def pair_table(document: Document, mode: str) -> str:

@@ -24,7 +24,7 @@ from bansac.batch.journal import Row, Unit
 from bansac.engine.sampling import SAMPLERS
 from bansac.lab.known_scenes import DEGREE, FUNCTIONS, known_scene
 from bansac.lab.measurement import DATA, Document, Option, Report, Setup, each, of_module
-from bansac.lab.peers.library import OURS, Array, Method, Task
+from bansac.lab.peers.library import Array, Method
 from bansac.lab.reports import lines
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.task import DEFAULTS, judge, make_task, usable_pairs
@@ -59,10 +59,10 @@ SIZES = {f"N = {n}": n for n in ITERATIONS}
 
 # All samplers and local optimisations, and another score.
 _LOCAL = {"local_optimization": "inner+iterative"}
-_OTHERS = {name: sampler for name, sampler in SAMPLERS.items() if name != "bansac"}
+_SCORED = {"scores": True}
 METHODS: Mapping[str, Mapping[str, Any]] = {
-    **{name: {"sampler": name} | ({"scores": True} if of.order else {}) for name, of in _OTHERS.items()},
-    "p-bansac": {"scores": True},
+    **{name: {"sampler": name, **(_SCORED if of.order else {})} for name, of in SAMPLERS.items() if name != "bansac"},
+    "p-bansac": _SCORED,
     "bansac-lo": _LOCAL,
     "napsac-lo": {"sampler": "napsac", **_LOCAL},
     "msac-lo": {"scoring": "msac", **_LOCAL},
@@ -102,7 +102,7 @@ def _duplicates(rng: np.random.Generator, n: int, dimensions: Sequence[int]) -> 
     replaced = rng.integers(0, n, max(n // 20, 1))
     source = rng.integers(0, n, replaced.size) if rng.random() < 0.5 else np.zeros(replaced.size, int)
     data[replaced] = data[source]
-    return tuple(np.split(data, dimensions[:1], axis=1)) if len(dimensions) == 2 else (data,)
+    return tuple(np.split(data, dimensions[:-1], axis=1))
 
 
 def _matched_clusters(rng: np.random.Generator, n: int, dimensions: Sequence[int]) -> tuple[Array, ...]:
@@ -130,9 +130,8 @@ def noise_runs(
     setup: Setup, problem: str, size: str, threshold: str, kind: str, options: Mapping[str, Any] | None = None
 ) -> Iterator[Row]:
     """Yield whether runs on noise end with success."""
-    settings = {"threshold": THRESHOLDS[threshold], "max_iterations": ITERATIONS[SIZES[size]], **(options or {})}
-    if threshold == "default" and problem not in ESTIMATED:
-        settings["threshold"] = 1.0
+    pixels = THRESHOLDS[threshold] or (None if problem in ESTIMATED else 1.0)
+    settings = {"threshold": pixels, "max_iterations": ITERATIONS[SIZES[size]], **(options or {})}
     if problem == "absolute pose" and "local_optimization" in settings:
         settings["local_optimization"] = "lm"  # the only one for absolute poses
     for seed in range(setup.runs):
@@ -206,15 +205,16 @@ PHOTOGRAPHS = (
 
 def photograph_runs(setup: Setup, matching: str) -> Iterator[Row]:
     """Yield for all ordered pairs of photographs which estimators end with success."""
-    for first, second in itertools.permutations(PHOTOGRAPHS, 2):
-        matches, _ = match_features(_features(first), _features(second), ratio=0.86, mutual=matching == "mutual")
+    for pair in itertools.permutations(map(_features, PHOTOGRAPHS), 2):
+        matches, _ = match_features(*pair, ratio=0.86, mutual=matching == "mutual")
+        sizes = ((max(of.size), of.size[1] / 2, of.size[0] / 2) for of in pair)
+        cameras = [np.array([[focal, 0, x], [0, focal, y], [0, 0, 1.0]]) for focal, x, y in sizes]
         successes = {}
         for problem, kind in KINDS.items():
             chosen = matches.filtered(0.8 if kind == "H" else 0.85)
-            cameras = [_camera(_features(name).size) for name in (first, second)] if kind == "E" else []
-            limits = {"max_iterations": 1000, **({"threshold": 1.0} if kind == "E" else {})}
-            result = FUNCTIONS[problem](chosen.x1, chosen.x2, *cameras, scores=chosen.scores, **limits)
-            successes[problem] = result.success
+            more = (cameras, {"threshold": 1.0}) if kind == "E" else ((), {})
+            limits = {"max_iterations": 1000, "scores": chosen.scores}
+            successes[problem] = FUNCTIONS[problem](chosen.x1, chosen.x2, *more[0], **limits, **more[1]).success
         yield successes
 
 
@@ -223,10 +223,6 @@ def _features(name: str) -> Features:
     import skimage.data
 
     return detect_features(getattr(skimage.data, name)())
-
-
-def _camera(size: tuple[int, int]) -> Array:
-    return np.array([[max(size), 0, size[1] / 2], [0, max(size), size[0] / 2], [0, 0, 1.0]])
 
 
 _DEFAULT = Method("default", {"preset": None}, scored=True, own_limits=False)
@@ -251,8 +247,8 @@ def fingerprint(_: int = 0) -> str:
     """Return a hash of the results of the three two-view estimators."""
     scene = epipolar_matches(500, inlier_ratio=0.5, noise=0.3, seed=1)
     digest = hashlib.sha256()
-    for kind, cameras in (("H", ()), ("F", ()), ("E", (scene.K,))):
-        result = OURS.estimate(Task(kind, (scene.x1, scene.x2), cameras), {}).result
+    for problem in KINDS:
+        result = FUNCTIONS[problem](scene.x1, scene.x2, *([scene.K] if problem == "essential" else []))
         digest.update(result.model.tobytes() + result.inliers.tobytes() + result.beliefs.tobytes())
     return digest.hexdigest()
 
@@ -285,7 +281,7 @@ FALSE = ("false success", "samplers", "families without a model")
 
 
 def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each cell."""
+    """Return one unit for each cell that has data."""
     units = [unit for part, (_, axes) in PARTS.items() if part in setup.only and axes for unit in each([part], *axes)]
     for problem, kind in KINDS.items() if setup.data is not None and "real" in setup.only else ():
         names = sorted(path.name for path in (setup.data / _FOLDERS[kind]).iterdir())
@@ -295,11 +291,9 @@ def units(setup: Setup) -> list[Unit]:
 
 def _has_data(part: str, *cell: str) -> bool:
     """Return False for clusters that are not of matches, and for families whose scenes do not determine a model."""
-    if cell[-1] == "matched clusters":
-        return len(DIMENSIONS[cell[1] if part == "samplers" else cell[0]]) == 2
     if part == "families":
         return bool(awkward_scene(cell[2], KINDS[cell[0]], FAMILY_SIZES[cell[1]], FAMILY_RATIO).success)
-    return True
+    return cell[-1] != "matched clusters" or len(DIMENSIONS[cell[part == "samplers"]]) == 2
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:

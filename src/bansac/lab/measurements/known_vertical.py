@@ -7,7 +7,7 @@ motion has E up to 1e-6 ("solved") or 1e-10. PoseLib has the solver, and no esti
 """
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -63,10 +63,8 @@ def rate(solver: str) -> Row:
     samples, truths = zip(*map(exact_sample, range(SAMPLES)), strict=True)
     if solver == "ours":
         solve = solver_call(essential_upright_3pt, 3, 9)
-        columns = [
-            (np.vstack([*(rays[:, :2].T / rays[:, 2] for rays in pair), np.tile(DOWN[:, None], (2, 3))]),)
-            for pair in samples
-        ]
+        down = np.tile(DOWN[:, None], (2, 3))
+        columns = [(np.vstack([*(rays[:, :2].T / rays[:, 2] for rays in pair), down]),) for pair in samples]
         return rate_solver(solve, columns, truths, lambda model, E: _distance(model.reshape(3, 3), E))
     from poselib import relpose_upright_3pt as theirs
 
@@ -90,22 +88,13 @@ def _distance(E: Any, true: Array) -> float:
     return float(min(np.linalg.norm(E - true), np.linalg.norm(E + true)))
 
 
-def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Return the figures of the solvers, and those of the poses by inlier ratio and error of the vertical."""
-    solvers = nested((row for row in rows if "solver" in row), "solver")
-    poses = nested((row for row in rows if "inliers" in row), "inliers", "degrees")
-    return Report(records={"runs": setup.runs, "solvers": solvers, "poses": poses})
-
-
 def table(document: Document) -> str:
     """Return AUC@10 and the median time of poses with and without a known vertical, by the share of inliers."""
-    poses = document["poses"]
-    names = next(iter(poses.values()))
-    columns = ("vertical unknown" if name == "unknown" else f"known to {name} degrees" for name in names)
-    rows = (
-        [f"{100 * float(inliers):.0f} %", *(f"{row['auc10']:.3f} / {row['ms_median']:.0f}" for row in cells.values())]
-        for inliers, cells in poses.items()
-    )
+    rows = []
+    for inliers, cells in document["poses"].items():
+        texts = (f"{row['auc10']:.3f} / {row['ms_median']:.0f}" for row in cells.values())
+        rows.append([f"{100 * float(inliers):.0f} %", *texts])
+    columns = ("vertical unknown" if name == "unknown" else f"known to {name} degrees" for name in cells)
     return lines(["inliers", *columns], rows)
 
 
@@ -113,6 +102,9 @@ MEASUREMENT = of_module(
     __name__,
     title="Relative poses with a known vertical direction",
     units=lambda setup: [*each(["solvers"], ["ours", "poselib"]), *each(INLIERS, ERRORS)],
+    report=lambda setup, rows: Report(
+        records={"runs": setup.runs, "solvers": nested(rows, "solver"), "poses": nested(rows, "inliers", "degrees")}
+    ),
     options=(Option("runs", int, 50, "Pairs of every cell.", least=1),),
     tables={"vertical-solvers": functools.partial(solver_table, found="E"), "known-vertical": table},
     packages=("poselib",),

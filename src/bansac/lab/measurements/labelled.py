@@ -12,13 +12,13 @@ all methods; the mean over the repeats is reported.
 
 import dataclasses
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 
 from bansac.batch.journal import Row, Unit
-from bansac.lab.frames import DataFrame, to_frame
+from bansac.lab.frames import to_frame
 from bansac.lab.measurement import NEEDED_DATA, Document, Option, Report, Setup, each, of_module
 from bansac.lab.peers.library import Array, Method
 from bansac.lab.peers.methods import METHODS, PAPER_METHODS
@@ -41,7 +41,6 @@ DISTANCES = (1.0, 0.5, 2.0)
 
 
 def _sets(setup: Setup) -> dict[str, Any]:
-    """Return the set of every part of the report."""
     return {
         "check_points": CheckPointSet(setup.data / "kusvod2_strechamvs"),
         "labelled_inliers": LabelledSet(setup.data / "adelaidermf"),
@@ -96,32 +95,23 @@ def _distances(F: Array | None, matches: Matches) -> Array:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures at both thresholds."""
-    thresholds: dict[str, Row] = {}
-    for threshold, runs in to_frame(rows).groupby("threshold", sort=False):
-        points, inliers = (runs[runs["part"] == part] for part in ("check_points", "labelled_inliers"))
-        figures = {"check_points": _compare(points), "labelled_inliers": {"found_within": _shares(inliers)}}
-        thresholds[str(threshold)] = figures
+    thresholds: dict[str, Any] = {}
+    distances = [f"{pixels:g}" for pixels in DISTANCES]
+    for (threshold, part), runs in to_frame(rows).groupby(["threshold", "part"], sort=False):
+        found = runs.groupby("method", sort=False)[distances].mean().to_dict("index")
+        figures = thresholds.setdefault(threshold, {})[part] = {"found_within": found}
+        if part == "check_points":
+            errors, inliers = (runs.pivot(index="pair", columns="method", values=of) for of in ("error", "inliers"))
+            best = errors[[name for name in PEERS if name in found]].min(axis=1)
+            of_pairs = {"median_error": errors[[*found]], "inliers": inliers[[*found]], "best_peer": best}
+            figures |= {name: of.to_dict() for name, of in of_pairs.items()}
     missing = left_out(METHODS[name] for name in PEERS)
     return Report(records={"repeats": setup.repeats, "thresholds": thresholds}, notes=missing)
 
 
-def _compare(frame: DataFrame) -> Row:
-    """Return the errors and the inliers on each pair with check points."""
-    names = list(frame["method"].unique())
-    errors, inliers = (frame.pivot(index="pair", columns="method", values=of)[names] for of in ("error", "inliers"))
-    figures = {"found_within": _shares(frame), "median_error": errors.to_dict(), "inliers": inliers.to_dict()}
-    return {**figures, "best_peer": errors[[name for name in PEERS if name in names]].min(axis=1).to_dict()}
-
-
-def _shares(frame: DataFrame) -> Row:
-    """Return the shares of points within each distance by method."""
-    distances = [f"{pixels:g}" for pixels in DISTANCES]
-    return frame.groupby("method", sort=False)[distances].mean().to_dict("index")  # type: ignore[no-any-return]
-
-
 def check_points(document: Document) -> str:
     """Return errors and numbers of inliers of the default and of the best peer of each pair, at the first threshold."""
-    figures = next(iter(document["thresholds"].values()))["check_points"]
+    figures, *_ = (of["check_points"] for of in document["thresholds"].values())
     rows, error = [], figures["median_error"]
     for key, best in figures["best_peer"].items():
         peer = next(name for name in error if name not in OURS and error[name][key] == best)
@@ -130,30 +120,27 @@ def check_points(document: Document) -> str:
     return lines(["error in pixels, matches within the first threshold", "default", "best peer", "which"], rows)
 
 
-def methods_of_paper(document: Document) -> str:
-    """Return the shares of points that the paper's methods find within the first distance, at both thresholds.
+def _found_within(document: Document, parts: Mapping[str, str], labels: Mapping[str, str]) -> str:
+    """Return the shares of the points of parts that methods find within the first distance, at every threshold."""
+    pixels, thresholds = f"{DISTANCES[0]:g}", document["thresholds"]
+    columns = [(parts[part] + threshold, thresholds[threshold][part]) for part in parts for threshold in thresholds]
+    rows = []
+    for name, label in labels.items():
+        found = (figures["found_within"].get(name) for _, figures in columns)
+        rows.append([label, *("" if of is None else share(of[pixels]) for of in found)])
+    return lines([f"within {pixels} px", *(f"{title} px" for title, _ in columns)], rows)
 
-    They are the check points, and the labelled inliers for the methods without scores.
-    """
-    parts = [
-        (f"{words}, threshold {threshold} px", figures[part]["found_within"])
-        for part, words in (("check_points", "check points"), ("labelled_inliers", "labelled inliers"))
-        for threshold, figures in document["thresholds"].items()
-    ]
-    pixels, rows = f"{DISTANCES[0]:g}", []
-    for name in PAPER:
-        cells = (share(found[name][pixels]) if name in found else "" for _, found in parts)
-        rows.append([METHODS[name].label, *cells])
-    return lines([f"within {pixels} px", *(title for title, _ in parts)], rows)
+
+def methods_of_paper(document: Document) -> str:
+    """Return the shares of check points, and of labelled inliers for methods without scores, of the paper's methods."""
+    parts = {"check_points": "check points, threshold ", "labelled_inliers": "labelled inliers, threshold "}
+    return _found_within(document, parts, {name: METHODS[name].label for name in PAPER})
 
 
 def labelled_inliers(document: Document) -> str:
-    """Return the shares of labelled inliers that are found within the first distance."""
-    thresholds = document["thresholds"].items()
-    found = {threshold: figures["labelled_inliers"]["found_within"] for threshold, figures in thresholds}
-    first, pixels = next(iter(found.values())), f"{DISTANCES[0]:g}"
-    rows = ([name, *(share(of[name][pixels]) for of in found.values())] for name in first)
-    return lines([f"within {pixels} px", *(f"threshold {threshold} px" for threshold in found)], rows)
+    """Return the shares of labelled inliers of all methods without scores."""
+    first, *_ = (figures["labelled_inliers"]["found_within"] for figures in document["thresholds"].values())
+    return _found_within(document, {"labelled_inliers": "threshold "}, {name: name for name in first})
 
 
 MEASUREMENT = of_module(

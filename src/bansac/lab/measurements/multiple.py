@@ -16,7 +16,6 @@ import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +45,6 @@ LOOPS = (
 
 
 def _on_line(rng: np.random.Generator, noise: float) -> Array:
-    """Return points of a line segment."""
     start, end = np.zeros((2, 2))
     while np.linalg.norm(end - start) < 0.8:
         start, end = rng.uniform(-1, 1, (2, 2))
@@ -56,13 +54,11 @@ def _on_line(rng: np.random.Generator, noise: float) -> Array:
 
 
 def _on_circle(rng: np.random.Generator, noise: float) -> Array:
-    """Return points of a circle."""
     angle, radius = rng.uniform(0, 2 * np.pi, POINTS), rng.uniform(0.2, 0.6) + rng.normal(0, noise, POINTS)
     return np.asarray(rng.uniform(-0.7, 0.7, 2) + radius[:, None] * np.column_stack([np.cos(angle), np.sin(angle)]))
 
 
 def _on_plane(rng: np.random.Generator, noise: float) -> Array:
-    """Return points of a plane through the cube."""
     normal = rng.normal(size=3)
     normal /= np.linalg.norm(normal)
     points = rng.uniform(-1, 1, (100 * POINTS, 3))
@@ -89,12 +85,10 @@ def misclassified(labels: Labels, truth: Labels) -> float:
     """Return the percentage of wrong labels, for the best assignment of the labels to the true ones."""
     from scipy.optimize import linear_sum_assignment  # type: ignore[import-untyped]
 
-    common = np.array(
-        [[np.sum((labels == i) & (truth == j)) for j in range(truth.max() + 1)] for i in set(labels.tolist()) - {-1}]
-    )
-    right = np.sum((labels == -1) & (truth == -1))
-    if common.size:
-        right += common[linear_sum_assignment(-common)].sum()
+    common = np.zeros((labels.max() + 2, truth.max() + 2))  # row and column 0 are the outliers
+    np.add.at(common, (labels + 1, truth + 1), 1)
+    models = common[1:, 1:]
+    right = common[0, 0] + models[linear_sum_assignment(models, maximize=True)].sum()
     return float(100 * (1 - right / len(truth)))
 
 
@@ -161,33 +155,25 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 def planes_of_pairs(document: Document) -> str:
     """Return the errors and times of several homographies on AdelaideRMF."""
-    rows = document.get("adelaide", [])
-
-    def cells(own: list[Row]) -> Iterator[str]:
-        errors = [row["error"] for row in own]
+    runs, rows = document.get("adelaide", []), []
+    for method in dict.fromkeys(row["method"] for row in runs):
+        own = [row for row in runs if row["method"] == method]
         by_seed = [[row["error"] for row in own if row["seed"] == seed] for seed in {row["seed"] for row in own}]
         spread = statistics.stdev(map(statistics.mean, by_seed)) if len(by_seed) > 1 else 0.0
-        yield f"{statistics.mean(errors):.1f} ± {spread:.1f} %"
-        yield f"{statistics.median(errors):.1f} %"
-        yield f"{100 * statistics.mean(row['found'] == row['planes'] for row in own):.0f} %"
-        yield f"{1e3 * statistics.mean(row['seconds'] for row in own):.0f} ms"
-
-    methods = dict.fromkeys(row["method"] for row in rows)
-    found = ([method, *cells([row for row in rows if row["method"] == method])] for method in methods)
-    return lines(["method", "mean error", "median error", "right number", "time a pair"], found)
+        mean, seconds = (statistics.mean(row[column] for row in own) for column in ("error", "seconds"))
+        errors = f"{mean:.1f} ± {spread:.1f} %", f"{statistics.median(row['error'] for row in own):.1f} %"
+        right = 100 * statistics.mean(row["found"] == row["planes"] for row in own)
+        rows.append([method, *errors, f"{right:.0f} %", f"{1e3 * seconds:.0f} ms"])
+    return lines(["method", "mean error", "median error", "right number", "time a pair"], rows)
 
 
 def number_of_models(document: Document) -> str:
     """Return the share of runs with the true number of synthetic models."""
-    found: Any = document["synthetic"]
-    rows = [row for of_model in found.values() for row in of_model] if isinstance(found, dict) else found
-    names = dict.fromkeys(row["model"] for row in rows)
-    exact = {(row["model"], row["models"], row["outliers"]): row["exact"] for row in rows}
-    cells = []
-    for count, outliers in dict.fromkeys((row["models"], row["outliers"]) for row in rows):
-        shares = (f"{exact[name, count, outliers]:.0f} %" for name in names)
-        cells.append([str(count), f"{outliers} %" if count else "all", *shares])
-    return lines(["models", "outliers", *(f"{name}s" for name in names)], cells)
+    found, rows = document["synthetic"], []
+    for of_cell in zip(*found.values(), strict=True):
+        count, outliers = of_cell[0]["models"], of_cell[0]["outliers"]
+        rows.append([str(count), f"{outliers} %" if count else "all", *(f"{row['exact']:.0f} %" for row in of_cell)])
+    return lines(["models", "outliers", *(f"{name}s" for name in found)], rows)
 
 
 MEASUREMENT = of_module(

@@ -8,7 +8,6 @@ divided by that of the same fixed threshold.
 """
 
 import functools
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -40,12 +39,6 @@ def _methods(problem: str) -> list[Method]:
     return [_DEFAULT, *(_DEFAULT.changed(f"{pixels:g} px", threshold=pixels) for pixels in GRIDS[problem])]
 
 
-def units(setup: Setup) -> list[Unit]:
-    """Return one unit for each scene."""
-    problems = dict.fromkeys(setup.get("problems", GRIDS))
-    return each(problems, NOISES, SIZES, RATIOS, range(setup.repeats or SEEDS))
-
-
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Run all thresholds on a scene."""
     problem, noise, n, ratio, repeat = unit.payload
@@ -56,8 +49,8 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 
 def _judge(scene: Scene, model: Any) -> Row:
-    error = next(iter(errors(scene, model).values()))
-    return {"error": min(error, FAILED[scene.problem]) if math.isfinite(error) else FAILED[scene.problem]}
+    error, *_ = errors(scene, model).values()
+    return {"error": min(FAILED[scene.problem], error)}  # not NaN
 
 
 def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
@@ -80,22 +73,21 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 def compare_cells(frame: DataFrame) -> DataFrame:
     """Return the errors and times of every cell beside those of its best fixed threshold."""
-    cells = []
-    keys = ["problem", "noise", "n", "inlier_ratio"]
-    for values, of_cell in frame.groupby(keys, sort=False):
-        methods = of_cell.groupby("method", sort=False)
-        error, seconds = methods["error"].median(), methods["seconds"].mean()
-        best = error.drop(_DEFAULT.name).idxmin()
-        ratios = (float(of[_DEFAULT.name] / of[best]) for of in (error, seconds))
-        cell: Row = dict(zip(keys, values, strict=True))
-        cell |= {"error": float(error[_DEFAULT.name]), "best_error": float(error[best]), "best": best}
-        cells.append(cell | dict(zip(("error_ratio", "time_ratio"), ratios, strict=True)))
-    return to_frame(cells)
+    groups, ours = frame.groupby(["problem", "noise", "n", "inlier_ratio", "method"], sort=False), _DEFAULT.name
+    error, seconds = groups["error"].median().unstack(sort=False), groups["seconds"].mean().unstack(sort=False)
+    fixed = error.drop(columns=ours)
+    cells = error[[ours]].set_axis(["error"], axis=1).assign(best_error=fixed.min(axis=1), best=fixed.idxmin(axis=1))
+    cells["error_ratio"] = cells["error"] / cells["best_error"]
+    cells["time_ratio"] = [seconds.at[cell, ours] / seconds.at[cell, best] for cell, best in cells["best"].items()]
+    return cells.reset_index()
 
 
 MEASUREMENT = of_module(
     __name__,
     title="The default threshold under unknown noise",
+    units=lambda setup: each(
+        dict.fromkeys(setup.get("problems", GRIDS)), NOISES, SIZES, RATIOS, range(setup.repeats or SEEDS)
+    ),
     options=(
         SCENES,
         Option("problems", tuple[str, ...], None, "Only these problems, joined by commas.", choices=tuple(GRIDS)),

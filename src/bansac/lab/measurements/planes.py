@@ -24,7 +24,7 @@ from bansac.geometry import apply_transform, essential_from_pose
 from bansac.lab.frames import to_frame
 from bansac.lab.measurement import FIRST_SEED, SCENES, Report, Setup, each, of_module
 from bansac.lab.peers.library import Array
-from bansac.lab.scenes import OURS, PEER, PEERS, Scene, errors, load_kernels, run_scene
+from bansac.lab.scenes import OURS, PEER, PEERS, Scene, errors, load_kernels, run_scene, scene_of
 from bansac.lab.tables import percent, sectioned, stored_table
 from bansac.lab.task import squared_distances
 from bansac.synthetic import SceneMatches
@@ -103,8 +103,7 @@ def _lattice(K: Array, normal: Array, distance: float, period: float, extent: Ar
 
 def make_plane_scene(pattern: str, inlier_ratio: float, plane_share: float, seed: int) -> Scene:
     """Return a scene with a repeated pattern."""
-    matches: Any = repeated_plane_matches(pattern, MATCHES, inlier_ratio, plane_share, seed)
-    return Scene("relative pose", (matches.x1, matches.x2, matches.K1), matches.inliers, matches)
+    return scene_of("relative pose", repeated_plane_matches(pattern, MATCHES, inlier_ratio, plane_share, seed))
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
@@ -113,19 +112,17 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     seed = setup.seed + repeat
     scene = make_plane_scene(pattern, ratio, share, seed)
     cell: Row = {"pattern": pattern, "plane_share": share, "inlier_ratio": ratio, "seed": seed}
-    methods = [method for method in METHODS if method.installed]
-    return [cell | row for row in run_scene(scene, methods, unit.key, seed, _judge)]
+    cell["true_support"] = _support(scene, (scene.truth.R, scene.truth.t))
+    return [cell | row for row in run_scene(scene, METHODS, unit.key, seed, _judge)]
 
 
 def _judge(scene: Scene, model: Any) -> Row:
-    return {**errors(scene, model), "support": _support(scene, model), "true_support": _support(scene, scene.truth)}
+    return {**errors(scene, model), "support": 0 if model is None else _support(scene, model)}
 
 
 def _support(scene: Scene, pose: Any) -> int:
     """Return the number of matches within three standard deviations of a pose."""
-    if pose is None:
-        return 0
-    R, t = (pose.R, pose.t) if hasattr(pose, "R") else pose
+    R, t = pose
     inverse = np.linalg.inv(scene.truth.K1)
     squared = squared_distances(inverse.T @ essential_from_pose(R, t) @ inverse, scene.truth, "F")
     return int(np.count_nonzero(squared <= (3 * NOISE) ** 2))
@@ -151,9 +148,8 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
             counts = (runs[runs["pattern"] == pattern][list(_COUNTS)].sum() for pattern in PATTERNS)
             cells[str(method)] = [int(count) for of_pattern in counts for count in of_pattern]
     scenes = len(frame) // (frame["method"].nunique() * len(SHARES) * len(PATTERNS))
-    title = (
-        f"Relative poses on a dominant plane with a repeated pattern: wrong ones ({scenes} scenes a share and pattern)"
-    )
+    title = "Relative poses on a dominant plane with a repeated pattern: wrong ones"
+    title += f" ({scenes} scenes a share and pattern)"
     groups = ((pattern, len(_COUNTS)) for pattern in PATTERNS.values())
     return Report(tables={"planes": sectioned(title, "method", _COUNTS * len(PATTERNS), sections, groups=groups)})
 

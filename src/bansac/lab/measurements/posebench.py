@@ -9,8 +9,7 @@ and of the rotation error in degrees.
 
 A failure counts 180 degrees and an infinite distance. Times are means and medians of one call on one thread.
 
-One thread. All points of an instance are used, without scores. Each set has a threshold. All sets have the same weight
-in a mean.
+All points of an instance are used, without scores. Each set has a threshold. All sets have the same weight in a mean.
 
 The methods have posebench's settings: 100 to 1000 iterations, success probability .9999, the threshold of the set.
 PoseLib and COLMAP are called as posebench calls them. It has no other libraries. This package has two methods: one with
@@ -72,8 +71,6 @@ PEERS = (
 )
 
 _PROBLEMS = {"E": "relative pose", "PnP": "pose"}
-
-
 _TITLES = {"relative": "relative poses", "absolute": "absolute poses", "homography": "homographies"}
 
 
@@ -116,22 +113,23 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 
 def _tasks(file: PosebenchFile, instance: Instance, seed: int) -> Iterator[tuple[str, Task]]:
-    """Yield every model of a problem with its task."""
     name = "imc" if file.name.startswith("imc_") else file.name
     threshold = THRESHOLDS.get(name, OTHER_THRESHOLDS[file.problem])
     for model in MODELS[file.problem]:
         yield model, task_of(model, instance, threshold, seed)
 
 
-@functools.lru_cache(maxsize=1)
-def _open(path: str) -> PosebenchFile:
-    return PosebenchFile(path)
+_open = functools.lru_cache(maxsize=1)(PosebenchFile)
 
 
 def judge(model: str, answer: Any, instance: Instance) -> Row:
     """Return the errors of a model: ``rotation`` in degrees, and ``translation`` in degrees or ``centre`` (PnP)."""
     if model == "PnP":
-        return _centre_errors(answer, instance)
+        if answer is None:
+            return {"rotation": FAILED_POSE, "centre": math.inf}
+        R, t = answer
+        centre = float(np.linalg.norm(instance.R.T @ instance.t - R.T @ t))
+        return {"rotation": rotation_error(R, instance.R), "centre": centre}
     motions = [answer] if isinstance(answer, tuple) else _motions(model, answer, instance)
     errors = [(rotation_error(R, instance.R), _angle(t, instance.t)) for R, t in motions]
     rotation, translation = min(errors, key=sum, default=(FAILED_POSE, FAILED_POSE))
@@ -160,14 +158,6 @@ def _angle(t: Array, true: Array) -> float:
     return float(np.degrees(np.arctan2(np.linalg.norm(np.cross(t, true)), t @ true)))
 
 
-def _centre_errors(pose: tuple[Array, Array] | None, instance: Instance) -> Row:
-    if pose is None:
-        return {"rotation": FAILED_POSE, "centre": math.inf}
-    R, t = pose
-    centre = float(np.linalg.norm(instance.R.T @ instance.t - R.T @ t))
-    return {"rotation": rotation_error(R, instance.R), "centre": centre}
-
-
 def metrics(problem: str, runs: DataFrame) -> dict[str, float]:
     """Return posebench's metrics of the runs of one method on one set."""
     absolute = problem == "absolute"
@@ -181,27 +171,26 @@ def metrics(problem: str, runs: DataFrame) -> dict[str, float]:
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Report the metrics of every set and their means over the sets; one table for each problem."""
-    frame = to_frame(rows)
     tables, records = {}, []
-    for problem, of_problem in frame.groupby("problem", sort=False):
-        groups = of_problem.groupby(["set", "method"], sort=False)
-        figures = {(str(name), str(method)): metrics(str(problem), runs) for (name, method), runs in groups}
-        counts = of_problem.groupby("set", sort=False)["instance"].nunique().to_dict()
-        tables[str(problem)] = _table(str(problem), figures, counts)
-        for (name, method), values in figures.items():
-            records.append({"problem": str(problem), "set": name, "instances": counts[name], "method": method} | values)
+    for problem, of_problem in to_frame(rows).groupby("problem", sort=False):
+        sections: dict[str, dict[str, dict[str, float]]] = {}
+        for name, of_set in of_problem.groupby("set", sort=False):
+            count = of_set["instance"].nunique()
+            figures = {str(method): metrics(problem, runs) for method, runs in of_set.groupby("method", sort=False)}
+            sections[f"{name} ({count} instances)"] = figures
+            for method, values in figures.items():
+                records.append({"problem": problem, "set": name, "instances": count, "method": method} | values)
+        tables[problem] = _table(problem, sections)
     return Report(tables=tables, records={"metrics": records}, notes=left_out(PEERS))
 
 
-def _table(problem: str, figures: Mapping[tuple[str, str], Mapping[str, float]], counts: Mapping[str, int]) -> Table:
-    methods = list(dict.fromkeys(method for _, method in figures))
-    columns = list(next(iter(figures.values())))
-    sections: dict[str, dict[str, Iterable[float]]] = {}
-    for name, count in counts.items():
-        sections[f"{name} ({count} instances)"] = {method: figures[name, method].values() for method in methods}
-    for method in methods if len(counts) > 1 else ():
-        means = [float(np.mean([figures[name, method][column] for name in counts])) for column in columns]
-        sections.setdefault(f"mean over {len(counts)} sets", {})[method] = means
+def _table(problem: str, sets: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Table:
+    sections = {title: {method: list(of.values()) for method, of in figures.items()} for title, figures in sets.items()}
+    if len(sets) > 1:
+        of_sets = list(sections.values())
+        means = {method: np.mean([figures[method] for figures in of_sets], axis=0).tolist() for method in of_sets[0]}
+        sections[f"mean over {len(sets)} sets"] = means
+    columns = next(iter(next(iter(sets.values())).values()))
     better: list[Better | None] = ["higher" if column.startswith("AUC") else "lower" for column in columns]
     return sectioned(f"posebench: {_TITLES[problem]}", "method", columns, sections, tuple(better))
 

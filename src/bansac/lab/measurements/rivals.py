@@ -28,6 +28,7 @@ wrong models whose second hypothesis is right, "refused" right models without su
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -46,7 +47,7 @@ from bansac.lab.pairs import open_set
 from bansac.lab.peers.library import Array, Method
 from bansac.lab.peers.methods import PRESET_METHODS
 from bansac.lab.reports import lines
-from bansac.lab.scenes import PEERS, Scene, errors, left_out, load_kernels, run_scene
+from bansac.lab.scenes import PEERS, Scene, errors, left_out, load_kernels, run_scene, scene_of
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.tables import sectioned
 from bansac.lab.task import squared_distances
@@ -68,14 +69,10 @@ OVERLAYS: Mapping[str, tuple[tuple[float, ...], ...]] = {
 """Left, upper, right and lower edges of the fields of every overlay, as shares of the image size."""
 
 
-def _scene(problem: str, matches: Any, scores: Array | None = None, *, undecided: bool = False) -> Scene:
-    """Return the scene of matches with ground truth."""
-    cameras = (matches.K1, matches.K2) if problem in ("E", "relative pose") else ()
-    return Scene(problem, (matches.x1, matches.x2, *cameras), matches.inliers, matches, scores, undecided)
-
-
-def _vary(rng: np.random.Generator, n: int, noise: float) -> tuple[int, float]:
-    return round(n * 2 ** rng.uniform(-1, 1)), float(noise * 2 ** rng.uniform(-0.5, 0.5))
+def _vary(seed: int, stream: int, n: int, noise: float) -> tuple[np.random.Generator, int, float]:
+    """Return a generator, and the number of points and the noise that vary by its first values."""
+    rng = np.random.default_rng([seed, stream])
+    return rng, round(n * 2 ** rng.uniform(-1, 1)), float(noise * 2 ** rng.uniform(-0.5, 0.5))
 
 
 def add_overlay(matches: Any, share: float, rng: np.random.Generator, kind: str = "") -> tuple[Any, Bools]:
@@ -92,20 +89,18 @@ def _plane(
     seed: int, true: float, static: float, *, n: int = 1000, noise: float = 1.0, kind: str = "", scored: bool = False
 ) -> Scene:
     """Return a plane with an overlay; if ``scored``, the overlay has the best scores."""
-    rng = np.random.default_rng([seed, 1])
-    n, noise = _vary(rng, n, noise)
+    rng, n, noise = _vary(seed, 1, n, noise)
     matches, on_overlay = add_overlay(homography_matches(n, true, noise, seed), static, rng, kind)
     levels = np.where(on_overlay, 2, matches.inliers)
     scores = rng.uniform(np.choose(levels, [0.0, 0.4, 0.8]), np.choose(levels, [0.6, 0.8, 1.0]))
-    return _scene("H", matches, scores if scored else None)
+    return scene_of("H", matches, scores if scored else None)
 
 
 def _overlaid_pose(seed: int) -> Scene:
     """Return a relative pose with 40 to 60 % inliers and a HUD or a dashboard of 20 %."""
-    rng = np.random.default_rng([seed, 2])
-    n, noise = _vary(rng, 1000, 0.5)
+    rng, n, noise = _vary(seed, 2, 1000, 0.5)
     matches = epipolar_matches(n, rng.uniform(0.4, 0.6), noise, seed)
-    return _scene("relative pose", add_overlay(matches, 0.2, rng, str(rng.choice(["HUD", "dashboard"])))[0])
+    return scene_of("relative pose", add_overlay(matches, 0.2, rng, str(rng.choice(["HUD", "dashboard"])))[0])
 
 
 def _logo(seed: int) -> Scene:
@@ -113,13 +108,12 @@ def _logo(seed: int) -> Scene:
     rng = np.random.default_rng([seed, 3])
     demo = load_demo()
     matches, on_logo = add_overlay(demo, 300 / len(demo), rng)
-    return _scene("H", matches, np.where(on_logo, rng.uniform(0.9, 1.0, len(demo)), demo.scores))  # type: ignore[arg-type]
+    return scene_of("H", matches, np.where(on_logo, rng.uniform(0.9, 1.0, len(demo)), demo.scores))  # type: ignore[arg-type]
 
 
 def _moving_object(problem: str, seed: int) -> Scene:
     """Return a general scene with a moving object."""
-    rng = np.random.default_rng([seed, 4])
-    n, noise = _vary(rng, 800, 0.5)
+    rng, n, noise = _vary(seed, 4, 800, 0.5)
     matches: Any = epipolar_matches(n, 0.35, noise, seed)
     moving = rng.permutation(np.flatnonzero(~matches.inliers))[: round(0.25 * n)]
     x = (rng.uniform(0.05, 0.6, 2) + rng.uniform(0, 0.35, (len(moving), 2))) * image_extent(_SIZE)
@@ -130,14 +124,13 @@ def _moving_object(problem: str, seed: int) -> Scene:
     matches.x1[moving] = x + rng.normal(0, noise, x.shape)
     x = apply_transform(matches.K2, points @ matches.R.T + matches.t)
     matches.x2[moving] = x + rng.normal(0, noise, x.shape)
-    return _scene(problem, matches)
+    return scene_of(problem, matches)
 
 
 def _facade(problem: str, seed: int) -> Scene:
     """Return a facade whose matches are shifted by one period, and true matches off it."""
-    rng = np.random.default_rng([seed, 5])
-    n, _ = _vary(rng, 800, 0.5)
-    return _scene(problem, repeated_plane_matches("step", n, rng.uniform(0.2, 0.3), 0.0, seed), undecided=True)
+    rng, n, _ = _vary(seed, 5, 800, 0.5)
+    return scene_of(problem, repeated_plane_matches("step", n, rng.uniform(0.2, 0.3), 0.0, seed), undecided=True)
 
 
 def _dominant_plane(seed: int) -> Scene:
@@ -146,20 +139,18 @@ def _dominant_plane(seed: int) -> Scene:
     pattern, ratio, share = str(rng.choice(list(PATTERNS))), *map(float, map(rng.choice, (RATIOS, SHARES)))
     scene = make_plane_scene(pattern, ratio, share, seed)
     shifted = (1 - ratio) / (2 if pattern == "row" else 4)  # matches along one line agree on an epipole
-    return _scene("relative pose", scene.truth, undecided=bool(shifted >= (1 - share) * ratio))
+    return dataclasses.replace(scene, undecided=bool(shifted >= (1 - share) * ratio))
 
 
 def _off_plane(problem: str, seed: int) -> Scene:
     """Return a scene with 80 % inliers; 5 to 15 % of these are off a plane."""
-    rng = np.random.default_rng([seed, 8])
-    n, noise = _vary(rng, 600, 0.3)
-    return _scene(problem, planar_scene_matches(n, 0.8, rng.uniform(0.85, 0.95), noise, seed))
+    rng, n, noise = _vary(seed, 8, 600, 0.3)
+    return scene_of(problem, planar_scene_matches(n, 0.8, rng.uniform(0.85, 0.95), noise, seed))
 
 
 def _target(seed: int) -> Scene:
     """Return an absolute pose of a planar target, a square with sides of 1."""
-    rng = np.random.default_rng([seed, 7])
-    n, noise = _vary(rng, 30, 1.0)
+    rng, n, noise = _vary(seed, 7, 30, 1.0)
     focal, extent = 1600.0, image_extent(_SIZE)
     K = np.array([[focal, 0, extent[0] / 2], [0, focal, extent[1] / 2], [0, 0, 1]])
     depth = focal * rng.uniform(1 / 400, 1 / 60)
@@ -223,8 +214,7 @@ METHODS = (OURS, *PEERS[:2])  # without SupeRANSAC
 def _methods(name: str) -> list[Method]:
     """Return the methods of a class; real pairs are for the verdicts of the default alone."""
     ours = [OURS.changed(OURS.name, initial_model=np.eye(3)), OURS.changed("no start")] if name == "start" else [OURS]
-    peers = [] if name in REAL else METHODS[1:]
-    return [*ours, *(method for method in peers if method.installed)]
+    return [*ours, *([] if name in REAL else METHODS[1:])]
 
 
 def sets(setup: Setup) -> list[PairSet]:
@@ -236,9 +226,9 @@ def units(setup: Setup) -> list[Unit]:
     """Return one unit for each scene, and for each real pair and problem."""
     chosen = setup.get("classes", NAMES)
     made = each((name for name in CLASSES if name in chosen), range(setup.repeats))
-    for name, (kind, *_) in REAL.items():
-        for pair_set in sets(setup) if name in chosen else ():
-            keys = evenly_spaced(pair_set.keys, setup.pairs) if pair_set.kind == kind else ()
+    for name, pair_set in itertools.product(REAL, sets(setup)):
+        if name in chosen and pair_set.kind == REAL[name][0]:
+            keys = evenly_spaced(pair_set.keys, setup.pairs)
             made += [Unit(f"{name}/{pair_set.name}/{key}", (name, key, str(pair_set.folder))) for key in keys]
     if not made:
         raise ValueError("--classes: real pairs need --data with sets of their kind")
@@ -252,7 +242,7 @@ def _make(setup: Setup, name: str, source: Any, folder: str = "") -> Scene:
     pair = open_set(folder).pair(source).filtered(max_ratio)
     model: Any = pair.H if problem == "H" else pair.F
     near = squared_distances(model, pair, "H" if problem == "H" else "F")
-    return _scene(problem, dataclasses.replace(pair, inliers=near <= 1.0), pair.scores)
+    return scene_of(problem, dataclasses.replace(pair, inliers=near <= 1.0), pair.scores)
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
@@ -261,13 +251,12 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     scene = _make(setup, *unit.payload)
     title = CLASSES[name][0] if name in CLASSES else f"real pairs, {REAL[name][1]}"
     seed = setup.seed + (source if name in CLASSES else 0)
-    rows = run_scene(scene, _methods(name), unit.key, seed, _judge)
-    return [{"class": title, "scene": unit.key, "undecided": scene.undecided, **row} for row in rows]
+    cell: Row = {"class": title, "scene": unit.key, "undecided": scene.undecided}
+    return [cell | row for row in run_scene(scene, _methods(name), unit.key, seed, _judge)]
 
 
 def _judge(scene: Scene, model: Any) -> Row:
-    found = errors(scene, model)
-    error = found["rotation_error"] if scene.problem == "pose" else next(iter(found.values()))
+    *_, error = errors(scene, model).values()  # of an absolute pose the rotation's
     return {"error": error, "right": bool(error <= LIMIT)}
 
 
@@ -292,7 +281,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     records = cells.reset_index().to_dict("records")
     sections: dict[str, dict[str, list[float]]] = {}
     for title, method, *values in (cell.values() for cell in records):
-        sections.setdefault(title, {})[method] = [*map(int, values[:-2]), *values[-2:]]
+        sections.setdefault(title, {})[method] = values
     title = "Data with two structures: wrong models, those claimed, right ones called ambiguous or refused, true rivals"
     tables = {"rivals": sectioned(title, "method", cells.columns, sections)}
     return Report(tables=tables, records={"cells": records}, notes=left_out(METHODS))
@@ -300,15 +289,13 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 def page_table(document: Document) -> str:
     """Return the wrong models of all methods, those that are claimed, and right ones that are called ambiguous."""
-    cells = {(cell["class"], cell["method"]): cell for cell in document["cells"]}
     columns, peers = ("runs", "wrong", "claimed", "ambiguous"), [method.name for method in METHODS[1:]]
-    rows = [
-        [title, *(cell[name] for name in columns), *(cells.get((title, peer), {}).get("wrong", "") for peer in peers)]
-        for (title, method), cell in cells.items()
-        if method == OURS.name
-    ]
-    header = ["data", *columns[:-1], "right, called ambiguous", *(f"{peer}: wrong" for peer in peers)]
-    return lines(header, (map(str, row) for row in rows))
+    wrong = {(cell["class"], cell["method"]): cell["wrong"] for cell in document["cells"]}
+    rows = []
+    for cell in (cell for cell in document["cells"] if cell["method"] == OURS.name):
+        others = (wrong.get((cell["class"], peer), "") for peer in peers)
+        rows.append(map(str, [cell["class"], *(cell[name] for name in columns), *others]))
+    return lines(["data", *columns[:-1], "right, called ambiguous", *(f"{peer}: wrong" for peer in peers)], rows)
 
 
 _COUNTS = ("runs", "wrong", "claimed", "rival", "right", "ambiguous", "undecided", "refused")

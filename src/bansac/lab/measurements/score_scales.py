@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from bansac.batch.journal import Row
-from bansac.lab.frames import DataFrame, to_frame
+from bansac.lab.frames import to_frame
 from bansac.lab.measurement import ON_DATA, Document, Option, Report, Setup
 from bansac.lab.pairs import Group, PairRuns
 from bansac.lab.peers.library import Array, Estimate, Method, Task
@@ -59,18 +59,16 @@ _RUNS = PairRuns(METHODS, {kind: Group(replace(DEFAULTS[kind], repeats=SEEDS)) f
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures of both models."""
-    frame = to_frame(rows)
-    return Report(records={"models": {kind: _figures(frame[frame["model"] == kind], kind) for kind in MODELS}})
-
-
-def _figures(frame: DataFrame, kind: Kind) -> Row:
-    success = frame.groupby("configuration")["success"].mean()
-    medians = frame.groupby(["set", "pair", "configuration"])["inliers"].median().unstack()
-    near = medians.sub(medians[ORIGINAL], axis=0).abs().le(WITHIN * medians[ORIGINAL], axis=0).mean()
-    accuracy = Summary(frame[frame["repeat"] < 2].to_dict("records"))
-    auc = {name: accuracy.mean(AUC_10, kind, of) for name, of in {"as it is": ORIGINAL, FLOOR: FLOOR}.items()}
-    scales = {name: {"within 3 %": float(near[name]), "success": float(success[name])} for name in CHANGES}
-    return {"pairs": len(medians), "scales": scales, "AUC@10": auc}
+    models: Row = {}
+    for kind, runs in to_frame(rows).groupby("model", sort=False):
+        success = runs.groupby("configuration")["success"].mean()
+        medians = runs.groupby(["set", "pair", "configuration"])["inliers"].median().unstack()
+        near = medians.sub(medians[ORIGINAL], axis=0).abs().le(WITHIN * medians[ORIGINAL], axis=0).mean()
+        accuracy = Summary(runs[runs["repeat"] < 2].to_dict("records"))
+        auc = {name: accuracy.mean(AUC_10, kind, of) for name, of in {"as it is": ORIGINAL, FLOOR: FLOOR}.items()}
+        scales = {name: {"within 3 %": float(near[name]), "success": float(success[name])} for name in CHANGES}
+        models[kind] = {"pairs": len(medians), "scales": scales, "AUC@10": auc}
+    return Report(records={"models": models})
 
 
 def table(document: Document) -> str:

@@ -20,7 +20,7 @@ from bansac.lab.measurements.folders import label
 from bansac.lab.pairs import Group, PairRuns, open_set
 from bansac.lab.peers.library import Method
 from bansac.lab.peers.methods import METHODS
-from bansac.lab.reports import lines, share
+from bansac.lab.reports import grid, lines, share
 from bansac.lab.summary import AUC_10, CORNERS_10, TIME, Summary
 from bansac.lab.task import DEFAULTS
 
@@ -48,29 +48,17 @@ AUTO = "default@auto"
 
 def methods(group: str, unit: Unit) -> list[Method]:
     """Return the methods of every curve's points on a pair: CURVE@PIXELS and CURVE@auto."""
-    pixel = size_of_pixel(unit)
+    pixel = 1.0  # in the unit of the task
+    if group == "E":
+        pair: Any = open_set(unit.payload[1]).pair(unit.payload[2])
+        pixel = 4.0 / float(np.trace(pair.K1[:2, :2]) + np.trace(pair.K2[:2, :2]))
     points = itertools.product(PIXELS, CURVES.items())
     fixed = [method.changed(f"{name}@{pixels:g}", threshold=pixels * pixel) for pixels, (name, method) in points]
-    start = Options(threshold=COMMON[group] * pixel)
-    return [*fixed, CURVES["default"].changed(AUTO, options=start, threshold="auto")]
-
-
-def size_of_pixel(unit: Unit) -> float:
-    """Return the size of a pixel in the unit of the task of a pair."""
-    group, folder, key, _ = unit.payload
-    if group != "E":
-        return 1.0
-    pair: Any = open_set(folder).pair(key)
-    return 4.0 / float(np.trace(pair.K1[:2, :2]) + np.trace(pair.K2[:2, :2]))
+    start = {"options": Options(threshold=COMMON[group] * pixel), "threshold": "auto"}
+    return [*fixed, CURVES["default"].configured(AUTO, start, columns={"pixel": pixel})]
 
 
 _RUNS = PairRuns(methods, GROUPS, "models")
-
-
-def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Run all methods on a pair; the rows also have the size of a pixel."""
-    pixel = size_of_pixel(unit)
-    return [{**row, "pixel": pixel} for row in _RUNS.run_unit(setup, unit)]
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
@@ -113,12 +101,11 @@ def over_thresholds(document: Document, group: str) -> str:
         return "Not measured yet.\n"
     found = document["groups"][group]
     methods = found["methods"]
-    columns = [threshold for threshold in methods["default"] if threshold != "auto"]
-    rows = []
-    for method, name in _LABELS.items():
-        points = (methods[method].get(key) for key in (*columns, "auto"))
-        rows.append([name, *("-" if point is None else share(point["accuracy"]) for point in points)])
-    table = lines(["method", *(f"{column} px" for column in columns), "auto"], rows)
+    columns: dict[str, dict[str, float]] = {}
+    for method, key in itertools.product(_LABELS, methods["default"]):
+        if key in methods[method]:
+            columns.setdefault(key if key == "auto" else f"{key} px", {})[method] = methods[method][key]["accuracy"]
+    table = grid("method", columns, share, _LABELS)
     ours, (low, middle, high) = methods["default"], found["auto_pixels"].values()
     ratio = ours["auto"]["ms_mean"] / ours[f"{found['default_pixels']:g}"]["ms_mean"]
     return (
@@ -131,7 +118,6 @@ MEASUREMENT = _RUNS.measurement(
     name="thresholds",
     title="Accuracy and time over the threshold",
     help=__doc__,
-    run_unit=run_unit,
     report=report,
     tables={f"thresholds-{group}": partial(over_thresholds, group=group) for group in GROUPS}
     | {"best-thresholds": best_thresholds},

@@ -124,10 +124,10 @@ def _scene_points(kind: str, rng: np.random.Generator, count: int) -> Array:
     return np.column_stack([rng.uniform(-0.8, 0.8, count) * z, rng.uniform(-0.5, 0.5, count) * z, z])
 
 
-def error_of(kind: str, model: Any, truth: Any) -> float | None:
-    """Return the error of a model, None without one."""
+def error_of(kind: str, model: Any, truth: Any) -> float:
+    """Return the error of a model, inf without one."""
     if model is None:
-        return None
+        return np.inf
     if kind == "homography":
         return corner_error(model, truth, (HEIGHT, WIDTH))
     if kind == "relative pose":
@@ -136,36 +136,30 @@ def error_of(kind: str, model: Any, truth: Any) -> float | None:
     return float(np.linalg.norm(_project(model, points) - _project(pose, points), axis=1).mean())
 
 
-class Tracker:
-    """Calls for one frame after the other; a method says what they know of the frames before."""
-
-    def __init__(self, kind: str, method: Method) -> None:
-        self.kind, self.method = kind, method
-        self.model: Any = None
-        self.beliefs: dict[int, float] = {}
-
-    def _settings(self, frame: Frame) -> dict[str, Any]:
-        """Return the settings that come from the last frame."""
-        if not self.method.ours:
-            return {"usac": _USAC, "flag": ""} if self.kind == "absolute pose" else {}
-        more = {} if self.method.name == "cold" or self.model is None else {"initial_model": self.model}
-        if self.method.name == "warm, priors" and self.beliefs:
-            more["priors"] = np.array([self.beliefs.get(track, UNKNOWN) for track in frame.tracks.tolist()])
-        return more
-
-    def estimate(self, frame: Frame, repeats: int) -> tuple[float, float | None, bool]:
-        """Return the milliseconds, the error and the success of a frame."""
-        cameras = () if self.kind == "homography" else (K,)
-        task = Task(PROBLEMS[self.kind], (frame.first, frame.second), cameras)
-        settings, ms = self._settings(frame), []
+def track(kind: str, method: Method, frames: Iterable[Frame], repeats: int) -> Iterator[Row]:
+    """Yield the time, the error and the success of each frame; a method says what its calls know of the last frame."""
+    model: Any = None
+    beliefs: dict[int, float] = {}
+    for frame in frames:
+        task = Task(PROBLEMS[kind], (frame.first, frame.second), () if kind == "homography" else (K,))
+        settings: dict[str, Any] = {}
+        if not method.ours and kind == "absolute pose":
+            settings = {"usac": _USAC, "flag": ""}
+        if method.name.startswith("warm") and model is not None:
+            settings["initial_model"] = model
+        if method.name == "warm, priors" and beliefs:
+            settings["priors"] = np.array([beliefs.get(track, UNKNOWN) for track in frame.tracks.tolist()])
+        ms = []
         for _ in range(repeats):
             started = time.thread_time()
-            found = self.method.estimate(task, **settings)
+            found = method.estimate(task, **settings)
             ms.append(1e3 * (time.thread_time() - started))
-        self.model, self.beliefs = (found.model if found.success else None), {}
+        model, beliefs = (found.model if found.success else None), {}
         if found.success and found.result is not None and found.result.beliefs is not None:
-            self.beliefs = dict(zip(frame.tracks.tolist(), found.result.beliefs.tolist(), strict=True))
-        return min(ms), error_of(self.kind, found.model, frame.truth), found.success
+            beliefs = dict(zip(frame.tracks.tolist(), found.result.beliefs.tolist(), strict=True))
+        error = error_of(kind, found.model, frame.truth)
+        rounded = round(error, 4) if np.isfinite(error) else None
+        yield {"milliseconds": round(min(ms), 3), "errors": rounded, "success": found.success}
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
@@ -174,50 +168,43 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     frames = frames_of(kind, video, setup.frames, setup.tracks)
     methods = [method for method in METHODS if method.installed]
     for method in methods:
-        Tracker(kind, method).estimate(frames[0], 1)  # may compile
-    trackers = [Tracker(kind, method) for method in methods]
-    by_frame = [[tracker.estimate(frame, setup.repeats) for tracker in trackers] for frame in frames]
+        next(track(kind, method, frames, 1))  # may compile
+    by_frame = zip(*(track(kind, method, frames, setup.repeats) for method in methods), strict=True)  # in turn
     rows: list[Row] = []
     for method, found in zip(methods, zip(*by_frame, strict=True), strict=True):
-        ms, errors, success = zip(*found, strict=True)
-        rounded = [None if error is None or not np.isfinite(error) else round(error, 4) for error in errors]
-        columns = {"milliseconds": [round(time, 3) for time in ms], "errors": rounded, "success": list(success)}
+        columns = {name: [figures[name] for figures in found] for name in found[0]}
         rows.append({"problem": kind, "video": video, "method": method.name, **columns})
     return rows
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the rows, and which frames are cut and occluded."""
-    size = {"frames": setup.frames, "tracks": setup.tracks}
-    changes = {"cut": setup.frames // 2, "occluded": [3 * setup.frames // 4, LENGTH]}
-    return Report(records={**size, **changes, "rows": list(rows)})
+    occluded = [3 * setup.frames // 4, LENGTH]
+    made = {"frames": setup.frames, "tracks": setup.tracks, "cut": setup.frames // 2, "occluded": occluded}
+    return Report(records={**made, "rows": list(rows)})
 
 
 def table(document: Document) -> str:
     """Return times and errors of warm and cold starts on synthetic videos, for the frames of each kind."""
-    start, length = document["occluded"]
-    hidden = range(start, min(start + length, document["frames"]))
-    usual = [k for k in range(1, document["frames"]) if k not in hidden and k != document["cut"]]
-    after = [min(start + length, document["frames"] - 1)]
-    kinds = {"other": usual, "occluded": hidden, "cut": [document["cut"]], "after": after}
-    methods = list(dict.fromkeys((row["problem"], row["method"]) for row in document["rows"]))
+    (start, length), frames, cut = document["occluded"], document["frames"], document["cut"]
+    hidden, after = range(start, min(start + length, frames)), min(start + length, frames - 1)
+    other = [k for k in range(1, frames) if k not in hidden and k != cut]
+    kinds = {"other": other, "occluded": hidden, "cut": [cut], "after": [after]}
 
-    def cells(problem: str, method: str) -> Iterator[str]:
-        def median(column: str, kind: str, method: str) -> float:
-            rows = [row for row in document["rows"] if (row["problem"], row["method"]) == (problem, method)]
-            return statistics.median(
-                np.inf if row[column][k] is None else row[column][k] for row in rows for k in kinds[kind]
-            )
+    def median(case: tuple[str, str], column: str, kind: str) -> float:
+        rows = [row[column] for row in document["rows"] if (row["problem"], row["method"]) == case]
+        return statistics.median(np.inf if row[k] is None else row[k] for row in rows for k in kinds[kind])
 
-        unit = "°" if problem == "relative pose" else " px"
+    rows = []
+    for case in dict.fromkeys((row["problem"], row["method"]) for row in document["rows"]):
+        times = []
         for kind in ("other", "occluded"):
-            time = median("milliseconds", kind, method)
-            yield f"{time:.1f} ms ({time / median('milliseconds', kind, 'cold'):.2f})"
-        for kind in kinds:
-            yield f"{median('errors', kind, method):.2f}{unit}"
-
+            ms, cold = (median(of, "milliseconds", kind) for of in (case, (case[0], "cold")))
+            times.append(f"{ms:.1f} ms ({ms / cold:.2f})")
+        unit = "°" if case[0] == "relative pose" else " px"
+        rows.append([*case, *times, *(f"{median(case, 'errors', kind):.2f}{unit}" for kind in kinds)])
     head = ["problem", "method", "time", "time, occluded", "error", "occluded", "cut", "after the occlusion"]
-    return lines(head, ([*method, *cells(*method)] for method in methods))
+    return lines(head, rows)
 
 
 MEASUREMENT = of_module(
