@@ -8,7 +8,7 @@ import numpy as np
 
 from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry.camera import Camera
-from bansac.lab.peers.library import Array, Library, Method, ModelAndInliers, Task, as_camera, given, has_unknown_focal
+from bansac.lab.peers.library import Array, Library, Method, ModelAndInliers, Task, as_camera, has_unknown_focal, rename
 
 GUESS = 1.2
 """COLMAP's focal length of a camera without a prior, over the larger side of its image."""
@@ -22,23 +22,12 @@ class PyCOLMAP(Library):
 
     package = "pycolmap"
 
-    def _call(
-        self,
-        task: Task,
-        *,
-        threshold: float | None = None,
-        confidence: float | None = None,
-        max_iterations: int | None = None,
-        min_iterations: int | None = None,
-    ) -> Callable[[], Any]:
+    def _call(self, task: Task, **limits: float) -> Callable[[], Any]:
         import pycolmap
 
-        options = pycolmap.RANSACOptions()
-        if max_iterations is not None and min_iterations is not None:
-            min_iterations = min(min_iterations, max_iterations)
-        limits = given(max_error=threshold, confidence=confidence, min_num_trials=min_iterations)
-        for name, value in (limits | given(max_num_trials=max_iterations, random_seed=task.seed)).items():
-            setattr(options, name, value)
+        names = {"min_iterations": "min_num_trials", "max_iterations": "max_num_trials"}
+        settings = rename(limits, threshold="max_error", confidence="confidence", **names)
+        options = pycolmap.RANSACOptions(random_seed=task.seed, **settings)
         if task.problem in ("H", "F"):
             name = "homography" if task.problem == "H" else "fundamental"
             return functools.partial(getattr(pycolmap, f"estimate_{name}_matrix"), *task.points, options)
@@ -73,15 +62,12 @@ def _pose_call(task: Task, options: Any) -> Callable[[], Any]:
     settings = pycolmap.AbsolutePoseEstimationOptions()
     settings.ransac = options
     (X, x), camera = task.points, as_camera(task.cameras[0])
-    if camera.has_focal:
-        call = functools.partial(pycolmap.estimate_and_refine_absolute_pose, x, X, _known(camera), settings)
-        return lambda: None if (pose := call()) is None else (pose, None)
-    made = _shifted(1, camera)
-    settings.estimate_focal_length = True
-    refinement = pycolmap.AbsolutePoseRefinementOptions()
-    refinement.refine_focal_length = True
-    call = functools.partial(pycolmap.estimate_and_refine_absolute_pose, x + 0.5, X, made, settings, refinement)
-    return lambda: None if (pose := call()) is None else (pose, made)
+    known = camera.has_focal
+    settings.estimate_focal_length = not known
+    refinement = pycolmap.AbsolutePoseRefinementOptions(refine_focal_length=not known)
+    made, x = (_known(camera), x) if known else (_shifted(1, camera), x + 0.5)
+    call = functools.partial(pycolmap.estimate_and_refine_absolute_pose, x, X, made, settings, refinement)
+    return lambda: None if (pose := call()) is None else (pose, None if known else made)
 
 
 def _two_view_call(task: Task, options: Any) -> Callable[[], Any]:
