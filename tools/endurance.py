@@ -62,22 +62,17 @@ def small_estimators() -> list[Callable[..., bansac.Result]]:
     ]
 
 
-def resident() -> float:
-    """Return the resident memory of this process in MB."""
-    return round(status_bytes("VmRSS") / 1e6, 1)
-
-
 def many_calls(calls: int) -> dict[str, Any]:
     """Call five estimators in turn; return the memory before and after, and whether it is stable."""
     estimators, memory = small_estimators(), []
     started = time.monotonic()
     for call in range(-1000, calls):
         if call >= 0 and call % max(1, calls // 10) == 0:
-            memory.append(resident())
+            memory.append(status_bytes("VmRSS"))
         estimators[call % len(estimators)](max_iterations=20, restarts=1, seed=max(call, 0))
-    memory.append(resident())
-    found = {"calls": calls, "seconds": round(time.monotonic() - started, 1), "resident MB": memory}
-    return found | {"passed": memory[-1] - memory[0] < 10}
+    megabytes = [round(size / 1e6, 1) for size in (*memory, status_bytes("VmRSS"))]
+    found = {"calls": calls, "seconds": round(time.monotonic() - started, 1), "resident MB": megabytes}
+    return found | {"passed": megabytes[-1] - megabytes[0] < 10}
 
 
 def write_tables(folder: Path) -> None:
