@@ -2,7 +2,6 @@
 
 =====================  ==============================================================================
 :mod:`~.timing`        minimum time of calls that alternate, and peak memory of a call
-:mod:`~.scenes`        synthetic matches, and the state of a run on them
 :mod:`~.kernels`       parts of an iteration: solvers, residuals, evaluation, update, draws; a refinement step
 :mod:`~.calls`         fixed numbers of iterations, and whole calls over matches and inlier ratios
 :mod:`~.report`        all measurements, also on real pairs, in one document with the targets and tables

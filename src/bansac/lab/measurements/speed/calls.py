@@ -7,8 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from bansac.lab.measurements.speed.kernels import INLIER_RATIO, POINTS
-from bansac.lab.measurements.speed.scenes import KINDS, make_task
+from bansac.lab.measurements.speed.kernels import INLIER_RATIO, KINDS, POINTS, make_task
 from bansac.lab.measurements.speed.timing import Call, least_seconds, peak_in_process, peak_of_call
 from bansac.lab.peers.library import Method, Task
 from bansac.lab.peers.methods import METHODS
