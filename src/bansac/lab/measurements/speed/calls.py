@@ -33,11 +33,10 @@ def fixed_iterations(seconds: float, peers: Sequence[str]) -> dict[str, dict[str
     for kind in KINDS:
         task = _fixed_task(kind)
         calls: dict[str, Call] = {}
-        for name, method in (("uniform", METHODS["uniform"]), ("bansac", METHODS["bansac"])):
-            calls[name] = method.call(task, **_FIXED)
-            calls[f"{name}-unverified"] = method.call(task, **_UNVERIFIED)
-        for name in peers:
-            calls[name] = _PEERS[name].call(task)
+        for name in ("uniform", "bansac"):
+            calls[name] = METHODS[name].call(task, **_FIXED)
+            calls[f"{name}-unverified"] = METHODS[name].call(task, **_UNVERIFIED)
+        calls |= {name: _PEERS[name].call(task) for name in peers}
         times[kind] = {name: 1e3 * time for name, time in least_seconds(calls, seconds).items()}
     return times
 
@@ -150,21 +149,15 @@ def _over_sizes(tasks: Sequence[Task], methods: Mapping[str, Method], seconds: f
         for name, time in least_seconds(calls, seconds).items():
             times[name][n] = time
     milliseconds = {name: {str(n): 1e3 * time for n, time in found.items()} for name, found in times.items()}
-    return {"ms": milliseconds, "slope": _slope(times["bansac"])}
+    large = [n for n in times["bansac"] if n >= _MANY][-2:]
+    growth = [math.log(times["bansac"][large[-1]] / times["bansac"][n]) / math.log(large[-1] / n) for n in large[:-1]]
+    return {"ms": milliseconds, "slope": growth[0] if growth else None}
 
 
 def _expected(times: Mapping[int, float], n: int) -> float:
     """Extrapolate the time linearly from the last size to ``n`` matches; 0 without measurements."""
     last = max(times, default=0)
     return times[last] * n / last if last else 0.0
-
-
-def _slope(times: Mapping[int, float]) -> float | None:
-    """Return the slope of log time over log N between the last two large sizes; None if there are fewer than two."""
-    sizes = [n for n in times if n >= _MANY][-2:]
-    if len(sizes) < 2:
-        return None
-    return math.log(times[sizes[1]] / times[sizes[0]]) / math.log(sizes[1] / sizes[0])
 
 
 def _bytes(kind: Kind, n: int, name: str) -> dict[str, float]:

@@ -126,11 +126,6 @@ TABLES: dict[str, Callable[[Document], Table]] = {
 """Name of each table -> its function."""
 
 
-def tables_of(document: Document) -> dict[str, Table]:
-    """Return all tables of a report; the table of real pairs is optional."""
-    return {name: table(document) for name, table in TABLES.items() if name != "pairs" or "pairs" in document}
-
-
 def page_table(document: Document, name: str) -> str:
     """Return a table of a stored document in Markdown."""
     return to_markdown(TABLES[name](document)) + "\n"
@@ -165,13 +160,13 @@ _OURS = ("default", "bansac", "uniform")
 _PEER_METHODS = {"opencv": ("opencv", "opencv-magsac"), "poselib": ("poselib-prosac",)}
 
 
-def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, dict[str, Any]]:
+def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, tuple[Sequence[Method], Protocol, Setup]]:
     """Return the groups of sets in ``EF`` and ``H`` below ``folder``, for one repeat of at most ``pairs`` pairs a set.
 
     A ValueError is raised if a set has ground truth for another model.
     """
     names = [*_OURS, *(name for peer in peers for name in _PEER_METHODS[peer])]
-    groups = {}
+    groups: dict[str, tuple[Sequence[Method], Protocol, Setup]] = {}
     for name, (protocol, below, chosen, alone) in _GROUPS.items():
         protocol = dataclasses.replace(protocol, pairs=pairs, repeats=1)
         methods = select_methods(names, protocol.kind)
@@ -179,15 +174,26 @@ def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, dict
         setup = Setup(data=folder / below, sets=tuple(one for one in found if (one == chosen) == alone))
         if setup.sets:
             comparison(methods, protocol).units(setup)  # check the kind of ground truth
-            groups[name] = {"methods": methods, "protocol": protocol, "setup": setup}
+            groups[name] = methods, protocol, setup
     return groups
 
 
-def pair_times(methods: Sequence[Method], protocol: Protocol, setup: Setup) -> dict[str, dict[str, float]]:
-    """Run a comparison and return the means over the sets of :func:`.folders.build_report`, by method."""
-    rows = bench_rows(methods, protocol, setup)
-    means: dict[str, dict[str, float]] = build_report(rows, methods, protocol)["mean"]
-    return means
+def pair_times(setup: Setup, peers: Sequence[str]) -> dict[str, dict[str, dict[str, float]]]:
+    """Return the means over the sets of :func:`.folders.build_report`, by group and method."""
+    groups = find_pairs(setup.data, peers, setup.pairs).items()
+    return {name: build_report(bench_rows(*group), *group[:2])["mean"] for name, group in groups}
+
+
+_PARTS: Mapping[str, Callable[[Setup, Sequence[str]], Any]] = {
+    "solvers": lambda setup, peers: solver_costs(setup.seconds, peers),
+    "points": lambda setup, peers: point_costs(setup.seconds),
+    "draws": lambda setup, peers: draw_costs(setup.seconds),
+    "fixed": lambda setup, peers: calls.fixed_iterations(3 * setup.seconds, peers),
+    "iterations": lambda setup, peers: calls.iteration_costs(setup.seconds),
+    "sizes": lambda setup, peers: calls.size_costs(setup.seconds, peers, setup.max_points),
+    "outliers": lambda setup, peers: calls.outlier_costs(setup.seconds, peers),
+    "pairs": pair_times,
+}
 
 
 def units(setup: Setup) -> list[Unit]:
@@ -200,18 +206,7 @@ def units(setup: Setup) -> list[Unit]:
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Measure a part; each row has the value of one entry of the report."""
     part, peers = unit.payload
-    seconds = setup.seconds
-    parts: dict[str, Callable[[], Any]] = {
-        "solvers": lambda: solver_costs(seconds, peers),
-        "points": lambda: point_costs(seconds),
-        "draws": lambda: draw_costs(seconds),
-        "fixed": lambda: calls.fixed_iterations(3 * seconds, peers),
-        "iterations": lambda: calls.iteration_costs(seconds),
-        "sizes": lambda: calls.size_costs(seconds, peers, setup.max_points),
-        "outliers": lambda: calls.outlier_costs(seconds, peers),
-        "pairs": lambda: {k: pair_times(**v) for k, v in find_pairs(setup.data, peers, setup.pairs).items()},
-    }
-    return [{"part": part, "value": parts[part]()}]
+    return [{"part": part, "value": _PARTS[part](setup, peers)}]
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
@@ -223,10 +218,9 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     pairs = None if setup.data is None else setup.pairs
     settings = {"peers": list(peers), "seconds": setup.seconds, "max_points": setup.max_points, "pairs": pairs}
     versions = installed_versions(PEERS[name] for name in peers)
-    return Report(tables=tables_of(records), records={"versions": versions, "settings": settings, **records})
+    tables = {name: table(records) for name, table in TABLES.items() if name != "pairs" or "pairs" in records}
+    return Report(tables=tables, records={"versions": versions, "settings": settings, **records})
 
-
-_PARTS = ("solvers", "points", "draws", "fixed", "iterations", "sizes", "outliers", "pairs")
 
 # Targets of time ratios on real pairs: this package's method, another library's, and the maximum ratio by group.
 _PAIR_RATIOS = (
