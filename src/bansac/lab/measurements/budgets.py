@@ -58,15 +58,19 @@ class Sweep:
         A curve is a list of points in the order of the budgets. There is one for each method, of each set and of the
         mean.
         """
-        protocol = {name: value for name, value in bench["protocol"].items() if name != "max_iterations"}
         mean = self._by_method(bench["mean"])
         found = bench["sets"].items()
         sets = {name: {"pairs": of["pairs"], "curves": self._by_method(of["methods"])} for name, of in found}
-        settings = {method.name: dict(method.settings) for method in self.methods}
         tables = {"budgets": budget_table(mean, self.kind), "times": time_table(mean, self.kind)}
         note = f"Means over {len(sets)} {'set' if len(sets) == 1 else 'sets'}: {', '.join(sets)}."
         text = "\n\n".join([*map(to_markdown, tables.values()), note]) + "\n"
-        records = {"protocol": protocol, "settings": settings, "budgets": list(self.budgets), "sets": sets, "mean": mean}
+        records = {
+            "protocol": {name: value for name, value in bench["protocol"].items() if name != "max_iterations"},
+            "settings": {method.name: dict(method.settings) for method in self.methods},
+            "budgets": list(self.budgets),
+            "sets": sets,
+            "mean": mean,
+        }
         figures = {"bench": plot_curves(mean, self.kind)}
         return Report(tables=tables, figures=figures, texts={".md": text}, records=records, notes=[note])
 

@@ -116,17 +116,15 @@ def measure(prepare: str, statement: str, source: Path, cache: Path) -> tuple[fl
     return tuple(map(float, done.stdout.split()[-2:]))
 
 
-def source_folder(path: Path) -> Path:
-    """Return the folder of a checkout that holds the package."""
-    for folder in (path / "src", path):
-        if (folder / "bansac" / "__init__.py").is_file():
-            return folder.resolve()
-    raise ValueError(f"{path} holds no bansac, nor does {path / 'src'}")
-
-
 def _sources(setup: Setup) -> dict[str, Path]:
+    """Return the folders that hold the package, of both trees."""
     sources = {"now": Path(bansac.__file__).resolve().parents[1]}
-    return sources if setup.before is None else sources | {"before": source_folder(setup.before)}
+    if setup.before is None:
+        return sources
+    for folder in (setup.before / "src", setup.before):
+        if (folder / "bansac" / "__init__.py").is_file():
+            return sources | {"before": folder.resolve()}
+    raise ValueError(f"{setup.before} holds no bansac, nor does {setup.before / 'src'}")
 
 
 def units(setup: Setup) -> list[Unit]:

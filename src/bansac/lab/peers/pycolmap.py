@@ -13,6 +13,9 @@ from bansac.lab.peers.library import Array, Library, Method, ModelAndInliers, Ta
 GUESS = 1.2
 """COLMAP's focal length of a camera without a prior, over the larger side of its image."""
 
+HALF_PIXEL = 0.5
+"""The centre of the first pixel is (.5, .5) for COLMAP and (0, 0) here."""
+
 
 class PyCOLMAP(Library):
     """``pycolmap``. With unknown focal lengths a relative pose comes from COLMAP's verification of two views.
@@ -65,7 +68,7 @@ def _pose_call(task: Task, options: Any) -> Callable[[], Any]:
     known = camera.has_focal
     settings.estimate_focal_length = not known
     refinement = pycolmap.AbsolutePoseRefinementOptions(refine_focal_length=not known)
-    made, x = (_known(camera), x) if known else (_shifted(1, camera), x + 0.5)
+    made, x = (_known(camera), x) if known else (pixel_camera(1, camera), x + HALF_PIXEL)
     call = functools.partial(pycolmap.estimate_and_refine_absolute_pose, x, X, made, settings, refinement)
     return lambda: None if (pose := call()) is None else (pose, None if known else made)
 
@@ -75,12 +78,12 @@ def _two_view_call(task: Task, options: Any) -> Callable[[], Any]:
     import pycolmap
 
     first, second = task.cameras
-    one = _shifted(1, first)
-    two = one if second is first else _shifted(2, second)
+    one = pixel_camera(1, first)
+    two = one if second is first else pixel_camera(2, second)
     settings = pycolmap.TwoViewGeometryOptions(compute_relative_pose=True)
     settings.ransac.random_seed = options.random_seed
     matches = np.repeat(np.arange(len(task.x1), dtype=np.uint32)[:, None], 2, axis=1)
-    points = task.x1 + 0.5, task.x2 + 0.5
+    points = task.x1 + HALF_PIXEL, task.x2 + HALF_PIXEL
     return functools.partial(pycolmap.estimate_two_view_geometry, one, points[0], two, points[1], matches, settings)
 
 
@@ -92,8 +95,8 @@ def _known(camera: Camera) -> Any:
     return pycolmap.Camera(parts)
 
 
-def _shifted(number: int, camera: Camera | Array) -> Any:
-    """Return a pinhole camera whose origin is the corner of the first pixel, with a guess of its focal length."""
+def pixel_camera(number: int, camera: Camera | Array) -> Any:
+    """Return a pinhole camera of COLMAP, with a guess of its focal length where it is unknown."""
     import pycolmap
 
     camera = as_camera(camera)
@@ -102,7 +105,7 @@ def _shifted(number: int, camera: Camera | Array) -> Any:
     made = pycolmap.Camera.create_from_model_id(number, model, guess, camera.width, camera.height)
     K = camera.K
     focals = [K[0, 0], K[1, 1]] if camera.has_focal else [guess]
-    made.params, made.has_prior_focal_length = [*focals, K[0, 2] + 0.5, K[1, 2] + 0.5], camera.has_focal
+    made.params, made.has_prior_focal_length = [*focals, K[0, 2] + HALF_PIXEL, K[1, 2] + HALF_PIXEL], camera.has_focal
     return made
 
 

@@ -143,21 +143,15 @@ def _call(method: Method, tasks: Sequence[Task]) -> Call:
 def _over_sizes(tasks: Sequence[Task], methods: Mapping[str, Method], seconds: float) -> dict[str, Any]:
     times: dict[str, dict[int, float]] = {name: {} for name in methods}
     for task in tasks:
-        n = len(task.x1)
-        short = (name for name in methods if _expected(times[name], n) < _LONGEST)
-        calls = {name: _call(methods[name], [task]) for name in short}
+        n, last = len(task.x1), {name: max(found.items(), default=(1, 0.0)) for name, found in times.items()}
+        expected = {name: seconds * n / size for name, (size, seconds) in last.items()}  # in proportion
+        calls = {name: _call(methods[name], [task]) for name in methods if expected[name] < _LONGEST}
         for name, time in least_seconds(calls, seconds).items():
             times[name][n] = time
     milliseconds = {name: {str(n): 1e3 * time for n, time in found.items()} for name, found in times.items()}
     large = [n for n in times["bansac"] if n >= _MANY][-2:]
     growth = [math.log(times["bansac"][large[-1]] / times["bansac"][n]) / math.log(large[-1] / n) for n in large[:-1]]
     return {"ms": milliseconds, "slope": growth[0] if growth else None}
-
-
-def _expected(times: Mapping[int, float], n: int) -> float:
-    """Extrapolate the time linearly from the last size to ``n`` matches; 0 without measurements."""
-    last = max(times, default=0)
-    return times[last] * n / last if last else 0.0
 
 
 def _bytes(kind: Kind, n: int, name: str) -> dict[str, float]:

@@ -111,15 +111,13 @@ def draw_costs(seconds: float) -> dict[str, dict[str, float]]:
     """Measure the ns of a draw and of the update after a failure, by problem and sampler; the network has learnt."""
     costs: dict[str, dict[str, float]] = {}
     for kind in KINDS:
-        calls = {name: _draw_call(kind, name) for name in SAMPLERS}
+        calls: dict[str, Call] = {}
+        for name in SAMPLERS:
+            packed = pack_run(start_run(kind, sampler=name, verification=None))
+            run_iterations(packed, np.empty((0, len(TRACE_COLUMNS))), 0, _LEARNING)
+            calls[name] = functools.partial(_draw, packed, _DRAWS)
         costs[kind] = {name: 1e9 * time / _DRAWS for name, time in least_seconds(calls, seconds).items()}
     return costs
-
-
-def _draw_call(kind: Kind, sampler: str) -> Call:
-    packed = pack_run(start_run(kind, sampler=sampler, verification=None))
-    run_iterations(packed, np.empty((0, len(TRACE_COLUMNS))), 0, _LEARNING)
-    return functools.partial(_draw, packed, _DRAWS)
 
 
 def _step_call(kind: Kind) -> Call:
