@@ -33,10 +33,11 @@ import numpy as np
 import report
 
 import bansac
+from bansac.lab.known_scenes import FUNCTIONS, known_scene
 from bansac.lab.measurements.colmap import write_synthetic
 from bansac.lab.measurements.speed.timing import status_bytes
 from bansac.lab.provenance import circumstances
-from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points
+from bansac.synthetic import homography_matches
 
 
 class Task(NamedTuple):
@@ -51,15 +52,10 @@ class Task(NamedTuple):
 
 def small_estimators() -> list[Callable[..., bansac.Result]]:
     """Return five estimators of 60 matches or points, as functions of the options."""
-    plane, scene = homography_matches(60, 0.8, 0.5, seed=0), epipolar_matches(60, 0.8, 0.5, seed=0)
-    line, circle = line_points(60, 0.8, 0.01, seed=0).points, circle_points(60, 0.8, 0.01, seed=0).points
-    return [
-        partial(bansac.estimate_homography, plane.x1, plane.x2),
-        partial(bansac.estimate_fundamental, scene.x1, scene.x2),
-        partial(bansac.estimate_essential, scene.x1, scene.x2, scene.K, scene.K),
-        partial(bansac.fit_line, line, threshold=0.05),
-        partial(bansac.fit_circle, circle, threshold=0.05),
-    ]
+    names = ("homography", "fundamental", "essential", "line", "circle")
+    scenes = {name: known_scene(name, 60, 0.8, 0.5, 0).arguments for name in names}
+    settings = {name: {"threshold": 2.5} if name in ("line", "circle") else {} for name in names}
+    return [partial(FUNCTIONS[name], *scene, **settings[name]) for name, scene in scenes.items()]
 
 
 def many_calls(calls: int) -> dict[str, Any]:
