@@ -54,10 +54,7 @@ CALLS = {
 
 # The commands, with the demo's matches in a file.
 COMMAND = "subprocess.run([sys.executable, '-m', 'bansac', *{arguments!r}], stdout=subprocess.DEVNULL, check=True)"
-COMMANDS = {
-    "bansac --help": ["--help"],
-    "bansac estimate m.csv --model H": ["estimate", "m.csv", "--model", "H"],
-}
+COMMANDS = ("bansac --help", "bansac estimate m.csv --model H")
 FILE = """
 import os, subprocess, sys, tempfile
 import numpy as np
@@ -99,7 +96,7 @@ STATEMENTS: dict[str, dict[str, tuple[str, str]]] = {
     "warm": {
         _TRIVIAL: (POINTS, "import trivial; trivial.add(1, 2)"),
         **{f"warm cache {model}": texts for model, texts in _OF_CALLS.items()},
-        **{name: (FILE, COMMAND.format(arguments=arguments)) for name, arguments in COMMANDS.items()},
+        **{text: (FILE, COMMAND.format(arguments=text.split()[1:])) for text in COMMANDS},
     },
     "cold": {f"first call ever {model}": texts for model, texts in _OF_CALLS.items()},
 }
