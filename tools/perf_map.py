@@ -7,6 +7,7 @@
 function with its address, its size and its name. Linux only.
 """
 
+import itertools
 import os
 import re
 import runpy
@@ -45,10 +46,9 @@ def compiled_functions() -> Iterator[tuple[int, str]]:
 
 def map_of(functions: list[tuple[int, str]]) -> str:
     """Return the text of the map of functions sorted by address; a function ends where the next one begins."""
-    ends = [address for address, _ in functions[1:]] + [sys.maxsize]
-    sizes = [min(end - address, LONGEST) for (address, _), end in zip(functions, ends, strict=True)]
-    rows = zip(functions, sizes, strict=True)
-    return "".join(f"{address:x} {size:x} {short_name(symbol)}\n" for (address, symbol), size in rows if size > 0)
+    pairs = itertools.pairwise([*functions, (sys.maxsize, "")])
+    rows = ((start, min(end - start, LONGEST), short_name(symbol)) for (start, symbol), (end, _) in pairs)
+    return "".join(f"{start:x} {size:x} {name}\n" for start, size, name in rows if size > 0)
 
 
 def short_name(symbol: str) -> str:

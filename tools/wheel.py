@@ -27,11 +27,7 @@ from bansac.compiled.target import portable_level
 from bansac.lab.measurements.latency import CALLS, POINTS
 from bansac.lab.provenance import circumstances
 
-IMPORT = """
-import time
-import numba
-print(time.process_time())
-"""
+IMPORT = "import time, numba\nprint(time.process_time())"
 
 # Code before the measured one: without the kernels of the wheel.
 WITHOUT_PACK = "from pathlib import Path; from bansac.compiled import pack; pack.PACK_FILE = Path('missing')\n"

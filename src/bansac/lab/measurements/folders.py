@@ -1,4 +1,11 @@
-"""``bansac bench DIR``: methods on the same pairs, matches, settings and seeds; only the calls are timed."""
+"""Compare estimators on folders of image pairs with ground truth (RANSAC tutorial format).
+
+Only the calls are timed, on one thread. The order of the methods changes from pair to pair. Poses are evaluated by
+rotation and translation error (mAA and AUC, degrees), homographies by the mean error over the corners and over the
+visible area (mAA, pixels). If a folder has sets of both kinds, only the sets for the model are used.
+Presets such as default have their own thresholds and limits. The other methods use those of the options.
+"bansac bench DIR" is short for "bansac bench folders DIR". "bansac bench --help" lists the other measurements.
+"""
 
 import dataclasses
 import functools
@@ -228,15 +235,6 @@ def bind(setup: Setup) -> tuple[Measurement, Setup]:
     return comparison(sweep.limited_methods(), protocol, sweep), own
 
 
-HELP = """Compare estimators on folders of image pairs with ground truth (RANSAC tutorial format).
-
-Only the calls are timed, on one thread. The order of the methods changes from pair to pair. Poses are evaluated by
-rotation and translation error (mAA and AUC, degrees), homographies by the mean error over the corners and over the
-visible area (mAA, pixels). If a folder has sets of both kinds, only the sets for the model are used.
-Presets such as default have their own thresholds and limits. The other methods use those of the options.
-"bansac bench DIR" is short for "bansac bench folders DIR". "bansac bench --help" lists the other measurements.
-"""
-
 DEFAULT_METHODS = ("bansac", "p-bansac", "uniform")
 OUR_PRESETS = tuple(method.name for method in PRESET_METHODS)
 _METHODS_HELP = (
@@ -261,7 +259,7 @@ _REPORTS = {
 MEASUREMENT = Measurement(
     name="folders",
     title="Accuracy and time of estimators",
-    help=HELP,
+    help=__doc__,
     bind=bind,
     parallel=True,
     tables={**dict.fromkeys(_REPORTS, accuracies), "presets": presets},
