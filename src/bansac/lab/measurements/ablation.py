@@ -9,6 +9,7 @@ that set beside the default's. "ms" is only an indication if the machine has oth
 
 import dataclasses
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -249,17 +250,13 @@ def _by_variant(document: Document, cell: Callable[[Mapping[str, Any]], str]) ->
     """Return a table of the variants, a column for each problem."""
     problems = document["problems"]
     columns = {problem: _variants(document, problem) for problem in problems}
-    names = {name: None for of_problem in columns.values() for name in of_problem}
-    order = {name.partition(":")[0]: place for place, name in reversed(list(enumerate(names)))}
-
-    def place(name: str) -> tuple[int, float]:
-        """Sort by the part, thresholds by their size."""
-        part, _, value = name.partition(": x ")
-        return order[part.partition(":")[0]], float(value) if part == "threshold" else 0.0
-
+    parts: dict[str, list[str]] = {}
+    for name in dict.fromkeys(itertools.chain.from_iterable(columns.values())):
+        parts.setdefault(name.partition(":")[0], []).append(name)
+    parts["threshold"].sort(key=lambda name: float(name.removeprefix("threshold: x ")))
     rows = (
         [name, *(cell(of_problem[name]) if name in of_problem else "" for of_problem in columns.values())]
-        for name in sorted(names, key=place)
+        for name in itertools.chain.from_iterable(parts.values())
     )
     return lines(["", *(f"{problem}, {found['figure']}" for problem, found in problems.items())], rows)
 
