@@ -126,6 +126,11 @@ TABLES: dict[str, Callable[[Document], Table]] = {
 """Name of each table -> its function."""
 
 
+def tables_of(document: Document) -> dict[str, Table]:
+    """Return all tables of a report; the table of real pairs is optional."""
+    return {name: table(document) for name, table in TABLES.items() if name != "pairs" or "pairs" in document}
+
+
 def page_table(document: Document, name: str) -> str:
     """Return a table of a stored document in Markdown."""
     return to_markdown(TABLES[name](document)) + "\n"
@@ -148,30 +153,32 @@ def find_peers(names: Sequence[str] | None) -> tuple[str, ...]:
 
 _DINO, _WARP = "middlebury_dino", "exact_warp"
 
-# Protocol, folder below the data, a set, and whether the group is this set or all others.
-_GROUPS: Mapping[str, tuple[Protocol, str, str, bool]] = {
-    "E": (DEFAULTS["E"], "EF", _DINO, False),
-    "F": (DEFAULTS["F"], "EF", _DINO, False),
-    "H": (DEFAULTS["H"], "H", _WARP, False),
-    "H exact": (dataclasses.replace(DEFAULTS["H"], max_ratio=0.95), "H", _WARP, True),
+# Protocol, folder below the data, and whether a set is in the group.
+_GROUPS: Mapping[str, tuple[Protocol, str, Callable[[str], bool]]] = {
+    "E": (DEFAULTS["E"], "EF", lambda name: name != _DINO),
+    "F": (DEFAULTS["F"], "EF", lambda name: name != _DINO),
+    "H": (DEFAULTS["H"], "H", lambda name: name != _WARP),
+    "H exact": (dataclasses.replace(DEFAULTS["H"], max_ratio=0.95), "H", lambda name: name == _WARP),
 }
 
 _OURS = ("default", "bansac", "uniform")
 _PEER_METHODS = {"opencv": ("opencv", "opencv-magsac"), "poselib": ("poselib-prosac",)}
 
+Comparison = tuple[Sequence[Method], Protocol, Setup]
 
-def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, tuple[Sequence[Method], Protocol, Setup]]:
+
+def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, Comparison]:
     """Return the groups of sets in ``EF`` and ``H`` below ``folder``, for one repeat of at most ``pairs`` pairs a set.
 
     A ValueError is raised if a set has ground truth for another model.
     """
     names = [*_OURS, *(name for peer in peers for name in _PEER_METHODS[peer])]
-    groups: dict[str, tuple[Sequence[Method], Protocol, Setup]] = {}
-    for name, (protocol, below, chosen, alone) in _GROUPS.items():
+    groups: dict[str, Comparison] = {}
+    for name, (protocol, below, is_in) in _GROUPS.items():
         protocol = dataclasses.replace(protocol, pairs=pairs, repeats=1)
         methods = select_methods(names, protocol.kind)
-        found = (pair_set.name for pair_set in find_sets(folder / below))
-        setup = Setup(data=folder / below, sets=tuple(one for one in found if (one == chosen) == alone))
+        sets = (pair_set.name for pair_set in find_sets(folder / below))
+        setup = Setup(data=folder / below, sets=tuple(filter(is_in, sets)))
         if setup.sets:
             comparison(methods, protocol).units(setup)  # check the kind of ground truth
             groups[name] = methods, protocol, setup
@@ -212,14 +219,12 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the measured parts, the targets and the tables."""
     peers = find_peers(setup.peers)
-    parts = {str(row["part"]): row["value"] for row in rows}
-    records = {name: parts[name] for name in _PARTS if name in parts}
+    records = {str(row["part"]): row["value"] for row in rows}
     records["targets"] = list(targets(records))
     pairs = None if setup.data is None else setup.pairs
     settings = {"peers": list(peers), "seconds": setup.seconds, "max_points": setup.max_points, "pairs": pairs}
     versions = installed_versions(PEERS[name] for name in peers)
-    tables = {name: table(records) for name, table in TABLES.items() if name != "pairs" or "pairs" in records}
-    return Report(tables=tables, records={"versions": versions, "settings": settings, **records})
+    return Report(tables=tables_of(records), records={"versions": versions, "settings": settings, **records})
 
 
 # Targets of time ratios on real pairs: this package's method, another library's, and the maximum ratio by group.
