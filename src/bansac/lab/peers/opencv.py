@@ -9,14 +9,14 @@ import numpy as np
 from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry import apply_transform, homogeneous
 from bansac.geometry.camera import Camera
-from bansac.lab.peers.library import Array, Library, Method, ModelAndInliers, Task
+from bansac.lab.peers.library import Array, Library, Method, ModelAndInliers, Task, rename
 
-# OpenCV's names of the flag, the threshold, the confidence and the number of iterations.
-_ARGUMENTS = {
-    **dict.fromkeys(("H", "F"), ("method", "ransacReprojThreshold", "confidence", "maxIters")),
-    **dict.fromkeys(("E", "relative pose"), ("method", "threshold", "prob", "maxIters")),
-    "pose": ("flags", "reprojectionError", "confidence", "iterationsCount"),
-}
+# OpenCV's names of the limits by problem, and in UsacParams.
+_MATRIX = {"threshold": "ransacReprojThreshold", "confidence": "confidence", "max_iterations": "maxIters"}
+_ESSENTIAL = {"threshold": "threshold", "confidence": "prob", "max_iterations": "maxIters"}
+_POSE = {"threshold": "reprojectionError", "confidence": "confidence", "max_iterations": "iterationsCount"}
+_NAMES = {"H": _MATRIX, "F": _MATRIX, "E": _ESSENTIAL, "relative pose": _ESSENTIAL, "pose": _POSE}
+_OF_PARAMS = {"threshold": "threshold", "confidence": "confidence", "max_iterations": "maxIterations"}
 
 
 class OpenCV(Library):
@@ -29,30 +29,22 @@ class OpenCV(Library):
     package = "cv2"
 
     def _call(
-        self,
-        task: Task,
-        *,
-        threshold: float,
-        confidence: float,
-        max_iterations: int,
-        flag: str = "",
-        usac: Mapping[str, str] | None = None,
+        self, task: Task, *, flag: str = "", usac: Mapping[str, str] | None = None, **limits: float
     ) -> Callable[[], Any]:
         import cv2
 
         cv2.setNumThreads(1)
         cv2.setRNGSeed(task.seed)
         points, K, unit = _pinhole(task)
-        threshold /= unit
+        limits["threshold"] /= unit
         if usac is None:
-            values = (getattr(cv2, flag), threshold, confidence, max_iterations)
-            settings = dict(zip(_ARGUMENTS[task.problem], values, strict=True))
+            settings = rename(limits, **_NAMES[task.problem])
+            settings["flags" if task.problem == "pose" else "method"] = getattr(cv2, flag)
         else:
             params = cv2.UsacParams()
-            for name, value in usac.items():
-                setattr(params, name, getattr(cv2, value))
-            params.threshold, params.confidence, params.maxIterations = threshold, confidence, max_iterations
-            params.randomGeneratorState = task.seed
+            fields = {name: getattr(cv2, value) for name, value in usac.items()} | rename(limits, **_OF_PARAMS)
+            for name, value in (fields | {"randomGeneratorState": task.seed}).items():
+                setattr(params, name, value)
             settings = {"params": params}
         call = _call_of(task.problem, points, K, settings)
 
