@@ -91,8 +91,7 @@ def _known(camera: Camera) -> Any:
     """Return a camera of pycolmap."""
     import pycolmap
 
-    parts = {"model": camera.model, "width": camera.width, "height": camera.height, "params": list(camera.params)}
-    return pycolmap.Camera(parts)
+    return pycolmap.Camera(model=camera.model, width=camera.width, height=camera.height, params=list(camera.params))
 
 
 def pixel_camera(number: int, camera: Camera | Array) -> Any:

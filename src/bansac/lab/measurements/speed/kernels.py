@@ -222,16 +222,15 @@ def solver_costs(seconds: float, peers: Collection[str]) -> dict[str, dict[str, 
 def _exact_samples(kind: Kind) -> tuple[list[tuple[Floats, Floats]], list[Floats]]:
     """Return the points of noise-free minimal samples in normalised coordinates, and their true models."""
     size = PROBLEMS[kind].sample_size
-    samples, truths = [], []
+    samples: list[tuple[Floats, Floats]] = []
+    truths: list[Floats] = []
     for seed in range(_SCENES):
         scene = make_scene(kind, size * _EXACT_SAMPLES, 1.0, 0.0, seed).truth
         K = _PIXELS if kind == "H" else scene.K
         points = normalize_points(K, scene.x1), normalize_points(K, scene.x2)
         truth = np.linalg.inv(K) @ scene.H @ K if kind == "H" else scene.E
-        for start in range(0, size * _EXACT_SAMPLES, size):
-            x1, x2 = (np.ascontiguousarray(x[start : start + size]) for x in points)
-            samples.append((x1, x2))
-            truths.append(truth / np.linalg.norm(truth))
+        samples += zip(*(np.split(x, _EXACT_SAMPLES) for x in points), strict=True)
+        truths += [truth / np.linalg.norm(truth)] * _EXACT_SAMPLES
     return samples, truths
 
 
