@@ -154,6 +154,12 @@ def _text(value: Any) -> str:
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def choices(kind: Kind) -> dict[str, dict[str, Any]]:
+    """Return the default and all values of the settings that were chosen on these sets."""
+    tried = {name: values for name, values in tried_values(kind).items() if name in CHOSEN}
+    return {name: {"default": _text(of[0]), "values": list(map(_text, of[1]))} for name, of in tried.items()}
+
+
 def _methods(problem: str, unit: Unit) -> list[Variant]:
     return variants(PROBLEMS[problem].protocol.kind)
 
@@ -164,10 +170,7 @@ _RUNS = PairRuns(_methods, PROBLEMS, "problems")
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures of the variants of each problem, and the settings that leave-one-out chooses."""
     problems = {name: _figures(_RUNS.protocol(setup, name), runs) for name, runs in _RUNS.by_group(rows).items()}
-    settings: dict[str, dict[str, Any]] = {}
-    for kind in (kind for kind in THRESHOLDS if any(name[0] == kind for name in problems)):
-        tried = ((name, values) for name, values in tried_values(kind).items() if name in CHOSEN)
-        settings[kind] = {of: {"default": _text(v[0]), "values": list(map(_text, v[1]))} for of, v in tried}
+    settings = {kind: choices(kind) for kind in THRESHOLDS if any(name[0] == kind for name in problems)}
     return Report(records={"problems": problems, "leave_one_out": settings})
 
 

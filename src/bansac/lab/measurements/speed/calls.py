@@ -144,14 +144,15 @@ def _over_sizes(tasks: Sequence[Task], methods: Mapping[str, Method], seconds: f
     times: dict[str, dict[int, float]] = {name: {} for name in methods}
     for task in tasks:
         n, last = len(task.x1), {name: max(found.items(), default=(1, 0.0)) for name, found in times.items()}
-        expected = {name: seconds * n / size for name, (size, seconds) in last.items()}  # in proportion
+        expected = {name: time * n / size for name, (size, time) in last.items()}  # in proportion to the size
         calls = {name: _call(methods[name], [task]) for name in methods if expected[name] < _LONGEST}
         for name, time in least_seconds(calls, seconds).items():
             times[name][n] = time
     milliseconds = {name: {str(n): 1e3 * time for n, time in found.items()} for name, found in times.items()}
-    large = [n for n in times["bansac"] if n >= _MANY][-2:]
-    growth = [math.log(times["bansac"][large[-1]] / times["bansac"][n]) / math.log(large[-1] / n) for n in large[:-1]]
-    return {"ms": milliseconds, "slope": growth[0] if growth else None}
+    ours, slope = times["bansac"], None
+    if len(large := [n for n in ours if n >= _MANY][-2:]) == 2:
+        slope = math.log(ours[large[1]] / ours[large[0]]) / math.log(large[1] / large[0])
+    return {"ms": milliseconds, "slope": slope}
 
 
 def _bytes(kind: Kind, n: int, name: str) -> dict[str, float]:
