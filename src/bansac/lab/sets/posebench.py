@@ -102,10 +102,9 @@ def write_instances(path: Path, instances: Iterable[tuple[str, Instance]]) -> No
     with create_hdf5(path) as file:
         for key, instance in instances:
             group = file.create_group(key)
-            group["R"], group["t"] = instance.R, instance.t
-            for name, points in zip(_POINTS[problem], instance.points, strict=True):
-                group[name] = points
+            group.update(
+                {"R": instance.R, "t": instance.t, **dict(zip(_POINTS[problem], instance.points, strict=True))}
+            )
             for name, camera in zip(_CAMERAS[problem], instance.cameras, strict=True):
-                of_camera = group.create_group(name)
-                of_camera["model"], of_camera["params"] = [camera.model], camera.params
-                of_camera["width"], of_camera["height"] = [camera.width or 0], [camera.height or 0]
+                size = {"width": [camera.width or 0], "height": [camera.height or 0]}
+                group.create_group(name).update({"model": [camera.model], "params": camera.params, **size})
