@@ -101,10 +101,8 @@ def write_instances(path: Path, instances: Iterable[tuple[str, Instance]]) -> No
     problem = path.resolve().parent.name
     with create_hdf5(path) as file:
         for key, instance in instances:
-            group = file.create_group(key)
-            group.update(
-                {"R": instance.R, "t": instance.t, **dict(zip(_POINTS[problem], instance.points, strict=True))}
-            )
+            group, points = file.create_group(key), zip(_POINTS[problem], instance.points, strict=True)
+            group.update({"R": instance.R, "t": instance.t, **dict(points)})
             for name, camera in zip(_CAMERAS[problem], instance.cameras, strict=True):
                 size = {"width": [camera.width or 0], "height": [camera.height or 0]}
                 group.create_group(name).update({"model": [camera.model], "params": camera.params, **size})
