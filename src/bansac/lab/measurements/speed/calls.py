@@ -4,7 +4,6 @@ import itertools
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, cast
 
 from bansac.lab.measurements.speed.kernels import INLIER_RATIO, KINDS, POINTS, make_task
@@ -73,9 +72,8 @@ def _fixed_task(kind: Kind, iterations: int = ITERATIONS) -> Task:
 
 SIZES = (30, 100, 500, 1_000, 10_000, 100_000, 1_000_000)
 
-# Inlier ratios; number of matches and of seeds of each mean.
+# Inlier ratios, and number of seeds of each mean.
 _RATIOS = (0.9, 0.7, 0.5, 0.3, 0.2, 0.1)
-_MATCHES = 2000
 _SEEDS = 3
 
 # Maximum expected time in seconds. A method that would exceed it at a size is skipped from there on.
@@ -85,9 +83,11 @@ _LONGEST = 4.0
 _MANY = 10_000
 
 _EASY = 0.8
-_TEN = 10
 _METHODS = {
-    "ten": {"bansac": METHODS["uniform"].changed("ten", stopping=None), "opencv": METHODS["opencv"]},
+    "ten": {
+        "bansac": METHODS["uniform"].changed("ten", stopping=None, max_iterations=10),
+        "opencv": METHODS["opencv"].changed("opencv", max_iterations=10),
+    },
     "default": {"bansac": METHODS["default"]} | {name: METHODS[name] for name in ("opencv-magsac", "poselib-prosac")},
 }
 
@@ -102,7 +102,7 @@ def size_costs(seconds: float, peers: Sequence[str], max_points: int) -> dict[st
     costs: dict[str, Any] = {}
     sizes = [n for n in SIZES if n <= max_points]
     for kind, name in itertools.product(KINDS, _METHODS):
-        found = _over_sizes([_task(kind, n, name) for n in sizes], _methods(name, peers), seconds)
+        found = _over_sizes([make_task(kind, n, _EASY) for n in sizes], _methods(name, peers), seconds)
         costs.setdefault(kind, {})[name] = found | {"bytes": _bytes(kind, sizes[-1], name)}
     return costs
 
@@ -111,7 +111,7 @@ def outlier_costs(seconds: float, peers: Sequence[str]) -> dict[str, Any]:
     """Measure the mean time of a call on 2000 matches in ms, over three seeds, by problem, method and inlier ratio."""
     costs: dict[str, Any] = {}
     for kind, ratio in itertools.product(KINDS, _RATIOS):
-        tasks = [make_task(kind, _MATCHES, ratio, seed=seed) for seed in range(_SEEDS)]
+        tasks = [make_task(kind, POINTS, ratio, seed=seed) for seed in range(_SEEDS)]
         calls = {name: _call(method, tasks) for name, method in _methods("default", peers).items()}
         for name, time in least_seconds(calls, seconds).items():
             costs.setdefault(kind, {}).setdefault(name, {})[f"{ratio:g}"] = 1e3 * time / _SEEDS
@@ -121,12 +121,6 @@ def outlier_costs(seconds: float, peers: Sequence[str]) -> dict[str, Any]:
 def _methods(name: str, peers: Sequence[str]) -> dict[str, Method]:
     """Return this package's method of a key of ``_METHODS``, and those of the given libraries."""
     return {key: method for key, method in _METHODS[name].items() if method.ours or key.partition("-")[0] in peers}
-
-
-def _task(kind: Kind, n: int, name: str) -> Task:
-    """Return the task of ``n`` matches for a key of ``_METHODS``."""
-    task = make_task(kind, n, _EASY)
-    return replace(task, max_iterations=_TEN) if name == "ten" else task
 
 
 def _call(method: Method, tasks: Sequence[Task]) -> Call:
@@ -164,7 +158,7 @@ def _bytes(kind: Kind, n: int, name: str) -> dict[str, float]:
 def main(kind: Kind, n: int, name: str) -> None:
     """Print the peak memory of a call in bytes, after a call on few matches that loads the kernels."""
     method = _METHODS[name]["bansac"]
-    few, many = (method.call(_task(kind, count, name)) for count in (SIZES[1], n))
+    few, many = (method.call(make_task(kind, count, _EASY)) for count in (SIZES[1], n))
     few()
     found = peak_of_call(many)
     print("" if found is None else found)
