@@ -35,8 +35,5 @@ def open_chromium(profile: Path, size: str = "1280,1400") -> Iterator[Any]:
     for flag in (*FLAGS, f"--window-size={size}", f"--user-data-dir={profile}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    session = webdriver.Chrome(options=options, service=webdriver.ChromeService(driver))
-    try:
+    with webdriver.Chrome(options=options, service=webdriver.ChromeService(driver)) as session:
         yield session
-    finally:
-        session.quit()

@@ -86,24 +86,18 @@ def render_pair() -> tuple[Image, Image, Array]:
     rng = np.random.default_rng(SEED)
     wall = draw_wall(rng)
     stickers = [sticker(rng) for _ in range(5)]
-    to_view1, to_view2 = wall_to_views()
+    to_view1, to_view2, H = homographies()
     image1 = render_view(wall, to_view1, stickers, 11, gain=1.0)
     image2 = render_view(wall, to_view2, stickers, 12, gain=0.85)
-    return image1, image2, true_homography()
+    return image1, image2, H
 
 
-def wall_to_views() -> tuple[Array, Array]:
-    """Return the homographies from the wall to both views."""
+def homographies() -> tuple[Array, Array, Array]:
+    """Return the homographies from the wall to both views, and from view 1 to view 2."""
     corners = np.array([[0, 0], [WALL[1], 0], [WALL[1], WALL[0]], [0, WALL[0]]], np.float32) - 0.5
     first, second = (cv2.getPerspectiveTransform(corners, np.array(view, np.float32)) for view in (VIEW1, VIEW2))
-    return first, second
-
-
-def true_homography() -> Array:
-    """Return the homography from view 1 to view 2."""
-    to_view1, to_view2 = wall_to_views()
-    H = to_view2 @ np.linalg.inv(to_view1)
-    return np.asarray(H / H[2, 2])
+    H = second @ np.linalg.inv(first)
+    return first, second, H / H[2, 2]
 
 
 def render_view(wall: Image, to_view: Array, stickers: list[Image], seed: int, gain: float) -> Image:
@@ -146,8 +140,7 @@ def draw_wall(rng: np.random.Generator) -> Image:
 def bricks(rng: np.random.Generator, height: int, width: int) -> Image:
     """Draw a running bond of bricks that are all alike but for their shade."""
     grain = noise(rng, height, width, (4, 12, 60))
-    wall = np.empty((height, width, 3))
-    wall[:] = (150, 160, 165)
+    wall = np.full((height, width, 3), (150.0, 160.0, 165.0))
     high, wide = 44, 100
     for row in range(-1, height // high + 1):
         for column in range(-1, width // wide + 2):
@@ -219,8 +212,7 @@ def leaf(view: Image, rng: np.random.Generator) -> None:
 
 def pebbles(rng: np.random.Generator, height: int, width: int) -> Image:
     """Draw ground covered with pebbles."""
-    ground = np.empty((height, width, 3))
-    ground[:] = (60, 70, 75)
+    ground = np.full((height, width, 3), (60.0, 70.0, 75.0))
     for _ in range(2200):
         centre = [int(v) for v in rng.uniform([0, 0], [width, height])]
         axes = [int(v) for v in rng.uniform(12, 70, 2)]

@@ -6,13 +6,14 @@ The pictures go to ``docs/images``, the times to ``benchmarks/gallery.json``: of
 """
 
 import contextlib
-import datetime
 import io
 import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+from bansac.lab.provenance import circumstances
 
 ROOT = Path(__file__).resolve().parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -45,8 +46,7 @@ def main() -> None:
     page = (ROOT / "docs" / "gallery.md").read_text(encoding="utf-8")
     with contextlib.chdir(IMAGES):
         seconds = {name: least_seconds(code) for name, code in sections(page)}
-    date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    report = {"date": date, "runs": RUNS, "seconds": seconds}
+    report = {"date": circumstances()["date"], "runs": RUNS, "seconds": seconds}
     REPORT.write_text(json.dumps(report, indent=1) + "\n", encoding="utf-8")
 
 

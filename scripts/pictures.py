@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 from PIL import Image
-from PIL.PngImagePlugin import PngInfo
 
 import bansac
 from bansac.engine.dbn import gamma_1, pack_cpt, probabilities_from_odds, update_first_order, write_initial_odds
@@ -63,13 +62,9 @@ def few_inliers(target: Path) -> None:
         ax.grid(color="0.9")
         ax.spines[["top", "right"]].set_visible(False)
     figure.legend(loc="outside upper center", ncols=2, frameon=False)
-    save_figure(figure, target, dpi=200)
     # The picture says what it shows; a test compares this with the report.
-    with Image.open(target) as image:
-        image.load()
-    description = PngInfo()
-    description.add_text("Description", json.dumps({method: of_all[method] for method in METHODS}))
-    image.save(target, pnginfo=description, optimize=True)
+    description = {"Description": json.dumps({method: of_all[method] for method in METHODS})}
+    figure.savefig(target, dpi=200, metadata=description, pil_kwargs={"optimize": True})
 
 
 def estimate_demo(pair: Matches) -> bansac.Result:

@@ -33,10 +33,11 @@ import numpy as np
 import report
 
 import bansac
+from bansac.lab.known_scenes import FUNCTIONS, known_scene
 from bansac.lab.measurements.colmap import write_synthetic
 from bansac.lab.measurements.speed.timing import status_bytes
 from bansac.lab.provenance import circumstances
-from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points
+from bansac.synthetic import homography_matches
 
 
 class Task(NamedTuple):
@@ -51,20 +52,10 @@ class Task(NamedTuple):
 
 def small_estimators() -> list[Callable[..., bansac.Result]]:
     """Return five estimators of 60 matches or points, as functions of the options."""
-    plane, scene = homography_matches(60, 0.8, 0.5, seed=0), epipolar_matches(60, 0.8, 0.5, seed=0)
-    line, circle = line_points(60, 0.8, 0.01, seed=0).points, circle_points(60, 0.8, 0.01, seed=0).points
-    return [
-        partial(bansac.estimate_homography, plane.x1, plane.x2),
-        partial(bansac.estimate_fundamental, scene.x1, scene.x2),
-        partial(bansac.estimate_essential, scene.x1, scene.x2, scene.K, scene.K),
-        partial(bansac.fit_line, line, threshold=0.05),
-        partial(bansac.fit_circle, circle, threshold=0.05),
-    ]
-
-
-def resident() -> float:
-    """Return the resident memory of this process in MB."""
-    return round(status_bytes("VmRSS") / 1e6, 1)
+    names = ("homography", "fundamental", "essential", "line", "circle")
+    scenes = {name: known_scene(name, 60, 0.8, 0.5, 0).arguments for name in names}
+    settings = {name: {"threshold": 2.5} if name in ("line", "circle") else {} for name in names}
+    return [partial(FUNCTIONS[name], *scene, **settings[name]) for name, scene in scenes.items()]
 
 
 def many_calls(calls: int) -> dict[str, Any]:
@@ -73,11 +64,11 @@ def many_calls(calls: int) -> dict[str, Any]:
     started = time.monotonic()
     for call in range(-1000, calls):
         if call >= 0 and call % max(1, calls // 10) == 0:
-            memory.append(resident())
+            memory.append(status_bytes("VmRSS"))
         estimators[call % len(estimators)](max_iterations=20, restarts=1, seed=max(call, 0))
-    memory.append(resident())
-    found = {"calls": calls, "seconds": round(time.monotonic() - started, 1), "resident MB": memory}
-    return found | {"passed": memory[-1] - memory[0] < 10}
+    megabytes = [round(size / 1e6, 1) for size in (*memory, status_bytes("VmRSS"))]
+    found = {"calls": calls, "seconds": round(time.monotonic() - started, 1), "resident MB": megabytes}
+    return found | {"passed": megabytes[-1] - megabytes[0] < 10}
 
 
 def write_tables(folder: Path) -> None:

@@ -7,11 +7,11 @@
 function with its address, its size and its name. Linux only.
 """
 
+import itertools
 import os
 import re
 import runpy
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 from numba.core.registry import cpu_target
@@ -30,25 +30,18 @@ def main() -> None:
         runpy.run_path(script, run_name="__main__")
     finally:
         path = Path(f"/tmp/perf-{os.getpid()}.map")
-        path.write_text(map_of(sorted(set(compiled_functions()))))
+        path.write_text(function_map())
         print(f"names of compiled functions: {path}", file=sys.stderr)
 
 
-def compiled_functions() -> Iterator[tuple[int, str]]:
-    """Yield the address and the symbol of every function compiled or loaded in this process."""
+def function_map() -> str:
+    """Return a line for each function compiled or loaded in this process; a function ends where the next one begins."""
     engine = cpu_target.target_context.codegen()._engine
-    for symbol in engine._defined_symbols:
-        address = engine._ee.get_function_address(symbol)
-        if address:
-            yield address, symbol
-
-
-def map_of(functions: list[tuple[int, str]]) -> str:
-    """Return the text of the map of functions sorted by address; a function ends where the next one begins."""
-    ends = [address for address, _ in functions[1:]] + [sys.maxsize]
-    sizes = [min(end - address, LONGEST) for (address, _), end in zip(functions, ends, strict=True)]
-    rows = zip(functions, sizes, strict=True)
-    return "".join(f"{address:x} {size:x} {short_name(symbol)}\n" for (address, symbol), size in rows if size > 0)
+    places = {(engine._ee.get_function_address(symbol), symbol) for symbol in engine._defined_symbols}
+    functions = sorted(place for place in places if place[0])
+    pairs = itertools.pairwise([*functions, (sys.maxsize, "")])
+    rows = ((start, min(end - start, LONGEST), short_name(symbol)) for (start, symbol), (end, _) in pairs)
+    return "".join(f"{start:x} {size:x} {name}\n" for start, size, name in rows if size > 0)
 
 
 def short_name(symbol: str) -> str:

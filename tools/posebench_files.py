@@ -9,7 +9,7 @@ noise; the sets of the tutorial have neither 3D points nor poses of planes.
 
 import argparse
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ import numpy as np
 
 from bansac.geometry.camera import Camera
 from bansac.lab.scenes import make_scene
-from bansac.lab.sets import PairSet, find_sets
+from bansac.lab.sets import find_sets
 from bansac.lab.sets.posebench import Instance, write_instances
 from bansac.lab.sets.tutorial import MAX_RATIO
 from bansac.synthetic import planar_scene_matches
@@ -36,25 +36,6 @@ def instance(pair: Any, points: np.ndarray | None = None) -> Instance:
     return Instance((pair.x1, pair.x2), tuple(cameras), pair.R, pair.t)
 
 
-def real(pairs: PairSet, limit: int) -> Iterator[tuple[str, Instance]]:
-    """Yield the pairs of a set."""
-    return ((pair.key, instance(pair.filtered(MAX_RATIO))) for pair in pairs.pairs(limit))
-
-
-def absolute() -> Iterator[tuple[str, Instance]]:
-    """Yield 3D points and their images."""
-    for seed in range(SCENES):
-        scene = make_scene("pose", POINTS, INLIERS, NOISE, seed)
-        yield f"{seed:02}", instance(scene.truth, scene.data[0])
-
-
-def homography() -> Iterator[tuple[str, Instance]]:
-    """Yield matches of a plane."""
-    for seed in range(SCENES):
-        scene = planar_scene_matches(POINTS, inlier_ratio=INLIERS, plane_share=1.0, noise=NOISE, seed=seed)
-        yield f"{seed:02}", instance(scene)
-
-
 def main() -> None:
     """Write the files."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -62,10 +43,16 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True, help="folder to write")
     parser.add_argument("--pairs", type=int, default=20, help="maximum number of pairs of a set")
     arguments = parser.parse_args()
-    files = {"absolute/synthetic_points": absolute(), "homography/synthetic_planes": homography()}
+    files: dict[str, Iterable[tuple[str, Instance]]] = {}
     for pairs in find_sets(arguments.data):
         if pairs.kind == "EF":
-            files[f"relative/{pairs.name}"] = real(pairs, arguments.pairs)
+            chosen = pairs.pairs(arguments.pairs)
+            files[f"relative/{pairs.name}"] = ((pair.key, instance(pair.filtered(MAX_RATIO))) for pair in chosen)
+    scenes = [(f"{seed:02}", make_scene("pose", POINTS, INLIERS, NOISE, seed)) for seed in range(SCENES)]
+    files["absolute/synthetic_points"] = ((key, instance(scene.truth, scene.data[0])) for key, scene in scenes)
+    settings: Any = {"inlier_ratio": INLIERS, "plane_share": 1.0, "noise": NOISE}
+    planes = [(f"{seed:02}", planar_scene_matches(POINTS, seed=seed, **settings)) for seed in range(SCENES)]
+    files["homography/synthetic_planes"] = ((key, instance(plane)) for key, plane in planes)
     for name, instances in files.items():
         path = arguments.out / f"{name}.h5"
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -128,20 +128,17 @@ def write_scene(rng: np.random.Generator, kind: str, name: str, photographs: lis
         matches, ratios = match(images, *settings)
         for limit, suffix in ((len(matches), ""), (FEW, f"-{FEW}")):
             chosen = np.sort(rng.permutation(len(matches))[:limit])
-            entries = {"matches": matches[chosen], "match_conf": ratios[chosen], "size": [HEIGHT, WIDTH]}
-            entries |= {"size2": [HEIGHT, WIDTH], "K1_K2": np.stack([view.K for view in views])[None]}
+            pair, size = f"{name}a-{name}b", [HEIGHT, WIDTH]
+            K1_K2 = np.stack([view.K for view in views])[None]
+            entries = {"matches": matches[chosen], "match_conf": ratios[chosen], "size": size, "size2": size}
+            files = {of: {pair: value} for of, value in (entries | {"K1_K2": K1_K2}).items()}
+            files["R"] = {f"{name}{letter}": view.R for letter, view in zip("ab", views, strict=True)}
+            files["T"] = {f"{name}{letter}": view.t[:, None] for letter, view in zip("ab", views, strict=True)}
             path = folder / f"{detector}{suffix}"
             path.mkdir(parents=True, exist_ok=True)
-            append(path, f"{name}a-{name}b", entries)
-            for letter, view in zip("ab", views, strict=True):
-                append(path, f"{name}{letter}", {"R": view.R, "T": view.t[:, None]})
-
-
-def append(folder: Path, key: str, entries: dict[str, Any]) -> None:
-    """Write values below a key, each to its own file."""
-    for name, value in entries.items():
-        with h5py.File(folder / f"{name}.h5", "a") as file:
-            file[key] = value
+            for of, values in files.items():
+                with h5py.File(path / f"{of}.h5", "a") as file:
+                    file.update(values)
 
 
 def main() -> None:

@@ -14,9 +14,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import report
 
 import bansac
@@ -25,11 +27,7 @@ from bansac.compiled.target import portable_level
 from bansac.lab.measurements.latency import CALLS, POINTS
 from bansac.lab.provenance import circumstances
 
-IMPORT = """
-import time
-import numba
-print(time.process_time())
-"""
+IMPORT = "import time, numba\nprint(time.process_time())"
 
 # Code before the measured one: without the kernels of the wheel.
 WITHOUT_PACK = "from pathlib import Path; from bansac.compiled import pack; pack.PACK_FILE = Path('missing')\n"
@@ -72,25 +70,26 @@ for name, options in tasks:
 seconds = 0
 """
 
+# The mean times of calls for H, F and E.
 SPEED = """
 import time
 import bansac
 from bansac.synthetic import epipolar_matches, homography_matches
 plane = homography_matches(1000, inlier_ratio=0.5, noise=0.5, seed=0)
 scene = epipolar_matches(1000, inlier_ratio=0.5, noise=0.5, seed=0)
-CALLS = {
-    "H": lambda seed: bansac.estimate_homography(plane.x1, plane.x2, threshold=2.0, seed=seed),
-    "F": lambda seed: bansac.estimate_fundamental(scene.x1, scene.x2, threshold=2.0, seed=seed),
-    "E": lambda seed: bansac.estimate_essential(scene.x1, scene.x2, scene.K, scene.K, threshold=2.0, seed=seed),
-}
-for name, call in CALLS.items():
+CALLS = (
+    lambda seed: bansac.estimate_homography(plane.x1, plane.x2, threshold=2.0, seed=seed),
+    lambda seed: bansac.estimate_fundamental(scene.x1, scene.x2, threshold=2.0, seed=seed),
+    lambda seed: bansac.estimate_essential(scene.x1, scene.x2, scene.K, scene.K, threshold=2.0, seed=seed),
+)
+for call in CALLS:
     call(0)
     times = []
     for seed in range(100):
         started = time.process_time()
         call(seed)
         times.append(time.process_time() - started)
-    print(name, sum(times) / len(times))
+    print(sum(times) / len(times))
 """
 
 # Processes of each kind in the comparison of the speed; they take turns.
@@ -129,16 +128,11 @@ def compare(folder: Path) -> dict[str, Any]:
     level = {"NUMBA_CPU_NAME": portable_level(), "NUMBA_CPU_FEATURES": "", "NUMBA_CACHE_DIR": f"{folder}/level"}
     compiled = run(WITHOUT_PACK + OPTIONS, folder, **level)
     same = sum(a == b for a, b in zip(packed, compiled, strict=True))
-    host = WITHOUT_PACK + SPEED, {"NUMBA_CACHE_DIR": f"{folder}/host"}
-    run(host[0], folder, **host[1])  # compiles
-    times: tuple[dict[str, list[float]], dict[str, list[float]]] = ({}, {})
-    for _ in range(TURNS):
-        for of_kind, (code, variables) in zip(times, ((SPEED, {}), host), strict=True):
-            for line in run(code, folder, **variables):
-                name, seconds = line.split()
-                of_kind.setdefault(name, []).append(float(seconds))
-    wheel, here = ({name: statistics.median(values) for name, values in of_kind.items()} for of_kind in times)
-    ratios = {name: wheel[name] / here[name] for name in wheel}
+    host = partial(run, WITHOUT_PACK + SPEED, folder, NUMBA_CACHE_DIR=f"{folder}/host")
+    host()  # compiles
+    turns = [(run(SPEED, folder), host()) for _ in range(TURNS)]
+    wheel, here = np.median(np.array(turns, float), axis=0)
+    ratios = dict(zip("HFE", (wheel / here).tolist(), strict=True))
     found = {"results": len(packed), "same_bits": same, "time_over_host": ratios}
     print(found)
     return found

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from bansac.lab.measurement import Setup
 from bansac.lab.measurements.speed import calls, report
 from bansac.lab.measurements.speed.report import tables_of
 from tests.lab.pair_sets import write_homography_set, write_pose_set
@@ -54,7 +55,7 @@ def test_real_pairs_are_measured(tmp_path: Path) -> None:
     write_pose_set(tmp_path / "EF" / "room", pairs=2)
     write_homography_set(tmp_path / "H" / "wall", pairs=2)
     write_homography_set(tmp_path / "H" / "exact_warp", pairs=2)
-    found = {name: report.pair_times(**group) for name, group in report.find_pairs(tmp_path, (), 1).items()}
+    found = report.pair_times(Setup(data=tmp_path, pairs=1), ())
     assert list(found) == ["E", "F", "H", "H exact"]
     assert found["F"]["default"]["AUC@10"] > 0.5
     assert all(figures["ms_median"] > 0 for methods in found.values() for figures in methods.values())

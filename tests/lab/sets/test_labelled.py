@@ -65,7 +65,7 @@ def test_a_set_without_pairs_is_named(folder):
 
 def test_damage_is_told(folder):
     labelled = LabelledSet(folder)
-    with pytest.raises(OSError, match="lacks 'c'"):
+    with pytest.raises(ValueError, match="has no pair 'c'; it has 2, the first is 'a'"):
         labelled.pair("c")
     replace_entry(folder / "labels.h5", "a", np.ones(5, np.uint8))
     with pytest.raises(OSError, match="9 matches but 5 labels"):

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from bansac.lab.measurements.speed import calls
-from bansac.lab.measurements.speed.scenes import make_task
+from bansac.lab.measurements.speed.kernels import make_task
 from bansac.lab.peers.library import Method
 from tests.lab.peers.toy import Toy
 

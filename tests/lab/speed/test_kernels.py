@@ -8,7 +8,7 @@ from bansac.engine.loop import run_iterations
 from bansac.engine.state import pack_run
 from bansac.engine.trace import TRACE_COLUMNS
 from bansac.lab.measurements.speed import calls, kernels
-from bansac.lab.measurements.speed.scenes import KINDS, PROBLEMS, inner_data, make_task, start_run
+from bansac.lab.measurements.speed.kernels import KINDS, PROBLEMS, make_task, open_frame, start_run
 from bansac.lab.peers.methods import METHODS
 
 
@@ -32,15 +32,14 @@ def test_tasks_can_be_estimated_and_scores_say_something(kind):
 
 
 def test_an_evaluation_is_that_of_the_run():
-    task, problem = make_task("H", 300, 0.6), PROBLEMS["H"]
-    run = start_run(problem, task, sampler="uniform")
+    frame = open_frame("H", 300, 0.6, sampler="uniform")
+    run, _ = frame.start()
     packed = pack_run(run)
     run_iterations(packed, np.empty((0, len(TRACE_COLUMNS))), 0, 200)
     model = run.best_model[None].copy()
-    data, scale = inner_data(problem, task)
     residuals = np.empty(300)
-    problem.float64_residuals(data, model[0], 0, 300, residuals)
-    inside = residuals <= (scale * task.threshold) ** 2
+    PROBLEMS["H"].float64_residuals(run.data, model[0], 0, 300, residuals)
+    inside = residuals <= frame.threshold**2
     assert 100 < inside.sum() < 200
     assert kernels._evaluate(packed, np.repeat(model, 3, axis=0)) == 3 * inside.sum()
     np.testing.assert_array_equal(masks_of(packed)[0], inside)
@@ -49,7 +48,7 @@ def test_an_evaluation_is_that_of_the_run():
 
 
 def test_updates_and_draws_change_the_run():
-    run = start_run(PROBLEMS["H"], make_task("H", 300, 0.6), sampler="bansac")
+    run = start_run("H", n=300, sampler="bansac")
     votes = np.zeros((5, 300), bool)
     votes[:, ::2] = True
     assert kernels._update(pack_run(run), votes) == 150  # low after the last update only

@@ -9,6 +9,7 @@ that set beside the default's. "ms" is only an indication if the machine has oth
 
 import dataclasses
 import functools
+import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -249,17 +250,13 @@ def _by_variant(document: Document, cell: Callable[[Mapping[str, Any]], str]) ->
     """Return a table of the variants, a column for each problem."""
     problems = document["problems"]
     columns = {problem: _variants(document, problem) for problem in problems}
-    names = {name: None for of_problem in columns.values() for name in of_problem}
-    order = {name.partition(":")[0]: place for place, name in reversed(list(enumerate(names)))}
-
-    def place(name: str) -> tuple[int, float]:
-        """Sort by the part, thresholds by their size."""
-        part, _, value = name.partition(": x ")
-        return order[part.partition(":")[0]], float(value) if part == "threshold" else 0.0
-
+    parts: dict[str, list[str]] = {}
+    for name in dict.fromkeys(itertools.chain.from_iterable(columns.values())):
+        parts.setdefault(name.partition(":")[0], []).append(name)
+    parts["threshold"].sort(key=lambda name: float(name.removeprefix("threshold: x ")))
     rows = (
         [name, *(cell(of_problem[name]) if name in of_problem else "" for of_problem in columns.values())]
-        for name in sorted(names, key=place)
+        for name in itertools.chain.from_iterable(parts.values())
     )
     return lines(["", *(f"{problem}, {found['figure']}" for problem, found in problems.items())], rows)
 
@@ -278,40 +275,21 @@ def leave_one_out(document: Document) -> str:
     """Return what would be chosen without each set, and the accuracy on the set that is left out."""
     rows = []
     for kind, settings in document["leave_one_out"].items():
-        by_set = _accuracies_by_set(document, kind)
-        for name, choice in settings.items() if len(by_set) > 1 else ():
-            default = choice["default"]
-            names = {value: "default" if value == default else f"{name}: {value}" for value in choice["values"]}
-            best = {left_out: _best_without(left_out, by_set, names, default) for left_out in by_set}
-            means = {value: share(_mean(of[variant] for of in by_set.values())) for value, variant in names.items()}
-            left_out_mean = _mean(by_set[left_out][names[value]] for left_out, value in best.items())
-            default_mean = _mean(of["default"] for of in by_set.values())
-            values = ", ".join(f"{value} {mean}" for value, mean in means.items())
-            chosen = ", ".join(f"{value} ({count})" for value, count in Counter(best.values()).most_common())
+        problems = [of["variants"] for problem, of in document["problems"].items() if problem[0] == kind]
+        sets = [(of, name) for of in problems for name in of["default"]["sets"]]
+        for name, choice in settings.items() if len(sets) > 1 else ():
+            tried, default = choice["values"], choice["default"]
+            variants = ["default" if value == default else f"{name}: {value}" for value in tried]
+            found = np.array([[of[variant]["sets"][set_name] for variant in variants] for of, set_name in sets])
+            of_others = [np.delete(found, left_out, axis=0).mean(axis=0) for left_out in range(len(sets))]
+            # of equally good values the default
+            best = [max(range(len(tried)), key=lambda k: (means[k], tried[k] == default)) for means in of_others]
+            left_out_mean, default_mean = found[range(len(sets)), best].mean(), found[:, tried.index(default)].mean()
+            values = ", ".join(f"{value} {share(mean)}" for value, mean in zip(tried, found.mean(axis=0), strict=True))
+            chosen = ", ".join(f"{tried[k]} ({count})" for k, count in Counter(best).most_common())
             rows.append([kind, name, values, chosen, share(left_out_mean), f"{share(default_mean)} ({default})"])
     head = ["", "choice", "value and accuracy, all sets", "chosen without a set (times)", "left-out sets", "default"]
     return lines(head, rows)
-
-
-def _accuracies_by_set(document: Document, kind: str) -> dict[str, dict[str, float]]:
-    """Return the accuracy of each variant on each set, over all problems of a kind."""
-    found: dict[str, dict[str, float]] = {}
-    for table in (of["variants"] for problem, of in document["problems"].items() if problem[0] == kind):
-        for name in table["default"]["sets"]:
-            found[name] = {variant: figures["sets"][name] for variant, figures in table.items()}
-    return found
-
-
-def _best_without(
-    left_out: str, by_set: Mapping[str, Mapping[str, float]], names: Mapping[str, str], default: str
-) -> str:
-    """Return the value of a setting with the best accuracy on the other sets; of equal ones the default."""
-    others = [of for name, of in by_set.items() if name != left_out]
-    return max(names, key=lambda value: (_mean(of[names[value]] for of in others), value == default))
-
-
-def _mean(values: Iterable[float]) -> float:
-    return float(np.mean(list(values)))
 
 
 MEASUREMENT = _RUNS.measurement(

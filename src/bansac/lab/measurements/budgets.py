@@ -52,29 +52,27 @@ class Sweep:
         """Return every method at every budget. :meth:`curves` takes the report of a bench with these methods."""
         return tuple(limit(method, budget, self.kind) for method in self.methods for budget in self.budgets)
 
-    def report(self, records: Mapping[str, Any]) -> Report:
+    def report(self, bench: Mapping[str, Any]) -> Report:
         """Return the report of a bench with :meth:`limited_methods` as curves, from its records.
 
         A curve is a list of points in the order of the budgets. There is one for each method, of each set and of the
         mean.
         """
-        protocol = {name: value for name, value in records["protocol"].items() if name != "max_iterations"}
-        mean = self._by_method(records["mean"])
-        found = records["sets"].items()
+        mean = self._by_method(bench["mean"])
+        found = bench["sets"].items()
         sets = {name: {"pairs": of["pairs"], "curves": self._by_method(of["methods"])} for name, of in found}
-        settings = {method.name: dict(method.settings) for method in self.methods}
         tables = {"budgets": budget_table(mean, self.kind), "times": time_table(mean, self.kind)}
         note = f"Means over {len(sets)} {'set' if len(sets) == 1 else 'sets'}: {', '.join(sets)}."
         text = "\n\n".join([*map(to_markdown, tables.values()), note]) + "\n"
-        entries = {
-            "protocol": protocol,
-            "settings": settings,
+        records = {
+            "protocol": {name: value for name, value in bench["protocol"].items() if name != "max_iterations"},
+            "settings": {method.name: dict(method.settings) for method in self.methods},
             "budgets": list(self.budgets),
             "sets": sets,
             "mean": mean,
         }
         figures = {"bench": plot_curves(mean, self.kind)}
-        return Report(tables=tables, figures=figures, texts={".md": text}, records=entries, notes=[note])
+        return Report(tables=tables, figures=figures, texts={".md": text}, records=records, notes=[note])
 
     def _by_method(self, figures: Mapping[str, Mapping[str, float]]) -> dict[str, list[dict[str, float]]]:
         found = {}

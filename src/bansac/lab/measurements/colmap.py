@@ -32,7 +32,7 @@ from bansac.geometry.camera import Camera
 from bansac.lab.measurement import NEEDED_DATA, Document, Option, Report, Setup, each, nested, of_module
 from bansac.lab.pairs import mutual_matches
 from bansac.lab.peers.library import Array
-from bansac.lab.peers.pycolmap import GUESS
+from bansac.lab.peers.pycolmap import GUESS, HALF_PIXEL, pixel_camera
 from bansac.lab.reports import lines
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.tutorial import MAX_RATIO
@@ -64,9 +64,6 @@ SYNTHETIC = {
 """Images, points, share of correct matches, and whether focal lengths are known."""
 
 NOISE = 1.0
-
-# The centre of the first pixel is (.5, .5) for COLMAP and (0, 0) in the files of the sets.
-HALF_PIXEL = 0.5
 
 
 def write_real(path: Path, folder: Path, known: bool) -> Truth:
@@ -103,9 +100,7 @@ def _write_image(database: Any, name: str, camera: Camera, x: Array) -> int:
     """Write an image with its own camera and its keypoints, and return its number."""
     import pycolmap
 
-    fx, fy, cx, cy = camera.params
-    own = pycolmap.Camera(model="PINHOLE", width=camera.width, height=camera.height, has_prior_focal_length=True)
-    own.params = [fx, fy, cx + HALF_PIXEL, cy + HALF_PIXEL]
+    own = pixel_camera(0, camera)
     own.camera_id = database.write_camera(own)
     rig = pycolmap.Rig()
     rig.add_ref_sensor(own.sensor_id)

@@ -1,7 +1,15 @@
-"""``bansac bench DIR``: methods on the same pairs, matches, settings and seeds; only the calls are timed."""
+"""Compare estimators on folders of image pairs with ground truth (RANSAC tutorial format).
+
+Only the calls are timed, on one thread. The order of the methods changes from pair to pair. Poses are evaluated by
+rotation and translation error (mAA and AUC, degrees), homographies by the mean error over the corners and over the
+visible area (mAA, pixels). If a folder has sets of both kinds, only the sets for the model are used.
+Presets such as default have their own thresholds and limits. The other methods use those of the options.
+"bansac bench DIR" is short for "bansac bench folders DIR". "bansac bench --help" lists the other measurements.
+"""
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +24,7 @@ from bansac.lab.peers.methods import METHODS, PRESET_METHODS, select_methods
 from bansac.lab.reports import lines, share
 from bansac.lab.runner import open_run
 from bansac.lab.summary import HOMOGRAPHY_FIGURES, POSE_FIGURES, TIME_FIGURES, Summary, frame_of
-from bansac.lab.tables import Table, TableRow
+from bansac.lab.tables import Table, sectioned
 from bansac.lab.task import DEFAULTS, Protocol
 from bansac.problems.estimators import Kind
 
@@ -164,18 +172,16 @@ def _report(
 
 def _table(title: str, methods: Mapping[str, Mapping[str, float]]) -> Table:
     """Return a table whose cells join the values of a measure: ``AUC 5/10/20`` and ``.613/.716/.811``."""
-    cells: dict[str, dict[str, list[str]]] = {}
-    limits: dict[str, list[str]] = {}
-    for method, figures in methods.items():
-        for name, value in figures.items():
-            measure, limit = name.replace("ms_", "ms@").split("@")
-            if limit not in limits.setdefault(measure, []):
-                limits[measure].append(limit)
-            text = f"{value:.2f}" if measure == "ms" else f"{value:.3f}".removeprefix("0")
-            cells.setdefault(method, {}).setdefault(measure, []).append(text)
-    columns = tuple(f"{measure.replace('_', ' ')} {'/'.join(names)}" for measure, names in limits.items())
-    rows = tuple(TableRow((name,), tuple("/".join(cell) for cell in row.values())) for name, row in cells.items())
-    return Table(title, ("method",), columns, rows)
+    figures = itertools.groupby(next(iter(methods.values())), lambda name: name.replace("ms_", "ms@").split("@")[0])
+    measures = {measure: list(names) for measure, names in figures}
+
+    def cell(of: Mapping[str, float], names: Iterable[str]) -> str:
+        return "/".join(f"{of[n]:.2f}" if n.startswith("ms") else f"{of[n]:.3f}".removeprefix("0") for n in names)
+
+    limits = ("/".join(name[len(measure) + 1 :] for name in names) for measure, names in measures.items())
+    columns = (f"{measure.replace('_', ' ')} {limit}" for measure, limit in zip(measures, limits, strict=True))
+    rows = {method: [cell(of, names) for names in measures.values()] for method, of in methods.items()}
+    return sectioned(title, "method", columns, {"": rows})
 
 
 def bench_rows(methods: Sequence[Method], protocol: Protocol, setup: Setup, **settings: Any) -> list[Row]:
@@ -196,17 +202,14 @@ def build_report(rows: Iterable[Row], methods: Sequence[Method], protocol: Proto
     metrics = {**accuracies, **TIME_FIGURES}
     repeats = [Summary(repeat) for _, repeat in frame.groupby("repeat", observed=True)]
 
-    def of_set(name: str, method: str) -> dict[str, float]:
-        return {key: summary.of_set(metric, kind, name, method) for key, metric in metrics.items()}
-
     def spread(method: str) -> dict[str, float]:
         means = {key: [repeat.mean(metric, kind, method) for repeat in repeats] for key, metric in accuracies.items()}
         return {key: float(np.std(values, ddof=1)) for key, values in means.items()} if len(repeats) > 1 else {}
 
     sets = {}
     for name in summary.sets(kind):
-        pairs = summary.runs(kind, name, names[0])["pair"].nunique()
-        sets[name] = {"pairs": pairs, "methods": {method: of_set(name, method) for method in names}}
+        figures = {of: {key: summary.of_set(m, kind, name, of) for key, m in metrics.items()} for of in names}
+        sets[name] = {"pairs": summary.runs(kind, name, names[0])["pair"].nunique(), "methods": figures}
     return {
         "protocol": dataclasses.asdict(protocol),
         "sets": sets,
@@ -232,15 +235,6 @@ def bind(setup: Setup) -> tuple[Measurement, Setup]:
     return comparison(sweep.limited_methods(), protocol, sweep), own
 
 
-HELP = """Compare estimators on folders of image pairs with ground truth (RANSAC tutorial format).
-
-Only the calls are timed, on one thread. The order of the methods changes from pair to pair. Poses are evaluated by
-rotation and translation error (mAA and AUC, degrees), homographies by the mean error over the corners and over the
-visible area (mAA, pixels). If a folder has sets of both kinds, only the sets for the model are used.
-Presets such as default have their own thresholds and limits. The other methods use those of the options.
-"bansac bench DIR" is short for "bansac bench folders DIR". "bansac bench --help" lists the other measurements.
-"""
-
 DEFAULT_METHODS = ("bansac", "p-bansac", "uniform")
 OUR_PRESETS = tuple(method.name for method in PRESET_METHODS)
 _METHODS_HELP = (
@@ -265,7 +259,7 @@ _REPORTS = {
 MEASUREMENT = Measurement(
     name="folders",
     title="Accuracy and time of estimators",
-    help=HELP,
+    help=__doc__,
     bind=bind,
     parallel=True,
     tables={**dict.fromkeys(_REPORTS, accuracies), "presets": presets},

@@ -54,10 +54,7 @@ CALLS = {
 
 # The commands, with the demo's matches in a file.
 COMMAND = "subprocess.run([sys.executable, '-m', 'bansac', *{arguments!r}], stdout=subprocess.DEVNULL, check=True)"
-COMMANDS = {
-    "bansac --help": ["--help"],
-    "bansac estimate m.csv --model H": ["estimate", "m.csv", "--model", "H"],
-}
+COMMANDS = ("bansac --help", "bansac estimate m.csv --model H")
 FILE = """
 import os, subprocess, sys, tempfile
 import numpy as np
@@ -99,7 +96,7 @@ STATEMENTS: dict[str, dict[str, tuple[str, str]]] = {
     "warm": {
         _TRIVIAL: (POINTS, "import trivial; trivial.add(1, 2)"),
         **{f"warm cache {model}": texts for model, texts in _OF_CALLS.items()},
-        **{name: (FILE, COMMAND.format(arguments=arguments)) for name, arguments in COMMANDS.items()},
+        **{text: (FILE, COMMAND.format(arguments=text.split()[1:])) for text in COMMANDS},
     },
     "cold": {f"first call ever {model}": texts for model, texts in _OF_CALLS.items()},
 }
@@ -116,17 +113,15 @@ def measure(prepare: str, statement: str, source: Path, cache: Path) -> tuple[fl
     return tuple(map(float, done.stdout.split()[-2:]))
 
 
-def source_folder(path: Path) -> Path:
-    """Return the folder of a checkout that holds the package."""
-    for folder in (path / "src", path):
-        if (folder / "bansac" / "__init__.py").is_file():
-            return folder.resolve()
-    raise ValueError(f"{path} holds no bansac, nor does {path / 'src'}")
-
-
 def _sources(setup: Setup) -> dict[str, Path]:
+    """Return the folders that hold the package, of both trees."""
     sources = {"now": Path(bansac.__file__).resolve().parents[1]}
-    return sources if setup.before is None else sources | {"before": source_folder(setup.before)}
+    if setup.before is None:
+        return sources
+    for folder in (setup.before / "src", setup.before):
+        if (folder / "bansac" / "__init__.py").is_file():
+            return sources | {"before": folder.resolve()}
+    raise ValueError(f"{setup.before} holds no bansac, nor does {setup.before / 'src'}")
 
 
 def units(setup: Setup) -> list[Unit]:

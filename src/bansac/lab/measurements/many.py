@@ -122,17 +122,12 @@ def print_peak(folder: Path, count: int) -> None:
             yield dataclasses.replace(task, points=(task.x1.copy(), task.x2.copy()), scores=task.scores.copy())
 
     ours("F", copies(), workers=2, max_iterations=_PEAK_ITERATIONS)
-    print(peak_of_process())
-
-
-def peak_of_process() -> int:
-    """Return the peak memory of this process in bytes; on Linux from /proc, because its usage includes the parent's."""
     try:
-        return status_bytes("VmHWM")
-    except OSError:
+        print(status_bytes("VmHWM"))
+    except OSError:  # not on Linux, where the usage would include the parent's
         import resource
 
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:

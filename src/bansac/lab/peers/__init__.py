@@ -1,15 +1,5 @@
 """Libraries to compare, one adapter and its rows of settings a module.
 
-====================  =====================================================================
-:mod:`~.library`      the task of an estimation, its estimate, the adapter of this package, and methods
-:mod:`~.methods`      all methods by name
-:mod:`~.opencv`       OpenCV
-:mod:`~.poselib`      PoseLib
-:mod:`~.pycolmap`     COLMAP
-:mod:`~.pydegensac`   pydegensac
-:mod:`~.superansac`   SupeRANSAC
-====================  =====================================================================
-
 An adapter converts a :class:`~.library.Task` to the call of its library, and the answer to a model. Thresholds, limits
 and variants are settings of a row. To add a library, add its module with an adapter and a tuple ``METHODS``, its name
 to ``PEERS``, and its package to the extra ``peers`` of ``pyproject.toml``.

@@ -119,9 +119,14 @@ def _is_usable(model: Any) -> bool:
     return all(part is not None and part.shape in ((3, 3), (3,)) and np.all(np.isfinite(part)) for part in parts)
 
 
-def given(**settings: Any) -> dict[str, Any]:
-    """Return the settings that are not None."""
-    return {name: value for name, value in settings.items() if value is not None}
+def rename(limits: Mapping[str, Any], **names: str) -> dict[str, Any]:
+    """Return limits by the names of a library, with a least number of iterations that is at most the largest one."""
+    if unknown := set(limits) - set(names):
+        raise TypeError(f"there is no setting {', '.join(sorted(unknown))}")
+    renamed = {names[name]: value for name, value in limits.items()}
+    if {"min_iterations", "max_iterations"} <= set(limits):
+        renamed[names["min_iterations"]] = min(limits["min_iterations"], limits["max_iterations"])
+    return renamed
 
 
 def as_camera(camera: Camera | Array) -> Camera:
@@ -149,7 +154,7 @@ class Ours(Library):
     def _call(self, task: Task, **settings: Any) -> Callable[[], Any]:
         name = _NAMES.get(task.problem, task.problem.replace(" ", "_"))
         function = _ESTIMATORS[name].load_function()
-        known = given(scores=task.scores)
+        known: dict[str, Any] = {} if task.scores is None else {"scores": task.scores}
         if task.problem == "F" and task.size1 is not None and task.size2 is not None:
             known |= {"image_size1": task.size1, "image_size2": task.size2}
         return functools.partial(function, *task.points, *task.cameras, **{"seed": task.seed, **known, **settings})

@@ -1,5 +1,6 @@
 """OpenCV: USAC with individual settings (UsacParams), its predefined flags, and ``solvePnPRansac``."""
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -8,7 +9,14 @@ import numpy as np
 from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry import apply_transform, homogeneous
 from bansac.geometry.camera import Camera
-from bansac.lab.peers.library import Array, Library, Method, ModelAndInliers, Task
+from bansac.lab.peers.library import Array, Library, Method, ModelAndInliers, Task, rename
+
+# OpenCV's names of the limits by problem, and in UsacParams.
+_MATRIX = {"threshold": "ransacReprojThreshold", "confidence": "confidence", "max_iterations": "maxIters"}
+_ESSENTIAL = {"threshold": "threshold", "confidence": "prob", "max_iterations": "maxIters"}
+_POSE = {"threshold": "reprojectionError", "confidence": "confidence", "max_iterations": "iterationsCount"}
+_NAMES = {"H": _MATRIX, "F": _MATRIX, "E": _ESSENTIAL, "relative pose": _ESSENTIAL, "pose": _POSE}
+_OF_PARAMS = {"threshold": "threshold", "confidence": "confidence", "max_iterations": "maxIterations"}
 
 
 class OpenCV(Library):
@@ -21,30 +29,24 @@ class OpenCV(Library):
     package = "cv2"
 
     def _call(
-        self,
-        task: Task,
-        *,
-        threshold: float,
-        confidence: float,
-        max_iterations: int,
-        flag: str = "",
-        usac: Mapping[str, str] | None = None,
+        self, task: Task, *, flag: str = "", usac: Mapping[str, str] | None = None, **limits: float
     ) -> Callable[[], Any]:
         import cv2
 
         cv2.setNumThreads(1)
         cv2.setRNGSeed(task.seed)
         points, K, unit = _pinhole(task)
-        threshold /= unit
+        limits["threshold"] /= unit
         if usac is None:
-            call = _flag_call(task.problem, points, K, getattr(cv2, flag), (threshold, confidence, max_iterations))
+            settings = rename(limits, **_NAMES[task.problem])
+            settings["flags" if task.problem == "pose" else "method"] = getattr(cv2, flag)
         else:
             params = cv2.UsacParams()
-            for name, value in usac.items():
-                setattr(params, name, getattr(cv2, value))
-            params.threshold, params.confidence, params.maxIterations = threshold, confidence, max_iterations
-            params.randomGeneratorState = task.seed
-            call = _params_call(task.problem, points, K, params)
+            fields = {name: getattr(cv2, value) for name, value in usac.items()} | rename(limits, **_OF_PARAMS)
+            for name, value in (fields | {"randomGeneratorState": task.seed}).items():
+                setattr(params, name, value)
+            settings = {"params": params}
+        call = _call_of(task.problem, points, K, settings)
 
         def estimate() -> Any:
             try:
@@ -77,48 +79,30 @@ def _pinhole(task: Task) -> tuple[tuple[Array, ...], Array, float]:
     return (first.unproject(task.x1), second.unproject(task.x2)), np.eye(3), float(np.mean(focals))
 
 
-def _flag_call(
-    problem: str, points: tuple[Array, ...], K: Array, flag: int, limits: tuple[float, float, int]
-) -> Callable[[], Any]:
-    """Return the call with a predefined flag."""
+def _call_of(problem: str, points: tuple[Array, ...], K: Array, settings: Mapping[str, Any]) -> Callable[[], Any]:
+    """Return the call with a predefined flag and its limits, or with UsacParams."""
     import cv2
 
     first, second = points
-    threshold, confidence, iterations = limits
-    if problem == "H":
-        return lambda: cv2.findHomography(first, second, flag, threshold, maxIters=iterations, confidence=confidence)
-    if problem == "F":
-        return lambda: cv2.findFundamentalMat(first, second, flag, threshold, confidence, iterations)
+    if problem in ("H", "F"):
+        find = cv2.findHomography if problem == "H" else cv2.findFundamentalMat
+        return functools.partial(find, first, second, **settings)
+    if problem == "pose":  # with UsacParams it changes the matrix, and needs a distortion
+        distortion = np.zeros(4) if "params" in settings else None
+        return lambda: cv2.solvePnPRansac(first, second, K.copy(), distortion, **settings)
+    cameras = (K, K, None, None) if "params" in settings else (K,)
+    essential = functools.partial(cv2.findEssentialMat, first, second, *cameras, **settings)
     if problem == "E":
-        return lambda: cv2.findEssentialMat(first, second, K, flag, confidence, threshold, iterations)
-    if problem == "pose":
-        return lambda: cv2.solvePnPRansac(
-            first, second, K, None,
-            iterationsCount=iterations, reprojectionError=threshold, confidence=confidence, flags=flag,
-        )  # fmt: skip
+        return essential
 
     def relative_pose() -> Any:
-        E, inliers = cv2.findEssentialMat(first, second, K, flag, confidence, threshold, iterations)
+        E, inliers = essential()
         if E is None or E.shape != (3, 3):
             return None
         _, R, t, _ = cv2.recoverPose(E, first, second, K, mask=inliers)
         return RelativePose(R, t.ravel()), inliers
 
     return relative_pose
-
-
-def _params_call(problem: str, points: tuple[Array, ...], K: Array, params: Any) -> Callable[[], Any]:
-    """Return the call with UsacParams."""
-    import cv2
-
-    first, second = points
-    if problem == "H":
-        return lambda: cv2.findHomography(first, second, params)
-    if problem == "F":
-        return lambda: cv2.findFundamentalMat(first, second, params)
-    if problem == "E":
-        return lambda: cv2.findEssentialMat(first, second, K, K, None, None, params)
-    return lambda: cv2.solvePnPRansac(first, second, K.copy(), np.zeros(4), params=params)
 
 
 OPENCV = OpenCV()

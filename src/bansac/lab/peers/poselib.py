@@ -9,7 +9,7 @@ import numpy as np
 from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry import essential_from_pose
 from bansac.geometry.camera import Camera
-from bansac.lab.peers.library import Array, Library, Method, ModelAndInliers, Task, as_camera, given, has_unknown_focal
+from bansac.lab.peers.library import Array, Library, Method, ModelAndInliers, Task, as_camera, has_unknown_focal, rename
 
 _NORMALISED = {"model": "SIMPLE_PINHOLE", "width": 1, "height": 1, "params": [1.0, 0.0, 0.0]}
 
@@ -19,23 +19,13 @@ class PoseLib(Library):
 
     package = "poselib"
 
-    def _call(
-        self,
-        task: Task,
-        *,
-        threshold: float | None = None,
-        confidence: float | None = None,
-        max_iterations: int | None = None,
-        min_iterations: int | None = None,
-        progressive_sampling: bool = False,
-    ) -> Callable[[], Any]:
+    def _call(self, task: Task, *, progressive_sampling: bool = False, **limits: float) -> Callable[[], Any]:
         import poselib
 
-        if max_iterations is not None and min_iterations is not None:
-            min_iterations = min(min_iterations, max_iterations)
-        options = {"seed": task.seed, "progressive_sampling": progressive_sampling}
-        options |= given(max_reproj_error=threshold, max_epipolar_error=threshold, success_prob=confidence)
-        options |= given(max_iterations=max_iterations, min_iterations=min_iterations)
+        threshold = "max_reproj_error" if task.problem in ("H", "pose") else "max_epipolar_error"
+        names = {name: name for name in ("max_iterations", "min_iterations")}
+        options = rename(limits, threshold=threshold, confidence="success_prob", **names)
+        options |= {"seed": task.seed, "progressive_sampling": progressive_sampling}
         if task.problem in ("H", "F"):
             function = poselib.estimate_homography if task.problem == "H" else poselib.estimate_fundamental
             return functools.partial(function, *task.points, options)

@@ -8,10 +8,13 @@ import numpy as np
 
 from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry.camera import Camera
-from bansac.lab.peers.library import Array, Library, Method, ModelAndInliers, Task, as_camera, given, has_unknown_focal
+from bansac.lab.peers.library import Array, Library, Method, ModelAndInliers, Task, as_camera, has_unknown_focal, rename
 
 GUESS = 1.2
 """COLMAP's focal length of a camera without a prior, over the larger side of its image."""
+
+HALF_PIXEL = 0.5
+"""The centre of the first pixel is (.5, .5) for COLMAP and (0, 0) here."""
 
 
 class PyCOLMAP(Library):
@@ -22,23 +25,12 @@ class PyCOLMAP(Library):
 
     package = "pycolmap"
 
-    def _call(
-        self,
-        task: Task,
-        *,
-        threshold: float | None = None,
-        confidence: float | None = None,
-        max_iterations: int | None = None,
-        min_iterations: int | None = None,
-    ) -> Callable[[], Any]:
+    def _call(self, task: Task, **limits: float) -> Callable[[], Any]:
         import pycolmap
 
-        options = pycolmap.RANSACOptions()
-        if max_iterations is not None and min_iterations is not None:
-            min_iterations = min(min_iterations, max_iterations)
-        limits = given(max_error=threshold, confidence=confidence, min_num_trials=min_iterations)
-        for name, value in (limits | given(max_num_trials=max_iterations, random_seed=task.seed)).items():
-            setattr(options, name, value)
+        names = {"min_iterations": "min_num_trials", "max_iterations": "max_num_trials"}
+        settings = rename(limits, threshold="max_error", confidence="confidence", **names)
+        options = pycolmap.RANSACOptions(random_seed=task.seed, **settings)
         if task.problem in ("H", "F"):
             name = "homography" if task.problem == "H" else "fundamental"
             return functools.partial(getattr(pycolmap, f"estimate_{name}_matrix"), *task.points, options)
@@ -73,15 +65,12 @@ def _pose_call(task: Task, options: Any) -> Callable[[], Any]:
     settings = pycolmap.AbsolutePoseEstimationOptions()
     settings.ransac = options
     (X, x), camera = task.points, as_camera(task.cameras[0])
-    if camera.has_focal:
-        call = functools.partial(pycolmap.estimate_and_refine_absolute_pose, x, X, _known(camera), settings)
-        return lambda: None if (pose := call()) is None else (pose, None)
-    made = _shifted(1, camera)
-    settings.estimate_focal_length = True
-    refinement = pycolmap.AbsolutePoseRefinementOptions()
-    refinement.refine_focal_length = True
-    call = functools.partial(pycolmap.estimate_and_refine_absolute_pose, x + 0.5, X, made, settings, refinement)
-    return lambda: None if (pose := call()) is None else (pose, made)
+    known = camera.has_focal
+    settings.estimate_focal_length = not known
+    refinement = pycolmap.AbsolutePoseRefinementOptions(refine_focal_length=not known)
+    made, x = (_known(camera), x) if known else (pixel_camera(1, camera), x + HALF_PIXEL)
+    call = functools.partial(pycolmap.estimate_and_refine_absolute_pose, x, X, made, settings, refinement)
+    return lambda: None if (pose := call()) is None else (pose, None if known else made)
 
 
 def _two_view_call(task: Task, options: Any) -> Callable[[], Any]:
@@ -89,12 +78,12 @@ def _two_view_call(task: Task, options: Any) -> Callable[[], Any]:
     import pycolmap
 
     first, second = task.cameras
-    one = _shifted(1, first)
-    two = one if second is first else _shifted(2, second)
+    one = pixel_camera(1, first)
+    two = one if second is first else pixel_camera(2, second)
     settings = pycolmap.TwoViewGeometryOptions(compute_relative_pose=True)
     settings.ransac.random_seed = options.random_seed
     matches = np.repeat(np.arange(len(task.x1), dtype=np.uint32)[:, None], 2, axis=1)
-    points = task.x1 + 0.5, task.x2 + 0.5
+    points = task.x1 + HALF_PIXEL, task.x2 + HALF_PIXEL
     return functools.partial(pycolmap.estimate_two_view_geometry, one, points[0], two, points[1], matches, settings)
 
 
@@ -102,12 +91,11 @@ def _known(camera: Camera) -> Any:
     """Return a camera of pycolmap."""
     import pycolmap
 
-    parts = {"model": camera.model, "width": camera.width, "height": camera.height, "params": list(camera.params)}
-    return pycolmap.Camera(parts)
+    return pycolmap.Camera(model=camera.model, width=camera.width, height=camera.height, params=list(camera.params))
 
 
-def _shifted(number: int, camera: Camera | Array) -> Any:
-    """Return a pinhole camera whose origin is the corner of the first pixel, with a guess of its focal length."""
+def pixel_camera(number: int, camera: Camera | Array) -> Any:
+    """Return a pinhole camera of COLMAP, with a guess of its focal length where it is unknown."""
     import pycolmap
 
     camera = as_camera(camera)
@@ -116,7 +104,7 @@ def _shifted(number: int, camera: Camera | Array) -> Any:
     made = pycolmap.Camera.create_from_model_id(number, model, guess, camera.width, camera.height)
     K = camera.K
     focals = [K[0, 0], K[1, 1]] if camera.has_focal else [guess]
-    made.params, made.has_prior_focal_length = [*focals, K[0, 2] + 0.5, K[1, 2] + 0.5], camera.has_focal
+    made.params, made.has_prior_focal_length = [*focals, K[0, 2] + HALF_PIXEL, K[1, 2] + HALF_PIXEL], camera.has_focal
     return made
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.lab.peers.library import Library, Method, ModelAndInliers, Task, given
+from bansac.lab.peers.library import Library, Method, ModelAndInliers, Task, rename
 
 
 class SupeRANSAC(Library):
@@ -18,15 +18,7 @@ class SupeRANSAC(Library):
     package = "pysuperansac"
 
     def _call(
-        self,
-        task: Task,
-        *,
-        sampler: str,
-        threshold: float,
-        scoring: str | None = None,
-        confidence: float | None = None,
-        max_iterations: int | None = None,
-        exhaustive: bool = False,
+        self, task: Task, *, sampler: str, scoring: str | None = None, exhaustive: bool = False, **limits: float
     ) -> Callable[[], Any]:
         import pysuperansac
 
@@ -34,8 +26,10 @@ class SupeRANSAC(Library):
         config.sampler = getattr(pysuperansac.SamplerType, sampler)
         if scoring is not None:
             config.scoring = getattr(pysuperansac.ScoringType, scoring)
-        limits = given(max_iterations=max_iterations, min_iterations=max_iterations if exhaustive else None)
-        for name, value in (limits | given(inlier_threshold=threshold, confidence=confidence)).items():
+        if exhaustive:
+            limits["min_iterations"] = limits["max_iterations"]
+        names = {name: name for name in ("confidence", "max_iterations", "min_iterations")}
+        for name, value in rename(limits, threshold="inlier_threshold", **names).items():
             setattr(config, name, value)
         if task.problem == "pose":
             X, x = task.points

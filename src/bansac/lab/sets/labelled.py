@@ -22,6 +22,7 @@ fundamental matrix:
 """
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -44,8 +45,8 @@ class _MarkedSet(PairFolder):
 
     def files(self) -> list[Path]:
         """Return the absolute paths of the files with the pairs."""
-        sizes = (name for name in SIZE_FILES.values() if (self.folder / name).exists())
-        return [self.folder.resolve() / name for name in (*self._FILES, *sizes)]
+        names = dict.fromkeys((*self._FILES, "match_conf.h5", "K1_K2.h5", *SIZE_FILES.values()))
+        return [self.folder.resolve() / name for name in names if self._has(name)]
 
 
 class LabelledSet(_MarkedSet):
@@ -55,21 +56,13 @@ class LabelledSet(_MarkedSet):
     _FILES = ("matches.h5", "labels.h5", "Fgt.h5")
 
     def pair(self, key: str) -> Matches:
-        """Read one pair with ``inliers``, ``F`` of unit norm, and the image sizes if the set has them."""
-        x1, x2, labels = self._matches(key, "labels.h5", "labels")
+        """Read one pair with ``inliers``, ``F`` of unit norm, and what the set has of the files of a PairFolder."""
+        pair, (_, _, labels) = super().pair(key), self._matches(key, "labels.h5", "labels")
         F = self._read("Fgt.h5", key, (3, 3))
         norm = np.linalg.norm(F)
         if norm == 0:
             raise OSError(f"{self.folder / 'Fgt.h5'}: the matrix of {key!r} is zero")
-        return Matches(
-            x1,
-            x2,
-            key=key,
-            inliers=labels != 0,
-            F=F / norm,
-            size1=self._stored_size(key, 1),
-            size2=self._stored_size(key, 2),
-        )
+        return replace(pair, inliers=labels != 0, F=F / norm)
 
 
 class CheckPointSet(_MarkedSet):

@@ -17,15 +17,14 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from bansac.geometry.camera import Camera
-from bansac.matches.hdf5 import create_hdf5, import_h5py, read_dataset
-from bansac.matches.text_tables import unreadable
-from bansac.maths.arrays import Floats, as_floats
-from bansac.maths.validate import as_points, check_same_length
+from bansac.matches.hdf5 import Reader, create_hdf5
+from bansac.matches.storage import as_os_error
+from bansac.maths.arrays import Floats
+from bansac.maths.validate import check_same_length
 
 POSEBENCH_PROBLEMS = ("relative", "absolute", "homography")
 """Names of posebench's folders."""
@@ -47,6 +46,15 @@ class Instance:
     t: Floats
 
 
+class _Reader(Reader):
+    def camera(self, group: str) -> Camera:
+        """Return the camera of a group."""
+        width, height = (int(self.array(f"{group}/{side}", (1,))[0]) for side in ("width", "height"))
+        with self._errors():
+            model = self._file[f"{group}/model"].asstr()[0]
+        return Camera(model, tuple(self.array(f"{group}/params", (-1,)).tolist()), width, height)
+
+
 class PosebenchFile:
     """File of posebench, named by its stem, of the problem that its folder names; an instance is read on request."""
 
@@ -61,44 +69,22 @@ class PosebenchFile:
 
     def keys(self) -> list[str]:
         """Return the names of all instances, in posebench's order; a damaged file raises an OSError."""
-        h5py = import_h5py()
-        try:
-            with h5py.File(self._path, "r") as file:
-                return list(file.keys())
-        except OSError as error:
-            raise unreadable(self._path, error) from None
+        with Reader(self._path) as file:
+            return file.keys()
 
     def read(self, key: str) -> Instance:
         """Read an instance; an OSError names the file if it lacks the instance or is damaged."""
-        h5py = import_h5py()
-        try:
-            with h5py.File(self._path, "r") as file:
-                group = file[key]
-                first, second = (
-                    as_points(f"{key}/{name}", read_dataset(group[name]), 3 if name == "p3d" else 2)
-                    for name in _POINTS[self.problem]
-                )
-                check_same_length(f"{key}/{_POINTS[self.problem][0]}", first, _POINTS[self.problem][1], second)
-                cameras = tuple(_read_camera(group[name]) for name in _CAMERAS[self.problem])
-                R, t = (as_floats(name, read_dataset(group[name])) for name in ("R", "t"))
-                instance = Instance((first, second), cameras, R.reshape(3, 3), t.reshape(3))
-                _check_motion(key, instance, self.problem)
-                return instance
-        except Exception as error:  # damaged files raise errors of h5py and NumPy
-            raise unreadable(self._path, error) from None
-
-
-def _check_motion(key: str, instance: Instance, problem: str) -> None:
-    R, t = instance.R, instance.t
-    if not (np.allclose(R @ R.T, np.eye(3), atol=_ROUNDED) and np.linalg.det(R) > 0.0):
-        raise ValueError(f"{key}/R must be a rotation, got {R.tolist()}")
-    if not np.isfinite(t).all() or (problem != "absolute" and not t.any()):
-        raise ValueError(f"{key}/t must be finite, and not zero between two images, got {t.tolist()}")
-
-
-def _read_camera(group: Any) -> Camera:
-    width, height = (int(read_dataset(group[name])[0]) for name in ("width", "height"))
-    return Camera(group["model"].asstr()[0], read_dataset(group["params"]), width, height)
+        names, file = _POINTS[self.problem], _Reader(self._path)
+        with file, as_os_error(f"cannot read {self._path}", ValueError):
+            first, second = (file.array(f"{key}/{name}", (-1, 3 if name == "p3d" else 2)) for name in names)
+            check_same_length(f"{key}/{names[0]}", first, names[1], second)
+            cameras = tuple(file.camera(f"{key}/{name}") for name in _CAMERAS[self.problem])
+            R, t = file.array(f"{key}/R", (3, 3)), file.array(f"{key}/t", (3,))
+            if not (np.allclose(R @ R.T, np.eye(3), atol=_ROUNDED) and np.linalg.det(R) > 0.0):
+                raise ValueError(f"{key}/R must be a rotation, got {R.tolist()}")
+            if self.problem != "absolute" and not t.any():
+                raise ValueError(f"{key}/t must not be zero between two images")
+        return Instance((first, second), cameras, R, t)
 
 
 def find_posebench_files(root: str | os.PathLike[str]) -> list[PosebenchFile]:
@@ -115,11 +101,8 @@ def write_instances(path: Path, instances: Iterable[tuple[str, Instance]]) -> No
     problem = path.resolve().parent.name
     with create_hdf5(path) as file:
         for key, instance in instances:
-            group = file.create_group(key)
-            group["R"], group["t"] = instance.R, instance.t
-            for name, points in zip(_POINTS[problem], instance.points, strict=True):
-                group[name] = points
+            group, points = file.create_group(key), zip(_POINTS[problem], instance.points, strict=True)
+            group.update({"R": instance.R, "t": instance.t, **dict(points)})
             for name, camera in zip(_CAMERAS[problem], instance.cameras, strict=True):
-                of_camera = group.create_group(name)
-                of_camera["model"], of_camera["params"] = [camera.model], camera.params
-                of_camera["width"], of_camera["height"] = [camera.width or 0], [camera.height or 0]
+                size = {"width": [camera.width or 0], "height": [camera.height or 0]}
+                group.create_group(name).update({"model": [camera.model], "params": camera.params, **size})

@@ -25,7 +25,9 @@ def survey(root: str | os.PathLike[str]) -> Survey:
     taken = {labelled_set.folder for labelled_set in labelled_sets}
     folders = folders_with(root, "matches.h5")
     pair_sets = [PairSet(folder) for folder in folders if _looks_like_a_set(folder)]
-    skipped = {folder: _reason(folder) for folder in folders if folder not in taken and not _looks_like_a_set(folder)}
+    lack = "is no set of pairs for lack of {}, and none of labelled matches for lack of {}"
+    others = (folder for folder in folders if folder not in taken and not _looks_like_a_set(folder))
+    skipped = {path: lack.format(tutorial.missing_files(path), labelled.missing_files(path)) for path in others}
     if not pair_sets and not labelled_sets:
         said = "".join(f"; {folder} {reason}" for folder, reason in skipped.items())
         raise FileNotFoundError(f"no set of pairs and none of labelled matches in {root} or below{said}")
@@ -67,10 +69,3 @@ def _looks_like_a_set(folder: Path) -> bool:
     """Return whether a folder with matches is a set of pairs, possibly an incomplete one."""
     has_truth = any((folder / name).exists() for name in ("Hgt.h5", "R.h5", "T.h5"))
     return has_truth and (folder / "match_conf.h5").exists()
-
-
-def _reason(folder: Path) -> str:
-    return (
-        f"is no set of pairs for lack of {tutorial.missing_files(folder)}, "
-        f"and none of labelled matches for lack of {labelled.missing_files(folder)}"
-    )

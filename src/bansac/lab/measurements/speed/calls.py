@@ -4,11 +4,9 @@ import itertools
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, cast
 
-from bansac.lab.measurements.speed.kernels import INLIER_RATIO, POINTS
-from bansac.lab.measurements.speed.scenes import KINDS, make_task
+from bansac.lab.measurements.speed.kernels import INLIER_RATIO, KINDS, POINTS, make_task
 from bansac.lab.measurements.speed.timing import Call, least_seconds, peak_in_process, peak_of_call
 from bansac.lab.peers.library import Method, Task
 from bansac.lab.peers.methods import METHODS
@@ -34,11 +32,10 @@ def fixed_iterations(seconds: float, peers: Sequence[str]) -> dict[str, dict[str
     for kind in KINDS:
         task = _fixed_task(kind)
         calls: dict[str, Call] = {}
-        for name, method in (("uniform", METHODS["uniform"]), ("bansac", METHODS["bansac"])):
-            calls[name] = method.call(task, **_FIXED)
-            calls[f"{name}-unverified"] = method.call(task, **_UNVERIFIED)
-        for name in peers:
-            calls[name] = _PEERS[name].call(task)
+        for name in ("uniform", "bansac"):
+            calls[name] = METHODS[name].call(task, **_FIXED)
+            calls[f"{name}-unverified"] = METHODS[name].call(task, **_UNVERIFIED)
+        calls |= {name: _PEERS[name].call(task) for name in peers}
         times[kind] = {name: 1e3 * time for name, time in least_seconds(calls, seconds).items()}
     return times
 
@@ -75,9 +72,8 @@ def _fixed_task(kind: Kind, iterations: int = ITERATIONS) -> Task:
 
 SIZES = (30, 100, 500, 1_000, 10_000, 100_000, 1_000_000)
 
-# Inlier ratios; number of matches and of seeds of each mean.
+# Inlier ratios, and number of seeds of each mean.
 _RATIOS = (0.9, 0.7, 0.5, 0.3, 0.2, 0.1)
-_MATCHES = 2000
 _SEEDS = 3
 
 # Maximum expected time in seconds. A method that would exceed it at a size is skipped from there on.
@@ -87,9 +83,11 @@ _LONGEST = 4.0
 _MANY = 10_000
 
 _EASY = 0.8
-_TEN = 10
 _METHODS = {
-    "ten": {"bansac": METHODS["uniform"].changed("ten", stopping=None), "opencv": METHODS["opencv"]},
+    "ten": {
+        "bansac": METHODS["uniform"].changed("ten", stopping=None, max_iterations=10),
+        "opencv": METHODS["opencv"].changed("opencv", max_iterations=10),
+    },
     "default": {"bansac": METHODS["default"]} | {name: METHODS[name] for name in ("opencv-magsac", "poselib-prosac")},
 }
 
@@ -104,7 +102,7 @@ def size_costs(seconds: float, peers: Sequence[str], max_points: int) -> dict[st
     costs: dict[str, Any] = {}
     sizes = [n for n in SIZES if n <= max_points]
     for kind, name in itertools.product(KINDS, _METHODS):
-        found = _over_sizes([_task(kind, n, name) for n in sizes], _methods(name, peers), seconds)
+        found = _over_sizes([make_task(kind, n, _EASY) for n in sizes], _methods(name, peers), seconds)
         costs.setdefault(kind, {})[name] = found | {"bytes": _bytes(kind, sizes[-1], name)}
     return costs
 
@@ -113,7 +111,7 @@ def outlier_costs(seconds: float, peers: Sequence[str]) -> dict[str, Any]:
     """Measure the mean time of a call on 2000 matches in ms, over three seeds, by problem, method and inlier ratio."""
     costs: dict[str, Any] = {}
     for kind, ratio in itertools.product(KINDS, _RATIOS):
-        tasks = [make_task(kind, _MATCHES, ratio, seed=seed) for seed in range(_SEEDS)]
+        tasks = [make_task(kind, POINTS, ratio, seed=seed) for seed in range(_SEEDS)]
         calls = {name: _call(method, tasks) for name, method in _methods("default", peers).items()}
         for name, time in least_seconds(calls, seconds).items():
             costs.setdefault(kind, {}).setdefault(name, {})[f"{ratio:g}"] = 1e3 * time / _SEEDS
@@ -123,12 +121,6 @@ def outlier_costs(seconds: float, peers: Sequence[str]) -> dict[str, Any]:
 def _methods(name: str, peers: Sequence[str]) -> dict[str, Method]:
     """Return this package's method of a key of ``_METHODS``, and those of the given libraries."""
     return {key: method for key, method in _METHODS[name].items() if method.ours or key.partition("-")[0] in peers}
-
-
-def _task(kind: Kind, n: int, name: str) -> Task:
-    """Return the task of ``n`` matches for a key of ``_METHODS``."""
-    task = make_task(kind, n, _EASY)
-    return replace(task, max_iterations=_TEN) if name == "ten" else task
 
 
 def _call(method: Method, tasks: Sequence[Task]) -> Call:
@@ -145,27 +137,16 @@ def _call(method: Method, tasks: Sequence[Task]) -> Call:
 def _over_sizes(tasks: Sequence[Task], methods: Mapping[str, Method], seconds: float) -> dict[str, Any]:
     times: dict[str, dict[int, float]] = {name: {} for name in methods}
     for task in tasks:
-        n = len(task.x1)
-        short = (name for name in methods if _expected(times[name], n) < _LONGEST)
-        calls = {name: _call(methods[name], [task]) for name in short}
+        n, last = len(task.x1), {name: max(found.items(), default=(1, 0.0)) for name, found in times.items()}
+        expected = {name: time * n / size for name, (size, time) in last.items()}  # in proportion to the size
+        calls = {name: _call(methods[name], [task]) for name in methods if expected[name] < _LONGEST}
         for name, time in least_seconds(calls, seconds).items():
             times[name][n] = time
     milliseconds = {name: {str(n): 1e3 * time for n, time in found.items()} for name, found in times.items()}
-    return {"ms": milliseconds, "slope": _slope(times["bansac"])}
-
-
-def _expected(times: Mapping[int, float], n: int) -> float:
-    """Extrapolate the time linearly from the last size to ``n`` matches; 0 without measurements."""
-    last = max(times, default=0)
-    return times[last] * n / last if last else 0.0
-
-
-def _slope(times: Mapping[int, float]) -> float | None:
-    """Return the slope of log time over log N between the last two large sizes; None if there are fewer than two."""
-    sizes = [n for n in times if n >= _MANY][-2:]
-    if len(sizes) < 2:
-        return None
-    return math.log(times[sizes[1]] / times[sizes[0]]) / math.log(sizes[1] / sizes[0])
+    ours, slope = times["bansac"], None
+    if len(large := [n for n in ours if n >= _MANY][-2:]) == 2:
+        slope = math.log(ours[large[1]] / ours[large[0]]) / math.log(large[1] / large[0])
+    return {"ms": milliseconds, "slope": slope}
 
 
 def _bytes(kind: Kind, n: int, name: str) -> dict[str, float]:
@@ -177,7 +158,7 @@ def _bytes(kind: Kind, n: int, name: str) -> dict[str, float]:
 def main(kind: Kind, n: int, name: str) -> None:
     """Print the peak memory of a call in bytes, after a call on few matches that loads the kernels."""
     method = _METHODS[name]["bansac"]
-    few, many = (method.call(_task(kind, count, name)) for count in (SIZES[1], n))
+    few, many = (method.call(make_task(kind, count, _EASY)) for count in (SIZES[1], n))
     few()
     found = peak_of_call(many)
     print("" if found is None else found)

@@ -4,6 +4,7 @@ These kernels read the fields of the run before the loop. Unlike the loop of a r
 solvers are also timed from Python, beside PoseLib's for E, and their models are compared with the truth.
 """
 
+import dataclasses
 import functools
 import importlib
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -13,23 +14,39 @@ import numpy as np
 
 from bansac.compiled.jit import kernel
 from bansac.engine.dbn import summarize
+from bansac.engine.frame import Frame
+from bansac.engine.frame import Run as Input
 from bansac.engine.loop import run_iterations
 from bansac.engine.refinement.levenberg_marquardt import make_work, minimize, select_manifold
 from bansac.engine.sampling import SAMPLERS
-from bansac.engine.state import BLOCK, Run, pack_run
+from bansac.engine.state import BLOCK, Run, State, pack_run
 from bansac.engine.trace import TRACE_COLUMNS
 from bansac.engine.verification import evaluate
+from bansac.estimate.presets import PRESETS
 from bansac.geometry import homogeneous, normalize_points
 from bansac.lab.measurements.solver_rates import rate_solver
-from bansac.lab.measurements.speed.scenes import KINDS, PROBLEMS, inner_data, make_task, start_run
 from bansac.lab.measurements.speed.timing import Call, least_seconds
+from bansac.lab.peers.library import Task
+from bansac.lab.scenes import make_scene
+from bansac.lab.task import DEFAULTS
+from bansac.lab.task import make_task as task_of_pair
 from bansac.maths.arrays import Bools, Floats, Reals
 from bansac.maths.linalg import copy
+from bansac.problems.essential import ESSENTIAL_SYMMETRIC
 from bansac.problems.estimators import Kind
+from bansac.problems.fundamental import FUNDAMENTAL
+from bansac.problems.homography import HOMOGRAPHY
+from bansac.problems.problem import Problem
 from bansac.solvers.essential_5pt import essential_5pt
 from bansac.solvers.fundamental_7pt import fundamental_7pt
 from bansac.solvers.homography_4pt import homography_4pt
-from bansac.synthetic import epipolar_matches, homography_matches
+
+KINDS: tuple[Kind, ...] = ("H", "F", "E")
+
+# The problems of preset="paper".
+PROBLEMS: dict[Kind, Problem] = {"H": HOMOGRAPHY, "F": FUNDAMENTAL, "E": ESSENTIAL_SYMMETRIC}
+
+_NOISE = 0.3  # pixels
 
 # Number of points and inlier ratio of the runs.
 POINTS = 2000
@@ -42,6 +59,31 @@ _DRAWS = 500
 _LEARNING = 200
 
 
+def make_task(kind: Kind, n: int, inlier_ratio: float, *, seed: int = 1, **changes: Any) -> Task:
+    """Return a task of ``n`` matches with the paper's settings; ``changes`` overrides fields of the task.
+
+    Scores are uniform in [.3, 1] for inliers and in [0, .7] for outliers.
+    """
+    scene = make_scene(kind, n, inlier_ratio, _NOISE, seed)
+    scores = np.random.default_rng(seed).uniform(0.0, 0.7, n) + np.where(scene.inliers, 0.3, 0.0)
+    task = task_of_pair(dataclasses.replace(scene.truth, scores=scores), DEFAULTS[kind], seed)
+    return dataclasses.replace(task, **changes)
+
+
+def open_frame(kind: Kind, n: int = POINTS, inlier_ratio: float = INLIER_RATIO, **settings: Any) -> Frame:
+    """Return the frame of a run of ``preset="paper"`` with other ``settings``."""
+    task = make_task(kind, n, inlier_ratio)
+    assert task.threshold is not None
+    options = PRESETS["paper"].options.replace(max_iterations=task.max_iterations, seed=task.seed, **settings)
+    data, radius = np.ascontiguousarray(np.column_stack(task.points).T), options.neighborhood_radius
+    return Frame(Input(PROBLEMS[kind], data, options, task.threshold, radius, quality=task.scores))
+
+
+def start_run(kind: Kind, **settings: Any) -> State:
+    """Return the state of a run before its first iteration, for ``pack_run``."""
+    return open_frame(kind, **settings).start()[0]
+
+
 def point_costs(seconds: float) -> dict[str, Any]:
     """Measure the time for one point in ns, by problem; the network's update is the same for all problems.
 
@@ -50,19 +92,17 @@ def point_costs(seconds: float) -> dict[str, Any]:
     """
     costs: dict[str, Any] = {}
     for kind in KINDS:
-        problem, task = PROBLEMS[kind], make_task(kind, POINTS, INLIER_RATIO)
-        counting, summing = (start_run(problem, task, sampler="uniform", scoring=name) for name in ("inliers", "msac"))
+        counting, summing = (start_run(kind, sampler="uniform", scoring=name) for name in ("inliers", "msac"))
         models = np.random.default_rng(0).normal(size=(_PASSES, 9))
         calls: dict[str, Call] = {
-            "residual": functools.partial(_residuals, pack_run(counting), models.astype(problem.precision)),
+            "residual": functools.partial(_residuals, pack_run(counting), models.astype(counting.points.dtype)),
             "evaluate": functools.partial(_evaluate, pack_run(counting), models),
             "msac": functools.partial(_evaluate, pack_run(summing), models),
             "lm_step": _step_call(kind),
         }
         costs[kind] = {name: 1e9 * time / (_PASSES * POINTS) for name, time in least_seconds(calls, seconds).items()}
-    run = start_run(PROBLEMS["H"], make_task("H", POINTS, INLIER_RATIO), sampler="bansac")
     masks = np.random.default_rng(0).random((_PASSES, POINTS)) < INLIER_RATIO
-    update = functools.partial(_update, pack_run(run), masks)
+    update = functools.partial(_update, pack_run(start_run("H", sampler="bansac")), masks)
     costs["update"] = 1e9 * least_seconds({"update": update}, seconds)["update"] / (_PASSES * POINTS)
     return costs
 
@@ -71,30 +111,23 @@ def draw_costs(seconds: float) -> dict[str, dict[str, float]]:
     """Measure the ns of a draw and of the update after a failure, by problem and sampler; the network has learnt."""
     costs: dict[str, dict[str, float]] = {}
     for kind in KINDS:
-        calls = {name: _draw_call(kind, name) for name in SAMPLERS}
+        calls: dict[str, Call] = {}
+        for name in SAMPLERS:
+            packed = pack_run(start_run(kind, sampler=name, verification=None))
+            run_iterations(packed, np.empty((0, len(TRACE_COLUMNS))), 0, _LEARNING)
+            calls[name] = functools.partial(_draw, packed, _DRAWS)
         costs[kind] = {name: 1e9 * time / _DRAWS for name, time in least_seconds(calls, seconds).items()}
     return costs
 
 
-def _draw_call(kind: Kind, sampler: str) -> Call:
-    run = start_run(PROBLEMS[kind], make_task(kind, POINTS, INLIER_RATIO), sampler=sampler, verification=None)
-    packed = pack_run(run)
-    run_iterations(packed, np.empty((0, len(TRACE_COLUMNS))), 0, _LEARNING)
-    return functools.partial(_draw, packed, _DRAWS)
-
-
 def _step_call(kind: Kind) -> Call:
     """Return a call of Levenberg-Marquardt steps on ``POINTS`` inliers, starting from the best model of a short run."""
-    problem, task = PROBLEMS[kind], make_task(kind, POINTS, 1.0)
-    assert task.threshold is not None
-    data, scale = inner_data(problem, task)
-    run = start_run(problem, task, sampler="uniform")
-    packed = pack_run(run)
-    run_iterations(packed, np.empty((0, len(TRACE_COLUMNS))), 0, _LEARNING)
+    problem, frame = PROBLEMS[kind], open_frame(kind, inlier_ratio=1.0, sampler="uniform")
+    run, _ = frame.start()
+    run_iterations(pack_run(run), np.empty((0, len(TRACE_COLUMNS))), 0, _LEARNING)
     manifold, work, scratch = select_manifold(problem), make_work(problem), np.empty(problem.scratch_size)
-    squared_scale = (0.5 * task.threshold * scale) ** 2
-    model = np.empty(problem.model_size)
-    return functools.partial(_step, manifold, work, data, squared_scale, run.best_model, model, scratch)
+    squared_scale, model = (0.5 * frame.threshold) ** 2, np.empty(problem.model_size)
+    return functools.partial(_step, manifold, work, run.data, squared_scale, run.best_model, model, scratch)
 
 
 @kernel
@@ -171,7 +204,7 @@ def solver_costs(seconds: float, peers: Collection[str]) -> dict[str, dict[str, 
     """
     rows: dict[str, dict[str, float]] = {}
     for kind in KINDS:
-        run = start_run(PROBLEMS[kind], make_task(kind, POINTS, INLIER_RATIO), sampler="uniform")
+        run = start_run(kind, sampler="uniform")
         rng, size = np.random.default_rng(0), PROBLEMS[kind].sample_size
         chosen = np.array([rng.choice(POINTS, size, replace=False) for _ in range(_SAMPLES)])
         loop = least_seconds({"loop": functools.partial(_solve, pack_run(run), chosen)}, seconds)["loop"]
@@ -189,16 +222,15 @@ def solver_costs(seconds: float, peers: Collection[str]) -> dict[str, dict[str, 
 def _exact_samples(kind: Kind) -> tuple[list[tuple[Floats, Floats]], list[Floats]]:
     """Return the points of noise-free minimal samples in normalised coordinates, and their true models."""
     size = PROBLEMS[kind].sample_size
-    samples, truths = [], []
+    samples: list[tuple[Floats, Floats]] = []
+    truths: list[Floats] = []
     for seed in range(_SCENES):
-        scene: Any = (homography_matches if kind == "H" else epipolar_matches)(size * _EXACT_SAMPLES, 1.0, 0.0, seed)
+        scene = make_scene(kind, size * _EXACT_SAMPLES, 1.0, 0.0, seed).truth
         K = _PIXELS if kind == "H" else scene.K
         points = normalize_points(K, scene.x1), normalize_points(K, scene.x2)
         truth = np.linalg.inv(K) @ scene.H @ K if kind == "H" else scene.E
-        for start in range(0, size * _EXACT_SAMPLES, size):
-            x1, x2 = (np.ascontiguousarray(x[start : start + size]) for x in points)
-            samples.append((x1, x2))
-            truths.append(truth / np.linalg.norm(truth))
+        samples += zip(*(np.split(x, _EXACT_SAMPLES) for x in points), strict=True)
+        truths += [truth / np.linalg.norm(truth)] * _EXACT_SAMPLES
     return samples, truths
 
 

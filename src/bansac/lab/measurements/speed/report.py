@@ -153,41 +153,54 @@ def find_peers(names: Sequence[str] | None) -> tuple[str, ...]:
 
 _DINO, _WARP = "middlebury_dino", "exact_warp"
 
-# Protocol, folder below the data, a set, and whether the group is this set or all others.
-_GROUPS: Mapping[str, tuple[Protocol, str, str, bool]] = {
-    "E": (DEFAULTS["E"], "EF", _DINO, False),
-    "F": (DEFAULTS["F"], "EF", _DINO, False),
-    "H": (DEFAULTS["H"], "H", _WARP, False),
-    "H exact": (dataclasses.replace(DEFAULTS["H"], max_ratio=0.95), "H", _WARP, True),
+# Protocol, folder below the data, and whether a set is in the group.
+_GROUPS: Mapping[str, tuple[Protocol, str, Callable[[str], bool]]] = {
+    "E": (DEFAULTS["E"], "EF", lambda name: name != _DINO),
+    "F": (DEFAULTS["F"], "EF", lambda name: name != _DINO),
+    "H": (DEFAULTS["H"], "H", lambda name: name != _WARP),
+    "H exact": (dataclasses.replace(DEFAULTS["H"], max_ratio=0.95), "H", lambda name: name == _WARP),
 }
 
 _OURS = ("default", "bansac", "uniform")
 _PEER_METHODS = {"opencv": ("opencv", "opencv-magsac"), "poselib": ("poselib-prosac",)}
 
+Comparison = tuple[Sequence[Method], Protocol, Setup]
 
-def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, dict[str, Any]]:
+
+def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, Comparison]:
     """Return the groups of sets in ``EF`` and ``H`` below ``folder``, for one repeat of at most ``pairs`` pairs a set.
 
     A ValueError is raised if a set has ground truth for another model.
     """
     names = [*_OURS, *(name for peer in peers for name in _PEER_METHODS[peer])]
-    groups = {}
-    for name, (protocol, below, chosen, alone) in _GROUPS.items():
+    groups: dict[str, Comparison] = {}
+    for name, (protocol, below, is_in) in _GROUPS.items():
         protocol = dataclasses.replace(protocol, pairs=pairs, repeats=1)
         methods = select_methods(names, protocol.kind)
-        found = (pair_set.name for pair_set in find_sets(folder / below))
-        setup = Setup(data=folder / below, sets=tuple(one for one in found if (one == chosen) == alone))
+        sets = (pair_set.name for pair_set in find_sets(folder / below))
+        setup = Setup(data=folder / below, sets=tuple(filter(is_in, sets)))
         if setup.sets:
             comparison(methods, protocol).units(setup)  # check the kind of ground truth
-            groups[name] = {"methods": methods, "protocol": protocol, "setup": setup}
+            groups[name] = methods, protocol, setup
     return groups
 
 
-def pair_times(methods: Sequence[Method], protocol: Protocol, setup: Setup) -> dict[str, dict[str, float]]:
-    """Run a comparison and return the means over the sets of :func:`.folders.build_report`, by method."""
-    rows = bench_rows(methods, protocol, setup)
-    means: dict[str, dict[str, float]] = build_report(rows, methods, protocol)["mean"]
-    return means
+def pair_times(setup: Setup, peers: Sequence[str]) -> dict[str, dict[str, dict[str, float]]]:
+    """Return the means over the sets of :func:`.folders.build_report`, by group and method."""
+    groups = find_pairs(setup.data, peers, setup.pairs).items()
+    return {name: build_report(bench_rows(*group), *group[:2])["mean"] for name, group in groups}
+
+
+_PARTS: Mapping[str, Callable[[Setup, Sequence[str]], Any]] = {
+    "solvers": lambda setup, peers: solver_costs(setup.seconds, peers),
+    "points": lambda setup, peers: point_costs(setup.seconds),
+    "draws": lambda setup, peers: draw_costs(setup.seconds),
+    "fixed": lambda setup, peers: calls.fixed_iterations(3 * setup.seconds, peers),
+    "iterations": lambda setup, peers: calls.iteration_costs(setup.seconds),
+    "sizes": lambda setup, peers: calls.size_costs(setup.seconds, peers, setup.max_points),
+    "outliers": lambda setup, peers: calls.outlier_costs(setup.seconds, peers),
+    "pairs": pair_times,
+}
 
 
 def units(setup: Setup) -> list[Unit]:
@@ -200,33 +213,19 @@ def units(setup: Setup) -> list[Unit]:
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Measure a part; each row has the value of one entry of the report."""
     part, peers = unit.payload
-    seconds = setup.seconds
-    parts: dict[str, Callable[[], Any]] = {
-        "solvers": lambda: solver_costs(seconds, peers),
-        "points": lambda: point_costs(seconds),
-        "draws": lambda: draw_costs(seconds),
-        "fixed": lambda: calls.fixed_iterations(3 * seconds, peers),
-        "iterations": lambda: calls.iteration_costs(seconds),
-        "sizes": lambda: calls.size_costs(seconds, peers, setup.max_points),
-        "outliers": lambda: calls.outlier_costs(seconds, peers),
-        "pairs": lambda: {k: pair_times(**v) for k, v in find_pairs(setup.data, peers, setup.pairs).items()},
-    }
-    return [{"part": part, "value": parts[part]()}]
+    return [{"part": part, "value": _PARTS[part](setup, peers)}]
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the measured parts, the targets and the tables."""
     peers = find_peers(setup.peers)
-    parts = {str(row["part"]): row["value"] for row in rows}
-    records = {name: parts[name] for name in _PARTS if name in parts}
+    records = {str(row["part"]): row["value"] for row in rows}
     records["targets"] = list(targets(records))
     pairs = None if setup.data is None else setup.pairs
     settings = {"peers": list(peers), "seconds": setup.seconds, "max_points": setup.max_points, "pairs": pairs}
     versions = installed_versions(PEERS[name] for name in peers)
     return Report(tables=tables_of(records), records={"versions": versions, "settings": settings, **records})
 
-
-_PARTS = ("solvers", "points", "draws", "fixed", "iterations", "sizes", "outliers", "pairs")
 
 # Targets of time ratios on real pairs: this package's method, another library's, and the maximum ratio by group.
 _PAIR_RATIOS = (
