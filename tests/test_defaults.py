@@ -21,7 +21,7 @@ TABLE = {row.function: row for row in ESTIMATORS}
 NOISE = 0.2
 SCENES = {function: known_scene(row.name, 200, 0.6, NOISE, seed=4) for function, row in TABLE.items()}
 SCENE, LINES = SCENES["estimate_essential"], SCENES["fit_line"]
-MATCHES, (X1, X2, K) = SCENES["estimate_fundamental"], SCENE.arguments
+MATCHES, (X1, X2, K, _) = SCENES["estimate_fundamental"], SCENE.arguments
 RAYS = normalize_points(K, X1), normalize_points(K, X2)
 # A user's problem: a solver and residuals, and no more.
 BARE = bansac.Problem("bare line", 2, 2, (3,), LINE.solve, LINE.residuals)

@@ -160,7 +160,7 @@ def test_a_problem_of_ones_own_has_the_covariance_of_its_tangent():
 
 
 def test_errors_name_the_reason():
-    x1, x2, K = call("relative_pose")
+    x1, x2, K, _ = call("relative_pose")
     result = bansac.estimate_relative_pose(x1, x2, K, seed=0)
     affine, lines = bansac.estimate_affine(x1, x1, threshold=1.0), bansac.estimate_multiple("line", x1)
     failed = bansac.estimate_homography(x1[:5], x2[:5], seed=0)
