@@ -207,16 +207,18 @@ def solve(request: Request) -> Result:
 def _short_attempts(request: Request) -> Iterator[tuple[Request, str]]:
     """Yield short requests whose success shows why a request fails, with what the message then says."""
     (options, is_estimated), n = request.resolved, request.data.shape[1]
-    few = min(_FEW_ITERATIONS, options.max_iterations or _FEW_ITERATIONS)
-    short = options.replace(max_iterations=few, min_iterations=0, trace=False)
+
+    def shorten(**changes: Any) -> Options:
+        few = min(_FEW_ITERATIONS, options.max_iterations or _FEW_ITERATIONS)
+        return options.replace(max_iterations=few, min_iterations=0, trace=False, **changes)
+
     informed = (request.scores is not None or request.priors is not None) and options.sampler_row.prior
     if informed and not options.needs_order(informed=False):
-        resolved = request.resolved._replace(options=short)
+        resolved = request.resolved._replace(options=shorten())
         yield replace(request, resolved=resolved, scores=None, priors=None), _REVERSED
     if is_estimated and options.threshold is None and n > request.problem.sample_size:
         threshold = _COARSE * first_threshold(request.problem, request.data) * request.unit
-        resolved = Resolved(short.replace(threshold=threshold), is_estimated=False)
-        yield replace(request, resolved=resolved), _NOISY
+        yield replace(request, resolved=Resolved(shorten(threshold=threshold), is_estimated=False)), _NOISY
 
 
 def solve_once(request: Request) -> Result:
