@@ -65,6 +65,8 @@ def test_lens_distortion_that_is_not_corrected_is_said():
         x1, x2 = (distorted(scene.K, x, strength) for x in (scene.x1, scene.x2))
         result = bansac.estimate_relative_pose(x1, x2, scene.K, seed=0)
         configurations[strength] = result.configuration
+        doubt = bansac.covariance("relative_pose", result, x1, x2, scene.K).doubt
+        assert ("not independent" in doubt) == (strength != 0.0)
         assert ("residuals of neighbours are alike" in result.message) == (strength != 0.0)
     assert configurations == {0.0: "general", -0.15: "misfit"}
 

@@ -156,8 +156,8 @@ def covariance(
     The errors of the points are assumed independent; their size is measured by the residuals within two thresholds. The
     covariance is that of the default refinement; the one of a least-squares estimate is a little smaller. With
     ``epipolar_error="symmetric"`` it is that of the Sampson distance. ``doubt`` says if there are few inliers, if the
-    threshold is small for the noise, or if the residuals are not linear in the parameters within two standard
-    deviations: a short arc of an ellipse.
+    threshold is small for the noise, if the errors are not independent (configuration "misfit"), or if the residuals
+    are not linear in the parameters within two standard deviations: a short arc of an ellipse.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def covariance(
     points, unit, errors = read(*data, **cameras)
     if points.shape[1] != result.inliers.size:
         raise ValueError(f"the result is of {result.inliers.size} points, and the data are {points.shape[1]}")
-    chart, doubt = _chart(name, definition, result.model, points), _doubt_of_threshold(definition, result)
+    chart, doubt = _chart(name, definition, result.model, points), _doubt_of_result(definition, result)
     if errors is not None:
         numbers = np.concatenate([np.ravel(part) for part in result.model])
         if _are_equal(np.linalg.norm(errors(numbers), axis=1), result):
@@ -384,8 +384,10 @@ def _estimate(residuals_after: _Errors, derivatives: Floats, threshold: float, c
     return Covariance(matrix, chart.basis, doubt)
 
 
-def _doubt_of_threshold(problem: Problem, result: Result) -> str:
-    """Return a doubt if the threshold excludes many of the inliers, so that their noise looks smaller; else ""."""
+def _doubt_of_result(problem: Problem, result: Result) -> str:
+    """Return a doubt if errors depend on the place, or if the threshold excludes the largest ones; else ""."""
+    if result.configuration == "misfit":
+        return "residuals of neighbours are alike, so errors are not independent"
     threshold = result.threshold
     estimated = estimate_threshold(result.residuals, problem, (SMALLEST * threshold, LARGEST * threshold))
     if estimated <= _SMALL * threshold:
