@@ -1,7 +1,9 @@
 """Several models in the same data."""
 
+import cv2
 import numpy as np
 import pytest
+import skimage.data
 
 import bansac
 from bansac.geometry import normalize_points
@@ -127,6 +129,12 @@ def test_parallel_lines_are_not_one_line_of_large_noise(gap):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_line_of_large_noise_is_not_split(seed):
     assert len(bansac.estimate_multiple("line", with_outliers(np.full(150, 0.3), 0.02, seed)).models) == 1
+
+
+def test_the_edge_of_a_worn_coin_is_one_circle():
+    coins = skimage.data.coins()[15:150, 15:182]
+    points = np.argwhere(cv2.Canny(cv2.GaussianBlur(coins, (0, 0), 2), 50, 120))[:, ::-1]
+    assert [len(bansac.estimate_multiple("circle", points, seed=seed).models) for seed in range(2)] == [6, 6]
 
 
 @pytest.mark.parametrize("seed", [0, 21])
