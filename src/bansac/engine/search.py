@@ -49,8 +49,9 @@ NEAR = 3.0
 _VARIANT = 0.5
 # Another structure that is less significant is chance.
 _SIGNIFICANT = 10.0
-# A hypothesis with a threshold above this number of first ones may be a compromise.
-_COARSE = 4.0
+# A hypothesis with a threshold above this number of first ones may be a compromise, and above the second one of a
+# structure whose noise is above the first threshold, too.
+_COARSE = 4.0, 2.0 * WIDE
 # A challenge has at most this number of iterations, and no more than all restarts before it.
 _LONGEST = 600
 # The first of each _COMPLETE restarts is on all matches, the others on those with more neighbours than chance gives.
@@ -207,6 +208,8 @@ class Search:
         """Run a restart on some data and add its hypothesis, which all data refine; return the stop code."""
         loop = self._make_loop(self._frame.restrict(members))
         loop.state.settings["squared_threshold"] = self.threshold.value * self.threshold.value
+        if is_other:  # the network would learn the coarse structure
+            loop.state.settings["adaptive"] = False
         self._begin_restart(members)
         stop, progress = loop.run(self.hypotheses.iterations, most), loop.state.progress
         self._count_restart(stop, progress, is_challenge=is_challenge)
@@ -241,7 +244,7 @@ class Search:
         if self.options.restarts == 1 or not self.options.sampler_row.adaptive or not self.hypotheses.is_trusted:
             return False
         best = self.hypotheses.ranked[0]
-        left = 1 + (best.threshold > _COARSE * self.threshold.first) - best.challenges
+        left = 1 + sum(best.threshold > coarse * self.threshold.first for coarse in _COARSE) - best.challenges
         patient = self.hypotheses.count >= _PATIENCE and self._is_significant(best)
         return left > 0 and (self.hypotheses.over() or patient)
 
@@ -257,7 +260,8 @@ class Search:
         length = challenge_length(best, others, self.problem.sample_size, most, is_coarse=is_coarse)
         if length == 0:
             return MAX_ITERATIONS
-        self.threshold.write(first if is_coarse else max(first, best.threshold))
+        wide = WIDE if best.challenges > 2 else 1.0
+        self.threshold.write(wide * first if is_coarse else max(first, best.threshold))
         self._is_trusted = not self.threshold.is_estimated
         return self._search_among(members, length, is_challenge=True, is_other=is_coarse)
 
