@@ -199,11 +199,11 @@ def test_the_hypothesis_that_loses_is_kept():
 
 def test_a_challenge_is_as_long_as_a_rival_is_rare():
     best = candidate(5.0, slice(0, 80))
-    assert challenge_length(best, 20, 4, 600, is_coarse=False) == 1  # all others are its inliers
-    assert challenge_length(best, 19, 4, 600, is_coarse=False) == 0
-    assert challenge_length(best, 40, 4, 600, is_coarse=False) == 47  # half of them: log .05 / log(1 - .5^4)
-    assert challenge_length(best, 40, 7, 300, is_coarse=False) == 300
-    assert challenge_length(best, 80, 4, 600, is_coarse=True) == 47
+    assert challenge_length(best, 20, 4, 600, 1.0) == 1  # all others are its inliers
+    assert challenge_length(best, 19, 4, 600, 1.0) == 0
+    assert challenge_length(best, 40, 4, 600, 1.0) == 47  # half of them: log .05 / log(1 - .5^4)
+    assert challenge_length(best, 40, 7, 300, 1.0) == 300
+    assert challenge_length(best, 80, 4, 600, 0.5) == 47
 
 
 @pytest.mark.parametrize("order", [1, 2])

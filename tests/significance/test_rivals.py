@@ -6,6 +6,7 @@ import pytest
 
 import bansac
 from bansac.geometry import corner_distance
+from bansac.lab.metrics import rotation_error
 from bansac.problems.line import LINE
 from bansac.significance.rivals import is_rival, significance_over_thresholds
 from bansac.significance.verdict import MeasuredModel
@@ -42,6 +43,18 @@ def test_a_precise_overlay_loses_against_a_larger_plane(scored):
             assert result.rival.threshold < 0.5 * result.threshold
             assert f"a second homography has {result.rival.inliers.sum()} inliers" in result.message
     assert rivals >= 3  # a challenge samples the rival with a probability of 95 %
+
+
+@pytest.mark.parametrize(("window", "share"), [(8, 0.4), (15, 0.3)])
+def test_outliers_that_hardly_move_hide_no_motion(window, share):
+    for seed in range(1, 5):
+        scene, rng = epipolar_matches(500, share, 0.7, seed), np.random.default_rng(seed)
+        outliers = ~scene.inliers
+        scene.x2[outliers] = scene.x1[outliers] + rng.uniform(-window, window, (outliers.sum(), 2))
+        result = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, seed=0)
+        models = [result.model] + ([] if result.rival is None else [result.rival.model])
+        assert result.success
+        assert min(rotation_error(model.R, scene.R) for model in models) < 1
 
 
 def test_lines_have_rivals_too():

@@ -196,18 +196,18 @@ class Hypotheses:
         return enough and (self.is_confirmed() or self.is_hopeless() or self.count >= self._options.restarts)
 
 
-def challenge_length(best: Hypothesis, others: int, sample_size: int, most: int, *, is_coarse: bool) -> int:
+def challenge_length(best: Hypothesis, others: int, sample_size: int, most: int, share: float) -> int:
     """Return the number of iterations, at most ``most``, to search ``others`` data for a better hypothesis or a rival.
 
-    They sample a structure of as many inliers as the best has, or half of those of a coarse one, but no more than half
-    of the data. A rival may have less, a share of the inliers of the best. Returns 0 if there are too few data.
+    They sample a structure with a share of the inliers that the best has, but no more than half of the data. A rival
+    has a quarter at least. Returns 0 if there are too few data.
     """
     least = max(RIVAL * best.inliers, sample_size + 1.0)
     if least >= others:
         return int(least == others)
-    needed = max(min((0.5 if is_coarse else 1.0) * best.inliers, 0.5 * others), least)
-    share = (needed / others) ** sample_size
-    return min(math.ceil(math.log1p(-_CHANCE) / math.log1p(-share)), most)
+    needed = max(min(share * best.inliers, 0.5 * others), least)
+    all_inlier = (needed / others) ** sample_size
+    return min(math.ceil(math.log1p(-_CHANCE) / math.log1p(-all_inlier)), most)
 
 
 def _growth(count: int) -> int:

@@ -6,9 +6,11 @@ hypothesis has its own: it changes during a restart and after it (``bansac.engin
 A restart is on the data that are not near the model of any hypothesis but the best one. So it does not lead to a
 structure that has lost. Of matches, most restarts are on those that neighbours support (``bansac.engine.neighbours``).
 Every fourth restart is on all matches. The first starts from the prior, the others from equal odds: neighbours and
-scores may mislead. The best hypothesis is challenged by a short search of the data that are not near its model,
-either. A hypothesis of large noise may be a compromise of several structures. So it is challenged once more, by a
-search of all data at the first threshold.
+scores may mislead. Every eighth does not learn: a crowd of outliers that agree would hold the network.
+
+The best hypothesis is challenged by a short search of the data that are not near its model, either. A hypothesis of
+large noise may be a compromise of several structures. So it is challenged again, by searches of all data at smaller
+thresholds.
 """
 
 from __future__ import annotations
@@ -49,13 +51,15 @@ NEAR = 3.0
 _VARIANT = 0.5
 # Another structure that is less significant is chance.
 _SIGNIFICANT = 10.0
-# A hypothesis with a threshold above this number of first ones may be a compromise, and above the second one of a
-# structure whose noise is above the first threshold, too.
-_COARSE = 4.0, 2.0 * WIDE
-# A challenge has at most this number of iterations, and no more than all restarts before it.
+# A hypothesis with a threshold above the first of these numbers may be a compromise. All data are then searched at the
+# second number, for a structure with a share of its inliers. The numbers are first thresholds.
+_COARSE = (4.0, 2.0, 0.25), (8.0, WIDE, 0.25)
+# A challenge has at most this number of iterations, and that of other data no more than all restarts before it.
 _LONGEST = 600
 # The first of each _COMPLETE restarts is on all matches, the others on those with more neighbours than chance gives.
 _COMPLETE = 4
+# After this number of restarts, one does not learn: a crowd of outliers that agree would hold the network.
+_UNLEARNT = 8
 FINER = 0.5
 """A structure in a compromise has a threshold below this share of that of the compromise."""
 # Number of restarts after which a hypothesis is challenged, although it is not confirmed.
@@ -116,6 +120,8 @@ class Search:
                 stop = RUNNING
                 break
             start.restore(with_prior=hypotheses.count % _COMPLETE > 0 or self._supported() is None)
+            if hypotheses.count % _UNLEARNT == 0:
+                self.state.settings["adaptive"] = False
         if not hypotheses.is_trusted and len(hypotheses.ranked) > 1:
             hypotheses.ranked.sort(key=self._frame.significance, reverse=True)
         best = hypotheses.best
@@ -244,7 +250,7 @@ class Search:
         if self.options.restarts == 1 or not self.options.sampler_row.adaptive or not self.hypotheses.is_trusted:
             return False
         best = self.hypotheses.ranked[0]
-        left = 1 + sum(best.threshold > coarse * self.threshold.first for coarse in _COARSE) - best.challenges
+        left = 1 + sum(best.threshold > coarse * self.threshold.first for coarse, *_ in _COARSE) - best.challenges
         patient = self.hypotheses.count >= _PATIENCE and self._is_significant(best)
         return left > 0 and (self.hypotheses.over() or patient)
 
@@ -252,16 +258,19 @@ class Search:
         """Search for a better hypothesis than the best one, or a rival of it; return the stop code."""
         hypotheses, first = self.hypotheses, self.threshold.first
         best = hypotheses.ranked[0]
-        is_coarse = best.challenges > 0
+        is_coarse, most = best.challenges > 0, min(hypotheses.iterations_left(), _LONGEST)
+        threshold, share = max(first, best.threshold), 1.0
+        if is_coarse:
+            _, wide, share = _COARSE[best.challenges - 1]
+            threshold = wide * first
+        else:
+            most = min(most, hypotheses.iterations)
         best.challenges += 1
         members = self._far(hypotheses.ranked[1:] if is_coarse else hypotheses.ranked)
-        most = min(hypotheses.iterations_left(), hypotheses.iterations, _LONGEST)
-        others = int(np.count_nonzero(members))
-        length = challenge_length(best, others, self.problem.sample_size, most, is_coarse=is_coarse)
+        length = challenge_length(best, int(np.count_nonzero(members)), self.problem.sample_size, most, share)
         if length == 0:
             return MAX_ITERATIONS
-        wide = WIDE if best.challenges > 2 else 1.0
-        self.threshold.write(wide * first if is_coarse else max(first, best.threshold))
+        self.threshold.write(threshold)
         self._is_trusted = not self.threshold.is_estimated
         return self._search_among(members, length, is_challenge=True, is_other=is_coarse)
 
@@ -286,8 +295,10 @@ class Search:
             new = self._adapted(new) if leads and is_estimated else new
         else:
             new.is_trusted = True
-            new = self._adapted(new) if is_estimated else new
-            if is_other and new.threshold > FINER * best.threshold:
+            moved = self._adapted(new) if is_estimated else new
+            if not is_other or moved.threshold <= FINER * best.threshold:
+                new = moved
+            elif new.threshold > FINER * best.threshold:
                 return
             leads = self._leads(new, best)
             new.is_trusted = leads or self._is_significant(new)
