@@ -4,7 +4,8 @@ The search keeps the hypotheses that its restarts led to (``bansac.engine.hypoth
 nearly as significant as the best one, although most of its inliers are not near that one. It is also a rival if it has
 inliers of its own, which are not near the best model: at least a share of the inliers of the best, more than chance
 explains. The same share is enough for a finer model that does not explain the inliers of the best one: the best is then
-a compromise of two structures, at a threshold as large as their distance.
+a compromise of two structures, at a threshold as large as their distance. A model with a much larger threshold than the
+best one is no rival.
 """
 
 from __future__ import annotations
@@ -22,6 +23,9 @@ from bansac.significance.verdict import MeasuredModel, is_significant
 _PER_CENT = 100
 # Share of the significance of the best hypothesis that is nearly the same.
 _NEARLY = 0.9
+# A model with a threshold above this number of thresholds of the best one is no rival: its inliers may be outliers that
+# were searched within a window.
+_COARSER = 4.0
 
 
 def significance_over_thresholds(
@@ -53,6 +57,8 @@ def is_rival(
 
     ``significance`` is a share of that of the best one.
     """
+    if threshold > _COARSER * best.threshold:
+        return False
     return (
         significance >= _NEARLY
         or _is_finer(problem, data, best, model, threshold)
