@@ -191,6 +191,17 @@ def test_matches_at_random_in_a_window_are_no_motion(estimate):
 
 
 @compiled
+@pytest.mark.parametrize("estimate", [bansac.estimate_rigid_3d, bansac.estimate_similarity_3d])
+def test_a_motion_of_few_points_is_found(estimate):
+    rng, R = np.random.default_rng(0), rotation_matrix(np.array([0.4, -1.0, 0.7]))
+    x1 = rng.uniform(-1, 1, (2000, 3))
+    x2 = x1 @ R.T + rng.normal(0, 0.01, x1.shape)
+    x2[100:] = rng.uniform(-1.5, 1.5, (1900, 3))
+    result = estimate(x1, x2, seed=0)
+    assert result.success
+    assert np.abs(result.model[:, :3] - R).max() < 0.01
+
+
 def test_the_message_names_a_threshold_for_noise_that_is_not_found():
     x1, x2 = known_scene("rigid_3d", 100, 0.4, 120.0, seed=0).arguments
     result = bansac.estimate_rigid_3d(x1, x2)
