@@ -117,6 +117,12 @@ def test_a_run_without_any_model_has_exit_code_1(bansac: Any, tmp_path: Path) ->
     assert len(summary["failed"]) == 2
 
 
+@pytest.mark.parametrize(("pair", "name"), [("1.npz", "1.npz"), ("0.csv", "deep/0.csv")])
+def test_one_pair_of_a_folder(bansac: Any, folder: Path, tmp_path: Path, pair: str, name: str) -> None:
+    assert run(bansac, folder, tmp_path / "r.npz", "--pair", pair)["pairs"] == 1
+    assert read_arrays(tmp_path / "r.npz")["name"].tolist() == [name]
+
+
 def test_sets_of_pairs_with_poses_and_with_homographies(bansac: Any, tmp_path: Path) -> None:
     write_pose_set(tmp_path / "data" / "room")
     summary = run(bansac, tmp_path / "data", tmp_path / "e.npz", "--threshold", "1", model="E")
@@ -224,6 +230,10 @@ def test_parquet_without_pyarrow_says_what_to_install(
         ("{folder} --model H --out {folder}/out", "--out must name a file *.npz, *.parquet or *.h5"),
         ("{folder} --model line --out {folder}/r.npz", "--model line takes one file"),
         ("{folder} --model H --degree 2 --out {folder}/r.npz", "--degree does not go with --model H"),
+        ("{folder} --model H --pair 7.npz --out {folder}/r.npz", "has no pair '7.npz'; --pair takes one of 8"),
+        ("{folder} --model H --pair npz --out {folder}/r.npz", "has no pair 'npz'"),
+        ("{folder} --model H --pair t.csv --out {folder}/r.npz", "has several pairs 't.csv'"),
+        ("{folder} --model H --max-models 2 --out {folder}/r.npz", "--max-models needs --multiple"),
         ("{folder} --model H --workers 0 --out {folder}/r.npz", "workers must be an integer >= 1"),
         ("{folder}/0.npz --model H --workers 2", "--workers is for many pairs"),
         ("{folder}/none --model H --out {folder}/r.npz", "none: there is no such file or folder"),
@@ -235,6 +245,9 @@ def test_parquet_without_pyarrow_says_what_to_install(
 def test_bad_argument_is_named(bansac: Any, folder: Path, arguments: str, message: str) -> None:
     (folder / "empty").mkdir()
     (folder / "taken.npz").mkdir()
+    for name in "ab" if "t.csv" in arguments else "":
+        (folder / name).mkdir()
+        (folder / name / "t.csv").write_text("")
     assert message in bansac.refused("estimate", *(argument.format(folder=folder) for argument in arguments.split()))
 
 
