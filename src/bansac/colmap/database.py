@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import signal
 import sqlite3
+import threading
 import zlib  # noqa: F401  before pycolmap: its wheels bring another zlib, and Python's, loaded later, crashes with it
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -29,8 +31,13 @@ _TABLES = {"cameras", "images", "keypoints", "matches", "two_view_geometries"}
 
 
 def import_pycolmap() -> Any:
-    """Return the module pycolmap."""
-    return import_optional("pycolmap", "COLMAP's databases need pycolmap", "pycolmap")
+    """Return the module pycolmap; its import replaces the handlers of signals, so Python's are set again."""
+    module = import_optional("pycolmap", "COLMAP's databases need pycolmap", "pycolmap")
+    if threading.current_thread() is threading.main_thread():  # only that can set them
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if (handler := signal.getsignal(number)) is not None:
+                signal.signal(number, handler)
+    return module
 
 
 def _check_database(path: str | os.PathLike[str]) -> None:
