@@ -322,6 +322,20 @@ def test_a_name_that_is_not_utf8_is_written_with_its_bytes(bansac: Any, folder: 
     assert read_arrays(tmp_path / "r.npz")["name"].tolist() == ["a\\udcff.npz", "torn\\udcfe.npz"]
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows allows links to administrators only")
+def test_a_link_to_itself_is_a_failed_pair_and_no_output(bansac: Any, folder: Path, tmp_path: Path) -> None:
+    loops = [folder / "loop.csv", tmp_path / "loop.npz"]
+    for loop in loops:
+        loop.symlink_to(loop.name)
+    for _ in range(2):  # with and without a journal
+        failed = run(bansac, folder, tmp_path / "r.npz")["failed"]
+        assert "loop.csv" in failed["loop.csv"]
+    command = ("estimate", folder, "--model", "H", "--out")
+    assert f"--out: cannot write '{loops[1]}': Too many levels" in bansac.refused(*command, loops[1])
+    for command in (["estimate", loops[0]], ["estimate", loops[0], "--pair", "a"], ["match", loops[0], loops[0]]):
+        assert "loop.csv" in bansac.refused(*command, "--model", "H", "--out", tmp_path)
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")
 def test_named_pipes_in_a_folder_are_not_read(folder: Path) -> None:
     os.mkfifo(folder / "pipe.csv")

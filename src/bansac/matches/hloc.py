@@ -138,7 +138,7 @@ class HlocPairs:
         OSError
             If the file cannot be written.
         """
-        if Path(path).resolve() in (self.matches.resolve(), self.features.resolve()):
+        if os.path.realpath(path) in (os.path.realpath(self.matches), os.path.realpath(self.features)):
             raise ValueError(f"path must be another file than {path}, which is read")
         write_atomically(Path(path), lambda temporary: self._write(temporary, verdicts))
 
