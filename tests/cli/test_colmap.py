@@ -94,7 +94,9 @@ def test_ctrl_c_keeps_what_is_done(bansac: Any, database: Path, monkeypatch: pyt
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "verify_database", verify)
-    assert "finished work is kept" in bansac("colmap", "verify", database, code=INTERRUPTED).stderr
+    for more, continuing in (((), "the same command"), (("--overwrite",), "the command without --overwrite")):
+        stopped = bansac("colmap", "verify", database, *more, code=INTERRUPTED)
+        assert f"finished work is kept; {continuing} continues it" in stopped.stderr
 
 
 @pytest.mark.slow

@@ -62,7 +62,8 @@ def verify(
         seed=seed,
     )
     executor, count = arguments.pair_executor(scheduler, workers, chunk_seconds=0.0)
-    with note_on_interrupt(), contextlib.ExitStack() as stack:
+    continuing = "the command without --overwrite" if overwrite else "the same command"
+    with note_on_interrupt(continuing), contextlib.ExitStack() as stack:
         summary = verify_database(
             database, options=options, workers=count, executor=executor, overwrite=overwrite, progress=_bar(stack)
         )

@@ -203,10 +203,10 @@ def _log_progress(what: str, total: int, done: int) -> Callable[[], None]:
 
 
 @contextmanager
-def note_on_interrupt() -> Iterator[None]:
-    """Print on Ctrl-C and SIGTERM that finished work is kept."""
+def note_on_interrupt(continuing: str = "the same command") -> Iterator[None]:
+    """Print on Ctrl-C and SIGTERM that finished work is kept, and what continues it."""
     try:
         yield
     except KeyboardInterrupt:
-        notes.print("bansac: finished work is kept; the same command continues it")
+        notes.print(f"bansac: finished work is kept; {continuing} continues it")
         raise
