@@ -95,7 +95,7 @@ def _show(database: Path, summary: VerificationSummary) -> None:
     for reason, names in summary.failures.items():
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         notes.print(f"bansac: {len(names)} failed: {reason}: {', '.join(names[:_SHOWN])}{more}", markup=False)
-    if summary.pairs and not summary.new:
+    if summary.pairs and not summary.new and not summary.failures:
         report.print(f"{database}: {summary.pairs} pairs with matches, all of them verified before", markup=False)
         return
     counts = ", ".join(f"{count} {name}" for name, count in sorted(summary.configurations.items()))
