@@ -179,6 +179,21 @@ def test_every_command_can_be_quiet(bansac: Any, matches_csv: Path) -> None:
     assert not console._waiting.hidden
 
 
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_one_line_that_names_a_pair_of_many(bansac: Any, tmp_path: Path) -> None:
+    (tmp_path / "pairs").mkdir()
+    points = np.random.default_rng(0).uniform(0, 1000, (2, 60, 2))
+    for name in "ab":
+        np.savez(tmp_path / "pairs" / f"{name}.npz", x1=points[0], x2=points[1], K=np.diag([900.0, 900.0, 1.0]))
+    many = ("estimate", tmp_path / "pairs", "--model", "E", "--out", tmp_path / "r.npz", "--workers", "2")
+    for command, where in ((("estimate", tmp_path / "pairs" / "a.npz", "--model", "E"), ""), (many, " (in ")):
+        assert bansac(*command, "--overwrite", "--quiet", code=1).stderr == ""
+        (tmp_path / "r.sqlite").unlink(missing_ok=True)
+        lines = bansac(*command, "--overwrite", code=1).stderr.splitlines()
+        assert sorted(line[:19] for line in lines) == ["bansac: warning: K1", "bansac: warning: K2"]
+        assert all(where in line and ".py" not in line for line in lines)
+
+
 def test_a_terminal_breaks_lines_between_words_and_shows_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     path = "/a/" + "long" * 20
     file, terminal = io.StringIO(), io.StringIO()

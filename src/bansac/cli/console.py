@@ -8,6 +8,7 @@ import re
 import signal
 import textwrap
 import time
+import warnings
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -18,7 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from bansac.compiled.announcement import is_quiet, redirect_announcement
-from bansac.executors import handling
+from bansac.executors import CURRENT_ITEM, handling
 from bansac.executors.progress_bar import bar_columns
 from bansac.matches.storage import to_json
 
@@ -59,7 +60,7 @@ _QUIET = inspect.Parameter(
     "quiet",
     inspect.Parameter.KEYWORD_ONLY,
     default=False,
-    annotation=Annotated[bool, typer.Option("--quiet", help="Show neither progress nor waiting times.")],
+    annotation=Annotated[bool, typer.Option("--quiet", help="Show no progress, waiting times or warnings.")],
 )
 _waiting = SimpleNamespace(hidden=False)  # by ``--quiet`` or ``BANSAC_QUIET``
 
@@ -72,7 +73,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         gc.enable()
         _waiting.hidden = quiet or is_quiet()
         try:
-            with handling(signal.SIGTERM, _terminate), redirect_announcement(_show_wait):
+            with handling(signal.SIGTERM, _terminate), redirect_announcement(_show_wait), _showing_warnings():
                 function(*args, **kwargs)
         except BrokenPipeError:  # the reader closed the pipe
             raise
@@ -105,6 +106,23 @@ def _fail(message: str, code: int) -> NoReturn:
 def _show_wait(line: str) -> None:
     if not _waiting.hidden:
         notes.print(line, markup=False)
+
+
+@contextmanager
+def _showing_warnings() -> Iterator[None]:
+    """Print each text of a warning once, in one line; a pair of many with this warning is named."""
+    shown: set[str] = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = str(message)
+        if text not in shown:
+            shown.add(text)
+            pair = getattr(CURRENT_ITEM.get(), "name", "")
+            _show_wait(f"bansac: warning: {text}" + (f" (in {pair} and maybe others)" if pair else ""))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
 
 
 def print_json(document: dict[str, Any]) -> None:
