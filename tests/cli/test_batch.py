@@ -139,6 +139,16 @@ def test_sets_of_pairs_with_poses_and_with_homographies(bansac: Any, tmp_path: P
     assert run(bansac, tmp_path / "walls", tmp_path / "h.npz")["successes"] == 3
 
 
+@pytest.mark.filterwarnings("default")
+def test_files_beside_sets_are_ignored_with_a_note(bansac: Any, folder: Path) -> None:
+    write_pose_set(folder / "data" / "room")
+    shown = bansac("estimate", folder, "--model", "F", "--out", folder / "r.npz")
+    assert "3 pairs, 3 of them new" in shown.stdout
+    assert f"8 other files are ignored, such as {folder / '0.npz'}" in shown.stderr
+    (folder / "data" / "room" / "matches.h5").rename(folder / "plain.h5")
+    assert "ignored" not in bansac("estimate", folder, "--model", "F", "--out", folder / "s.npz").stderr
+
+
 def test_camera_matrices_for_all(bansac: Any, tmp_path: Path, scene: Any) -> None:
     folder = tmp_path / "pairs"
     folder.mkdir()

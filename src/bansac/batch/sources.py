@@ -2,6 +2,7 @@
 
 import functools
 import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -73,21 +74,30 @@ def find_sources(path: Path, out: Path) -> list[Source]:
         if groups:
             sources = [_file_source(group, path, group) for group in groups]
         files.append(path)
-    elif any(path.rglob("matches.h5")):
-        files = [file for file in path.rglob("*.h5") if os.path.realpath(file) != earlier]
-        sources = [_set_source(pair_set, key) for pair_set in find_pair_folders(path) for key in pair_set.keys]
     else:
         files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES)
         files = [file for file in files if os.path.realpath(file) != earlier]
-        # Reading a named pipe would wait for a writer. A missing target of a link is a failure of its pair.
-        files = [file for file in files if file.is_file() or not file.exists()]
-        sources = [_file_source(name_below(path, file), file) for file in files]
+        if folders := {file.parent for file in files if file.name == "matches.h5"}:
+            parts = [file for file in files if file.parent in folders and file.suffix == ".h5"]
+            _warn_of_ignored(path, sorted({*files} - {*parts}))
+            files = parts
+            sources = [_set_source(pair_set, key) for pair_set in find_pair_folders(path) for key in pair_set.keys]
+        else:
+            # Reading a named pipe would wait for a writer. A missing target of a link is a failure of its pair.
+            files = [file for file in files if file.is_file() or not file.exists()]
+            sources = [_file_source(name_below(path, file), file) for file in files]
     if not sources:
         raise ValueError(
             f"{path}: holds no pairs; expected a folder of sets or of files {', '.join(SUFFIXES)}, or a .txt with names"
         )
     check_unread(out, [file for file in files if file.exists()])
     return sources
+
+
+def _warn_of_ignored(path: Path, files: list[Path]) -> None:
+    if files:
+        text = f"{path} holds sets of pairs (matches.h5), so {len(files)} other files are ignored, such as {files[0]}"
+        warnings.warn(text, stacklevel=3)
 
 
 def hloc_sources(pairs: HlocPairs) -> list[Source]:
