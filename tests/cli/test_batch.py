@@ -278,6 +278,10 @@ def test_matches_of_hloc(bansac: Any, tmp_path: Path) -> None:
     assert len(verified.pair("a/1.jpg 3.jpg")) == 0
     np.testing.assert_array_equal(verified.pair("a/1.jpg 2.jpg").x1, plane.x1[alone.inliers])
     assert run(bansac, matches, tmp_path / "all.npz", "--features", str(features))["pairs"] == 2
+    with h5py.File(features, "a") as file:
+        del file["3.jpg"]
+    summary = run(bansac, matches, tmp_path / "fewer.h5", "--features", str(features))
+    assert (summary["successes"], list(summary["failed"])) == (1, ["a/1.jpg 3.jpg"])
     assert read_arrays(tmp_path / "all.npz")["name"].tolist() == ["a/1.jpg 2.jpg", "a/1.jpg 3.jpg"]
     refused = bansac.refused("estimate", matches, "--model", "H", "--features", features, "--out", matches)
     assert "matches.h5 is read, and the results would replace it" in refused
