@@ -128,6 +128,28 @@ def test_ctrl_c_ends_at_once_with_130(tmp_path: Path) -> None:
     assert "Traceback" not in errors
 
 
+# The command line, which is interrupted again while it waits for a thread at its end.
+INTERRUPTED_AGAIN = """
+import os, signal, threading, time
+import bansac.cli.app
+
+def leave():
+    threading.Thread(target=time.sleep, args=(60,), name="bansac-0", daemon=True).start()
+    threading.Timer(0.03, os.kill, (os.getpid(), signal.SIGINT)).start()
+    raise SystemExit(130)
+
+bansac.cli.app.app = leave
+bansac.cli.main()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for another process")
+def test_a_second_ctrl_c_is_quiet() -> None:
+    done = run_python("-c", INTERRUPTED_AGAIN)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_listed_help_is_that_of_the_command(name: str) -> None:
     assert " ".join(load_command(name).help.split()).startswith(COMMANDS[name])

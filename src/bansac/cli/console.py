@@ -84,7 +84,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         except MemoryError as error:
             _fail(f"there is not enough memory: {error}", BAD_INPUT)
         except KeyboardInterrupt as interrupt:
-            _fail("interrupted", interrupt.args[0] if interrupt.args else INTERRUPTED)
+            with handling(signal.SIGINT, signal.SIG_IGN):  # another Ctrl-C
+                _fail("interrupted", interrupt.args[0] if interrupt.args else INTERRUPTED)
 
     signature = inspect.signature(function, eval_str=True)
     run.__signature__ = signature.replace(  # type: ignore[attr-defined]
