@@ -181,6 +181,22 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return seconds
 
 
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["match", "", "--model", "F", "--out", "r.npz"], "image1"),
+        (["match", "a.jpg", "", "--model", "F"], "image2"),
+        (["estimate", "--json", "", "--model", "F"], "file"),
+        (["estimate", "a.csv", "--model", "E", "--calib", ""], "calib"),
+        (["colmap", "verify", ""], "database"),
+        (["bench", "folders", "", "--model", "F"], "data"),
+        (["data", "info", ""], "folder"),
+    ],
+)
+def test_an_empty_path_is_not_the_current_folder(bansac: Any, arguments: list[str], name: str) -> None:
+    assert f"{name} must name a file or a folder, got ''" in bansac.refused(*arguments)
+
+
 @pytest.mark.parametrize("quiet", [False, True])
 def test_a_log_has_a_line_each_ten_seconds(
     clock: list[float], quiet: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -11,6 +11,7 @@ import time
 import warnings
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any, NoReturn
 
@@ -62,6 +63,7 @@ _QUIET = inspect.Parameter(
     default=False,
     annotation=Annotated[bool, typer.Option("--quiet", help="Show no progress, waiting times or warnings.")],
 )
+_CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 _waiting = SimpleNamespace(hidden=False)  # by ``--quiet`` or ``BANSAC_QUIET``
 
 
@@ -69,10 +71,11 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     """Add ``--quiet``; report bad input, missing packages and Ctrl-C in one line and with an exit code."""
 
     @functools.wraps(function)
-    def run(*args: Any, quiet: bool, **kwargs: Any) -> None:
+    def run(*args: Any, quiet: bool, context: typer.Context, **kwargs: Any) -> None:
         gc.enable()
         _waiting.hidden = quiet or is_quiet()
         try:
+            _refuse_empty_paths(context.params, kwargs)
             with handling(signal.SIGTERM, _terminate), redirect_announcement(_show_wait), _showing_warnings():
                 function(*args, **kwargs)
         except BrokenPipeError:  # the reader closed the pipe
@@ -89,9 +92,16 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
     signature = inspect.signature(function, eval_str=True)
     run.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*signature.parameters.values(), _QUIET]
+        parameters=[*signature.parameters.values(), _QUIET, _CONTEXT]
     )
     return run
+
+
+def _refuse_empty_paths(texts: dict[str, Any], values: dict[str, Any]) -> None:
+    """Raise a ValueError if the text of a path is empty, which would be the current folder."""
+    for name, text in texts.items():
+        if text == "" and isinstance(values.get(name), Path):
+            raise ValueError(f"{name} must name a file or a folder, got ''")
 
 
 def _terminate(*_: Any) -> NoReturn:
