@@ -50,9 +50,10 @@ def verify(
     """Verify the matches of a COLMAP database: two-view geometries and inlier matches for COLMAP's mappers.
 
     F and H are estimated for every pair of images with matches, and E if both cameras have a prior focal length.
-    COLMAP's rules choose the configuration. Pairs that already have a geometry are skipped. Geometries are written in
-    batches, so an interrupted run can be resumed. Pairs that cannot be verified are listed at the end by reason. The
-    exit code is 1 if all pairs fail. Needs pycolmap: pip install pycolmap.
+    COLMAP's rules choose the configuration. Pairs that already have a geometry are skipped, whatever its options were,
+    which the database does not record. Geometries are written in batches, so an interrupted run can be resumed. Pairs
+    that cannot be verified are listed at the end by reason. The exit code is 1 if all pairs fail. Needs pycolmap: pip
+    install pycolmap.
     """
     options = VerificationOptions(
         max_error=max_error,
