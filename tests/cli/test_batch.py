@@ -238,7 +238,8 @@ def test_parquet_without_pyarrow_says_what_to_install(
     [
         ("{folder} --model H", "--out must name a file *.npz, *.parquet or *.h5"),
         ("{folder} --model H --out {folder}/out", "--out must name a file *.npz, *.parquet or *.h5"),
-        ("{folder} --model line --out {folder}/r.npz", "--model line takes one file"),
+        ("{folder} --model line --out {folder}/r.npz", "--model line takes one file, and --out *.npz is for many"),
+        ("{folder}/0.npz --model H --multiple --out {folder}/r.h5", "takes one file, and --out *.h5 is for many pairs"),
         ("{folder} --model H --degree 2 --out {folder}/r.npz", "--degree does not go with --model H"),
         ("{folder} --model H --pair 7.npz --out {folder}/r.npz", "has no pair '7.npz'; --pair takes one of 8"),
         ("{folder} --model H --pair npz --out {folder}/r.npz", "has no pair 'npz'"),

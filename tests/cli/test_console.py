@@ -1,3 +1,4 @@
+import errno
 import io
 import json
 import os
@@ -52,6 +53,15 @@ def test_want_of_memory_is_one_line(bansac: Any, matches_csv: Path, monkeypatch:
     monkeypatch.setattr("bansac.estimate.two_views.estimate_homography", fails)
     message = bansac.refused("estimate", matches_csv, "--model", "H")
     assert message == "bansac: there is not enough memory: unable to allocate 6 TiB"
+
+
+def test_output_that_cannot_be_written_is_named(bansac: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*arguments: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(console.typer, "echo", fails)
+    message = bansac.refused("cache", "info", "--json")
+    assert message == "bansac: the output cannot be written: No space left on device"
 
 
 @pytest.mark.slow

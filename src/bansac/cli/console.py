@@ -43,7 +43,8 @@ class _Screen(Console):
         """Print; a word that is longer than a line, such as a path, is not broken."""
         if self.is_terminal:
             objects = tuple(self._break(one) if isinstance(one, str) else one for one in objects)
-        super().print(*objects, **options)
+        with _naming_output():
+            super().print(*objects, **options)
 
     def _break(self, text: str) -> str:
         lines = []
@@ -52,6 +53,17 @@ class _Screen(Console):
             wrapper.subsequent_indent = line[: len(line) - len(line.lstrip())] + "  "
             lines += wrapper.wrap(line) if len(line) > self.width else [line]
         return "\n".join(lines)
+
+
+@contextmanager
+def _naming_output() -> Iterator[None]:
+    """Say in an OSError, such as that of a full disk, that it concerns the output."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OSError(f"the output cannot be written: {error.strerror}") from None
 
 
 report = _Screen(emoji=False, highlight=False, soft_wrap=True)
@@ -138,7 +150,8 @@ def _showing_warnings() -> Iterator[None]:
 
 def print_json(document: dict[str, Any]) -> None:
     """Print one JSON document to standard output."""
-    typer.echo(to_json(document))
+    with _naming_output():
+        typer.echo(to_json(document))
 
 
 def show_markdown(text: str) -> None:

@@ -111,10 +111,11 @@ def _estimate_many(asked: Options) -> None:
     from bansac.cli.batch import estimate_files, make_job  # here, because one file is estimated without it
 
     asked.refuse_for_model("degree")
+    one = f"takes one file{'' if asked.out is None else f', and --out *{asked.out.suffix} is for many pairs'}"
     if asked.multiple:
-        raise ValueError("--multiple takes one file: results of many pairs are saved with one model each")
+        raise ValueError(f"--multiple {one}: results of many pairs are saved with one model each")
     if asked.model not in get_args(Kind):
-        raise ValueError(f"--model {asked.model} takes one file; many pairs are for H, F and E")
+        raise ValueError(f"--model {asked.model} {one}, of H, F or E")
     cameras = match_files.read_calibration(asked.calib) if asked.calib is not None else None
     estimate_files(asked, make_job(cast(Kind, asked.model), cameras, asked), asked.file, asked.features, asked.pair)
 
