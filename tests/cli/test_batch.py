@@ -117,6 +117,12 @@ def test_a_run_without_any_model_has_exit_code_1(bansac: Any, tmp_path: Path) ->
     assert len(summary["failed"]) == 2
 
 
+@pytest.mark.parametrize(("pair", "name"), [("1.npz", "1.npz"), ("0.csv", "deep/0.csv")])
+def test_one_pair_of_a_folder(bansac: Any, folder: Path, tmp_path: Path, pair: str, name: str) -> None:
+    assert run(bansac, folder, tmp_path / "r.npz", "--pair", pair)["pairs"] == 1
+    assert read_arrays(tmp_path / "r.npz")["name"].tolist() == [name]
+
+
 def test_sets_of_pairs_with_poses_and_with_homographies(bansac: Any, tmp_path: Path) -> None:
     write_pose_set(tmp_path / "data" / "room")
     summary = run(bansac, tmp_path / "data", tmp_path / "e.npz", "--threshold", "1", model="E")
@@ -131,6 +137,16 @@ def test_sets_of_pairs_with_poses_and_with_homographies(bansac: Any, tmp_path: P
     np.testing.assert_array_equal(found["R"][1], alone["R"])
     write_homography_set(tmp_path / "walls" / "wall")
     assert run(bansac, tmp_path / "walls", tmp_path / "h.npz")["successes"] == 3
+
+
+@pytest.mark.filterwarnings("default")
+def test_files_beside_sets_are_ignored_with_a_note(bansac: Any, folder: Path) -> None:
+    write_pose_set(folder / "data" / "room")
+    shown = bansac("estimate", folder, "--model", "F", "--out", folder / "r.npz")
+    assert "3 pairs, 3 of them new" in shown.stdout
+    assert f"8 other files are ignored, such as {folder / '0.npz'}" in shown.stderr
+    (folder / "data" / "room" / "matches.h5").rename(folder / "plain.h5")
+    assert "ignored" not in bansac("estimate", folder, "--model", "F", "--out", folder / "s.npz").stderr
 
 
 def test_camera_matrices_for_all(bansac: Any, tmp_path: Path, scene: Any) -> None:
@@ -222,8 +238,13 @@ def test_parquet_without_pyarrow_says_what_to_install(
     [
         ("{folder} --model H", "--out must name a file *.npz, *.parquet or *.h5"),
         ("{folder} --model H --out {folder}/out", "--out must name a file *.npz, *.parquet or *.h5"),
-        ("{folder} --model line --out {folder}/r.npz", "--model line takes one file"),
+        ("{folder} --model line --out {folder}/r.npz", "--model line takes one file, and --out *.npz is for many"),
+        ("{folder}/0.npz --model H --multiple --out {folder}/r.h5", "takes one file, and --out *.h5 is for many pairs"),
         ("{folder} --model H --degree 2 --out {folder}/r.npz", "--degree does not go with --model H"),
+        ("{folder} --model H --pair 7.npz --out {folder}/r.npz", "has no pair '7.npz'; --pair takes one of 8"),
+        ("{folder} --model H --pair npz --out {folder}/r.npz", "has no pair 'npz'"),
+        ("{folder} --model H --pair t.csv --out {folder}/r.npz", "has several pairs 't.csv'"),
+        ("{folder} --model H --max-models 2 --out {folder}/r.npz", "--max-models needs --multiple"),
         ("{folder} --model H --workers 0 --out {folder}/r.npz", "workers must be an integer >= 1"),
         ("{folder}/0.npz --model H --workers 2", "--workers is for many pairs"),
         ("{folder}/none --model H --out {folder}/r.npz", "none: there is no such file or folder"),
@@ -235,6 +256,9 @@ def test_parquet_without_pyarrow_says_what_to_install(
 def test_bad_argument_is_named(bansac: Any, folder: Path, arguments: str, message: str) -> None:
     (folder / "empty").mkdir()
     (folder / "taken.npz").mkdir()
+    for name in "ab" if "t.csv" in arguments else "":
+        (folder / name).mkdir()
+        (folder / name / "t.csv").write_text("")
     assert message in bansac.refused("estimate", *(argument.format(folder=folder) for argument in arguments.split()))
 
 
@@ -255,6 +279,10 @@ def test_matches_of_hloc(bansac: Any, tmp_path: Path) -> None:
     assert len(verified.pair("a/1.jpg 3.jpg")) == 0
     np.testing.assert_array_equal(verified.pair("a/1.jpg 2.jpg").x1, plane.x1[alone.inliers])
     assert run(bansac, matches, tmp_path / "all.npz", "--features", str(features))["pairs"] == 2
+    with h5py.File(features, "a") as file:
+        del file["3.jpg"]
+    summary = run(bansac, matches, tmp_path / "fewer.h5", "--features", str(features))
+    assert (summary["successes"], list(summary["failed"])) == (1, ["a/1.jpg 3.jpg"])
     assert read_arrays(tmp_path / "all.npz")["name"].tolist() == ["a/1.jpg 2.jpg", "a/1.jpg 3.jpg"]
     refused = bansac.refused("estimate", matches, "--model", "H", "--features", features, "--out", matches)
     assert "matches.h5 is read, and the results would replace it" in refused
@@ -307,6 +335,20 @@ def test_a_name_that_is_not_utf8_is_written_with_its_bytes(bansac: Any, folder: 
         assert (summary["pairs"], summary["successes"]) == (2, 1)
         assert list(summary["failed"]) == ["torn\\udcfe.npz"]
     assert read_arrays(tmp_path / "r.npz")["name"].tolist() == ["a\\udcff.npz", "torn\\udcfe.npz"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows allows links to administrators only")
+def test_a_link_to_itself_is_a_failed_pair_and_no_output(bansac: Any, folder: Path, tmp_path: Path) -> None:
+    loops = [folder / "loop.csv", tmp_path / "loop.npz"]
+    for loop in loops:
+        loop.symlink_to(loop.name)
+    for _ in range(2):  # with and without a journal
+        failed = run(bansac, folder, tmp_path / "r.npz")["failed"]
+        assert "loop.csv" in failed["loop.csv"]
+    command = ("estimate", folder, "--model", "H", "--out")
+    assert f"--out: cannot write '{loops[1]}': Too many levels" in bansac.refused(*command, loops[1])
+    for command in (["estimate", loops[0]], ["estimate", loops[0], "--pair", "a"], ["match", loops[0], loops[0]]):
+        assert "loop.csv" in bansac.refused(*command, "--model", "H", "--out", tmp_path)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="the system has no named pipes")

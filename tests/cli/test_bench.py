@@ -190,7 +190,7 @@ def test_only_a_report_of_the_measurement_is_updated(bansac: Any, tmp_path: Path
 
 
 def test_bad_folder_is_named(bansac: Any, sets: Path, tmp_path: Path, blocked: Path) -> None:
-    assert "nowhere" in bansac.refused("bench", tmp_path / "nowhere", "--model", "E")
+    assert "no measurement or folder" in bansac.refused("bench", tmp_path / "nowhere")
     for command in ((sets, "--model", "E"), ("speed",)):
         assert "--out: cannot write" in bansac.refused("bench", *command, "--out", blocked)
         assert "is a folder" in bansac.refused("bench", *command, "--out", tmp_path)

@@ -71,7 +71,7 @@ def test_options_and_failures(bansac: Any, database: Path, monkeypatch: pytest.M
 
     def verify(path: Path, **arguments: Any) -> VerificationSummary:
         given.update(arguments, path=path)
-        return VerificationSummary(failures={"no [camera]": [f"{k} - 9" for k in range(7)]})
+        return VerificationSummary(9, failures={"no [camera]": [f"{k} - 9" for k in range(7)]})
 
     monkeypatch.setattr(cli, "verify_database", verify)
     settings = ["--max-error", "2", "--min-num-inliers", "30", "--model-selection", "bansac", "--seed", "5"]
@@ -82,6 +82,7 @@ def test_options_and_failures(bansac: Any, database: Path, monkeypatch: pytest.M
     )
     assert (given["options"], given["workers"], given["overwrite"]) == (expected, 3, False)
     assert "7 failed: no [camera]: 0 - 9, 1 - 9, 2 - 9, 3 - 9, 4 - 9 and 2 more" in shown.stderr
+    assert "9 pairs with matches, 0 of them new in 0.0 s; 0 inlier matches, 0 ambiguous, 7 failed" in shown.stdout
 
 
 def test_bad_input(bansac: Any, tmp_path: Path) -> None:
@@ -94,7 +95,9 @@ def test_ctrl_c_keeps_what_is_done(bansac: Any, database: Path, monkeypatch: pyt
         raise KeyboardInterrupt
 
     monkeypatch.setattr(cli, "verify_database", verify)
-    assert "finished work is kept" in bansac("colmap", "verify", database, code=INTERRUPTED).stderr
+    for more, continuing in (((), "the same command"), (("--overwrite",), "the command without --overwrite")):
+        stopped = bansac("colmap", "verify", database, *more, code=INTERRUPTED)
+        assert f"finished work is kept; {continuing} continues it" in stopped.stderr
 
 
 @pytest.mark.slow

@@ -1,3 +1,4 @@
+import errno
 import io
 import json
 import os
@@ -52,6 +53,15 @@ def test_want_of_memory_is_one_line(bansac: Any, matches_csv: Path, monkeypatch:
     monkeypatch.setattr("bansac.estimate.two_views.estimate_homography", fails)
     message = bansac.refused("estimate", matches_csv, "--model", "H")
     assert message == "bansac: there is not enough memory: unable to allocate 6 TiB"
+
+
+def test_output_that_cannot_be_written_is_named(bansac: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*arguments: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(console.typer, "echo", fails)
+    message = bansac.refused("cache", "info", "--json")
+    assert message == "bansac: the output cannot be written: No space left on device"
 
 
 @pytest.mark.slow
@@ -128,6 +138,28 @@ def test_ctrl_c_ends_at_once_with_130(tmp_path: Path) -> None:
     assert "Traceback" not in errors
 
 
+# The command line, which is interrupted again while it waits for a thread at its end.
+INTERRUPTED_AGAIN = """
+import os, signal, threading, time
+import bansac.cli.app
+
+def leave():
+    threading.Thread(target=time.sleep, args=(60,), name="bansac-0", daemon=True).start()
+    threading.Timer(0.03, os.kill, (os.getpid(), signal.SIGINT)).start()
+    raise SystemExit(130)
+
+bansac.cli.app.app = leave
+bansac.cli.main()
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for another process")
+def test_a_second_ctrl_c_is_quiet() -> None:
+    done = run_python("-c", INTERRUPTED_AGAIN)
+    assert (done.returncode, done.stderr) == (130, "")
+
+
 @pytest.mark.parametrize("name", COMMANDS)
 def test_listed_help_is_that_of_the_command(name: str) -> None:
     assert " ".join(load_command(name).help.split()).startswith(COMMANDS[name])
@@ -159,6 +191,22 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return seconds
 
 
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        (["match", "", "--model", "F", "--out", "r.npz"], "image1"),
+        (["match", "a.jpg", "", "--model", "F"], "image2"),
+        (["estimate", "--json", "", "--model", "F"], "file"),
+        (["estimate", "a.csv", "--model", "E", "--calib", ""], "calib"),
+        (["colmap", "verify", ""], "database"),
+        (["bench", "folders", "", "--model", "F"], "data"),
+        (["data", "info", ""], "folder"),
+    ],
+)
+def test_an_empty_path_is_not_the_current_folder(bansac: Any, arguments: list[str], name: str) -> None:
+    assert f"{name} must name a file or a folder, got ''" in bansac.refused(*arguments)
+
+
 @pytest.mark.parametrize("quiet", [False, True])
 def test_a_log_has_a_line_each_ten_seconds(
     clock: list[float], quiet: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
@@ -177,6 +225,21 @@ def test_every_command_can_be_quiet(bansac: Any, matches_csv: Path) -> None:
     assert console._waiting.hidden
     bansac("cache", "info")
     assert not console._waiting.hidden
+
+
+@pytest.mark.filterwarnings("default")
+def test_a_warning_is_one_line_that_names_a_pair_of_many(bansac: Any, tmp_path: Path) -> None:
+    (tmp_path / "pairs").mkdir()
+    points = np.random.default_rng(0).uniform(0, 1000, (2, 60, 2))
+    for name in "ab":
+        np.savez(tmp_path / "pairs" / f"{name}.npz", x1=points[0], x2=points[1], K=np.diag([900.0, 900.0, 1.0]))
+    many = ("estimate", tmp_path / "pairs", "--model", "E", "--out", tmp_path / "r.npz", "--workers", "2")
+    for command, where in ((("estimate", tmp_path / "pairs" / "a.npz", "--model", "E"), ""), (many, " (in ")):
+        assert bansac(*command, "--overwrite", "--quiet", code=1).stderr == ""
+        (tmp_path / "r.sqlite").unlink(missing_ok=True)
+        lines = bansac(*command, "--overwrite", code=1).stderr.splitlines()
+        assert sorted(line[:19] for line in lines) == ["bansac: warning: K1", "bansac: warning: K2"]
+        assert all(where in line and ".py" not in line for line in lines)
 
 
 def test_a_terminal_breaks_lines_between_words_and_shows_tables(monkeypatch: pytest.MonkeyPatch) -> None:

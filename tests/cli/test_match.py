@@ -34,7 +34,7 @@ def test_size_and_number_of_features_are_bounded(bansac: Any) -> None:
     document = bansac.json("match", pair.image1, pair.image2, "--model", "H", *settings)
     assert 50 < document["num_data"] <= 500
     assert corner_error(document["parameters"], pair.H, pair.size1) < 10  # in the coordinates of the files
-    for option, name in (("--features", "max_features"), ("--max-size", "max_size")):
+    for option, name in (("--features", "'--features': 0 is not in"), ("--max-size", "'--max-size': 0 is not in")):
         assert name in bansac.refused("match", pair.image1, pair.image2, "--model", "H", option, "0")
 
 

@@ -120,6 +120,20 @@ def test_files_that_do_not_fit(files: tuple[Path, Path], tmp_path: Path) -> None
     with pytest.raises(ValueError, match="differ only in '/' and '-'"):
         HlocPairs(features, matches)
     change(features, "db-2.png", None)
-    change(features, "db/2.png", None)
-    with pytest.raises(OSError, match=r"has no keypoints of 'db-2\.png'"):
+    change(features, NAMES[0], None)
+    with pytest.raises(OSError, match=r"of both images of no pair in .*: no 'query-night 1\.jpg'"):
         HlocPairs(features, matches)
+
+
+def test_a_pair_that_cannot_be_read_has_a_name_and_no_inliers(files: tuple[Path, Path], tmp_path: Path) -> None:
+    change(files[0], NAMES[1], None)
+    change(files[1], f"{matches_between(NAMES[0], NAMES[2])}/matches0", np.full(90, 0.5))
+    pairs = HlocPairs(*files)
+    assert pairs.keys == (f"{NAMES[0]} 3.jpg", f"{NAMES[0]} db-2.png")
+    with pytest.raises(OSError, match=r"feats\.h5 lacks 'db-2\.png/keypoints'"):
+        pairs.pair(f"{NAMES[0]} db-2.png")
+    pairs.write_verified(tmp_path / "verified.h5", [(key, np.empty(0, np.bool_)) for key in pairs.keys])
+    with h5py.File(tmp_path / "verified.h5") as file:
+        assert list(file["query-night 1.jpg"]) == ["db-2.png"]
+    with pytest.raises(OSError, match="must be indices"):
+        pairs.write_verified(tmp_path / "verified.h5", [(pairs.keys[0], np.ones(90, np.bool_))])

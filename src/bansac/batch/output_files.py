@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -75,6 +76,12 @@ def check_writable(folder: Path, what: str, option: str = "--out") -> None:
 def check_file(path: Path, option: str = "--out") -> None:
     """Create the folder of a file if it is missing; if the file is not writable, raise an OSError with the option."""
     check_writable(path.parent, repr(str(path)), option)
+    try:
+        path.stat()
+    except FileNotFoundError:
+        return
+    except OSError as error:  # such as a link to itself
+        raise OSError(f"{option}: cannot write {str(path)!r}: {error.strerror}") from None
     if path.is_dir():
         raise IsADirectoryError(f"{option}: cannot write {str(path)!r}: is a folder")
 
@@ -87,5 +94,5 @@ def check_replaceable(what: str, overwrite: bool, option: str = "--out") -> None
 
 def check_unread(path: Path, inputs: Iterable[Path | None]) -> None:
     """Raise a ValueError if the file of ``--out`` is one of the inputs, which nothing replaces."""
-    if path.resolve() in {file.resolve() for file in inputs if file is not None}:
+    if os.path.realpath(path) in {os.path.realpath(file) for file in inputs if file is not None}:
         raise ValueError(f"--out: {path} is read, and the results would replace it; name another file")

@@ -1,6 +1,8 @@
 """Sources of the pairs of a run: files of matches, h5 sets, and lists of files."""
 
 import functools
+import os
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -61,7 +63,7 @@ def find_sources(path: Path, out: Path) -> list[Source]:
 
     The results ``out`` of an earlier run, which has a journal, are no pair. If ``out`` is read, a ValueError is raised.
     """
-    earlier = out.resolve() if out.with_suffix(".sqlite").exists() else None
+    earlier = os.path.realpath(out) if out.with_suffix(".sqlite").exists() else None
     if not path.is_dir():
         if not path.is_file():
             raise FileNotFoundError(f"{path}: there is no such file or folder")
@@ -72,20 +74,30 @@ def find_sources(path: Path, out: Path) -> list[Source]:
         if groups:
             sources = [_file_source(group, path, group) for group in groups]
         files.append(path)
-    elif any(path.rglob("matches.h5")):
-        files = [file for file in path.rglob("*.h5") if file.resolve() != earlier]
-        sources = [_set_source(pair_set, key) for pair_set in find_pair_folders(path) for key in pair_set.keys]
     else:
-        files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.resolve() != earlier)
-        # Reading a named pipe would wait for a writer. A missing target of a link is a failure of its pair.
-        files = [file for file in files if file.is_file() or not file.exists()]
-        sources = [_file_source(name_below(path, file), file) for file in files]
+        files = sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES)
+        files = [file for file in files if os.path.realpath(file) != earlier]
+        if folders := {file.parent for file in files if file.name == "matches.h5"}:
+            parts = [file for file in files if file.parent in folders and file.suffix == ".h5"]
+            _warn_of_ignored(path, sorted({*files} - {*parts}))
+            files = parts
+            sources = [_set_source(pair_set, key) for pair_set in find_pair_folders(path) for key in pair_set.keys]
+        else:
+            # Reading a named pipe would wait for a writer. A missing target of a link is a failure of its pair.
+            files = [file for file in files if file.is_file() or not file.exists()]
+            sources = [_file_source(name_below(path, file), file) for file in files]
     if not sources:
         raise ValueError(
             f"{path}: holds no pairs; expected a folder of sets or of files {', '.join(SUFFIXES)}, or a .txt with names"
         )
     check_unread(out, [file for file in files if file.exists()])
     return sources
+
+
+def _warn_of_ignored(path: Path, files: list[Path]) -> None:
+    if files:
+        text = f"{path} holds sets of pairs (matches.h5), so {len(files)} other files are ignored, such as {files[0]}"
+        warnings.warn(text, stacklevel=3)
 
 
 def hloc_sources(pairs: HlocPairs) -> list[Source]:

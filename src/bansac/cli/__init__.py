@@ -3,6 +3,7 @@
 import atexit
 import gc
 import os
+import signal
 import sys
 from typing import Any
 
@@ -23,6 +24,7 @@ def main() -> None:
     try:
         app()
     except SystemExit as leave:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # another Ctrl-C, while the process ends
         _leave_threads(leave.code)
         raise
 

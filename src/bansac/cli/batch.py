@@ -12,7 +12,7 @@ from bansac.batch.job import Cameras, Job
 from bansac.batch.output_files import check_unread
 from bansac.batch.records import Record
 from bansac.batch.run import BatchSummary, Output, check_out, estimate_pairs
-from bansac.batch.sources import find_sources, hloc_sources
+from bansac.batch.sources import Source, find_sources, hloc_sources
 from bansac.cli.arguments import Shared, pair_executor, uses_scores
 from bansac.cli.console import NO_MODEL, note_on_interrupt, notes, print_json, report, show_progress
 from bansac.matches import HlocPairs
@@ -29,8 +29,8 @@ def make_job(model: Kind, cameras: Cameras | None, asked: Shared) -> Job:
     return Job(model=model, cameras=cameras, scores=scores, seed=asked.settings.get("seed", 0), settings=shared)
 
 
-def estimate_files(asked: Shared, job: Job, file: Path, features: Path | None) -> None:
-    """Estimate the pairs of a folder or a list, or of hloc's ``features`` and matches; write and show the results."""
+def estimate_files(asked: Shared, job: Job, file: Path, features: Path | None, pair: str | None) -> None:
+    """Estimate the pairs (or one) of a folder, a list, or hloc's ``features`` and matches; write and show results."""
     executor, workers = pair_executor(asked.scheduler, asked.workers)
     path = check_out(asked.out, " (--pair chooses one of a set)")
     write, inputs = None, [file]
@@ -42,10 +42,22 @@ def estimate_files(asked: Shared, job: Job, file: Path, features: Path | None) -
         check_unread(path, inputs)
         sources = hloc_sources(hloc)
         write = functools.partial(_write_verified, hloc) if path.suffix == ".h5" else None
+    if pair is not None:
+        sources = [_find_pair(pair, sources, file)]
     with note_on_interrupt():
         output = Output(path, tuple(inputs), overwrite=asked.overwrite, write=write)
         outcome = estimate_pairs(job, sources, output, executor, workers, show_progress)
     show_outcome(path, outcome, json=asked.json)
+
+
+def _find_pair(pair: str, sources: list[Source], file: Path) -> Source:
+    """Return the source with this name, which may lack the name of its folder or set."""
+    found = [source for source in sources if source.name == pair]
+    found = found or [source for source in sources if source.name.endswith(f"/{pair}")]
+    if len(found) != 1:
+        number, first = "several pairs" if found else "no pair", (found or sources)[0].name
+        raise ValueError(f"{file} has {number} {pair!r}; --pair takes one of {len(sources)}, the first is {first!r}")
+    return found[0]
 
 
 def _write_verified(hloc: HlocPairs, path: Path, records: Iterable[Record]) -> None:

@@ -1,5 +1,6 @@
 """``bansac bench``: measurements, and estimators on folders of pairs with ground truth."""
 
+from pathlib import Path
 from typing import Any
 
 import typer
@@ -19,6 +20,8 @@ class _Measurements(Group):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the command ``folders`` if the first argument is no command, except to complete a command."""
         known = ctx.resilient_parsing or (args[:1] and args[0] in {*MEASUREMENTS, "-h", "--help"})
+        if not known and len(args) == 1 and not args[0].startswith("-") and not Path(args[0]).exists():
+            ctx.fail(f"There is no measurement or folder {args[0]!r}.")
         return super().parse_args(ctx, args if known else [FOLDERS, *args])
 
     def list_commands(self, ctx: Any) -> list[str]:

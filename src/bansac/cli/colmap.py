@@ -50,9 +50,10 @@ def verify(
     """Verify the matches of a COLMAP database: two-view geometries and inlier matches for COLMAP's mappers.
 
     F and H are estimated for every pair of images with matches, and E if both cameras have a prior focal length.
-    COLMAP's rules choose the configuration. Pairs that already have a geometry are skipped. Geometries are written in
-    batches, so an interrupted run can be resumed. Pairs that cannot be verified are listed at the end by reason. The
-    exit code is 1 if all pairs fail. Needs pycolmap: pip install pycolmap.
+    COLMAP's rules choose the configuration. Pairs that already have a geometry are skipped, whatever its options were,
+    which the database does not record. Geometries are written in batches, so an interrupted run can be resumed. Pairs
+    that cannot be verified are listed at the end by reason. The exit code is 1 if all pairs fail. Needs pycolmap: pip
+    install pycolmap.
     """
     options = VerificationOptions(
         max_error=max_error,
@@ -62,7 +63,8 @@ def verify(
         seed=seed,
     )
     executor, count = arguments.pair_executor(scheduler, workers, chunk_seconds=0.0)
-    with note_on_interrupt(), contextlib.ExitStack() as stack:
+    continuing = "the command without --overwrite" if overwrite else "the same command"
+    with note_on_interrupt(continuing), contextlib.ExitStack() as stack:
         summary = verify_database(
             database, options=options, workers=count, executor=executor, overwrite=overwrite, progress=_bar(stack)
         )
@@ -94,7 +96,7 @@ def _show(database: Path, summary: VerificationSummary) -> None:
     for reason, names in summary.failures.items():
         more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
         notes.print(f"bansac: {len(names)} failed: {reason}: {', '.join(names[:_SHOWN])}{more}", markup=False)
-    if summary.pairs and not summary.new:
+    if summary.pairs and not summary.new and not summary.failures:
         report.print(f"{database}: {summary.pairs} pairs with matches, all of them verified before", markup=False)
         return
     counts = ", ".join(f"{count} {name}" for name, count in sorted(summary.configurations.items()))

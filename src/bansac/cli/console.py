@@ -8,8 +8,10 @@ import re
 import signal
 import textwrap
 import time
+import warnings
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Annotated, Any, NoReturn
 
@@ -18,7 +20,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from bansac.compiled.announcement import is_quiet, redirect_announcement
-from bansac.executors import handling
+from bansac.executors import CURRENT_ITEM, handling
 from bansac.executors.progress_bar import bar_columns
 from bansac.matches.storage import to_json
 
@@ -41,7 +43,8 @@ class _Screen(Console):
         """Print; a word that is longer than a line, such as a path, is not broken."""
         if self.is_terminal:
             objects = tuple(self._break(one) if isinstance(one, str) else one for one in objects)
-        super().print(*objects, **options)
+        with _naming_output():
+            super().print(*objects, **options)
 
     def _break(self, text: str) -> str:
         lines = []
@@ -52,6 +55,17 @@ class _Screen(Console):
         return "\n".join(lines)
 
 
+@contextmanager
+def _naming_output() -> Iterator[None]:
+    """Say in an OSError, such as that of a full disk, that it concerns the output."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OSError(f"the output cannot be written: {error.strerror}") from None
+
+
 report = _Screen(emoji=False, highlight=False, soft_wrap=True)
 notes = _Screen(stderr=True, emoji=False, highlight=False, soft_wrap=True)
 
@@ -59,8 +73,9 @@ _QUIET = inspect.Parameter(
     "quiet",
     inspect.Parameter.KEYWORD_ONLY,
     default=False,
-    annotation=Annotated[bool, typer.Option("--quiet", help="Show neither progress nor waiting times.")],
+    annotation=Annotated[bool, typer.Option("--quiet", help="Show no progress, waiting times or warnings.")],
 )
+_CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
 _waiting = SimpleNamespace(hidden=False)  # by ``--quiet`` or ``BANSAC_QUIET``
 
 
@@ -68,11 +83,12 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     """Add ``--quiet``; report bad input, missing packages and Ctrl-C in one line and with an exit code."""
 
     @functools.wraps(function)
-    def run(*args: Any, quiet: bool, **kwargs: Any) -> None:
+    def run(*args: Any, quiet: bool, context: typer.Context, **kwargs: Any) -> None:
         gc.enable()
         _waiting.hidden = quiet or is_quiet()
         try:
-            with handling(signal.SIGTERM, _terminate), redirect_announcement(_show_wait):
+            _refuse_empty_paths(context.params, kwargs)
+            with handling(signal.SIGTERM, _terminate), redirect_announcement(_show_wait), _showing_warnings():
                 function(*args, **kwargs)
         except BrokenPipeError:  # the reader closed the pipe
             raise
@@ -83,13 +99,21 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         except MemoryError as error:
             _fail(f"there is not enough memory: {error}", BAD_INPUT)
         except KeyboardInterrupt as interrupt:
-            _fail("interrupted", interrupt.args[0] if interrupt.args else INTERRUPTED)
+            with handling(signal.SIGINT, signal.SIG_IGN):  # another Ctrl-C
+                _fail("interrupted", interrupt.args[0] if interrupt.args else INTERRUPTED)
 
     signature = inspect.signature(function, eval_str=True)
     run.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*signature.parameters.values(), _QUIET]
+        parameters=[*signature.parameters.values(), _QUIET, _CONTEXT]
     )
     return run
+
+
+def _refuse_empty_paths(texts: dict[str, Any], values: dict[str, Any]) -> None:
+    """Raise a ValueError if the text of a path is empty, which would be the current folder."""
+    for name, text in texts.items():
+        if text == "" and isinstance(values.get(name), Path):
+            raise ValueError(f"{name} must name a file or a folder, got ''")
 
 
 def _terminate(*_: Any) -> NoReturn:
@@ -107,9 +131,27 @@ def _show_wait(line: str) -> None:
         notes.print(line, markup=False)
 
 
+@contextmanager
+def _showing_warnings() -> Iterator[None]:
+    """Print each text of a warning once, in one line; a pair of many with this warning is named."""
+    shown: set[str] = set()
+
+    def show(message: Warning | str, *_: Any, **__: Any) -> None:
+        text = str(message)
+        if text not in shown:
+            shown.add(text)
+            pair = getattr(CURRENT_ITEM.get(), "name", "")
+            _show_wait(f"bansac: warning: {text}" + (f" (in {pair} and maybe others)" if pair else ""))
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show
+        yield
+
+
 def print_json(document: dict[str, Any]) -> None:
     """Print one JSON document to standard output."""
-    typer.echo(to_json(document))
+    with _naming_output():
+        typer.echo(to_json(document))
 
 
 def show_markdown(text: str) -> None:
@@ -203,10 +245,10 @@ def _log_progress(what: str, total: int, done: int) -> Callable[[], None]:
 
 
 @contextmanager
-def note_on_interrupt() -> Iterator[None]:
-    """Print on Ctrl-C and SIGTERM that finished work is kept."""
+def note_on_interrupt(continuing: str = "the same command") -> Iterator[None]:
+    """Print on Ctrl-C and SIGTERM that finished work is kept, and what continues it."""
     try:
         yield
     except KeyboardInterrupt:
-        notes.print("bansac: finished work is kept; the same command continues it")
+        notes.print(f"bansac: finished work is kept; {continuing} continues it")
         raise

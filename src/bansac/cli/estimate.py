@@ -89,7 +89,7 @@ def estimate(asked: Options) -> None:
     must be in normalised units.
 
     Many pairs (H, F, E): FILE is a folder with h5 sets or with csv, npz and h5 files, a txt file with the names of
-    files, or one h5 file with a group per pair, which has the arrays of an h5 file; --pair chooses one group. --out is
+    files, or one h5 file with a group per pair, which has the arrays of an h5 file; --pair chooses one pair. --out is
     a .npz, .h5 or .parquet file with one row per pair: name, success, message, model and so on. In npz and h5, the
     inliers and probabilities of pair k lie from offsets[k] to offsets[k + 1]. The result of a pair is the same as in a
     run of its own, for any --workers and --scheduler. Pairs that cannot be read are listed at the end. The exit code is
@@ -99,6 +99,8 @@ def estimate(asked: Options) -> None:
     """
     if not MODELS[asked.model].cameras:
         asked.refuse_for_model("calib")
+    if asked.max_models is not None and not asked.multiple:
+        raise ValueError("--max-models needs --multiple")
     if asked.many:
         _estimate_many(asked)
     else:
@@ -109,19 +111,18 @@ def _estimate_many(asked: Options) -> None:
     from bansac.cli.batch import estimate_files, make_job  # here, because one file is estimated without it
 
     asked.refuse_for_model("degree")
+    one = f"takes one file{'' if asked.out is None else f', and --out *{asked.out.suffix} is for many pairs'}"
     if asked.multiple:
-        raise ValueError("--multiple takes one file: results of many pairs are saved with one model each")
+        raise ValueError(f"--multiple {one}: results of many pairs are saved with one model each")
     if asked.model not in get_args(Kind):
-        raise ValueError(f"--model {asked.model} takes one file; many pairs are for H, F and E")
+        raise ValueError(f"--model {asked.model} {one}, of H, F or E")
     cameras = match_files.read_calibration(asked.calib) if asked.calib is not None else None
-    estimate_files(asked, make_job(cast(Kind, asked.model), cameras, asked), asked.file, asked.features)
+    estimate_files(asked, make_job(cast(Kind, asked.model), cameras, asked), asked.file, asked.features, asked.pair)
 
 
 def _estimate_one(asked: Options) -> None:
     why = "is for many pairs: a folder or a list of files, with --out *.npz, *.h5 or *.parquet"
     asked.refuse(why, "workers", "scheduler")
-    if asked.max_models is not None and not asked.multiple:
-        raise ValueError("--max-models needs --multiple")
     if asked.multiple and MODELS[asked.model].problem is None:
         raise ValueError(f"--multiple does not go with --model {asked.model}")
     if "degree" not in MODELS[asked.model].arguments:

@@ -47,9 +47,14 @@ class Options(arguments.Shared):
     one_way: Annotated[bool, typer.Option("--one-way", help="Keep matches that are not mutual nearest neighbours.")] = (
         False
     )
-    features: Annotated[int, typer.Option(help="Largest number of features of an image, the strongest first.")] = 8000
+    features: Annotated[
+        int, typer.Option(min=2, help="Largest number of features of an image, the strongest first.")
+    ] = 8000
     max_size: Annotated[
-        int, typer.Option(help="Larger images are scaled to this number of pixels of their longer side to be matched.")
+        int,
+        typer.Option(
+            min=1, help="Larger images are scaled to this number of pixels of their longer side to be matched."
+        ),
     ] = MAX_SIZE
     report: Annotated[
         Path | None,

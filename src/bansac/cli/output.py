@@ -1,6 +1,7 @@
 """The folder of ``--out``: results are written as a whole and replace earlier ones only with ``--overwrite``."""
 
 import json
+import os
 import tempfile
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -25,9 +26,9 @@ class ResultFolder(OutputFolder):
     def __init__(self, path: Path, names: Collection[str], *, inputs: Collection[Path] = (), overwrite: bool) -> None:
         super().__init__(path)
         self._names = (RESULT, *names)
-        self._kept = {file.resolve() for file in inputs}
+        self._kept = {os.path.realpath(file) for file in inputs}
         for file in inputs:
-            if file.resolve() in {(path / name).resolve() for name in self._names}:
+            if os.path.realpath(file) in {os.path.realpath(path / name) for name in self._names}:
                 raise ValueError(
                     f"--out: {file} is read, and a file of the result would replace it; name another folder"
                 )
@@ -60,7 +61,7 @@ class ResultFolder(OutputFolder):
             files = {Path(name).name for name in names}
         except (OSError, ValueError, KeyError, TypeError):
             return set()
-        return {name for name in files if (self.path / name).resolve() not in self._kept}
+        return {name for name in files if os.path.realpath(self.path / name) not in self._kept}
 
 
 def result_folder(

@@ -8,7 +8,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import signal
 import sqlite3
+import threading
 import zlib  # noqa: F401  before pycolmap: its wheels bring another zlib, and Python's, loaded later, crashes with it
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -29,8 +31,13 @@ _TABLES = {"cameras", "images", "keypoints", "matches", "two_view_geometries"}
 
 
 def import_pycolmap() -> Any:
-    """Return the module pycolmap."""
-    return import_optional("pycolmap", "COLMAP's databases need pycolmap", "pycolmap")
+    """Return the module pycolmap; its import replaces the handlers of signals, so Python's are set again."""
+    module = import_optional("pycolmap", "COLMAP's databases need pycolmap", "pycolmap")
+    if threading.current_thread() is threading.main_thread():  # only that can set them
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if (handler := signal.getsignal(number)) is not None:
+                signal.signal(number, handler)
+    return module
 
 
 def _check_database(path: str | os.PathLike[str]) -> None:
@@ -87,7 +94,8 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._pycolmap = import_pycolmap()
-        self._errors = functools.partial(as_os_error, f"{path}: cannot be read or written", RuntimeError)
+        self._reading = functools.partial(as_os_error, f"{path}: cannot be read or written", RuntimeError)
+        self._errors = functools.partial(self._reading, ValueError, MemoryError)
         with self._errors():
             self._database = self._pycolmap.Database.open(path)
             self._cameras = {camera.camera_id: camera for camera in self._database.read_all_cameras()}
@@ -116,14 +124,13 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
 
     def pair_name(self, image_id1: int, image_id2: int) -> str:
         """Return the names of two images, joined."""
-        names = (self._images[i].name if i in self._images else f"image {i}" for i in (image_id1, image_id2))
-        return " - ".join(names)
+        return " - ".join(map(self._image_name, (image_id1, image_id2)))
 
     def read(self, pair_id: int) -> PairMatches | PairFailure:
         """Read the matches of a pair; invalid matches are returned as a failure."""
         first, second = self._pycolmap.pair_id_to_image_pair(pair_id)
         try:
-            with self._errors():
+            with self._reading():
                 view1, view2 = self._view(first), self._view(second)
                 matches = self._database.read_matches(first, second)
             for column, view, image_id in zip(matches.T, (view1, view2), (first, second), strict=True):
@@ -131,6 +138,8 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
                     raise ValueError(f"a match names a keypoint that image {image_id} does not have: it has {size}")
         except ValueError as error:
             return PairFailure(first, second, str(error))
+        except MemoryError:
+            return PairFailure(first, second, "the keypoints or matches are damaged, or too many for the memory")
         x1, x2 = view1.x[matches[:, 0]], view2.x[matches[:, 1]]
         both = PairMatches(first, second, pair_id, matches, x1, x2, view1.size, view2.size)
         if view1.rays is None or view2.rays is None:
@@ -145,6 +154,12 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
             for first, second, row in rows:
                 self._database.write_two_view_geometry(first, second, row)
 
+    def _image_name(self, image_id: int) -> str:
+        try:
+            return str(self._images[image_id].name)
+        except (KeyError, UnicodeDecodeError):
+            return f"image {image_id}"
+
     def _read_view(self, image_id: int) -> _View:
         if image_id not in self._images:
             raise ValueError(f"there is no image {image_id}")
@@ -156,6 +171,9 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
             raise ValueError(f"image {image_id} has keypoints that are NaN or infinite")
         if camera.is_spherical():
             raise ValueError(f"the camera model {camera.model_name} has no image plane")
+        focal_lengths = camera.params[camera.focal_length_idxs()]
+        if camera.has_prior_focal_length and not (np.isfinite(focal_lengths) & (focal_lengths > 0)).all():
+            raise ValueError(f"camera {camera.camera_id} has a focal length of {focal_lengths[0]:g}; it must be > 0")
         rays = _undistort(camera, x) if camera.has_prior_focal_length else None
         return _View(x, (camera.height, camera.width), rays, camera.cam_from_img_threshold(1.0))
 

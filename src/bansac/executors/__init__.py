@@ -14,11 +14,15 @@ import signal
 import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 EXECUTORS = {"serial": "bansac.executors.serial", "processes": "bansac.executors.processes"}
 """Modules of the executors that a comparison of methods can use and that need no address, by name."""
+
+CURRENT_ITEM: ContextVar[Any] = ContextVar("CURRENT_ITEM", default=None)
+"""The item that this thread is doing, for messages about it."""
 
 # Largest number of characters of an item's name in an error message.
 _LENGTH = 200
@@ -91,6 +95,7 @@ def attempt(work: Work[Item, Value], item: Item) -> Value | ItemFailure:
     An OSError or a ValueError concerns the data of the item and becomes a failure. Other exceptions are program errors
     and are raised with a note that names the item.
     """
+    token = CURRENT_ITEM.set(item)
     try:
         return work(item)
     except (OSError, ValueError) as error:
@@ -100,6 +105,8 @@ def attempt(work: Work[Item, Value], item: Item) -> Value | ItemFailure:
     except Exception as error:
         error.add_note(f"in {str(item)[:_LENGTH]}")
         raise
+    finally:
+        CURRENT_ITEM.reset(token)
 
 
 def attempt_in_worker(work: Work[Item, Value], item: Item) -> Value | ItemFailure:

@@ -36,12 +36,13 @@ class HlocPairs:
     Attributes
     ----------
     keys : tuple of str
-        Sorted names of the pairs: the names of both images, separated by a blank as in hloc's lists of pairs.
+        Sorted names of the pairs: the names of both images, separated by a blank as in hloc's lists of pairs. An image
+        without keypoints has its name in the file of matches.
 
     Raises
     ------
     OSError
-        If a file cannot be read, contains no pairs, or lacks an image of a pair.
+        If a file cannot be read or contains no pairs, or if each pair lacks the keypoints of an image.
     ValueError
         If the names of two images differ only in ``/`` and ``-``.
     ImportError
@@ -85,10 +86,12 @@ class HlocPairs:
         if not groups:
             raise OSError(f"{self.matches} holds no pairs of hloc")
         self._pairs: dict[str, tuple[str, str, str]] = {}
+        missing = [[name for name in group if name not in images] for group in groups]
+        if all(missing):
+            name = missing[0][0]
+            raise OSError(f"{self.features} has keypoints of both images of no pair in {self.matches}: no {name!r}")
         for group in groups:
-            if missing := [name for name in group if name not in images]:
-                raise OSError(f"{self.features} has no keypoints of {missing[0]!r}, which occurs in {self.matches}")
-            first, second = (images[name] for name in group)
+            first, second = (images.get(name, name) for name in group)
             self._pairs[f"{first} {second}"] = first, second, "/".join(group)
         self.keys: tuple[str, ...] = tuple(sorted(self._pairs))
 
@@ -100,7 +103,8 @@ class HlocPairs:
         """Read one pair by its name, one of ``keys``.
 
         The matches are in the order of the keypoints of the first image, with scores if the file has them. A ValueError
-        is raised if there is no such pair, an OSError if a file is damaged or its arrays have a wrong shape.
+        is raised if there is no such pair, an OSError if an image has no keypoints, a file is damaged, or its arrays
+        have a wrong shape.
         """
         first, second, _ = self._names(key)
         matches0, scores = self._read(key)
@@ -129,7 +133,7 @@ class HlocPairs:
             Output file; it must differ from the two input files.
         verdicts : iterable of (str, (N,) ndarray of bool)
             Key of each pair, and the inlier mask of the matches that :meth:`pair` returns; an empty mask means no
-            inliers.
+            inliers. A pair with an empty mask is left out if its matches cannot be read.
 
         Raises
         ------
@@ -138,14 +142,19 @@ class HlocPairs:
         OSError
             If the file cannot be written.
         """
-        if Path(path).resolve() in (self.matches.resolve(), self.features.resolve()):
+        if os.path.realpath(path) in (os.path.realpath(self.matches), os.path.realpath(self.features)):
             raise ValueError(f"path must be another file than {path}, which is read")
         write_atomically(Path(path), lambda temporary: self._write(temporary, verdicts))
 
     def _write(self, path: Path, verdicts: Iterable[tuple[str, Bools]]) -> None:
         with create_hdf5(path) as file:
             for key, inliers in verdicts:
-                matches0, scores = self._read(key)
+                try:
+                    matches0, scores = self._read(key)
+                except OSError:
+                    if len(inliers):
+                        raise
+                    continue
                 matched = np.flatnonzero(matches0 >= 0)
                 if len(inliers) not in (0, len(matched)):
                     raise ValueError(f"the pair {key!r} has {len(matched)} matches, and its mask {len(inliers)}")

@@ -38,7 +38,7 @@ class PairFolder:
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder: Path = Path(folder)
-        path = self.folder.resolve()
+        path = Path(os.path.realpath(self.folder))
         self.name: str = f"{path.parent.name}-{path.name}" if path.name in _SPLITS else path.name
         with Reader(self.folder / "matches.h5") as matches:
             self.keys: tuple[str, ...] = tuple(matches.keys())
