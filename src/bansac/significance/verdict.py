@@ -162,8 +162,8 @@ def _explain_no_model(problem: Problem, n: int, outcome: EngineResult) -> str:
     if n < problem.sample_size:
         return f"{problem.name} needs at least {problem.sample_size} data points, got {n}"
     if outcome.models_tested == 0:
-        flat = "coincident, collinear or coplanar" if _is_map_of_space(problem) else "coincident or collinear"
-        reason = f"all {outcome.iterations} samples were degenerate ({flat} data?)"
+        flat = "coincident, collinear, coplanar" if _is_map_of_space(problem) else "coincident, collinear"
+        reason = f"none of {outcome.iterations} samples gives a valid model ({flat} or contradictory data?)"
     else:
         reason = f"none of the {outcome.models_tested} models tested has an inlier"
     return f"no {problem.name} found: {reason}"
