@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -24,14 +24,16 @@ def parse_out(text: str) -> Path:
     return Path(text)
 
 
+def out_option(metavar: str, text: str) -> Any:
+    """Return the option ``--out`` for a file or a folder, with a text for its help."""
+    return typer.Option("--out", metavar=metavar, parser=parse_out, help=text)
+
+
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document to standard output, and nothing else.")]
-OutOption = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", parser=parse_out, help="Write results and figures here.")
-]
+OutOption = Annotated[Path | None, out_option("DIR", "Write results and figures here.")]
 OverwriteFlag = Annotated[
     bool, typer.Option("--overwrite", help="Replace an earlier result in --out, its figures included.")
 ]
-
 
 FIELDS = {field.name: field for field in dataclasses.fields(Options)}
 
@@ -81,26 +83,19 @@ _PRESET = inspect.Parameter(
 )
 
 
-Asked = TypeVar("Asked", bound="Shared")
+def takes_options(function: Callable[[Any], None]) -> Callable[..., None]:
+    """Make a command of a function of a dataclass ``asked``; its ``settings`` are ``--preset`` and the other flags."""
+    options = inspect.get_annotations(function, eval_str=True)["asked"]
+    own, parameters = inspect.get_annotations(options), inspect.signature(options).parameters.values()
 
+    @functools.wraps(function)
+    def run(**values: Any) -> None:
+        function(options(**values))
 
-def takes(options: type[Asked]) -> Callable[[Callable[[Asked], None]], Callable[..., None]]:
-    """Make a command of a function of a dataclass; its ``settings`` stand for ``--preset`` and the options' flags."""
-    own = inspect.get_annotations(options)
-    parameters = inspect.signature(options).parameters.values()
-    signature = inspect.Signature(sorted(parameters, key=lambda parameter: parameter.name not in own))
-
-    def command(function: Callable[[Asked], None]) -> Callable[..., None]:
-        @functools.wraps(function)
-        def run(**values: Any) -> None:
-            function(options(**values))
-
-        run.__signature__ = signature  # type: ignore[attr-defined]
-        return with_flags(
-            run, "settings", [_PRESET, *(_flag(field) for field in FIELDS.values() if field.metadata["flag"])]
-        )
-
-    return command
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        sorted(parameters, key=lambda parameter: parameter.name not in own)
+    )
+    return with_flags(run, "settings", [_PRESET, *(_flag(row) for row in FIELDS.values() if row.metadata["flag"])])
 
 
 def with_flags(function: Callable[..., None], name: str, flags: Iterable[inspect.Parameter]) -> Callable[..., None]:
@@ -172,11 +167,7 @@ class Shared:
     no_scores: NoScoresFlag = False
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR|FILE",
-            parser=parse_out,
-            help="Folder of results and figures; of many pairs a .npz, .h5 or .parquet file.",
-        ),
+        out_option("DIR|FILE", "Folder of results and figures; of many pairs a .npz, .h5 or .parquet file."),
     ] = None
     overwrite: OverwriteFlag = False
     workers: ThreadsOption = None
