@@ -20,11 +20,10 @@ from bansac.estimate.generic import ransac
 from bansac.estimate.multiple import check_max_models, estimate_multiple
 from bansac.estimate.presets import SHARED_ARGUMENTS, resolve_options
 from bansac.estimate.result import MultipleResult, Result
-from bansac.estimate.two_views import as_matches
 from bansac.executors.progress_bar import progress_bar
 from bansac.executors.threads import PENDING_PER_THREAD, count_workers, in_order
 from bansac.maths.rng import derive_seed
-from bansac.maths.validate import as_integer
+from bansac.maths.validate import as_integer, as_matches
 from bansac.problems.estimators import ESTIMATORS, MODELS, find_estimator
 from bansac.problems.problem import Problem
 
