@@ -47,7 +47,10 @@ def plot_data(
         ax = _new_axes(spatial=dimensions in ([3], [3, 3]), above=0.0 if rival is None else layout.TITLE)
     order = np.argsort(values, kind="stable")  # probable points on top
     if dimensions == [2, 2]:
-        _draw_segments(ax, values[order], *(x[order] for x in arrays))
+        from matplotlib.collections import LineCollection
+
+        segments, colors = np.stack(arrays, axis=1)[order], layout.color_map()(values[order])
+        ax.add_collection(LineCollection(list(segments), colors=colors, linewidths=0.8))
     scatter: Any = ax.scatter
     scatter(*arrays[-1][order].T, c=values[order], cmap=layout.color_map(), vmin=0, vmax=1, s=14, linewidths=0)
     if rival is not None:
@@ -197,14 +200,6 @@ def _draw_projections(ax: Any, pose: Any, K: ArrayLike | Camera | None, points: 
         matrix = as_camera("K", K)
         projected = projected @ matrix[:2, :2].T + matrix[:2, 2]
     ax.scatter(*projected.T, marker="x", color="black", s=30, linewidths=0.8)
-
-
-def _draw_segments(ax: Axes, values: Floats, first: Floats, second: Floats) -> None:
-    """Draw segments that join the points of image 1 to those of image 2."""
-    from matplotlib.collections import LineCollection
-
-    colors = layout.color_map()(values)
-    ax.add_collection(LineCollection(list(np.stack([first, second], axis=1)), colors=colors, linewidths=0.8))
 
 
 def _as_image(ax: Axes) -> None:

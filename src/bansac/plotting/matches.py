@@ -96,7 +96,13 @@ def plot_matches(
     if title:
         ax.set_title(title)
     if mask is not None:
-        _add_legend(ax)
+        from matplotlib.lines import Line2D
+
+        thick = Line2D(
+            [], [], color="black", linewidth=_THICK, label="thick: inlier of the model, within the threshold"
+        )
+        thin = Line2D([], [], color="black", linewidth=_THIN, alpha=0.6, label="thin: outlier")
+        legend_outside(ax, below=True, handles=[thick, thin])
     if probabilities is not None:
         color_bar(figure, ax, bar, "colour: probability of being an inlier")
     return figure
@@ -135,14 +141,6 @@ def draw_matches(
     ax.add_collection(LineCollection(list(segments), colors=rgba, linewidths=widths, capstyle="round"), autolim=False)
     ends = np.concatenate([ends1, ends2])
     ax.scatter(ends[:, 0], ends[:, 1], s=6, c=np.tile(rgba, (2, 1)), linewidths=0, zorder=3)
-
-
-def _add_legend(ax: Axes) -> None:
-    from matplotlib.lines import Line2D
-
-    thick = Line2D([], [], color="black", linewidth=_THICK, label="thick: inlier of the model, within the threshold")
-    thin = Line2D([], [], color="black", linewidth=_THIN, alpha=0.6, label="thin: outlier")
-    legend_outside(ax, below=True, handles=[thick, thin])
 
 
 def _show(ax: Axes, gray: Bytes, span: tuple[float, float], height: float) -> None:
