@@ -263,17 +263,13 @@ def _hand_out(
                 if on_error == "raise":
                     answer.error.add_note(f"in pair {answer.index}")
                     raise answer.error
-                _forget_frames(answer.error)
+                error: BaseException | None = answer.error
+                while error is not None:  # the frames of a stored error hold the data of the pair
+                    error.__traceback__ = None
+                    error = error.__cause__ or error.__context__
             if progress is not None:
                 progress(done, total)
             yield answer
-
-
-def _forget_frames(error: BaseException | None) -> None:
-    """Remove the traceback of a stored error, because its frames hold the data of the pair."""
-    while error is not None:
-        error.__traceback__ = None
-        error = error.__cause__ or error.__context__
 
 
 _SIZES = {"image_size1": "size1", "image_size2": "size2"}

@@ -244,8 +244,14 @@ def _refine_relative_pose(matches: _Matches, solution: Solution) -> Solution:
 
 
 def _motion_of(model: Floats, matches: _Matches, inliers: Bools) -> _Motion:
-    """Return the motion of a flat model before its refinement."""
-    focals = _initial_focals(model, matches)
+    """Return the motion of a flat model before its refinement; focal lengths that are NaN or extreme are the usual."""
+    if model.size == 10:
+        focals = np.where(matches.directions[0] == 1.0, model[9], 1.0)
+    else:
+        squares = np.array(focal_lengths.squared_focals(model.copy(), 0.0, 0.0, 0.0, 0.0)) / matches.usual**2
+        with np.errstate(invalid="ignore"):
+            usual = (squares > 0.1) & (squares < 10.0)
+        focals = matches.usual * np.sqrt(np.where(usual, squares, 1.0))
     first, second = matches.data[:2].T / focals[0], matches.data[2:].T / focals[1]
     R, t, _ = recover_pose(model[:9].reshape(3, 3) / _focal_factors(focals), first, second, inliers)
     return R, t, focals
@@ -256,16 +262,6 @@ def _relative_pose(matches: _Matches, motion: _Motion) -> RelativePose:
     R, t, focals = motion
     K1, K2 = (camera.matrix(focal * matches.unit) for camera, focal in zip(matches.cameras, focals, strict=True))
     return RelativePose(R.T, -R.T @ t, K2, K1) if matches.is_swapped else RelativePose(R, t, K1, K2)
-
-
-def _initial_focals(model: Floats, matches: _Matches) -> Floats:
-    """Return the focal lengths of the model, or the usual ones if it implies none or extreme ones."""
-    if model.size == 10:
-        return np.where(matches.directions[0] == 1.0, model[9], 1.0)
-    squares = np.array(focal_lengths.squared_focals(model.copy(), 0.0, 0.0, 0.0, 0.0)) / matches.usual**2
-    with np.errstate(invalid="ignore"):
-        usual = (squares > 0.1) & (squares < 10.0)
-    return np.asarray(matches.usual * np.sqrt(np.where(usual, squares, 1.0)))
 
 
 def _focal_factors(focals: Floats) -> Floats:
