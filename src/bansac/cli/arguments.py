@@ -116,7 +116,6 @@ def with_flags(function: Callable[..., None], name: str, flags: Iterable[inspect
 
 
 def _flag(field: dataclasses.Field[Any]) -> inspect.Parameter:
-    """Return the command-line flag of an option as a parameter."""
     words = [field.metadata["help"].replace("``", "")]
     if field.metadata["choices"]:
         words.append(f"One of {', '.join(field.metadata['choices'])}.")
@@ -153,8 +152,6 @@ SchedulerOption = Annotated[
         "version of bansac, and to see the same files.",
     ),
 ]
-
-
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads, for many pairs. Default: all cores.")]
 
 

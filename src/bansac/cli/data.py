@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from bansac.cli.app import Group
+from bansac.cli.app import COMMANDS, Group
 from bansac.cli.arguments import JsonFlag, out_option
 from bansac.cli.console import command, notes, print_json, report, show_table
 from bansac.lab.sets import PairSet
@@ -28,9 +28,7 @@ LABELLED = "labelled"
 _SPREAD = ("min", "median", "max")
 _SAMPLE = f"in at most {SAMPLED_PAIRS} evenly spaced pairs"
 
-app = typer.Typer(
-    cls=Group, no_args_is_help=True, help="Download the paper's data, or show what a folder with data holds."
-)
+app = typer.Typer(cls=Group, no_args_is_help=True, help=COMMANDS["data"])
 
 
 @app.command("fetch")

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from bansac.batch.output_files import OutputFolder
-from bansac.cli.app import Group
+from bansac.cli.app import COMMANDS, Group
 from bansac.cli.arguments import ExecutorOption, SchedulerOption, WorkersOption, choose_executor, out_option, with_flags
 from bansac.cli.console import command, report, show_progress
 from bansac.cli.measure import end, parameter_of, show_report
@@ -16,7 +16,7 @@ from bansac.lab.experiments import EXPERIMENTS, find_experiment
 from bansac.lab.measurement import EXPERIMENT_OPTIONS, Measurement, Setup
 from bansac.lab.runner import RunSummary, run_experiment
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Run the experiments of the paper.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help=COMMANDS["experiments"])
 
 
 @app.command("list")
