@@ -308,7 +308,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Summarise the result as a table and a histogram of the residuals, for notebooks."""
-        from bansac.plotting.report import html_table, residual_histogram
+        from bansac.plotting.report.summary import html_table, residual_histogram
 
         histogram = "" if self.model is None else residual_histogram(self.residuals, self.threshold)
         return html_table(self._words()) + histogram
@@ -496,7 +496,8 @@ class Result:
         ...     "success" in page.read_text()
         True
         """
-        from bansac.plotting.report import RunArrays, write_report
+        from bansac.plotting.report.page import write_report
+        from bansac.plotting.report.payload import RunArrays
 
         shown = self.trace if trace is None else trace
         rows = {"threshold": threshold_in_words(self), "seed": self.seed} | dict(settings or {})

@@ -53,7 +53,6 @@ class _Noise(NamedTuple):
 
 
 def _noise_of(residuals: Floats, threshold: float) -> _Noise:
-    """Return the noise of the residuals within the threshold."""
     inside = residuals[residuals <= threshold]
     deviation = _TO_DEVIATION * float(np.median(inside)) if inside.size else threshold
     variance = max(deviation, _EXACT * threshold) ** 2
@@ -270,7 +269,6 @@ def _focal_factors(focals: Floats) -> Floats:
 
 
 def _fundamental(R: Floats, t: Floats, focals: Floats) -> Floats:
-    """Return diag(1, 1, f2) [t]x R diag(1, 1, f1)."""
     return np.asarray(cross_matrix(t) @ R * _focal_factors(focals))
 
 

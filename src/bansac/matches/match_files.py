@@ -215,7 +215,6 @@ def _is_table(path: Path) -> bool:
 
 
 def _read_columns(path: Path, columns: tuple[str, ...]) -> tuple[Floats, Floats | None]:
-    """Read a table, with or without a header, and its scores."""
     if path.suffix.lower() != ".npy":
         return read_table(path, columns)
     arrays = _Arrays(path, (), {"the array": read_array(path)})

@@ -66,7 +66,10 @@ def plot_data(
     elif dimensions == [3]:
         _draw_plane(ax, model, arrays[0][good] if good.any() else arrays[0], layout.FAINT_COLOR)
     elif dimensions == [3, 3]:
-        _draw_motion(ax, model, arrays[0][good])
+        if isinstance(model, np.ndarray) and model.shape == (3, 4):
+            moved = arrays[0][good] @ model[:, :3].T + model[:, 3]
+            scatter(*moved.T, marker="x", color="black", s=14, linewidths=0.8)
+        ax.set_aspect("equal")
     else:
         if dimensions == [3, 2] and model is not None:
             _draw_projections(ax, model, K, arrays[0][good])
@@ -177,14 +180,6 @@ def _draw_plane(ax: Any, model: Any, points: Floats, color: str) -> None:
         along, across = np.abs((flat - centre) @ axes[:2].T).max(axis=0)[:, None] * axes[:2]
         corners = centre + np.array([[u * along + v * across for u in (-1, 1)] for v in (-1, 1)])
         ax.plot_surface(*np.moveaxis(corners, 2, 0), color=color, alpha=0.3)
-    ax.set_aspect("equal")
-
-
-def _draw_motion(ax: Any, model: Any, points: Floats) -> None:
-    """Draw points moved by the model as crosses."""
-    if isinstance(model, np.ndarray) and model.shape == (3, 4):
-        moved = points @ model[:, :3].T + model[:, 3]
-        ax.scatter(*moved.T, marker="x", color="black", s=14, linewidths=0.8)
     ax.set_aspect("equal")
 
 
