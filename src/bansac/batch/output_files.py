@@ -88,4 +88,4 @@ def check_replaceable(what: str, overwrite: bool, option: str = "--out") -> None
 def check_unread(path: Path, inputs: Iterable[Path | None]) -> None:
     """Raise a ValueError if the file of ``--out`` is one of the inputs, which nothing replaces."""
     if path.resolve() in {file.resolve() for file in inputs if file is not None}:
-        raise ValueError(f"--out: {path} is read, and the results would replace it; name another file")
+        raise ValueError(f"--out: {path} is read, and the results would replace it; name another place")
