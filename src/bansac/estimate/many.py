@@ -22,6 +22,7 @@ from bansac.estimate.presets import SHARED_ARGUMENTS, resolve_options
 from bansac.estimate.result import MultipleResult, Result
 from bansac.executors.progress_bar import progress_bar
 from bansac.executors.threads import PENDING_PER_THREAD, count_workers, in_order
+from bansac.maths.optional import import_optional
 from bansac.maths.rng import derive_seed
 from bansac.maths.validate import as_integer, as_matches
 from bansac.problems.estimators import ESTIMATORS, MODELS, find_estimator
@@ -236,6 +237,8 @@ def iter_estimates(
     if not isinstance(pairs, Iterable):
         raise TypeError(f"pairs must be an iterable of pairs, got {type(pairs).__name__}")
     estimate = _prepare(problem, arguments, multiple)
+    if progress is True:
+        import_optional("rich.console", "progress=True needs rich", "rich")
     total = _count(pairs)
     shown = progress_bar(total) if progress is True else contextlib.nullcontext(progress or None)
     return _hand_out(in_order(estimate, pairs, workers, pending), on_error, shown, total)
