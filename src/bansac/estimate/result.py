@@ -288,12 +288,15 @@ class Result:
     def _words(self) -> dict[str, str]:
         """Return the verdict, the model and the run as texts by name."""
         inliers = f"{self.num_inliers} of {len(self.inliers)} ({self.inlier_ratio:.1%})"
+        stop = _STOPS.get(self.stop_reason, "a stopping criterion of this name")
+        if self.stop_reason == "restarts":
+            stop = "all restarts took place" if self.restarts > 1 else "all iterations of the restart took place"
         words = {
             "Verdict": "success" if self.success else "failure",
             "Reason": self.message,
             "Inliers": f"{inliers} at threshold {threshold_in_words(self)}",
             "Model": _model_in_words(self.model),
-            "Stopped by": f"{self.stop_reason}: {_stop_in_words(self)}",
+            "Stopped by": f"{self.stop_reason}: {stop}",
             "Run": f"{_counted(self.iterations, 'iteration')} in {_counted(self.restarts, 'restart')}, "
             f"{_counted(self.models_tested, 'model')} tested",
             "Time": self.timing,
@@ -625,12 +628,6 @@ def posterior_in_words(counts: Mapping[str, int]) -> str:
     """Return the counts of :func:`summarize_posterior` as a text."""
     sure = f"at least {SURE:.0%} sure"
     return f"{counts['inlier']} {sure} inliers, {counts['outlier']} {sure} outliers, {counts['undecided']} undecided"
-
-
-def _stop_in_words(result: Result) -> str:
-    if result.stop_reason != "restarts":
-        return _STOPS.get(result.stop_reason, "a stopping criterion of this name")
-    return "all restarts took place" if result.restarts > 1 else "all iterations of the restart took place"
 
 
 def _model_in_words(model: Any) -> str:
