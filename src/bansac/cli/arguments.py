@@ -73,15 +73,6 @@ _DEFAULTS = {
     "max_iterations": "1e4 works, too. Default: 20000 for H and F, 12000 for E, 3000 for curves.",
 }
 
-_PRESET = inspect.Parameter(
-    "preset",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=None,
-    annotation=Annotated[
-        str | None, typer.Option(help=f"A set of options: {', '.join(PRESETS)}. Other flags take precedence.")
-    ],
-)
-
 
 def takes_options(function: Callable[[Any], None]) -> Callable[..., None]:
     """Make a command of a function of a dataclass ``asked``; its ``settings`` are ``--preset`` and the other flags."""
@@ -95,7 +86,9 @@ def takes_options(function: Callable[[Any], None]) -> Callable[..., None]:
     run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         sorted(parameters, key=lambda parameter: parameter.name not in own)
     )
-    return with_flags(run, "settings", [_PRESET, *(_flag(row) for row in FIELDS.values() if row.metadata["flag"])])
+    flags = [_flag("preset", str | None, f"A set of options: {', '.join(PRESETS)}. Other flags take precedence.")]
+    flags += [_flag_of(field) for field in FIELDS.values() if field.metadata["flag"]]
+    return with_flags(run, "settings", flags)
 
 
 def with_flags(function: Callable[..., None], name: str, flags: Iterable[inspect.Parameter]) -> Callable[..., None]:
@@ -115,14 +108,18 @@ def with_flags(function: Callable[..., None], name: str, flags: Iterable[inspect
     return run
 
 
-def _flag(field: dataclasses.Field[Any]) -> inspect.Parameter:
+def _flag(name: str, kind: Any, text: str, **values: Any) -> inspect.Parameter:
+    annotation = Annotated[kind, typer.Option(help=text, **values)]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _flag_of(field: dataclasses.Field[Any]) -> inspect.Parameter:
     words = [field.metadata["help"].replace("``", "")]
     if field.metadata["choices"]:
         words.append(f"One of {', '.join(field.metadata['choices'])}.")
     words.append(_DEFAULTS.get(field.name, f"Default: {field.default}."))
     kind, values = _VALUES.get(field.name) or _VALUES[str(field.type).partition(" | ")[0]]
-    annotation = Annotated[kind, typer.Option(help=" ".join(words), **values)]  # type: ignore[valid-type]
-    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+    return _flag(field.name, kind, " ".join(words), **values)
 
 
 SeedOption = Annotated[int, typer.Option(help=FIELDS["seed"].metadata["help"])]

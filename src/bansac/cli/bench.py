@@ -10,8 +10,6 @@ from bansac.cli.console import command
 from bansac.cli.measure import command_of
 from bansac.lab.measurements import MEASUREMENTS, find_measurement
 
-FOLDERS = "folders"
-
 
 class _Measurements(Group):
     """Interprets ``bansac bench DIR`` as ``bansac bench folders DIR``; ``./speed`` is a folder, ``speed`` a command."""
@@ -19,7 +17,7 @@ class _Measurements(Group):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Insert the command ``folders`` if the first argument is no command, except to complete a command."""
         known = ctx.resilient_parsing or (args[:1] and args[0] in {*MEASUREMENTS, "-h", "--help"})
-        return super().parse_args(ctx, args if known else [FOLDERS, *args])
+        return super().parse_args(ctx, args if known else ["folders", *args])
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all measurements."""
