@@ -115,8 +115,8 @@ def verify_database(
             database.clear_geometries()
         missing, total = database.missing_pairs()
         summary, done = VerificationSummary(pairs=total), total - len(missing)
-        if progress is not None:
-            progress(done, total)
+        report = progress or (lambda done, total: None)
+        report(done, total)
         starts = range(0, len(missing), size)
         batches = ([database.read(number) for number in missing[start : start + size]] for start in starts)
         answers = executor.run(partial(verify_pairs, options=settings), batches, count)
@@ -127,8 +127,7 @@ def verify_database(
                 database.write(item for item in answer if isinstance(item, PairGeometry))
                 _count(summary, answer, database)
                 done += len(answer)
-                if progress is not None:
-                    progress(done, total)
+                report(done, total)
     summary.seconds = time.perf_counter() - started
     return summary
 
