@@ -11,7 +11,7 @@ from bansac.compat.arguments import LMEDS, RANSAC, as_pair, is_flag, read_method
 from bansac.compat.return_values import (
     Answer,
     answer,
-    answer_of_minimal,
+    answer_of_all,
     column,
     has_model,
     raises_opencv_error,
@@ -106,7 +106,7 @@ def _essential(arguments: Mapping[str, Any]) -> Answer:
     method = arguments["params"] if "params" in arguments else arguments["method"]
     if len(x1) == 5 and any(is_flag(method, classic) for classic in (0, LMEDS, RANSAC)):
         models = essential_5pt(_rays(camera1, x1), _rays(camera2, x2))
-        return answer_of_minimal([E / np.sqrt(2.0) for E in models], 5, mask)
+        return answer_of_all([E / np.sqrt(2.0) for E in models], 5, mask)
     threshold, max_iterations = arguments.get("threshold", 1.0), arguments.get("maxIters", _DEFAULTS["maxIters"])
     call = read_method(RANSAC if is_flag(method, 0) else method, threshold, max_iterations, arguments.get("prob"))
     E, inliers = answer(call.run(estimate_essential, x1, x2, camera1, camera2), 5, mask)

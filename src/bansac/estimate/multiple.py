@@ -288,10 +288,8 @@ def _search(task: _Task, among: Bools, prior: Floats | None, most: int | None = 
         options = options.replace(max_seconds=max(task.deadline - time.perf_counter(), 1e-3))
     if most is not None and options.max_iterations is not None and most < options.max_iterations:
         options = options.replace(max_iterations=max(most, options.min_iterations))
-    if prior is not None and (task.prior is not None or options.sampler_row.prior):
-        prior = np.clip(prior[indices], _SMALLEST, 1.0)
-    else:
-        prior = None
+    takes_prior = task.prior is not None or options.sampler_row.prior
+    prior = np.clip(prior[indices], _SMALLEST, 1.0) if takes_prior and prior is not None else None
     scores, weights = (None if values is None else values[indices] for values in (task.scores, task.weights))
     request = replace(
         task.request,
