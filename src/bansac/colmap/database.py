@@ -158,8 +158,7 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
 
     def _as_row(self, geometry: PairGeometry) -> pycolmap.TwoViewGeometry:
         row: pycolmap.TwoViewGeometry = self._pycolmap.TwoViewGeometry()
-        configuration = getattr(self._pycolmap.TwoViewGeometryConfiguration, geometry.configuration.upper())
-        row.config = int(configuration)
+        row.config = int(getattr(self._pycolmap.TwoViewGeometryConfiguration, geometry.configuration.upper()))
         row.inlier_matches = geometry.inlier_matches
         row.E, row.F, row.H = geometry.E, geometry.F, geometry.H
         if geometry.pose is not None:

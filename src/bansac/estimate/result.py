@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bansac.geometry.camera import Camera
     from bansac.matches.images import ImageLike
 
-
 SURE = 0.9
 """Smallest probability of a sure inlier, or of a sure outlier."""
 
