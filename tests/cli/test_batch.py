@@ -228,7 +228,7 @@ def test_a_signal_leaves_neither_locks_nor_temporary_files(
 def test_parquet_without_pyarrow_says_what_to_install(
     bansac: Any, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
     found = bansac.refused("estimate", folder, "--model", "H", "--out", tmp_path / "r.parquet")
     assert "pip install pyarrow" in found
 

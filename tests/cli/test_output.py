@@ -31,7 +31,7 @@ def test_an_input_is_never_replaced(bansac: Any, data: Path, more: list[str], mo
     for file in ("data.npz", data, "link.npz"):
         for out in (".", data.parent):
             message = bansac.refused("estimate", file, "--model", "H", "--out", out, *more)
-            assert "is read, and a file of the result would replace it" in message
+            assert "is read, and the results would replace it" in message
     assert data.read_bytes() == before
     assert names(data.parent) == ["data.npz", "link.npz"]
 

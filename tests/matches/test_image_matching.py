@@ -51,12 +51,12 @@ def test_ratios_of_equal_descriptors():
 
 
 def test_descriptors_are_root_sift(blobs):
-    points, descriptors = matching._root_sift("image1", blobs, 100)
+    features = matching.detect_features(blobs, max_features=100)
     keypoints, sift = cv2.SIFT_create(nfeatures=100).detectAndCompute(blobs, None)
-    at = [k.pt for k in keypoints].index(tuple(points[5]))
+    at = [k.pt for k in keypoints].index(tuple(features.points[5]))
     candidates = [np.sqrt(s / s.sum()) for k, s in zip(keypoints, sift, strict=True) if k.pt == keypoints[at].pt]
-    assert min(np.abs(c - descriptors[5]).max() for c in candidates) < 1e-6
-    np.testing.assert_allclose(np.linalg.norm(descriptors, axis=1), 1, atol=1e-5)
+    assert min(np.abs(c - features.descriptors[5]).max() for c in candidates) < 1e-6
+    np.testing.assert_allclose(np.linalg.norm(features.descriptors, axis=1), 1, atol=1e-5)
 
 
 def test_a_shifted_picture_is_matched_to_the_shift(blobs):

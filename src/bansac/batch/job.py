@@ -13,7 +13,6 @@ from bansac.batch.versions import installed_versions
 from bansac.compiled.source import source_digest
 from bansac.estimate.many import Failure, estimate_many, iter_estimates
 from bansac.geometry.camera import Camera
-from bansac.matches import Matches
 from bansac.matches.match_files import CameraLike
 from bansac.maths.arrays import Ints
 from bansac.problems.estimators import MODELS, Kind
@@ -49,18 +48,15 @@ class Job:
         def load() -> dict[str, Any]:
             nonlocal indices
             matches, indices = source.read()
-            return self._arguments(matches)
+            K1, K2 = self.cameras or (matches.K1, matches.K2)
+            known = {"K1": K1, "K2": K2, "image_size1": matches.size1, "image_size2": matches.size2}
+            named: dict[str, Any] = {"x1": matches.x1, "x2": matches.x2, "seed": self.seed}
+            named |= {name: known[name] for name in MODELS[self.model].arguments}
+            if self.scores and matches.scores is not None:
+                named["scores"] = matches.scores
+            return named
 
         (result,) = estimate_many(MODELS[self.model].name, [load], workers=1, **self.settings)
         if isinstance(result, Failure):
             raise ValueError(result.message)
         return as_row(result, indices)
-
-    def _arguments(self, matches: Matches) -> dict[str, Any]:
-        K1, K2 = self.cameras or (matches.K1, matches.K2)
-        known = {"K1": K1, "K2": K2, "image_size1": matches.size1, "image_size2": matches.size2}
-        named: dict[str, Any] = {"x1": matches.x1, "x2": matches.x2, "seed": self.seed}
-        named |= {name: known[name] for name in MODELS[self.model].arguments}
-        if self.scores and matches.scores is not None:
-            named["scores"] = matches.scores
-        return named

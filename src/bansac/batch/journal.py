@@ -18,7 +18,6 @@ from bansac.matches.storage import as_os_error
 Row = dict[str, Any]
 """One estimation, by column: configuration, set, pair, repeat, errors, iterations, seconds, all plain values."""
 
-
 Value = TypeVar("Value")
 
 

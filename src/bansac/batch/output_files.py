@@ -95,4 +95,4 @@ def check_replaceable(what: str, overwrite: bool, option: str = "--out") -> None
 def check_unread(path: Path, inputs: Iterable[Path | None]) -> None:
     """Raise a ValueError if the file of ``--out`` is one of the inputs, which nothing replaces."""
     if os.path.realpath(path) in {os.path.realpath(file) for file in inputs if file is not None}:
-        raise ValueError(f"--out: {path} is read, and the results would replace it; name another file")
+        raise ValueError(f"--out: {path} is read, and the results would replace it; name another place")

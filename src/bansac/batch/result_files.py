@@ -5,7 +5,6 @@ A file contains one value per pair of ``name``, ``success``, ``num_data`` and ot
 are concatenated; those of pair k are at ``offsets[k]`` to ``offsets[k + 1]``. In Parquet files they are lists.
 """
 
-import importlib.util
 import itertools
 import zipfile
 from collections.abc import Callable, Iterable
@@ -18,17 +17,16 @@ from numpy.typing import NDArray
 from bansac.batch.records import INDICES, MATRICES, PER_MATCH, SCALARS, Record
 from bansac.batch.sources import ImagePair
 from bansac.matches.hdf5 import create_hdf5, import_h5py
+from bansac.maths.optional import import_optional
 
 _PACKAGES = {".parquet": ("pyarrow", "Parquet"), ".h5": ("h5py", "HDF5")}
 
 
 def check_packages(suffix: str) -> None:
     """Raise an ImportError if the package for a file type is not installed."""
-    if suffix not in _PACKAGES:
-        return
-    package, kind = _PACKAGES[suffix]
-    if importlib.util.find_spec(package) is None:
-        raise ImportError(f"--out: {kind} needs {package}: pip install {package}; a .npz file needs nothing")
+    if suffix in _PACKAGES:
+        package, kind = _PACKAGES[suffix]
+        import_optional(package, f"--out: {kind} needs {package}", f"{package}; a .npz file needs nothing")
 
 
 def write_npz(path: Path, records: Iterable[Record]) -> None:

@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, TypeVar, cast
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -24,14 +24,16 @@ def parse_out(text: str) -> Path:
     return Path(text)
 
 
+def out_option(metavar: str, text: str) -> Any:
+    """Return the option ``--out`` for a file or a folder, with a text for its help."""
+    return typer.Option("--out", metavar=metavar, parser=parse_out, help=text)
+
+
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document to standard output, and nothing else.")]
-OutOption = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", parser=parse_out, help="Write results and figures here.")
-]
+OutOption = Annotated[Path | None, out_option("DIR", "Write results and figures here.")]
 OverwriteFlag = Annotated[
     bool, typer.Option("--overwrite", help="Replace an earlier result in --out, its figures included.")
 ]
-
 
 FIELDS = {field.name: field for field in dataclasses.fields(Options)}
 
@@ -71,36 +73,22 @@ _DEFAULTS = {
     "max_iterations": "1e4 works, too. Default: 20000 for H and F, 12000 for E, 3000 for curves.",
 }
 
-_PRESET = inspect.Parameter(
-    "preset",
-    inspect.Parameter.KEYWORD_ONLY,
-    default=None,
-    annotation=Annotated[
-        str | None, typer.Option(help=f"A set of options: {', '.join(PRESETS)}. Other flags take precedence.")
-    ],
-)
 
+def takes_options(function: Callable[[Any], None]) -> Callable[..., None]:
+    """Make a command of a function of a dataclass ``asked``; its ``settings`` are ``--preset`` and the other flags."""
+    options = inspect.get_annotations(function, eval_str=True)["asked"]
+    own, parameters = inspect.get_annotations(options), inspect.signature(options).parameters.values()
 
-Asked = TypeVar("Asked", bound="Shared")
+    @functools.wraps(function)
+    def run(**values: Any) -> None:
+        function(options(**values))
 
-
-def takes(options: type[Asked]) -> Callable[[Callable[[Asked], None]], Callable[..., None]]:
-    """Make a command of a function of a dataclass; its ``settings`` stand for ``--preset`` and the options' flags."""
-    own = inspect.get_annotations(options)
-    parameters = inspect.signature(options).parameters.values()
-    signature = inspect.Signature(sorted(parameters, key=lambda parameter: parameter.name not in own))
-
-    def command(function: Callable[[Asked], None]) -> Callable[..., None]:
-        @functools.wraps(function)
-        def run(**values: Any) -> None:
-            function(options(**values))
-
-        run.__signature__ = signature  # type: ignore[attr-defined]
-        return with_flags(
-            run, "settings", [_PRESET, *(_flag(field) for field in FIELDS.values() if field.metadata["flag"])]
-        )
-
-    return command
+    run.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
+        sorted(parameters, key=lambda parameter: parameter.name not in own)
+    )
+    flags = [_flag("preset", str | None, f"A set of options: {', '.join(PRESETS)}. Other flags take precedence.")]
+    flags += [_flag_of(field) for field in FIELDS.values() if field.metadata["flag"]]
+    return with_flags(run, "settings", flags)
 
 
 def with_flags(function: Callable[..., None], name: str, flags: Iterable[inspect.Parameter]) -> Callable[..., None]:
@@ -120,15 +108,18 @@ def with_flags(function: Callable[..., None], name: str, flags: Iterable[inspect
     return run
 
 
-def _flag(field: dataclasses.Field[Any]) -> inspect.Parameter:
-    """Return the command-line flag of an option as a parameter."""
+def _flag(name: str, kind: Any, text: str, **values: Any) -> inspect.Parameter:
+    annotation = Annotated[kind, typer.Option(help=text, **values)]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+
+
+def _flag_of(field: dataclasses.Field[Any]) -> inspect.Parameter:
     words = [field.metadata["help"].replace("``", "")]
     if field.metadata["choices"]:
         words.append(f"One of {', '.join(field.metadata['choices'])}.")
     words.append(_DEFAULTS.get(field.name, f"Default: {field.default}."))
     kind, values = _VALUES.get(field.name) or _VALUES[str(field.type).partition(" | ")[0]]
-    annotation = Annotated[kind, typer.Option(help=" ".join(words), **values)]  # type: ignore[valid-type]
-    return inspect.Parameter(field.name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+    return _flag(field.name, kind, " ".join(words), **values)
 
 
 SeedOption = Annotated[int, typer.Option(help=FIELDS["seed"].metadata["help"])]
@@ -158,8 +149,6 @@ SchedulerOption = Annotated[
         "version of bansac, and to see the same files.",
     ),
 ]
-
-
 ThreadsOption = Annotated[int | None, typer.Option(help="Threads, for many pairs. Default: all cores.")]
 
 
@@ -172,11 +161,7 @@ class Shared:
     no_scores: NoScoresFlag = False
     out: Annotated[
         Path | None,
-        typer.Option(
-            metavar="DIR|FILE",
-            parser=parse_out,
-            help="Folder of results and figures; of many pairs a .npz, .h5 or .parquet file.",
-        ),
+        out_option("DIR|FILE", "Folder of results and figures; of many pairs a .npz, .h5 or .parquet file."),
     ] = None
     overwrite: OverwriteFlag = False
     workers: ThreadsOption = None

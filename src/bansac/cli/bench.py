@@ -11,8 +11,6 @@ from bansac.cli.console import command
 from bansac.cli.measure import command_of
 from bansac.lab.measurements import MEASUREMENTS, find_measurement
 
-FOLDERS = "folders"
-
 
 class _Measurements(Group):
     """Interprets ``bansac bench DIR`` as ``bansac bench folders DIR``; ``./speed`` is a folder, ``speed`` a command."""
@@ -22,7 +20,7 @@ class _Measurements(Group):
         known = ctx.resilient_parsing or (args[:1] and args[0] in {*MEASUREMENTS, "-h", "--help"})
         if not known and len(args) == 1 and not args[0].startswith("-") and not Path(args[0]).exists():
             ctx.fail(f"There is no measurement or folder {args[0]!r}.")
-        return super().parse_args(ctx, args if known else [FOLDERS, *args])
+        return super().parse_args(ctx, args if known else ["folders", *args])
 
     def list_commands(self, ctx: Any) -> list[str]:
         """Return the names of all measurements."""

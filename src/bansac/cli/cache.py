@@ -4,13 +4,13 @@ from typing import Annotated
 
 import typer
 
-from bansac.cli.app import Group
+from bansac.cli.app import COMMANDS, Group
 from bansac.cli.arguments import JsonFlag
 from bansac.cli.compile_ahead import DEFAULTS, OPTIONS, warm_cache
 from bansac.cli.console import command, print_json, report, show_progress
 from bansac.compiled.cache import clear_cache, inspect_cache, inspect_pack
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Show, compile or delete the compiled kernels of this package.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help=COMMANDS["cache"])
 
 
 @app.command()

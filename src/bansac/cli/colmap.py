@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 import typer
 
 from bansac.cli import arguments
-from bansac.cli.app import Group
+from bansac.cli.app import COMMANDS, Group
 from bansac.cli.console import NO_MODEL, command, note_on_interrupt, notes, print_json, report, show_progress
 from bansac.colmap import VerificationOptions, VerificationSummary, verify_database
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Verify the matches of COLMAP's databases.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help=COMMANDS["colmap"])
 
 _DEFAULTS = VerificationOptions()
 

@@ -160,7 +160,13 @@ def call_estimator(name: str, options: dict[str, Any]) -> Result:
 
 def _data() -> dict[str, dict[str, Any]]:
     """Return the arguments of calls by their key in the table: the data, and the threshold if there is no default."""
-    x1, x2, flat = _matches()
+    rng = np.random.default_rng(0)
+    X = rng.uniform([-1, -1, 4], [1, 1, 6], (_SIZE, 3))
+    Y = X + np.array([0.5, 0.1, 0.2])  # the motion of the camera
+    x1, x2 = 500 * X[:, :2] / X[:, 2:], 500 * Y[:, :2] / Y[:, 2:]
+    flat = x1 * 1.1 + 20  # matches of a plane; ten matches are wrong
+    x2[:10] = flat[:10] = rng.uniform(-100, 100, (10, 2))
+    circle = 100 * np.asarray(x1 / np.linalg.norm(x1, axis=1, keepdims=True))
     size, down, camera = (500, 500), (0, 1, 0), bansac.Camera("SIMPLE_PINHOLE", (np.nan, 0.0, 0.0))
     return {
         "plane of space": {"x1": x1, "x2": flat},
@@ -175,28 +181,13 @@ def _data() -> dict[str, dict[str, Any]]:
         "projections, focal length unknown": {"points3D": _space(x1 / 500), "points2D": x1, "K": camera},
         "motion of space": {"x1": _space(x1), "x2": _space(x1), "threshold": 1.0},
         "line": {"points": np.column_stack([x1[:, 0], x1[:, 0]]), "threshold": 1.0},
-        "circle": {"points": 100 * _unit_vectors(x1), "threshold": 1.0},
-        "ellipse": {"points": _unit_vectors(x1) * [200, 100], "threshold": 1.0},
+        "circle": {"points": circle, "threshold": 1.0},
+        "ellipse": {"points": circle * [2, 1], "threshold": 1.0},
         "points of a plane": {"points": np.column_stack([x1, x1[:, 0]]), "threshold": 1.0},
         "polynomial": {"points": x1 * np.array([1, 0]), "degree": 2, "threshold": 1.0},
     }
 
 
-def _matches() -> tuple[Floats, Floats, Floats]:
-    """Return points of one image, their matches for a scene in depth, and for a plane; ten matches are wrong."""
-    rng = np.random.default_rng(0)
-    X = rng.uniform([-1, -1, 4], [1, 1, 6], (_SIZE, 3))
-    Y = X + np.array([0.5, 0.1, 0.2])  # the motion of the camera
-    x1, x2 = 500 * X[:, :2] / X[:, 2:], 500 * Y[:, :2] / Y[:, 2:]
-    flat = x1 * 1.1 + 20
-    x2[:10] = flat[:10] = rng.uniform(-100, 100, (10, 2))
-    return x1, x2, flat
-
-
 def _space(x: Floats) -> Floats:
     """Return points in space whose projections are ``x`` in normalised units."""
     return np.column_stack([x, np.ones(len(x))]) * np.linspace(1.0, 2.0, len(x))[:, None]
-
-
-def _unit_vectors(x: Floats) -> Floats:
-    return np.asarray(x / np.linalg.norm(x, axis=1, keepdims=True))

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from rich.markup import escape
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
-from bansac.cli.app import Group
-from bansac.cli.arguments import JsonFlag, parse_out
+from bansac.cli.app import COMMANDS, Group
+from bansac.cli.arguments import JsonFlag, out_option
 from bansac.cli.console import command, notes, print_json, report, show_table
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.fetch import BASE_URL, Stage, fetch
@@ -28,9 +28,7 @@ LABELLED = "labelled"
 _SPREAD = ("min", "median", "max")
 _SAMPLE = f"in at most {SAMPLED_PAIRS} evenly spaced pairs"
 
-app = typer.Typer(
-    cls=Group, no_args_is_help=True, help="Download the paper's data, or show what a folder with data holds."
-)
+app = typer.Typer(cls=Group, no_args_is_help=True, help=COMMANDS["data"])
 
 
 @app.command("fetch")
@@ -38,10 +36,7 @@ app = typer.Typer(
 def fetch_command(
     dataset: Annotated[Literal["phototourism", "evd", "hpatches"], typer.Argument(help="The data set.")],
     out: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR", parser=parse_out, help="Put the archive and its contents here, not in the cache folder."
-        ),
+        Path | None, out_option("DIR", "Put the archive and its contents here, not in the cache folder.")
     ] = None,
     full: Annotated[
         bool, typer.Option("--full", help="All scenes of PhotoTourism (86 GB), not the validation scene (2 GB).")

@@ -101,7 +101,12 @@ def _show(comparison: dict[str, Any], first: Answer, loading: float) -> None:
         for name, figures in comparison["methods"].items()
     ]
     show_table(headings, rows, left=("sampler",))
-    report.print(f"{_reason(comparison)}\n")
+    samples = comparison["inlier_ratio"] ** -_SAMPLE
+    digits = 10 ** (len(str(round(samples))) - 1)
+    report.print(
+        f"Why: only 1 of about {round(samples / digits) * digits:,} samples of {_SAMPLE} matches has inliers alone. "
+        "BANSAC draws matches more often that agreed with its earlier models.\n"
+    )
     report.print(
         f"right: the median distance of the true matches from the model is below {RIGHT:g} px. success: the result "
         "says so itself. Iterations and times are medians, without the "
@@ -109,16 +114,6 @@ def _show(comparison: dict[str, Any], first: Answer, loading: float) -> None:
     )
     report.print(f"bansac, seed {first.result.seed}: ", end="")
     first.show()
-
-
-def _reason(comparison: dict[str, Any]) -> str:
-    """Return in words why uniform sampling fails."""
-    samples = comparison["inlier_ratio"] ** -_SAMPLE
-    digits = 10 ** (len(str(round(samples))) - 1)
-    return (
-        f"Why: only 1 of about {round(samples / digits) * digits:,} samples of {_SAMPLE} matches has inliers alone. "
-        "BANSAC draws matches more often that agreed with its earlier models."
-    )
 
 
 def _photographs() -> tuple[Any, Any] | None:

@@ -71,7 +71,7 @@ class Options(arguments.Shared):
         self.refuse(f"does not go with --model {self.model}", *names)
 
 
-@arguments.takes(Options)
+@arguments.takes_options
 def estimate(asked: Options) -> None:
     """Estimate a model from a file of matches or points.
 
@@ -123,7 +123,7 @@ def _estimate_many(asked: Options) -> None:
 def _estimate_one(asked: Options) -> None:
     why = "is for many pairs: a folder or a list of files, with --out *.npz, *.h5 or *.parquet"
     asked.refuse(why, "workers", "scheduler")
-    if asked.multiple and MODELS[asked.model].problem is None:
+    if asked.multiple and (MODELS[asked.model].problem is None or asked.model == "absolute-pose"):
         raise ValueError(f"--multiple does not go with --model {asked.model}")
     if "degree" not in MODELS[asked.model].arguments:
         asked.refuse_for_model("degree")
@@ -173,8 +173,6 @@ def _read(asked: Options) -> tuple[dict[str, Floats], Floats | None, dict[str, A
 def _estimate_several(
     asked: Options, data: dict[str, Floats], known: dict[str, Any], settings: dict[str, Any]
 ) -> MultipleAnswer:
-    if asked.model == "absolute-pose":
-        raise ValueError(f"--multiple does not go with --model {asked.model}")
     if known.get("K1") is not None and MODELS[asked.model].cameras:
         raise ValueError("--multiple takes points for E in normalised units, without camera matrices")
     points = np.hstack(list(data.values()))

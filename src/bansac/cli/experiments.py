@@ -8,15 +8,15 @@ from typing import Annotated, Any
 import typer
 
 from bansac.batch.output_files import OutputFolder
-from bansac.cli.app import Group
-from bansac.cli.arguments import ExecutorOption, SchedulerOption, WorkersOption, choose_executor, parse_out, with_flags
+from bansac.cli.app import COMMANDS, Group
+from bansac.cli.arguments import ExecutorOption, SchedulerOption, WorkersOption, choose_executor, out_option, with_flags
 from bansac.cli.console import command, report, show_progress
 from bansac.cli.measure import end, parameter_of, show_report
 from bansac.lab.experiments import EXPERIMENTS, find_experiment
 from bansac.lab.measurement import EXPERIMENT_OPTIONS, Measurement, Setup
 from bansac.lab.runner import RunSummary, run_experiment
 
-app = typer.Typer(cls=Group, no_args_is_help=True, help="Run the experiments of the paper.")
+app = typer.Typer(cls=Group, no_args_is_help=True, help=COMMANDS["experiments"])
 
 
 @app.command("list")
@@ -36,10 +36,7 @@ def run(
         str, typer.Argument(metavar="NAME", help="The experiment, see bansac experiments list. Or all of them: all.")
     ],
     options: dict[str, Any],
-    out: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", parser=parse_out, help="Write the results here. Default: bansac-experiments/NAME."),
-    ] = None,
+    out: Annotated[Path | None, out_option("DIR", "Write the results here. Default: bansac-experiments/NAME.")] = None,
     workers: WorkersOption = 1,
     executor: ExecutorOption = None,
     scheduler: SchedulerOption = None,

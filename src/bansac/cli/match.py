@@ -69,7 +69,7 @@ class Options(arguments.Shared):
     ] = None
 
 
-@arguments.takes(Options)
+@arguments.takes_options
 def match(asked: Options) -> None:
     """Match two images (RootSIFT) and estimate the geometry between them.
 

@@ -18,10 +18,9 @@ from bansac.lab.tables import to_markdown
 
 FileOption = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE",
-        parser=arguments.parse_out,
-        help="Write the report here and its figures beside it; an interrupted run goes on from the journal beside it.",
+    arguments.out_option(
+        "FILE",
+        "Write the report here and its figures beside it; an interrupted run goes on from the journal beside it.",
     ),
 ]
 UpdateFlag = Annotated[bool, typer.Option("--update", help="Keep what else the report in --out has.")]

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import typer
 
-from bansac.batch.output_files import OutputFolder, check_file, check_replaceable
+from bansac.batch.output_files import OutputFolder, check_file, check_replaceable, check_unread
 from bansac.cli.answer import Answer, MultipleAnswer
 from bansac.cli.console import NO_MODEL, print_json, report
 
@@ -23,16 +23,14 @@ _FILES = (".csv", ".tsv", ".txt", ".json", ".npy", ".npz", ".h5", ".hdf5", ".par
 class ResultFolder(OutputFolder):
     """A folder for ``result.json`` and ``names``: they replace files only with ``overwrite``, and ``inputs`` never."""
 
-    def __init__(self, path: Path, names: Collection[str], *, inputs: Collection[Path] = (), overwrite: bool) -> None:
+    def __init__(
+        self, path: Path, names: Collection[str], *, inputs: Collection[Path | None] = (), overwrite: bool
+    ) -> None:
         super().__init__(path)
-        self._names = (RESULT, *names)
-        self._kept = {os.path.realpath(file) for file in inputs}
-        for file in inputs:
-            if os.path.realpath(file) in {os.path.realpath(path / name) for name in self._names}:
-                raise ValueError(
-                    f"--out: {file} is read, and a file of the result would replace it; name another folder"
-                )
-        if earlier := [name for name in self._names if (path / name).exists()]:
+        self._kept = {os.path.realpath(file) for file in inputs if file is not None}
+        for name in (RESULT, *names):
+            check_unread(path / name, inputs)
+        if earlier := [name for name in (RESULT, *names) if (path / name).exists()]:
             check_replaceable(f"{path} has {', '.join(earlier)} already", overwrite)
 
     @contextmanager
@@ -73,8 +71,7 @@ def result_folder(
             f"--out must name a folder, got {str(out)!r}: it gets {RESULT} and {', '.join(names)}; "
             "only many pairs have their results in one file"
         )
-    given = [path for path in inputs if path is not None]
-    return None if out is None else ResultFolder(out, names, inputs=given, overwrite=overwrite)
+    return None if out is None else ResultFolder(out, names, inputs=inputs, overwrite=overwrite)
 
 
 def leave(

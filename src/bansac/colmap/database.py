@@ -107,15 +107,12 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
         """Close the database."""
         self._database.close()
 
-    def matched_pairs(self) -> list[int]:
-        """Return the ids of all pairs with matches, sorted."""
+    def missing_pairs(self) -> tuple[list[int], int]:
+        """Return the sorted ids of the pairs with matches and no geometry, and the number of all pairs with matches."""
+        has_geometry, images_of = self._database.exists_two_view_geometry, self._pycolmap.pair_id_to_image_pair
         with self._errors():
-            return sorted(self._database.read_num_matches()[0])
-
-    def is_verified(self, pair_id: int) -> bool:
-        """Return whether a pair has a geometry."""
-        with self._errors():
-            return bool(self._database.exists_two_view_geometry(*self._pycolmap.pair_id_to_image_pair(pair_id)))
+            pairs = sorted(self._database.read_num_matches()[0])
+            return [pair for pair in pairs if not has_geometry(*images_of(pair))], len(pairs)
 
     def clear_geometries(self) -> None:
         """Delete the geometries of all pairs."""
@@ -179,8 +176,7 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
 
     def _as_row(self, geometry: PairGeometry) -> pycolmap.TwoViewGeometry:
         row: pycolmap.TwoViewGeometry = self._pycolmap.TwoViewGeometry()
-        configuration = getattr(self._pycolmap.TwoViewGeometryConfiguration, geometry.configuration.upper())
-        row.config = int(configuration)
+        row.config = int(getattr(self._pycolmap.TwoViewGeometryConfiguration, geometry.configuration.upper()))
         row.inlier_matches = geometry.inlier_matches
         row.E, row.F, row.H = geometry.E, geometry.F, geometry.H
         if geometry.pose is not None:

@@ -113,12 +113,10 @@ def verify_database(
     with only_run(path), MatchDatabase(path) as database:
         if overwrite:
             database.clear_geometries()
-        numbers = database.matched_pairs()
-        missing = [number for number in numbers if not database.is_verified(number)]
-        summary = VerificationSummary(pairs=len(numbers))
-        done = len(numbers) - len(missing)
-        if progress is not None:
-            progress(done, len(numbers))
+        missing, total = database.missing_pairs()
+        summary, done = VerificationSummary(pairs=total), total - len(missing)
+        report = progress or (lambda done, total: None)
+        report(done, total)
         starts = range(0, len(missing), size)
         batches = ([database.read(number) for number in missing[start : start + size]] for start in starts)
         answers = executor.run(partial(verify_pairs, options=settings), batches, count)
@@ -129,8 +127,7 @@ def verify_database(
                 database.write(item for item in answer if isinstance(item, PairGeometry))
                 _count(summary, answer, database)
                 done += len(answer)
-                if progress is not None:
-                    progress(done, len(numbers))
+                report(done, total)
     summary.seconds = time.perf_counter() - started
     return summary
 

@@ -11,7 +11,7 @@ from bansac.compat.arguments import LMEDS, RANSAC, as_pair, is_flag, read_method
 from bansac.compat.return_values import (
     Answer,
     answer,
-    answer_of_minimal,
+    answer_of_all,
     column,
     has_model,
     raises_opencv_error,
@@ -106,7 +106,7 @@ def _essential(arguments: Mapping[str, Any]) -> Answer:
     method = arguments["params"] if "params" in arguments else arguments["method"]
     if len(x1) == 5 and any(is_flag(method, classic) for classic in (0, LMEDS, RANSAC)):
         models = essential_5pt(_rays(camera1, x1), _rays(camera2, x2))
-        return answer_of_minimal([E / np.sqrt(2.0) for E in models], 5, mask)
+        return answer_of_all([E / np.sqrt(2.0) for E in models], 5, mask)
     threshold, max_iterations = arguments.get("threshold", 1.0), arguments.get("maxIters", _DEFAULTS["maxIters"])
     call = read_method(RANSAC if is_flag(method, 0) else method, threshold, max_iterations, arguments.get("prob"))
     E, inliers = answer(call.run(estimate_essential, x1, x2, camera1, camera2), 5, mask)
@@ -273,9 +273,14 @@ def _cameras(arguments: Mapping[str, Any]) -> tuple[Floats | Camera, Floats | Ca
         pairs = ((f"cameraMatrix{i}", f"{coefficients}{i}") for i in (1, 2))
         camera1, camera2 = (_with_distortion(names, *(arguments[name] for name in names)) for names in pairs)
         return camera1, camera2
-    matrix = (
-        arguments["cameraMatrix"] if "cameraMatrix" in arguments else _matrix_of(arguments["focal"], arguments["pp"])
-    )
+    matrix: Any = arguments.get("cameraMatrix")
+    if "cameraMatrix" not in arguments:
+        focal, point = arguments["focal"], np.asarray(arguments["pp"], dtype=np.float64).ravel()
+        if np.ndim(focal) > 0:
+            raise ValueError(f"cameraMatrix must be 3 x 3, or focal a number; got an array of shape {np.shape(focal)}")
+        if point.size != 2:
+            raise ValueError(f"pp must have two coordinates, got {arguments['pp']!r}")
+        matrix = np.array([[focal, 0.0, point[0]], [0.0, focal, point[1]], [0.0, 0.0, 1.0]])
     K = as_camera("cameraMatrix", matrix)
     return K, K
 
@@ -292,13 +297,3 @@ def _with_distortion(names: tuple[str, str], matrix: ArrayLike, coefficients: Ar
 
 def _rays(camera: Floats | Camera, x: Floats) -> Floats:
     return camera.unproject(x) if isinstance(camera, Camera) else normalize_points(camera, x)
-
-
-def _matrix_of(focal: float, pp: ArrayLike) -> Floats:
-    if np.ndim(focal) > 0:
-        raise ValueError(f"cameraMatrix must be 3 x 3, or focal a number; got an array of shape {np.shape(focal)}")
-    point = np.asarray(pp, dtype=np.float64).ravel()
-    if point.size != 2:
-        raise ValueError(f"pp must have two coordinates, got {pp!r}")
-    x, y = point
-    return np.array([[focal, 0.0, x], [0.0, focal, y], [0.0, 0.0, 1.0]])

@@ -53,7 +53,6 @@ from bansac.compat.return_values import (
     Answer,
     answer,
     answer_of_all,
-    answer_of_minimal,
     error_type,
     raises_opencv_error,
 )
@@ -153,7 +152,8 @@ def findHomography(
     """
     x1, x2 = as_pair("srcPoints", srcPoints, "dstPoints", dstPoints, homogeneous=True, least=4)
     if is_flag(method, 0):
-        return answer_of_all(homography_dlt(x1, x2), len(x1), mask)
+        H = homography_dlt(x1, x2)
+        return answer_of_all([] if H is None else [H], len(x1), mask)
     call = read_method(method, ransacReprojThreshold, maxIters, confidence, _DEFAULT_THRESHOLD)
     return answer(call.run(estimate_homography, x1, x2), 4, mask)
 
@@ -197,10 +197,10 @@ def findFundamentalMat(
     if len(x1) < 7:
         return None, None
     if len(x1) == 7 and any(is_flag(method, classic) for classic in (FM_7POINT, FM_8POINT, FM_LMEDS, FM_RANSAC)):
-        return answer_of_minimal([_divide(F) for F in fundamental_7pt(x1, x2)], 7, mask)
+        return answer_of_all([_divide(F) for F in fundamental_7pt(x1, x2)], 7, mask)
     if is_flag(method, FM_7POINT) or is_flag(method, FM_8POINT):
         F = fundamental_8pt(x1, x2)
-        return answer_of_all(None if F is None else _divide(F), len(x1), mask)
+        return answer_of_all([] if F is None else [_divide(F)], len(x1), mask)
     call = read_method(method, ransacReprojThreshold, maxIters, confidence, _DEFAULT_THRESHOLD)
     F, inliers = answer(call.run(estimate_fundamental, x1, x2), 7, mask)
     return (None if F is None else _divide(F)), inliers

@@ -30,7 +30,7 @@ def answer(result: Result, sample_size: int, mask: Any) -> Answer:
     """Return the model and the mask of a result; without a model to return, None and zeros."""
     if has_model(result, sample_size):
         return result.model.copy(), write_out(column(result.inliers), mask)
-    return answer_of_all(None, len(result.inliers), mask)
+    return answer_of_all([], len(result.inliers), mask)
 
 
 def has_model(result: Result, sample_size: int) -> bool:
@@ -38,14 +38,10 @@ def has_model(result: Result, sample_size: int) -> bool:
     return result.model is not None and (result.success or len(result.inliers) == sample_size)
 
 
-def answer_of_all(model: Floats | None, n: int, mask: Any) -> Answer:
-    """Return a model of all points and its mask."""
-    return model, write_out(np.full((n, 1), model is not None, np.uint8), mask)
-
-
-def answer_of_minimal(models: list[Floats], n: int, mask: Any) -> Answer:
-    """Return the stacked models of a minimal sample and their mask."""
-    return answer_of_all(np.vstack(models) if models else None, n, mask)
+def answer_of_all(models: list[Floats], n: int, mask: Any) -> Answer:
+    """Return the stacked models of all n points, or None without a model, and their mask."""
+    inliers = np.full((n, 1), bool(models), np.uint8)
+    return np.vstack(models) if models else None, write_out(inliers, mask)
 
 
 def column(inliers: Bools) -> Bytes:

@@ -13,10 +13,10 @@ from bansac.estimate.planar_target import choose_pose
 from bansac.estimate.presets import CallSettings, Threshold, find_preset
 from bansac.estimate.result import AbsolutePose, Result
 from bansac.estimate.solve import Solution, is_default_threshold, make_request, solve
-from bansac.estimate.two_views import as_matches
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
+from bansac.maths.validate import as_matches
 from bansac.problems.absolute_pose import ABSOLUTE_POSE
 
 # Default threshold if a camera matrix is given, in pixels.

@@ -74,27 +74,22 @@ def unproject(argument: str, camera: CameraLike, x: Floats, depth: int = 3) -> U
     if x.size and (doubt := _doubt_camera(K, x)):
         warnings.warn(f"{argument} has {doubt}", stacklevel=depth)
     if isinstance(camera, Camera) and camera.is_distorted:
-        return _unproject_distorted(argument, camera, x)
+        rays = camera.unproject(x.T)
+        failed = np.isnan(rays[:, 0])
+        if failed.any():
+            first = x[:, np.argmax(failed)].tolist()
+            raise ValueError(
+                f"{argument} cannot undistort {np.count_nonzero(failed)} of {len(rays)} points, the first at {first}; "
+                "leave out the points for which its unproject gives NaN"
+            )
+        jacobian = camera.jacobian(rays)
+        focal = float(np.median(np.sqrt(np.linalg.det(jacobian)))) if len(rays) else float(K[0, 0])
+        x[:] = rays.T
+        return Unprojected(focal, focal, jacobian, is_distorted=True)
     y = (x[1] - K[1, 2]) / K[1, 1]
     x[0] = (x[0] - K[0, 2] - K[0, 1] * y) / K[0, 0]
     x[1] = y
     return Unprojected(float(K[0, 0]), float(K[1, 1]), K[None, :2, :2], is_distorted=False)
-
-
-def _unproject_distorted(argument: str, camera: Camera, x: Floats) -> Unprojected:
-    """Undistort points in place."""
-    rays = camera.unproject(x.T)
-    failed = np.isnan(rays[:, 0])
-    if failed.any():
-        first = x[:, np.argmax(failed)].tolist()
-        raise ValueError(
-            f"{argument} cannot undistort {np.count_nonzero(failed)} of {len(rays)} points, the first at {first}; "
-            "leave out the points for which its unproject gives NaN"
-        )
-    jacobian = camera.jacobian(rays)
-    focal = float(np.median(np.sqrt(np.linalg.det(jacobian)))) if len(rays) else float(camera.K[0, 0])
-    x[:] = rays.T
-    return Unprojected(focal, focal, jacobian, is_distorted=True)
 
 
 def _doubt_camera(K: Floats, x: Floats) -> str:

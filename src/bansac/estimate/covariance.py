@@ -33,10 +33,11 @@ from bansac.estimate.damped_least_squares import differentiate
 from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import RELATIVE_POSE, form_of
 from bansac.estimate.result import AbsolutePose, RelativePose, Result
-from bansac.estimate.two_views import as_matches, as_rays
+from bansac.estimate.two_views import as_rays
 from bansac.geometry import cross_matrix, essential_from_pose, orthogonal_axes
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Floats
+from bansac.maths.validate import as_matches
 from bansac.problems.ellipse import conic_of
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from bansac.problems.estimators import ESTIMATORS, find_estimator

@@ -20,11 +20,11 @@ from bansac.estimate.generic import ransac
 from bansac.estimate.multiple import check_max_models, estimate_multiple
 from bansac.estimate.presets import SHARED_ARGUMENTS, resolve_options
 from bansac.estimate.result import MultipleResult, Result
-from bansac.estimate.two_views import as_matches
 from bansac.executors.progress_bar import progress_bar
 from bansac.executors.threads import PENDING_PER_THREAD, count_workers, in_order
+from bansac.maths.optional import import_optional
 from bansac.maths.rng import derive_seed
-from bansac.maths.validate import as_integer
+from bansac.maths.validate import as_integer, as_matches
 from bansac.problems.estimators import ESTIMATORS, MODELS, find_estimator
 from bansac.problems.problem import Problem
 
@@ -237,6 +237,8 @@ def iter_estimates(
     if not isinstance(pairs, Iterable):
         raise TypeError(f"pairs must be an iterable of pairs, got {type(pairs).__name__}")
     estimate = _prepare(problem, arguments, multiple)
+    if progress is True:
+        import_optional("rich.console", "progress=True needs rich", "rich")
     total = _count(pairs)
     shown = progress_bar(total) if progress is True else contextlib.nullcontext(progress or None)
     return _hand_out(in_order(estimate, pairs, workers, pending), on_error, shown, total)
@@ -264,17 +266,13 @@ def _hand_out(
                 if on_error == "raise":
                     answer.error.add_note(f"in pair {answer.index}")
                     raise answer.error
-                _forget_frames(answer.error)
+                error: BaseException | None = answer.error
+                while error is not None:  # the frames of a stored error hold the data of the pair
+                    error.__traceback__ = None
+                    error = error.__cause__ or error.__context__
             if progress is not None:
                 progress(done, total)
             yield answer
-
-
-def _forget_frames(error: BaseException | None) -> None:
-    """Remove the traceback of a stored error, because its frames hold the data of the pair."""
-    while error is not None:
-        error.__traceback__ = None
-        error = error.__cause__ or error.__context__
 
 
 _SIZES = {"image_size1": "size1", "image_size2": "size2"}

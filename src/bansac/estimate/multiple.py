@@ -34,7 +34,7 @@ from bansac.estimate.model_forms import ModelForm, form_of
 from bansac.estimate.presets import Options, Resolved, Settings, Threshold
 from bansac.estimate.result import MultipleResult, Result
 from bansac.estimate.solve import Arguments, Request, make_request, measure, solve_once
-from bansac.maths.arrays import Bools, Floats, Ints
+from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_integer, as_probabilities, as_scores, as_weights
 from bansac.problems.estimators import MODELS
 from bansac.problems.problem import Problem
@@ -58,6 +58,13 @@ _FINEST = 0.6
 # Finer models replace a coarse one if they shorten the description by this number of nats a point. The errors of a
 # structure with another shape, such as the edge of a worn coin, are not independent, and two models shorten it less.
 _GAIN = 0.6
+
+# How the message of a result ends, by its reason for the stop.
+_ENDS = {
+    "max_seconds": "; the time was over before the search ended",
+    "max_models": "; the search ended at max_models",
+    "no_more": "",
+}
 
 # Prior inlier probability of a point without scores and priors, and the smallest one.
 _NEUTRAL, _SMALLEST = 0.5, 1e-3
@@ -286,10 +293,8 @@ def _search(task: _Task, among: Bools, prior: Floats | None, most: int | None = 
         options = options.replace(max_seconds=max(task.deadline - time.perf_counter(), 1e-3))
     if most is not None and options.max_iterations is not None and most < options.max_iterations:
         options = options.replace(max_iterations=max(most, options.min_iterations))
-    if prior is not None and (task.prior is not None or options.sampler_row.prior):
-        prior = np.clip(prior[indices], _SMALLEST, 1.0)
-    else:
-        prior = None
+    takes_prior = task.prior is not None or options.sampler_row.prior
+    prior = np.clip(prior[indices], _SMALLEST, 1.0) if takes_prior and prior is not None else None
     scores, weights = (None if values is None else values[indices] for values in (task.scores, task.weights))
     request = replace(
         task.request,
@@ -355,6 +360,12 @@ def _result(task: _Task, models: list[_Model], last: Result, form: ModelForm) ->
     seconds, loading_seconds = task.request.watch.read()
     seed = task.request.options.seed
     assert seed is not None
+    points = ", ".join(str(np.count_nonzero(labels == k)) for k in range(len(models)))
+    message = f"{len(models)} x {name} with {points} of {n} points{_ENDS[reason]}"
+    if not models:
+        message = (
+            last.message if len(last.inliers) == n else f"no {name} in {n} points; the last search: {last.message}"
+        )
     return MultipleResult(
         models=tuple(result.model for result in results),
         labels=labels,
@@ -362,21 +373,8 @@ def _result(task: _Task, models: list[_Model], last: Result, form: ModelForm) ->
         results=tuple(results),
         stop_reason=reason,
         success=bool(models),
-        message=_message(name, labels, len(models), reason, last),
+        message=message,
         seed=seed,
         seconds=seconds,
         loading_seconds=loading_seconds,
     )
-
-
-def _message(name: str, labels: Ints, count: int, reason: str, last: Result) -> str:
-    if count == 0:
-        all_points = len(last.inliers) == labels.size
-        return last.message if all_points else f"no {name} in {labels.size} points; the last search: {last.message}"
-    points = ", ".join(str(np.count_nonzero(labels == k)) for k in range(count))
-    why = {
-        "max_seconds": "; the time was over before the search ended",
-        "max_models": "; the search ended at max_models",
-        "no_more": "",
-    }[reason]
-    return f"{count} x {name} with {points} of {labels.size} points{why}"

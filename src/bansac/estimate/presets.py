@@ -230,6 +230,4 @@ def _without_network(base: Options, settings: Mapping[str, Any]) -> dict[str, An
     """Return default network settings to replace those of a preset, if the sampler has no network."""
     sampler = settings.get("sampler", base.sampler)
     row = SAMPLERS.get(sampler) if isinstance(sampler, str) else sampler
-    if not isinstance(row, Sampler) or row.adaptive:
-        return {}
-    return network_defaults()
+    return network_defaults() if isinstance(row, Sampler) and not row.adaptive else {}

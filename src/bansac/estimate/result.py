@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from bansac.geometry.camera import Camera
     from bansac.matches.images import ImageLike
 
-
 SURE = 0.9
 """Smallest probability of a sure inlier, or of a sure outlier."""
 
@@ -288,12 +287,15 @@ class Result:
     def _words(self) -> dict[str, str]:
         """Return the verdict, the model and the run as texts by name."""
         inliers = f"{self.num_inliers} of {len(self.inliers)} ({self.inlier_ratio:.1%})"
+        stop = _STOPS.get(self.stop_reason, "a stopping criterion of this name")
+        if self.stop_reason == "restarts":
+            stop = "all restarts took place" if self.restarts > 1 else "all iterations of the restart took place"
         words = {
             "Verdict": "success" if self.success else "failure",
             "Reason": self.message,
             "Inliers": f"{inliers} at threshold {threshold_in_words(self)}",
             "Model": _model_in_words(self.model),
-            "Stopped by": f"{self.stop_reason}: {_stop_in_words(self)}",
+            "Stopped by": f"{self.stop_reason}: {stop}",
             "Run": f"{_counted(self.iterations, 'iteration')} in {_counted(self.restarts, 'restart')}, "
             f"{_counted(self.models_tested, 'model')} tested",
             "Time": self.timing,
@@ -308,7 +310,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """Summarise the result as a table and a histogram of the residuals, for notebooks."""
-        from bansac.plotting.report import html_table, residual_histogram
+        from bansac.plotting.report.summary import html_table, residual_histogram
 
         histogram = "" if self.model is None else residual_histogram(self.residuals, self.threshold)
         return html_table(self._words()) + histogram
@@ -496,7 +498,8 @@ class Result:
         ...     "success" in page.read_text()
         True
         """
-        from bansac.plotting.report import RunArrays, write_report
+        from bansac.plotting.report.page import write_report
+        from bansac.plotting.report.payload import RunArrays
 
         shown = self.trace if trace is None else trace
         rows = {"threshold": threshold_in_words(self), "seed": self.seed} | dict(settings or {})
@@ -624,12 +627,6 @@ def posterior_in_words(counts: Mapping[str, int]) -> str:
     """Return the counts of :func:`summarize_posterior` as a text."""
     sure = f"at least {SURE:.0%} sure"
     return f"{counts['inlier']} {sure} inliers, {counts['outlier']} {sure} outliers, {counts['undecided']} undecided"
-
-
-def _stop_in_words(result: Result) -> str:
-    if result.stop_reason != "restarts":
-        return _STOPS.get(result.stop_reason, "a stopping criterion of this name")
-    return "all restarts took place" if result.restarts > 1 else "all iterations of the restart took place"
 
 
 def _model_in_words(model: Any) -> str:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 from bansac.estimate.generic import estimate
 from bansac.estimate.presets import CallSettings, Threshold
 from bansac.estimate.result import Result
-from bansac.estimate.two_views import as_matches
+from bansac.maths.validate import as_matches
 
 
 def estimate_affine(

@@ -22,7 +22,7 @@ from bansac.geometry.camera import Camera
 from bansac.geometry.focal_lengths import focal_plausibility
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.normalization import fix_sign
-from bansac.maths.validate import LARGEST, as_numbers, as_points, as_size, check_finite, check_same_length
+from bansac.maths.validate import as_numbers, as_size
 from bansac.significance.configuration import DETERMINED
 
 Jacobians: TypeAlias = tuple[Floats, Floats]
@@ -394,21 +394,6 @@ def _request_essential(
     if request.options.epipolar_error == "symmetric":
         return replace(request, problem=ESSENTIAL_SYMMETRIC), None
     return request, jacobians
-
-
-def as_matches(
-    x1: ArrayLike, x2: ArrayLike, names: tuple[str, str] = ("x1", "x2"), channels: tuple[int, int] = (2, 2)
-) -> Floats:
-    """Check matched points and return them as a ``sum(channels)`` x N array."""
-    first = as_points(names[0], x1, channels[0], finite=False)
-    second = as_points(names[1], x2, channels[1], finite=False)
-    check_same_length(names[0], first, names[1], second)
-    data = np.empty((sum(channels), len(first)))
-    data[: channels[0]], data[channels[0] :] = first.T, second.T
-    if data.size and not (data.max() <= LARGEST and data.min() >= -LARGEST):  # also for NaN
-        check_finite(names[0], first)
-        check_finite(names[1], second)
-    return data
 
 
 def as_rays(

@@ -53,7 +53,6 @@ class _Noise(NamedTuple):
 
 
 def _noise_of(residuals: Floats, threshold: float) -> _Noise:
-    """Return the noise of the residuals within the threshold."""
     inside = residuals[residuals <= threshold]
     deviation = _TO_DEVIATION * float(np.median(inside)) if inside.size else threshold
     variance = max(deviation, _EXACT * threshold) ** 2
@@ -244,8 +243,14 @@ def _refine_relative_pose(matches: _Matches, solution: Solution) -> Solution:
 
 
 def _motion_of(model: Floats, matches: _Matches, inliers: Bools) -> _Motion:
-    """Return the motion of a flat model before its refinement."""
-    focals = _initial_focals(model, matches)
+    """Return the motion of a flat model before its refinement; focal lengths that are NaN or extreme are the usual."""
+    if model.size == 10:
+        focals = np.where(matches.directions[0] == 1.0, model[9], 1.0)
+    else:
+        squares = np.array(focal_lengths.squared_focals(model.copy(), 0.0, 0.0, 0.0, 0.0)) / matches.usual**2
+        with np.errstate(invalid="ignore"):
+            usual = (squares > 0.1) & (squares < 10.0)
+        focals = matches.usual * np.sqrt(np.where(usual, squares, 1.0))
     first, second = matches.data[:2].T / focals[0], matches.data[2:].T / focals[1]
     R, t, _ = recover_pose(model[:9].reshape(3, 3) / _focal_factors(focals), first, second, inliers)
     return R, t, focals
@@ -258,23 +263,12 @@ def _relative_pose(matches: _Matches, motion: _Motion) -> RelativePose:
     return RelativePose(R.T, -R.T @ t, K2, K1) if matches.is_swapped else RelativePose(R, t, K1, K2)
 
 
-def _initial_focals(model: Floats, matches: _Matches) -> Floats:
-    """Return the focal lengths of the model, or the usual ones if it implies none or extreme ones."""
-    if model.size == 10:
-        return np.where(matches.directions[0] == 1.0, model[9], 1.0)
-    squares = np.array(focal_lengths.squared_focals(model.copy(), 0.0, 0.0, 0.0, 0.0)) / matches.usual**2
-    with np.errstate(invalid="ignore"):
-        usual = (squares > 0.1) & (squares < 10.0)
-    return np.asarray(matches.usual * np.sqrt(np.where(usual, squares, 1.0)))
-
-
 def _focal_factors(focals: Floats) -> Floats:
     """Return the factors of the entries of E in F = diag(1, 1, f2) E diag(1, 1, f1)."""
     return np.outer([1.0, 1.0, focals[1]], [1.0, 1.0, focals[0]])
 
 
 def _fundamental(R: Floats, t: Floats, focals: Floats) -> Floats:
-    """Return diag(1, 1, f2) [t]x R diag(1, 1, f1)."""
     return np.asarray(cross_matrix(t) @ R * _focal_factors(focals))
 
 

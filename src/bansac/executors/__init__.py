@@ -33,7 +33,6 @@ Value = TypeVar("Value")
 Work = Callable[[Item], Value]
 """Function of one item. It can be pickled, and its functions can be imported."""
 
-
 Progress = Callable[[str, int, int], AbstractContextManager[Callable[[], None]]]
 """``progress(what, total, done)`` is entered at the start of a pass and returns a function to call after each unit."""
 

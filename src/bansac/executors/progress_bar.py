@@ -4,8 +4,6 @@ import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from bansac.maths.optional import import_optional
-
 
 def bar_columns() -> tuple[Any, ...]:
     """Return the columns of a bar: what is counted, the bar, how many are done, and the times."""
@@ -16,15 +14,12 @@ def bar_columns() -> tuple[Any, ...]:
     return *columns, TimeElapsedColumn(), TimeRemainingColumn()
 
 
-def progress_bar(total: int | None) -> contextlib.AbstractContextManager[Callable[[int, int | None], None]]:
-    """Return a bar of pairs as a context, whose value is the function to call for every result."""
-    console = import_optional("rich.console", "progress=True needs rich", "rich")
+@contextlib.contextmanager
+def progress_bar(total: int | None) -> Iterator[Callable[[int, int | None], None]]:
+    """Show a bar of pairs; call the yielded function for every result."""
+    from rich.console import Console
     from rich.progress import Progress
 
-    @contextlib.contextmanager
-    def show() -> Iterator[Callable[[int, int | None], None]]:
-        with Progress(*bar_columns(), console=console.Console(stderr=True)) as bar:
-            task = bar.add_task("pairs", total=total)
-            yield lambda done, total: bar.update(task, completed=done)
-
-    return show()
+    with Progress(*bar_columns(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("pairs", total=total)
+        yield lambda done, total: bar.update(task, completed=done)

@@ -271,8 +271,11 @@ class Camera:
         """Return distorted coordinates x' and y', and the derivatives dx'/dx, dx'/dy = dy'/dx, dy'/dy."""
         square = x * x + y * y
         if self.model == _FISHEYE:
-            factor, change = self._fisheye_factor(square)
-            p1 = p2 = 0.0
+            inside = np.maximum(square, _CENTRE)  # the quotients below have limits at 0
+            radius = np.sqrt(inside)
+            angle, slope = self._bend(np.arctan(radius))
+            factor = angle / radius
+            change, p1, p2 = (slope / (1.0 + inside) - factor) / inside, 0.0, 0.0
         else:
             k1, k2, p1, p2, k3, k4, k5, k6 = self._coefficients
             lower = 1 + square * (k4 + square * (k5 + square * k6))
@@ -286,14 +289,6 @@ class Camera:
             change * x * y + 2 * p1 * x + 2 * p2 * y,
             factor + change * y * y + 6 * p1 * y + 2 * p2 * x,
         )
-
-    def _fisheye_factor(self, square: Floats) -> tuple[Floats, Floats]:
-        """Return the factor x' / x of points with x^2 + y^2 = ``square``, and twice its derivative by ``square``."""
-        square = np.maximum(square, _CENTRE)  # the quotients below have limits at 0
-        radius = np.sqrt(square)
-        angle, slope = self._bend(np.arctan(radius))
-        factor = angle / radius
-        return factor, (slope / (1.0 + square) - factor) / square
 
     def _bend(self, theta: Floats) -> tuple[Floats, Floats]:
         """Return the fisheye's distorted angles and their derivatives."""

@@ -83,7 +83,6 @@ def sides(R: Floats, t: Floats, data: Floats) -> NDArray[np.int8]:
 
 @fast_kernel
 def _write_sides(R: Floats, t: Floats, data: Floats, out: NDArray[np.int8]) -> None:
-    """Write the sides of all matches."""
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     for i in range(out.size):
         a0 = R[0, 0] * x1[i] + R[0, 1] * y1[i] + R[0, 2]

@@ -24,24 +24,17 @@ def read_array(path: Path) -> Any:
 
 def read_arrays(path: Path, names: Sequence[str], group: str | None = None) -> tuple[dict[str, Any], list[str]]:
     """Return the arrays ``names`` of an npz or h5 file, or of a group in an h5 file, and the names of all arrays."""
-    is_npz = path.suffix.lower() == ".npz"
-    if not is_npz:
-        import_h5py()
+    h5py = None if path.suffix.lower() == ".npz" else import_h5py()
     try:
-        if not is_npz:
-            return _read_hdf5(path, names, group or "/")
-        with path.open("rb") as file, NpzFile(file, allow_pickle=False) as arrays:
-            return {name: arrays[name] for name in names if name in arrays.files}, sorted(arrays.files)
+        if h5py is None:
+            with path.open("rb") as file, NpzFile(file, allow_pickle=False) as arrays:
+                return {name: arrays[name] for name in names if name in arrays.files}, sorted(arrays.files)
+        with h5py.File(path, "r") as file:
+            entries = file[group or "/"]
+            if not isinstance(entries, h5py.Group):
+                raise ValueError(f"{group!r} is no group")
+            stored = sorted(entries.keys())
+            found = {name: entries[name] for name in names if name in stored}
+            return {name: read_dataset(item) for name, item in found.items() if isinstance(item, h5py.Dataset)}, stored
     except Exception as error:  # damaged archives raise errors of zipfile, zlib, NumPy, h5py and other modules
         raise unreadable(path, error) from None
-
-
-def _read_hdf5(path: Path, names: Sequence[str], group: str) -> tuple[dict[str, Any], list[str]]:
-    h5py = import_h5py()
-    with h5py.File(path, "r") as file:
-        arrays = file[group]
-        if not isinstance(arrays, h5py.Group):
-            raise ValueError(f"{group!r} is no group")
-        stored = sorted(arrays.keys())
-        wanted = {name: arrays[name] for name in names if name in stored}
-        return {name: read_dataset(item) for name, item in wanted.items() if isinstance(item, h5py.Dataset)}, stored

@@ -14,7 +14,7 @@ import numpy as np
 
 from bansac.matches.images import MAX_SIZE, ImageLike, import_opencv, read_image, shrink
 from bansac.matches.matches import Matches
-from bansac.maths.arrays import Bytes, Floats, Ints, Singles
+from bansac.maths.arrays import Floats, Ints, Singles
 from bansac.maths.validate import as_integer
 
 _BLOCK = 1024  # descriptors of image 1 compared at a time; bounds the memory to about 100 MB for 8000 features
@@ -104,11 +104,20 @@ def detect_features(
     """Detect the strongest features, the strongest first; ``name`` stands for the image in error messages."""
     grey = read_image(image, argument=name)
     small, scale = shrink(grey, max_size)
-    points, descriptors = _root_sift(name, small, max_features)
-    height, width = grey.shape
+    keypoints, sift = import_opencv().SIFT_create(nfeatures=max_features).detectAndCompute(small, None)
+    if len(keypoints) < 2:
+        raise ValueError(
+            f"{name} ({small.shape[1]} x {small.shape[0]} pixels) has {len(keypoints)} features, two are needed: "
+            "it is too small or too plain"
+        )
+    # OpenCV keeps ties and may therefore return more features than requested.
+    strongest = np.argsort([-k.response for k in keypoints], kind="stable")[:max_features]
+    points = np.array([keypoints[i].pt for i in strongest], dtype=np.float64)
     if small is not grey:
         points = (points + 0.5) / scale - 0.5
-    return Features(points, descriptors, (height, width))
+    histograms = np.asarray(sift, dtype=np.float32)[strongest]
+    total = np.maximum(histograms.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
+    return Features(points, np.sqrt(histograms / total), (grey.shape[0], grey.shape[1]))
 
 
 def match_features(
@@ -134,23 +143,6 @@ def match_features(
 
 def _path(image: ImageLike) -> Path | None:
     return Path(image) if isinstance(image, str | os.PathLike) else None
-
-
-def _root_sift(name: str, grey: Bytes, max_features: int) -> tuple[Floats, Singles]:
-    """Detect the strongest features: points (N, 2) and RootSIFT descriptors (N, 128) of unit length."""
-    keypoints, sift = import_opencv().SIFT_create(nfeatures=max_features).detectAndCompute(grey, None)
-    if len(keypoints) < 2:
-        height, width = grey.shape
-        raise ValueError(
-            f"{name} ({width} x {height} pixels) has {len(keypoints)} features, two are needed: "
-            "it is too small or too plain"
-        )
-    # OpenCV keeps ties and may therefore return more features than requested.
-    strongest = np.argsort([-k.response for k in keypoints], kind="stable")[:max_features]
-    points = np.array([keypoints[i].pt for i in strongest], dtype=np.float64)
-    histograms = np.asarray(sift, dtype=np.float32)[strongest]
-    total = np.maximum(histograms.sum(axis=1, keepdims=True), np.finfo(np.float32).tiny)
-    return points, np.sqrt(histograms / total)
 
 
 def _nearest_neighbours(query: Singles, base: Singles) -> tuple[Ints, Floats]:

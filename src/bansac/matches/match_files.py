@@ -79,7 +79,12 @@ def read_matches(path: Path, pair: str | None = None) -> Matches:
     cameras: Any = _cameras(arrays) if arrays.arrays.keys() & {*_CAMERAS} else (None, None)
     keypoints = next((names for names in _KEYPOINTS if arrays.arrays.keys() >= set(names)), None)
     if keypoints is not None:
-        matches = _indexed(arrays, *keypoints)
+        points = {name: arrays.get(name, (None, 2)) for name in keypoints}
+        if "matches" not in arrays.arrays:
+            raise ValueError(f"{path}: has no array 'matches'; it has {arrays.names}")
+        pairs = as_indices(f"{path}: matches", arrays.arrays["matches"], points)
+        points1, points2 = points.values()
+        matches = Matches.from_indices(points1, points2, pairs, _scores(arrays, len(pairs)))
     elif "matches" in arrays.arrays:
         both = arrays.get("matches", (None, 4))
         matches = Matches(both[:, :2], both[:, 2:], scores=_scores(arrays, len(both)))
@@ -198,14 +203,6 @@ def _camera(arrays: _Arrays, name: str) -> CameraLike:
         raise ValueError(f"{arrays.path}: {distortion}: {error}") from None
 
 
-def _indexed(arrays: _Arrays, name1: str, name2: str) -> Matches:
-    keypoints = {name: arrays.get(name, (None, 2)) for name in (name1, name2)}
-    if "matches" not in arrays.arrays:
-        raise ValueError(f"{arrays.path}: has no array 'matches'; it has {arrays.names}")
-    pairs = as_indices(f"{arrays.path}: matches", arrays.arrays["matches"], keypoints)
-    return Matches.from_indices(keypoints[name1], keypoints[name2], pairs, _scores(arrays, len(pairs)))
-
-
 def _scores(arrays: _Arrays, n: int) -> Floats | None:
     return arrays.get("scores", (n,)) if "scores" in arrays.arrays else None
 
@@ -218,7 +215,6 @@ def _is_table(path: Path) -> bool:
 
 
 def _read_columns(path: Path, columns: tuple[str, ...]) -> tuple[Floats, Floats | None]:
-    """Read a table, with or without a header, and its scores."""
     if path.suffix.lower() != ".npy":
         return read_table(path, columns)
     arrays = _Arrays(path, (), {"the array": read_array(path)})

@@ -15,7 +15,6 @@ _VANISHING = 100.0
 _SQUARINGS = 30
 _CONVERGED = 1e-15
 
-
 Entries = tuple[float, float, float, float, float, float, float, float, float]
 
 

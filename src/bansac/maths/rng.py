@@ -10,12 +10,7 @@ from bansac.maths.arrays import Ints, Words
 
 _MASK = 2**64 - 1
 _STEP = 0x9E3779B97F4A7C15
-_U17 = np.uint64(17)
-_U19 = np.uint64(19)
-_U23 = np.uint64(23)
-_U32 = np.uint64(32)
-_U41 = np.uint64(41)
-_U45 = np.uint64(45)
+_U17, _U19, _U23, _U32, _U41, _U45 = map(np.uint64, (17, 19, 23, 32, 41, 45))
 
 
 def seed_rng(seed: int) -> Words:

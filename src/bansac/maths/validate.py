@@ -101,6 +101,21 @@ def as_size(argument: str, value: ArrayLike) -> tuple[int, int]:
     return int(array[0]), int(array[1])
 
 
+def as_matches(
+    x1: ArrayLike, x2: ArrayLike, names: tuple[str, str] = ("x1", "x2"), channels: tuple[int, int] = (2, 2)
+) -> Floats:
+    """Check matched points and return them as a ``sum(channels)`` x N array."""
+    first = as_points(names[0], x1, channels[0], finite=False)
+    second = as_points(names[1], x2, channels[1], finite=False)
+    check_same_length(names[0], first, names[1], second)
+    data = np.empty((sum(channels), len(first)))
+    data[: channels[0]], data[channels[0] :] = first.T, second.T
+    if data.size and not (data.max() <= LARGEST and data.min() >= -LARGEST):  # also for NaN
+        check_finite(names[0], first)
+        check_finite(names[1], second)
+    return data
+
+
 def check_same_length(name1: str, array1: Floats, name2: str, array2: Floats) -> None:
     """Raise an error if two arrays differ in their number of rows."""
     if len(array1) != len(array2):

@@ -47,7 +47,10 @@ def plot_data(
         ax = _new_axes(spatial=dimensions in ([3], [3, 3]), above=0.0 if rival is None else layout.TITLE)
     order = np.argsort(values, kind="stable")  # probable points on top
     if dimensions == [2, 2]:
-        _draw_segments(ax, values[order], *(x[order] for x in arrays))
+        from matplotlib.collections import LineCollection
+
+        segments, colors = np.stack(arrays, axis=1)[order], layout.color_map()(values[order])
+        ax.add_collection(LineCollection(list(segments), colors=colors, linewidths=0.8))
     scatter: Any = ax.scatter
     scatter(*arrays[-1][order].T, c=values[order], cmap=layout.color_map(), vmin=0, vmax=1, s=14, linewidths=0)
     if rival is not None:
@@ -63,7 +66,10 @@ def plot_data(
     elif dimensions == [3]:
         _draw_plane(ax, model, arrays[0][good] if good.any() else arrays[0], layout.FAINT_COLOR)
     elif dimensions == [3, 3]:
-        _draw_motion(ax, model, arrays[0][good])
+        if isinstance(model, np.ndarray) and model.shape == (3, 4):
+            moved = arrays[0][good] @ model[:, :3].T + model[:, 3]
+            scatter(*moved.T, marker="x", color="black", s=14, linewidths=0.8)
+        ax.set_aspect("equal")
     else:
         if dimensions == [3, 2] and model is not None:
             _draw_projections(ax, model, K, arrays[0][good])
@@ -177,14 +183,6 @@ def _draw_plane(ax: Any, model: Any, points: Floats, color: str) -> None:
     ax.set_aspect("equal")
 
 
-def _draw_motion(ax: Any, model: Any, points: Floats) -> None:
-    """Draw points moved by the model as crosses."""
-    if isinstance(model, np.ndarray) and model.shape == (3, 4):
-        moved = points @ model[:, :3].T + model[:, 3]
-        ax.scatter(*moved.T, marker="x", color="black", s=14, linewidths=0.8)
-    ax.set_aspect("equal")
-
-
 def _draw_projections(ax: Any, pose: Any, K: ArrayLike | Camera | None, points: Floats) -> None:
     """Draw the projections of the 3D points in front of the camera as crosses."""
     R, t = pose
@@ -197,14 +195,6 @@ def _draw_projections(ax: Any, pose: Any, K: ArrayLike | Camera | None, points: 
         matrix = as_camera("K", K)
         projected = projected @ matrix[:2, :2].T + matrix[:2, 2]
     ax.scatter(*projected.T, marker="x", color="black", s=30, linewidths=0.8)
-
-
-def _draw_segments(ax: Axes, values: Floats, first: Floats, second: Floats) -> None:
-    """Draw segments that join the points of image 1 to those of image 2."""
-    from matplotlib.collections import LineCollection
-
-    colors = layout.color_map()(values)
-    ax.add_collection(LineCollection(list(np.stack([first, second], axis=1)), colors=colors, linewidths=0.8))
 
 
 def _as_image(ax: Axes) -> None:

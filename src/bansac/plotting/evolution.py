@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 from bansac.geometry import homogeneous
 from bansac.matches.images import ImageLike, read_image
 from bansac.maths.arrays import Bytes, Floats
-from bansac.maths.validate import as_integer, as_numbers, as_points
+from bansac.maths.validate import as_integer, as_matches, as_numbers, as_points
 from bansac.plotting import layout
-from bansac.plotting.matches import as_matches, aspect, draw_matches, subset
+from bansac.plotting.matches import aspect, draw_matches, subset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +62,7 @@ def plot_probability_evolution(
     ['Start', 'Iteration 7']
     """
     gray1, gray2 = read_image(image1), read_image(image2)
-    points1, points2 = as_matches(x1, x2)
+    points1, points2 = np.split(as_matches(x1, x2).T, 2, axis=1)
     panels = layout.snapshot_panels(snapshots, iterations, len(points1))
     outlines = [
         (name, color, style, _outline(argument, H, gray1.shape))

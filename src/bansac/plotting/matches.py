@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from bansac.matches.images import ImageLike, read_image
 from bansac.maths.arrays import Bools, Bytes, Floats, Ints
-from bansac.maths.validate import as_points, as_probabilities, check_same_length
+from bansac.maths.validate import as_matches, as_probabilities
 from bansac.plotting.layout import BAR, SPACE, TITLE, WIDTH, color_bar, color_map, legend_outside, new_figure, place
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def plot_matches(
     2
     """
     gray1, gray2 = read_image(image1), read_image(image2)
-    points1, points2 = as_matches(x1, x2)
+    points1, points2 = np.split(as_matches(x1, x2).T, 2, axis=1)
     mask = None if inliers is None else _as_mask(inliers, len(points1))
     shown = subset(len(points1), max_matches, seed)
     if probabilities is not None:
@@ -96,7 +96,13 @@ def plot_matches(
     if title:
         ax.set_title(title)
     if mask is not None:
-        _add_legend(ax)
+        from matplotlib.lines import Line2D
+
+        thick = Line2D(
+            [], [], color="black", linewidth=_THICK, label="thick: inlier of the model, within the threshold"
+        )
+        thin = Line2D([], [], color="black", linewidth=_THIN, alpha=0.6, label="thin: outlier")
+        legend_outside(ax, below=True, handles=[thick, thin])
     if probabilities is not None:
         color_bar(figure, ax, bar, "colour: probability of being an inlier")
     return figure
@@ -137,14 +143,6 @@ def draw_matches(
     ax.scatter(ends[:, 0], ends[:, 1], s=6, c=np.tile(rgba, (2, 1)), linewidths=0, zorder=3)
 
 
-def _add_legend(ax: Axes) -> None:
-    from matplotlib.lines import Line2D
-
-    thick = Line2D([], [], color="black", linewidth=_THICK, label="thick: inlier of the model, within the threshold")
-    thin = Line2D([], [], color="black", linewidth=_THIN, alpha=0.6, label="thin: outlier")
-    legend_outside(ax, below=True, handles=[thick, thin])
-
-
 def _show(ax: Axes, gray: Bytes, span: tuple[float, float], height: float) -> None:
     """Show a grey image between two columns, darkened so that coloured lines are visible."""
     extent = (span[0] - 0.5, span[1] - 0.5, height - 0.5, -0.5)
@@ -164,13 +162,6 @@ def subset(n: int, max_matches: int, seed: int) -> Ints:
     if n <= max_matches:
         return np.arange(n)
     return np.sort(np.random.default_rng(seed).choice(n, max_matches, replace=False))
-
-
-def as_matches(x1: ArrayLike, x2: ArrayLike) -> tuple[Floats, Floats]:
-    """Check matches and return them as two (N, 2) arrays of finite numbers."""
-    points1, points2 = as_points("x1", x1, 2), as_points("x2", x2, 2)
-    check_same_length("x1", points1, "x2", points2)
-    return points1, points2
 
 
 def _as_mask(inliers: ArrayLike, n: int) -> Bools:

@@ -2,9 +2,3 @@
 
 The page is one self-contained file.
 """
-
-from bansac.plotting.report.page import write_report
-from bansac.plotting.report.payload import RunArrays
-from bansac.plotting.report.summary import html_table, residual_histogram
-
-__all__ = ["RunArrays", "html_table", "residual_histogram", "write_report"]

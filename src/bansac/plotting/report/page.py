@@ -45,25 +45,18 @@ def write_report(
         raise ValueError(f"trace must belong to the result: it has {counts}")
     panels = []
     for number, (x, image) in enumerate(zip(sides, images, strict=False), start=1):
-        size, url = (None, None) if image is None else _embed(image, f"image{number}")
+        size = url = None
+        if image is not None:
+            pixels = read_image(image, color=True, argument=f"image{number}")
+            jpeg = encode_jpeg(shrink(pixels, _SIDE)[0], _BYTES)
+            size, url = (pixels.shape[0], pixels.shape[1]), f"data:image/jpeg;base64,{encode(jpeg)}"
         panels.append(panel(x, size, url, upwards=len(sides) == 1))
-    heading = _heading(images[: len(sides)], len(sides[0])) if title is None else title
+    if title is None:
+        names = [Path(image).name for image in images if isinstance(image, str | os.PathLike)]
+        title = " and ".join(names) or f"{len(sides[0])} {'matches' if len(sides) == 2 else 'points'}"
     restarts = [] if trace is None else restarts_in_words(trace)
-    page = _fill(heading, numbers_of(run, trace, sides, panels), dict(summary), settings, restarts)
+    page = _fill(title, numbers_of(run, trace, sides, panels), dict(summary), settings, restarts)
     write_atomically(Path(path), lambda file: file.write_text(page, encoding="utf-8"))
-
-
-def _heading(images: tuple[ImageLike | None, ...], count: int) -> str:
-    """Return the file names of the images, or the number of points if there are none."""
-    names = [Path(image).name for image in images if isinstance(image, str | os.PathLike)]
-    return " and ".join(names) if names else f"{count} {'matches' if len(images) == 2 else 'points'}"
-
-
-def _embed(image: ImageLike, argument: str) -> tuple[tuple[int, int], str]:
-    """Return the height and width of an image, and a data URL of it, reduced in size if necessary."""
-    pixels = read_image(image, color=True, argument=argument)
-    jpeg = encode_jpeg(shrink(pixels, _SIDE)[0], _BYTES)
-    return (pixels.shape[0], pixels.shape[1]), f"data:image/jpeg;base64,{encode(jpeg)}"
 
 
 def _fill(title: str, data: str, words: dict[str, str], settings: Mapping[str, Any], restarts: list[str]) -> str:
