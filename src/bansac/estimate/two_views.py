@@ -22,7 +22,7 @@ from bansac.geometry.camera import Camera
 from bansac.geometry.focal_lengths import focal_plausibility
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.normalization import fix_sign
-from bansac.maths.validate import as_numbers, as_size
+from bansac.maths.validate import as_matches, as_numbers, as_size
 from bansac.significance.configuration import DETERMINED
 
 Jacobians: TypeAlias = tuple[Floats, Floats]
