@@ -12,6 +12,8 @@ The moving object is rigid, has 25 % of the matches and is in an eighth of the i
 All matches of the facade, a repeated pattern, are shifted by one period: 35 to 40 %. The true ones, 20 to 30 %, are off
 its plane. The true structure is the smaller one, so that only "ambiguous" is honest.
 
+Of outliers that hardly move, 30 to 50 % of the matches are true, and the others are displaced by at most 8 to 20 px.
+
 Of planes with few inliers off them, 80 % of the matches are inliers, and 5 to 15 % of these are off the plane. The
 noise is .3 px.
 
@@ -142,6 +144,16 @@ def _dominant_plane(seed: int) -> Scene:
     return dataclasses.replace(scene, undecided=bool(shifted >= (1 - share) * ratio))
 
 
+def _hardly_moved(problem: str, seed: int) -> Scene:
+    """Return a scene with 30 to 50 % inliers, whose outliers are displaced by at most 8 to 20 px along each axis."""
+    rng, n, noise = _vary(seed, 9, 500, 0.5)
+    matches: Any = epipolar_matches(n, rng.uniform(0.3, 0.5), noise, seed)
+    window = rng.uniform(8, 20)
+    still = matches.x1[~matches.inliers]
+    matches.x2[~matches.inliers] = still + rng.uniform(-window, window, still.shape)
+    return scene_of(problem, matches)
+
+
 def _off_plane(problem: str, seed: int) -> Scene:
     """Return a scene with 80 % inliers; 5 to 15 % of these are off a plane."""
     rng, n, noise = _vary(seed, 8, 600, 0.3)
@@ -193,6 +205,8 @@ CLASSES: Mapping[str, tuple[str, Callable[[int], Scene]]] = {
     "object-F": ("F, moving object", functools.partial(_moving_object, "F")),
     "facade-E": ("E, facade shifted by a period", functools.partial(_facade, "E")),
     "facade-F": ("F, facade shifted by a period", functools.partial(_facade, "F")),
+    "window-pose": ("relative pose, outliers that hardly move", functools.partial(_hardly_moved, "relative pose")),
+    "window-F": ("F, outliers that hardly move", functools.partial(_hardly_moved, "F")),
     "off-plane-E": ("E, few inliers off a plane", functools.partial(_off_plane, "E")),
     "off-plane-F": ("F, few inliers off a plane", functools.partial(_off_plane, "F")),
     "target": ("absolute pose, planar target", _target),
