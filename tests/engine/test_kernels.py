@@ -248,31 +248,17 @@ def test_what_is_missing_is_named(settings, error, found):
         fit(**settings)
 
 
-def no_such_attribute(residuals, weights, squared_threshold):
-    return residuals.no_such_attribute
-
-
-def without_weights(residuals, squared_threshold):
-    return 0.0
-
-
 @compiled
-@pytest.mark.parametrize("block_score", [no_such_attribute, without_weights])
+@pytest.mark.parametrize(
+    "block_score",
+    [
+        lambda residuals, weights, squared_threshold: residuals.no_such_attribute,
+        lambda residuals, squared_threshold: 0.0,  # without weights
+    ],
+)
 def test_what_does_not_compile_is_named(block_score):
     with pytest.raises(TypeError, match="'mine': block_score does not compile"):
         fit(scoring=Score("mine", SimpleNamespace(block_score=block_score)))
-
-
-def negative(residuals, weights, squared_threshold):
-    return -1.0
-
-
-def too_large(residuals, weights, squared_threshold):
-    return 2.0 * residuals.size
-
-
-def blind_to_nan(residuals, weights, squared_threshold):
-    return 0.5 * weights.sum()
 
 
 def blind_to_weights(residuals, weights, squared_threshold):
@@ -282,7 +268,15 @@ def blind_to_weights(residuals, weights, squared_threshold):
     return total
 
 
-@pytest.mark.parametrize("block_score", [negative, too_large, blind_to_nan, blind_to_weights])
+@pytest.mark.parametrize(
+    "block_score",
+    [
+        lambda residuals, weights, squared_threshold: -1.0,
+        lambda residuals, weights, squared_threshold: 2.0 * residuals.size,
+        lambda residuals, weights, squared_threshold: 0.5 * weights.sum(),  # blind to nan
+        blind_to_weights,
+    ],
+)
 def test_a_gain_out_of_its_range_is_named(block_score):
     with pytest.raises(ValueError, match="score 'mine': block_score must lie between 0 and the sum of the weights"):
         fit(scoring=Score("mine", SimpleNamespace(block_score=block_score)))

@@ -18,10 +18,6 @@ N = 40
 samplers = pytest.mark.parametrize("name", SAMPLERS)
 
 
-def load(name):
-    return importlib.import_module(SAMPLERS[name].module)
-
-
 def setup_of(name, *, seed=1, prior=None):
     rng = np.random.default_rng(0)
     quality = rng.uniform(size=N) if SAMPLERS[name].order else None
@@ -31,7 +27,7 @@ def setup_of(name, *, seed=1, prior=None):
 
 def course(name, count=60, **settings):
     """Return samples that all fail."""
-    module, setup = load(name), setup_of(name, **settings)
+    module, setup = importlib.import_module(SAMPLERS[name].module), setup_of(name, **settings)
     draw = kernel(module.draw)
     fail = kernel(module.learn_from_failure) if hasattr(module, "learn_from_failure") else None
     numbers, indices = module.start(setup) if hasattr(module, "start") else (np.empty(0), np.empty(0, np.int64))
