@@ -230,24 +230,16 @@ def fails(setup: Setup, rows: Any) -> Any:
 
 def test_units_need_different_keys(run: Run) -> None:
     with pytest.raises(ValueError, match="must all be different"):
-        run(changes={"units": same_units})
-
-
-def same_units(setup: Setup) -> list[Unit]:
-    return [Unit("a", (0,)), Unit("a", (1,))]
+        run(changes={"units": lambda setup: [Unit("a", (0,)), Unit("a", (1,))]})
 
 
 def test_nothing_to_report_is_an_error(run: Run) -> None:
     with pytest.raises(ValueError, match="toy: no unit gave a row"):
-        run(changes={"run_unit": no_rows})
+        run(changes={"run_unit": lambda setup, unit: []})
     with pytest.raises(ValueError, match="toy: no unit gave a row"):
         run(extra={"units": 0})
     with pytest.raises(ValueError, match="toy: no unit gave a row; unit unit 0: unit 0 is not for me"):
         run(extra={"refuses": tuple(range(6))})
-
-
-def no_rows(setup: Setup, unit: Unit) -> list[Any]:
-    return []
 
 
 def test_warm_up_is_done_once_in_this_process(run: Run) -> None:
