@@ -272,7 +272,7 @@ BAD = {
     **{
         f"type {kind!r}": (
             tar({"good": b"1", "bad": special("bad", kind, "good")}),
-            ".* its member 'bad' is a link, a d",
+            ".* its member 'bad' is a link, a device or",
         )
         for kind in SPECIAL
     },
