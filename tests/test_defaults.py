@@ -276,5 +276,5 @@ def test_implausible_focal_lengths_lose():
     without = hard(**settings)
     sized = hard(**settings, **SIZES)
     assert sized.iterations == without.iterations
-    sizes = (480, 640), (480, 640)
-    assert focal_lengths.plausibility(sized.model, *sizes) >= focal_lengths.plausibility(without.model, *sizes)
+    plausibility = [focal_lengths.plausibility(found.model, *SIZES.values()) for found in (sized, without)]
+    assert plausibility[0] >= plausibility[1]

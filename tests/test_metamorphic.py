@@ -45,10 +45,6 @@ class Case:
     def add(self, *arrays):
         return replace(self, arrays=tuple(np.vstack(pair) for pair in zip(self.arrays, arrays, strict=True)))
 
-    @property
-    def with_cameras(self):
-        return "K1" in self.arguments or "K" in self.arguments
-
 
 @functools.cache
 def make_case(name):
@@ -84,7 +80,7 @@ def scaled(case, rng):
 
 def shifted(case, rng):
     """Move and turn the coordinates; a camera turns about its axis, and a function y = p(x) moves only."""
-    if case.with_cameras:
+    if not case.arguments.keys().isdisjoint(("K", "K1")):
         return turned(case, 0.7), np.arange(N), 1.0
     functions = []
     for x in case.arrays:
@@ -145,7 +141,8 @@ relations = pytest.mark.parametrize("relation", RELATIONS, ids=lambda relation: 
 
 def check(case, relation, **settings):
     changed, places, unit = relation(case, np.random.default_rng(7))
-    before, after = case.run(**settings), changed.run(**changed_scores(settings, changed))
+    scores = {"scores": np.random.default_rng(1).uniform(size=len(changed.arrays[0]))} if "scores" in settings else {}
+    before, after = case.run(**settings), changed.run(**settings | scores)
     true = case.inliers
     assert before.success
     assert after.success
@@ -156,13 +153,6 @@ def check(case, relation, **settings):
     difference = np.abs(after.residuals[places] / unit - before.residuals)[true]
     tolerance = TOLERANCE_OF_MORE if len(after.inliers) > len(true) else TOLERANCE
     assert difference.max() < tolerance * case.threshold
-
-
-def changed_scores(settings, changed):
-    """Draw scores for the changed data, if the sampler needs scores."""
-    if "scores" not in settings:
-        return settings
-    return settings | {"scores": np.random.default_rng(1).uniform(size=len(changed.arrays[0]))}
 
 
 @relations

@@ -13,6 +13,7 @@ N = 60
 LINE = line_points(N, inlier_ratio=0.6, noise=0.005, seed=3)
 EPIPOLAR = epipolar_matches(5 * N, inlier_ratio=0.5, noise=0.5, seed=3)
 PLANE = homography_matches(N, inlier_ratio=0.5, noise=0.5, seed=3)
+DOMINANT_PLANE = awkward_scene("plane and 20 %", "F", 4 * N, inlier_ratio=0.7)
 # One restart that nothing but the number of iterations ends, without the parts that change its best model.
 BARE: dict[str, Any] = {
     "restarts": 1,
@@ -46,8 +47,7 @@ def calibrated(**settings):
 
 
 def with_dominant_plane(**settings):
-    scene = awkward_scene("plane and 20 %", "F", 4 * N, inlier_ratio=0.7)
-    return bansac.estimate_fundamental(*scene.arguments, threshold=0.5, **settings)
+    return bansac.estimate_fundamental(*DOMINANT_PLANE.arguments, threshold=0.5, **settings)
 
 
 def epipolar(**settings):
@@ -199,8 +199,8 @@ def local_optimization(none, inner):
 
 
 def degeneracy(none, degensac):
-    scene = awkward_scene("plane and 20 %", "F", 4 * N, inlier_ratio=0.7)
-    assert degensac.inliers[scene.matches.inliers].mean() > none.inliers[scene.matches.inliers].mean() + 0.05
+    true = DOMINANT_PLANE.matches.inliers
+    assert degensac.inliers[true].mean() > none.inliers[true].mean() + 0.05
 
 
 def refinement(none, least_squares):

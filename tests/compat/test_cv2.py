@@ -418,12 +418,12 @@ def test_the_pose_is_that_of_the_truth_and_of_opencv():
 
 
 def test_minimal_samples_give_all_their_models():
-    for call, least in (
-        (lambda cv: cv.findFundamentalMat(SCENE.x1[:7], SCENE.x2[:7], cv.FM_7POINT), 1),
-        (lambda cv: cv.findEssentialMat(SCENE.x1[:5], SCENE.x2[:5], SCENE.K1, cv.RANSAC), 1),
+    for call in (
+        lambda cv: cv.findFundamentalMat(SCENE.x1[:7], SCENE.x2[:7], cv.FM_7POINT),
+        lambda cv: cv.findEssentialMat(SCENE.x1[:5], SCENE.x2[:5], SCENE.K1, cv.RANSAC),
     ):
         mine, other = call(ours)[0].reshape(-1, 3, 3), call(theirs)[0].reshape(-1, 3, 3)
-        assert len(mine) == len(other) >= least
+        assert len(mine) == len(other) >= 1
         unit = [[model.ravel() / np.linalg.norm(model) for model in models] for models in (mine, other)]
         assert min(np.abs(np.array(unit[0]) @ np.array(unit[1]).T).max(axis=1)) == pytest.approx(1, abs=1e-5)
 

@@ -228,21 +228,16 @@ def test_a_threshold_that_falls_keeps_the_model_significant():
     assert result.num_inliers >= 15
 
 
-def run(problem, data, **settings):
-    options = BASE.replace(**{"max_iterations": 2000} | settings)
-    # Without significance no model is challenged before its restarts are over.
-    return runner.run(runner.Run(problem, data, options, options.threshold, significance=lambda *_: 0.0))
-
-
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its ten runs of twenty restarts take minutes")
 def test_later_rounds_find_what_a_first_short_one_misses():
     missed, found = 0, 0
     for seed in range(10):
         scene = epipolar_matches(200, inlier_ratio=0.4, noise=0.3, seed=seed)
-        data = matches(scene)
-        short = dict(restart_iterations=60, seed=seed, scoring="msac", stopping="ransac")
-        one = run(FUNDAMENTAL, data, restarts=1, **short)
-        many = run(FUNDAMENTAL, data, restarts=20, agreement=3, **short)
+        short = BASE.replace(max_iterations=2000, restart_iterations=60, seed=seed, scoring="msac", stopping="ransac")
+        one, many = (  # without significance no model is challenged before its restarts are over
+            runner.run(runner.Run(FUNDAMENTAL, matches(scene), options, 1.0, significance=lambda *_: 0.0))
+            for options in (short.replace(restarts=1), short.replace(restarts=20, agreement=3))
+        )
         assert many.iterations <= 2000
         missed += one.score < 40
         found += many.score >= 40

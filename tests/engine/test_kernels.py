@@ -175,11 +175,6 @@ def test_a_run_has_room_for_so_many_criteria_and_names_the_limit():
 
 
 @kernel
-def refine_nothing(run):
-    """Leave the model as it is."""
-
-
-@kernel
 def refine_once(run):
     """Fit to the inliers once."""
     is_inlier, other = run.is_inlier[0], run.other_model
@@ -208,7 +203,7 @@ def test_a_refiner_of_the_users_has_the_last_word():
     def own(refine):
         return Refiner("mine", SimpleNamespace(refine=lambda run, problem: refine(run)))
 
-    assert_same(refined(own(refine_nothing)), refined(None))
+    assert_same(refined(own(kernel(lambda run: None))), refined(None))
     assert_same(refined(own(least_squares.refine_to_inliers)), refined("least_squares"))
     changed = 0
     for seed in range(10):
@@ -248,31 +243,17 @@ def test_what_is_missing_is_named(settings, error, found):
         fit(**settings)
 
 
-def no_such_attribute(residuals, weights, squared_threshold):
-    return residuals.no_such_attribute
-
-
-def without_weights(residuals, squared_threshold):
-    return 0.0
-
-
 @compiled
-@pytest.mark.parametrize("block_score", [no_such_attribute, without_weights])
+@pytest.mark.parametrize(
+    "block_score",
+    [
+        lambda residuals, weights, squared_threshold: residuals.no_such_attribute,
+        lambda residuals, squared_threshold: 0.0,  # without weights
+    ],
+)
 def test_what_does_not_compile_is_named(block_score):
     with pytest.raises(TypeError, match="'mine': block_score does not compile"):
         fit(scoring=Score("mine", SimpleNamespace(block_score=block_score)))
-
-
-def negative(residuals, weights, squared_threshold):
-    return -1.0
-
-
-def too_large(residuals, weights, squared_threshold):
-    return 2.0 * residuals.size
-
-
-def blind_to_nan(residuals, weights, squared_threshold):
-    return 0.5 * weights.sum()
 
 
 def blind_to_weights(residuals, weights, squared_threshold):
@@ -282,7 +263,15 @@ def blind_to_weights(residuals, weights, squared_threshold):
     return total
 
 
-@pytest.mark.parametrize("block_score", [negative, too_large, blind_to_nan, blind_to_weights])
+@pytest.mark.parametrize(
+    "block_score",
+    [
+        lambda residuals, weights, squared_threshold: -1.0,
+        lambda residuals, weights, squared_threshold: 2.0 * residuals.size,
+        lambda residuals, weights, squared_threshold: 0.5 * weights.sum(),  # blind to nan
+        blind_to_weights,
+    ],
+)
 def test_a_gain_out_of_its_range_is_named(block_score):
     with pytest.raises(ValueError, match="score 'mine': block_score must lie between 0 and the sum of the weights"):
         fit(scoring=Score("mine", SimpleNamespace(block_score=block_score)))

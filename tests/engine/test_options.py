@@ -138,10 +138,9 @@ def test_replace_names_the_options_where_one_does_not_exist():
 @pytest.mark.parametrize("seed", [7, 7.0, np.uint8(7), np.int64(7), np.float32(7), np.array(7), np.array(7, np.uint16)])
 def test_whole_numbers_of_any_type(seed):
     options = Options(seed=seed, max_iterations=1e4, min_iterations=np.array(5.0), restarts=3.0)
-    assert (options.seed, options.max_iterations, options.min_iterations, options.restarts) == (7, 10_000, 5, 3)
-    assert {
-        type(value) for value in (options.seed, options.max_iterations, options.min_iterations, options.restarts)
-    } == {int}
+    values = [options.seed, options.max_iterations, options.min_iterations, options.restarts]
+    assert values == [7, 10_000, 5, 3]
+    assert set(map(type, values)) == {int}
 
 
 def test_numbers_of_any_type():

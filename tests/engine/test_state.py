@@ -28,14 +28,8 @@ def weights_of(run, start, stop, n):
     return weights_at(run.score_weights, start, stop, n).copy()
 
 
-@kernel
-def sums_of_weights(run):
-    return run.settings.total_weight, run.block_weights.copy()
-
-
-@kernel
-def shapes(run):
-    return run.gamma.size, run.belief.shape[0]
+sums_of_weights = kernel(lambda run: (run.settings.total_weight, run.block_weights.copy()))
+shapes = kernel(lambda run: (run.gamma.size, run.belief.shape[0]))
 
 
 def test_a_kernel_writes_into_the_records_and_arrays_of_python():

@@ -100,18 +100,14 @@ def test_prosac_never_ends_on_what_chance_explains():
     assert prosac_iterations(is_inlier, np.arange(200), prepare(200, 4), 4, 0.99)[0] == math.inf
 
 
-def history(*rows):
-    return np.array(rows, dtype=np.float64)
-
-
 def test_sprt_bound_without_wrong_rejections_is_ransacs():
     # log A = inf: no good model is ever rejected, and the samples so far count as in RANSAC.
-    rows = history((0.5, 0.05, math.inf, 10))
+    rows = np.array([(0.5, 0.05, math.inf, 10)])
     assert sprt_iterations(50, 100, 4, 0.99, rows, 10) == pytest.approx(ransac_iterations(50, 100, 4, 0.99))
 
 
 def test_sprt_bound_asks_for_more_samples_than_ransac():
-    rows = history((0.5, 0.05, math.log(20.0), 10))
+    rows = np.array([(0.5, 0.05, math.log(20.0), 10)])
     plain = ransac_iterations(50, 100, 4, 0.99)
     bound = sprt_iterations(50, 100, 4, 0.99, rows, 10)
     # At the designed inlier ratio h = 1: a good model is rejected with probability 1 / A = 1 / 20.
@@ -122,7 +118,7 @@ def test_sprt_bound_asks_for_more_samples_than_ransac():
 
 def test_sprt_bound_of_two_tests_worked_by_hand():
     # 100 samples under a test that never rejects a good model, then a test with 1 / A = .1 at its own epsilon.
-    rows = history((0.3, 0.05, math.inf, 100), (0.5, 0.05, math.log(10.0), 0))
+    rows = np.array([(0.3, 0.05, math.inf, 100), (0.5, 0.05, math.log(10.0), 0)])
     good = 50 * 49 / (100 * 99)
     missed = 100 * math.log1p(-good)
     expected = 100 + (math.log(0.001) - missed) / math.log1p(-good * 0.9) if missed > math.log(0.001) else 100
@@ -130,13 +126,13 @@ def test_sprt_bound_of_two_tests_worked_by_hand():
 
 
 def test_sprt_bound_is_reached_once_enough_was_seen():
-    rows = history((0.5, 0.05, math.log(100.0), 5000))
+    rows = np.array([(0.5, 0.05, math.log(100.0), 5000)])
     assert sprt_iterations(50, 100, 4, 0.99, rows, 5000) == 5000
 
 
 def test_a_test_that_asks_for_more_inliers_than_there_are_never_ends():
     # The test was designed for 90 % inliers; a model with 20 % is rejected for sure.
-    rows = history((0.9, 0.3, math.log(100.0), 3))
+    rows = np.array([(0.9, 0.3, math.log(100.0), 3)])
     assert sprt_iterations(20, 100, 2, 0.99, rows, 3) == math.inf
 
 

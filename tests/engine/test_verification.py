@@ -21,25 +21,13 @@ from bansac.problems.line import LINE
 from tests.engine.builder import build_run, make_record, records_of
 from tests.reference import loop_parts as reference
 
-
-@kernel
-def call_decision_threshold(epsilon, delta, solver_cost, models_per_sample):
-    return decision_threshold(epsilon, delta, solver_cost, models_per_sample)
-
-
-@kernel
-def call_learn_from_rejection(sprt, progress, history, solver_cost):
-    learn_from_rejection(sprt, progress, history, solver_cost)
-
-
-def points_on_axis(inside):
-    """Points of which those marked lie on the x axis and the others far from it."""
-    n = len(inside)
-    return np.array([np.linspace(-1, 1, n), np.where(inside, 0.0, 5.0)], dtype=np.float32)
+call_decision_threshold, call_learn_from_rejection = kernel(decision_threshold), kernel(learn_from_rejection)
 
 
 def run_evaluate(inside, *, log_decision=math.inf, to_beat=-1.0, msac=False, first_block=0, epsilon=0.5, delta=0.05):
-    run = build_run(LINE, points_on_axis(inside), scoring="msac" if msac else "inliers")
+    # Points on the x axis are inside, the others are far from it.
+    points = np.array([np.linspace(-1, 1, len(inside)), np.where(inside, 0.0, 5.0)], dtype=np.float32)
+    run = build_run(LINE, points, scoring="msac" if msac else "inliers")
     sprt = records_of(run)["sprt"]
     sprt["log_ratio_inlier"] = math.log(delta / epsilon)
     sprt["log_ratio_outlier"] = math.log((1 - delta) / (1 - epsilon))

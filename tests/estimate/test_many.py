@@ -421,11 +421,9 @@ print(len(again), flush=True)
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: a slice of the loop may last for seconds")
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to all processes of a console")
 @pytest.mark.parametrize("what", ["busy", "hanging", "blocked"])
-def test_ctrl_c_ends_it_at_once(tmp_path: Path, what: str) -> None:
+def test_ctrl_c_ends_it_at_once(what: str) -> None:
     """A pair that would last for hours, a function that hangs and an iterable that blocks do not keep the process."""
-    script = tmp_path / "script.py"
-    script.write_text(INTERRUPTED)
-    with interruptible([sys.executable, script, what], env=ENVIRONMENT, stdout=subprocess.PIPE) as process:
+    with interruptible([sys.executable, "-c", INTERRUPTED, what], env=ENVIRONMENT, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         assert process.stdout.readline() == "ready\n"
         process.send_signal(signal.SIGINT)
@@ -506,9 +504,7 @@ print(len(compiled) > 20, len(compiled) == len(set(compiled)), gc.isenabled())
 @pytest.mark.slow
 @pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted: nothing is compiled")
 def test_first_calls_from_several_threads_compile_everything_once(tmp_path: Path) -> None:
-    script = tmp_path / "script.py"
-    script.write_text(FIRST_CALLS)
-    done = run_python(script, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
+    done = run_python("-c", FIRST_CALLS, NUMBA_CACHE_DIR=str(tmp_path / "cache"))
     assert done.stdout.split() == ["True", "4", "True", "True", "True"], done.stderr
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import bansac
 from bansac.geometry import rotation_matrix
-from bansac.lab.metrics import pose_error
+from bansac.lab.metrics import pose_error, rotation_error
 from bansac.synthetic import epipolar_matches, homography_matches
 from tests.space_scenes import seen_points
 
@@ -95,10 +95,6 @@ def test_a_plane_determines_no_focal_length():
 # --- The absolute pose ---
 
 
-def degrees(pose, R):
-    return np.degrees(2 * np.arcsin(np.linalg.norm(pose.R - R) / np.sqrt(8)))
-
-
 @pytest.mark.parametrize(("inlier_ratio", "tilt"), [(0.8, None), (0.3, None), (0.6, 0.6)])
 def test_the_focal_length_is_estimated_with_the_absolute_pose(inlier_ratio, tilt):
     X, x, R, t, inliers = seen_points(CAMERA, inlier_ratio=inlier_ratio, tilt=tilt)
@@ -107,7 +103,7 @@ def test_the_focal_length_is_estimated_with_the_absolute_pose(inlier_ratio, tilt
     assert result.configuration is None
     assert result.inliers[inliers].mean() > 0.95
     assert result.model.K == pytest.approx(CAMERA, rel=0.01)
-    assert degrees(result.model, R) < 0.2
+    assert rotation_error(result.model.R, R) < 0.2
     assert np.linalg.norm(result.model.R.T @ result.model.t - R.T @ t) < 0.1
 
 

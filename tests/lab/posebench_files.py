@@ -28,6 +28,6 @@ def write_folder(root: Path, instances: int) -> Path:
     return root
 
 
-def turned(degrees: float) -> np.ndarray:
-    """Return a rotation about the z axis."""
-    return rotation_matrix(np.array([0.0, 0.0, np.radians(degrees)]))
+def turned(degrees: float, axis: int = 2) -> np.ndarray:
+    """Return a rotation about an axis, by default z."""
+    return rotation_matrix(np.radians(degrees) * np.eye(3)[axis])

@@ -32,14 +32,6 @@ CURVES = {
 }
 
 
-@pytest.fixture
-def restarts(monkeypatch: pytest.MonkeyPatch) -> Method:
-    """Return the method of a preset with four restarts of a thousand samples in all, at least 50."""
-    preset = presets.Preset(presets.Options(restarts=4, max_iterations=1000, min_iterations=50))
-    monkeypatch.setitem(presets.PRESETS, "four", preset)
-    return Method("four", {"preset": "four"})
-
-
 def test_every_method_runs_at_every_budget(tmp_path: Path) -> None:
     calls: list[int] = []
 
@@ -77,8 +69,11 @@ def test_iterations_stay_within_the_budget(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("budget", "expected"), [(20, 4), (1000, 4), (1001, 5), (4000, 16)])
-def test_rounds_grow_with_the_budget(restarts: Method, budget: int, expected: int) -> None:
-    settings = limit(restarts, budget, "E").settings
+def test_rounds_grow_with_the_budget(monkeypatch: pytest.MonkeyPatch, budget: int, expected: int) -> None:
+    """The preset has four restarts of a thousand samples in all, at least 50."""
+    preset = presets.Preset(presets.Options(restarts=4, max_iterations=1000, min_iterations=50))
+    monkeypatch.setitem(presets.PRESETS, "four", preset)
+    settings = limit(Method("four", {"preset": "four"}), budget, "E").settings
     assert settings["restarts"] == expected
     assert settings["max_iterations"] == budget
     assert settings.get("min_iterations", 50) == min(budget, 50)

@@ -14,26 +14,18 @@ from bansac.lab.metrics import (
     translation_error,
     visible_area_error,
 )
+from tests.lab.posebench_files import turned
 
 I3 = np.eye(3)
 SIZE = (3, 5)  # corners (0, 0), (4, 0), (4, 2), (0, 2)
 POLE = np.array([[1, 0, 0], [0, 1, 0], [-0.25, 0, 1]])  # w = 0 at x = 4
 
 
-def turn(degrees, axis=2):
-    """Return the rotation about a coordinate axis."""
-    c, s = np.cos(np.radians(degrees)), np.sin(np.radians(degrees))
-    R = np.eye(3)
-    i, j = [(1, 2), (2, 0), (0, 1)][axis]
-    R[[i, i, j, j], [i, j, i, j]] = c, -s, s, c
-    return R
-
-
 @pytest.mark.parametrize("degrees", [0.0, 1e-9, 1e-4, 30.0, 90.0, 179.0, 179.9999999, 180.0])
 @pytest.mark.parametrize("axis", [0, 1, 2])
 def test_rotation_error_is_the_angle_of_turn(degrees, axis):
-    start = turn(40, axis=1) @ turn(-70, axis=0)
-    assert rotation_error(turn(degrees, axis) @ start, start) == pytest.approx(degrees, abs=1e-12, rel=1e-6)
+    start = turned(40, axis=1) @ turned(-70, axis=0)
+    assert rotation_error(turned(degrees, axis) @ start, start) == pytest.approx(degrees, abs=1e-12, rel=1e-6)
 
 
 @settings(max_examples=30)
@@ -68,8 +60,8 @@ def test_translation_error_ignores_sign_and_length(t, expected):
 
 
 def test_pose_error_is_the_larger_of_both():
-    assert pose_error(turn(10), [1, 1, 0], I3, [1, 0, 0]) == pytest.approx(45)
-    assert pose_error(turn(60), [1, 1, 0], I3, [1, 0, 0]) == pytest.approx(60)
+    assert pose_error(turned(10), [1, 1, 0], I3, [1, 0, 0]) == pytest.approx(45)
+    assert pose_error(turned(60), [1, 1, 0], I3, [1, 0, 0]) == pytest.approx(60)
 
 
 @pytest.mark.parametrize("bad", [None, np.full((3, 3), np.nan), np.diag([1, 1, np.inf])])

@@ -5,7 +5,6 @@ import os
 import re
 import shutil
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -41,31 +40,21 @@ RUNS = Path(__file__).parents[2] / "benchmarks" / "experiments"
 NAMES = sorted(path.parent.name for path in RUNS.glob("*/run.json"))
 
 
-@pytest.fixture
-def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that changes a value of a copy of the tables."""
+def test_a_verdict_follows_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    claim = next(claim for claim in CLAIMS if claim["words"].startswith("BANSAC is more accurate"))
     copied = tmp_path / "benchmarks" / "experiments"
     shutil.copytree(RUNS, copied)
     (tmp_path / "docs").mkdir()
     monkeypatch.chdir(tmp_path)
-
-    def change(run: str, name: str, label: str, place: int, value: Any) -> None:
-        path = copied / run / f"{name}.json"
-        document = json.loads(path.read_text())
-        next(row for row in document["rows"] if row.get("labels") == [label])["values"][place] = value
-        path.write_text(json.dumps(document))
-        load.cache_clear()
-
-    return change
-
-
-def test_a_verdict_follows_the_table(copy: Any) -> None:
-    claim = next(claim for claim in CLAIMS if claim["words"].startswith("BANSAC is more accurate"))
+    path = copied / "main-table" / "leads.json"
 
     def change(lead: float) -> tuple[str, str]:
+        document = json.loads(path.read_text())
         for label in runs.RATES:
-            for place in range(8):
-                copy("main-table", "leads", label, place, {"value": lead, "error": 0.01})  # the first row is that of E
+            row = next(row for row in document["rows"] if row.get("labels") == [label])  # the first row is that of E
+            row["values"][:8] = [{"value": lead, "error": 0.01}] * 8
+        path.write_text(json.dumps(document))
+        load.cache_clear()
         said, held = judge(claim)
         assert said in claims.claims()
         return said, held

@@ -3,7 +3,6 @@ import csv
 import dataclasses
 import json
 import multiprocessing
-import sqlite3
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +14,7 @@ from bansac.batch.output_files import OutputFolder
 from bansac.lab.measurement import DATA, EXCLUDE, MODEL, NEEDED_DATA, PAIRS, RUNS, SETS, Setup, Unit
 from bansac.lab.runner import RunSummary, run_experiment
 from tests.lab import toy
+from tests.processes import count_units
 
 
 class Run:
@@ -47,13 +47,6 @@ def run(tmp_path: Path) -> Run:
 
 def without_seconds(rows: list[dict[str, str]]) -> list[dict[str, str]]:
     return [{column: value for column, value in row.items() if column != "seconds"} for row in rows]
-
-
-def finished(folder: Path) -> int:
-    """Return how many units the journal has."""
-    with contextlib.closing(sqlite3.connect(folder / "journal.sqlite")) as database:
-        ((count,),) = database.execute("SELECT count(*) FROM units")
-    return int(count)
 
 
 def test_outputs(run: Run, tmp_path: Path) -> None:
@@ -178,7 +171,7 @@ def test_exception_of_a_unit_stops_the_run_and_keeps_what_is_done(run: Run, work
     mark.touch()
     with pytest.raises(RuntimeError, match="unit 5 is a mistake"):
         run(workers=workers)
-    kept = finished(run.folder / "out")
+    kept = count_units(run.folder / "out" / "journal.sqlite")
     assert kept >= 6 - workers  # all but the unit, and with two workers what the other one was at
     mark.unlink()
     outcome = run(workers=workers)
@@ -237,24 +230,16 @@ def fails(setup: Setup, rows: Any) -> Any:
 
 def test_units_need_different_keys(run: Run) -> None:
     with pytest.raises(ValueError, match="must all be different"):
-        run(changes={"units": same_units})
-
-
-def same_units(setup: Setup) -> list[Unit]:
-    return [Unit("a", (0,)), Unit("a", (1,))]
+        run(changes={"units": lambda setup: [Unit("a", (0,)), Unit("a", (1,))]})
 
 
 def test_nothing_to_report_is_an_error(run: Run) -> None:
     with pytest.raises(ValueError, match="toy: no unit gave a row"):
-        run(changes={"run_unit": no_rows})
+        run(changes={"run_unit": lambda setup, unit: []})
     with pytest.raises(ValueError, match="toy: no unit gave a row"):
         run(extra={"units": 0})
     with pytest.raises(ValueError, match="toy: no unit gave a row; unit unit 0: unit 0 is not for me"):
         run(extra={"refuses": tuple(range(6))})
-
-
-def no_rows(setup: Setup, unit: Unit) -> list[Any]:
-    return []
 
 
 def test_warm_up_is_done_once_in_this_process(run: Run) -> None:

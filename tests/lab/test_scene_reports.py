@@ -64,16 +64,12 @@ def test_readme_picture_shows_the_means_of_its_report() -> None:
     assert set(shown) == {"default", "uniform", "poselib", "opencv-magsac", "superansac"}
 
 
-def noise_row(method: str, seed: int, error: float, seconds: float) -> dict[str, Any]:
-    cell = {"problem": "H", "noise": 1.0, "n": 100, "inlier_ratio": 0.4, "seed": seed}
-    return {**cell, "method": method, "error": error, "seconds": seconds}
-
-
 def test_thresholds_are_compared_with_the_best_fixed_one() -> None:
     rows = []
     for seed, scale in enumerate((1.0, 2.0, 3.0)):
         errors = {"default": 6.0, "1 px": 4.0, "2 px": 2.0}
-        rows += [noise_row(method, seed, scale * error, error) for method, error in errors.items()]
+        cell = {"problem": "H", "noise": 1.0, "n": 100, "inlier_ratio": 0.4, "seed": seed}
+        rows += [cell | {"method": name, "error": scale * e, "seconds": e} for name, e in errors.items()]
     (cell,) = noise.compare_cells(import_pandas().DataFrame(rows)).to_dict("records")
     assert cell["best"] == "2 px"
     assert (cell["error"], cell["best_error"], cell["error_ratio"]) == (12.0, 4.0, 3.0)

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bansac.geometry import apply_transform, rotation_matrix
+from bansac.geometry import apply_transform
 from bansac.lab import scenes
 from bansac.lab.peers.library import Method
 from bansac.lab.scenes import PROBLEMS, Scene, choose, errors, is_right, make_scene, run_scene
 from tests.lab.peers.toy import Toy
+from tests.lab.posebench_files import turned
 
 SMALL = (100, 0.4, 0.5, 3)  # n, inlier ratio, noise, seed
 
@@ -38,12 +39,12 @@ def test_true_model_is_right_and_one_that_leaves_the_inliers_is_not(problem: str
 def test_model_near_the_inliers_is_wrong_if_an_error_is_large() -> None:
     scene = make_scene("pose", *SMALL)
     R, t = true_model(scene)
-    turned = rotation_matrix(np.array([0.0, 0.0, np.radians(1.5)])) @ R
-    centre_kept = turned @ R.T @ t
-    found = errors(scene, (turned, centre_kept))
+    near = turned(1.5) @ R
+    centre_kept = near @ R.T @ t
+    found = errors(scene, (near, centre_kept))
     assert found["rotation_error"] == pytest.approx(1.5)
     assert found["centre_error"] == pytest.approx(0, abs=1e-9)
-    assert not is_right(scene, (turned, centre_kept), 1e6)
+    assert not is_right(scene, (near, centre_kept), 1e6)
 
 
 def test_points_of_a_pose_are_seen_where_the_camera_sees_them() -> None:

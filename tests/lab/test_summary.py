@@ -25,6 +25,14 @@ from bansac.lab.summary import (
     metric_table,
 )
 
+ROWS_OF_HOMOGRAPHIES = [
+    "Homography mAA (5 px), visible area",
+    "Homography mAA (10 px), visible area",
+    "Homography mAA (5 px), corners",
+    "Homography mAA (10 px), corners",
+    "Avg. execution time [ms]",
+]
+
 
 def row(error: float, *, set_name: str = "s", model: str = "F", name: str = "a", **more: Any) -> Any:
     fixed = {"model": model, "set": set_name, "pair": "p", "repeat": 0, "configuration": name, "iterations": 10}
@@ -84,13 +92,7 @@ def test_table_has_a_section_for_each_model_in_order() -> None:
     table = metric_table(Summary(rows), "Title", {"both": {"a": "A", "b": "B"}})
     titles = [section.split()[0] for section in dict.fromkeys(line.section for line in table.rows)]
     assert titles == ["Calibrated", "Uncalibrated", "Homography"]
-    assert [line.labels[0] for line in table.rows][-5:] == [
-        "Homography mAA (5 px), visible area",
-        "Homography mAA (10 px), visible area",
-        "Homography mAA (5 px), corners",
-        "Homography mAA (10 px), corners",
-        "Avg. execution time [ms]",
-    ]
+    assert [line.labels[0] for line in table.rows][-5:] == ROWS_OF_HOMOGRAPHIES
     assert table.columns == ("A", "B")
 
 

@@ -1,4 +1,5 @@
 import math
+from typing import Any
 
 import pytest
 
@@ -13,11 +14,6 @@ from bansac.lab.tables import (
     to_latex,
     to_markdown,
 )
-
-
-def row_marks(*values: object, better: str | None = "higher") -> list[str | None]:
-    row = TableRow(("x",), values, better=better)
-    return Table("t", ("s",), tuple("abcdef"[: len(values)]), (row,)).marks()[0]
 
 
 @pytest.mark.parametrize(
@@ -40,30 +36,29 @@ def test_numbers_have_significant_digits(value: float, text: str) -> None:
     assert format_number(value) == text
 
 
+@pytest.mark.parametrize(
+    ("values", "better", "marks"),
+    [
+        ((0.568, 0.158, 0.610, 0.603), "higher", [None, None, "best", "second"]),
+        ((25.5, 40.1, 15.6, 15.2), "lower", [None, None, "second", "best"]),
+        ((0.8661, 0.259, 0.8659, 0.848), "higher", ["best", None, "best", None]),  # what looks alike ranks alike
+        ((0.608, 0.5931, 0.5929, 0.26), "higher", ["best", "second", "second", None]),
+        ((1.0, 1.0, 1.0), "higher", [None] * 3),  # all alike or alone is no contest
+        ((1.0, None, math.nan), "higher", [None] * 3),
+        ((0.5, 0.6), "higher", [None, "best"]),  # two have no second
+        ((0.5, None, 0.6), "higher", [None, None, "best"]),
+        ((None, 0.1, math.nan, 0.2, 0.3), "higher", [None, None, None, "second", "best"]),
+        ((math.inf, 3.0, 2.0), "lower", [None, "second", "best"]),
+        ((Measured(3.0, 9.0), Measured(1.0, 0.1), 2.0, "n/a"), "higher", ["best", None, "second", None]),
+        ((1.0, 2.0, 3.0), None, [None] * 3),  # rows without direction are not marked
+    ],
+)
+def test_marks_of_a_row(values: tuple[Any, ...], better: Any, marks: list[str | None]) -> None:
+    row = TableRow(("x",), values, better=better)
+    assert Table("t", ("s",), tuple("abcdef"[: len(values)]), (row,)).marks() == [marks]
+
+
 class TestMarks:
-    def test_best_and_second(self) -> None:
-        assert row_marks(0.568, 0.158, 0.610, 0.603) == [None, None, "best", "second"]
-        assert row_marks(25.5, 40.1, 15.6, 15.2, better="lower") == [None, None, "second", "best"]
-
-    def test_values_that_look_alike_rank_alike(self) -> None:
-        assert row_marks(0.8661, 0.259, 0.8659, 0.848) == ["best", None, "best", None]
-        assert row_marks(0.608, 0.5931, 0.5929, 0.26) == ["best", "second", "second", None]
-
-    def test_all_alike_or_alone_is_no_contest(self) -> None:
-        assert row_marks(1.0, 1.0, 1.0) == [None] * 3
-        assert row_marks(1.0, None, math.nan) == [None] * 3
-
-    def test_two_have_no_second(self) -> None:
-        assert row_marks(0.5, 0.6) == [None, "best"]
-        assert row_marks(0.5, None, 0.6) == [None, None, "best"]
-
-    def test_missing_and_infinite_values(self) -> None:
-        assert row_marks(None, 0.1, math.nan, 0.2, 0.3) == [None, None, None, "second", "best"]
-        assert row_marks(math.inf, 3.0, 2.0, better="lower") == [None, "second", "best"]
-
-    def test_measured_values_and_texts(self) -> None:
-        assert row_marks(Measured(3.0, 9.0), Measured(1.0, 0.1), 2.0, "n/a") == ["best", None, "second", None]
-
     def test_groups_of_columns_compete_apart(self) -> None:
         row = TableRow(("x",), (1.0, 2.0, 3.0, 6.0, 5.0, 4.0), better="higher")
         table = Table("t", ("s",), tuple("abcabc"), (row,), groups=(("first", 3), ("second", 3)))
@@ -74,9 +69,6 @@ class TestMarks:
         table = Table("t", ("s",), ("up", "down"), rows, better=("higher", "lower"))
         first = [[None, "best"], ["second", "second"], ["best", None]]
         assert table.marks() == [*first, *first]
-
-    def test_rows_without_direction_are_not_marked(self) -> None:
-        assert row_marks(1.0, 2.0, 3.0, better=None) == [None] * 3
 
 
 @pytest.fixture

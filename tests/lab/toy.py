@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import statistics
 import time
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -41,14 +42,9 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    means = tuple(_mean(float(row["error"] or 0) for row in rows if row["which"] == which) for which in "ab")
+    means = tuple(statistics.fmean(float(row["error"] or 0) for row in rows if row["which"] == which) for which in "ab")
     table = Table("Toy", ("Metrics",), ("a", "b"), (TableRow(("error",), means, better="lower"),))
     return Report(tables={"toy": table}, records={"numbers": [{"mean": means[0]}]}, notes=["a note"])
-
-
-def _mean(values: Iterable[float]) -> float:
-    listed = list(values)
-    return sum(listed) / len(listed)
 
 
 def make_toy(**changes: Any) -> Measurement:

@@ -1,5 +1,7 @@
 """The one type of matches: choosing among them keeps all that belongs to a match."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -23,11 +25,19 @@ def test_scores_are_one_minus_the_ratio_unless_they_are_given(matches):
     np.testing.assert_array_equal(given.filtered(0.85).scores, [0, 2])
 
 
-def test_selection_keeps_what_belongs_to_a_match(matches):
-    kept = matches.select(np.array([False, True, True, False]))
-    assert (len(kept), len(matches), kept.key) == (2, 4, "a-b")
+@pytest.mark.parametrize(
+    ("choose", "places"),
+    [
+        (lambda matches: matches.select(np.array([False, True, True, False])), [1, 2]),
+        (lambda matches: matches.filtered(0.85), [0, 2]),  # strictly below
+    ],
+)
+def test_selection_keeps_what_belongs_to_a_match(matches, choose, places):
+    matches = dataclasses.replace(matches, H=np.eye(3))
+    kept = choose(matches)
+    assert (len(kept), len(matches), kept.key, kept.H is matches.H) == (2, 4, "a-b", True)
     for name in ("x1", "x2", "ratios", "scores", "inliers"):
-        np.testing.assert_array_equal(getattr(kept, name), getattr(matches, name)[1:3])
+        np.testing.assert_array_equal(getattr(kept, name), getattr(matches, name)[places])
 
 
 def test_selection_of_a_scene_keeps_its_points():

@@ -91,10 +91,15 @@ def test_points_that_differ_by_rounding_have_no_line(offset):
     np.testing.assert_allclose(line, [0.0, 1.0, -offset])
 
 
+def points_of(x, y, a, b, angle, t):
+    """Return the points of an ellipse at parameters ``t``."""
+    u, v = a * np.cos(t), b * np.sin(t)
+    return np.column_stack([x + np.cos(angle) * u - np.sin(angle) * v, y + np.sin(angle) * u + np.cos(angle) * v])
+
+
 def arc(rng, n, extent, noise):
     """Return points near a circle of radius 2 about (3, -1), over ``extent`` radians."""
-    angle = rng.uniform(0.0, extent, n)
-    return 2.0 * np.column_stack([np.cos(angle), np.sin(angle)]) + [3.0, -1.0] + rng.normal(0.0, noise, (n, 2))
+    return points_of(3.0, -1.0, 2.0, 2.0, 0.0, rng.uniform(0.0, extent, n)) + rng.normal(0.0, noise, (n, 2))
 
 
 def test_points_of_weight_zero_are_ignored():
@@ -142,12 +147,6 @@ def test_the_circle_minimises_the_geometric_distance_of_far_points(seed, extent)
     # The noise is a fifth of the radius: the algebraic fit, from which the steps start, is far from the minimum.
     rng = np.random.default_rng(seed)
     assert excess(arc(rng, 40, extent, 0.4), rng.uniform(0.1, 1.0, 40), 0.0, None) <= 1e-4
-
-
-def points_of(x, y, a, b, angle, t):
-    """Return the points of an ellipse at parameters ``t``."""
-    u, v = a * np.cos(t), b * np.sin(t)
-    return np.column_stack([x + np.cos(angle) * u - np.sin(angle) * v, y + np.sin(angle) * u + np.cos(angle) * v])
 
 
 def test_a_conic_has_the_centre_and_the_axes_it_was_made_of():

@@ -132,21 +132,14 @@ def test_a_user_s_problem_has_no_threshold_and_the_unit_of_its_data():
     assert (problem.default_threshold, problem.default_max_iterations, problem.unit) == (None, 3000, "data")
 
 
-def always_degenerate(data, sample, model, squared_threshold, scratch):
-    """Take every sample for degenerate."""
-    return True
-
-
-@kernel
-def call(function, data):
-    return function(data, np.zeros(1, np.int64), data[0], 1.0, data[0])
+call = kernel(lambda function, data: function(data, np.zeros(1, np.int64), data[0], 1.0, data[0]))
 
 
 def test_degeneracy_is_detected_only_if_it_is_asked_for():
     problem = Problem(**FIELDS)
     assert not call(problem.compile_in_loop(degeneracy=True)["is_degenerate"], np.zeros((1, 3)))
     assert problem.repair is None
-    problem = dataclasses.replace(problem, is_degenerate=always_degenerate)
+    problem = dataclasses.replace(problem, is_degenerate=lambda data, sample, model, squared_threshold, scratch: True)
     assert not call(problem.compile_in_loop(degeneracy=False)["is_degenerate"], np.zeros((1, 3)))
     assert call(problem.compile_in_loop(degeneracy=True)["is_degenerate"], np.zeros((1, 3)))
 

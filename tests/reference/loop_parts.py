@@ -76,14 +76,9 @@ def box_density(x, y, radius, reach):
     )
 
 
-def all_inlier_probability(inliers, n, m):
-    """Number of all-inlier samples over number of samples."""
-    return Fraction(math.comb(inliers, m), math.comb(n, m))
-
-
 def ransac_iterations(inliers, n, m, confidence):
     """Smallest real k >= 1 with (1 - P)^k <= 1 - confidence."""
-    p = float(all_inlier_probability(inliers, n, m))
+    p = float(Fraction(math.comb(inliers, m), math.comb(n, m)))  # the share of all-inlier samples among all
     if p == 0:
         return math.inf
     return 1.0 if p == 1 else max(1.0, math.log(1 - confidence) / math.log1p(-p))

@@ -10,18 +10,19 @@ from scipy.spatial.transform import Rotation
 from bansac.compiled.jit import kernel
 from bansac.geometry import rotation_matrix
 from bansac.maths.quaternion import matrix_of
+from bansac.problems.motion_3d import RIGID_3D, SIMILARITY_3D
 from bansac.solvers import umeyama as module
 from bansac.solvers.umeyama import umeyama
+from tests.problems.in_loop import fit_data
 from tests.reference import space
 
 seeds = st.integers(0, 2**32 - 1)
-solve, fit = kernel(module.solve_motion), kernel(module.fit_motion)
+solve = kernel(module.solve_motion)
 
 
 def fit_weighted(x1, x2, weights, with_scale):
-    data, model = np.ascontiguousarray(np.hstack([x1, x2]).T), np.empty(7)
-    found = fit(data, np.array(weights, dtype=float), with_scale, model, np.empty(module.SCRATCH))
-    return matrix_of(model) if found else None
+    model = fit_data(SIMILARITY_3D if with_scale else RIGID_3D, weights, x1, x2)
+    return None if model is None else matrix_of(model)
 
 
 @given(seed=seeds)

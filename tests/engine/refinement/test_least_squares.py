@@ -37,14 +37,6 @@ SCORES = {
 }
 
 
-def start_model(kind, points, rng):
-    """Return the model through a random minimal sample."""
-    if kind == "parabola":
-        chosen = points[rng.choice(len(points), 3, replace=False)]
-        return np.polynomial.polynomial.polyfit(chosen[:, 0], chosen[:, 1], 2)
-    return line_through(*points[rng.choice(len(points), 2, replace=False)])
-
-
 def run_kernel(problem, points, model, scoring):
     run = build_run(problem, points.T, threshold=THRESHOLD, scoring=scoring, local_optimization=None)
     _, _, distances = next(row for row in PROBLEMS.values() if row[0] is problem)
@@ -65,12 +57,13 @@ def run_kernel(problem, points, model, scoring):
     st.integers(0, 2**32 - 1),
 )
 def test_it_is_least_squares_to_the_inliers_until_they_stay(kind, scoring, n, ratio, noise, seed):
-    problem, fit, distances = PROBLEMS[kind]
-    if kind == "line":
+    (problem, fit, distances), rng = PROBLEMS[kind], np.random.default_rng(seed)
+    if kind == "line":  # the model through a random minimal sample
         points = line_points(n, inlier_ratio=ratio, noise=noise, seed=seed).points
+        model = line_through(*points[rng.choice(n, 2, replace=False)])
     else:
         points = polynomial_points(n, degree=2, inlier_ratio=ratio, noise=noise, seed=seed).points
-    model = start_model(kind, points, np.random.default_rng(seed))
+        model = fit_parabola(points[rng.choice(n, 3, replace=False)])
     assume(np.abs(model).max() < 10)
     expected, rounds, (margin, score_margin) = reference.refine(
         points, model, THRESHOLD, fit=fit, distances=distances, score=SCORES[scoring]

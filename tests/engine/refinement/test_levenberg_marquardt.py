@@ -14,6 +14,7 @@ from bansac.engine.refinement.levenberg_marquardt import (
     select_manifold,
 )
 from bansac.engine.state import BLOCK
+from bansac.geometry import rotation_matrix
 from bansac.problems.circle import CIRCLE
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
@@ -156,14 +157,10 @@ def test_it_ends_at_a_minimum(name, cauchy, seed):
 # The same costs by SciPy, which minimises over as few parameters as a model has, from literal residuals.
 
 
-def rotation(turn):
-    return Rotation.from_rotvec(turn).as_matrix()
-
-
 def essential_of(parameters):
     """Return E of a rotation and of the translation that two angles turn the axis z to."""
-    t = rotation(np.append(parameters[:2], 0))[:, 2]
-    return epipolar.cross_matrix(t) @ rotation(parameters[2:])
+    t = rotation_matrix(np.append(parameters[:2], 0))[:, 2]
+    return epipolar.cross_matrix(t) @ rotation_matrix(parameters[2:])
 
 
 def essential_parameters(E):
@@ -176,7 +173,7 @@ def essential_parameters(E):
 
 
 def fundamental_of(parameters):
-    U, V = rotation(parameters[:3]), rotation(parameters[3:6])
+    U, V = rotation_matrix(parameters[:3]), rotation_matrix(parameters[3:6])
     return U @ np.diag([np.cos(parameters[6]), np.sin(parameters[6]), 0]) @ V.T
 
 

@@ -18,20 +18,13 @@ N = 40
 samplers = pytest.mark.parametrize("name", SAMPLERS)
 
 
-def load(name):
-    return importlib.import_module(SAMPLERS[name].module)
-
-
-def setup_of(name, *, seed=1, prior=None):
+def course(name, count=60, *, seed=1, prior=None):
+    """Return samples that all fail."""
     rng = np.random.default_rng(0)
     quality = rng.uniform(size=N) if SAMPLERS[name].order else None
     options = Options(sampler=name, seed=seed)
-    return make_setup(LINE, rng.uniform(size=(2, N)), options, prior=prior, quality=quality)
-
-
-def course(name, count=60, **settings):
-    """Return samples that all fail."""
-    module, setup = load(name), setup_of(name, **settings)
+    setup = make_setup(LINE, rng.uniform(size=(2, N)), options, prior=prior, quality=quality)
+    module = importlib.import_module(SAMPLERS[name].module)
     draw = kernel(module.draw)
     fail = kernel(module.learn_from_failure) if hasattr(module, "learn_from_failure") else None
     numbers, indices = module.start(setup) if hasattr(module, "start") else (np.empty(0), np.empty(0, np.int64))

@@ -7,6 +7,7 @@ from bansac.lab.experiments import degenerate_sampling as experiment
 from bansac.lab.experiments.degenerate_sampling import METHODS, sampling_bias
 from bansac.lab.measurement import Setup
 from bansac.synthetic import planar_scene_matches
+from tests.lab.measurements.short_form import run_all
 from tests.lab.sets.test_labelled import write_labelled_set
 
 
@@ -15,12 +16,6 @@ def short(monkeypatch):
     """Make few and short runs."""
     monkeypatch.setattr(experiment, "STEPS", (10, 100, 1000))
     monkeypatch.setattr(experiment, "SHARES", (0.5, 0.9))
-
-
-def run(setup):
-    units = experiment.units(setup)
-    rows = [row for unit in units for row in experiment.run_unit(setup, unit)]
-    return units, rows, experiment.report(setup, iter(rows))
 
 
 def test_bias_compares_weights_with_a_floor_of_one():
@@ -54,7 +49,7 @@ def test_a_run_without_a_model_counts_as_wrong(short):
 
 @pytest.mark.usefixtures("short")
 def test_rows_of_scenes_and_their_report():
-    units, rows, report = run(Setup(repeats=2, seed=4))
+    units, rows, report = run_all(experiment, Setup(repeats=2, seed=4))
     assert len(units) == 4
     assert len(rows) == 4 * (len(METHODS) + 2 * 3)
     assert {row["seed"] for row in rows} == {4, 5}
@@ -93,7 +88,7 @@ def test_an_open_run_is_the_beginning_of_a_longer_one():
 def test_labelled_pairs_run_beside_the_scenes(tmp_path):
     scene = planar_scene_matches(300, 0.6, 0.7, 0.2, seed=2)
     write_labelled_set(tmp_path / "rooms", {"a-b": (scene.x1, scene.x2, scene.inliers, scene.F)})
-    units, rows, report = run(Setup(repeats=1, data=tmp_path))
+    units, rows, report = run_all(experiment, Setup(repeats=1, data=tmp_path))
     assert [unit.key for unit in units[2:]] == ["rooms/a-b/0"]
     of_set = [row for row in rows if row["set"] == "rooms"]
     # The plane is found: .7 of 180 true matches.

@@ -9,20 +9,14 @@ from bansac.lab.experiments.probability_evolution import rank_probability
 from bansac.lab.measurement import Setup
 from bansac.lab.sets import PairSet
 from bansac.matches import load_demo
+from tests.lab.measurements.short_form import run_all
 from tests.lab.pair_sets import write_pose_set
 
 pytest.importorskip("matplotlib", reason="figures need Matplotlib")
 
 
-def run(setup):
-    """Return units, rows and report."""
-    units = experiment.units(setup)
-    rows = [row for unit in units for row in experiment.run_unit(setup, unit)]
-    return units, rows, experiment.report(setup, iter(rows))
-
-
 def test_demo_pair_learns_its_true_matches():
-    _, rows, report = run(Setup())
+    _, rows, report = run_all(experiment, Setup())
     demo = load_demo()
     used = demo.ratios < 0.85
     np.testing.assert_array_equal([row["true"] for row in rows], demo.inliers[used])
@@ -40,7 +34,7 @@ def test_demo_pair_learns_its_true_matches():
 
 
 def test_demo_figure_has_four_moments_and_both_outlines():
-    _, _, report = run(Setup())
+    _, _, report = run_all(experiment, Setup())
     axes = report.figures["probability_evolution_H"].axes
     assert [ax.get_title() for ax in axes[:4]] == ["Start", "Iteration 10", "Iteration 100", "Iteration 1000"]
     assert [text.get_text() for text in axes[-1].get_legend().get_texts()] == ["image 1, true", "image 1, estimated"]
@@ -49,7 +43,7 @@ def test_demo_figure_has_four_moments_and_both_outlines():
 def test_of_data_it_takes_one_pair_for_each_kind(sets, monkeypatch):
     monkeypatch.setitem(experiment.ITERATIONS, "F", (0, 10, 100))
     monkeypatch.setitem(experiment.ITERATIONS, "H", (0, 10, 100))
-    units, rows, report = run(Setup(data=sets))
+    units, rows, report = run_all(experiment, Setup(data=sets))
     assert {unit.payload[0] for unit in units} == {"F", "H"}
     assert set(report.figures) == {"probability_evolution_F", "probability_evolution_H"}
     for unit in units:
@@ -61,7 +55,7 @@ def test_of_data_it_takes_one_pair_for_each_kind(sets, monkeypatch):
 def test_of_poses_e_can_be_asked_for_and_a_pair_be_named(sets, monkeypatch):
     monkeypatch.setitem(experiment.ITERATIONS, "E", (0, 10, 100))
     key = PairSet(sets / "EF" / "yard").keys[-1]
-    (unit,), rows, _ = run(Setup(data=sets, model="E", sets=("yard",), pair=key))
+    (unit,), rows, _ = run_all(experiment, Setup(data=sets, model="E", sets=("yard",), pair=key))
     assert unit.key == f"E/yard/{key}"
     true = np.array([row["true"] for row in rows])
     last = np.array([row["p100"] for row in rows])
@@ -87,7 +81,7 @@ def test_sacre_coeur_goes_before_other_sets(tmp_path):
 )
 def test_settings_that_fit_no_pair_are_errors(setup, message):
     with pytest.raises(ValueError, match=message):
-        run(Setup(**setup))
+        run_all(experiment, Setup(**setup))
 
 
 def test_a_pair_that_is_not_there_is_an_error(sets):

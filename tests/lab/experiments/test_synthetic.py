@@ -154,13 +154,9 @@ def test_a_trial_without_a_model_is_counted_and_noted():
     [({}, 0.02), ({"noise": 0.1}, 0.1), ({"noise_is_variance": True}, math.sqrt(0.02))],
 )
 def test_noise_is_a_deviation_unless_it_is_said_to_be_a_variance(extra, deviation):
-    report = experiment.report(Setup(**extra), _rows_of_one_trial(extra))
-    assert f"standard deviation of {deviation:.3g}" in report.notes[0]
-
-
-def _rows_of_one_trial(extra):
     setup = Setup(repeats=1, **extra)
-    return experiment.run_unit(setup, experiment.units(setup)[-1])
+    report = experiment.report(setup, experiment.run_unit(setup, experiment.units(setup)[-1]))
+    assert f"standard deviation of {deviation:.3g}" in report.notes[0]
 
 
 @pytest.mark.parametrize(

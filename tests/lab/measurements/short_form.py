@@ -19,3 +19,10 @@ def run(name: str, *units: str, **options: Any) -> tuple[dict[str, Any], dict[st
     document = json.loads(json.dumps(run_measurement(chosen, Setup(**options), None).document))  # as it is stored
     assert document["failed"] == {}
     return document, {table: measurement.render(table, lambda _: document) for table in measurement.tables}
+
+
+def run_all(experiment: Any, setup: Setup) -> tuple[list[Any], list[Any], Any]:
+    """Run all units of an experiment in this process; return units, rows and report."""
+    units = experiment.units(setup)
+    rows = [row for unit in units for row in experiment.run_unit(setup, unit)]
+    return units, rows, experiment.report(setup, iter(rows))

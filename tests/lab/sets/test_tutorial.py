@@ -9,7 +9,6 @@ import pytest
 from bansac.geometry import rotation_matrix
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.tutorial import MAX_RATIO
-from bansac.matches import Matches
 from bansac.synthetic import epipolar_matches
 from tests.lab.pair_sets import remove_entry, replace_entry, write_files
 from tests.lab.sets.archives import write_ppm
@@ -75,31 +74,15 @@ def test_relative_pose_and_matrices_explain_the_matches(ef_folder):
     np.testing.assert_allclose(np.einsum("ni,ij,nj->n", x2, pair.F, x1), 0, atol=1e-9)
 
 
-def test_filter_is_strict_and_keeps_the_order():
-    x = np.arange(8.0).reshape(4, 2)
-    pair = Matches(x, x + 100, key="a-b", ratios=np.array([0.84, 0.85, 0.2, 0.86]), H=np.eye(3))
-    kept = pair.filtered(0.85)
-    np.testing.assert_array_equal(kept.ratios, [0.84, 0.2])
-    np.testing.assert_array_equal(kept.x1, x[[0, 2]])
-    np.testing.assert_array_equal(kept.x2, x[[0, 2]] + 100)
-    assert len(kept) == 2
-    assert len(pair) == 4
-    assert kept.H is pair.H
-
-
-@pytest.mark.parametrize(
-    ("limit", "chosen"),
-    [(1, [0]), (2, [0, 9]), (4, [0, 3, 6, 9]), (43, range(10)), (10, range(10)), (None, range(10))],
-)
-def test_pairs_are_evenly_spaced(h_folder, limit, chosen):
-    assert [pair.key for pair in PairSet(h_folder).pairs(limit)] == [f"p{i}-q" for i in chosen]
-
-
 @pytest.mark.parametrize(
     ("first", "limit", "chosen"),
-    [(5, 3, [0, 2, 4]), (5, None, range(5)), (1, 43, [0]), (11, None, range(10)), (None, 2, [0, 9])],
+    [
+        *((None, limit, range(10)) for limit in (43, 10, None)),
+        *[(None, 1, [0]), (None, 2, [0, 9]), (None, 4, [0, 3, 6, 9])],
+        *[(5, 3, [0, 2, 4]), (5, None, range(5)), (1, 43, [0]), (11, None, range(10))],
+    ],
 )
-def test_first_keys_are_taken_before_spacing(h_folder, first, limit, chosen):
+def test_pairs_are_evenly_spaced_among_the_first_keys(h_folder, first, limit, chosen):
     assert [pair.key for pair in PairSet(h_folder).pairs(limit, first=first)] == [f"p{i}-q" for i in chosen]
 
 

@@ -11,15 +11,8 @@ from bansac.lab.measurements.speed import calls, kernels
 from bansac.lab.measurements.speed.kernels import KINDS, PROBLEMS, make_task, open_frame, start_run
 from bansac.lab.peers.methods import METHODS
 
-
-@kernel
-def masks_of(run):
-    return run.is_inlier
-
-
-@kernel
-def sample_of(run):
-    return run.sample
+masks_of = kernel(lambda run: run.is_inlier)
+sample_of = kernel(lambda run: run.sample)
 
 
 @pytest.mark.parametrize("kind", KINDS)
