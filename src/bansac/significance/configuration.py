@@ -71,12 +71,7 @@ _mark_plane = kernel(mark_plane)
 
 
 def find_configuration(
-    problem: Problem,
-    data: Floats,
-    residuals: Floats,
-    threshold: float,
-    *,
-    by_chance: bool = False,
+    problem: Problem, data: Floats, residuals: Floats, threshold: float, *, by_chance: bool = False
 ) -> str | None:
     """Return the configuration of the matches (4 x N) that support a model: "general", "planar" and so on, or None.
 

@@ -29,7 +29,7 @@ _PAIRS = 500  # smallest number of rearranged pairs: each of few matches is exch
 
 
 # Size of a sample, its largest number of models, and number of others that each point or match is rearranged with.
-Form = tuple[int, int, int]
+_Form = tuple[int, int, int]
 
 
 class _Lengths(NamedTuple):
@@ -63,7 +63,7 @@ def is_significant_fast(
 
 @kernel
 def _bound_false_alarms(
-    float64: Any, data: Floats, model: Floats, inliers: Bools, lengths: _Lengths, motion: Floats, form: Form
+    float64: Any, data: Floats, model: Floats, inliers: Bools, lengths: _Lengths, motion: Floats, form: _Form
 ) -> float:
     """Return an upper bound of the log of the number of false alarms."""
     n, (m, max_models, others) = inliers.size, form
