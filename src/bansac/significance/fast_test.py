@@ -27,7 +27,6 @@ _LINES = 16
 _SAMPLE = 500  # points or matches tested, evenly spaced
 _PAIRS = 500  # smallest number of rearranged pairs: each of few matches is exchanged, and displaced, several times
 
-
 # Size of a sample, its largest number of models, and number of others that each point or match is rearranged with.
 _Form = tuple[int, int, int]
 

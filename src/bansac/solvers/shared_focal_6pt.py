@@ -114,7 +114,7 @@ def _solve(data: Floats, sample: Ints, models: Floats, scratch: Floats, shared: 
         before, value = scratch[_VALUES + g - 1], scratch[_VALUES + g]
         low, middle, high = _GRID[g], _GRID[g - 1], _GRID[g - 1]
         found = (value < 0.0) != (before < 0.0)
-        first = scratch[_VALUES + max(g - 2, 0)]
+        first = scratch[_VALUES + max(g - 2, 0)]  # that is ``before`` in the first cell, where no dip is found
         # Two close roots are near a value that is nearer to 0 than those beside it, of the same sign.
         if not found and (first < 0.0) == (before < 0.0) and abs(before) < abs(first) and abs(before) < abs(value):
             middle, high = _find_dip(scratch, low, middle, _GRID[g - 2]), _GRID[g - 2]
