@@ -68,7 +68,7 @@ def test_the_distance_to_a_plane_agrees_with_its_definition(seed):
     data, H = rng.uniform(-1, 1, (4, 40)), rng.normal(size=(3, 3)) + 2 * np.eye(3)
     weights = np.full(40, 7.0)
     expected = reference.on_plane(H, data, 0.2)
-    assert degensac.mark_plane(*data, H.ravel(), 0.2, weights) == expected.sum()
+    assert degensac.mark_plane(data, H.ravel(), 0.2, weights) == expected.sum()
     assert weights.tolist() == expected.astype(float).tolist()
 
 
@@ -87,7 +87,7 @@ def test_the_distance_to_a_plane_is_the_distance_to_the_nearest_match_that_agree
     expected = np.linalg.norm(normals.T @ (moved - scene.data)[:, 0])
     for factor in (0.99, 1.01):
         weights = np.empty(1)
-        found = degensac.mark_plane(*moved, scene.H.ravel(), (factor * expected) ** 2, weights)
+        found = degensac.mark_plane(moved, scene.H.ravel(), (factor * expected) ** 2, weights)
         assert found == (factor > 1)
 
 

@@ -82,9 +82,6 @@ def compile_kernel(
 ) -> Any:
     """Compile ``function`` for one signature now.
 
-    The code is cached on disk if the function is defined in a file. A function from an interactive prompt has no file
-    and is compiled in each process.
-
     ``function`` is a Python function, which interpreted runs use, or a Numba dispatcher of it. A ``fast_kernel`` is
     compiled with ``FAST_MATH``, as with ``fast``. With ``inner`` only kernels call it, so that it needs no wrapper for
     Python. With ``lean`` it has no reference counts, which cost 10 ns for each row of an array. Functions outside the

@@ -105,11 +105,7 @@ def gamma_3(inlier_ratio: Floats) -> Floats:
     return np.tanh(3.0 * np.asarray(inlier_ratio, dtype=np.float64))
 
 
-_GAMMAS: dict[str, Callable[[Floats], Floats]] = {
-    "gamma_1": gamma_1,
-    "gamma_2": gamma_2,
-    "gamma_3": gamma_3,
-}
+_GAMMAS = {function.__name__: function for function in (gamma_1, gamma_2, gamma_3)}
 
 
 def tabulate_gamma(gamma: str | Callable[[Floats], Any], n: int) -> Floats:

@@ -48,27 +48,24 @@ def select_kernels(
     ``criteria`` are the stopping criteria with a module. ``higher_order`` says whether the order of the Markov
     assumption is above 1, ``degeneracy`` whether degenerate samples are detected, if the problem supports it.
     """
-    key = (sampler, score, criteria, higher_order, degeneracy)
-    return _KERNELS.find(problem, key, lambda: _select(problem, *key))
 
+    def select() -> Any:
+        stops = [_compile(row, "required_iterations", REQUIRED_ITERATIONS) for row in criteria or (STOPS["ransac"],)]
+        stops += [stops[0]] * (MAX_CRITERIA - len(stops))  # not called
+        precision = problem.precision
+        functions = (
+            *problem.compile_in_loop(degeneracy=degeneracy).values(),
+            _compile(sampler, "draw", DRAW),
+            _compile(sampler, "learn_from_failure", LEARN_FROM_FAILURE, learn_nothing),
+            _compile_block_score(score, precision),
+            _compile_function("", update_higher_order if higher_order else update_first_order, UPDATE),
+            tuple(stops),
+        )
+        roles = DRAW, LEARN_FROM_FAILURE, BLOCK_SCORE[precision], UPDATE
+        stop_types = types.UniTuple(REQUIRED_ITERATIONS, MAX_CRITERIA)
+        return _KERNELS.pack(functions, (*function_types(IN_LOOP, REALS[precision]), *roles, stop_types))
 
-def _select(
-    problem: Problem, sampler: Sampler, score: Score, stops: tuple[Stop, ...], higher_order: bool, degeneracy: bool
-) -> Any:
-    criteria = [_compile(stop, "required_iterations", REQUIRED_ITERATIONS) for stop in stops or (STOPS["ransac"],)]
-    criteria += [criteria[0]] * (MAX_CRITERIA - len(criteria))  # not called
-    update = update_higher_order if higher_order else update_first_order
-    precision = problem.precision
-    functions = (
-        *problem.compile_in_loop(degeneracy=degeneracy).values(),
-        _compile(sampler, "draw", DRAW),
-        _compile(sampler, "learn_from_failure", LEARN_FROM_FAILURE, learn_nothing),
-        _compile_block_score(score, precision),
-        _compile_function("", update, UPDATE),
-        tuple(criteria),
-    )
-    roles = DRAW, LEARN_FROM_FAILURE, BLOCK_SCORE[precision], UPDATE, types.UniTuple(REQUIRED_ITERATIONS, MAX_CRITERIA)
-    return _KERNELS.pack(functions, (*function_types(IN_LOOP, REALS[precision]), *roles))
+    return _KERNELS.find(problem, (sampler, score, criteria, higher_order, degeneracy), select)
 
 
 @functools.lru_cache(maxsize=256)

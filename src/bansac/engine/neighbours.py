@@ -14,8 +14,6 @@ fewer matches is faster. The other restarts are for models whose matches have no
 The significance test does not use these priors. It counts matches with such neighbours as dependent already.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -80,16 +80,10 @@ def estimate_threshold(residuals: NDArray[np.float64], problem: Problem, bounds:
     over several thresholds, and a narrow window would give the threshold instead of the noise.
     """
     codimension = problem.codimension
-    return _estimate_threshold(
-        residuals,
-        codimension,
-        max(problem.sample_size * codimension, problem.parameters or 0),  # samples with verticals determine fewer
-        threshold_factor(codimension),
-        peak_ratio(codimension),
-        bounds[0],
-        bounds[1],
-        np.empty(BINS),
-    )
+    # Samples with verticals determine fewer parameters than the model has.
+    explained = max(problem.sample_size * codimension, problem.parameters or 0)
+    factor, peak = threshold_factor(codimension), peak_ratio(codimension)
+    return _estimate_threshold(residuals, codimension, explained, factor, peak, *bounds, np.empty(BINS))
 
 
 @kernel

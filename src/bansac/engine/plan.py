@@ -81,12 +81,7 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
     higher_order = sampler.adaptive and options.order > 1
     return Plan(
         kernels=select_kernels(
-            problem,
-            sampler,
-            options.score_row,
-            criteria,
-            higher_order,
-            options.tests_samples(problem),
+            problem, sampler, options.score_row, criteria, higher_order, options.tests_samples(problem)
         ),
         criteria=criteria,
         prepare=tuple(find_function(stop, "prepare", optional=True) for stop in criteria),

@@ -71,18 +71,14 @@ class AdaptiveThreshold:
         assert self._is_significant is not None
         if not self._is_significant(model, self.value, fast):
             return False
-        return self._estimate(model, np.inf) < _NEARLY * self._bounds[1]
+        return self.estimate(model, np.inf) < _NEARLY * self._bounds[1]
 
     def widest(self, model: Floats) -> float:
         """Return the threshold estimated from all residuals of a model, but no smaller one than is given."""
-        found = self._estimate(model, np.inf)
+        found = self.estimate(model, np.inf)
         return found if self.is_estimated else max(found, self.first)
 
-    def estimate(self, model: Floats) -> float:
-        """Return the threshold estimated from the residuals of a model."""
-        return self._estimate(model, _WINDOW)
-
-    def _estimate(self, model: Floats, window: float) -> float:
+    def estimate(self, model: Floats, window: float = _WINDOW) -> float:
         """Return the threshold estimated from the residuals of a model within this number of thresholds."""
         residuals, (smallest, largest) = self._problem.distances(self._state.data, model), self._bounds
         return estimate_threshold(residuals, self._problem, (smallest, min(window * self.value, largest)))

@@ -23,12 +23,9 @@ _TINY = 1e-12
 
 def stack_matches(x1: ArrayLike, x2: ArrayLike, n: int | None = None) -> Floats:
     """Check matched points, ``n`` of them if given, and return them as channels x1, y1, x2, y2."""
-    rows = []
-    for name, points in (("x1", x1), ("x2", x2)):
-        array = as_points(name, points, 2, n)
-        rows.append(array.T)
-        n = len(array)  # x2 must have the length of x1
-    return np.ascontiguousarray(np.vstack(rows))  # kernels are compiled anew for another order
+    first = as_points("x1", x1, 2, n)
+    second = as_points("x2", x2, 2, len(first))
+    return np.ascontiguousarray(np.hstack([first, second]).T)  # kernels are compiled anew for another order
 
 
 @kernel

@@ -14,7 +14,7 @@ import numpy as np
 
 from bansac.compiled.jit import inlined, inner_kernel, plain
 from bansac.maths.arrays import Floats, Reals
-from bansac.maths.linalg import Entries, normalize_vector, smallest_eigenvector, span_complement
+from bansac.maths.linalg import Entries, matrix_entries, normalize_vector, smallest_eigenvector, span_complement
 
 ALIGN_SCRATCH = 2 * 16 + 4
 """Length of the scratch of ``align_rotation``."""
@@ -94,9 +94,7 @@ def align_rotation(correlation: Floats, model: Floats, scratch: Floats) -> bool:
     orientation using unit quaternions, JOSA 1987). Return False if C has rank 0 or 1, which is the case for collinear
     points.
     """
-    xx, xy, xz = correlation[0], correlation[1], correlation[2]
-    yx, yy, yz = correlation[3], correlation[4], correlation[5]
-    zx, zy, zz = correlation[6], correlation[7], correlation[8]
+    xx, xy, xz, yx, yy, yz, zx, zy, zz = matrix_entries(correlation)
     square, minors = 0.0, 0.0
     for i in range(3):
         a, b, c = correlation[3 * i], correlation[3 * i + 1], correlation[3 * i + 2]

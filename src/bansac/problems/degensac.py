@@ -39,8 +39,7 @@ _fit_homography = inner_kernel(homography_dlt.fit)
 
 def is_degenerate(data: Floats, sample: Ints, model: Floats, squared_threshold: float, scratch: Floats) -> bool:
     """Return whether five of the seven matches of a sample agree with a homography that is compatible with their F."""
-    H, candidate, work = scratch[:_CANDIDATE], scratch[_CANDIDATE:_WORK], scratch[_WORK:]
-    return _find_plane(data, sample, model, _PLANE_FACTOR * squared_threshold, H, candidate, scratch[:0], work)
+    return _find_plane(data, sample, model, _PLANE_FACTOR * squared_threshold, scratch[:0], scratch)
 
 
 def repair_degenerate(
@@ -52,40 +51,34 @@ def repair_degenerate(
     """
     n = data.shape[1]
     weights, off_plane, rest = scratch[:n], scratch[n : 2 * n], scratch[2 * n :]
-    H, candidate, work = rest[:_CANDIDATE], rest[_CANDIDATE:_WORK], rest[_WORK:]
     plane_threshold = _PLANE_FACTOR * squared_threshold
-    if not _find_plane(data, sample, model, plane_threshold, H, candidate, weights, work):
+    if not _find_plane(data, sample, model, plane_threshold, weights, rest):
         return False
+    H, candidate, work = rest[:_CANDIDATE], rest[_CANDIDATE:_WORK], rest[_WORK:]
     off_count = n - refit_plane(data, plane_threshold, _MAX_FITS, H, candidate, weights, work)
     return search_epipole(data, weights, off_plane[:off_count], H, model, candidate, squared_threshold, rng)
 
 
 @inner_kernel
 def _find_plane(
-    data: Floats,
-    sample: Ints,
-    model: Floats,
-    squared_threshold: float,
-    H: Floats,
-    candidate: Floats,
-    weights: Floats,
-    work: Floats,
+    data: Floats, sample: Ints, model: Floats, squared_threshold: float, weights: Floats, scratch: Floats
 ) -> bool:
     """Find the compatible homography of five sample matches with most matches; any one if ``weights`` is empty."""
+    H, candidate, work = scratch[:_CANDIDATE], scratch[_CANDIDATE:_WORK], scratch[_WORK:]
+    matches, on_plane = work[:28].reshape(4, 7), work[28:35]
     for i in range(7):
         for c in range(4):
-            work[7 * c + i] = data[c, sample[i]]
-    x1, y1, x2, y2, on_plane = work[:7], work[7:14], work[14:21], work[21:28], work[28:35]
+            matches[c, i] = data[c, sample[i]]
     most = 0
     for at in range(0, 15, 3):
         i, j, k = sample[_TRIPLETS[at]], sample[_TRIPLETS[at + 1]], sample[_TRIPLETS[at + 2]]
         if not _write_homography(data, i, j, k, model, squared_threshold, candidate):
             continue
-        if mark_plane(x1, y1, x2, y2, candidate, squared_threshold, on_plane) < _COPLANAR:
+        if mark_plane(matches, candidate, squared_threshold, on_plane) < _COPLANAR:
             continue
         if weights.size == 0:
             return True
-        support = mark_plane(data[0], data[1], data[2], data[3], candidate, squared_threshold, weights)
+        support = mark_plane(data, candidate, squared_threshold, weights)
         if support > most:
             most = support
             copy(candidate, H)
@@ -133,14 +126,13 @@ def _write_homography(data: Floats, i: int, j: int, k: int, f: Floats, squared_t
 
 
 @inner_kernel
-def mark_plane(
-    x1: Floats, y1: Floats, x2: Floats, y2: Floats, H: Floats, squared_threshold: float, weights: Floats
-) -> int:
+def mark_plane(data: Floats, H: Floats, squared_threshold: float, weights: Floats) -> int:
     """Set the weights of the matches on the plane to 1 and those of the others to 0; return the number on the plane.
 
     A match on the plane has a positive depth and a small Sampson distance from H. Like the Sampson distance of F, it is
     a distance in both images. So both thresholds are in the same scale, even if one image is magnified.
     """
+    x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     entries, count = matrix_entries(H), 0
     for i in range(x1.size):
         depth, error, scale = plane_terms(entries, x1[i], y1[i], x2[i], y2[i])
@@ -171,17 +163,16 @@ def refit_plane(
     data: Floats, squared_threshold: float, fits: int, H: Floats, candidate: Floats, weights: Floats, work: Floats
 ) -> int:
     """Fit H to the matches on its plane while their number grows; set their weights to 1 and return their number."""
-    x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
-    most = mark_plane(x1, y1, x2, y2, H, squared_threshold, weights)
+    most = mark_plane(data, H, squared_threshold, weights)
     for _ in range(fits):
         if not _fit_homography(data, weights, candidate, work):
             break
-        support = mark_plane(x1, y1, x2, y2, candidate, squared_threshold, weights)
+        support = mark_plane(data, candidate, squared_threshold, weights)
         if support <= most:
             break
         most = support
         copy(candidate, H)
-    return mark_plane(x1, y1, x2, y2, H, squared_threshold, weights)
+    return mark_plane(data, H, squared_threshold, weights)
 
 
 @inner_kernel

@@ -18,7 +18,7 @@ from bansac.maths.normalization import fix_sign
 from bansac.problems.essential import ESSENTIAL, equalize
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.rank_two import span_essential
-from bansac.solvers import fundamental_8pt, one_focal_6pt, shared_focal_6pt
+from bansac.solvers import fundamental_8pt, shared_focal_6pt
 
 # Offset of E after the scratch of the projection.
 _E = fundamental_8pt.SCRATCH
@@ -137,7 +137,7 @@ SHARED_FOCAL = dataclasses.replace(
 ONE_FOCAL = dataclasses.replace(
     SHARED_FOCAL,
     name="relative pose with the focal length of one camera",
-    solve=one_focal_6pt.solve,
+    solve=shared_focal_6pt.solve_second,
     tangent=tangent_one,
     project=project_one,
     score_in_front=score_in_front_one,

@@ -9,8 +9,6 @@ is ambiguous if chance does not explain the matches of this epipole, and the pla
 model.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bansac.compiled.jit import allocating_kernel, inner_kernel, kernel

@@ -4,8 +4,6 @@ It starts with the median displacement. Then it is fitted to the half of the mat
 Far matches are thus left out.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bansac.compiled.jit import inner_kernel, kernel

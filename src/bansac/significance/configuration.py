@@ -10,8 +10,6 @@ inliers of the homography and the epipolar geometry (Schoenberger and Frahm, CVP
 with a dominant plane from planes.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -73,12 +71,7 @@ _mark_plane = kernel(mark_plane)
 
 
 def find_configuration(
-    problem: Problem,
-    data: Floats,
-    residuals: Floats,
-    threshold: float,
-    *,
-    by_chance: bool = False,
+    problem: Problem, data: Floats, residuals: Floats, threshold: float, *, by_chance: bool = False
 ) -> str | None:
     """Return the configuration of the matches (4 x N) that support a model: "general", "planar" and so on, or None.
 
@@ -258,7 +251,7 @@ def _is_rotation(data: Floats, plane: Floats, threshold: float) -> bool:
     rays = np.compress(plane == 1.0, data, axis=1)
     count = rays.shape[1]
     H, squared = fit_rotation(rays).ravel(), plain(squared_tolerance)(threshold)
-    on = _mark_plane(rays[0], rays[1], rays[2], rays[3], H, squared, np.empty(count))
+    on = _mark_plane(rays, H, squared, np.empty(count))
     return bool(on >= _ROTATION_SHARE * count)
 
 
@@ -331,17 +324,16 @@ def find_plane(searched: Floats, threshold: float, samples: int, fewest: float, 
     n, most, tolerance = searched.shape[1], 0, squared_tolerance(threshold)
     H, best, on = models[0], models[1], np.empty(n)
     sample, scratch = np.empty(4, np.int64), np.empty(homography_dlt.SCRATCH)
-    x1, y1, x2, y2 = searched[0], searched[1], searched[2], searched[3]
     for _ in range(samples if n > 0 else 0):
         for k in range(4):
             sample[k] = next_index(rng, n)
         if _solve_homography(searched, sample, models, scratch) == 0:
             continue
         i = sample[0]
-        sign = 1.0 if H[6] * x1[i] + H[7] * y1[i] + H[8] > 0.0 else -1.0
+        sign = 1.0 if H[6] * searched[0, i] + H[7] * searched[1, i] + H[8] > 0.0 else -1.0
         for k in range(9):
             H[k] *= sign
-        count = mark_plane(x1, y1, x2, y2, H, tolerance, on)
+        count = mark_plane(searched, H, tolerance, on)
         if count > most:
             most = count
             copy(H, best)

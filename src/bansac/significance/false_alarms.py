@@ -12,8 +12,6 @@ a run of any length. The test takes the minimum over all k, where t is the k-th 
 small residuals can be as significant as many with large residuals.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

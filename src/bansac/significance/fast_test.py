@@ -8,8 +8,6 @@ The full test sorts the residuals and needs exact neighbours, and takes ten time
 functions of the problem that are not compiled (``significance_form``), so the two tests are separate functions.
 """
 
-from __future__ import annotations
-
 import math
 from typing import Any, NamedTuple
 
@@ -28,6 +26,9 @@ _SLOTS = 2048
 _LINES = 16
 _SAMPLE = 500  # points or matches tested, evenly spaced
 _PAIRS = 500  # smallest number of rearranged pairs: each of few matches is exchanged, and displaced, several times
+
+# Size of a sample, its largest number of models, and number of others that each point or match is rearranged with.
+_Form = tuple[int, int, int]
 
 
 class _Lengths(NamedTuple):
@@ -52,34 +53,22 @@ def is_significant_fast(
         return False
     if not pairs and any(np.any(row[1:] == row[:-1]) for row in np.sort(data, axis=1)):
         return False  # the points may lie on a grid
-    others = min(n - 1, -(-_PAIRS // min(n, _SAMPLE)))
     smallest = smallest_move(problem, min(threshold, noise))
     lengths = _Lengths(threshold, cell_sizes(problem, data, threshold)[0], SAME_POINT * threshold, smallest)
     motion = fit_motion(data) if pairs else np.empty(0)
-    form = m, problem.max_models
-    return bool(_bound_false_alarms(problem.float64, data, model, inliers, lengths, motion, others, form) < SIGNIFICANT)
+    form = m, problem.max_models, min(n - 1, -(-_PAIRS // min(n, _SAMPLE)))
+    return bool(_bound_false_alarms(problem.float64, data, model, inliers, lengths, motion, form) < SIGNIFICANT)
 
 
 @kernel
 def _bound_false_alarms(
-    float64: Any,
-    data: Floats,
-    model: Floats,
-    inliers: Bools,
-    lengths: _Lengths,
-    motion: Floats,
-    others: int,
-    form: tuple[int, int],
+    float64: Any, data: Floats, model: Floats, inliers: Bools, lengths: _Lengths, motion: Floats, form: _Form
 ) -> float:
-    """Return an upper bound of the log of the number of false alarms.
-
-    ``form`` has the size of a sample and its largest number of models.
-    """
-    n, (m, max_models) = inliers.size, form
+    """Return an upper bound of the log of the number of false alarms."""
+    n, (m, max_models, others) = inliers.size, form
     capacity = (2 * others + 1) * min(n, _SAMPLE)
-    rearranged, residuals, counts = np.empty((data.shape[0], capacity)), np.empty(capacity), np.empty(4, np.int64)
-    _sample_rearranged(data, inliers, lengths, motion, m - 1, others, rearranged, counts)
-    support, size, near, moved = counts[0], counts[1], counts[2], counts[3]
+    rearranged, residuals = np.empty((data.shape[0], capacity)), np.empty(capacity)
+    support, size, near, moved = _sample_rearranged(data, inliers, lengths, motion, m - 1, others, rearranged)
     if support <= m:
         return np.inf
     far, limit = others * size, lengths.threshold * lengths.threshold
@@ -107,21 +96,14 @@ def _bound_false_alarms(
 
 @allocating_kernel
 def _sample_rearranged(
-    data: Floats,
-    support: Bools,
-    lengths: _Lengths,
-    motion: Floats,
-    off_line: int,
-    others: int,
-    rearranged: Floats,
-    counts: Ints,
-) -> None:
+    data: Floats, support: Bools, lengths: _Lengths, motion: Floats, off_line: int, others: int, rearranged: Floats
+) -> tuple[int, int, int, int]:
     """Rearrange points or matches with any others and with neighbours, and count the inliers that share no point.
 
-    ``counts`` holds the number of these inliers, of the points tested, of the points rearranged with a neighbour, and
-    of the matches with the displacements of others. The first number is set to 0 if fewer than ``off_line`` inliers are
-    off a line in an image. The columns of ``rearranged`` are the points, each rearranged with ``others`` other points,
-    then as many matches with other displacements, then those rearranged with a neighbour.
+    Returns the number of these inliers, of the points tested, of the points rearranged with a neighbour, and of the
+    matches with the displacements of others. The first number is 0 if fewer than ``off_line`` inliers are off a line
+    in an image. The columns of ``rearranged`` are the points, each rearranged with ``others`` other points, then as
+    many matches with other displacements, then those rearranged with a neighbour.
     """
     channels, n = data.shape
     rng, width, same, smallest = fixed_rng(), lengths.cell, lengths.same, lengths.smallest
@@ -162,7 +144,7 @@ def _sample_rearranged(
                 used[side, slot] = True
             distinct += is_new
     on_line = channels == 4 and _are_on_line(data, members[:size], same, off_line, rng)
-    counts[0], counts[1], counts[2], counts[3] = 0 if on_line else distinct, looked_at, near, moved
+    return 0 if on_line else distinct, looked_at, near, moved
 
 
 @inlined
@@ -196,14 +178,7 @@ def _exchange(data: Floats, i: int | np.int64, j: int | np.int64, out: Floats, c
 
 @inlined
 def _displace(
-    data: Floats,
-    i: int | np.int64,
-    j: int | np.int64,
-    k: int | np.int64,
-    smallest: float,
-    motion: Floats,
-    out: Floats,
-    column: int,
+    data: Floats, i: int, j: np.int64, k: np.int64, smallest: float, motion: Floats, out: Floats, column: int
 ) -> None:
     """Write match i with a displacement made of those of j and k to a column of ``out``, as in ``null_model``."""
     a, b, d, e = motion[0], motion[1], motion[3], motion[4]  # the shift is a part of both displacements

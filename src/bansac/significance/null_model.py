@@ -17,8 +17,6 @@ within a window around a prediction, so displacements are measured from the affi
 displacements like its own, and displacements of a common motion give others. The largest probability is used.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 
 import numpy as np

@@ -8,8 +8,6 @@ a compromise of two structures, at a threshold as large as their distance. A mod
 best one is no rival.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from bansac.engine.hypotheses import RIVAL, SAME

@@ -1,7 +1,5 @@
 """Tests of a support: inliers that share no point, and points on a line or a plane."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from bansac.compiled.jit import inlined, kernel

@@ -4,8 +4,6 @@
 a success if chance does not explain its support and its inliers do not lie on a line.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -5,8 +5,6 @@ support than the models of samples, which have three. The nearest maximum of the
 parameters is tested instead, with samples of three matches.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

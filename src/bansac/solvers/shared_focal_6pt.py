@@ -1,4 +1,4 @@
-"""Fundamental matrices and the focal length that both images share, from six matches.
+"""Fundamental matrices and a focal length from six matches: that of both images, or that of the second only.
 
 Li, A simple solution to the six-point two-view focal-length problem, ECCV 2006; Hartley and Li, An efficient hidden
 variable approach to minimal-case camera motion estimation, PAMI 2012.
@@ -85,11 +85,20 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
 
     The coordinates are relative to the principal points, in a unit of the order of the image size.
     """
-    return solve_focal(data, sample, models, scratch, True)
+    return _solve(data, sample, models, scratch, True)
+
+
+def solve_second(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
+    """Do the same for the focal length of the second image only; the coordinates in the first one are normalised.
+
+    Q is then on one side only, 2 F F^T Q F = tr(F F^T Q) F (Bujnak, Kukelova and Pajdla, 3D reconstruction from image
+    collections with a single known focal length, ICCV 2009).
+    """
+    return _solve(data, sample, models, scratch, False)
 
 
 @inlined
-def solve_focal(data: Floats, sample: Ints, models: Floats, scratch: Floats, shared: bool) -> int:
+def _solve(data: Floats, sample: Ints, models: Floats, scratch: Floats, shared: bool) -> int:
     """Compute the models of six matches; the focal length is that of both images or of the second only."""
     write_equations(data, sample, scratch)
     if not null_space(scratch, 6) or not _orthonormalize(scratch):
@@ -105,7 +114,9 @@ def solve_focal(data: Floats, sample: Ints, models: Floats, scratch: Floats, sha
         before, value = scratch[_VALUES + g - 1], scratch[_VALUES + g]
         low, middle, high = _GRID[g], _GRID[g - 1], _GRID[g - 1]
         found = (value < 0.0) != (before < 0.0)
-        if not found and g > 1 and _is_dip(scratch[_VALUES + g - 2], before, value):
+        first = scratch[_VALUES + max(g - 2, 0)]  # that is ``before`` in the first cell, where no dip is found
+        # Two close roots are near a value that is nearer to 0 than those beside it, of the same sign.
+        if not found and (first < 0.0) == (before < 0.0) and abs(before) < abs(first) and abs(before) < abs(value):
             middle, high = _find_dip(scratch, low, middle, _GRID[g - 2]), _GRID[g - 2]
             found = (_determinant(scratch, middle) < 0.0) != (value < 0.0)
         if found:
@@ -113,12 +124,6 @@ def solve_focal(data: Floats, sample: Ints, models: Floats, scratch: Floats, sha
             if middle < high:
                 count += _add_model(scratch, middle, high, models, count)
     return count
-
-
-@inlined
-def _is_dip(first: float, second: float, third: float) -> bool:
-    """Return whether values of one sign are nearest to 0 at the second."""
-    return (first < 0.0) == (second < 0.0) and abs(second) < abs(first) and abs(second) < abs(third)
 
 
 @inner_kernel

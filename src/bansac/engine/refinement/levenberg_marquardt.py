@@ -169,13 +169,7 @@ def _linearize(manifold: Any, work: Work, data: Floats, model: Floats, squared_s
 
 
 def accumulate(
-    residuals: Floats,
-    jacobian: Floats,
-    size: int,
-    cauchy: bool,
-    squared_scale: float,
-    weights: Floats,
-    normal: Floats,
+    residuals: Floats, jacobian: Floats, size: int, cauchy: bool, squared_scale: float, weights: Floats, normal: Floats
 ) -> float:
     """Add the normal equations of a block of ``size`` points to ``normal``, and return the cost of the block.
 
@@ -308,8 +302,7 @@ def _step(system: Floats, damping: float, damped: Floats) -> float:
 def _move(model: Floats, basis: Floats, damped: Floats, candidate: Floats) -> None:
     """Write the model moved along its tangents to ``candidate``."""
     p, m = basis.shape
-    for j in range(m):
-        candidate[j] = model[j]
+    copy(model, candidate)
     for a in range(p):
         for j in range(m):
             candidate[j] -= damped[p, a] * basis[a, j]

@@ -118,13 +118,6 @@ def make_neighborhoods(data: Floats, ranking: Ints, sample_size: int) -> Neighbo
 
 
 @inlined
-def _draw_centre(rng: Words, draws: int, limit: int) -> int | np.int64:
-    """Return the rank that PROSAC draws for samples of one: the n-th point, with T'_n = 1 + 20 (n - 1)."""
-    n = 2 + (draws - 2) // LOCAL_DRAWS
-    return n - 1 if n <= limit else next_index(rng, limit)
-
-
-@inlined
 def _draw_neighbors(
     rng: Words, neighborhoods: Neighborhoods, layer: int, centre: int | np.int64, size: int, sample: Ints
 ) -> None:
@@ -172,7 +165,8 @@ def draw(
     largest = sample.size - 1 if sample.size > MAX_NEIGHBORS else MAX_NEIGHBORS
     if draws <= LOCAL_DRAWS * ranking.size:
         known = 1
-        centre = _draw_centre(rng, draws, limit)
+        n = 2 + (draws - 2) // LOCAL_DRAWS  # PROSAC for samples of one draws the n-th point: T'_n = 1 + 20 (n - 1)
+        centre = n - 1 if n <= limit else next_index(rng, limit)
         hits, sizes, members = neighborhoods.hits, neighborhoods.sizes, neighborhoods.counts
         hits[centre] += 1
         size = grow_subset(neighborhoods.growth, hits[centre], sizes[centre], ranking.size - 1)
