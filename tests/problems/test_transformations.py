@@ -129,7 +129,7 @@ def test_points_on_a_plane_and_on_a_line_of_space_are_no_success():
     line = plane[:, :1] * [1, 2, 3]
     for x1, x2, message in (
         (plane + noise[0], 2 * plane + noise[1], "on a plane"),
-        (plane, 2 * plane, "coplanar data?"),
+        (plane, 2 * plane, "coplanar or contradictory data?"),
         (line + noise[0], line + noise[1], "on a line"),
     ):
         result = bansac.estimate_affine_3d(x1, x2, threshold=0.1, max_iterations=3000)

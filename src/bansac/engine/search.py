@@ -6,7 +6,8 @@ hypothesis has its own: it changes during a restart and after it (``bansac.engin
 A restart is on the data that are not near the model of any hypothesis but the best one. So it does not lead to a
 structure that has lost. Of matches, most restarts are on those that neighbours support (``bansac.engine.neighbours``).
 Every fourth restart is on all matches. The first starts from the prior, the others from equal odds: neighbours and
-scores may mislead. Every eighth does not learn: a crowd of outliers that agree would hold the network.
+scores may mislead. Until a hypothesis is significant, every eighth does not learn, because outliers that agree may hold
+the network.
 
 The best hypothesis is challenged by a short search of the data that are not near its model, either. A hypothesis of
 large noise may be a compromise of several structures. So it is challenged again, by searches of all data at smaller
@@ -58,7 +59,8 @@ _COARSE = (4.0, 2.0, 0.25), (8.0, WIDE, 0.25)
 _LONGEST = 600
 # The first of each _COMPLETE restarts is on all matches, the others on those with more neighbours than chance gives.
 _COMPLETE = 4
-# After this number of restarts, one does not learn: a crowd of outliers that agree would hold the network.
+# After this number of restarts that led to no significant model, one does not learn: outliers that agree may hold the
+# network.
 _UNLEARNT = 8
 FINER = 0.5
 """A structure in a compromise has a threshold below this share of that of the compromise."""
@@ -120,7 +122,7 @@ class Search:
                 stop = RUNNING
                 break
             start.restore(with_prior=hypotheses.count % _COMPLETE > 0 or self._supported() is None)
-            if hypotheses.count % _UNLEARNT == 0:
+            if hypotheses.count % _UNLEARNT == 0 and not hypotheses.is_trusted:
                 self.state.settings["adaptive"] = False
         if not hypotheses.is_trusted and len(hypotheses.ranked) > 1:
             hypotheses.ranked.sort(key=self._frame.significance, reverse=True)
