@@ -16,7 +16,7 @@ from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.upright import upright
-from bansac.synthetic import epipolar_matches, homography_matches, line_points
+from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="whole searches take minutes as plain Python")
 
@@ -151,6 +151,13 @@ def test_noise_of_many_thresholds_is_found(kind):
     assert result.success
     assert 0.5 < result.threshold / (threshold_factor(2 if kind == "H" else 1) * noise) < 2
     assert result.inliers[scene.inliers].mean() > 0.9
+
+
+@pytest.mark.parametrize(("fit", "make"), [(bansac.fit_circle, circle_points), (bansac.fit_line, line_points)])
+def test_few_points_of_a_curve_give_their_noise(fit, make):
+    for seed in range(3):
+        points = make(3000, 0.1, 0.0005, seed).points
+        assert 0.7 < fit(points, seed=0).threshold / (2.58 * 0.0005) < 1.5
 
 
 def test_one_restart_estimates_too():

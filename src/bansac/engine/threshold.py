@@ -71,7 +71,11 @@ class AdaptiveThreshold:
         assert self._is_significant is not None
         if not self._is_significant(model, self.value, fast):
             return False
-        return self.estimate(model, np.inf) < _NEARLY * self._bounds[1]
+        if self.estimate(model, np.inf) < _NEARLY * self._bounds[1]:
+            return True
+        # Outliers of a closed curve are not uniform in a wide window.
+        window = min(_WINDOW * self.value, self._bounds[1])
+        return len(self._problem.points) == 1 and self.estimate(model) < _NEARLY * window
 
     def widest(self, model: Floats) -> float:
         """Return the threshold estimated from all residuals of a model, but no smaller one than is given."""
