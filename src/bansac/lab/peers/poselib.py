@@ -20,11 +20,11 @@ class PoseLib(Library):
     package = "poselib"
 
     def _call(self, task: Task, *, progressive_sampling: bool = False, **limits: float) -> Callable[[], Any]:
-        import poselib
-
         threshold = "max_reproj_error" if task.problem in ("H", "pose") else "max_epipolar_error"
         names = {name: name for name in ("max_iterations", "min_iterations")}
         options = rename(limits, threshold=threshold, confidence="success_prob", **names)
+        import poselib
+
         options |= {"seed": task.seed, "progressive_sampling": progressive_sampling}
         if task.problem in ("H", "F"):
             function = poselib.estimate_homography if task.problem == "H" else poselib.estimate_fundamental

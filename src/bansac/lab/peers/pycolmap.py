@@ -26,10 +26,10 @@ class PyCOLMAP(Library):
     package = "pycolmap"
 
     def _call(self, task: Task, **limits: float) -> Callable[[], Any]:
-        import pycolmap
-
         names = {"min_iterations": "min_num_trials", "max_iterations": "max_num_trials"}
         settings = rename(limits, threshold="max_error", confidence="confidence", **names)
+        import pycolmap
+
         options = pycolmap.RANSACOptions(random_seed=task.seed, **settings)
         if task.problem in ("H", "F"):
             name = "homography" if task.problem == "H" else "fundamental"

@@ -20,16 +20,17 @@ class SupeRANSAC(Library):
     def _call(
         self, task: Task, *, sampler: str, scoring: str | None = None, exhaustive: bool = False, **limits: float
     ) -> Callable[[], Any]:
+        if exhaustive:
+            limits["min_iterations"] = limits["max_iterations"]
+        names = {name: name for name in ("confidence", "max_iterations", "min_iterations")}
+        settings = rename(limits, threshold="inlier_threshold", **names)
         import pysuperansac
 
         config = pysuperansac.RANSACSettings()
         config.sampler = getattr(pysuperansac.SamplerType, sampler)
         if scoring is not None:
             config.scoring = getattr(pysuperansac.ScoringType, scoring)
-        if exhaustive:
-            limits["min_iterations"] = limits["max_iterations"]
-        names = {name: name for name in ("confidence", "max_iterations", "min_iterations")}
-        for name, value in rename(limits, threshold="inlier_threshold", **names).items():
+        for name, value in settings.items():
             setattr(config, name, value)
         if task.problem == "pose":
             X, x = task.points
