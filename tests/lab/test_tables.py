@@ -118,6 +118,10 @@ def test_a_stored_table_is_the_same(table: Table) -> None:
     assert read.value("scene_1|x", "P-BANSAC", section="F", group="With LO") == Measured(8.87, 0.1234)
 
 
+def test_values_that_are_text_stand_as_they_are() -> None:
+    assert "| <= 0.8 |" in to_markdown(Table("t", ("what",), ("target",), (TableRow(("time",), ("<= 0.8",)),)))
+
+
 def test_wide_tables_span_the_page() -> None:
     table = Table("t", ("s",), tuple("abcdefgh"), (TableRow(("x",), tuple(range(8))),))
     assert to_latex(table).startswith(r"\begin{table*}[t]")

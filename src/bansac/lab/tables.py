@@ -209,7 +209,7 @@ def to_markdown(table: Table) -> str:
     if table.groups:
         over = [cell for title, span in table.groups for cell in (_markdown(title), *[""] * (span - 1))]
         lines = [[""] * len(table.stub) + over, [f"**{heading}**" if heading else "" for heading in headings]]
-    for section, rows in _sections(table, _markdown, _MARKS):
+    for section, rows in _sections(table, _markdown, str, _MARKS):
         lines += [[f"*{_markdown(section)}*", *[""] * (len(headings) - 1)]] if section else []
         lines += rows
     return f"{_markdown(table.title, characters=_EMPHASIS)}\n\n" + _pad(lines, stub=len(table.stub))
@@ -283,7 +283,7 @@ def to_latex(table: Table) -> str:
         rules = (f"\\cmidrule(lr){{{first + of.start}-{first + of.stop - 1}}}" for of in table.column_groups())
         lines += [_latex_line([*[""] * len(table.stub), *titles]), f"    {' '.join(rules)}"]
     lines += [_latex_line(map(escape_latex, _headings(table))), "    \\midrule"]
-    for number, (section, rows) in enumerate(_sections(table, escape_latex, _LATEX_MARKS)):
+    for number, (section, rows) in enumerate(_sections(table, escape_latex, escape_latex, _LATEX_MARKS)):
         if section:
             lines += ["    \\midrule"] * (number > 0)
             lines.append(_latex_line([f"\\multicolumn{{{width}}}{{c}}{{\\textit{{{escape_latex(section)}}}}}"]))
@@ -298,7 +298,7 @@ def _headings(table: Table) -> list[str]:
 
 
 def _sections(
-    table: Table, escape: Callable[[str], str], formats: Mapping[Mark | None, str]
+    table: Table, of_label: Callable[[str], str], of_value: Callable[[str], str], formats: Mapping[Mark | None, str]
 ) -> Iterator[tuple[str, list[list[str]]]]:
     """Yield the title of each section and its rows: escaped labels, and values in the format of their marks."""
     marked = zip(table.rows, table.marks(), strict=True)
@@ -307,8 +307,8 @@ def _sections(
         for row, marks in rows:
             labels = [*row.labels[:-1], with_arrow(row.labels[-1], row.better if row.arrow else None)]
             values = zip(row.values, marks, strict=True)
-            cells = [formats[mark].format(escape(_format(value))) for value, mark in values]
-            lines.append([*map(escape, labels), *cells])
+            cells = [formats[mark].format(of_value(_format(value))) for value, mark in values]
+            lines.append([*map(of_label, labels), *cells])
         yield section, lines
 
 
