@@ -85,7 +85,7 @@ def find_configuration(
         return None
     if problem.codimension == 2:
         return "planar"
-    threshold = _raise_to_noise(residuals, lower_to_noise(problem, residuals, threshold))
+    threshold = _threshold_of_plane(problem, residuals, threshold)
     plane = np.empty(residuals.size)
     if not _on_plane(data, residuals, threshold, problem.codimension, plane):
         return "general"
@@ -112,7 +112,7 @@ def configuration_message(problem: Problem, configuration: str | None) -> str:
 
 def matches_of_plane(problem: Problem, data: Floats, residuals: Floats, threshold: float) -> Bools:
     """Mark the matches (4 x N) of the plane of most inliers of an epipolar geometry; none if few lie on one."""
-    threshold = _raise_to_noise(residuals, lower_to_noise(problem, residuals, threshold))
+    threshold = _threshold_of_plane(problem, residuals, threshold)
     plane = np.empty(residuals.size)
     _on_plane(data, residuals, threshold, 1, plane)
     return np.asarray(plane == 1.0)
@@ -124,6 +124,11 @@ def lower_to_noise(problem: Problem, residuals: Floats, threshold: float) -> flo
     The tolerance of a plane follows the noise, because that of a large threshold hides depth.
     """
     return estimate_threshold(residuals, problem, (SMALLEST * threshold, threshold))
+
+
+def _threshold_of_plane(problem: Problem, residuals: Floats, threshold: float) -> float:
+    """Return the threshold that follows the noise, smaller or larger than the given one."""
+    return float(_raise_to_noise(residuals, lower_to_noise(problem, residuals, threshold)))
 
 
 def fit_rotation(rays: Floats) -> Floats:

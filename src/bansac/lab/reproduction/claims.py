@@ -81,7 +81,7 @@ def _lead(comparison: Mapping[str, Any], place: Mapping[str, Any]) -> Measured:
 
 
 def _figures(place: Mapping[str, Any]) -> Iterator[Measured]:
-    """Yield the figures at a place, of which any part may be a list; the error is NaN if the run stored no interval."""
+    """Yield the figures at a place; each part of it may be a list. The error is NaN if the run stored no interval."""
     for names in itertools.product(*(_names(place[key]) for key in _PLACE)):
         one = {**place, **dict(zip(_PLACE, names, strict=True))}
         figure = _figure(one)
