@@ -6,7 +6,7 @@ hypothesis has its own: it changes during a restart and after it (``bansac.engin
 A restart is on the data that are not near the model of any hypothesis but the best one. So it does not lead to a
 structure that has lost. Of matches, most restarts are on those that neighbours support (``bansac.engine.neighbours``).
 Every fourth restart is on all matches. The first starts from the prior, the others from equal odds: neighbours and
-scores may mislead. Until a hypothesis is significant, every eighth does not learn, because outliers that agree may hold
+scores may mislead. Until a hypothesis is significant, these others do not learn, because outliers that agree may hold
 the network.
 
 The best hypothesis is challenged by a short search of the data that are not near its model, either. A hypothesis of
@@ -59,9 +59,6 @@ _COARSE = (4.0, 2.0, 0.25), (8.0, WIDE, 0.25)
 _LONGEST = 600
 # The first of each _COMPLETE restarts is on all matches, the others on those with more neighbours than chance gives.
 _COMPLETE = 4
-# After this number of restarts that led to no significant model, one does not learn: outliers that agree may hold the
-# network.
-_UNLEARNT = 8
 FINER = 0.5
 """A structure in a compromise has a threshold below this share of that of the compromise."""
 # Number of restarts after which a hypothesis is challenged, although it is not confirmed.
@@ -121,8 +118,9 @@ class Search:
             if time.perf_counter() > self._deadline:  # the restart ended by a criterion, but no time is left
                 stop = RUNNING
                 break
-            start.restore(with_prior=hypotheses.count % _COMPLETE > 0 or self._supported() is None)
-            if hypotheses.count % _UNLEARNT == 0 and not hypotheses.is_trusted:
+            is_complete = hypotheses.count % _COMPLETE == 0
+            start.restore(with_prior=not is_complete or self._supported() is None)
+            if is_complete and not hypotheses.is_trusted:
                 self.state.settings["adaptive"] = False
         if not hypotheses.is_trusted and len(hypotheses.ranked) > 1:
             hypotheses.ranked.sort(key=self._frame.significance, reverse=True)
