@@ -169,7 +169,7 @@ def _neighbours(problem: Problem, data: Floats, threshold: float) -> tuple[Ints,
     point_of = np.full(problem.channels, -1)
     for k, point in enumerate(problem.points):
         point_of[list(point)] = k
-    first, second, table = np.empty(n, np.int64), np.empty(n, np.int64), np.full(2 << n.bit_length(), -1)
+    first, second, table = np.empty(n, np.int64), np.empty(n, np.int64), np.full(4 << n.bit_length(), -1)
     shuffled = np.take(data, order, axis=1)
     count = _pair_neighbours(shuffled, cells[order], point_of, SAME_POINT * threshold, table, first, second)
     return order[first[:count]], order[second[:count]]
