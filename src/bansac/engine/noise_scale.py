@@ -88,13 +88,7 @@ def estimate_threshold(residuals: NDArray[np.float64], problem: Problem, bounds:
 
 @kernel
 def _estimate_threshold(
-    residuals: Floats,
-    codimension: int,
-    explained: int,
-    factor: float,
-    peak: float,
-    smallest: float,
-    largest: float,
+    residuals: Floats, codimension: int, explained: int, factor: float, peak: float, smallest: float, largest: float
 ) -> float:
     """Alternate between the window and sigma; the model explains ``explained`` errors of its inliers."""
     near, size, bins, threshold = np.empty(residuals.size), 0, np.empty(BINS), largest
