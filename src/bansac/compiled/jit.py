@@ -11,7 +11,7 @@ whose result is exact in any order (counts), are compiled with it.
 
 An ``inner_kernel`` has no reference counts: it allocates nothing and returns no array. Other kernels count references
 whenever they read a field of a struct of arrays (``compiled.struct``), at some 10 ns each. The main loop reads dozens
-of fields an iteration, so it is an inner kernel.
+of fields an iteration, so it is an inner kernel. A ``lean_kernel`` is the same for calls from Python.
 """
 
 from collections.abc import Callable
@@ -43,6 +43,11 @@ def allocating_kernel(function: Function) -> Function:
 def inner_kernel(function: Function) -> Function:
     """Compile ``function`` with a kernel that calls it, without a Python wrapper and without reference counts."""
     return _dispatcher(function, from_python=False, by_address=False, counts=False)
+
+
+def lean_kernel(function: Function) -> Function:
+    """Compile ``function`` on its first call, without reference counts."""
+    return _dispatcher(function, counts=False)
 
 
 def fast_kernel(function: Function) -> Function:

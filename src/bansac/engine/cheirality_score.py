@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.compiled.jit import kernel
+from bansac.compiled.jit import kernel, lean_kernel
 from bansac.engine.state import BLOCK, Run, State, weights_at
 from bansac.engine.verification import evaluate
 from bansac.maths.arrays import Bools, Floats
@@ -36,7 +36,7 @@ def score_in_full(run: Run, candidate: Floats, is_inlier: Bools) -> float:
     return score
 
 
-@kernel
+@lean_kernel
 def write_point_scores(run: Run, candidate: Floats, scores: Floats, is_inlier: Bools) -> None:
     """Write the contribution of each point to the score of a model, and mark its inliers."""
     kernels, points, model, residuals, weights = run.kernels, run.points, run.model, run.residuals, run.score_weights

@@ -8,6 +8,7 @@ Two conversions take place here:
   from ``bansac.estimate.solve``; the sampler ``bansac.engine.sampling.bansac`` draws by the odds.
 """
 
+import functools
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -100,7 +101,7 @@ class Frame:
         sampling = sampling._replace(
             data=np.compress(members, sampling.data, axis=1),
             prior=None if sampling.prior is None else sampling.prior[members],
-            ranking=(np.cumsum(members) - 1)[ranking[members[ranking]]],
+            ranking=(np.cumsum(members) - 1)[ranking[members[ranking]]] if ranking.size else ranking,
         )
         weights = None if weights is None else weights[members]
         return start_state(self._task.problem, self._task.options, sampling, np.nan, weights)[0]
@@ -126,8 +127,9 @@ class Frame:
         factor = hypothesis.weighted_score / hypothesis.score if hypothesis.score > 0.0 else 0.0
         return factor * self._task.significance(self.to_data(hypothesis.model), hypothesis.threshold / self.scale)
 
+    @functools.cached_property
     def supported(self) -> Bools | None:
-        """Mark the data that neighbours support; None if nothing is known of their support."""
+        """The mask of the data that neighbours support; None if nothing is known of their support."""
         mask = None if self._task.supported is None else self._task.supported()
         return None if mask is None else mask[self.order]
 

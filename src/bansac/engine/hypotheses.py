@@ -101,7 +101,8 @@ class Hypotheses:
         self._options, self._majority_agrees = options, majority_agrees
         self._budget, self._agreement = int(options.max_iterations), int(options.agreement)
         self._grows = options.restart_iterations is None
-        shares = sum(_growth(k) for k in range(min(options.restarts, _MOST_GROWING)))
+        restarts = min(options.restarts, _MOST_GROWING)
+        shares = (2 + restarts % 2) * 2 ** (restarts // 2) - 2  # 1 + 1 + 2 + 2 + 4 + 4 + ...
         self._first = options.restart_iterations or max(_RESTART_ITERATIONS, math.ceil(self._budget / shares))
         self.ranked: list[Hypothesis] = []
         self.count = 0

@@ -64,32 +64,30 @@ def has_support(priors: Floats | None) -> Bools | None:
 def _write_priors(data: Floats, side: int, priors: Floats) -> None:
     """Write the priors from the neighbours, with a grid of ``side`` x ``side`` cells in each image."""
     n, width = data.shape[1], side + 2
-    cells, order = np.empty((2, n), np.int64), np.empty(n, np.int64)
-    ends, box = np.zeros((2, width * width), np.int64), np.empty((2, 2))
+    cells, order, second = np.empty((2, n), np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    starts, box = np.zeros((2, width * width + 2), np.int64), np.empty((2, 2))
     near, ordered = np.empty(2), np.empty(SAMPLE)
     for image in range(2):
         points = data[2 * image : 2 * image + 2]
         bound_near(points, GRID, box, ordered)
         near[image] = _DUPLICATE * math.hypot(box[1, 0] - box[0, 0], box[1, 1] - box[0, 1])
-        _find_cells(points, side, box, cells[image], ends[image])
-    for cell in range(width * width - 1, 0, -1):  # the places of cell c in the order end before ends[0, c + 1]
-        ends[0, cell] = ends[0, cell - 1]
-    ends[0, 0] = 0
-    for i in range(n):  # counting sort by the cell in image 1
-        order[ends[0, cells[0, i]]] = i
-        ends[0, cells[0, i]] += 1
-    for i in range(n):
-        around = -1
+        _find_cells(points, side, box, cells[image], starts[image])
+    for i in range(n):  # counting sort by the cell in image 1; in the end, cell c starts at starts[0, c]
+        place = starts[0, cells[0, i] + 1]
+        order[place], second[place] = i, cells[1, i]
+        starts[0, cells[0, i] + 1] += 1
+    for k in range(n):  # matches of one cell use the same memory
+        i, around = order[k], -1
         for cell in range(cells[1, i] - width, cells[1, i] + width + 1, width):
-            around += ends[1, cell + 1] - ends[1, cell - 2 if cell > 1 else 0]
-        crowd, neighbours, shared = _count_neighbours(data, i, cells, order, ends[0], width, near)
+            around += starts[1, cell + 3] - starts[1, cell]
+        crowd, neighbours, shared = _count_neighbours(data, i, cells, order, second, starts[0], width, near)
         excess = shared - neighbours * around / (n - 1)
         priors[i] = _LOW + _RANGE * min(max(excess / _FULL, 0.0), 1.0) * min(_CROWD / crowd, 1.0)
 
 
 @inner_kernel
-def _find_cells(points: Floats, side: int, box: Floats, cells: Ints, ends: Ints) -> None:
-    """Write the cells of the points, and the number of points up to the end of every cell.
+def _find_cells(points: Floats, side: int, box: Floats, cells: Ints, starts: Ints) -> None:
+    """Write the cells of the points, and the number of points before cell c to ``starts[c + 1]``.
 
     The cells of a far point are on the border of the box. The grid has an empty row or column on each of its sides.
     """
@@ -102,27 +100,29 @@ def _find_cells(points: Floats, side: int, box: Floats, cells: Ints, ends: Ints)
             place = int(share) if share < side else side - 1  # also for NaN, 0 times the infinite scale of a tiny box
             cells[n] = (1 + place) * unit + (cells[n] if axis == 1 else 0)
     for n in range(cells.size):
-        ends[cells[n]] += 1
-    for cell in range(1, ends.size):
-        ends[cell] += ends[cell - 1]
+        starts[cells[n] + 2] += 1
+    for cell in range(2, starts.size):
+        starts[cell] += starts[cell - 1]
 
 
 @inner_kernel
 def _count_neighbours(
-    data: Floats, i: int, cells: Ints, order: Ints, ends: Ints, width: int, near: Floats
+    data: Floats, i: int, cells: Ints, order: Ints, second: Ints, starts: Ints, width: int, near: Floats
 ) -> tuple[int, int, int]:
     """Return the numbers of matches around match i in image 1, of those compared, and of those also around it in 2."""
     crowd = neighbours = shared = 0
     for cell in range(cells[0, i] - width, cells[0, i] + width + 1, width):
-        start, stop = ends[cell - 2 if cell > 1 else 0], ends[cell + 1]
-        crowd += stop - start
-        for k in range(start, stop, 1 + (stop - start) // _MOST_OF_ROW):
+        k, stop = starts[cell - 1], starts[cell + 2]
+        crowd += stop - k
+        step = 1 + (stop - k) // _MOST_OF_ROW
+        while k < stop:  # a range with a step would divide to find its length
             j = order[k]
             if j != i:
                 neighbours += 1
-                apart = abs(cells[1, j] - cells[1, i])
-                if (apart <= 1 or abs(apart - width) <= 1) and not _is_duplicate(data, i, j, near):
+                apart = abs(second[k] - cells[1, i])
+                if min(apart, abs(apart - width)) <= 1 and not _is_duplicate(data, i, j, near):
                     shared += 1
+            k += step
     return crowd, neighbours, shared
 
 

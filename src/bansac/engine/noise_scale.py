@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.compiled.jit import kernel
-from bansac.engine.posterior import BINS, inlier_scale, peak_ratio
+from bansac.engine.posterior import BINS, WINDOW, inlier_scale, peak_ratio
 from bansac.maths.arrays import Floats
 from bansac.maths.extent import GRID, near_box
 from bansac.problems.problem import Problem
@@ -83,24 +83,20 @@ def estimate_threshold(residuals: NDArray[np.float64], problem: Problem, bounds:
     # Samples with verticals determine fewer parameters than the model has.
     explained = max(problem.sample_size * codimension, problem.parameters or 0)
     factor, peak = threshold_factor(codimension), peak_ratio(codimension)
-    return _estimate_threshold(residuals, codimension, explained, factor, peak, *bounds, np.empty(BINS))
+    return _estimate_threshold(residuals, codimension, explained, factor, peak, *bounds)
 
 
 @kernel
 def _estimate_threshold(
-    residuals: Floats,
-    codimension: int,
-    explained: int,
-    factor: float,
-    peak: float,
-    smallest: float,
-    largest: float,
-    bins: Floats,
+    residuals: Floats, codimension: int, explained: int, factor: float, peak: float, smallest: float, largest: float
 ) -> float:
     """Alternate between the window and sigma; the model explains ``explained`` errors of its inliers."""
-    threshold = largest
+    near, size, bins, threshold = np.empty(residuals.size), 0, np.empty(BINS), largest
+    for r in residuals:
+        near[size] = r  # no later window is wider
+        size += 1 if r / largest < WINDOW else 0
     for _ in range(_WINDOWS):
-        sigma, inliers = inlier_scale(residuals, threshold, codimension, peak, bins)
+        sigma, inliers = inlier_scale(near[:size], threshold, codimension, peak, bins)
         errors = codimension * inliers
         sigma *= math.sqrt(errors / max(errors - explained, 1.0))
         last, threshold = threshold, min(max(factor * sigma, smallest), largest)

@@ -18,11 +18,13 @@ import numpy as np
 from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Floats
 
-# 80% of the inliers have the standard deviation sigma, 20% have four times sigma. Residuals up to six thresholds are
-# used. Both were chosen on real matches, where neither matters much (docs/calibration.md).
+# 80% of the inliers have the standard deviation sigma, 20% have four times sigma. This and the window were chosen on
+# real matches, where neither matters much (docs/calibration.md).
 _WIDE_SHARE = 0.2
 _WIDE = 4
-_WINDOW = 6.0
+
+WINDOW = 6.0
+"""Residuals up to this number of thresholds are used."""
 
 # Limits of sigma in thresholds. The lower limit keeps sigma positive for exact data. The threshold is at least sigma.
 _SMALLEST_SIGMA, _LARGEST_SIGMA = 0.02, 1.0
@@ -55,7 +57,7 @@ def inlier_probabilities(residuals: Floats, threshold: float, codimension: int =
 def peak_ratio(codimension: int) -> float:
     """Return the ratio of the inlier density at zero error, for a sigma of one threshold, to the outlier density."""
     unit_ball = math.pi ** (codimension / 2) / math.gamma(codimension / 2 + 1)
-    return float((2.0 * math.pi) ** (-codimension / 2) * unit_ball * _WINDOW**codimension)
+    return float((2.0 * math.pi) ** (-codimension / 2) * unit_ball * WINDOW**codimension)
 
 
 @kernel
@@ -102,10 +104,10 @@ def _fit_mixture(
     """
     bins[:] = 0.0
     counts, squares, total = bins[0], bins[1], 0.0
-    per_bin = counts.size / _WINDOW
+    per_bin = counts.size / WINDOW
     for i in range(residuals.size):
         u = residuals[i] / threshold
-        if u < _WINDOW:
+        if u < WINDOW:
             k = int(u * per_bin)
             counts[k] += 1.0
             squares[k] += u * u

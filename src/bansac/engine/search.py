@@ -16,7 +16,6 @@ thresholds.
 
 from __future__ import annotations
 
-import functools
 import math
 import time
 from typing import Any
@@ -80,7 +79,6 @@ class Search:
         self.hypotheses = Hypotheses(task.options, task.problem.majority_agrees)
         self.recorder = self._make_recorder(frame.order) if task.options.trace else None
         self._frame, self._deadline = frame, deadline
-        self._supported = functools.cache(frame.supported)
         self._is_warm = False  # whether there is an initial model
         self._is_trusted = False  # whether chance does not explain the model of the current restart
         # The functions and the arrays of the model selection; None if optimised models are compared by score alone.
@@ -119,7 +117,7 @@ class Search:
                 stop = RUNNING
                 break
             is_complete = hypotheses.count % _COMPLETE == 0
-            start.restore(with_prior=not is_complete or self._supported() is None)
+            start.restore(with_prior=not is_complete or self._frame.supported is None)
             if is_complete and not hypotheses.is_trusted:
                 self.state.settings["adaptive"] = False
         if not hypotheses.is_trusted and len(hypotheses.ranked) > 1:
@@ -194,7 +192,7 @@ class Search:
         """
         hypotheses, members = self.hypotheses, None
         if hypotheses.count % _COMPLETE:
-            members = self._supported()
+            members = self._frame.supported
         if len(hypotheses.ranked) > 1 and hypotheses.is_trusted:
             far = self._far(hypotheses.ranked[1:])
             members = far if members is None else members & far

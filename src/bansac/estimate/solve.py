@@ -113,6 +113,13 @@ class Request:
         """The complete options."""
         return self.resolved.options
 
+    @functools.cached_property
+    def neighbour_priors(self) -> Floats | None:
+        """The priors of matches of two images from their neighbours; None if the search does not use them."""
+        options = self.options
+        uses = options.neighbours and options.sampler_row.prior and self.priors is None
+        return neighbour_priors(self.data) if uses and self.problem.points == _TWO_IMAGES else None
+
 
 def make_request(
     problem: Problem,
@@ -289,10 +296,7 @@ def search(request: Request) -> Solution:
     if threshold is None:
         threshold = first_threshold(problem, data) * unit
     first = threshold if is_estimated else None
-    neighbours = None
-    if options.neighbours and options.sampler_row.prior and request.priors is None and problem.points == _TWO_IMAGES:
-        neighbours = functools.cache(functools.partial(neighbour_priors, data))
-    prior, quality = _prior_and_quality(request, neighbours)
+    prior, quality = _prior_and_quality(request)
     weights = _score_weights(request, quality)
     test = functools.partial(is_significant, problem, data, _noise_limit(first, unit))
     if n < problem.sample_size:
@@ -317,7 +321,7 @@ def search(request: Request) -> Solution:
                 is_significant=test if is_estimated or request.initial_model is not None else None,
                 is_estimated=is_estimated,
                 initial_model=request.initial_model,
-                supported=None if neighbours is None else lambda: has_support(neighbours()),
+                supported=lambda: has_support(request.neighbour_priors),
             )
         )
     if outcome.threshold is not None:
@@ -367,14 +371,12 @@ def _write_distances(
     return count
 
 
-def _prior_and_quality(
-    request: Request, neighbours: Callable[[], Floats | None] | None
-) -> tuple[Floats | None, Floats | None]:
+def _prior_and_quality(request: Request) -> tuple[Floats | None, Floats | None]:
     """Return the prior inlier probabilities P^0, and the quality that orders the points; None if not given.
 
     For a sampler that starts from a prior, ``scores`` are the prior if no ``priors`` are given. The quality is
-    ``scores``, or else ``priors`` if they are not all equal. Without both, the priors from
-    ``neighbours`` give the prior and the quality for an epipolar geometry, for which they gain.
+    ``scores``, or else ``priors`` if they are not all equal. Without both, the neighbours give the prior and the
+    quality for an epipolar geometry, for which they gain.
     """
     scores, priors, options, n = request.scores, request.priors, request.options, request.data.shape[1]
     sampler = options.sampler_row
@@ -396,8 +398,8 @@ def _prior_and_quality(
         prior, lowest, highest = scores_and_range("priors", priors, n)
         check_probabilities("priors", lowest, highest)
         quality = prior if quality is None and lowest < highest else quality
-    elif scores is None and neighbours is not None and request.problem.codimension == 1:
-        prior = neighbours()
+    elif scores is None and request.problem.codimension == 1:
+        prior = request.neighbour_priors
         # Weights are squares of the quality. Neighbours tell less than scores, so the weight is the root of the prior.
         quality = None if prior is None else prior**0.25
     if quality is None and options.needs_order(informed=False):

@@ -408,7 +408,7 @@ def as_rays(
         if K2 is not None:
             raise ValueError("K1 must be given if K2 is")
         return data, 1.0, None
-    if K2 is not None:
+    if K2 is not None and K2 is not K1:
         cameras.check_order(K1, K2, data)
     first = cameras.unproject("K1", K1, data[:2], depth=5)
     second = cameras.unproject("K1" if K2 is None else "K2", K1 if K2 is None else K2, data[2:], depth=5)

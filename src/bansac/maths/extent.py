@@ -46,8 +46,9 @@ def bound_near(data: Floats, reach: float, box: Floats, ordered: Floats) -> None
         lower, upper = low[c] - limit, high[c] + limit
         smallest, largest = np.inf, -np.inf
         for x in data[c]:
-            smallest = x if lower <= x < smallest else smallest
-            largest = x if upper >= x > largest else largest
+            if not smallest <= x <= largest:  # seldom, so that no value waits for the bounds of the one before
+                smallest = x if lower <= x < smallest else smallest
+                largest = x if upper >= x > largest else largest
         low[c], high[c] = smallest, largest
 
 

@@ -310,8 +310,7 @@ class Problem:
         """Return the residual distances (N) of data (channels x N); inf where a residual is undefined."""
         squared = np.empty(data.shape[1])
         self.float64_residuals(data, model, 0, squared.size, squared)
-        squared[np.isnan(squared)] = np.inf
-        return np.sqrt(squared, out=squared)
+        return np.fmin(np.sqrt(squared, out=squared), np.inf, out=squared)  # the other number for NaN
 
     @functools.cached_property
     def float64(self) -> Any:

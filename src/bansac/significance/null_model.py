@@ -169,7 +169,7 @@ def _neighbours(problem: Problem, data: Floats, threshold: float) -> tuple[Ints,
     point_of = np.full(problem.channels, -1)
     for k, point in enumerate(problem.points):
         point_of[list(point)] = k
-    first, second, table = np.empty(n, np.int64), np.empty(n, np.int64), np.full(2 << n.bit_length(), -1)
+    first, second, table = np.empty(n, np.int64), np.empty(n, np.int64), np.full(4 << n.bit_length(), -1)
     shuffled = np.take(data, order, axis=1)
     count = _pair_neighbours(shuffled, cells[order], point_of, SAME_POINT * threshold, table, first, second)
     return order[first[:count]], order[second[:count]]
@@ -229,8 +229,7 @@ def _move(problem: Problem, data: Floats, smallest: float) -> Floats:
     """
     if len(problem.points) != 2 or len(problem.points[0]) != len(problem.points[1]):
         return data[:, :0]
-    order = _random_order(data)
-    shuffled = np.take(data, order, axis=1)
+    shuffled = np.take(data, _random_order(data), axis=1)
     first, second = (shuffled[list(point)] for point in problem.points)
     common = first
     if len(data) == 4:
@@ -240,14 +239,15 @@ def _move(problem: Problem, data: Floats, smallest: float) -> Floats:
     copies = max(1, min(n - 2, -(-_PAIRS // n)))
     start, step = np.arange(n), np.arange(copies)[:, None]
     displacement = second - common
-    one, other = (np.take(displacement, ((start + shift) % n).ravel(), axis=1) for shift in (step + 1, 2 * step + 3))
+    one, other = (np.take(displacement, start + shift, axis=1, mode="wrap") for shift in (step + 1, 2 * step + 3))
     difference = other - one
     length = np.sqrt(np.sum(difference * difference, axis=0))
     difference[0, length == 0.0] = length[length == 0.0] = smallest
     corner = 0.5 * (one + other + _turn(difference) * np.maximum(smallest / length, 1.0))
-    moved = np.tile(shuffled, copies)
-    moved[list(problem.points[1])] = np.tile(common, copies) + corner
-    return moved
+    moved = np.empty((len(data), copies, n))
+    moved[list(problem.points[0])] = first[:, None]
+    moved[list(problem.points[1])] = common[:, None] + corner
+    return moved.reshape(len(data), -1)
 
 
 def _first_points(problem: Problem) -> Bools:

@@ -19,7 +19,7 @@ def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
     kept = np.arange(data.shape[1])
     if not problem.points:
         return np.sort(np.unique(data, axis=1, return_index=True)[1]) if problem.channels > 1 else kept
-    table = np.empty(2 << kept.size.bit_length(), np.int64)
+    table = np.empty(4 << kept.size.bit_length(), np.int64)
     for point in problem.points:
         x = np.ascontiguousarray(data[list(point)])
         kept = kept[: _keep_first_of_cells(x, 2 * SAME_POINT * threshold, kept, table)]
@@ -32,9 +32,10 @@ def _keep_first_of_cells(x: Floats, width: float, kept: Ints, table: Ints) -> in
 
     ``x`` holds the points (coordinates x N). The grids are shifted by half a cell, so two points near each other share
     a cell of at least one grid. The grids are processed one after the other. ``table`` is a hash table; its length is a
-    power of two and at least twice the number of points.
+    power of two and a multiple of the number of points, so that few points find their slot occupied.
     """
     d, count, last = x.shape[0], kept.size, table.size - 1
+    cells = np.empty((count, d))  # of the points kept in this grid
     for grid in range(1 << d):
         candidates, count = count, 0
         for k in range(table.size):
@@ -42,18 +43,18 @@ def _keep_first_of_cells(x: Floats, width: float, kept: Ints, table: Ints) -> in
         for k in range(candidates):
             i, place = kept[k], np.int64(0)
             for c in range(d):
-                place = hash_cell(place, _cell(x[c, i], width, grid, d - 1 - c))
+                cells[count, c] = np.floor(x[c, i] / width + 0.5 * (grid >> d - 1 - c & 1))
+                place = hash_cell(place, cells[count, c])
             place &= last
             while table[place] >= 0:  # until an empty slot, or a point of the same cell
                 same = True
                 for c in range(d):
-                    other = _cell(x[c, table[place]], width, grid, d - 1 - c)
-                    same &= _cell(x[c, i], width, grid, d - 1 - c) == other
+                    same &= cells[count, c] == cells[table[place], c]
                 if same:
                     break
                 place = (place + 1) & last
             if table[place] < 0:
-                table[place] = i
+                table[place] = count
                 kept[count] = i
                 count += 1
     return count
@@ -65,9 +66,7 @@ def hash_cell(before: np.int64, cell: float) -> np.int64:
 
     Neighbouring cells must have distant hashes, or the open addressing forms long runs.
     """
-    mixed = (before * 73856093 + np.int64(wrap(cell, 1048576.0))) & 0xFFFFFFFF
-    mixed = ((mixed ^ mixed >> 15) * 739982445) & 0xFFFFFFFF
-    return mixed ^ mixed >> 12
+    return (before + np.int64(wrap(cell, 1048576.0))) * 739982445 >> 10 & 0xFFFFFFFF
 
 
 @inlined
@@ -75,13 +74,6 @@ def wrap(cell: float, period: float) -> float:
     """Return exactly ``cell % period`` for a whole number and a power of two; the operator ``%`` would take 10 ns."""
     wrapped: float = cell - period * np.floor(cell / period)
     return wrapped
-
-
-@inlined
-def _cell(x: float, width: float, grid: int, bit: int) -> float:
-    """Return the cell of a coordinate; the grid is shifted by half a cell if this bit of its number is 1."""
-    cell: float = np.floor(x / width + 0.5 * (grid >> bit & 1))
-    return cell
 
 
 @kernel
