@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import functools
 import math
-import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -71,9 +71,9 @@ _NO_MASK = np.empty(0, np.bool_)  # for a single restart, which is compared with
 
 
 class Search:
-    """The search for the best model of a run; ``deadline`` is on the clock ``time.perf_counter``."""
+    """The search for the best model of a run; ``is_over`` says whether no time is left."""
 
-    def __init__(self, task: Run, frame: Frame, deadline: float) -> None:
+    def __init__(self, task: Run, frame: Frame, is_over: Callable[[], bool]) -> None:
         self.problem, self.options = task.problem, task.options
         self.state, self.plan = frame.start()
         test = None if task.is_significant is None else frame.is_significant
@@ -82,7 +82,7 @@ class Search:
         )
         self.hypotheses = Hypotheses(task.options, task.problem.majority_agrees)
         self.recorder = self._make_recorder(frame.order) if task.options.trace else None
-        self._frame, self._deadline = frame, deadline
+        self._frame, self._is_over = frame, is_over
         self._supported = functools.cache(frame.supported)
         self._is_warm = False  # whether there is an initial model
         self._is_trusted = False  # whether chance does not explain the model of the current restart
@@ -98,7 +98,7 @@ class Search:
         return Recorder(order, criteria + [stop.name for stop in self.plan.criteria])
 
     def _make_loop(self, state: State) -> SlicedLoop:
-        return SlicedLoop(self.problem, self.plan, state, *self._selection, self._deadline, self.recorder)
+        return SlicedLoop(self.problem, self.plan, state, *self._selection, self._is_over, self.recorder)
 
     def run(self, initial_model: Floats | None = None) -> tuple[Hypotheses, str]:
         """Run the restarts, each of which leads to a hypothesis; return the hypotheses and the stop reason.
@@ -118,7 +118,7 @@ class Search:
                 stop = self._challenge()
             if start is None or stop == RUNNING or hypotheses.over():
                 break
-            if time.perf_counter() > self._deadline:  # the restart ended by a criterion, but no time is left
+            if self._is_over():  # the restart ended by a criterion, but no time is left
                 stop = RUNNING
                 break
             start.restore(with_prior=hypotheses.count % _COMPLETE > 0 or self._supported() is None)
