@@ -210,11 +210,11 @@ def test_the_time_limit_stops_between_rounds(monkeypatch):
 def test_kernels_that_compile_take_no_time_of_the_limit(monkeypatch):
     original = slices.SlicedLoop.run
 
-    def run(*arguments):
+    def run(*arguments, **settings):
         """Take as long as the time limit to load kernels."""
         with clock.loading():
             time.sleep(0.5)
-        return original(*arguments)
+        return original(*arguments, **settings)
 
     monkeypatch.setattr(slices.SlicedLoop, "run", run)
     assert hard(agreement=50, max_seconds=0.5, restart_iterations=30, max_iterations=60).stop_reason == "max_iterations"

@@ -122,8 +122,6 @@ class Search:
                 stop = RUNNING
                 break
             start.restore(with_prior=hypotheses.count % _COMPLETE > 0 or self._supported() is None)
-            if hypotheses.count % _UNLEARNT == 0 and not hypotheses.is_trusted:
-                self.state.settings["adaptive"] = False
         if not hypotheses.is_trusted and len(hypotheses.ranked) > 1:
             hypotheses.ranked.sort(key=self._frame.significance, reverse=True)
         best = hypotheses.best
@@ -216,10 +214,10 @@ class Search:
         """Run a restart on some data and add its hypothesis, which all data refine; return the stop code."""
         loop = self._make_loop(self._frame.restrict(members))
         loop.state.settings["squared_threshold"] = self.threshold.value * self.threshold.value
-        if is_other:  # the network would learn the coarse structure
-            loop.state.settings["adaptive"] = False
         self._begin_restart(members)
-        stop, progress = loop.run(self.hypotheses.iterations, most), loop.state.progress
+        # The network would learn the coarse structure.
+        stop = loop.run(self.hypotheses.iterations, most, learns=not is_other)
+        progress = loop.state.progress
         self._count_restart(stop, progress, is_challenge=is_challenge)
         least = self.problem.sample_size
         if is_challenge and self.hypotheses.is_trusted:
@@ -315,12 +313,13 @@ class Search:
         """Run the loop of one restart; return its stop code. The threshold can change on the way and at the end."""
         hypotheses, loop = self.hypotheses, self._loop
         most = hypotheses.iterations_left()
+        learns = hypotheses.is_trusted or hypotheses.count == 0 or hypotheses.count % _UNLEARNT > 0
         early: tuple[int, ...] = _EARLY if loop.optimize is not None and not self._is_trusted else ()
         initial = hypotheses.initial
         if loop.optimize is not None and initial is not None:
             early = iterations_to_confirm(initial, most, self.problem.sample_size, self.options.confidence)
         for end in (*(count for count in early if count < most), most):
-            stop = loop.run(hypotheses.iterations, end)
+            stop = loop.run(hypotheses.iterations, end, learns=learns)
             is_over = stop != MAX_ITERATIONS or end == most
             if loop.optimize is not None and not self._is_trusted and self._adapt_early(is_over):
                 self._is_trusted = True

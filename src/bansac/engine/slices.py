@@ -58,13 +58,15 @@ class SlicedLoop:
             self._iterate = functools.partial(iterate, *arguments)
             self.optimize = functools.partial(optimize, *arguments)
 
-    def run(self, before: int, most: int) -> int:
+    def run(self, before: int, most: int, *, learns: bool) -> int:
         """Call the compiled loop slice by slice until it stops; return its stop code, ``RUNNING`` for the time limit.
 
-        ``before`` is the number of iterations of earlier restarts, ``most`` the maximum for this restart.
+        ``before`` is the number of iterations of earlier restarts, ``most`` the maximum for this restart. ``learns`` says
+        whether the network is updated.
         """
         recorder, started = self._recorder, time.perf_counter()
         self.state.settings["max_iterations"] = most
+        self.state.settings["adaptive"] &= learns
         stop, done = RUNNING, int(self.state.progress["iterations"])
         while stop == RUNNING:
             first, length = done, min(self._slice, most - done)
