@@ -61,8 +61,8 @@ class SlicedLoop:
     def run(self, before: int, most: int, *, learns: bool) -> int:
         """Call the compiled loop slice by slice until it stops; return its stop code, ``RUNNING`` for the time limit.
 
-        ``before`` is the number of iterations of earlier restarts, ``most`` the maximum for this restart. ``learns`` says
-        whether the network is updated.
+        ``before`` is the number of iterations of earlier restarts, ``most`` the maximum for this restart. Without
+        ``learns`` the network is not used.
         """
         recorder, started = self._recorder, time.perf_counter()
         self.state.settings["max_iterations"] = most
