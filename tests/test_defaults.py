@@ -1,11 +1,13 @@
 """The default options and the presets "fast" and "accurate", through every public function."""
 
+import time
 from functools import partial
 
 import numpy as np
 import pytest
 
 import bansac
+from bansac.compiled import clock
 from bansac.engine import slices
 from bansac.engine.hypotheses import Hypotheses
 from bansac.engine.model_selection import Plausibility
@@ -203,6 +205,19 @@ def test_the_time_limit_stops_between_rounds(monkeypatch):
     assert result.stop_reason == "max_seconds"
     assert (result.restarts, result.iterations) == (2, 60)
     assert result.model is not None
+
+
+def test_kernels_that_compile_take_no_time_of_the_limit(monkeypatch):
+    original = slices.SlicedLoop.run
+
+    def run(*arguments, **settings):
+        """Take as long as the time limit to load kernels."""
+        with clock.loading():
+            time.sleep(0.5)
+        return original(*arguments, **settings)
+
+    monkeypatch.setattr(slices.SlicedLoop, "run", run)
+    assert hard(agreement=50, max_seconds=0.5, restart_iterations=30, max_iterations=60).stop_reason == "max_iterations"
 
 
 # Sizes of the images.

@@ -154,8 +154,8 @@ def test_local_optimization_waits_for_support_that_is_not_random(scene, monkeypa
             after_it.append(True)
             original(*arguments)
 
-        def iterate(loop, *arguments):
-            stop = iterate_all(loop, *arguments)
+        def iterate(loop, *arguments, **more):
+            stop = iterate_all(loop, *arguments, **more)
             in_the_loop.append(not loop.state.progress["unoptimized"])
             return stop
 

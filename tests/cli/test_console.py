@@ -348,3 +348,12 @@ def test_completion_scripts_are_produced_installed_and_read(shell: str, tmp_path
     read = subprocess.run([executable, "-c", command], capture_output=True, text=True, env=os.environ | home)
     assert (read.returncode, read.stderr) == (0, "")
     assert "bansac" in read.stdout
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that is always full")
+@pytest.mark.parametrize("option", ["--version", "--help"])
+def test_a_full_disk_is_named_by_the_options_of_the_program(option: str) -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "bansac", option]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, check=False)
+    assert (done.returncode, done.stderr) == (2, "bansac: the output cannot be written: No space left on device\n")

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import bansac
+from bansac.estimate import unknown_focal
 from bansac.geometry import rotation_matrix
 from bansac.lab.metrics import pose_error, rotation_error
 from bansac.synthetic import epipolar_matches, homography_matches
@@ -83,6 +84,13 @@ def test_axes_that_meet_determine_no_focal_length():
     result = bansac.estimate_relative_pose(x1, x2, UNKNOWN, threshold=1.5)
     assert result.configuration == "undetermined_focal"
     assert "do not determine the focal length" in result.message
+
+
+@pytest.mark.parametrize(("deviation", "determined"), [(0.12, True), (0.18, False)])
+def test_two_standard_deviations_of_a_focal_length_are_at_most_30_percent(deviation, determined):
+    noise = unknown_focal._Noise(squared_scale=1.0, penalty=2.0, variance=1.0)
+    normal = np.diag([1.0] * 5 + [1.0 / deviation**2 + noise.penalty])
+    assert unknown_focal._are_determined(normal, noise, 1) == determined
 
 
 def test_a_plane_determines_no_focal_length():

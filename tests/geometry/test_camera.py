@@ -98,6 +98,8 @@ def test_exif(tmp_path):
     image.save(tmp_path / "without.jpg")
     with pytest.raises(ValueError, match=r"35 mm equivalent.*unknown_focal\(400, 300\)"):
         Camera.from_exif(tmp_path / "without.jpg")
+    with pytest.raises(TypeError, match=r"image must be a path or a PIL\.Image\.Image, got ndarray"):
+        Camera.from_exif(np.zeros((9, 9)))
     exif = image.getexif()
     exif.get_ifd(0x8769)[0xA405] = 26
     image.save(tmp_path / "with.jpg", exif=exif)

@@ -56,7 +56,7 @@ class TestText:
     def test_byte_order_mark_and_separators_at_the_end(self, tmp_path):
         path = tmp_path / "sheet.csv"
         path.write_text("\ufeffx1,y1,x2,y2,\r\n1,2,3,4,\r\n# remark\r\n\r\n5,6,7,8,\r\n", encoding="utf-8")
-        assert read_matches(path).x2.tolist() == [[3, 4], [7, 8]]
+        assert read_matches(str(path)).x2.tolist() == [[3, 4], [7, 8]]
 
     @pytest.mark.parametrize(
         ("text", "message"),
@@ -330,4 +330,4 @@ class TestDamage:
         ):
             path.write_text(text)
             with pytest.raises(ValueError, match=r"camera\.json: "):
-                read_calibration(path)
+                read_calibration(str(path))

@@ -27,6 +27,9 @@ def main() -> None:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # another Ctrl-C, while the process ends
         _leave_threads(leave.code)
         raise
+    except OSError as error:  # of the help, the version and completions; commands report their own
+        print(f"bansac: the output cannot be written: {error.strerror}", file=sys.stderr)
+        raise SystemExit(2) from None
 
 
 def _leave_threads(code: Any) -> None:

@@ -110,7 +110,7 @@ class Options:
         _POSITIVE,
         help="Time limit.",
         details="""The result of a run that reaches it depends on the speed of the machine. The last step is completed:
-        a refinement or a test of 200,000 points takes up to a second.""",
+        a refinement or a test of 200,000 points takes up to a second. The time to compile kernels does not count.""",
     )
     stopping: str | Sequence[str | Stop] | None = _stop_option(
         "ransac",

@@ -1,10 +1,10 @@
 """One run: search for the best model of the data and return it in the coordinates of the data."""
 
-import time
 from typing import NamedTuple
 
 import numpy as np
 
+from bansac.compiled.clock import Stopwatch
 from bansac.engine.frame import Frame, Run, normalize_model
 from bansac.engine.search import Search
 from bansac.engine.slices import current_beliefs
@@ -35,11 +35,10 @@ class EngineResult(NamedTuple):
 
 def run(task: Run) -> EngineResult:
     """Search for the best model of the data and refine it."""
-    max_seconds = task.options.max_seconds
-    deadline = np.inf if max_seconds is None else time.perf_counter() + max_seconds
+    watch, seconds = Stopwatch(), task.options.max_seconds  # kernels that compile take no time of the run
     frame = Frame(task)
     initial = None if task.initial_model is None else normalize_model(task.problem, task.initial_model, frame.transform)
-    search = Search(task, frame, deadline)
+    search = Search(task, frame, lambda: seconds is not None and watch.read()[0] > seconds)
     hypotheses, stop_reason = search.run(initial)
     best = hypotheses.best
     model = None if best is None else frame.to_data(best.model)

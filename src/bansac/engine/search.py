@@ -17,7 +17,7 @@ thresholds.
 from __future__ import annotations
 
 import math
-import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -67,9 +67,9 @@ _NO_MASK = np.empty(0, np.bool_)  # for a single restart, which is compared with
 
 
 class Search:
-    """The search for the best model of a run; ``deadline`` is on the clock ``time.perf_counter``."""
+    """The search for the best model of a run; ``is_over`` says whether no time is left."""
 
-    def __init__(self, task: Run, frame: Frame, deadline: float) -> None:
+    def __init__(self, task: Run, frame: Frame, is_over: Callable[[], bool]) -> None:
         self.problem, self.options = task.problem, task.options
         self.state, self.plan = frame.start()
         test = None if task.is_significant is None else frame.is_significant
@@ -78,7 +78,7 @@ class Search:
         )
         self.hypotheses = Hypotheses(task.options, task.problem.majority_agrees)
         self.recorder = self._make_recorder(frame.order) if task.options.trace else None
-        self._frame, self._deadline = frame, deadline
+        self._frame, self._is_over = frame, is_over
         self._is_warm = False  # whether there is an initial model
         self._is_trusted = False  # whether chance does not explain the model of the current restart
         # The functions and the arrays of the model selection; None if optimised models are compared by score alone.
@@ -93,7 +93,7 @@ class Search:
         return Recorder(order, criteria + [stop.name for stop in self.plan.criteria])
 
     def _make_loop(self, state: State) -> SlicedLoop:
-        return SlicedLoop(self.problem, self.plan, state, *self._selection, self._deadline, self.recorder)
+        return SlicedLoop(self.problem, self.plan, state, *self._selection, self._is_over, self.recorder)
 
     def run(self, initial_model: Floats | None = None) -> tuple[Hypotheses, str]:
         """Run the restarts, each of which leads to a hypothesis; return the hypotheses and the stop reason.
@@ -113,13 +113,10 @@ class Search:
                 stop = self._challenge()
             if start is None or stop == RUNNING or hypotheses.over():
                 break
-            if time.perf_counter() > self._deadline:  # the restart ended by a criterion, but no time is left
+            if self._is_over():  # the restart ended by a criterion, but no time is left
                 stop = RUNNING
                 break
-            is_complete = hypotheses.count % _COMPLETE == 0
-            start.restore(with_prior=not is_complete or self._frame.supported is None)
-            if is_complete and not hypotheses.is_trusted:
-                self.state.settings["adaptive"] = False
+            start.restore(with_prior=hypotheses.count % _COMPLETE > 0 or self._frame.supported is None)
         if not hypotheses.is_trusted and len(hypotheses.ranked) > 1:
             hypotheses.ranked.sort(key=self._frame.significance, reverse=True)
         best = hypotheses.best
@@ -212,10 +209,10 @@ class Search:
         """Run a restart on some data and add its hypothesis, which all data refine; return the stop code."""
         loop = self._make_loop(self._frame.restrict(members))
         loop.state.settings["squared_threshold"] = self.threshold.value * self.threshold.value
-        if is_other:  # the network would learn the coarse structure
-            loop.state.settings["adaptive"] = False
         self._begin_restart(members)
-        stop, progress = loop.run(self.hypotheses.iterations, most), loop.state.progress
+        # The network would learn the coarse structure.
+        stop = loop.run(self.hypotheses.iterations, most, learns=not is_other)
+        progress = loop.state.progress
         self._count_restart(stop, progress, is_challenge=is_challenge)
         least = self.problem.sample_size
         if is_challenge and self.hypotheses.is_trusted:
@@ -311,12 +308,13 @@ class Search:
         """Run the loop of one restart; return its stop code. The threshold can change on the way and at the end."""
         hypotheses, loop = self.hypotheses, self._loop
         most = hypotheses.iterations_left()
+        learns = hypotheses.is_trusted or hypotheses.count == 0 or hypotheses.count % _COMPLETE > 0
         early: tuple[int, ...] = _EARLY if loop.optimize is not None and not self._is_trusted else ()
         initial = hypotheses.initial
         if loop.optimize is not None and initial is not None:
             early = iterations_to_confirm(initial, most, self.problem.sample_size, self.options.confidence)
         for end in (*(count for count in early if count < most), most):
-            stop = loop.run(hypotheses.iterations, end)
+            stop = loop.run(hypotheses.iterations, end, learns=learns)
             is_over = stop != MAX_ITERATIONS or end == most
             if loop.optimize is not None and not self._is_trusted and self._adapt_early(is_over):
                 self._is_trusted = True

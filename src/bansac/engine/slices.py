@@ -30,7 +30,7 @@ _NO_TRACE = np.empty((0, len(TRACE_COLUMNS)))
 class SlicedLoop:
     """The loop on a state, with ``functions`` and ``selection`` of the model selection, or None twice.
 
-    ``deadline`` is a time on the clock ``time.perf_counter``. ``packed`` is the state as the struct for the kernels.
+    ``is_over`` says whether no time is left. ``packed`` is the state as the struct for the kernels.
     ``optimize`` optimises the best model locally, None if the run does not.
     """
 
@@ -41,11 +41,11 @@ class SlicedLoop:
         state: State,
         functions: Any,
         selection: ModelSelection | None,
-        deadline: float,
+        is_over: Callable[[], bool],
         recorder: Recorder | None,
     ) -> None:
         self._problem, self._plan, self.state, self.packed = problem, plan, state, pack_run(state)
-        self._deadline, self._recorder = deadline, recorder
+        self._is_over, self._recorder = is_over, recorder
         self._slice = _FIRST_SLICE if state.odds.size < _FEW else _SHORT_SLICE
         self._iterate: Callable[..., tuple[int, int, int]] = functools.partial(run_iterations, self.packed)
         self.optimize: Callable[[], None] | None = None
@@ -58,13 +58,15 @@ class SlicedLoop:
             self._iterate = functools.partial(iterate, *arguments)
             self.optimize = functools.partial(optimize, *arguments)
 
-    def run(self, before: int, most: int) -> int:
+    def run(self, before: int, most: int, *, learns: bool) -> int:
         """Call the compiled loop slice by slice until it stops; return its stop code, ``RUNNING`` for the time limit.
 
-        ``before`` is the number of iterations of earlier restarts, ``most`` the maximum for this restart.
+        ``before`` is the number of iterations of earlier restarts, ``most`` the maximum for this restart. Without
+        ``learns`` the network is not used.
         """
         recorder, started = self._recorder, time.perf_counter()
         self.state.settings["max_iterations"] = most
+        self.state.settings["adaptive"] &= learns
         stop, done = RUNNING, int(self.state.progress["iterations"])
         while stop == RUNNING:
             first, length = done, min(self._slice, most - done)
@@ -77,9 +79,9 @@ class SlicedLoop:
                 stop, done, due = self._iterate(rows, first, first + length)
             if recorder is not None:
                 recorder.end(before + done, current_beliefs(self._plan, self.state), self.best_inliers())
-            now = time.perf_counter()
-            if now > self._deadline:
+            if self._is_over():
                 break
+            now = time.perf_counter()
             self._slice = max(1, int(_SLICE_SECONDS * (done - first) / max(now - started, 1e-9)))
             started = now
         return stop

@@ -71,11 +71,9 @@ class AdaptiveThreshold:
         assert self._is_significant is not None
         if not self._is_significant(model, self.value, fast):
             return False
-        if self.estimate(model, np.inf) < _NEARLY * self._bounds[1]:
-            return True
-        # Outliers of a closed curve are not uniform in a wide window.
-        window = min(_WINDOW * self.value, self._bounds[1])
-        return len(self._problem.points) == 1 and self.estimate(model) < _NEARLY * window
+        # Outliers, such as those of a closed curve, may not be uniform in the wide window.
+        windows, largest = (np.inf, _WINDOW), self._bounds[1]
+        return any(self.estimate(model, w) < _NEARLY * min(w * self.value, largest) for w in windows)
 
     def widest(self, model: Floats) -> float:
         """Return the threshold estimated from all residuals of a model, but no smaller one than is given."""

@@ -18,7 +18,6 @@ Without structure in the data, at most 1 + ``_SET_ASIDE`` models are tested. Eac
 """
 
 import math
-import time
 from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
 
@@ -79,14 +78,14 @@ class _Model(NamedTuple):
 
 
 class _Task(NamedTuple):
-    """The checked arguments; ``deadline`` is a time on the clock ``time.perf_counter``."""
+    """The checked arguments; ``seconds`` is the time limit."""
 
     request: Request
     scores: Floats | None
     prior: Floats | None
     weights: Floats | None
     max_models: float
-    deadline: float
+    seconds: float
 
 
 def estimate_multiple(
@@ -151,7 +150,7 @@ def estimate_multiple(
         prior=None if priors is None else as_probabilities("priors", priors, n),
         weights=None if weights is None else as_weights("weights", weights, n),
         max_models=math.inf if max_models is None else max_models,
-        deadline=math.inf if seconds is None else time.perf_counter() + seconds,
+        seconds=math.inf if seconds is None else seconds,
     )
     models, last = _find_all(task)
     return _result(task, models, last, form)
@@ -289,8 +288,8 @@ def _description_length(task: _Task, coarse: _Model, models: list[_Model]) -> fl
 def _search(task: _Task, among: Bools, prior: Floats | None, most: int | None = None) -> Result:
     """Search for one model in some of the points, with at most ``most`` samples if that is fewer than the option."""
     indices, options = np.flatnonzero(among), task.request.options
-    if task.deadline < math.inf:
-        options = options.replace(max_seconds=max(task.deadline - time.perf_counter(), 1e-3))
+    if task.seconds < math.inf:
+        options = options.replace(max_seconds=max(task.seconds - task.request.watch.read()[0], 1e-3))
     if most is not None and options.max_iterations is not None and most < options.max_iterations:
         options = options.replace(max_iterations=max(most, options.min_iterations))
     takes_prior = task.prior is not None or options.sampler_row.prior
@@ -335,7 +334,7 @@ def _free(task: _Task, models: list[_Model]) -> Bools:
 
 
 def _out_of_time(task: _Task) -> bool:
-    return time.perf_counter() > task.deadline
+    return task.request.watch.read()[0] > task.seconds
 
 
 def _result(task: _Task, models: list[_Model], last: Result, form: ModelForm) -> MultipleResult:

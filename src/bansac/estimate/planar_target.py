@@ -24,9 +24,9 @@ _FLAT = 0.1
 _SAME = 5.0
 # The poses are compared within this number of thresholds. A threshold estimated from the wrong one may be too small.
 _REACH = 2.0
-# Both explain the points if the sum of squared errors rises by at most this share, and if the rise is below three
-# standard deviations (chi-square of 9). In units of the variance, it is twice the logarithm of the likelihood ratio.
-_NEARLY, _RISE = 0.05, 9.0
+# Both explain the points if the sum of squared errors rises by less than three standard deviations (chi-square of 9).
+# In units of the variance, the rise is twice the logarithm of the likelihood ratio.
+_RISE = 9.0
 # Parameters of a pose, and components of an error.
 _PARAMETERS, _COMPONENTS = 6, 2
 
@@ -54,7 +54,7 @@ def choose_pose(refine: Callable[..., Solution], refines_all: bool, solution: So
     is_mirrored = costs[1] < costs[0]
     residuals = (best, other)[is_mirrored].residuals
     errors = residuals[residuals <= reach]
-    limit = min(_NEARLY, _RISE / max(_COMPONENTS * errors.size - _PARAMETERS, 1)) * float(errors @ errors)
+    limit = _RISE / max(_COMPONENTS * errors.size - _PARAMETERS, 1) * float(errors @ errors)
     is_rival = abs(costs[1] - costs[0]) <= limit
     if is_rival and solution.request.plausibility is not None:  # the search has compared the focal lengths, too
         is_mirrored = False

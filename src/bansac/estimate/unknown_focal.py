@@ -33,8 +33,9 @@ from bansac.problems.relative_focal import ONE_FOCAL, SHARED_FOCAL, TWO_FOCALS
 
 _Motion = tuple[Floats, Floats, Floats]  # R, t and the focal lengths
 
-# Standard deviation of the logarithm of a focal length from which on it counts as not determined.
-_UNDETERMINED = 0.2
+# Standard deviation of the logarithm of a focal length from which on it counts as not determined: an error of 30 % is
+# then two standard deviations.
+_UNDETERMINED = 0.15
 
 # The refinement uses the points within this number of thresholds. The Cauchy loss has the scale _SCALE in standard
 # deviations of the noise (Holland and Welsch, 1977). The deviation is the median residual of the inliers times a

@@ -176,6 +176,8 @@ class Camera:
         ------
         ValueError
             If the image has no such entry.
+        TypeError
+            If it is not an image, but an array for example.
         OSError
             If the file is missing or not an image.
         ImportError
@@ -185,6 +187,8 @@ class Camera:
         if isinstance(image, str | os.PathLike):
             with Image.open(image) as opened:
                 return cls.from_exif(opened)
+        if not hasattr(image, "getexif"):
+            raise TypeError(f"image must be a path or a PIL.Image.Image, got {type(image).__name__}")
         focal = float(image.getexif().get_ifd(_EXIF_IFD).get(_FOCAL_35MM, 0))
         if not focal > 0:
             raise ValueError(

@@ -240,10 +240,11 @@ def _distances_to_curve(points: NDArray[np.float64], coefficients: NDArray[np.fl
     """Return the distance from each point to the nearest point of a polynomial's curve."""
     polyval = np.polynomial.polynomial.polyval
     x, y = points.T
-    # The nearest point of the curve may lie outside the square.
-    start = np.linspace(-1.5, 1.5, _COARSE)
+    # The nearest point may lie outside the square, but no further away than the point of the curve at the same x.
+    start = x[:, None] + np.linspace(-1.0, 1.0, _COARSE) * np.abs(polyval(x, coefficients) - y)[:, None]
     squared = (start - x[:, None]) ** 2 + (polyval(start, coefficients) - y[:, None]) ** 2
-    foot, nearest = start[squared.argmin(axis=1)], squared.min(axis=1)
+    nearest = squared.min(axis=1)
+    foot = np.take_along_axis(start, squared.argmin(axis=1)[:, None], axis=1)[:, 0]
     slope, bend = (np.polynomial.polynomial.polyder(coefficients, k) for k in (1, 2))
     for _ in range(4):
         # Newton's method for the zero of half the derivative of the squared distance: (t - x) + (p(t) - y) p'(t).

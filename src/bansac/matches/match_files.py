@@ -6,6 +6,7 @@ OSErrors or ValueErrors that name the file and its invalid content.
 """
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -56,7 +57,7 @@ class _Arrays:
         return as_numbers(f"{self.path}: {name}", self.arrays[name], shape)
 
 
-def read_matches(path: Path, pair: str | None = None) -> Matches:
+def read_matches(path: str | os.PathLike[str], pair: str | None = None) -> Matches:
     """Read finite matches from a text, npy, npz or h5 file.
 
     npz and h5 files contain the points as ``x1`` and ``x2`` (N, 2), or as ``matches`` (N, 4), or as indices ``matches``
@@ -65,6 +66,7 @@ def read_matches(path: Path, pair: str | None = None) -> Matches:
     arrays in an h5 file; or the path is a folder in the format of the RANSAC tutorial, and the scores are 1 - ratio,
     clipped to [0, 1].
     """
+    path = Path(path)
     if pair is not None and (path.is_dir() or path.suffix.lower() not in HDF5):
         return PairFolder(path).scored_pair(pair)
     if _is_table(path):
@@ -132,7 +134,7 @@ def read_single_camera(path: Path) -> CameraLike:
     return camera
 
 
-def read_calibration(path: Path) -> tuple[CameraLike, CameraLike]:
+def read_calibration(path: str | os.PathLike[str]) -> tuple[CameraLike, CameraLike]:
     """Read one camera for both images, or one for each.
 
     ``.json`` and ``.npz`` files contain ``K``, or ``K1`` and ``K2``, and optionally ``distortion``, or ``distortion1``
@@ -141,6 +143,7 @@ def read_calibration(path: Path) -> tuple[CameraLike, CameraLike]:
     K, or the three rows of K1 followed by those of K2, or one or two rows of COLMAP's ``cameras.txt``: identifier,
     model, width, height and parameters.
     """
+    path = Path(path)
     if path.suffix == ".json":
         try:
             document = json.loads(read_text(path))

@@ -62,21 +62,22 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
 
 @inlined
 def _find_frame(data: Floats, weights: Floats) -> tuple[bool, Frame]:
-    """Compute the frame of a fit; False if the points of image 1 are collinear.
+    """Compute the frame of a fit; False if the points of image 1 are collinear, or fewer than four.
 
     The frame is the weighted centroid of image 1, the Cholesky factor (l11, l21, l22) of its covariance, and the
     centroid of image 2.
     """
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
-    total, mx1, my1, mx2, my2 = 0.0, 0.0, 0.0, 0.0, 0.0
+    total, points, mx1, my1, mx2, my2 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for i in range(weights.size):
         w = weights[i]
         total += w
+        points += 1.0 if w > 0.0 else 0.0
         mx1 += w * x1[i]
         my1 += w * y1[i]
         mx2 += w * x2[i]
         my2 += w * y2[i]
-    if not total > 0.0:
+    if points < 4.0:
         return False, (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
     mx1, my1 = mx1 / total, my1 / total
     xx, xy, yy = 0.0, 0.0, 0.0

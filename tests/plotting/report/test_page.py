@@ -180,6 +180,7 @@ def test_no_model_and_no_data(tmp_path):
         ({"x1": np.ones((5, 2)), "x2": np.ones((5, 2))}, ValueError, r"x1 must have shape \(200, 2\), got \(5, 2\)"),
         ({"x2": np.ones((5, 2))}, ValueError, r"x2 must have shape \(200, 2\), got \(5, 2\)"),
         ({"x2": np.ones((200, 3))}, ValueError, r"x2 must have shape \(200, 2\)"),
+        ({"x1": None}, ValueError, "x1 must be an array of real numbers, got NoneType"),
         ({"x2": None, "image2": np.zeros((9, 9))}, ValueError, "image2 must not be given without x2"),
         ({"image1": np.zeros(3)}, ValueError, "image1 must have shape"),
         ({"image1": "nowhere.jpg"}, OSError, r"nowhere\.jpg"),

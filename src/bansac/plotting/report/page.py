@@ -35,9 +35,8 @@ def write_report(
     title: str | None,
 ) -> None:
     """Write the page of a result; the arguments of :meth:`bansac.Result.report`, in pairs, and the result's words."""
-    sides = [
-        as_points(name, x, 2, len(run.inliers)) for name, x in zip(("x1", "x2"), points, strict=True) if x is not None
-    ]
+    given = {"x1": points[0]} | ({} if points[1] is None else {"x2": points[1]})
+    sides = [as_points(name, x, 2, len(run.inliers)) for name, x in given.items()]
     if images[1] is not None and len(sides) == 1:
         raise ValueError("image2 must not be given without x2")
     if trace is not None and trace.frames.size and trace.frame_inliers.shape[1] != len(run.inliers):
