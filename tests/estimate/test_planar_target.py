@@ -28,6 +28,7 @@ def test_the_better_pose_wins(monkeypatch, camera, seed):
     points, pixels, _ = target(8.0, 1.0, n=30, seed=seed)
     result = bansac.estimate_absolute_pose(points, pixels, camera)
     assert rotation_error(result.model.R, R) < 6
+    assert (result.configuration, result.rival) == (None, None)
     np.testing.assert_array_equal(result.inliers, result.residuals <= result.threshold)
     monkeypatch.setattr(absolute_pose, "choose_pose", lambda refine, all, s: refine(s, s.model) if all else s)
     other = bansac.estimate_absolute_pose(points, pixels, camera)
@@ -49,12 +50,14 @@ def test_far_targets_are_ambiguous(seed, camera):
     assert (result.rival.model.K is None) == (camera is K)
 
 
-def test_the_wrong_pose_of_a_target_of_few_points_is_not_claimed():
+def test_the_wrong_pose_of_a_target_of_few_points_is_seldom_claimed():
+    claimed = 0
     for seed in range(40):
-        points, pixels, _ = target(12.0, 1.0, n=18, seed=seed)
+        points, pixels, _ = target(12.0, 1.0, n=12, seed=seed)
         result = bansac.estimate_absolute_pose(points, pixels, K)
         poses = [result.model] if result.rival is None else [result.model, result.rival.model]
-        assert not result.success or min(rotation_error(pose.R, R) for pose in poses) < 15, seed
+        claimed += result.success and min(rotation_error(pose.R, R) for pose in poses) > 15
+    assert claimed <= 2
 
 
 @pytest.mark.parametrize(("thickness", "depth"), [(1.0, 3.0), (0.2, 3.0), (1.0, 40.0)])

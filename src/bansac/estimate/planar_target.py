@@ -24,9 +24,9 @@ _FLAT = 0.1
 _SAME = 5.0
 # The poses are compared within this number of thresholds. A threshold estimated from the wrong one may be too small.
 _REACH = 2.0
-# Both explain the points if the sum of squared errors rises by less than three standard deviations (chi-square of 9).
-# In units of the variance, the rise is twice the logarithm of the likelihood ratio.
-_RISE = 9.0
+# Both explain the points if the sum of squared errors rises by less than two standard deviations (chi-square of 4). In
+# units of the variance, the rise is twice the logarithm of the likelihood ratio.
+_RISE = 4.0
 # Parameters of a pose, and components of an error.
 _PARAMETERS, _COMPONENTS = 6, 2
 
