@@ -287,9 +287,11 @@ def test_sizes_of_images_decide_between_models(monkeypatch):
 
 
 def test_implausible_focal_lengths_lose():
-    settings = {"restarts": 12, "agreement": 12, "max_iterations": 1200, "restart_iterations": 100}
-    without = hard(**settings)
-    sized = hard(**settings, **SIZES)
-    assert sized.iterations == without.iterations
-    plausibility = [focal_lengths.plausibility(found.model, *SIZES.values()) for found in (sized, without)]
-    assert plausibility[0] >= plausibility[1]
+    gains = []
+    for seed in range(30):
+        pair = epipolar_matches(30, inlier_ratio=0.6, noise=1.0, seed=seed)
+        runs = [bansac.estimate_fundamental(pair.x1, pair.x2, max_iterations=2000, **sizes) for sizes in (SIZES, {})]
+        sized, without = (focal_lengths.plausibility(run.model, *SIZES.values()) for run in runs)
+        gains.append(sized - without)
+    assert min(gains) > -0.01
+    assert sum(gain > 0.01 for gain in gains) >= 3
