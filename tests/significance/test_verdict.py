@@ -58,12 +58,12 @@ def test_repeated_exact_matches_are_a_success(times):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_right_matches_whose_points_wrong_ones_share_are_a_success(seed):
-    """Each point of image 2 has ten wrong matches before the right one, as if it were the nearest neighbour of many."""
-    right = homography_matches(50, 1.0, 0.5, seed)
-    wrong = np.random.default_rng(seed).uniform(0, (640, 480), (500, 2))
-    x2 = np.vstack([np.tile(right.x2, (10, 1)), right.x2])
+    """Each point of image 2 has eight wrong matches before the right one, as the nearest neighbour of many points."""
+    right = homography_matches(50, 1.0, 0.5, seed, size=(1536, 2048))
+    wrong = np.random.default_rng(seed).uniform(0, (2048, 1536), (400, 2))
+    x2 = np.vstack([np.tile(right.x2, (8, 1)), right.x2])
     assert bansac.estimate_homography(np.vstack([wrong, right.x1]), x2).success
-    assert not bansac.estimate_homography(wrong, x2[:500]).success
+    assert not bansac.estimate_homography(wrong, x2[:400]).success
 
 
 def test_repeated_points_and_large_thresholds_are_named():

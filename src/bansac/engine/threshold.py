@@ -16,6 +16,9 @@ from bansac.problems.problem import Problem
 
 # If the noise of most points is below this number of thresholds, points further away are not used.
 _WINDOW = 6.0
+# Sigma of matches is raised by this number of its standard errors. Few inliers do not determine it, and too small a
+# threshold costs more accuracy than too large a one.
+_RAISED = 2.0
 # A threshold above this share of the largest one is at the bound.
 _NEARLY = 0.98
 
@@ -71,7 +74,7 @@ class AdaptiveThreshold:
         assert self._is_significant is not None
         if not self._is_significant(model, self.value, fast):
             return False
-        if self.estimate(model, np.inf) < _NEARLY * self._bounds[1]:
+        if self.estimate(model, np.inf, as_it_is=True) < _NEARLY * self._bounds[1]:
             return True
         # Outliers of a closed curve are not uniform in a wide window.
         window = min(_WINDOW * self.value, self._bounds[1])
@@ -82,7 +85,11 @@ class AdaptiveThreshold:
         found = self.estimate(model, np.inf)
         return found if self.is_estimated else max(found, self.first)
 
-    def estimate(self, model: Floats, window: float = _WINDOW) -> float:
-        """Return the threshold estimated from the residuals of a model within this number of thresholds."""
+    def estimate(self, model: Floats, window: float = _WINDOW, *, as_it_is: bool = False) -> float:
+        """Return the threshold estimated from the residuals of a model within this number of thresholds.
+
+        It is larger than the estimate for matches unless ``as_it_is``.
+        """
         residuals, (smallest, largest) = self._problem.distances(self._state.data, model), self._bounds
-        return estimate_threshold(residuals, self._problem, (smallest, min(window * self.value, largest)))
+        raised = 0.0 if as_it_is or len(self._problem.points) < 2 else _RAISED
+        return estimate_threshold(residuals, self._problem, (smallest, min(window * self.value, largest)), raised)
