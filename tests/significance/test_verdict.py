@@ -56,6 +56,16 @@ def test_repeated_exact_matches_are_a_success(times):
         assert estimate(np.tile(made.x1, (times, 1)), np.tile(made.x2, (times, 1))).success
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_right_matches_whose_points_wrong_ones_share_are_a_success(seed):
+    """Each point of image 2 has eight wrong matches before the right one, as the nearest neighbour of many points."""
+    right = homography_matches(50, 1.0, 0.5, seed, size=(1536, 2048))
+    wrong = np.random.default_rng(seed).uniform(0, (2048, 1536), (400, 2))
+    x2 = np.vstack([np.tile(right.x2, (8, 1)), right.x2])
+    assert bansac.estimate_homography(np.vstack([wrong, right.x1]), x2).success
+    assert not bansac.estimate_homography(wrong, x2[:400]).success
+
+
 def test_repeated_points_and_large_thresholds_are_named():
     rng = np.random.default_rng(0)
     centres = rng.uniform(0, 1000, (9, 4))

@@ -72,23 +72,33 @@ def are_close(first: float, second: float) -> bool:
     return max(first / second, second / first) < _CLOSE
 
 
-def estimate_threshold(residuals: NDArray[np.float64], problem: Problem, bounds: tuple[float, float]) -> float:
+def estimate_threshold(
+    residuals: NDArray[np.float64], problem: Problem, bounds: tuple[float, float], raised: float = 0.0
+) -> float:
     """Return the distance from a model below which 99 % of its inliers lie.
 
     ``residuals`` are inf for points that cannot be inliers; ``bounds`` are the smallest and the largest threshold. The
     first window of residuals is the widest one. If the threshold was too small, the inliers of the model are spread
-    over several thresholds, and a narrow window would give the threshold instead of the noise.
+    over several thresholds, and a narrow window would give the threshold instead of the noise. Sigma is ``raised`` by
+    this number of its standard errors.
     """
     codimension = problem.codimension
     # Samples with verticals determine fewer parameters than the model has.
     explained = max(problem.sample_size * codimension, problem.parameters or 0)
     factor, peak = threshold_factor(codimension), peak_ratio(codimension)
-    return _estimate_threshold(residuals, codimension, explained, factor, peak, *bounds)
+    return _estimate_threshold(residuals, codimension, explained, factor, peak, *bounds, raised)
 
 
 @kernel
 def _estimate_threshold(
-    residuals: Floats, codimension: int, explained: int, factor: float, peak: float, smallest: float, largest: float
+    residuals: Floats,
+    codimension: int,
+    explained: int,
+    factor: float,
+    peak: float,
+    smallest: float,
+    largest: float,
+    raised: float,
 ) -> float:
     """Alternate between the window and sigma; the model explains ``explained`` errors of its inliers."""
     near, size, bins, threshold = np.empty(residuals.size), 0, np.empty(BINS), largest
@@ -98,7 +108,8 @@ def _estimate_threshold(
     for _ in range(_WINDOWS):
         sigma, inliers = inlier_scale(near[:size], threshold, codimension, peak, bins)
         errors = codimension * inliers
-        sigma *= math.sqrt(errors / max(errors - explained, 1.0))
+        free = max(errors - explained, 1.0)
+        sigma *= math.sqrt(errors / free) * (1.0 + raised / math.sqrt(2.0 * free))
         last, threshold = threshold, min(max(factor * sigma, smallest), largest)
         if abs(threshold - last) < _CONVERGED * last:
             break

@@ -16,6 +16,9 @@ from bansac.problems.problem import Problem
 
 # If the noise of most points is below this number of thresholds, points further away are not used.
 _WINDOW = 6.0
+# Sigma of matches is raised by this number of its standard errors. Few inliers do not determine it, and too small a
+# threshold costs more accuracy than too large a one.
+_RAISED = 2.0
 # A threshold above this share of the largest one is at the bound.
 _NEARLY = 0.98
 
@@ -73,14 +76,18 @@ class AdaptiveThreshold:
             return False
         # Outliers, such as those of a closed curve, may not be uniform in the wide window.
         windows, largest = (np.inf, _WINDOW), self._bounds[1]
-        return any(self.estimate(model, w) < _NEARLY * min(w * self.value, largest) for w in windows)
+        return any(self.estimate(model, w, is_raised=False) < _NEARLY * min(w * self.value, largest) for w in windows)
 
     def widest(self, model: Floats) -> float:
         """Return the threshold estimated from all residuals of a model, but no smaller one than is given."""
         found = self.estimate(model, np.inf)
         return found if self.is_estimated else max(found, self.first)
 
-    def estimate(self, model: Floats, window: float = _WINDOW) -> float:
-        """Return the threshold estimated from the residuals of a model within this number of thresholds."""
+    def estimate(self, model: Floats, window: float = _WINDOW, *, is_raised: bool = True) -> float:
+        """Return the threshold estimated from the residuals of a model within this number of thresholds.
+
+        For matches it is larger than the estimate if ``is_raised``.
+        """
         residuals, (smallest, largest) = self._problem.distances(self._state.data, model), self._bounds
-        return estimate_threshold(residuals, self._problem, (smallest, min(window * self.value, largest)))
+        raised = _RAISED if is_raised and len(self._problem.points) > 1 else 0.0
+        return estimate_threshold(residuals, self._problem, (smallest, min(window * self.value, largest)), raised)

@@ -32,7 +32,8 @@ _SUPPORT, _EXPLAINED = 0.9, 0.93
 _IN_FRONT = 0.95
 
 # Matches off the plane agree with a motion of the plane within this number of thresholds, because it is less exact
-# there. The other motion competes if it has more of them by this number of standard deviations.
+# there. The other motion competes if it has more of them by this number of standard deviations. The motion with the
+# more oblique view needs a score that is higher by as many, with the variance of the sum of its differences by match.
 _REACH, _DEVIATIONS = 3.0, 2.0
 
 _search_epipole = kernel(search_epipole)
@@ -68,7 +69,8 @@ def choose_motion(solution: Solution) -> Solution:
 
     If more matches off the plane agree with the other motion, that is refined. Else a motion of the plane replaces the
     matrix if it keeps 90 % of the inliers, unless both motions fit the matches of the plane worse: these are then only
-    near a plane.
+    near a plane. It is the motion with the less oblique view, unless the other one has a score that is higher by two
+    standard deviations: matches near the plane, but not on it, agree with the right motion only.
     """
     rays, plane = solution.request.data[:4], _plane_of(solution)
     motions = motions_of_plane(np.compress(plane, rays, axis=1))
@@ -76,10 +78,12 @@ def choose_motion(solution: Solution) -> Solution:
         return solution
     others = [solution.moved(essential_from_pose(*motion).ravel()) for motion in motions]
     better = _refine_better(solution, others, plane)
-    is_explained = max(_score(plane, other) for other in others) >= _EXPLAINED * _score(plane, solution)
-    if better is not solution or not is_explained or others[0].count < _SUPPORT * solution.count:
+    is_explained = max(_scores(other)[plane].sum() for other in others) >= _EXPLAINED * _scores(solution)[plane].sum()
+    gains = _scores(others[-1]) - _scores(others[0])
+    which = -1 if gains.sum() > _DEVIATIONS * np.linalg.norm(gains) else 0
+    if better is not solution or not is_explained or others[which].count < _SUPPORT * solution.count:
         return better
-    return replace(others[0], public=RelativePose(*motions[0]), is_of_plane=True)
+    return replace(others[which], public=RelativePose(*motions[which]), is_of_plane=True)
 
 
 def choose_epipole(solution: Solution) -> Solution:
@@ -102,9 +106,9 @@ def _plane_of(solution: Solution) -> Bools:
     return matches_of_plane(request.problem, request.data[:4], solution.residuals / unit, solution.threshold / unit)
 
 
-def _score(plane: Bools, solution: Solution) -> float:
-    """Return the MSAC score of the matches of the plane."""
-    return float(np.maximum(1.0 - (solution.residuals[plane] / solution.threshold) ** 2, 0.0).sum())
+def _scores(solution: Solution) -> Floats:
+    """Return the MSAC score of each match."""
+    return np.maximum(1.0 - (solution.residuals / solution.threshold) ** 2, 0.0)
 
 
 def _refine_better(solution: Solution, others: list[Solution], plane: Bools) -> Solution:

@@ -214,8 +214,12 @@ def _test(problem: Problem, data: Floats, measured: MeasuredModel) -> tuple[Doub
         return doubt, None
     distinct = first_of_equals(problem, data, threshold)
     support = distinct[inliers[distinct]]
-    if not _is_significant(problem, data, model, threshold, residuals, distinct, noise):
-        return Doubt(_explain_shared_points(support.size, count) + _CHANCE), None
+    if not _is_significant(problem, data, measured, distinct):
+        kept = _first_of_inliers(problem, data, threshold, residuals)
+        apart = kept[inliers[kept]]
+        if apart.size == support.size or not _is_significant(problem, data, measured, kept, of_inliers=True):
+            return Doubt(_explain_shared_points(support.size, count) + _CHANCE), None
+        support = apart
     # The test is for problems with m > 2 whose data are matches or points in space. Two matches determine a similarity
     # and are always on a line; points of the plane on a line determine a line. At least m - 1 points must be off the
     # line. The test of find_configuration has a wider tolerance and requires more points off the line than chance
@@ -285,19 +289,34 @@ def _with_missing(problem: Problem, data: Floats, measured: MeasuredModel, doubt
     return doubt
 
 
+def _first_of_inliers(problem: Problem, data: Floats, threshold: float, residuals: Floats) -> Ints:
+    """Return the indices of all outliers, and of inliers that share no point with each other."""
+    kept = residuals > threshold
+    inliers = np.flatnonzero(~kept)
+    kept[inliers[first_of_equals(problem, np.take(data, inliers, axis=1), threshold)]] = True
+    return np.flatnonzero(kept)
+
+
 def _is_significant(
-    problem: Problem, data: Floats, model: Floats, threshold: float, residuals: Floats, distinct: Ints, noise: float
+    problem: Problem, data: Floats, measured: MeasuredModel, kept: Ints, *, of_inliers: bool = False
 ) -> bool:
     """Return whether the support within a share of the threshold is more than chance gives.
 
-    If points or matches share a point, only the first one counts, inlier or not. ``distinct`` are the first ones at the
+    If points or matches share a point, only the first one counts, inlier or not. With ``of_inliers``, only inliers that
+    share a point with another one are left out: the support is chosen among more data. This is the stronger test of
+    nearest neighbours, whose wrong matches share points with right ones. ``kept`` are the data that count at the
     threshold itself.
     """
-    kept, null_model = distinct, None
+    model, threshold, residuals, noise = measured.model, measured.threshold, measured.residuals, measured.noise
+    null_model = None
     for share in _SHARES:
         within = share * threshold
         if share != 1.0:
-            before, kept = kept, first_of_equals(problem, data, within)
+            before = kept
+            if of_inliers:
+                kept = _first_of_inliers(problem, data, within, residuals)
+            else:
+                kept = first_of_equals(problem, data, within)
             null_model = null_model if np.array_equal(before, kept) else None
         thinned, residuals_kept = np.take(data, kept, axis=1), residuals[kept]
         support = np.flatnonzero(residuals_kept <= within)
