@@ -293,5 +293,5 @@ def test_implausible_focal_lengths_lose():
         runs = [bansac.estimate_fundamental(pair.x1, pair.x2, max_iterations=2000, **sizes) for sizes in (SIZES, {})]
         sized, without = (focal_lengths.plausibility(run.model, *SIZES.values()) for run in runs)
         gains.append(sized - without)
-    assert min(gains) > -0.01
-    assert sum(gain > 0.01 for gain in gains) >= 3
+    assert sum(gain > 0.01 for gain in gains) > sum(gain < -0.01 for gain in gains)
+    assert sum(gains) > 0.1

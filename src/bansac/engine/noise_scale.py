@@ -46,6 +46,10 @@ _CLOSE = 1.25
 _WINDOWS = 10
 _CONVERGED = 0.02
 
+# With n < _FEW degrees of freedom, sigma may be raised by a share of _RAISED (1 / n - 1 / _FEW), at most _HIGHEST. The
+# numbers were chosen on synthetic pairs of 20 to 60 matches.
+_FEW, _RAISED, _HIGHEST = 50.0, 8.0, 0.5
+
 # 99 % quantile of the standard normal distribution.
 _QUANTILE_99 = 2.3263478740408408
 
@@ -73,20 +77,20 @@ def are_close(first: float, second: float) -> bool:
 
 
 def estimate_threshold(
-    residuals: NDArray[np.float64], problem: Problem, bounds: tuple[float, float], raised: float = 0.0
+    residuals: NDArray[np.float64], problem: Problem, bounds: tuple[float, float], *, raised: bool = False
 ) -> float:
     """Return the distance from a model below which 99 % of its inliers lie.
 
     ``residuals`` are inf for points that cannot be inliers; ``bounds`` are the smallest and the largest threshold. The
     first window of residuals is the widest one. If the threshold was too small, the inliers of the model are spread
-    over several thresholds, and a narrow window would give the threshold instead of the noise. Sigma is ``raised`` by
-    this number of its standard errors.
+    over several thresholds, and a narrow window would give the threshold instead of the noise. If ``raised``, sigma of
+    few inliers is larger: they do not determine it, and too small a threshold costs more accuracy than too large a one.
     """
     codimension = problem.codimension
     # Samples with verticals determine fewer parameters than the model has.
     explained = max(problem.sample_size * codimension, problem.parameters or 0)
     factor, peak = threshold_factor(codimension), peak_ratio(codimension)
-    return _estimate_threshold(residuals, codimension, explained, factor, peak, *bounds, raised)
+    return _estimate_threshold(residuals, codimension, explained, factor, peak, *bounds, _RAISED * raised)
 
 
 @kernel
@@ -109,7 +113,7 @@ def _estimate_threshold(
         sigma, inliers = inlier_scale(near[:size], threshold, codimension, peak, bins)
         errors = codimension * inliers
         free = max(errors - explained, 1.0)
-        sigma *= math.sqrt(errors / free) * (1.0 + raised / math.sqrt(2.0 * free))
+        sigma *= math.sqrt(errors / free) * (1.0 + min(raised * max(1.0 / free - 1.0 / _FEW, 0.0), _HIGHEST))
         last, threshold = threshold, min(max(factor * sigma, smallest), largest)
         if abs(threshold - last) < _CONVERGED * last:
             break

@@ -191,7 +191,7 @@ class Search:
         if hypotheses.count % _COMPLETE:
             members = self._frame.supported
         if len(hypotheses.ranked) > 1 and hypotheses.is_trusted:
-            far = self._far(hypotheses.ranked[1:])
+            far = self._far(hypotheses.ranked[1:]) | hypotheses.ranked[0].is_inlier
             members = far if members is None else members & far
         return members
 

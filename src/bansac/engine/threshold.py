@@ -16,9 +16,6 @@ from bansac.problems.problem import Problem
 
 # If the noise of most points is below this number of thresholds, points further away are not used.
 _WINDOW = 6.0
-# Sigma of matches is raised by this number of its standard errors. Few inliers do not determine it, and too small a
-# threshold costs more accuracy than too large a one.
-_RAISED = 2.0
 # A threshold above this share of the largest one is at the bound.
 _NEARLY = 0.98
 
@@ -86,8 +83,8 @@ class AdaptiveThreshold:
     def estimate(self, model: Floats, window: float = _WINDOW, *, is_raised: bool = True) -> float:
         """Return the threshold estimated from the residuals of a model within this number of thresholds.
 
-        For matches it is larger than the estimate if ``is_raised``.
+        That of few matches is raised if ``is_raised``.
         """
         residuals, (smallest, largest) = self._problem.distances(self._state.data, model), self._bounds
-        raised = _RAISED if is_raised and len(self._problem.points) > 1 else 0.0
-        return estimate_threshold(residuals, self._problem, (smallest, min(window * self.value, largest)), raised)
+        bounds = smallest, min(window * self.value, largest)
+        return estimate_threshold(residuals, self._problem, bounds, raised=is_raised and len(self._problem.points) > 1)
