@@ -132,7 +132,7 @@ class Hypotheses:
 
     def iterations_left(self) -> int:
         """Return the maximum number of iterations of the next restart."""
-        longest = self._first * _growth(self.count) if self._grows else self._first
+        longest = self._first << min(self.count // 2, 30) if self._grows else self._first  # times 1, 1, 2, 2, 4, 4, ...
         return min(self._budget - self.iterations, longest)
 
     def count_restart(self, progress: Any, *, is_challenge: bool = False) -> None:
@@ -209,11 +209,6 @@ def challenge_length(best: Hypothesis, others: int, sample_size: int, most: int,
     needed = max(min(share * best.inliers, 0.5 * others), least)
     all_inlier = (needed / others) ** sample_size
     return min(math.ceil(math.log1p(-_CHANCE) / math.log1p(-all_inlier)), most)
-
-
-def _growth(count: int) -> int:
-    """Return the length of a restart after ``count`` others, in lengths of the first: 1, 1, 2, 2, 4, 4, ..."""
-    return 1 << min(count // 2, 30)
 
 
 def is_same(first: Bools, second: Bools) -> bool:

@@ -38,7 +38,7 @@ from bansac.engine.slices import SlicedLoop
 from bansac.engine.state import MAX_ITERATIONS, RUNNING, STOPPED_BANSAC, STOPPED_CRITERION, SavedState, State
 from bansac.engine.threshold import AdaptiveThreshold
 from bansac.engine.trace import Recorder
-from bansac.maths.arrays import Bools, Floats, Ints
+from bansac.maths.arrays import Bools, Floats
 
 # The largest number of estimates of the threshold after a restart. Until a model is significant, the threshold is also
 # estimated after these numbers of iterations of a restart.
@@ -77,7 +77,10 @@ class Search:
             task.problem, self.state, frame.threshold, test, is_estimated=task.is_estimated
         )
         self.hypotheses = Hypotheses(task.options, task.problem.majority_agrees)
-        self.recorder = self._make_recorder(frame.order) if task.options.trace else None
+        self.recorder: Recorder | None = None
+        if task.options.trace:
+            criteria = ["bansac"] * bool(self.state.settings["stop_bansac"])
+            self.recorder = Recorder(frame.order, criteria + [stop.name for stop in self.plan.criteria])
         self._frame, self._is_over = frame, is_over
         self._is_warm = False  # whether there is an initial model
         self._is_trusted = False  # whether chance does not explain the model of the current restart
@@ -87,10 +90,6 @@ class Search:
             self._selection = make_model_selection(task.problem, task.plausibility, frame.transform, self.plan.repairs)
         self._loop = self._make_loop(self.state)
         self._start = SavedState(self.state) if task.options.restarts > 1 else None
-
-    def _make_recorder(self, order: Ints) -> Recorder:
-        criteria = ["bansac"] * bool(self.state.settings["stop_bansac"])
-        return Recorder(order, criteria + [stop.name for stop in self.plan.criteria])
 
     def _make_loop(self, state: State) -> SlicedLoop:
         return SlicedLoop(self.problem, self.plan, state, *self._selection, self._is_over, self.recorder)

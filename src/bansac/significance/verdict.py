@@ -4,7 +4,9 @@
 a success if chance does not explain its support and its inliers do not lie on a line.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -20,6 +22,8 @@ from bansac.significance.misfit import has_misfit
 from bansac.significance.null_model import NullModel, add_neighbours, measure_far
 from bansac.significance.support import count_off_line, count_off_plane, first_of_equals
 from bansac.significance.vertical import has_verticals, keep_verticals, of_three_matches
+
+_FirstOf: TypeAlias = Callable[[Problem, Floats, float], Ints]
 
 # Smaller residuals are raised to this share of the threshold, because they are due to rounding.
 _EXACT = 1e-3
@@ -204,7 +208,7 @@ def _is_beyond_window(problem: Problem, data: Floats, measured: MeasuredModel) -
 def _test(problem: Problem, data: Floats, measured: MeasuredModel) -> tuple[Doubt, str | None]:
     """Return what ``_test_support`` does, for the model of the significance test."""
     m, nothing = problem.sample_size, Doubt()
-    model, threshold, residuals, inliers, count, noise = measured
+    model, threshold, _, inliers, count, noise = measured
     if count <= m:
         return Doubt(_CHANCE), None
     if is_significant_fast(problem, data, model, threshold, inliers, noise):
@@ -214,12 +218,11 @@ def _test(problem: Problem, data: Floats, measured: MeasuredModel) -> tuple[Doub
         return doubt, None
     distinct = first_of_equals(problem, data, threshold)
     support = distinct[inliers[distinct]]
-    if not _is_significant(problem, data, measured, distinct):
-        kept = _first_of_inliers(problem, data, threshold, residuals)
-        apart = kept[inliers[kept]]
-        if apart.size == support.size or not _is_significant(problem, data, measured, kept, of_inliers=True):
-            return Doubt(_explain_shared_points(support.size, count) + _CHANCE), None
-        support = apart
+    if not _is_significant(problem, data, measured, distinct, first_of_equals):
+        kept = _first_of_inliers(measured, problem, data, threshold)
+        first_of, distinct_count, support = partial(_first_of_inliers, measured), support.size, kept[inliers[kept]]
+        if distinct_count == support.size or not _is_significant(problem, data, measured, kept, first_of):
+            return Doubt(_explain_shared_points(distinct_count, count) + _CHANCE), None
     # The test is for problems with m > 2 whose data are matches or points in space. Two matches determine a similarity
     # and are always on a line; points of the plane on a line determine a line. At least m - 1 points must be off the
     # line. The test of find_configuration has a wider tolerance and requires more points off the line than chance
@@ -289,34 +292,27 @@ def _with_missing(problem: Problem, data: Floats, measured: MeasuredModel, doubt
     return doubt
 
 
-def _first_of_inliers(problem: Problem, data: Floats, threshold: float, residuals: Floats) -> Ints:
+def _first_of_inliers(measured: MeasuredModel, problem: Problem, data: Floats, threshold: float) -> Ints:
     """Return the indices of all outliers, and of inliers that share no point with each other."""
-    kept = residuals > threshold
+    kept = measured.residuals > threshold
     inliers = np.flatnonzero(~kept)
     kept[inliers[first_of_equals(problem, np.take(data, inliers, axis=1), threshold)]] = True
     return np.flatnonzero(kept)
 
 
-def _is_significant(
-    problem: Problem, data: Floats, measured: MeasuredModel, kept: Ints, *, of_inliers: bool = False
-) -> bool:
+def _is_significant(problem: Problem, data: Floats, measured: MeasuredModel, kept: Ints, first_of: _FirstOf) -> bool:
     """Return whether the support within a share of the threshold is more than chance gives.
 
-    If points or matches share a point, only the first one counts, inlier or not. With ``of_inliers``, only inliers that
-    share a point with another one are left out: the support is chosen among more data. This is the stronger test of
-    nearest neighbours, whose wrong matches share points with right ones. ``kept`` are the data that count at the
-    threshold itself.
+    Of points or matches that share a point, only those of ``first_of`` count: the first, inlier or not, or the first
+    inlier and all outliers. The second is the stronger test of nearest neighbours, whose wrong matches share points
+    with right ones. ``kept`` are the data that count at the threshold itself.
     """
     model, threshold, residuals, noise = measured.model, measured.threshold, measured.residuals, measured.noise
     null_model = None
     for share in _SHARES:
         within = share * threshold
         if share != 1.0:
-            before = kept
-            if of_inliers:
-                kept = _first_of_inliers(problem, data, within, residuals)
-            else:
-                kept = first_of_equals(problem, data, within)
+            before, kept = kept, first_of(problem, data, within)
             null_model = null_model if np.array_equal(before, kept) else None
         thinned, residuals_kept = np.take(data, kept, axis=1), residuals[kept]
         support = np.flatnonzero(residuals_kept <= within)
