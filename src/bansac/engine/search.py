@@ -3,11 +3,11 @@
 ``bansac.engine.hypotheses`` keeps the hypotheses and decides when the restarts end. If the threshold is estimated, each
 hypothesis has its own: it changes during a restart and after it (``bansac.engine.threshold``).
 
-A restart is on the data that are not near the model of any hypothesis but the best one. So it does not lead to a
-structure that has lost. Of matches, most restarts are on those that neighbours support (``bansac.engine.neighbours``).
-Every fourth restart is on all matches. The first starts from the prior, the others from equal odds: neighbours and
-scores may mislead. Until a hypothesis is significant, these others do not learn, because outliers that agree may hold
-the network.
+A restart is on the inliers of the best hypothesis and the data that are not near the model of any other one. So it does
+not lead to a structure that has lost. Of matches, most restarts are on those that neighbours support
+(``bansac.engine.neighbours``). Every fourth restart is on all matches. The first starts from the prior, the others from
+equal odds: neighbours and scores may mislead. Until a hypothesis is significant, these others do not learn, because
+outliers that agree may hold the network.
 
 The best hypothesis is challenged by a short search of the data that are not near its model, either. A hypothesis of
 large noise may be a compromise of several structures. So it is challenged again, by searches of all data at smaller
@@ -184,7 +184,8 @@ class Search:
     def _members(self) -> Bools | None:
         """Mark the data of the next restart; None for all.
 
-        They are supported by neighbours in most restarts, and not near the models of hypotheses that have lost.
+        They are supported by neighbours in most restarts. Those near the models of hypotheses that have lost are left
+        out, unless they are inliers of the best one.
         """
         hypotheses, members = self.hypotheses, None
         if hypotheses.count % _COMPLETE:
