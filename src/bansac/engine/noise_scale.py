@@ -4,7 +4,7 @@ The threshold is the distance below which 99 % of the inliers lie. It is proport
 Sigma is estimated in alternation with the model, as in SIMFIT (Edstedt, Less Biased Noise Scale Estimation for
 Threshold-Robust RANSAC, arXiv 2503.13433, 2025). As in SIMFIT, two biases of the estimate are removed: the model was
 fitted to the same points, and the residuals are truncated at some distance. Here the residuals within this distance are
-explained by a mixture of inliers and outliers (:mod:`.posterior`).
+explained by a mixture of inliers and outliers (:mod:`.posterior`). The sigma of few matches is raised.
 
 The search alternates (``bansac.engine.search``): once a restart has a significant model, the model is optimised at the
 estimated threshold, and the search goes on there. Until then the restarts alternate between the first threshold and a
@@ -28,8 +28,9 @@ SMALLEST = 0.1
 LARGEST, LARGEST_IN_PLANE, LARGEST_IN_SPACE = 26.0, 6.5, 40.0
 """The largest threshold, in thresholds of the start: for residuals of one component, of two, and of more.
 
-A model with larger residuals is not accepted. The bound for two components is the smallest: in images, matches found at
-random in a search window look like noise. Problems in space start from a small share of the extent of the data.
+A model with larger residuals is not accepted, unless those in a narrow window are smaller. The bound for two components
+is the smallest: in images, matches found at random in a search window look like noise. Problems in space start from a
+small share of the extent of the data.
 """
 
 WIDE = 4.0

@@ -6,8 +6,8 @@ hypothesis has its own: it changes during a restart and after it (``bansac.engin
 A restart is on the inliers of the best hypothesis and the data that are not near the model of any other one. So it does
 not lead to a structure that has lost. Of matches, most restarts are on those that neighbours support
 (``bansac.engine.neighbours``). Every fourth restart is on all matches. The first starts from the prior, the others from
-equal odds: neighbours and scores may mislead. Until a hypothesis is significant, these others do not learn, because
-outliers that agree may hold the network.
+equal odds: neighbours and scores may mislead. Until a hypothesis is significant, every fourth restart after the first
+does not learn, for all problems, because outliers that agree may hold the network.
 
 The best hypothesis is challenged by a short search of the data that are not near its model, either. A hypothesis of
 large noise may be a compromise of several structures. So it is challenged again, by searches of all data at smaller
@@ -56,7 +56,8 @@ _SIGNIFICANT = 10.0
 _COARSE = (4.0, 2.0, 0.25), (8.0, WIDE, 0.25)
 # A challenge has at most this number of iterations, and that of other data no more than all restarts before it.
 _LONGEST = 600
-# The first of each _COMPLETE restarts is on all matches, the others on those with more neighbours than chance gives.
+# The first of each _COMPLETE restarts is on all matches, the others on those with more neighbours than chance gives. It
+# does not learn until a hypothesis is significant, unless it is the first of all.
 _COMPLETE = 4
 FINER = 0.5
 """A structure in a compromise has a threshold below this share of that of the compromise."""

@@ -63,9 +63,9 @@ def estimate_absolute_pose(
     Result
         ``model`` is a :class:`bansac.AbsolutePose` with the rotation ``R`` and the translation ``t``:
         ``x ~ K (R X + t)``. The images of a planar target may have two poses that mirror each other. If both explain
-        the points, ``configuration`` is "ambiguous", and ``rival`` is the other one. If the focal length was estimated,
-        the model has the camera matrix ``K``, and ``configuration`` is "undetermined_focal" if the points do not
-        determine the focal length.
+        the points within two standard deviations, ``configuration`` is "ambiguous", and ``rival`` is the other one. If
+        the focal length was estimated, the model has the camera matrix ``K``, and ``configuration`` is
+        "undetermined_focal" if the points do not determine the focal length.
 
     Examples
     --------

@@ -120,7 +120,7 @@ def estimate_multiple(
         As in :func:`bansac.estimate_homography`, with the same errors.
     **settings
         Single options, see :class:`bansac.Options`. ``max_iterations`` limits each search, ``max_seconds`` the whole
-        call. A trace is not recorded.
+        call without compilation. A trace is not recorded.
 
     Returns
     -------

@@ -2,7 +2,7 @@
 
 The cost of a pose has two minima if the points are coplanar (Schweighofer and Pinz, PAMI 2006). The second one is near
 the first one with the plane mirrored in depth about its centroid. Both are refined, and the better one is returned. If
-both explain the points, the other one is its rival.
+both explain the points within two standard deviations, the other one is its rival.
 """
 
 import math

@@ -266,7 +266,8 @@ def estimate_relative_pose(
     If the inliers lie on a plane, noise determines the translation of a linearly estimated essential matrix. The motion
     is then computed from the homography of the plane, unless it has fewer inliers or ``preset="paper"``. Two motions
     agree with a plane. If both have the plane in front of the cameras, matches off the plane decide. Without such
-    matches, the motion with the less oblique view is returned.
+    matches, the motion with the less oblique view is returned, unless the score of the other one is higher by two
+    standard deviations.
 
     Parameters
     ----------

@@ -182,8 +182,9 @@ class Problem:
         Unit of residuals and threshold: the unit of the data, pixels, or pixels divided by the focal length.
     points : tuple of tuple of int
         Channels that are the coordinates of one point, in the unit of the threshold: ``((0, 1), (2, 3))`` for a match
-        of two image points. Matches that share a point count once in the significance test. The test exchanges the
-        points of matches to measure the support under chance. By default no channels belong together.
+        of two image points. Matches that share a point count once in the significance test, or in a second test all
+        outliers count. The tests exchange the points of matches to measure the support under chance. By default no
+        channels belong together.
 
     Raises
     ------

@@ -23,10 +23,9 @@ undecided if the other one's sum of squared errors is larger by less than 4 vari
 
 A model is right up to a corner error of 5 px (H), a pose error of 5 degrees (E, F, relative pose) or a rotation error
 of 5 degrees (absolute pose). A wrong model is claimed if the run is a success and its configuration is not "ambiguous"
-or "misfit". Right models of these configurations count as ambiguous.
-Other libraries claim every model. Right models that are called ambiguous count as "ambiguous" if the true structure has
-more support. If it has not, as in facades and in some planes and targets, they count as "undecided". "Rival" counts
-wrong models whose second hypothesis is right, "refused" right models without success.
+or "misfit". Other libraries claim every model. Right models of these configurations count as "ambiguous" if the true
+structure has more support. If it has not, as in facades and in some planes and targets, they count as "undecided".
+"Rival" counts wrong models whose second hypothesis is right, "refused" right models without success.
 """
 
 import dataclasses
