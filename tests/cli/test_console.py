@@ -351,9 +351,9 @@ def test_completion_scripts_are_produced_installed_and_read(shell: str, tmp_path
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that is always full")
-@pytest.mark.parametrize("option", ["--version", "--help"])
-def test_a_full_disk_is_named_by_the_options_of_the_program(option: str) -> None:
+@pytest.mark.parametrize("arguments", ["--version", "--help", "cache info"])
+def test_a_full_disk_is_named(arguments: str) -> None:
     with open("/dev/full", "w") as full:
-        command = [sys.executable, "-m", "bansac", option]
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT, check=False)
+        command, buffered = [sys.executable, "-m", "bansac", *arguments.split()], ENVIRONMENT | {"PYTHONUNBUFFERED": ""}
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=buffered, check=False)
     assert (done.returncode, done.stderr) == (2, "bansac: the output cannot be written: No space left on device\n")

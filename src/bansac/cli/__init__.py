@@ -30,6 +30,11 @@ def main() -> None:
     except OSError as error:  # of the help, the version and completions; commands report their own
         print(f"bansac: the output cannot be written: {error.strerror}", file=sys.stderr)
         raise SystemExit(2) from None
+    finally:
+        try:
+            print(end="", flush=True)
+        except OSError:  # said already; the end of the process would try again
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
 
 
 def _leave_threads(code: Any) -> None:
