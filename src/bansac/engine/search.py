@@ -211,8 +211,7 @@ class Search:
         loop = self._make_loop(self._frame.restrict(members))
         loop.state.settings["squared_threshold"] = self.threshold.value * self.threshold.value
         self._begin_restart(members)
-        # The network would learn the coarse structure.
-        stop = loop.run(self.hypotheses.iterations, most, learns=not is_other)
+        stop = loop.run(self.hypotheses.iterations, most, learns=not is_other)  # it would learn the coarse structure
         progress = loop.state.progress
         self._count_restart(stop, progress, is_challenge=is_challenge)
         least = self.problem.sample_size

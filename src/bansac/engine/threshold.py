@@ -73,18 +73,18 @@ class AdaptiveThreshold:
             return False
         # Outliers, such as those of a closed curve, may not be uniform in the wide window.
         windows, largest = (np.inf, _WINDOW), self._bounds[1]
-        return any(self.estimate(model, w, is_raised=False) < _NEARLY * min(w * self.value, largest) for w in windows)
+        return any(self.estimate(model, w, raised=False) < _NEARLY * min(w * self.value, largest) for w in windows)
 
     def widest(self, model: Floats) -> float:
         """Return the threshold estimated from all residuals of a model, but no smaller one than is given."""
         found = self.estimate(model, np.inf)
         return found if self.is_estimated else max(found, self.first)
 
-    def estimate(self, model: Floats, window: float = _WINDOW, *, is_raised: bool = True) -> float:
+    def estimate(self, model: Floats, window: float = _WINDOW, *, raised: bool = True) -> float:
         """Return the threshold estimated from the residuals of a model within this number of thresholds.
 
-        That of few matches is raised if ``is_raised``.
+        That of few matches is larger if ``raised``.
         """
         residuals, (smallest, largest) = self._problem.distances(self._state.data, model), self._bounds
         bounds = smallest, min(window * self.value, largest)
-        return estimate_threshold(residuals, self._problem, bounds, raised=is_raised and len(self._problem.points) > 1)
+        return estimate_threshold(residuals, self._problem, bounds, raised=raised and len(self._problem.points) > 1)

@@ -78,8 +78,9 @@ def choose_motion(solution: Solution) -> Solution:
         return solution
     others = [solution.moved(essential_from_pose(*motion).ravel()) for motion in motions]
     better = _refine_better(solution, others, plane)
-    is_explained = max(_scores(other)[plane].sum() for other in others) >= _EXPLAINED * _scores(solution)[plane].sum()
-    gains = _scores(others[-1]) - _scores(others[0])
+    scores = [_scores(other) for other in others]
+    is_explained = max(score[plane].sum() for score in scores) >= _EXPLAINED * _scores(solution)[plane].sum()
+    gains = scores[-1] - scores[0]
     which = -1 if gains.sum() > _DEVIATIONS * np.linalg.norm(gains) else 0
     if better is not solution or not is_explained or others[which].count < _SUPPORT * solution.count:
         return better

@@ -219,10 +219,11 @@ def _test(problem: Problem, data: Floats, measured: MeasuredModel) -> tuple[Doub
     distinct = first_of_equals(problem, data, threshold)
     support = distinct[inliers[distinct]]
     if not _is_significant(problem, data, measured, distinct, first_of_equals):
-        kept = _first_of_inliers(measured, problem, data, threshold)
-        first_of, distinct_count, support = partial(_first_of_inliers, measured), support.size, kept[inliers[kept]]
-        if distinct_count == support.size or not _is_significant(problem, data, measured, kept, first_of):
-            return Doubt(_explain_shared_points(distinct_count, count) + _CHANCE), None
+        first_of = partial(_first_of_inliers, measured)
+        kept, before = first_of(problem, data, threshold), support.size
+        support = kept[inliers[kept]]
+        if support.size == before or not _is_significant(problem, data, measured, kept, first_of):
+            return Doubt(_explain_shared_points(before, count) + _CHANCE), None
     # The test is for problems with m > 2 whose data are matches or points in space. Two matches determine a similarity
     # and are always on a line; points of the plane on a line determine a line. At least m - 1 points must be off the
     # line. The test of find_configuration has a wider tolerance and requires more points off the line than chance
