@@ -11,17 +11,24 @@ the plane agree with competes (plane and parallax, :mod:`bansac.problems.degensa
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from bansac.compiled.jit import kernel
-from bansac.estimate.result import RelativePose
-from bansac.estimate.solve import Solution, search
+from bansac.engine.frame import Run
+from bansac.engine.hypotheses import RIVAL
+from bansac.engine.runner import run
+from bansac.estimate.presets import Settings, resolve_options
+from bansac.estimate.result import RelativePose, Rival
+from bansac.estimate.solve import Solution, measure, search
 from bansac.geometry import decompose_homography, essential_from_pose
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.rng import seed_rng
 from bansac.problems.degensac import search_epipole
+from bansac.significance.ambiguity import mark_off_plane
 from bansac.significance.configuration import matches_of_plane
+from bansac.significance.verdict import is_significant
 from bansac.solvers.homography_dlt import homography_dlt
 
 # The motion of the plane replaces E if it has at least this share of the inliers of E. Some inliers of E are due to
@@ -35,6 +42,11 @@ _IN_FRONT = 0.95
 # there. The other motion competes if it has more of them by this number of standard deviations. The motion with the
 # more oblique view needs a score that is higher by as many, with the variance of the sum of its differences by match.
 _REACH, _DEVIATIONS = 3.0, 2.0
+
+# A rival is searched among the matches off the plane within this number of thresholds of the model. Few of them
+# are wrong, so few iterations are enough.
+_NEAR = 8.0
+_SEARCH: Settings = {"max_iterations": 20, "restarts": 1, "seed": 0}
 
 _search_epipole = kernel(search_epipole)
 
@@ -101,6 +113,39 @@ def choose_epipole(solution: Solution) -> Solution:
     return _refine_better(solution, [solution.moved(F)], plane)
 
 
+def rival_off_plane(solution: Solution) -> Rival | None:
+    """Return the geometry that many more matches off the plane of most inliers agree with; None if there is none.
+
+    Matches that are shifted along a repeated pattern lie on a plane, too. A wrong geometry holds this plane and, as a
+    compromise, some of the right matches off it. A search among these and those near the model leads to the right one.
+    """
+    request, best = solution.request, solution.measured
+    assert best is not None
+    problem, is_off = request.problem, np.empty(best.residuals.size, np.bool_)
+    mark_off_plane(request.data[:4], best.residuals, best.threshold, is_off)
+    data, residuals = np.compress(is_off, request.data, axis=1), best.residuals[is_off]
+    own, near = np.count_nonzero(residuals <= best.threshold), residuals <= _NEAR * best.threshold
+    if not _is_rival(np.count_nonzero(near), own):
+        return None
+    options = resolve_options(problem, None, None, None, _SEARCH).options
+    model = run(Run(problem, np.compress(near, data, axis=1), options, best.threshold)).model
+    if model is None or not _is_rival(np.count_nonzero(problem.distances(data, model) <= best.threshold), own):
+        return None
+    if not is_significant(problem, data, best.noise, model, best.threshold):
+        return None
+    inliers = measure(problem, request.data, model, solution.threshold, request.unit)[1]
+    return Rival(request.form.to_public(model), inliers, solution.threshold)
+
+
+def _is_rival(count: Any, own: Any) -> bool:
+    """Return whether a number of matches off the plane is larger by the share of a rival, and beyond its noise."""
+    return bool(count >= (1.0 + RIVAL) * own) and _is_larger(count, own)
+
+
+def _is_larger(count: Any, own: Any) -> bool:
+    return bool(count - own > _DEVIATIONS * math.sqrt(count + own))
+
+
 def _plane_of(solution: Solution) -> Bools:
     """Mark the matches of the plane of most inliers."""
     request, unit = solution.request, solution.request.unit
@@ -120,7 +165,7 @@ def _refine_better(solution: Solution, others: list[Solution], plane: Bools) -> 
     reach = _REACH * solution.threshold
     own, *counts = (np.count_nonzero(each.residuals[~plane] <= reach) for each in (solution, *others))
     for other, count in zip(others, counts, strict=True):
-        if count - own > _DEVIATIONS * math.sqrt(count + own):
+        if _is_larger(count, own):
             refined = _refine(other)
             if refined.model is not None and solution.moved(refined.model).count > solution.count:
                 return refined

@@ -163,12 +163,19 @@ def estimate_fundamental(
 
 
 def _of_plane(solution: Solution) -> Solution:
-    """Return the solution; if it is planar, the geometry of its plane that more matches off the plane agree with."""
-    if solution.request.as_paper or solution.verdict.configuration != "planar":
-        return solution
-    from bansac.estimate.planar_motion import choose_epipole, choose_motion
+    """Return the solution with its rival off a plane.
 
-    return (choose_motion if solution.request.problem.unit == "normalised" else choose_epipole)(solution)
+    If it is planar, it is replaced by the geometry of its plane that more matches off the plane agree with.
+    """
+    verdict = solution.verdict
+    if solution.request.as_paper or not verdict.success or verdict.configuration == "ambiguous":
+        return solution
+    from bansac.estimate.planar_motion import choose_epipole, choose_motion, rival_off_plane
+
+    if verdict.configuration == "planar":
+        solution = (choose_motion if solution.request.problem.unit == "normalised" else choose_epipole)(solution)
+    rival = rival_off_plane(solution) if solution.rival is None else None
+    return solution if rival is None else replace(solution, rival=rival, public=None)
 
 
 def _focal_plausibility(

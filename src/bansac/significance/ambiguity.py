@@ -13,7 +13,7 @@ import numpy as np
 
 from bansac.compiled.jit import allocating_kernel, inner_kernel, kernel
 from bansac.geometry.epipolar import sampson_residuals
-from bansac.maths.arrays import Floats, Words
+from bansac.maths.arrays import Bools, Floats, Words
 from bansac.maths.rng import fixed_rng
 from bansac.problems.degensac import search_epipole
 from bansac.significance.configuration import (
@@ -41,6 +41,17 @@ _OUTLIER = 3.0
 _SHARE = 0.95
 
 _residuals = inner_kernel(sampson_residuals)
+
+
+@kernel
+def mark_off_plane(data: Floats, residuals: Floats, threshold: float, is_off: Bools) -> None:
+    """Mark the matches off the plane of most inliers; none if few inliers lie on one."""
+    searched, _ = take_some(data, residuals <= threshold)
+    models = np.empty((2, 9))
+    on_plane = find_plane(searched, threshold, _SAMPLES, 0.0, fixed_rng(), models)
+    few = on_plane < _FEWEST * searched.shape[1]
+    for k in range(residuals.size):
+        is_off[k] = not few and plane_distance(data, models[1], k) > TOLERANCE * threshold
 
 
 @kernel
