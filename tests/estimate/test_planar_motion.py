@@ -6,9 +6,16 @@ import pytest
 import bansac
 from bansac.estimate.planar_motion import motions_of_plane
 from bansac.geometry import normalize_points, recover_pose
+from bansac.lab.measurements.planes import repeated_plane_matches
 from bansac.lab.metrics import rotation_error, translation_error
-from bansac.lab.scenes import Scene, errors
+from bansac.lab.scenes import errors, scene_of
 from bansac.synthetic import planar_scene_matches, rotation_matches
+
+ESTIMATORS = {
+    "E": bansac.estimate_essential,
+    "F": bansac.estimate_fundamental,
+    "relative pose": bansac.estimate_relative_pose,
+}
 
 
 def rays_of(scene, chosen):
@@ -55,9 +62,8 @@ def test_matches_off_a_plane_decide_on_its_motion(problem, n, share):
     """A search that draws matches of the plane ends at any motion: of these E and F 3 and 4 were wrong."""
     for seed in range(15):
         truth = planar_scene_matches(n, inlier_ratio=0.8, plane_share=share, noise=0.3, seed=seed)
-        scene = Scene(problem, (truth.x1, truth.x2, truth.K)[: 3 if problem == "E" else 2], truth.inliers, truth)
-        estimate = bansac.estimate_essential if problem == "E" else bansac.estimate_fundamental
-        assert errors(scene, estimate(*scene.data, seed=seed).model)["pose_error"] < 5
+        scene = scene_of(problem, truth)
+        assert errors(scene, ESTIMATORS[problem](*scene.data, seed=seed).model)["pose_error"] < 5
 
 
 def test_an_object_slightly_in_front_of_a_plane_keeps_its_essential_matrix():
@@ -94,6 +100,21 @@ def test_matches_near_a_plane_decide_on_its_motion():
         x2[200:] = rng.uniform(0, (640, 480), (300, 2))
         errors.append(translation_error(bansac.estimate_relative_pose(x1, x2, K, seed=seed).model.t, t))
     assert np.sum(np.array(errors) > 5) <= 3
+
+
+@pytest.mark.parametrize("problem", ["E", "F", "relative pose"])
+def test_matches_off_a_shifted_plane_lead_to_the_rival(problem):
+    """Matches shifted by a period outnumber the right ones, which are off their plane: wrong models are ambiguous."""
+    wrong, claimed, found = 0, 0, 0
+    for seed in range(8):
+        scene = scene_of(problem, repeated_plane_matches("step", 800, 0.25, 0.0, seed))
+        result = ESTIMATORS[problem](*scene.data, seed=seed)
+        is_wrong, rival = errors(scene, result.model)["pose_error"] > 5, result.rival
+        wrong, claimed = wrong + is_wrong, claimed + (is_wrong and result.configuration != "ambiguous")
+        found += is_wrong and rival is not None and errors(scene, rival.model)["pose_error"] < 5
+    assert wrong >= 6
+    assert claimed <= 1
+    assert found >= 0.7 * wrong
 
 
 def test_the_paper_s_pose_is_that_of_its_essential_matrix():

@@ -11,7 +11,6 @@ the plane agree with competes (plane and parallax, :mod:`bansac.problems.degensa
 
 import math
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -43,9 +42,10 @@ _IN_FRONT = 0.95
 # more oblique view needs a score that is higher by as many, with the variance of the sum of its differences by match.
 _REACH, _DEVIATIONS = 3.0, 2.0
 
-# A rival is searched among the matches off the plane within this number of thresholds of the model. Few of them
-# are wrong, so few iterations are enough.
-_NEAR = 8.0
+# A rival is searched among the matches off the plane within this number of thresholds of the model. Few of them are
+# wrong, so few iterations are enough. It needs more of the matches off the plane by a share of those of the model, and
+# by a number of standard deviations of the difference (McNemar, 1947).
+_NEAR, _MORE, _DEVIATIONS_OF_RIVAL = 8.0, 0.1, 3.0
 _SEARCH: Settings = {"max_iterations": 20, "restarts": 1, "seed": 0}
 
 _search_epipole = kernel(search_epipole)
@@ -114,7 +114,7 @@ def choose_epipole(solution: Solution) -> Solution:
 
 
 def rival_off_plane(solution: Solution) -> Rival | None:
-    """Return the geometry that many more matches off the plane of most inliers agree with; None if there is none.
+    """Return the geometry that more matches off the plane of most inliers agree with; None if there is none.
 
     Matches that are shifted along a repeated pattern lie on a plane, too. A wrong geometry holds this plane and, as a
     compromise, some of the right matches off it. A search among these and those near the model leads to the right one.
@@ -124,26 +124,22 @@ def rival_off_plane(solution: Solution) -> Rival | None:
     problem, is_off = request.problem, np.empty(best.residuals.size, np.bool_)
     mark_off_plane(request.data[:4], best.residuals, best.threshold, is_off)
     data, residuals = np.compress(is_off, request.data, axis=1), best.residuals[is_off]
-    own, near = np.count_nonzero(residuals <= best.threshold), residuals <= _NEAR * best.threshold
-    if not _is_rival(np.count_nonzero(near), own):
+    own, near = residuals <= best.threshold, residuals <= _NEAR * best.threshold
+    count = np.count_nonzero(own)
+    if np.count_nonzero(near) < max((1.0 + RIVAL) * count, problem.sample_size):
         return None
     options = resolve_options(problem, None, None, None, _SEARCH).options
     model = run(Run(problem, np.compress(near, data, axis=1), options, best.threshold)).model
-    if model is None or not _is_rival(np.count_nonzero(problem.distances(data, model) <= best.threshold), own):
+    if model is None:
+        return None
+    others = problem.distances(data, model) <= best.threshold
+    gained, lost = np.count_nonzero(others & ~own), np.count_nonzero(own & ~others)
+    if gained - lost <= max(_DEVIATIONS_OF_RIVAL * math.sqrt(gained + lost), _MORE * count):
         return None
     if not is_significant(problem, data, best.noise, model, best.threshold):
         return None
     inliers = measure(problem, request.data, model, solution.threshold, request.unit)[1]
     return Rival(request.form.to_public(model), inliers, solution.threshold)
-
-
-def _is_rival(count: Any, own: Any) -> bool:
-    """Return whether a number of matches off the plane is larger by the share of a rival, and beyond its noise."""
-    return bool(count >= (1.0 + RIVAL) * own) and _is_larger(count, own)
-
-
-def _is_larger(count: Any, own: Any) -> bool:
-    return bool(count - own > _DEVIATIONS * math.sqrt(count + own))
 
 
 def _plane_of(solution: Solution) -> Bools:
@@ -165,7 +161,7 @@ def _refine_better(solution: Solution, others: list[Solution], plane: Bools) -> 
     reach = _REACH * solution.threshold
     own, *counts = (np.count_nonzero(each.residuals[~plane] <= reach) for each in (solution, *others))
     for other, count in zip(others, counts, strict=True):
-        if _is_larger(count, own):
+        if count - own > _DEVIATIONS * math.sqrt(count + own):
             refined = _refine(other)
             if refined.model is not None and solution.moved(refined.model).count > solution.count:
                 return refined

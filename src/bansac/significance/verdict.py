@@ -47,6 +47,9 @@ _FEW, _MOST_MISSING = 20, 10
 _LIMITS = "max_iterations", "max_seconds", "restarts"
 _NOT_CONFIRMED = "; the restarts did not agree before the search ended, and preset='accurate' searches longer"
 
+_REPEATS = "; the inliers lie on a plane or one step to either side of it, as if a pattern on it repeats"
+_OTHER_SUPPORT = "; off a plane of many inliers, {} outliers support another {}"
+
 
 class Doubt(NamedTuple):
     """Why chance explains the support of a model; the text is "" if it does not.
@@ -104,16 +107,16 @@ def find_verdict(
     if doubt.text and measured.num_inliers < _ROUNDED_SHARE * outcome.score:
         doubt = Doubt(_ROUNDED)
     doubt = _with_missing(problem, data, measured, doubt)
-    residuals, threshold, others = measured.residuals, measured.threshold, 0
+    residuals, threshold, others, repeats = measured.residuals, measured.threshold, 0, False
     if two_views and configuration is None:
         data = np.ascontiguousarray(data[:4])  # without the verticals
         configuration = find_configuration(problem, data, residuals, threshold, by_chance=doubt.text != "")
     remark = configuration_message(problem, configuration)
     if configuration == "general":
-        others = count_other_support(data, residuals, lower_to_noise(problem, residuals, threshold))
-    if others > 0:
+        others, repeats = count_other_support(data, residuals, lower_to_noise(problem, residuals, threshold))
+    if others > 0 or repeats:
         configuration = "ambiguous"
-        remark += f"; off a plane of many inliers, {others} outliers support another {problem.name}"
+        remark += _REPEATS if repeats else _OTHER_SUPPORT.format(others, problem.name)
     elif configuration == "general" and _has_misfit(problem, data, measured):
         configuration = "misfit"
         remark += "; residuals of neighbours are alike, as with lens distortion, a deformation or a wrong model"
