@@ -45,7 +45,8 @@ def test_an_affine_motion_of_the_image_is_one(noise, motion):
     x1 = rng.uniform(0, 1, (200, 2)) * [640, 480]
     x2 = x1 @ MOTIONS[motion].T + np.array([7, 3]) + rng.normal(0, noise, x1.shape)
     x2[::2] = rng.uniform(0, 1, (100, 2)) * [640, 480]
-    assert bansac.estimate_homography(x1, x2).success
+    maps = bansac.estimate_homography, bansac.estimate_affine, bansac.estimate_similarity
+    assert all(estimate(unit * x1, x2).success for estimate in maps for unit in (1.0, 1e-3))  # pixels, metres
     assert bansac.estimate_fundamental(x1, x2, threshold=1.0).success
 
 
@@ -68,8 +69,7 @@ def test_right_matches_whose_points_wrong_ones_share_are_a_success(seed):
 
 def test_repeated_points_and_large_thresholds_are_named():
     rng = np.random.default_rng(0)
-    centres = rng.uniform(0, 1000, (9, 4))
-    matches = centres[rng.integers(0, 9, 400)] + rng.normal(0, 0.2, (400, 4))
+    matches = rng.uniform(0, 1000, (9, 4))[rng.integers(0, 9, 400)] + rng.normal(0, 0.2, (400, 4))
     result = bansac.estimate_fundamental(matches[:, :2], matches[:, 2:], threshold=3.0)
     assert not result.success
     assert "points repeat, or the threshold is large" in result.message

@@ -172,7 +172,7 @@ def _raise_to_noise(residuals: Floats, threshold: float) -> float:
 def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int) -> bool:
     """Return whether the inliers lie on a line in one of the images, except those that chance explains.
 
-    The line is the one through most of the inliers.
+    The line is the one through most of the inliers. That of a homography is in image 2, where its residuals are.
     """
     rng, tolerance, low, high = fixed_rng(), TOLERANCE * threshold, NEAR * threshold, FAR * threshold
     members, size = np.empty(residuals.size, np.int64), 0
@@ -184,7 +184,7 @@ def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int
     step = 1 + size // SEARCHED
     n = (size + step - 1) // step
     some = np.empty((2, n))
-    for image in range(2):
+    for image in range(codimension - 1, 2):
         x, y = 2 * image, 2 * image + 1
         for k in range(n):
             some[0, k], some[1, k] = data[x, members[k * step]], data[y, members[k * step]]

@@ -13,6 +13,8 @@ import numpy as np
 from bansac.engine.runner import EngineResult
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.extent import GRID, near_box
+from bansac.problems.affine import AFFINE
+from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.problem import Problem
 from bansac.significance.ambiguity import count_other_support
 from bansac.significance.configuration import configuration_message, find_configuration, lower_to_noise
@@ -30,6 +32,9 @@ _EXACT = 1e-3
 # The support is tested within these shares of the threshold. If the threshold is large, a support within a smaller one
 # shares fewer points, and its neighbours are nearer.
 _SHARES = 1.0, 0.5, 0.25
+# What undoes the normalisation of affine maps, similarities and homographies. The threshold is one for x2. If the
+# variance of x2 is above _MAGNIFIED times that of x1, it is too large for x1, the part of a photograph or in metres.
+_OF_PLANES, _MAGNIFIED = (AFFINE.denormalize, HOMOGRAPHY.denormalize), 4.0
 # If the threshold exceeds the share _SMALL of the extent of the data, the probability of a random inlier is checked. At
 # _USELESS or above, the inliers prove nothing. The same holds for a match with the displacement of others.
 _SMALL = 0.1
@@ -156,33 +161,37 @@ def plane_motion_verdict(problem: Problem, data: Floats, measured: MeasuredModel
     """Return the verdict on a relative pose that was computed from the homography of the inliers."""
     doubt, configuration = _test_support(problem, data, measured)
     success = doubt.text == "" and configuration is None
-    doubt = _with_missing(problem, data, measured, doubt)
-    return Verdict(
-        success, configuration or "planar", doubt, ", from the homography of their plane, with which two motions agree"
-    )
+    remark = ", from the homography of their plane, with which two motions agree"
+    return Verdict(success, configuration or "planar", _with_missing(problem, data, measured, doubt), remark)
 
 
 def _explain_no_model(problem: Problem, n: int, outcome: EngineResult) -> str:
     """Return the message of a run of ``n`` points or matches that found no model."""
     if n < problem.sample_size:
         return f"{problem.name} needs at least {problem.sample_size} data points, got {n}"
+    reason = f"none of the {outcome.models_tested} models tested has an inlier"
     if outcome.models_tested == 0:
         flat = "coincident, collinear, coplanar" if _is_map_of_space(problem) else "coincident, collinear"
         reason = f"none of {outcome.iterations} samples gives a valid model ({flat} or contradictory data?)"
-    else:
-        reason = f"none of the {outcome.models_tested} models tested has an inlier"
     return f"no {problem.name} found: {reason}"
 
 
 def _test_support(problem: Problem, data: Floats, measured: MeasuredModel) -> tuple[Doubt, str | None]:
     """Test whether chance explains the support, and whether enough inliers are off a line.
 
-    Returns the doubt, and "collinear" or None. With known verticals, the model that keeps them is tested, too.
+    Returns the doubt, and "collinear" or None. With known verticals, the model that keeps them is tested, too. If a map
+    of the plane magnifies, the first points are also tested at the scale of the second ones.
     """
     tested, matches, model = _significance_form(problem, data, measured.model)
     if problem.significance_form is not None and _is_beyond_window(problem, data, measured):
         measured = measured._replace(noise=np.inf)  # the form takes the motion out of the displacements
     first = _test(tested, matches, measured._replace(model=model))
+    if (first[0].text or first[1]) and problem.denormalize in _OF_PLANES and measured.num_inliers > problem.sample_size:
+        x1, x2 = np.var(data[:, measured.inliers], axis=1).reshape(2, 2).sum(axis=1)
+        if 0.0 < _MAGNIFIED * x1 < x2:
+            scales = np.sqrt([x2 / x1, x2 / x1, 1.0, 1.0])
+            scaled = (model.reshape(-1, 3) / scales[:3]).ravel()
+            return _test(problem, data * scales[:, None], measured._replace(model=scaled))
     if first[0].text == "" or measured.num_inliers <= problem.sample_size or not has_verticals(problem):
         return first
     model = keep_verticals(tested, data, model, measured.threshold)
@@ -216,8 +225,7 @@ def _test(problem: Problem, data: Floats, measured: MeasuredModel) -> tuple[Doub
         return Doubt(_CHANCE), None
     if is_significant_fast(problem, data, model, threshold, inliers, noise):
         return nothing, None
-    doubt = _explain_large_threshold(problem, data, model, threshold)
-    if doubt.text:
+    if (doubt := _explain_large_threshold(problem, data, model, threshold)).text:
         return doubt, None
     distinct = first_of_equals(problem, data, threshold)
     support = distinct[inliers[distinct]]
@@ -249,7 +257,9 @@ def _is_map_of_space(problem: Problem) -> bool:
 
 def _explain_large_threshold(problem: Problem, data: Floats, model: Floats, threshold: float) -> Doubt:
     """Return a doubt if a large threshold makes a random point or match an inlier."""
-    extent = _smallest_extent(problem, data)
+    points = problem.points or [(channel,) for channel in range(problem.channels)]
+    boxes = (near_box(np.ascontiguousarray(data[list(point)]), GRID) for point in points)  # without far data
+    extent = min(float(np.ptp(box, axis=0).max()) for box in boxes)
     if threshold <= _SMALL * extent:
         return Doubt()
     null_model = add_neighbours(measure_far(problem, data, model), problem, data, model, threshold)
@@ -350,13 +360,3 @@ def _exceeds_chance(problem: Problem, null_model: NullModel, support: Ints, exac
     first, following = null_model.probabilities(exactness)
     follows = null_model.follows[support]
     return log_nfa(first, following, follows, (n - n_following, n_following), m, models) < SIGNIFICANT
-
-
-def _smallest_extent(problem: Problem, data: Floats) -> float:
-    """Return the smallest extent of the data over the images, or over the channels if the data have no points.
-
-    Far data do not count.
-    """
-    points = problem.points or [(channel,) for channel in range(problem.channels)]
-    boxes = (near_box(np.ascontiguousarray(data[list(point)]), GRID) for point in points)
-    return min(float(np.ptp(box, axis=0).max()) for box in boxes)
