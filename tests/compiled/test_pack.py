@@ -9,11 +9,7 @@ from bansac.compiled import source
 from bansac.compiled.pack import Kernel, Pack, PackError, write_pack
 from bansac.compiled.source import PACKAGE, holds_kernels
 
-KERNELS = {
-    "a": Kernel(b"first" * 100, b"LLVM"),
-    "b": Kernel(b"", b""),
-    "c": Kernel(bytes(range(256)), b"more" * 100),
-}
+KERNELS = {"a": Kernel(b"first" * 100, b"LLVM"), "b": Kernel(b"", b""), "c": Kernel(bytes(range(256)), b"more" * 100)}
 
 
 @pytest.fixture

@@ -51,14 +51,8 @@ def without_seconds(rows: list[dict[str, str]]) -> list[dict[str, str]]:
 
 def test_outputs(run: Run, tmp_path: Path) -> None:
     outcome = run()
-    assert {path.name for path in (tmp_path / "out").iterdir() if path.suffix != ".sqlite"} == {
-        "runs.csv",
-        "run.json",
-        "toy.json",
-        "toy.md",
-        "toy.tex",
-        "numbers.csv",
-    }
+    files = {path.name for path in (tmp_path / "out").iterdir() if path.suffix != ".sqlite"}
+    assert files == {"runs.csv", "run.json", "toy.json", "toy.md", "toy.tex", "numbers.csv"}
     rows = run.rows()
     assert [row["number"] for row in rows] == [str(i) for i in range(6) for _ in "ab"]
     assert all(float(row["seconds"]) >= 0 for row in rows)
@@ -279,14 +273,7 @@ def test_settings_are_checked(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("data", Path()),
-        ("sets", ("room",)),
-        ("exclude", ("room",)),
-        ("pairs", 3),
-        ("repeats", 2),
-        ("model", "E"),
-    ],
+    [("data", Path()), ("sets", ("room",)), ("exclude", ("room",)), ("pairs", 3), ("repeats", 2), ("model", "E")],
 )
 def test_settings_that_would_be_ignored_are_refused(name: str, value: Any) -> None:
     setup = Setup(**{"data": Path()} | {name: value})

@@ -5,12 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.maths.linalg import (
-    normalize_vector,
-    smallest_eigenvector,
-    solve_positive_definite,
-    span_complement,
-)
+from bansac.maths.linalg import normalize_vector, smallest_eigenvector, solve_positive_definite, span_complement
 
 seeds = st.integers(0, 2**32)
 

@@ -185,11 +185,7 @@ def test_a_turned_camera_has_the_homography_of_its_rotation(seed):
     np.testing.assert_allclose(scene.H, H / H[2, 2], atol=1e-9)
 
 
-ESTIMATORS = {
-    "H": bansac.estimate_homography,
-    "F": bansac.estimate_fundamental,
-    "E": bansac.estimate_essential,
-}
+ESTIMATORS = {"H": bansac.estimate_homography, "F": bansac.estimate_fundamental, "E": bansac.estimate_essential}
 # Families whose inliers have no small noise, because their coordinates are rounded.
 ROUNDED = ("grid 1", "grid 4")
 families = pytest.mark.parametrize("family", FAMILIES)

@@ -134,9 +134,8 @@ def rival_off_plane(solution: Solution) -> Rival | None:
         return None
     others = problem.distances(data, model) <= best.threshold
     gained, lost = np.count_nonzero(others & ~own), np.count_nonzero(own & ~others)
-    if gained - lost <= max(_DEVIATIONS_OF_RIVAL * math.sqrt(gained + lost), _MORE * count):
-        return None
-    if not is_significant(problem, data, best.noise, model, best.threshold):
+    few = gained - lost <= max(_DEVIATIONS_OF_RIVAL * math.sqrt(gained + lost), _MORE * count)
+    if few or not is_significant(problem, data, best.noise, model, best.threshold):
         return None
     inliers = measure(problem, request.data, model, solution.threshold, request.unit)[1]
     return Rival(request.form.to_public(model), inliers, solution.threshold)
