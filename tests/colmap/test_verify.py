@@ -245,9 +245,9 @@ def test_a_second_run_says_at_once_that_the_database_is_busy(database):
     assert [path.name for path in database.parent.iterdir()] == [database.name]
 
 
-@pytest.mark.parametrize("argument", ["workers", "batch_size"])
+@pytest.mark.parametrize("argument", ["workers", "batch_size", "options"])
 def test_bad_arguments_are_named(database, argument):
-    with pytest.raises(ValueError, match=f"{argument} must be an integer >= 1, got 0"):
+    with pytest.raises(ValueError, match=f"{argument} must be an? (integer >= 1, got 0|VerificationOptions, got int)"):
         verify_database(database, **{argument: 0})
 
 

@@ -233,6 +233,11 @@ def test_a_refiner_says_which_problems_it_supports():
         ({"stopping": [Stop("mine")]}, ValueError, "stopping='mine' needs a module"),
         ({"scoring": Score("mine")}, ValueError, "scoring='mine' needs a module with the function block_score"),
         ({"sampler": Sampler("mine", own_sampler, stopping=("soon",))}, ValueError, "'mine' must be one of 'bansac'"),
+        (
+            {"sampler": Sampler("mine", SimpleNamespace(draw=lambda a, b, c, d, e, f, g, h: None))},
+            ValueError,
+            "draw must",
+        ),
         ({"stopping": ""}, ValueError, "stopping must be one of 'bansac'"),
         ({"stopping": QUARTER}, ValueError, "stopping must be names joined by"),
         ({"sampler": own_sampler}, ValueError, "sampler must be one of 'bansac'"),

@@ -42,13 +42,11 @@ def test_a_solver_that_writes_no_model_is_refused_or_finds_none():
 
 
 def too_many(data, sample, models, scratch):
-    models[0, 0] = 1.0
     return 3
 
 
 def one_row_too_far(data, sample, models, scratch):
-    for i in range(2):
-        models[i, 0] = data[0, sample[0]]
+    models[1, 0] = data[0, sample[0]]
     return 1
 
 
@@ -58,8 +56,7 @@ def past_the_scratch(data, sample, models, scratch):
 
 
 def matrix_in_the_scratch(data, sample, models, scratch):
-    normal = scratch[0:9].reshape(3, 3)
-    normal[0, 0] = 1.0
+    scratch[0:9].reshape(3, 3)[0, 0] = 1.0
     return 0
 
 
@@ -124,9 +121,7 @@ def long_model(model):
 
 
 def transposed(data, model, start, stop, residuals, jacobian):
-    for i in range(stop - start):
-        residuals[i, 0] = data[0, start + i] - model[0]
-        jacobian[i, 0] = -1.0
+    residuals[1, 0] = data[0, start] - model[0]
 
 
 def no_derivatives(data, model, start, stop, residuals, jacobian):
@@ -164,6 +159,7 @@ RESIDUALS = {
             {"score_in_front": lambda data, model, scores: scores[data.shape[1]]},
             "score_in_front reads or writes outside an array: index 40 is out of",
         ),
+        ({"residuals": lambda data, model, start, stop, out: out.fill(-0.5)}, "residuals writes -0.5, but out"),
         ({"fit": too_long_if_all_count}, "fit reads or writes outside an array: index 1"),
         ({"fit": too_long_if_few_count}, "fit reads or writes outside an array: index 1"),
         ({"fit": lambda data, weights, model, scratch: None}, "fit returns None, not a value of type bool"),

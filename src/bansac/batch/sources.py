@@ -79,7 +79,9 @@ def find_sources(path: Path, out: Path) -> list[Source]:
         files = [file for file in files if os.path.realpath(file) != earlier]
         if folders := {file.parent for file in files if file.name == "matches.h5"}:
             parts = [file for file in files if file.parent in folders and file.suffix == ".h5"]
-            _warn_of_ignored(path, sorted({*files} - {*parts}))
+            if ignored := sorted({*files} - {*parts}):
+                text = f"so {len(ignored)} other files are ignored, such as {ignored[0]}"
+                warnings.warn(f"{path} holds sets of pairs (matches.h5), {text}", stacklevel=2)
             files = parts
             sources = [_set_source(pair_set, key) for pair_set in find_pair_folders(path) for key in pair_set.keys]
         else:
@@ -92,12 +94,6 @@ def find_sources(path: Path, out: Path) -> list[Source]:
         )
     check_unread(out, [file for file in files if file.exists()])
     return sources
-
-
-def _warn_of_ignored(path: Path, files: list[Path]) -> None:
-    if files:
-        text = f"{path} holds sets of pairs (matches.h5), so {len(files)} other files are ignored, such as {files[0]}"
-        warnings.warn(text, stacklevel=3)
 
 
 def hloc_sources(pairs: HlocPairs) -> list[Source]:

@@ -87,7 +87,9 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         gc.enable()
         _waiting.hidden = quiet or is_quiet()
         try:
-            _refuse_empty_paths(context.params, kwargs)
+            for name, text in context.params.items():
+                if text == "" and isinstance(kwargs.get(name), Path):  # it would be the current folder
+                    raise ValueError(f"{name} must name a file or a folder, got ''")
             with handling(signal.SIGTERM, _terminate), redirect_announcement(_show_wait), _showing_warnings():
                 function(*args, **kwargs)
         except BrokenPipeError:  # the reader closed the pipe
@@ -107,13 +109,6 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
         parameters=[*signature.parameters.values(), _QUIET, _CONTEXT]
     )
     return run
-
-
-def _refuse_empty_paths(texts: dict[str, Any], values: dict[str, Any]) -> None:
-    """Raise a ValueError if the text of a path is empty, which would be the current folder."""
-    for name, text in texts.items():
-        if text == "" and isinstance(values.get(name), Path):
-            raise ValueError(f"{name} must name a file or a folder, got ''")
 
 
 def _terminate(*_: Any) -> NoReturn:

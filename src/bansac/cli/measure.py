@@ -28,18 +28,18 @@ UpdateFlag = Annotated[bool, typer.Option("--update", help="Keep what else the r
 
 def parameter_of(option: Option) -> inspect.Parameter:
     """Return the parameter of a command for an option; an option that is not given has the value None or False."""
-    kind, default, metavar = option.type, option.default, option.metavar
+    kind, default, metavar, text = option.type, option.default, option.metavar, option.help
     extra: dict[str, Any] = {}
     if get_origin(kind) is tuple:
         extra = {"parser": _parser(get_args(kind)[0])}
         if default:
-            extra["show_default"] = ",".join(map(str, default))
+            text += f" Default: {','.join(map(str, default))}."
         kind, default, metavar = str, None, metavar or "TEXT"
     if option.argument:
-        declared: Any = typer.Argument(metavar=metavar, help=option.help)
+        declared: Any = typer.Argument(metavar=metavar, help=text)
     else:
         flag = option.flag or f"--{option.name.replace('_', '-')}"
-        declared = typer.Option(flag, metavar=metavar, help=option.help, **extra)
+        declared = typer.Option(flag, metavar=metavar, help=text, **extra)
     needed = option.required or option.argument
     annotation: Any = Annotated[kind if needed or kind is bool else kind | None, declared]
     if needed:

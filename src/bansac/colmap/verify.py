@@ -90,7 +90,7 @@ def verify_database(
         If the file is missing, is not a COLMAP database, is damaged or locked, or cannot be written, or if another run
         verifies it.
     ValueError
-        If ``workers`` or ``batch_size`` is out of range.
+        If ``options``, ``workers`` or ``batch_size`` is invalid.
     ImportError
         If pycolmap is not installed.
 
@@ -107,6 +107,8 @@ def verify_database(
     (10, 10, {'uncalibrated': 10})
     """
     settings = VerificationOptions() if options is None else options
+    if not isinstance(settings, VerificationOptions):
+        raise ValueError(f"options must be a VerificationOptions, got {type(options).__name__}")
     count = threads.count_workers(workers)
     size = as_integer("batch_size", batch_size, 1)
     started = time.perf_counter()

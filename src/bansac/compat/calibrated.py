@@ -185,7 +185,7 @@ def solvePnPRansac(
     reprojectionError: float = 8.0,
     confidence: float | None = 0.99,
     inliers: Any = None,
-    flags: int = 0,
+    flags: Any = 0,
     params: Any = None,
 ) -> tuple[Any, ...]:
     """Estimate the pose of a camera from 3D points and their images, as ``cv2.solvePnPRansac``.
@@ -234,7 +234,9 @@ def solvePnPRansac(
         useExtrinsicGuess, iterationsCount, params = False, _OF_POSE, iterationsCount
     X, x = as_pair("objectPoints", objectPoints, "imagePoints", imagePoints, channels=(3, 2), least=4)
     camera = _with_distortion(("cameraMatrix", "distCoeffs"), cameraMatrix, distCoeffs)
-    method = _pose_method(flags) if params is None else params
+    if not isinstance(flags, int | np.integer) or int(flags) not in (*_SOLVEPNP, *_USAC):
+        raise ValueError(f"flags must be 0 to 8 (SOLVEPNP_*) or 32 to 38 (USAC_*), got {flags!r}")
+    method = (int(flags) if flags in _USAC else RANSAC) if params is None else params
     call = read_method(method, reprojectionError, iterationsCount, confidence)
     guess: tuple[Floats, Floats] | None = None
     if useExtrinsicGuess and rvec is not None and tvec is not None:
@@ -250,14 +252,7 @@ def solvePnPRansac(
     if pose is not None:
         vectors = tuple(write_same_shape(v[:, None].copy(), out) for v, out in zip(pose, outputs, strict=True))
     indices = np.flatnonzero(result.inliers).astype(np.int32)[:, None] if success else None
-    camera_matrix = () if params is None else (np.asarray(cameraMatrix),)
-    return success, *camera_matrix, *vectors, indices
-
-
-def _pose_method(flags: Any) -> int:
-    if not isinstance(flags, int | np.integer) or int(flags) not in (*_SOLVEPNP, *_USAC):
-        raise ValueError(f"flags must be 0 to 8 (SOLVEPNP_*) or 32 to 38 (USAC_*), got {flags!r}")
-    return int(flags) if flags in _USAC else RANSAC
+    return success, *(() if params is None else (np.asarray(cameraMatrix),)), *vectors, indices
 
 
 def _rotation_vector(R: Floats) -> Floats:

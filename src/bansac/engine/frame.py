@@ -16,10 +16,11 @@ import numpy as np
 
 from bansac.engine.dbn import tabulate_gamma, write_initial_odds
 from bansac.engine.hypotheses import Hypothesis
+from bansac.engine.kernels import find_function
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.options import Options
 from bansac.engine.plan import NO_FLOATS, NO_INTS, Plan, find_plan
-from bansac.engine.sampling import SamplerInput
+from bansac.engine.sampling import SAMPLERS, Sampler, SamplerInput
 from bansac.engine.state import State, open_records
 from bansac.engine.threshold import Significance, SignificanceTest
 from bansac.maths.arrays import Bools, Floats, Ints
@@ -27,6 +28,7 @@ from bansac.maths.normalization import apply_inverse, normalize
 from bansac.maths.rng import seed_rng, shuffle
 from bansac.problems.contract import repair_scratch
 from bansac.problems.problem import Problem
+from bansac.problems.trial import interpret
 
 
 class Run(NamedTuple):
@@ -194,7 +196,22 @@ def start_state(
         stop_indices=_stop_indices(plan, n, problem.sample_size),
         score_weights=np.asarray(NO_FLOATS if weights is None else weights, points.dtype),
     )
+    if options.sampler_row not in SAMPLERS.values():
+        _try_draw(options.sampler_row, state)
     return state, plan
+
+
+def _try_draw(sampler: Sampler, state: State) -> None:
+    """Draw once in plain Python: compiled code would not notice a wrong sample, and might crash the interpreter."""
+    n, sample, draw = state.data.shape[1], np.full(state.sizes.sample_size, -1), find_function(sampler, "draw")
+    progress = np.array(state.progress).reshape(1).view(np.recarray)[0]
+    memory = state.sampler_numbers.copy(), state.sampler_indices.copy()
+    with np.errstate(all="ignore"):
+        interpret(draw, {})(state.rng.copy(), state.data, state.odds, state.ranking, progress, *memory, sample)
+    if np.unique(sample).size < sample.size or sample.min() < 0 or sample.max() >= n:
+        raise ValueError(
+            f"{sampler.name!r}: draw must write {sample.size} distinct indices of {n} points, got {sample}"
+        )
 
 
 def _stop_indices(plan: Plan, n: int, sample_size: int) -> Ints:

@@ -317,12 +317,7 @@ class Options:
 
     def repairs_optimized(self, problem: Problem) -> bool:
         """Return whether only the samples of optimised models are tested for being degenerate, instead of all."""
-        able = problem.repair_degenerate is not None and self.optimization(problem) is not None
-        return able and self.degeneracy is not None
-
-    def tests_samples(self, problem: Problem) -> bool:
-        """Return whether the samples of all iterations are tested for being degenerate, if the problem supports it."""
-        return self.degeneracy is not None and not self.repairs_optimized(problem)
+        return None not in (problem.repair_degenerate, self.optimization(problem), self.degeneracy)
 
     def weights(self, problem: Problem) -> tuple[str, ...]:
         """Return the factors of the score weights: ``"density"``, ``"scores"``, both or none."""
@@ -464,4 +459,4 @@ def _names(value: Any) -> tuple[Any, ...]:
     try:
         return tuple(value)
     except TypeError:
-        raise ValueError(f"stopping must be names joined by '+' or a sequence of names, got {value!r}") from None
+        raise ValueError(f"stopping must be names joined by '+', or a list of names or Stops, got {value!r}") from None

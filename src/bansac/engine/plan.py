@@ -78,17 +78,16 @@ def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
     refiner = options.refiner(problem)
     optimization = options.optimization(problem)
     local = optimization or ""
-    higher_order = sampler.adaptive and options.order > 1
+    higher_order, repairs = sampler.adaptive and options.order > 1, options.repairs_optimized(problem)
+    tests_all = options.degeneracy is not None and not repairs  # whether the samples of all iterations are tested
     return Plan(
-        kernels=select_kernels(
-            problem, sampler, options.score_row, criteria, higher_order, options.tests_samples(problem)
-        ),
+        kernels=select_kernels(problem, sampler, options.score_row, criteria, higher_order, tests_all),
         criteria=criteria,
         prepare=tuple(find_function(stop, "prepare", optional=True) for stop in criteria),
         start=find_function(sampler, "start", optional=True),
         probabilities=find_function(sampler, "probabilities", optional=True),
         optimization=optimization,
-        repairs=options.repairs_optimized(problem),
+        repairs=repairs,
         refine=None if refiner is None else find_function(refiner, "refine"),
         memory=start_records(
             confidence=options.confidence,

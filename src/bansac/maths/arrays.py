@@ -21,8 +21,7 @@ _KINDS = {"b": "booleans", "c": "complex numbers", "U": "text", "S": "text"}
 def as_floats(argument: str, value: ArrayLike) -> Floats:
     """Return real numbers of any shape as float64.
 
-    Complex numbers, booleans, text and masked values raise a ValueError, because the conversion would change them
-    silently.
+    Complex numbers, booleans, text and masked values raise a ValueError: a conversion would change them silently.
     """
     if type(value) is np.ndarray and value.dtype is _FLOAT64:
         return value
@@ -32,11 +31,12 @@ def as_floats(argument: str, value: ArrayLike) -> Floats:
         array = np.asarray(value)
         if array.dtype.kind in "iuf":
             return np.asarray(array, dtype=np.float64)
-        if array.dtype.kind == "O" and all(isinstance(x, Real) and not isinstance(x, bool) for x in array.flat):
+        odd: list[Any] = [array.dtype]
+        if array.dtype.kind == "O":
+            odd = [type(x).__name__ for x in array.flat if not isinstance(x, Real) or isinstance(x, bool)]
+        if not odd:
             return array.astype(np.float64)
-        found = _KINDS.get(array.dtype.kind, f"{type(value).__name__} that is not one")
-    except (TypeError, ValueError, OverflowError):  # rows of different lengths, integers beyond float64
-        found = f"{type(value).__name__} that is not one"
-    except RuntimeError as error:  # a PyTorch tensor that requires grad
-        found = f"{type(value).__name__} that is not one: {error}"
+        found = _KINDS.get(array.dtype.kind, type(value).__name__ + f" with {odd[0]}" * (array.ndim > 0))
+    except (TypeError, ValueError, OverflowError, RuntimeError) as error:  # ragged rows, PyTorch tensors with gradients
+        found = f"{type(value).__name__}: {error}"
     raise ValueError(f"{argument} must be an array of real numbers, got {found}")

@@ -101,8 +101,9 @@ class _Trial:
             out = _padded((stop - start,), self._problem.precision)
             ended, _ = self._call("residuals", data=self._points, model=rounded, start=start, stop=stop, out=out)
             if ended and (out == _UNTOUCHED).any():
-                first = int(np.argmax(out == _UNTOUCHED))
-                self._refuse("residuals", f"leaves out[{first}] unwritten for start={start}, stop={stop}")
+                self._refuse("residuals", f"leaves out[{np.argmax(out == _UNTOUCHED)}] unwritten for {start=}, {stop=}")
+            if ended and (out < -1e-6 * np.abs(out).max()).any():  # below 0 by more than rounding
+                self._refuse("residuals", f"writes {out.min():g}, but out must have squared distances")
 
     def _try_manifold(self, start: Floats, scratch: Floats) -> None:
         """Call the functions of the refinement, and check that they fill their arrays."""
@@ -139,7 +140,7 @@ class _Trial:
             return False, None
         arrays = {key: value for key, value in values.items() if isinstance(value, np.ndarray)}
         try:
-            value = _interpret(function, self._interpreted)(*(values[key] for key in CONTRACT[name].parameters))
+            value = interpret(function, self._interpreted)(*(values[key] for key in CONTRACT[name].parameters))
         except Exception as error:
             if isinstance(error, IndexError) or (isinstance(error, ValueError) and "shape" in str(error)):
                 self._refuse(name, f"reads or writes outside an array: {error}{_place(error)}{_shapes(arrays)}", error)
@@ -172,7 +173,7 @@ def _margins_untouched(array: Reals) -> bool:
     return bool((buffer[:_MARGIN] == _UNTOUCHED).all() and (buffer[-_MARGIN:] == _UNTOUCHED).all())
 
 
-def _interpret(function: Any, done: dict[Any, FunctionType]) -> Callable[..., Any]:
+def interpret(function: Any, done: dict[Any, FunctionType]) -> Callable[..., Any]:
     """Return the plain Python function; compiled functions that it refers to by name are replaced as well."""
     source: FunctionType = getattr(function, "py_func", function)
     if source not in done:
@@ -181,10 +182,10 @@ def _interpret(function: Any, done: dict[Any, FunctionType]) -> Callable[..., An
         done[source] = FunctionType(source.__code__, scope, source.__name__, source.__defaults__, cells or None)
         for cell, original in zip(cells, source.__closure__ or (), strict=True):
             value = original.cell_contents
-            cell.cell_contents = _interpret(value, done) if hasattr(value, "py_func") else value
+            cell.cell_contents = interpret(value, done) if hasattr(value, "py_func") else value
         for name in source.__code__.co_names:
             if hasattr(scope.get(name), "py_func"):
-                scope[name] = _interpret(scope[name], done)
+                scope[name] = interpret(scope[name], done)
     return done[source]
 
 

@@ -166,7 +166,7 @@ MEASUREMENT = of_module(
         Option("peers", tuple[str, ...], PEERS, "Methods of other libraries, joined by commas."),
         Option("threads", tuple[int, ...], (1, 2), "Numbers of threads, joined by commas.", flag="--workers"),
         Option("times", int, 10, "How often every pair is estimated.", least=1),
-        Option("pairs", int, None, "Take the first so many pairs only."),
+        Option("pairs", int, None, "Largest number of pairs; the first ones are taken."),
         Option("rounds", int, 2, "Rounds, of which the fastest counts.", least=1),
         Option("memory", tuple[int, ...], (1000, 50000), "Numbers of pairs whose memory is measured."),
     ),
