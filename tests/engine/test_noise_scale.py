@@ -146,8 +146,7 @@ def test_it_starts_from_the_threshold_of_the_options_or_preset():
     assert bansac.ransac(
         HOMOGRAPHY, np.column_stack([scene.x1, scene.x2]), threshold="auto"
     ).threshold == pytest.approx(SMALLEST * DEFAULTS["H"])
-    points = line_points(200, noise=0.05, seed=1).points
-    line = bansac.fit_line(points, threshold="auto", options=Options(threshold=0.1))
+    line = bansac.fit_line(line_points(noise=0.05, seed=1).points, threshold="auto", options=Options(threshold=0.1))
     assert 0.5 < line.threshold / (threshold_factor(1) * 0.05) < 2
 
 
@@ -164,9 +163,10 @@ def test_noise_of_many_thresholds_is_found(kind):
 
 @pytest.mark.parametrize(("fit", "make"), [(bansac.fit_circle, circle_points), (bansac.fit_line, line_points)])
 def test_few_points_of_a_curve_give_their_noise(fit, make):
-    for seed in range(3):
-        points = make(3000, 0.1, 0.0005, seed).points
-        assert 0.7 < fit(points, seed=0).threshold / (2.58 * 0.0005) < 1.5
+    for seed, noise in enumerate((5e-4, 5e-4, 5e-5)):
+        points = make(3000, 0.1, noise, seed).points
+        assert 0.7 < fit(points, seed=0).threshold / (2.58 * noise) < 1.5
+    assert fit(np.round(points, 4), seed=0).threshold == pytest.approx(4e-4, rel=0.1)  # steps of a grid
 
 
 def test_one_restart_estimates_too():

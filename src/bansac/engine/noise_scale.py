@@ -19,11 +19,15 @@ from numpy.typing import NDArray
 from bansac.compiled.jit import kernel
 from bansac.engine.posterior import BINS, WINDOW, inlier_scale, peak_ratio
 from bansac.maths.arrays import Floats
-from bansac.maths.extent import GRID, near_box
+from bansac.maths.extent import GRID, grid_step, near_box
 from bansac.problems.problem import Problem
 
 SMALLEST = 0.1
 """The smallest estimated threshold, in thresholds of the start."""
+
+# If the first threshold is from the extent, many outliers are within .1 of it of a curve or plane. The smallest one is
+# then _OF_MANY / N first thresholds, but at least this share of the first and this number of steps of a grid.
+_OF_MANY, _LEAST, _STEPS = 3.0, 0.01, 4.0
 
 LARGEST, LARGEST_IN_PLANE, LARGEST_IN_SPACE = 26.0, 6.5, 40.0
 """The largest threshold, in thresholds of the start: for residuals of one component, of two, and of more.
@@ -66,10 +70,14 @@ def first_threshold(problem: Problem, data: NDArray[np.float64]) -> float:
     return _SHARE * (max(float((box[1] - box[0]).max()), 0.0) or 1.0)
 
 
-def threshold_bounds(problem: Problem, first: float) -> tuple[float, float]:
-    """Return the smallest and the largest threshold for a first threshold."""
+def threshold_bounds(problem: Problem, first: float, data: Floats) -> tuple[float, float]:
+    """Return the smallest and the largest threshold of data (channels x N) for a first threshold."""
     largest = {1: LARGEST, 2: LARGEST_IN_PLANE}.get(problem.codimension, LARGEST_IN_SPACE)
-    return SMALLEST * first, largest * first
+    smallest = SMALLEST * first
+    if problem.default_threshold is None and problem.codimension == 1:
+        step = max(map(grid_step, data[list(problem.points[-1])] if problem.points else data[-1:]))
+        smallest = min(max(_OF_MANY / data.shape[1] * first, _LEAST * first, _STEPS * step), smallest)
+    return smallest, largest * first
 
 
 def are_close(first: float, second: float) -> bool:
@@ -124,8 +132,6 @@ def _estimate_threshold(
 def threshold_factor(codimension: int) -> float:
     """Return the 99 % quantile of the length of a standard normal vector (Wilson and Hilferty, 1931).
 
-    Examples
-    --------
     >>> round(threshold_factor(1), 2), round(threshold_factor(2), 2)
     (2.57, 3.04)
     """

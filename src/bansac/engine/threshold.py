@@ -45,7 +45,7 @@ class AdaptiveThreshold:
         is_estimated: bool = True,
     ) -> None:
         self._problem, self._state, self._is_significant = problem, state, is_significant
-        self._bounds = threshold_bounds(problem, first)
+        self._bounds = threshold_bounds(problem, first, state.data)
         self.first = self.value = first
         self.is_estimated = is_significant is not None and is_estimated
 

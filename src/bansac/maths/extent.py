@@ -68,3 +68,12 @@ def _find_middle(values: Floats, low: Floats, high: Floats, c: int, ordered: Flo
 
 
 _write_box = kernel(bound_near)
+
+
+def grid_step(values: Floats) -> float:
+    """Return the smallest difference of values (N) if some of them are equal, as on a grid; 0 otherwise."""
+    distinct = np.unique(values)
+    if not 1 < distinct.size < values.size:
+        return 0.0
+    steps = np.diff(distinct)
+    return float(steps[steps > 1e-9 * (distinct[-1] - distinct[0])].min())

@@ -23,7 +23,7 @@ import numpy as np
 
 from bansac.compiled.jit import inlined, kernel
 from bansac.maths.arrays import Bools, Floats, Ints
-from bansac.maths.extent import GRID, near_box
+from bansac.maths.extent import GRID, grid_step, near_box
 from bansac.maths.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem
 from bansac.significance.common_motion import fit_motion
@@ -303,12 +303,5 @@ def _cells(problem: Problem, data: Floats, threshold: float) -> Floats:
 
 def _resolution(data: Floats) -> float:
     """Return the largest probability over the channels that two random values are equal; 0 if no value repeats."""
-    largest = 0.0
-    for row in data:
-        values = np.unique(row)
-        if 1 < values.size < row.size:
-            extent = values[-1] - values[0]
-            steps = np.diff(values)
-            step = steps[steps > 1e-9 * extent].min()
-            largest = max(largest, float(step / (extent + step)))
-    return largest
+    steps = ((grid_step(row), float(np.ptp(row))) for row in data)
+    return max(step / (extent + step) if step else 0.0 for step, extent in steps)
