@@ -49,13 +49,7 @@ from numpy.typing import ArrayLike
 
 from bansac.compat.arguments import LMEDS, RANSAC, RHO, Call, as_pair, is_flag, read_method
 from bansac.compat.calibrated import findEssentialMat, recoverPose, solvePnPRansac
-from bansac.compat.return_values import (
-    Answer,
-    answer,
-    answer_of_all,
-    error_type,
-    raises_opencv_error,
-)
+from bansac.compat.return_values import Answer, answer, answer_of_all, error_type, raises_opencv_error
 from bansac.compat.transforms import estimateAffine3D, estimateTranslation2D, estimateTranslation3D
 from bansac.estimate.transforms import estimate_affine, estimate_similarity
 from bansac.estimate.two_views import estimate_fundamental, estimate_homography

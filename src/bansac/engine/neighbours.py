@@ -39,6 +39,8 @@ _FEWEST = 50
 def neighbour_priors(data: Floats) -> Floats | None:
     """Return prior inlier probabilities of matches (4 x N) from their neighbours; None if there are few matches.
 
+    Examples
+    --------
     >>> x = np.random.default_rng(0).uniform(0, 100, (2, 200))
     >>> bool(np.median(neighbour_priors(np.vstack([x, x + 5]))) > 0.6)
     True

@@ -132,6 +132,8 @@ def _estimate_threshold(
 def threshold_factor(codimension: int) -> float:
     """Return the 99 % quantile of the length of a standard normal vector (Wilson and Hilferty, 1931).
 
+    Examples
+    --------
     >>> round(threshold_factor(1), 2), round(threshold_factor(2), 2)
     (2.57, 3.04)
     """

@@ -24,14 +24,7 @@ import numpy as np
 
 from bansac.engine.cheirality_score import cheirality_score
 from bansac.engine.frame import Frame, Run
-from bansac.engine.hypotheses import (
-    RIVAL,
-    Hypotheses,
-    Hypothesis,
-    challenge_length,
-    is_same,
-    iterations_to_confirm,
-)
+from bansac.engine.hypotheses import RIVAL, Hypotheses, Hypothesis, challenge_length, is_same, iterations_to_confirm
 from bansac.engine.model_selection import ModelSelection, make_model_selection, plausibility_of
 from bansac.engine.noise_scale import WIDE, are_close
 from bansac.engine.slices import SlicedLoop

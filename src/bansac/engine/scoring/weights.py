@@ -43,6 +43,8 @@ def scale_weights(weights: Floats) -> None:
 def reliability_weights(probabilities: Floats) -> Floats | None:
     """Return the squares of inlier probabilities; None if they are not all in [0, 1] or are all 0.
 
+    Examples
+    --------
     >>> reliability_weights(np.array([0.5, 1.0]))
     array([0.25, 1.  ])
     """
@@ -56,6 +58,8 @@ def density_weights(data: Floats) -> Floats:
 
     A weight is 1 over the geometric mean of the numbers of points around a point in each image.
 
+    Examples
+    --------
     >>> density_weights(np.array([[0.0, 0.0, 100.0], [0.0, 1.0, 100.0]]))
     array([0.5, 0.5, 1. ])
     """
