@@ -330,7 +330,10 @@ def test_usac_params_are_options():
         PLANE.x1, PLANE.x2, threshold=2.5, confidence=0.9, max_iterations=700, seed=5, scoring="magsac++",
         sampler="prosac", scores=-np.arange(300),
     )  # fmt: skip
-    np.testing.assert_array_equal(ours.findHomography(PLANE.x1, PLANE.x2, params)[0], expected.model)
+    for find in (ours.findHomography, ours.findFundamentalMat, ours.estimateAffine2D):
+        model, mask = find(PLANE.x1, PLANE.x2, params, out := np.full((300, 1), 7, np.uint8))
+        assert (mask is out, out.max()) == (True, 1)
+        assert find is not ours.findHomography or np.array_equal(model, expected.model)
     params.score = theirs.SCORE_METHOD_LMEDS
     with pytest.raises(ValueError, match="score"):
         ours.findHomography(PLANE.x1, PLANE.x2, params)

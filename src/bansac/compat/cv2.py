@@ -23,8 +23,8 @@ Values of ``method`` (the constants have OpenCV's values):
 ``solvePnPRansac`` has ``flags`` instead of a method: all ``SOLVEPNP_*`` are the default options, with samples of three
 points (P3P); the ``USAC_*`` are those above.
 
-A ``cv2.UsacParams`` can be passed as the method. It sets the threshold, the confidence, the number of iterations, the
-seed, ``SAMPLING_PROSAC`` and the score; its other fields are ignored.
+A ``cv2.UsacParams`` can be passed as the method, or third, before the mask, as in OpenCV. It sets the threshold, the
+confidence, the number of iterations, the seed, ``SAMPLING_PROSAC`` and the score; its other fields are ignored.
 
 ``confidence`` and ``prob`` have OpenCV's defaults. The default of ``maxIters`` is OpenCV's for affine maps,
 similarities and translations. For other models ``maxIters`` and ``iterationsCount`` are four times OpenCV's, because an
@@ -108,7 +108,7 @@ def findHomography(
     srcPoints: ArrayLike,
     dstPoints: ArrayLike,
     method: Any = 0,
-    ransacReprojThreshold: float = 3.0,
+    ransacReprojThreshold: Any = 3.0,
     mask: Any = None,
     maxIters: int | None = 8000,
     confidence: float | None = 0.995,
@@ -145,6 +145,7 @@ def findHomography(
            [0., 0., 1.]]), (50, 1))
     """
     x1, x2 = as_pair("srcPoints", srcPoints, "dstPoints", dstPoints, homogeneous=True, least=4)
+    mask = ransacReprojThreshold if isinstance(ransacReprojThreshold, np.ndarray) else mask  # after a UsacParams
     if is_flag(method, 0):
         H = homography_dlt(x1, x2)
         return answer_of_all([] if H is None else [H], len(x1), mask)
@@ -157,7 +158,7 @@ def findFundamentalMat(
     points1: ArrayLike,
     points2: ArrayLike,
     method: Any = FM_RANSAC,
-    ransacReprojThreshold: float = 3.0,
+    ransacReprojThreshold: Any = 3.0,
     confidence: float | None = 0.99,
     maxIters: Any = _OF_FUNDAMENTAL,
     mask: Any = None,
@@ -188,6 +189,7 @@ def findFundamentalMat(
     x1, x2 = as_pair("points1", points1, "points2", points2, homogeneous=True)
     if isinstance(maxIters, np.ndarray):
         maxIters, mask = _OF_FUNDAMENTAL, maxIters
+    mask = ransacReprojThreshold if isinstance(ransacReprojThreshold, np.ndarray) else mask  # after a UsacParams
     if len(x1) < 7:
         return None, None
     if len(x1) == 7 and any(is_flag(method, classic) for classic in (FM_7POINT, FM_8POINT, FM_LMEDS, FM_RANSAC)):
@@ -233,6 +235,8 @@ def estimateAffine2D(
     inliers : (N, 1) ndarray of uint8
         1 for an inlier. All zeros if M is None.
     """
+    if hasattr(inliers, "maxIterations"):
+        method, inliers = inliers, method
     call = _without_refinement(read_method(method, ransacReprojThreshold, maxIters, confidence), refineIters)
     return answer(call.run(estimate_affine, *as_pair("from_", from_, "to", to, least=2)), 3, inliers)
 
@@ -284,7 +288,6 @@ def __getattr__(name: str) -> Any:
     try:
         opencv = importlib.import_module("cv2")
     except ImportError as missing:
-        raise AttributeError(
-            f"bansac.compat.cv2 has no {name!r}, and OpenCV, which may have it, is not installed"
-        ) from missing
+        text = f"bansac.compat.cv2 has no {name!r}, and OpenCV, which may have it, is not installed"
+        raise AttributeError(text) from missing
     return getattr(opencv, name)

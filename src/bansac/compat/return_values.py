@@ -40,8 +40,7 @@ def has_model(result: Result, sample_size: int) -> bool:
 
 def answer_of_all(models: list[Floats], n: int, mask: Any) -> Answer:
     """Return the stacked models of all n points, or None without a model, and their mask."""
-    inliers = np.full((n, 1), bool(models), np.uint8)
-    return np.vstack(models) if models else None, write_out(inliers, mask)
+    return np.vstack(models) if models else None, write_out(np.full((n, 1), bool(models), np.uint8), mask)
 
 
 def column(inliers: Bools) -> Bytes:
