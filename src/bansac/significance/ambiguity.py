@@ -99,7 +99,7 @@ def count_other_support(data: Floats, residuals: Floats, threshold: float) -> tu
 def _count_opposite(data: Floats, left: Bools, planes: Floats, tolerance: float) -> tuple[int, int]:
     """Return the numbers of matches on and off the third plane, one step from the first one, opposite to the second.
 
-    Those on it are nearer to it than to the first plane, too.
+    Those on it are nearer to it than to the first plane, and a step is as large as the tolerance.
     """
     on, rest = 0, 0
     for k in range(left.size):
@@ -108,7 +108,7 @@ def _count_opposite(data: Floats, left: Bools, planes: Floats, tolerance: float)
             x2, y2 = _transfer(planes[1], data[0, k], data[1, k])
             step = (x2 - x1) ** 2 + (y2 - y1) ** 2
             error = (data[2, k] - 2.0 * x1 + x2) ** 2 + (data[3, k] - 2.0 * y1 + y2) ** 2
-            is_on = error <= min(tolerance * tolerance, 0.25 * step)
+            is_on = error <= min(tolerance * tolerance, 0.25 * step) and step >= tolerance * tolerance
             on += 1 if is_on else 0
             rest += 0 if is_on else 1
     return on, rest
