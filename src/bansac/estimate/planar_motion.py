@@ -126,7 +126,7 @@ def rival_off_plane(solution: Solution) -> Rival | None:
     data, residuals = np.compress(is_off, request.data, axis=1), best.residuals[is_off]
     own, near = residuals <= best.threshold, residuals <= _NEAR * best.threshold
     count = np.count_nonzero(own)
-    if np.count_nonzero(near) < max((1.0 + RIVAL) * count, problem.sample_size):
+    if np.count_nonzero(near) < max((1.0 + RIVAL) * count, problem.sample_size):  # most of these are its inliers
         return None
     options = resolve_options(problem, None, None, None, _SEARCH).options
     model = run(Run(problem, np.compress(near, data, axis=1), options, best.threshold)).model
