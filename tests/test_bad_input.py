@@ -179,6 +179,7 @@ class Unreadable:
         ({"weights": np.ones(29)}, ValueError, r"weights must have shape \(30,\)"),
         ({"weights": np.zeros(30)}, ValueError, "weights must be > 0, got 0"),
         ({"weights": np.full(30, np.nan)}, ValueError, "weights must be finite"),
+        ({"weights": "heavy"}, ValueError, "weights must be an array of real numbers"),
         ({"weights": [[1], [2, 3]]}, ValueError, "weights must be an array of real numbers, got list: .* inhomog"),
         ({"weights": [None] * 30}, ValueError, "weights must be an array of real numbers, got list with NoneType"),
         ({"weights": np.empty(30, "i,f")}, ValueError, r"of real numbers, got ndarray with \[\('f0', '<i4'\), "),

@@ -221,6 +221,7 @@ def test_a_refiner_says_which_problems_it_supports():
 
 
 # What is missing or does not compile is named.
+DRAWS_NOTHING = SimpleNamespace(draw=lambda a, b, c, d, e, f, g, h: None)
 
 
 @pytest.mark.parametrize(
@@ -233,11 +234,7 @@ def test_a_refiner_says_which_problems_it_supports():
         ({"stopping": [Stop("mine")]}, ValueError, "stopping='mine' needs a module"),
         ({"scoring": Score("mine")}, ValueError, "scoring='mine' needs a module with the function block_score"),
         ({"sampler": Sampler("mine", own_sampler, stopping=("soon",))}, ValueError, "'mine' must be one of 'bansac'"),
-        (
-            {"sampler": Sampler("mine", SimpleNamespace(draw=lambda a, b, c, d, e, f, g, h: None))},
-            ValueError,
-            "draw must",
-        ),
+        ({"sampler": Sampler("mine", DRAWS_NOTHING)}, ValueError, "'mine': draw must write"),
         ({"stopping": ""}, ValueError, "stopping must be one of 'bansac'"),
         ({"stopping": QUARTER}, ValueError, "stopping must be names joined by"),
         ({"sampler": own_sampler}, ValueError, "sampler must be one of 'bansac'"),

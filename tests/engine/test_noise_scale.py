@@ -163,7 +163,7 @@ def test_noise_of_many_thresholds_is_found(kind):
 
 @pytest.mark.parametrize(("fit", "make"), [(bansac.fit_circle, circle_points), (bansac.fit_line, line_points)])
 def test_few_points_of_a_curve_give_their_noise(fit, make):
-    for seed, noise in enumerate((5e-4, 5e-4, 5e-5)):
+    for seed, noise in enumerate((5e-4, 5e-4, 5e-4, 5e-5)):
         points = make(3000, 0.1, noise, seed).points
         assert 0.7 < fit(points, seed=0).threshold / (2.58 * noise) < 1.5
     assert fit(np.round(points, 4), seed=0).threshold == pytest.approx(4e-4, rel=0.1)  # steps of a grid

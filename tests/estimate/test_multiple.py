@@ -82,7 +82,7 @@ def test_a_result_is_saved_and_loaded(count, suffix, tmp_path):
 
 def test_another_file_is_no_result_of_several_models(tmp_path):
     bansac.fit_line(crossing_lines(1, 9)[0]).save(tmp_path / "one.json")
-    with pytest.raises(ValueError, match=r"one\.json holds no MultipleResult: it lacks, or has besides, "):
+    with pytest.raises(ValueError, match=r"one\.json holds no result \(MultipleResult\): it lacks, or has besides, "):
         bansac.MultipleResult.load(tmp_path / "one.json")
 
 

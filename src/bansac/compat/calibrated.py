@@ -234,7 +234,7 @@ def solvePnPRansac(
         useExtrinsicGuess, iterationsCount, params = False, _OF_POSE, iterationsCount
     X, x = as_pair("objectPoints", objectPoints, "imagePoints", imagePoints, channels=(3, 2), least=4)
     camera = _with_distortion(("cameraMatrix", "distCoeffs"), cameraMatrix, distCoeffs)
-    if not isinstance(flags, int | np.integer) or int(flags) not in (*_SOLVEPNP, *_USAC):
+    if params is None and (not isinstance(flags, int | np.integer) or int(flags) not in (*_SOLVEPNP, *_USAC)):
         raise ValueError(f"flags must be 0 to 8 (SOLVEPNP_*) or 32 to 38 (USAC_*), got {flags!r}")
     method = (int(flags) if flags in _USAC else RANSAC) if params is None else params
     call = read_method(method, reprojectionError, iterationsCount, confidence)
@@ -252,7 +252,8 @@ def solvePnPRansac(
     if pose is not None:
         vectors = tuple(write_same_shape(v[:, None].copy(), out) for v, out in zip(pose, outputs, strict=True))
     indices = np.flatnonzero(result.inliers).astype(np.int32)[:, None] if success else None
-    return success, *(() if params is None else (np.asarray(cameraMatrix),)), *vectors, indices
+    camera_matrix = () if params is None else (np.asarray(cameraMatrix),)
+    return success, *camera_matrix, *vectors, indices
 
 
 def _rotation_vector(R: Floats) -> Floats:

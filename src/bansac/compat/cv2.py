@@ -145,7 +145,7 @@ def findHomography(
            [0., 0., 1.]]), (50, 1))
     """
     x1, x2 = as_pair("srcPoints", srcPoints, "dstPoints", dstPoints, homogeneous=True, least=4)
-    mask = ransacReprojThreshold if isinstance(ransacReprojThreshold, np.ndarray) else mask  # after a UsacParams
+    mask = ransacReprojThreshold if hasattr(method, "maxIterations") and mask is None else mask  # as in OpenCV
     if is_flag(method, 0):
         H = homography_dlt(x1, x2)
         return answer_of_all([] if H is None else [H], len(x1), mask)
@@ -189,7 +189,7 @@ def findFundamentalMat(
     x1, x2 = as_pair("points1", points1, "points2", points2, homogeneous=True)
     if isinstance(maxIters, np.ndarray):
         maxIters, mask = _OF_FUNDAMENTAL, maxIters
-    mask = ransacReprojThreshold if isinstance(ransacReprojThreshold, np.ndarray) else mask  # after a UsacParams
+    mask = ransacReprojThreshold if hasattr(method, "maxIterations") and mask is None else mask  # as in OpenCV
     if len(x1) < 7:
         return None, None
     if len(x1) == 7 and any(is_flag(method, classic) for classic in (FM_7POINT, FM_8POINT, FM_LMEDS, FM_RANSAC)):

@@ -656,7 +656,8 @@ _Restored = TypeVar("_Restored", bound=Result | MultipleResult)
 
 def _restored(cls: type[_Restored], path: str | os.PathLike[str], fields: Mapping[str, Any]) -> _Restored:
     if other := cls.__dataclass_fields__.keys() ^ fields.keys():
-        raise ValueError(f"{path} holds no {cls.__name__}: it lacks, or has besides, {', '.join(sorted(other))}")
+        names = ", ".join(sorted(other))
+        raise ValueError(f"{path} holds no result ({cls.__name__}): it lacks, or has besides, {names}")
     try:
         return cls(**{name: _loaded(name, value) for name, value in fields.items()})
     except (TypeError, ValueError, AttributeError, KeyError, OverflowError) as error:

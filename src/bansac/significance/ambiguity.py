@@ -74,10 +74,9 @@ def count_other_support(data: Floats, residuals: Floats, threshold: float) -> tu
         left[k] = residuals[k] <= threshold
         inliers += 1 if left[k] else 0
     for plane in range(_PLANES):
-        models = np.empty((2, 9))
+        models = np.zeros((2, 9))
         searched, size = take_some(data, left)
         step = max(searched.shape[1], 1) / max(size, 1)
-        models[:] = 0.0
         many = int(find_plane(searched, threshold, _SAMPLES, 0.0, rng, models) / step) >= _FEWEST * inliers > 0.0
         if plane == 0 and not many:
             return 0, False
