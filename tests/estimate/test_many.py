@@ -2,12 +2,14 @@
 
 import gc
 import itertools
+import os
 import signal
 import subprocess
 import sys
 import threading
 import time
 import tracemalloc
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from numba import config
 
 import bansac
 from bansac.estimate import many
+from bansac.executors import short_items
 from bansac.geometry import normalize_points
 from bansac.matches import Matches
 from bansac.maths.rng import derive_seed
@@ -365,6 +368,8 @@ def test_threads_end_when_the_caller_leaves(planes: list[Matches]) -> None:
         (print, {}, ValueError, "problem must be one of 'homography'"),
         ("homography", {"workers": 0}, ValueError, "workers must be an integer >= 1, got 0"),
         ("homography", {"workers": 2.0}, ValueError, "workers"),
+        ("homography", {"executor": "dask"}, ValueError, "executor must be 'threads' or 'processes', got 'dask'"),
+        ("homography", {"executor": "processes", "weights": (k for k in ())}, TypeError, "can be pickled"),
         ("homography", {"max_pending": 0}, ValueError, "max_pending"),
         ("homography", {"on_error": "ignore"}, ValueError, "on_error must be 'return' or 'raise', got 'ignore'"),
         ("homography", {"threshold": -1.0}, ValueError, "threshold"),
@@ -415,6 +420,52 @@ except KeyboardInterrupt:
 again = bansac.estimate_many("homography", [(x, y)] * 3, workers=2)  # no lock is held by a thread that is left
 print(len(again), flush=True)
 """
+
+
+class Deadly:
+    """A pair that ends the process that reads it, unless this is its own."""
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+
+    def __call__(self) -> Matches:
+        if os.getpid() != self.process:
+            os._exit(3)
+        return plane()
+
+
+class UnpicklableError(Exception):
+    """Cannot be loaded in another process."""
+
+    def __init__(self, first: str, second: str) -> None:
+        super().__init__(first)
+
+
+def raise_unpicklable() -> Any:
+    raise UnpicklableError("one", "two")
+
+
+@pytest.mark.slow
+def test_processes_give_the_results_of_threads_in_order(planes: list[Matches], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(short_items, "_SECONDS", 0.0)  # the first pairs are still estimated in threads
+    pairs: list[Any] = planes * 20
+    pairs[100:103] = Deadly(), raise_unpicklable, (np.ones((9, 2)), np.ones((8, 2)))
+    expected = bansac.estimate_many("homography", pairs, workers=2, seed=5)
+    stream = bansac.iter_estimates("homography", broken_at_end(pairs), workers=2, executor="processes", seed=5)
+    found = [next(stream) for _ in pairs]
+    assert isinstance(found[100], many.Failure)
+    assert found[100].message == "its worker died 3 times, the last time left with exit code 3"
+    assert found[101].message == "UnpicklableError('one')"
+    assert found[102].message == expected[102].message
+    for k in {*range(len(pairs))} - {100, 101, 102}:
+        assert_same(found[k], expected[k])
+    with pytest.raises(LookupError, match="no more"):
+        next(stream)
+
+
+def broken_at_end(pairs: list[Any]) -> Iterator[Any]:
+    yield from pairs
+    raise LookupError("no more")
 
 
 @pytest.mark.slow

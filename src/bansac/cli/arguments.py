@@ -11,7 +11,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from bansac.estimate.presets import PRESETS, Options, Settings, resolve_options
-from bansac.executors import EXECUTORS, Executor, threads
+from bansac.executors import EXECUTORS, Executor, short_items, threads
 from bansac.maths.arrays import Floats
 from bansac.problems.estimators import MODELS
 from bansac.problems.polynomial import polynomial
@@ -149,7 +149,9 @@ SchedulerOption = Annotated[
         "version of bansac, and to see the same files.",
     ),
 ]
-ThreadsOption = Annotated[int | None, typer.Option(help="Threads, for many pairs. Default: all cores.")]
+PairWorkersOption = Annotated[
+    int | None, typer.Option(help="Processes, for many pairs; threads in the first second. Default: all cores.")
+]
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
@@ -164,7 +166,7 @@ class Shared:
         out_option("DIR|FILE", "Folder of results and figures; of many pairs a .npz, .h5 or .parquet file."),
     ] = None
     overwrite: OverwriteFlag = False
-    workers: ThreadsOption = None
+    workers: PairWorkersOption = None
     scheduler: SchedulerOption = None
     json: JsonFlag = False
 
@@ -185,9 +187,9 @@ def choose_executor(name: str | None, workers: int, scheduler: str | None) -> st
 
 
 def pair_executor(scheduler: str | None, workers: int | None, **settings: Any) -> tuple[Executor, int]:
-    """Return the cluster of --scheduler, or threads without it, and the number of workers."""
+    """Return the cluster of --scheduler, or the executor of this machine without it, and the number of workers."""
     count = threads.count_workers(workers)
-    return (threads if scheduler is None else connect(scheduler, workers, **settings)), count
+    return (short_items if scheduler is None else connect(scheduler, workers, **settings)), count
 
 
 def connect(scheduler: str, workers: int | None, **settings: Any) -> Executor:

@@ -40,7 +40,7 @@ def verify(
         bool, typer.Option("--multiple", help="Keep the matches of several rigid motions in a pair.")
     ] = False,
     seed: arguments.SeedOption = 0,
-    workers: arguments.ThreadsOption = None,
+    workers: arguments.PairWorkersOption = None,
     scheduler: arguments.SchedulerOption = None,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Delete the geometries that the database has and do all pairs.")

@@ -1,12 +1,13 @@
-"""Estimation of many pairs on all cores, in threads (:mod:`bansac.executors.threads`): the kernels release the GIL.
+"""Estimation of many pairs on all cores, in threads or in processes (:mod:`bansac.executors`).
 
-The seed of a pair depends on its index and not on the thread. So the results are the same, bit for bit, for any number
+The seed of a pair depends on its index and not on the worker. So the results are the same, bit for bit, for any number
 of workers.
 """
 
 import contextlib
 import functools
 import inspect
+import itertools
 import math
 import operator
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -20,8 +21,10 @@ from bansac.estimate.generic import ransac
 from bansac.estimate.multiple import check_max_models, estimate_multiple
 from bansac.estimate.presets import SHARED_ARGUMENTS, resolve_options
 from bansac.estimate.result import MultipleResult, Result
+from bansac.executors import ItemFailure, can_be_pickled, processes
 from bansac.executors.progress_bar import progress_bar
-from bansac.executors.threads import PENDING_PER_THREAD, count_workers, in_order
+from bansac.executors.short_items import first_second
+from bansac.executors.threads import PENDING_PER_THREAD, count_workers, in_order, until_broken
 from bansac.maths.optional import import_optional
 from bansac.maths.rng import derive_seed
 from bansac.maths.validate import as_integer, as_matches
@@ -29,6 +32,9 @@ from bansac.problems.estimators import ESTIMATORS, MODELS, find_estimator
 from bansac.problems.problem import Problem
 
 Progress = Callable[[int, int | None], object]
+
+# Pairs that a process does at a time. Sending a chunk takes some 0.3 ms.
+_LARGEST_CHUNK = 16
 
 _Estimated = str | Problem | Callable[..., Result]
 
@@ -69,6 +75,7 @@ def estimate_many(
     *,
     multiple: Literal[False] = ...,
     workers: int | None = ...,
+    executor: Literal["threads", "processes"] = ...,
     on_error: Literal["return", "raise"] = ...,
     progress: Progress | bool | None = ...,
     max_pending: int | None = ...,
@@ -84,6 +91,7 @@ def estimate_many(
     *,
     multiple: bool = False,
     workers: int | None = None,
+    executor: Literal["threads", "processes"] = "threads",
     on_error: Literal["return", "raise"] = "return",
     progress: Progress | bool | None = None,
     max_pending: int | None = None,
@@ -118,8 +126,13 @@ def estimate_many(
         Estimate all models of each pair, as :func:`bansac.estimate_multiple`; ``max_models`` is then an argument, too.
         Problems with cameras are not allowed.
     workers : int, optional
-        Number of threads; by default one for each core that this process may use. A single worker is the caller's
-        thread.
+        Number of threads or processes; by default one for each core that this process may use. A single worker is the
+        caller's thread.
+    executor : {"threads", "processes"}
+        Workers. Only one thread at a time runs Python code: two threads are about 1.4 times as fast as one, and more
+        help little. "processes" are for some thousand pairs: after one second in threads, worker processes do the other
+        pairs, at almost the full speed of each core. A script then needs ``if __name__ == "__main__":``, and pairs,
+        problem and arguments must be picklable.
     on_error : {"return", "raise"}
         If reading or estimating a pair raises an error, "return" a :class:`bansac.Failure` instead of its result, or
         "raise" the error after the results of the pairs before it are returned. An error of the iterable itself is
@@ -145,10 +158,10 @@ def estimate_many(
     Raises
     ------
     ValueError
-        If ``problem``, ``workers``, ``on_error``, ``max_pending`` or an option is not allowed, or ``multiple`` is True
-        for a problem with cameras.
+        If ``problem``, ``workers``, ``executor``, ``on_error``, ``max_pending`` or an option is not allowed, or
+        ``multiple`` is True for a problem with cameras.
     TypeError
-        If an option does not exist, or ``pairs`` is not iterable.
+        If an option does not exist, ``pairs`` is not iterable, or a problem or argument for processes is not picklable.
     ImportError
         If ``progress`` is True and rich is not installed.
 
@@ -168,8 +181,9 @@ def estimate_many(
     >>> results[1].message
     'x1 and x2 must have equal lengths, got 100 and 50'
     """
-    settings = {"multiple": multiple, "workers": workers, "on_error": on_error, "progress": progress}
-    stream: Any = iter_estimates(problem, pairs, **settings, max_pending=max_pending, **arguments)  # type: ignore[call-overload]
+    settings = {"multiple": multiple, "workers": workers, "executor": executor, "on_error": on_error}
+    settings |= {"progress": progress, "max_pending": max_pending}
+    stream: Any = iter_estimates(problem, pairs, **settings, **arguments)  # type: ignore[call-overload]
     return list(stream)
 
 
@@ -180,6 +194,7 @@ def iter_estimates(
     *,
     multiple: Literal[False] = ...,
     workers: int | None = ...,
+    executor: Literal["threads", "processes"] = ...,
     on_error: Literal["return", "raise"] = ...,
     progress: Progress | bool | None = ...,
     max_pending: int | None = ...,
@@ -195,6 +210,7 @@ def iter_estimates(
     *,
     multiple: bool = False,
     workers: int | None = None,
+    executor: Literal["threads", "processes"] = "threads",
     on_error: Literal["return", "raise"] = "return",
     progress: Progress | bool | None = None,
     max_pending: int | None = None,
@@ -207,7 +223,7 @@ def iter_estimates(
 
     Parameters
     ----------
-    problem, pairs, multiple, workers, on_error, progress, max_pending, **arguments
+    problem, pairs, multiple, workers, executor, on_error, progress, max_pending, **arguments
         As in :func:`bansac.estimate_many`. The same errors are raised by the call, not with the first result.
 
     Yields
@@ -228,6 +244,8 @@ def iter_estimates(
     """
     workers = count_workers(workers)
     pending = PENDING_PER_THREAD * workers if max_pending is None else as_integer("max_pending", max_pending, 1)
+    if executor not in ("threads", "processes"):
+        raise ValueError(f"executor must be 'threads' or 'processes', got {executor!r}")
     if on_error not in ("return", "raise"):
         raise ValueError(f"on_error must be 'return' or 'raise', got {on_error!r}")
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
@@ -241,7 +259,57 @@ def iter_estimates(
         import_optional("rich.console", "progress=True needs rich", "rich")
     total = _count(pairs)
     shown = progress_bar(total) if progress is True else contextlib.nullcontext(progress or None)
-    return _hand_out(in_order(estimate, pairs, workers, pending), on_error, shown, total)
+    if executor == "processes" and not can_be_pickled(estimate):
+        raise TypeError("executor='processes' needs a problem and arguments that can be pickled, such as no lambda")
+    apply = _in_processes if executor == "processes" and workers > 1 else in_order
+    return _hand_out(apply(estimate, pairs, workers, pending), on_error, shown, total)
+
+
+def _in_processes(
+    estimate: Callable[[int, Any], Any], pairs: Iterable[Any], workers: int, most_pending: int
+) -> Generator[Any, None, None]:
+    """Yield the estimates in the order of the pairs; the processes get chunks of pairs."""
+    errors: list[Exception] = []
+    remaining, first = iter(until_broken(pairs, errors)), 0
+    for answer in first_second(lambda some: in_order(estimate, some, workers, most_pending), remaining):
+        yield answer
+        first += 1
+    finished: dict[int, list[Any]] = {}
+    chunks = _chunks(remaining, first, max(1, min(_LARGEST_CHUNK, most_pending // workers)))
+    work = functools.partial(_estimate_chunk, estimate)
+    for chunk, answers in processes.run(work, chunks, workers):
+        if isinstance(answers, ItemFailure):
+            answers = [_alone(work, *one) for one in chunk]
+        finished[chunk[0][0]] = answers
+        while first in finished:
+            yield from finished[first]
+            first += len(finished.pop(first))
+    if errors:
+        raise errors[0]
+
+
+def _chunks(pairs: Iterator[Any], first: int, size: int) -> Iterator[list[tuple[int, Any]]]:
+    """Divide pairs, the first of which has the number ``first``, into lists of numbers and pairs."""
+    numbered = enumerate(pairs, first)
+    while chunk := list(itertools.islice(numbered, size)):
+        yield chunk
+
+
+def _estimate_chunk(estimate: Callable[[int, Any], Any], chunk: list[tuple[int, Any]]) -> list[Any]:
+    """Estimate pairs in a worker process; an error that cannot be sent becomes its text."""
+    answers = [estimate(*one) for one in chunk]
+    return [
+        Failure(answer.index, RuntimeError(repr(answer.error)))
+        if isinstance(answer, Failure) and not can_be_pickled(answer.error)
+        else answer
+        for answer in answers
+    ]
+
+
+def _alone(work: Callable[[list[tuple[int, Any]]], list[Any]], index: int, pair: Any) -> Any:
+    """Estimate a pair of a chunk whose workers died in a process of its own."""
+    ((_, answers),) = processes.run(work, [[(index, pair)]], 1)
+    return Failure(index, OSError(answers.reason)) if isinstance(answers, ItemFailure) else answers[0]
 
 
 def _count(pairs: Iterable[Any]) -> int | None:

@@ -113,8 +113,15 @@ def attempt_in_worker(work: Work[Item, Value], item: Item) -> Value | ItemFailur
     try:
         return attempt(work, item)
     except Exception as error:
-        try:
-            pickle.loads(pickle.dumps(error))
-        except Exception:
+        if not can_be_pickled(error):
             raise RuntimeError(f"{str(item)[:_LENGTH]}: {error!r}") from None
         raise
+
+
+def can_be_pickled(value: Any) -> bool:
+    """Return whether a value can be sent to another process."""
+    try:
+        pickle.loads(pickle.dumps(value))
+    except Exception:
+        return False
+    return True

@@ -1,20 +1,22 @@
 """Executor in worker processes: a process that dies affects only its own item.
 
 Each worker is a pool of one process. In a larger pool, a dead process makes all pending items fail, and the item at
-fault is unknown. Workers start by spawn, because a fork would copy the locks of the libraries' threads.
+fault is unknown. Workers start by spawn, because a fork would copy the locks of the libraries' threads. Their warnings
+are raised in the caller's process.
 """
 
 import multiprocessing
 import os
 import signal
 import threading
+import warnings
 from collections import deque
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from typing import Any
 
-from bansac.executors import Answers, Item, ItemFailure, Value, Work, attempt_in_worker, handling
+from bansac.executors import CURRENT_ITEM, Answers, Item, ItemFailure, Value, Work, attempt_in_worker, handling
 
 ATTEMPTS = 3
 """Number of times that an item is tried if its worker dies."""
@@ -34,8 +36,8 @@ def run(work: Work[Item, Value], items: Iterable[Item], workers: int) -> Answers
                 worker = idle.pop() if idle else _Worker(work)
                 try:
                     future = worker.pool.submit(_work, job[0])
-                except BrokenProcessPool:  # the worker died while it was idle
-                    worker.stop()
+                except BrokenProcessPool:  # the worker died without an item
+                    worker.stop_dead()
                     again.append(job)
                 else:
                     busy[future] = worker, *job
@@ -44,9 +46,10 @@ def run(work: Work[Item, Value], items: Iterable[Item], workers: int) -> Answers
             for future in wait(busy, return_when=FIRST_COMPLETED).done:
                 worker, item, attempts = busy.pop(future)
                 try:
-                    answer = future.result()
+                    answer, caught = future.result()
+                    _warn(item, caught)
                 except BrokenProcessPool:
-                    ending = worker.stop()
+                    ending = worker.stop_dead()
                     if attempts < ATTEMPTS:
                         again.append((item, attempts + 1))
                         continue
@@ -65,16 +68,16 @@ class _Worker:
         self.pool = ProcessPoolExecutor(1, mp_context=context, initializer=_initialise, initargs=(work,))
         others = set(multiprocessing.active_children())
         with handling(signal.SIGINT, signal.SIG_IGN):  # processes ignore Ctrl-C from the start; this one stops them
-            ready = self.pool.submit(os.getpid)
+            self._ready = self.pool.submit(os.getpid)
         # None if the process has already ended
         self._process = next(iter(set(multiprocessing.active_children()) - others), None)
-        try:
-            ready.result()
-        except BrokenProcessPool:
-            raise OSError(f"a worker process could not start, it {self.stop()}") from None
-        except BaseException:
-            self.stop()
-            raise
+
+    def stop_dead(self) -> str:
+        """Return how the process ended; it is an OSError if it could not start."""
+        ending = self.stop()
+        if self._ready.exception() is not None:
+            raise OSError(f"a worker process could not start, it {ending}")
+        return ending
 
     def stop(self) -> str:
         """End the process, even if it is busy; return how it ended."""
@@ -109,5 +112,18 @@ def _leave_with_parent() -> None:
     os._exit(1)
 
 
-def _work(item: Any) -> Any:
-    return attempt_in_worker(_work_of_this_process, item)
+def _work(item: Any) -> tuple[Any, list[Warning | str]]:
+    """Do an item in a worker; return its value and its warnings."""
+    with warnings.catch_warnings(record=True) as caught:
+        answer = attempt_in_worker(_work_of_this_process, item)
+    return answer, [one.message for one in caught]
+
+
+def _warn(item: Any, messages: list[Warning | str]) -> None:
+    """Raise the warnings of an item in this process."""
+    token = CURRENT_ITEM.set(item)
+    try:
+        for message in messages:
+            warnings.warn(message, stacklevel=2)
+    finally:
+        CURRENT_ITEM.reset(token)

@@ -44,7 +44,7 @@ def in_order(
     pending: deque[Future[Answer]] = deque()
     errors: list[Exception] = []
     try:
-        for index, item in enumerate(_until_broken(items, errors)):
+        for index, item in enumerate(until_broken(items, errors)):
             if index < workers:
                 threading.Thread(target=_work, args=(jobs, function), name=f"bansac-{index}", daemon=True).start()
             pending.append(Future())
@@ -66,7 +66,7 @@ def in_order(
             jobs.put(None)
 
 
-def _until_broken(items: Iterable[Any], errors: list[Exception]) -> Iterator[Any]:
+def until_broken(items: Iterable[Any], errors: list[Exception]) -> Iterator[Any]:
     """Yield the items; append an exception of the iterable to ``errors`` instead of raising it."""
     try:
         yield from items

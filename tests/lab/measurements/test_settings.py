@@ -55,9 +55,9 @@ def test_many_pairs_without_peers(data: Path) -> None:
     options = {"models": ("F",), "peers": (), "times": 1, "rounds": 1, "memory": (3,)}
     document, tables = run("many", data=data, **options)
     assert document["pairs"] == 4
-    assert list(document["models"]["F"]) == ["bansac", "compiled loop"]
+    assert list(document["models"]["F"]) == ["bansac", "bansac, processes", "compiled loop"]
     assert list(document["peak_memory_mb"]) == ["3"]
-    assert tables["many-pairs"].startswith("| pairs a second | 1 thread | 2 threads |")
+    assert tables["many-pairs"].startswith("| pairs a second | 1 worker | 2 workers |")
 
 
 def test_costs_of_a_cluster_are_those_of_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:

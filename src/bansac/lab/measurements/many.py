@@ -1,10 +1,11 @@
-"""Pairs a second with several threads, and peak memory of many pairs, compared with OpenCV and PoseLib in thread pools.
+"""Pairs a second with several workers, and peak memory of many pairs, compared with OpenCV and PoseLib in thread pools.
 
 Every pair with enough matches is estimated ``--times`` times with each number of ``--workers``. The methods and the
 numbers of workers alternate, and the fastest round of each counts. Matches have an SNN ratio below 0.85. All methods
 have the paper's threshold, confidence and number of iterations. This package has otherwise its default options, and
-gets the scores. "speedup" is the rate with the most workers over the rate with the fewest. "compiled loop" is a loop of
-some ms in a thread pool, without Python code and memory access. It shows the speedup of the machine itself.
+gets the scores. "bansac, processes" has worker processes, whose start is included; one worker is the caller's thread.
+"speedup" is the rate with the most workers over the rate with the fewest. "compiled loop" is a loop of some ms in a
+thread pool, without Python code and memory access. It shows the speedup of the machine itself.
 
 Peak memory (resident set) is measured in a separate process. It estimates each number of ``--memory`` pairs with two
 workers and at most 100 iterations, and reads the pairs one by one.
@@ -90,7 +91,11 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 def pairs_per_second(kind: Kind, tasks: list[Task], setup: Setup) -> dict[str, Any]:
     """Return the pairs a second by method and number of workers."""
-    runs: dict[str, tuple[Callable[[Any, int], int], list[Any]]] = {"bansac": (functools.partial(ours, kind), tasks)}
+    in_processes = functools.partial(ours, kind, executor="processes")
+    runs: dict[str, tuple[Callable[[Any, int], int], list[Any]]] = {
+        "bansac": (functools.partial(ours, kind), tasks),
+        "bansac, processes": (in_processes, tasks),
+    }
     for peer in select_methods(setup.peers, kind) if setup.peers else ():
         runs[peer.name] = in_pool, [peer.call(task) for task in tasks]
     runs[LOOP] = in_pool, [functools.partial(spin, _LOOP_STEPS)] * len(tasks)
@@ -150,7 +155,7 @@ def table(document: Document) -> str:
             rates, speedup = figures["pairs_per_second"], f"{figures['speedup']:.2f}"
             ratio = "-" if name == LOOP else f"{workers[most] / rates[most]:.2f}"
             rows.append([f"{kind}, {name}", *(f"{rate:.0f}" for rate in rates.values()), speedup, ratio])
-    head = ["pairs a second", *(f"{n} threads" if n != "1" else "1 thread" for n in workers), "speedup", "ours over it"]
+    head = ["pairs a second", *(f"{n} workers" if n != "1" else "1 worker" for n in workers), "speedup", "ours over it"]
     peaks = ", ".join(f"{int(n):,} pairs {peak:.0f} MB" for n, peak in document["peak_memory_mb"].items())
     settings = f"{document['machine']['processor']}, {document['pairs']} pairs, {document['times']} times."
     return lines(head, rows) + f"\n{settings} Peak memory of a process: {peaks}.\n"
@@ -164,7 +169,7 @@ MEASUREMENT = of_module(
         dataclasses.replace(NEEDED_DATA, help="A folder with the tutorial's sets in EF."),
         Option("models", tuple[str, ...], tuple(PROBLEMS), "Joined by commas.", choices=tuple(PROBLEMS)),
         Option("peers", tuple[str, ...], PEERS, "Methods of other libraries, joined by commas."),
-        Option("threads", tuple[int, ...], (1, 2), "Numbers of threads, joined by commas.", flag="--workers"),
+        Option("threads", tuple[int, ...], (1, 2), "Numbers of workers, joined by commas.", flag="--workers"),
         Option("times", int, 10, "How often every pair is estimated.", least=1),
         Option("pairs", int, None, "Largest number of pairs; the first ones are taken."),
         Option("rounds", int, 2, "Rounds, of which the fastest counts.", least=1),
