@@ -181,9 +181,9 @@ def estimate_many(
     >>> results[1].message
     'x1 and x2 must have equal lengths, got 100 and 50'
     """
-    settings = {"multiple": multiple, "workers": workers, "executor": executor, "on_error": on_error}
+    settings: dict[str, Any] = {"multiple": multiple, "workers": workers, "executor": executor, "on_error": on_error}
     settings |= {"progress": progress, "max_pending": max_pending}
-    stream: Any = iter_estimates(problem, pairs, **settings, **arguments)  # type: ignore[call-overload]
+    stream: Any = iter_estimates(problem, pairs, **settings, **arguments)
     return list(stream)
 
 
