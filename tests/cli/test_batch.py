@@ -14,6 +14,7 @@ import pytest
 import bansac as library
 from bansac.batch.sources import find_sources
 from bansac.cli.console import INTERRUPTED, NO_MODEL, TERMINATED
+from bansac.executors import processes, short_items
 from bansac.geometry import normalize_points
 from bansac.matches import HlocPairs
 from bansac.matches.match_files import read_matches
@@ -45,7 +46,11 @@ def run(bansac: Any, file: Path, out: Path, *arguments: str, model: str = "H") -
     return bansac.json("estimate", file, "--model", model, "--out", out, *arguments)
 
 
-def test_every_pair_has_the_answer_that_it_has_alone(bansac: Any, folder: Path) -> None:
+@pytest.mark.parametrize("executor", [short_items, pytest.param(processes, marks=pytest.mark.slow)])
+def test_every_pair_has_the_answer_that_it_has_alone(
+    bansac: Any, folder: Path, executor: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bansac.cli.arguments.short_items", executor)
     out = folder / "results.npz"  # no pair itself
     summary = run(bansac, folder, out, "--workers", "2", "--seed", "4")
     assert (summary["pairs"], summary["new"], summary["successes"]) == (8, 8, 6)

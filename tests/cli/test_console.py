@@ -23,6 +23,7 @@ from bansac.cli import console
 from bansac.cli.app import COMMANDS, app, load_command
 from bansac.compiled.cache import clear_cache, inspect_cache
 from bansac.compiled.numba_private import cache_folders
+from bansac.executors import processes, short_items
 from bansac.lab.measurements import MEASUREMENTS
 from tests.processes import ENVIRONMENT, interruptible, run_python
 
@@ -228,7 +229,11 @@ def test_every_command_can_be_quiet(bansac: Any, matches_csv: Path) -> None:
 
 
 @pytest.mark.filterwarnings("default")
-def test_a_warning_is_one_line_that_names_a_pair_of_many(bansac: Any, tmp_path: Path) -> None:
+@pytest.mark.parametrize("executor", [short_items, pytest.param(processes, marks=pytest.mark.slow)])
+def test_a_warning_is_one_line_that_names_a_pair_of_many(
+    bansac: Any, tmp_path: Path, executor: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bansac.cli.arguments.short_items", executor)
     (tmp_path / "pairs").mkdir()
     points = np.random.default_rng(0).uniform(0, 1000, (2, 60, 2))
     for name in "ab":

@@ -73,13 +73,14 @@ def verify_database(
     options : VerificationOptions, optional
         The settings.
     workers : int, optional
-        Number of threads; by default one for each core that this process may use. The geometries do not depend on it.
+        Number of workers; by default one for each core that this process may use. The geometries do not depend on it.
     executor : Executor, optional
-        Executor of the batches, by default threads. On a cluster, use `ClusterExecutor` with ``chunk_seconds=0``.
+        Executor of the batches, by default threads. Some thousand pairs need less time in processes, with the module
+        `bansac.executors.short_items`, as in the command. On a cluster, use `ClusterExecutor` with ``chunk_seconds=0``.
     overwrite : bool
         Whether to delete all geometries first. Otherwise pairs that have a geometry are skipped.
     batch_size : int
-        Number of pairs in a batch. One thread verifies a batch, and one transaction writes it.
+        Number of pairs in a batch. One worker verifies a batch, and one transaction writes it.
     progress : callable, optional
         ``progress(done, total)`` is called in the caller's thread at the start and after every batch. ``total`` is the
         number of all pairs, ``done`` the number of pairs with a geometry or a failure.
