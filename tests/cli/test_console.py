@@ -228,6 +228,13 @@ def test_every_command_can_be_quiet(bansac: Any, matches_csv: Path) -> None:
     assert not console._waiting.hidden
 
 
+@pytest.mark.parametrize("given", [{}, {"OMP_NUM_THREADS": "2"}])
+def test_linear_algebra_has_one_thread_unless_that_is_set(given: dict[str, str]) -> None:
+    code = "import atexit, os; atexit.register(lambda: print(os.environ['OMP_NUM_THREADS'])); import bansac.__main__"
+    threads = run_python("-c", code, "--version", **given).stdout.split()[-1]
+    assert threads == (ENVIRONMENT | given).get("OMP_NUM_THREADS", "1")
+
+
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("executor", [short_items, pytest.param(processes, marks=pytest.mark.slow)])
 def test_a_warning_is_one_line_that_names_a_pair_of_many(

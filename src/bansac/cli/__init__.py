@@ -8,8 +8,14 @@ import sys
 from typing import Any
 
 
+# Threads of linear algebra would compete with the workers, and rounding would depend on their number.
+_ONE_THREAD = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"
+
+
 def main() -> None:
     """Run the command line; the garbage collector ignores what is imported, which is not garbage."""
+    for name in _ONE_THREAD:
+        os.environ.setdefault(name, "1")
     gc.disable()
     atexit.register(gc.freeze)  # the end of the process would search all objects for garbage
     try:

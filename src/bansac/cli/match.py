@@ -15,7 +15,7 @@ from bansac.cli.answer import estimate_two_view, figure_names, matrices, setting
 from bansac.cli.batch import make_job, show_failures, show_outcome
 from bansac.cli.console import note_on_interrupt, show_progress
 from bansac.cli.output import check_new_file, check_page, leave, result_folder
-from bansac.executors import ItemFailure
+from bansac.executors import ItemFailure, threads
 from bansac.matches.image_matching import check_matching, match_images
 from bansac.matches.images import MAX_SIZE, import_opencv
 from bansac.matches.match_files import read_calibration, read_single_camera
@@ -145,7 +145,8 @@ def _match_folder(asked: Options) -> None:
     store.folder.mkdir(exist_ok=True)
     with note_on_interrupt():
         paths = {name: image for name, image in images.items() if name in names}
-        features = compute_features(store, paths, executor, workers, show_progress)
+        extracting = executor if asked.scheduler else threads  # OpenCV releases the interpreter lock
+        features = compute_features(store, paths, extracting, workers, show_progress)
         sources = image_pairs(pairs, features, store, asked.ratio, not asked.one_way)
         output = Output(path, (asked.image1,), asked.summary, asked.overwrite)
         outcome = estimate_pairs(job, sources, output, executor, workers, show_progress)
