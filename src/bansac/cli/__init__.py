@@ -7,7 +7,6 @@ import signal
 import sys
 from typing import Any
 
-
 # Threads of linear algebra would compete with the workers, and rounding would depend on their number.
 _ONE_THREAD = "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"
 
