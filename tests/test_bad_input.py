@@ -10,6 +10,7 @@ import bansac
 from bansac.cli.compile_ahead import _data as warm_data
 from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
+from bansac.problems.translation import TRANSLATION_2D
 
 RNG = np.random.default_rng(0)
 GOOD = RNG.uniform(0, 100, (30, 2))
@@ -235,6 +236,31 @@ def test_bad_cameras_raise_and_are_named(camera, found):
         bansac.estimate_absolute_pose(SPACE, GOOD, camera)
     with pytest.raises(ValueError, match="K1 must be given"):
         bansac.estimate_essential(GOOD, GOOD, K2=K)
+
+
+@functools.cache
+def mean_problem(sample_size):
+    def solve(data, sample, models, scratch):
+        models[0, 0] = data[0, sample[0]]
+        return 1
+
+    def residuals(data, model, start, stop, out):
+        for k in range(stop - start):
+            out[k] = (data[0, start + k] - model[0]) ** 2
+
+    return bansac.Problem("mean", 1, sample_size, (1,), solve, residuals)
+
+
+@pytest.mark.parametrize("threshold", [None, 1.0])
+@pytest.mark.parametrize(("sample_size", "n"), [(1, 1), (1, 2), (1, 4), (2, 2), (2, 3), (2, 5)])
+def test_few_data_of_an_own_problem_are_survived(sample_size, n, threshold):
+    data = np.random.default_rng(n).uniform(0, 10, (n, 1))
+    assert not bansac.ransac(mean_problem(sample_size), data, threshold=threshold).success
+
+
+def test_one_match_of_a_translation_is_survived():
+    result = bansac.ransac(TRANSLATION_2D, np.ones((1, 4)))
+    assert (result.success, result.num_inliers) == (False, 1)
 
 
 def test_something_that_is_no_problem_is_refused():

@@ -1,11 +1,11 @@
 """One way in and one way out: the public functions make a :class:`Request`, and :func:`solve` makes its ``Result``.
 
-The door is :func:`make_request`. It resolves the options and converts the initial model. ``_search`` converts the
+The door is :func:`make_request`. It resolves the options and converts the initial model. :func:`search` converts the
 threshold to the unit of the data, in which engine and significance test work. ``finish`` measures the model in the
 caller's unit and builds the result, with the verdict of ``bansac.significance.verdict`` on its inliers.
 
-``_prior_and_quality`` makes the prior inlier probabilities P^0 of P-BANSAC from ``priors`` or ``scores``.
-``bansac.engine.runner`` converts P^0 to the first odds of the network, and the sampler
+``_prior_and_quality`` makes the prior inlier probabilities P^0 of P-BANSAC from ``priors``, ``scores`` or neighbours.
+``bansac.engine.frame`` converts P^0 to the first odds of the network, and the sampler
 ``bansac.engine.sampling.bansac`` draws by the odds.
 """
 

@@ -97,7 +97,7 @@ class _Trial:
         n = self._points.shape[1]
         rounded = _padded(model.shape, self._problem.precision)
         rounded[:] = model
-        for start, stop in ((0, n), (n - n // 3, n)):
+        for start, stop in ((0, n), (n - max(n // 3, 1), n)):
             out = _padded((stop - start,), self._problem.precision)
             ended, _ = self._call("residuals", data=self._points, model=rounded, start=start, stop=stop, out=out)
             if ended and (out == _UNTOUCHED).any():

@@ -215,7 +215,7 @@ def _rearrange(problem: Problem, own: Floats, other: Floats) -> Floats:
     if len(problem.points) > 1:
         return np.where(_first_points(problem)[:, None], own, other)
     if problem.channels == 1:
-        return np.linspace(own.min(), own.max(), own.shape[1])[None]
+        return np.linspace(own.min(), own.max(), own.shape[1])[None] if own.size else own
     scale = scales(problem, own)[:, None] if own.size else 1.0
     across = _turn((other - own) / scale)
     return np.ascontiguousarray(0.5 * (own + other + scale * across))

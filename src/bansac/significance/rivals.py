@@ -33,8 +33,11 @@ def significance_over_thresholds(
 
     Matches are rearranged with any others, not with neighbours. Few of these residuals are small. So the probability of
     one below the distance of the first percent is that of the volume within it. Residuals below ``smallest`` are raised
-    to it.
+    to it. A single point or match has no chance to be compared with: -inf.
     """
+    if data.shape[1] < 2:
+        return -np.inf
+
     residuals = np.sort(problem.distances(data, model))
     residuals = np.maximum(residuals[residuals <= threshold], smallest)
     null_model = measure_far(problem, data, model)
