@@ -33,7 +33,7 @@ def end_restart(hypotheses, new=None, iterations=10):
     """Count a restart and add its hypothesis, which competes by its score, as the search does at one threshold."""
     hypotheses.count_restart({"iterations": iterations, "models_tested": iterations})
     if new is not None:
-        best, old = hypotheses.best, hypotheses.earlier(new)
+        best, old = hypotheses.best, hypotheses.competitor_of(new)
         confirms = old is not None and hypotheses.agree(old, new)
         rival = best if hypotheses.is_trusted else old
         leads = rival is None or new.weighted_score > rival.weighted_score
@@ -142,7 +142,7 @@ def test_of_an_implausible_model_three_times_as_many_rounds_have_to_agree():
 def test_restarts_grow_with_the_budget_and_share_it(most, restarts, settings, lengths):
     hypotheses, found = Hypotheses(BASE.replace(max_iterations=most, restarts=restarts, **settings)), []
     while not hypotheses.over():
-        found.append(hypotheses.iterations_left())
+        found.append(hypotheses.next_length())
         end_restart(hypotheses, None, found[-1])
     assert found == lengths
 

@@ -14,13 +14,12 @@ So hypotheses of different thresholds are compared by their significance over al
 
 * the iterations of all restarts together have reached ``max_iterations``;
 * or ``restarts`` restarts are done;
-* or ``agreement`` restarts have led to the best hypothesis, and a search among the other data has found no better one.
-  Half of them are enough if most points are its inliers and the problem has ``majority_agrees``. If the threshold is
-  estimated, the model must be significant;
+* or ``agreement`` restarts have led to the best hypothesis. Half of them are enough if most points are its inliers and
+  the problem has ``majority_agrees``. If the threshold is estimated, the model must be significant;
 * or twice as many restarts have led to a model that chance explains, at the first and at the wide threshold.
 
 The last three apply from ``min_iterations`` on. Easy data need one or two short restarts, hard data need all. The
-search (``bansac.engine.search``) also ends the restarts at ``max_seconds``.
+search (``bansac.engine.search``) then challenges the best hypothesis, and also ends the restarts at ``max_seconds``.
 """
 
 import math
@@ -33,16 +32,16 @@ from bansac.engine.options import Options
 from bansac.maths.arrays import Bools, Floats
 
 # Length of the first restart in iterations, or longer if all restarts together would not use the budget. The length is
-# doubled with every second restart.
+# doubled with every second restart, of which at most _MOST_GROWING are planned.
 _RESTART_ITERATIONS = 300
 _MOST_GROWING = 64
 
-# A model with a plausibility below _PLAUSIBLE is likely to be wrong. It needs _IMPLAUSIBLE_RESTARTS times more agreeing
-# restarts.
+# A model with a plausibility below _PLAUSIBLE is likely to be wrong. It needs _IMPLAUSIBLE_RESTARTS times as many
+# agreeing restarts.
 _PLAUSIBLE = 0.9
 _IMPLAUSIBLE_RESTARTS = 3
 
-# If no model is significant, the restarts end after this number of times more agreeing restarts, at each threshold.
+# If no model is significant, the restarts end after this many times as many agreeing restarts, at each threshold.
 _HOPELESS_RESTARTS = 2
 
 # A model with a larger inlier ratio needs half of the agreeing restarts: no model with other inliers can have more.
@@ -57,10 +56,10 @@ SAME = 0.9
 _SAME_SCORE = 0.003
 
 # Largest number of hypotheses.
-_MOST = 4
+_MOST_HYPOTHESES = 4
 
 # A challenge samples a structure of the needed size with this probability, if it may be so long.
-_CHANCE = 0.95
+_CHALLENGE_CONFIDENCE = 0.95
 
 RIVAL = 0.25
 """A rival needs this share of the inliers of the best hypothesis."""
@@ -130,7 +129,7 @@ class Hypotheses:
         """Start from a significant initial model; a restart that leads to it confirms it."""
         self.ranked, self._initial = [initial], initial
 
-    def iterations_left(self) -> int:
+    def next_length(self) -> int:
         """Return the maximum number of iterations of the next restart."""
         longest = self._first << min(self.count // 2, 30) if self._grows else self._first  # times 1, 1, 2, 2, 4, 4, ...
         return min(self._budget - self.iterations, longest)
@@ -147,8 +146,8 @@ class Hypotheses:
             return False
         return self._majority_agrees or math.isclose(old.weighted_score, new.weighted_score, rel_tol=_SAME_SCORE)
 
-    def earlier(self, new: Hypothesis) -> Hypothesis | None:
-        """Return the hypothesis that a new one competes with: of the same structure, or at first the same threshold."""
+    def competitor_of(self, new: Hypothesis) -> Hypothesis | None:
+        """Return the hypothesis of the same structure or, until one is significant, of the same threshold."""
         if self.is_trusted:
             return next((old for old in self.ranked if is_same(old.is_inlier, new.is_inlier)), None)
         return next((old for old in self.ranked if old.threshold == new.threshold), None)
@@ -164,9 +163,9 @@ class Hypotheses:
                 old.restarts = new.restarts = old.restarts + 1
         if leads:
             others = (h for h in self.ranked if h is not old and (h.is_trusted or not new.is_trusted))
-            self.ranked = [new, *others][:_MOST]
+            self.ranked = [new, *others][:_MOST_HYPOTHESES]
         elif old is None and new.is_trusted:
-            self.ranked = [*self.ranked[: _MOST - 1], new]
+            self.ranked = [*self.ranked[: _MOST_HYPOTHESES - 1], new]
 
     def is_confirmed(self) -> bool:
         """Return whether enough restarts have led to the best hypothesis."""
@@ -187,7 +186,7 @@ class Hypotheses:
         return bool(self.ranked) and not self.is_trusted and all(h.restarts >= needed for h in self.ranked)
 
     def over(self) -> bool:
-        """Return whether there is no further restart, apart from the search among the other data.
+        """Return whether there is no further restart.
 
         Before ``min_iterations`` only the budget of iterations ends the restarts.
         """
@@ -208,7 +207,7 @@ def challenge_length(best: Hypothesis, others: int, sample_size: int, most: int,
         return int(least == others)
     needed = max(min(share * best.inliers, 0.5 * others), least)
     all_inlier = (needed / others) ** sample_size
-    return min(math.ceil(math.log1p(-_CHANCE) / math.log1p(-all_inlier)), most)
+    return min(math.ceil(math.log1p(-_CHALLENGE_CONFIDENCE) / math.log1p(-all_inlier)), most)
 
 
 def is_same(first: Bools, second: Bools) -> bool:

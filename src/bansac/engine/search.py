@@ -5,9 +5,10 @@ hypothesis has its own: it changes during a restart and after it (``bansac.engin
 
 A restart is on the inliers of the best hypothesis and the data that are not near the model of any other one. So it does
 not lead to a structure that has lost. Of matches, most restarts are on those that neighbours support
-(``bansac.engine.neighbours``). Every fourth restart is on all matches. The first starts from the prior, the others from
-equal odds: neighbours and scores may mislead. Until a hypothesis is significant, every fourth restart after the first
-does not learn, for all problems, because outliers that agree may hold the network.
+(``bansac.engine.neighbours``) and start from the prior. Every fourth restart is on all matches. The first of these
+starts from the prior, too, the later ones from equal odds: neighbours and scores may mislead. For all problems, every
+fourth restart after the first does not learn until a hypothesis is significant, because outliers that agree may hold
+the network.
 
 The best hypothesis is challenged by a short search of the data that are not near its model, either. A hypothesis of
 large noise may be a compromise of several structures. So it is challenged again, by searches of all data at smaller
@@ -42,7 +43,7 @@ NEAR = 3.0
 """Data within this number of thresholds are near the model of a hypothesis."""
 # A model that shares more of its inliers with the best hypothesis is a variant of it.
 _VARIANT = 0.5
-# Another structure that is less significant is chance.
+# Another structure with a smaller significance, -log NFA, is chance.
 _SIGNIFICANT = 10.0
 # A hypothesis with a threshold above the first of these numbers may be a compromise. All data are then searched at the
 # second number, for a structure with a share of its inliers. The numbers are first thresholds.
@@ -164,7 +165,7 @@ class Search:
         )
         members = self._members()
         if members is not None and self.problem.sample_size < np.count_nonzero(members) < members.size:
-            return self._search_among(members, hypotheses.iterations_left())
+            return self._search_among(members, hypotheses.next_length())
         self._begin_restart()
         stop, hypothesis, progress = self._iterate_restart(), None, self.state.progress
         if progress["best_inliers"] > 0:
@@ -223,12 +224,12 @@ class Search:
         """Return whether another structure is better: by score at a given threshold, else over all thresholds."""
         if not self.threshold.is_estimated:
             return new.weighted_score > best.weighted_score
-        if not self._is_significant(new) or (self._is_significant(best) and new.significance <= best.significance):
+        if not self._is_distinct(new) or (self._is_distinct(best) and new.significance <= best.significance):
             return False
         return self.threshold.is_trustworthy(new.model)
 
-    def _is_significant(self, hypothesis: Hypothesis) -> bool:
-        """Return whether a structure is more significant than chance; it is measured once."""
+    def _is_distinct(self, hypothesis: Hypothesis) -> bool:
+        """Return whether chance does not explain a structure over all thresholds; it is measured once."""
         if math.isnan(hypothesis.significance):
             hypothesis.significance = self._frame.significance(hypothesis)
         return hypothesis.significance > _SIGNIFICANT
@@ -239,14 +240,14 @@ class Search:
             return False
         best = self.hypotheses.ranked[0]
         left = 1 + sum(best.threshold > coarse * self.threshold.first for coarse, *_ in _COARSE) - best.challenges
-        patient = self.hypotheses.count >= _PATIENCE and self._is_significant(best)
+        patient = self.hypotheses.count >= _PATIENCE and self._is_distinct(best)
         return left > 0 and (self.hypotheses.over() or patient)
 
     def _challenge(self) -> int:
         """Search for a better hypothesis than the best one, or a rival of it; return the stop code."""
         hypotheses, first = self.hypotheses, self.threshold.first
         best = hypotheses.ranked[0]
-        is_coarse, most = best.challenges > 0, min(hypotheses.iterations_left(), _LONGEST)
+        is_coarse, most = best.challenges > 0, min(hypotheses.next_length(), _LONGEST)
         threshold, share = max(first, best.threshold), 1.0
         if is_coarse:
             _, wide, share = _COARSE[best.challenges - 1]
@@ -269,7 +270,7 @@ class Search:
         same threshold, another structure over all thresholds. If ``is_other``, it is no variant if its noise is less.
         """
         hypotheses, best, is_estimated = self.hypotheses, self.hypotheses.best, self.threshold.is_estimated
-        old = hypotheses.earlier(new)
+        old = hypotheses.competitor_of(new)
         confirms = old is not None and hypotheses.agree(old, new)
         if best is not None and best.is_trusted and old is not best and not is_other:
             shared = np.count_nonzero(new.is_inlier & ~self._far([best]))
@@ -289,8 +290,8 @@ class Search:
             elif new.threshold > FINER * best.threshold:
                 return
             leads = self._leads(new, best)
-            new.is_trusted = leads or self._is_significant(new)
-            if leads and not self._is_significant(best):
+            new.is_trusted = leads or self._is_distinct(new)
+            if leads and not self._is_distinct(best):
                 hypotheses.ranked.remove(best)
         if self.options.restarts > 1:
             arrays = (self.state.odds, self.state.sampler_numbers, self.state.sampler_indices)
@@ -300,7 +301,7 @@ class Search:
     def _iterate_restart(self) -> int:
         """Run the loop of one restart; return its stop code. The threshold can change on the way and at the end."""
         hypotheses, loop = self.hypotheses, self._loop
-        most = hypotheses.iterations_left()
+        most = hypotheses.next_length()
         learns = hypotheses.is_trusted or hypotheses.count == 0 or hypotheses.count % _COMPLETE > 0
         early: tuple[int, ...] = _EARLY if loop.optimize is not None and not self._is_trusted else ()
         initial = hypotheses.initial
@@ -405,7 +406,7 @@ class Search:
         """Return the stop reason of the run; ``stop`` is the stop code of the last restart."""
         if self.hypotheses.is_confirmed():
             return "agreement"
-        if stop == MAX_ITERATIONS and self.hypotheses.iterations_left() == 0:
+        if stop == MAX_ITERATIONS and self.hypotheses.next_length() == 0:
             return "max_iterations"
         if stop == MAX_ITERATIONS or (stop != RUNNING and self.options.restarts > 1):
             return "restarts"
