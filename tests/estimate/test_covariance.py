@@ -7,7 +7,7 @@ import pytest
 from numba import config
 
 import bansac
-from bansac.estimate.covariance import _READERS, _chart, _find, _read_points
+from bansac.estimate.covariance import _chart, _find, _reader
 from bansac.geometry import apply_homography
 from bansac.geometry.camera import Camera
 from bansac.problems.affine import AFFINE
@@ -93,7 +93,7 @@ def test_the_parameters_of_every_estimator_move_its_model(row):
     assert np.linalg.eigvalsh(found.matrix).min() > 0
     np.testing.assert_allclose(found.matrix, bansac.covariance(row.load_function(), result, *arguments).matrix)
     name, problem = _find(row.name, result)
-    data, *_ = _READERS.get(name, _read_points)(problem, *arguments)
+    data, *_ = _reader(name, problem)(problem, *arguments)
     chart = _chart(name, problem, result.model, data)
     assert chart.basis.shape == (len(found.matrix), sum(np.size(part) for part in result.model))
     still = problem.distances(chart.data, chart.model)

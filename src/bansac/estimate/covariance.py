@@ -179,7 +179,7 @@ def covariance(
     _check_model(name, definition, result.model)
     if (name, result.configuration) in _UNDETERMINED:
         raise ValueError(f"the inliers do not determine the model: {_UNDETERMINED[name, result.configuration]}")
-    read = functools.partial(_READERS.get(name, _read_points), definition)
+    read = functools.partial(_reader(name, definition), definition)
     try:
         inspect.signature(read).bind(*data, **cameras)
     except TypeError as error:
@@ -263,13 +263,14 @@ def _read_projections(problem: Problem, points3D: ArrayLike, points2D: ArrayLike
     return data, (rays.fx + rays.fy) / 2.0, errors if rays.is_distorted else None
 
 
-_READERS: dict[str, Callable[..., _Data]] = {
-    **dict.fromkeys(("homography", "fundamental", "affine", "similarity"), _read_matches),
-    **dict.fromkeys(("rigid_3d", "similarity_3d", "affine_3d"), _read_matches),
-    "essential": _read_rays,
-    "relative_pose": _read_rays,
-    "absolute_pose": _read_projections,
-}
+def _reader(name: str, problem: Problem) -> Callable[..., _Data]:
+    """Return the function that reads the data of an estimator; those of a problem of the caller are one array."""
+    of_cameras: dict[str, Callable[..., _Data]] = {
+        "essential": _read_rays,
+        "relative_pose": _read_rays,
+        "absolute_pose": _read_projections,
+    }
+    return of_cameras.get(name, _read_matches if name and len(problem.points) == 2 else _read_points)
 
 
 def _chart(name: str, problem: Problem, model: Any, data: Floats) -> _Chart:
