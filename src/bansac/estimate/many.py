@@ -7,7 +7,6 @@ of workers.
 import contextlib
 import functools
 import inspect
-import itertools
 import math
 import operator
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
@@ -21,9 +20,8 @@ from bansac.estimate.generic import ransac
 from bansac.estimate.multiple import check_max_models, estimate_multiple
 from bansac.estimate.presets import SHARED_ARGUMENTS, resolve_options
 from bansac.estimate.result import MultipleResult, Result
-from bansac.executors import ItemFailure, can_be_pickled, processes
+from bansac.executors import ItemFailure, can_be_pickled, short_items
 from bansac.executors.progress_bar import progress_bar
-from bansac.executors.short_items import first_second
 from bansac.executors.threads import PENDING_PER_THREAD, count_workers, in_order, until_broken
 from bansac.maths.optional import import_optional
 from bansac.maths.rng import derive_seed
@@ -32,9 +30,6 @@ from bansac.problems.estimators import ESTIMATORS, MODELS, find_estimator
 from bansac.problems.problem import Problem
 
 Progress = Callable[[int, int | None], object]
-
-# Pairs that a process does at a time. Sending a chunk takes some 0.3 ms.
-_LARGEST_CHUNK = 16
 
 _Estimated = str | Problem | Callable[..., Result]
 
@@ -261,55 +256,34 @@ def iter_estimates(
     shown = progress_bar(total) if progress is True else contextlib.nullcontext(progress or None)
     if executor == "processes" and not can_be_pickled(estimate):
         raise TypeError("executor='processes' needs a problem and arguments that can be pickled, such as no lambda")
-    apply = _in_processes if executor == "processes" and workers > 1 else in_order
-    return _hand_out(apply(estimate, pairs, workers, pending), on_error, shown, total)
+    if executor == "processes" and workers > 1:
+        answers = _in_processes(estimate, pairs, workers, max(1, pending // workers))
+    else:
+        answers = in_order(estimate, pairs, workers, pending)
+    return _hand_out(answers, on_error, shown, total)
 
 
 def _in_processes(
-    estimate: Callable[[int, Any], Any], pairs: Iterable[Any], workers: int, most_pending: int
+    estimate: Callable[[int, Any], Any], pairs: Iterable[Any], workers: int, pending: int
 ) -> Generator[Any, None, None]:
-    """Yield the estimates in the order of the pairs; the processes get chunks of pairs."""
+    """Yield the estimates in the order of the pairs, at first from threads."""
     errors: list[Exception] = []
-    remaining, first = iter(until_broken(pairs, errors)), 0
-    for answer in first_second(lambda some: in_order(estimate, some, workers, most_pending), remaining):
-        yield answer
-        first += 1
-    finished: dict[int, list[Any]] = {}
-    chunks = _chunks(remaining, first, max(1, min(_LARGEST_CHUNK, most_pending // workers)))
-    work = functools.partial(_estimate_chunk, estimate)
-    for chunk, answers in processes.run(work, chunks, workers):
-        if isinstance(answers, ItemFailure):
-            answers = [_alone(work, *one) for one in chunk]
-        finished[chunk[0][0]] = answers
+    numbered, finished, first = enumerate(until_broken(pairs, errors)), {}, 0
+    for (index, _), answer in short_items.run(functools.partial(_estimate_item, estimate), numbered, workers, pending):
+        finished[index] = Failure(index, OSError(answer.reason)) if isinstance(answer, ItemFailure) else answer
         while first in finished:
-            yield from finished[first]
-            first += len(finished.pop(first))
+            yield finished.pop(first)
+            first += 1
     if errors:
         raise errors[0]
 
 
-def _chunks(pairs: Iterator[Any], first: int, size: int) -> Iterator[list[tuple[int, Any]]]:
-    """Divide pairs, the first of which has the number ``first``, into lists of numbers and pairs."""
-    numbered = enumerate(pairs, first)
-    while chunk := list(itertools.islice(numbered, size)):
-        yield chunk
-
-
-def _estimate_chunk(estimate: Callable[[int, Any], Any], chunk: list[tuple[int, Any]]) -> list[Any]:
-    """Estimate pairs in a worker process; an error that cannot be sent becomes its text."""
-    answers = [estimate(*one) for one in chunk]
-    return [
-        Failure(answer.index, RuntimeError(repr(answer.error)))
-        if isinstance(answer, Failure) and not can_be_pickled(answer.error)
-        else answer
-        for answer in answers
-    ]
-
-
-def _alone(work: Callable[[list[tuple[int, Any]]], list[Any]], index: int, pair: Any) -> Any:
-    """Estimate a pair of a chunk whose workers died in a process of its own."""
-    ((_, answers),) = processes.run(work, [[(index, pair)]], 1)
-    return Failure(index, OSError(answers.reason)) if isinstance(answers, ItemFailure) else answers[0]
+def _estimate_item(estimate: Callable[[int, Any], Any], item: tuple[int, Any]) -> Any:
+    """Estimate a pair with its number; an error that cannot be sent becomes its text."""
+    answer = estimate(*item)
+    if isinstance(answer, Failure) and not can_be_pickled(answer.error):
+        return Failure(answer.index, RuntimeError(repr(answer.error)))
+    return answer
 
 
 def _count(pairs: Iterable[Any]) -> int | None:

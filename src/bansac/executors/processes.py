@@ -5,6 +5,7 @@ fault is unknown. Workers start by spawn, because a fork would copy the locks of
 are raised in the caller's process.
 """
 
+import itertools
 import multiprocessing
 import os
 import signal
@@ -24,39 +25,46 @@ ATTEMPTS = 3
 alone = False
 
 
-def run(work: Work[Item, Value], items: Iterable[Item], workers: int) -> Answers[Item, Value]:
-    """Yield the items in the order in which they finish; a worker that cannot start is an OSError."""
-    remaining = ((item, 1) for item in items)
-    again: deque[tuple[Item, int]] = deque()
+def run(work: Work[Item, Value], items: Iterable[Item], workers: int, chunk: int = 1) -> Answers[Item, Value]:
+    """Yield the items as they finish; a worker that cannot start is an OSError.
+
+    A worker gets ``chunk`` items at a time. If it dies, each of them is tried again by itself.
+    """
+    remaining = iter(items)
+    again: deque[tuple[list[Item], int]] = deque()
     idle: list[_Worker] = []
-    busy: dict[Future[Any], tuple[_Worker, Item, int]] = {}
+    busy: dict[Future[Any], tuple[_Worker, list[Item], int]] = {}
     try:
         while True:
-            while len(busy) < workers and (job := again.popleft() if again else next(remaining, None)):
+            while len(busy) < workers:
+                some, attempts = again.popleft() if again else (list(itertools.islice(remaining, chunk)), 1)
+                if not some:
+                    break
                 worker = idle.pop() if idle else _Worker(work)
                 try:
-                    future = worker.pool.submit(_work, job[0])
+                    future = worker.pool.submit(_work, some)
                 except BrokenProcessPool:  # the worker died without an item
                     worker.stop_dead()
-                    again.append(job)
+                    again.append((some, attempts))
                 else:
-                    busy[future] = worker, *job
+                    busy[future] = worker, some, attempts
             if not busy:
                 return
             for future in wait(busy, return_when=FIRST_COMPLETED).done:
-                worker, item, attempts = busy.pop(future)
+                worker, some, attempts = busy.pop(future)
                 try:
-                    answer, caught = future.result()
-                    _warn(item, caught)
+                    answers = future.result()
                 except BrokenProcessPool:
                     ending = worker.stop_dead()
-                    if attempts < ATTEMPTS:
-                        again.append((item, attempts + 1))
+                    if len(some) > 1 or attempts < ATTEMPTS:
+                        again.extend(([item], attempts + (len(some) == 1)) for item in some)
                         continue
-                    answer = ItemFailure(f"its worker died {attempts} times, the last time {ending}")
+                    answers = [(ItemFailure(f"its worker died {attempts} times, the last time {ending}"), [])]
                 else:
                     idle.append(worker)
-                yield item, answer
+                for item, (answer, caught) in zip(some, answers, strict=True):
+                    _warn(item, caught)
+                    yield item, answer
     finally:
         for worker in [*idle, *(worker for worker, _, _ in busy.values())]:
             worker.stop()
@@ -112,11 +120,13 @@ def _leave_with_parent() -> None:
     os._exit(1)
 
 
-def _work(item: Any) -> tuple[Any, list[Warning | str]]:
-    """Do an item in a worker; return its value and its warnings."""
-    with warnings.catch_warnings(record=True) as caught:
-        answer = attempt_in_worker(_work_of_this_process, item)
-    return answer, [one.message for one in caught]
+def _work(items: list[Any]) -> list[tuple[Any, list[Warning | str]]]:
+    """Do items in a worker; return the value and the warnings of each."""
+    answers = []
+    for item in items:
+        with warnings.catch_warnings(record=True) as caught:
+            answers.append((attempt_in_worker(_work_of_this_process, item), [one.message for one in caught]))
+    return answers
 
 
 def _warn(item: Any, messages: list[Warning | str]) -> None:

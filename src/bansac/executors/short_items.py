@@ -4,15 +4,11 @@ Threads start at once and compile each kernel once, but only one of them at a ti
 cores, but need about a second to start. They load the kernels that the threads have compiled.
 """
 
-import functools
 import math
 import time
-from collections.abc import Callable, Iterable, Iterator
-from typing import TypeVar
+from collections.abc import Iterable, Iterator
 
 from bansac.executors import Answers, Item, Value, Work, processes, threads
-
-Answer = TypeVar("Answer")
 
 alone = False
 
@@ -20,24 +16,20 @@ _SECONDS = 1.0
 """Time in threads after the first value."""
 
 
-def run(work: Work[Item, Value], items: Iterable[Item], workers: int) -> Answers[Item, Value]:
-    """Yield the items in the order in which they finish; a single worker is the caller's thread."""
-    remaining = iter(items)
-    in_threads = functools.partial(threads.run, work, workers=workers)
-    yield from in_threads(remaining) if workers == 1 else first_second(in_threads, remaining)
-    yield from processes.run(work, remaining, workers)
-
-
-def first_second(function: Callable[[Iterable[Item]], Iterable[Answer]], items: Iterator[Item]) -> Iterator[Answer]:
-    """Yield ``function(items)``, which gets items until one second after its first value."""
-    end = math.inf
+def run(
+    work: Work[Item, Value], items: Iterable[Item], workers: int, pending: int = threads.PENDING_PER_THREAD
+) -> Answers[Item, Value]:
+    """Yield the items as they finish, with at most ``pending`` for each worker; a single worker is this thread."""
+    remaining, end = iter(items), math.inf
 
     def first_items() -> Iterator[Item]:
-        for item in items:
+        for item in remaining:
             yield item
             if time.monotonic() > end:
                 return
 
-    for answer in function(first_items()):
-        end = min(end, time.monotonic() + _SECONDS)
+    for answer in threads.run(work, first_items(), workers, pending):
+        if workers > 1:
+            end = min(end, time.monotonic() + _SECONDS)
         yield answer
+    yield from processes.run(work, remaining, workers, chunk=pending)

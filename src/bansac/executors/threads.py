@@ -94,6 +94,8 @@ def count_workers(workers: Any) -> int:
     return os.cpu_count() or 1
 
 
-def run(work: Work[Item, Value], items: Iterable[Item], workers: int) -> Answers[Item, Value]:
+def run(
+    work: Work[Item, Value], items: Iterable[Item], workers: int, pending: int = PENDING_PER_THREAD
+) -> Answers[Item, Value]:
     """Yield the items in their order; closing the generator drops the values of items that have started."""
-    return in_order(lambda _, item: (item, attempt(work, item)), items, workers, PENDING_PER_THREAD * workers)
+    return in_order(lambda _, item: (item, attempt(work, item)), items, workers, pending * workers)
