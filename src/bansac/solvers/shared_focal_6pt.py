@@ -248,10 +248,12 @@ def _eliminate(a: Floats) -> float:
             entry = other[c]
             other[c], top[c], a[_TOP + c] = top[c], entry, entry
         determinant *= top[k] if pivot == k else -top[k]
-        if k < 5:
-            _subtract_top(a, k, 1.0 / top[k])
-        elif k < 9:
-            _subtract_top_below(a, k, 1.0 / top[k])
+        inverse = 1.0 / top[k]
+        for r in range(k + 1, 10):
+            row = _row(a, r)
+            factor = inverse * row[k]
+            for c in range(_ROW):
+                row[c] -= factor * a[_TOP + c]
     return determinant
 
 
@@ -259,45 +261,6 @@ def _eliminate(a: Floats) -> float:
 def _row(a: Floats, k: int) -> Floats:
     """Return a row of the matrix at ``_M``."""
     return a[_M + _ROW * k : _M + _ROW * k + _ROW]
-
-
-@inlined
-def _subtract_top(a: Floats, k: int, inverse: float) -> None:
-    """Subtract multiples of the row at ``_TOP`` from those after row ``k``, in a loop that is vectorised."""
-    column = _M + k
-    f1 = inverse * a[column + 12] if k < 1 else 0.0
-    f2 = inverse * a[column + 24] if k < 2 else 0.0
-    f3 = inverse * a[column + 36] if k < 3 else 0.0
-    f4 = inverse * a[column + 48] if k < 4 else 0.0
-    f5, f6, f7 = inverse * a[column + 60], inverse * a[column + 72], inverse * a[column + 84]
-    f8, f9 = inverse * a[column + 96], inverse * a[column + 108]
-    for c in range(_M, _M + _ROW):
-        entry = a[c - _M + _TOP]
-        a[c + 12] -= f1 * entry
-        a[c + 24] -= f2 * entry
-        a[c + 36] -= f3 * entry
-        a[c + 48] -= f4 * entry
-        a[c + 60] -= f5 * entry
-        a[c + 72] -= f6 * entry
-        a[c + 84] -= f7 * entry
-        a[c + 96] -= f8 * entry
-        a[c + 108] -= f9 * entry
-
-
-@inlined
-def _subtract_top_below(a: Floats, k: int, inverse: float) -> None:
-    """Subtract multiples of the row at ``_TOP`` from the last four rows, as far as they follow row ``k``."""
-    column = _M + k
-    f6 = inverse * a[column + 72] if k < 6 else 0.0
-    f7 = inverse * a[column + 84] if k < 7 else 0.0
-    f8 = inverse * a[column + 96] if k < 8 else 0.0
-    f9 = inverse * a[column + 108]
-    for c in range(_M + 4, _M + _ROW):
-        entry = a[c - _M + _TOP]
-        a[c + 72] -= f6 * entry
-        a[c + 84] -= f7 * entry
-        a[c + 96] -= f8 * entry
-        a[c + 108] -= f9 * entry
 
 
 @inner_kernel
