@@ -25,6 +25,7 @@ from bansac.matches import Matches
 from bansac.maths.rng import derive_seed
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches, homography_matches, line_points
+from tests.executors.cluster import UnloadableError
 from tests.processes import ENVIRONMENT, interruptible, run_python
 from tests.results import assert_same
 from tests.test_metamorphic import TABLE, make_case
@@ -434,28 +435,21 @@ class Deadly:
         return plane()
 
 
-class UnpicklableError(Exception):
-    """Cannot be loaded in another process."""
-
-    def __init__(self, first: str, second: str) -> None:
-        super().__init__(first)
-
-
-def raise_unpicklable() -> Any:
-    raise UnpicklableError("one", "two")
+def raise_unloadable() -> Any:
+    raise UnloadableError("one", "two")
 
 
 @pytest.mark.slow
 def test_processes_give_the_results_of_threads_in_order(planes: list[Matches], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(short_items, "_SECONDS", 0.0)  # the first pairs are still estimated in threads
     pairs: list[Any] = planes * 20
-    pairs[100:103] = Deadly(), raise_unpicklable, (np.ones((9, 2)), np.ones((8, 2)))
+    pairs[100:103] = Deadly(), raise_unloadable, (np.ones((9, 2)), np.ones((8, 2)))
     expected = bansac.estimate_many("homography", pairs, workers=2, seed=5)
     stream = bansac.iter_estimates("homography", broken_at_end(pairs), workers=2, executor="processes", seed=5)
     found = [next(stream) for _ in pairs]
     assert isinstance(found[100], many.Failure)
     assert found[100].message == "its worker died 3 times, the last time left with exit code 3"
-    assert found[101].message == "UnpicklableError('one')"
+    assert found[101].message == "UnloadableError('one')"
     assert found[102].message == expected[102].message
     for k in {*range(len(pairs))} - {100, 101, 102}:
         assert_same(found[k], expected[k])
