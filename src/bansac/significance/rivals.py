@@ -4,8 +4,8 @@ The search keeps the hypotheses that its restarts led to (``bansac.engine.hypoth
 nearly as significant as the best one, although most of its inliers are not near that one. It is also a rival if it has
 inliers of its own, which are not near the best model: at least a share of the inliers of the best, more than chance
 explains. The same share is enough for a finer model that does not explain the inliers of the best one: the best is then
-a compromise of two structures, at a threshold as large as their distance. A model with a much larger threshold than the
-best one is no rival.
+a compromise of two structures, at a threshold as large as their distance. A model of large noise, with a much larger
+threshold than the best one, is no rival.
 """
 
 import numpy as np
@@ -21,9 +21,12 @@ from bansac.significance.verdict import MeasuredModel, is_significant
 _PER_CENT = 100
 # Share of the significance of the best hypothesis that is nearly the same.
 _NEARLY = 0.9
-# A model with a threshold above this number of thresholds of the best one is no rival: its inliers may be outliers that
-# were searched within a window.
-_COARSER = 4.0
+# A model with a threshold above these numbers of thresholds and of noise limits of the best one is no rival: its
+# inliers may be outliers that were searched within a window. An overlay has less noise than the scene behind it.
+_COARSER, _NOISIER = 4.0, 2.0
+# A finer model has more data within its threshold than the best one, by this number of standard deviations of the
+# difference (McNemar, 1947): a model of large noise has nearly as many there as one that is fitted to them.
+_MORE = 3.0
 
 
 def significance_over_thresholds(
@@ -58,22 +61,21 @@ def is_rival(
 
     ``significance`` is a share of that of the best one.
     """
-    if threshold > _COARSER * best.threshold:
+    if threshold > max(_COARSER * best.threshold, _NOISIER * best.noise):
         return False
-    return (
-        significance >= _NEARLY
-        or _is_finer(problem, data, best, model, threshold)
-        or _has_own(problem, data, best, model, threshold)
-    )
+    competes = significance >= _NEARLY
+    if threshold <= FINER * best.threshold:
+        competes = _is_finer(problem, data, best, model, threshold)
+    return competes or _has_own(problem, data, best, model, threshold)
 
 
 def _is_finer(problem: Problem, data: Floats, best: MeasuredModel, model: Floats, threshold: float) -> bool:
     """Return whether a model of less noise has enough inliers and does not explain those of the best model."""
-    if threshold > FINER * best.threshold:
-        return False
     distances = problem.distances(data, model)
     explained = np.count_nonzero(distances[best.inliers] <= best.threshold)
-    enough = np.count_nonzero(distances <= threshold) >= RIVAL * best.num_inliers
+    near, near_best = distances <= threshold, best.residuals <= threshold
+    gained, lost = np.count_nonzero(near & ~near_best), np.count_nonzero(near_best & ~near)
+    enough = np.count_nonzero(near) >= RIVAL * best.num_inliers and gained - lost > _MORE * np.sqrt(gained + lost)
     return bool(enough and explained < SAME * best.num_inliers)
 
 
@@ -81,8 +83,5 @@ def _has_own(problem: Problem, data: Floats, best: MeasuredModel, model: Floats,
     """Return whether a model has enough inliers that are not near the best model, more than chance explains."""
     others = np.ascontiguousarray(data[:, best.residuals > NEAR * best.threshold])
     own = int(np.count_nonzero(problem.distances(others, model) <= threshold))
-    return (
-        own > problem.sample_size
-        and own >= RIVAL * best.num_inliers
-        and is_significant(problem, others, best.noise, model, threshold)
-    )
+    enough = own > problem.sample_size and own >= RIVAL * best.num_inliers
+    return enough and is_significant(problem, others, best.noise, model, threshold)

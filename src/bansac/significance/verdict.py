@@ -137,7 +137,7 @@ def _has_misfit(problem: Problem, data: Floats, measured: MeasuredModel) -> bool
     if not has_misfit(data, model, inliers, exact):
         return False
     distinct = np.zeros(inliers.size, np.bool_)
-    distinct[first_of_equals(problem, data, measured.threshold)] = True
+    distinct[first_of_equals(_significance_form(problem, data, model)[0], data, measured.threshold)] = True
     return has_misfit(data, model, inliers & distinct, exact)
 
 
