@@ -131,10 +131,9 @@ def estimate_fundamental(
         :func:`bansac.estimate_homography`, starting from 0.5, the threshold of ``preset="paper"``.
     image_size1, image_size2 : (height, width), optional
         Sizes of the images in pixels. If both are given, optimised models are also compared by the focal lengths they
-        imply, with the principal points at the image centres. Models with implausible focal lengths need twice as many
-        agreeing restarts.
-        A single size has no effect and a warning. If height and width seem swapped, or most points lie outside of the
-        image, a ValueError is raised.
+        imply, with the principal points at the image centres. Models with implausible focal lengths need three times
+        as many agreeing restarts. A single size has no effect and a warning. If height and width seem swapped, or most
+        points lie outside of the image, a ValueError is raised.
 
     Returns
     -------
@@ -151,8 +150,7 @@ def estimate_fundamental(
     True
     """
     data = as_matches(x1, x2)
-    some_are_small = data.shape[1] > _FEWEST and np.abs(data[:, 0]).max() < _LARGEST_NORMALISED  # nearly never
-    look_normalised = some_are_small and np.abs(data).max() < _LARGEST_NORMALISED
+    look_normalised = data.shape[1] > _FEWEST and np.abs(data).max() < _LARGEST_NORMALISED
     if look_normalised and is_default_threshold(threshold, settings.get("options")):
         what = f"x1 and x2 look normalised (all coordinates are below {_LARGEST_NORMALISED:g})"
         warnings.warn(f"{what}, but the default threshold is in pixels: give pixels or a threshold", stacklevel=2)
@@ -163,9 +161,9 @@ def estimate_fundamental(
 
 
 def _of_plane(solution: Solution) -> Solution:
-    """Return the solution with its rival off a plane.
+    """Return the solution with its rival off a plane, if any.
 
-    If it is planar, it is replaced by the geometry of its plane that more matches off the plane agree with.
+    A planar solution is first replaced by the geometry of its plane that more matches off the plane agree with.
     """
     verdict = solution.verdict
     if solution.request.as_paper or not verdict.success or verdict.configuration == "ambiguous":

@@ -36,7 +36,8 @@ _SHARES = 1.0, 0.5, 0.25
 # variance of x2 is above _MAGNIFIED times that of x1, it is too large for x1, the part of a photograph or in metres.
 _OF_PLANES, _MAGNIFIED = (AFFINE.denormalize, HOMOGRAPHY.denormalize), 4.0
 # If the threshold exceeds the share _SMALL of the extent of the data, the probability of a random inlier is checked. At
-# _USELESS or above, the inliers prove nothing. The same holds for a match with the displacement of others.
+# _USELESS or above, the inliers prove nothing, and neither do they if that of a match with the displacement of another
+# one is as large.
 _SMALL = 0.1
 _USELESS = 0.5
 
@@ -57,7 +58,7 @@ _OTHER_SUPPORT = "; off a plane of many inliers, {} outliers support another {}"
 
 
 class Doubt(NamedTuple):
-    """Why chance explains the support of a model; the text is "" if it does not.
+    """Why a model is no success, such as that chance explains its support; the text is "" if it is one.
 
     ``lengths``, in the unit of the data, are those of the placeholders of the text.
     """
@@ -229,11 +230,11 @@ def _test(problem: Problem, data: Floats, measured: MeasuredModel) -> tuple[Doub
         return doubt, None
     distinct = first_of_equals(problem, data, threshold)
     support = distinct[inliers[distinct]]
-    if not _is_significant(problem, data, measured, distinct, first_of_equals):
+    if not _is_supported(problem, data, measured, distinct, first_of_equals):
         first_of = partial(_first_of_inliers, measured)
         kept, before = first_of(problem, data, threshold), support.size
         support = kept[inliers[kept]]
-        if support.size == before or not _is_significant(problem, data, measured, kept, first_of):
+        if support.size == before or not _is_supported(problem, data, measured, kept, first_of):
             return Doubt(_explain_shared_points(before, count) + _CHANCE), None
     # The test is for problems with m > 2 whose data are matches or points in space. Two matches determine a similarity
     # and are always on a line; points of the plane on a line determine a line. At least m - 1 points must be off the
@@ -314,7 +315,7 @@ def _first_of_inliers(measured: MeasuredModel, problem: Problem, data: Floats, t
     return np.flatnonzero(kept)
 
 
-def _is_significant(problem: Problem, data: Floats, measured: MeasuredModel, kept: Ints, first_of: _FirstOf) -> bool:
+def _is_supported(problem: Problem, data: Floats, measured: MeasuredModel, kept: Ints, first_of: _FirstOf) -> bool:
     """Return whether the support within a share of the threshold is more than chance gives.
 
     Of points or matches that share a point, only those of ``first_of`` count: the first, inlier or not, or the first
