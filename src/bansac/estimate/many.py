@@ -124,7 +124,7 @@ def estimate_many(
         Number of threads or processes; by default one for each core that this process may use. A single worker is the
         caller's thread.
     executor : {"threads", "processes"}
-        Workers. Only one thread at a time runs Python code: two threads are about 1.4 times as fast as one, and more
+        Workers. Only one thread at a time runs Python code: two threads are at most 1.4 times as fast as one, and more
         help little. "processes" are for some thousand pairs: after one second in threads, worker processes do the other
         pairs, at almost the full speed of each core. A script then needs ``if __name__ == "__main__":``, and pairs,
         problem and arguments must be picklable.

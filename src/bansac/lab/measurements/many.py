@@ -4,9 +4,9 @@ Every pair with enough matches is estimated ``--times`` times with each number o
 numbers of workers alternate, and the fastest round of each counts. Matches have an SNN ratio below 0.85. All methods
 have the paper's threshold, confidence and number of iterations. This package has otherwise its default options, and
 gets the scores. "bansac, processes" has worker processes, whose start is included, and estimates every pair four times
-as often; one worker is the caller's thread.
-"speedup" is the rate with the most workers over the rate with the fewest. "compiled loop" is a loop of some ms in a
-thread pool, without Python code and memory access. It shows the speedup of the machine itself.
+as often; one worker is the caller's thread. "speedup" is the rate with the most workers over the rate with the fewest.
+"compiled loop" is a loop of some ms in a thread pool, without Python code and memory access. It shows the speedup of
+the machine itself.
 
 Peak memory (resident set) is measured in a separate process. It estimates each number of ``--memory`` pairs with two
 workers and at most 100 iterations, and reads the pairs one by one.
