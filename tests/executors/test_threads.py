@@ -1,10 +1,11 @@
 """Threads: answers come in the order of the items, whatever each of them takes, and failures are their own."""
 
 import threading
+from typing import Any
 
 import pytest
 
-from bansac.executors import ItemFailure, threads
+from bansac.executors import ItemFailure, short_items, threads
 from bansac.executors.threads import in_order
 from tests.executors.cluster import refuse_odd
 
@@ -57,6 +58,15 @@ def test_items_come_in_order_and_failures_are_their_own() -> None:
     expected = [(k, ItemFailure(f"{k} is odd") if k % 2 else k) for k in range(50)]
     for workers in (1, 3):
         assert list(threads.run(refuse_odd, range(50), workers)) == expected
+
+
+def test_short_items_stay_in_threads_where_processes_cannot_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(context: Any) -> None:
+        raise OSError(38, "Function not implemented")
+
+    monkeypatch.setattr("multiprocessing.context.BaseContext.Lock", refuse)
+    monkeypatch.setattr(short_items, "_SECONDS", 0.0)
+    assert [value for _, value in short_items.run(abs, range(-99, 0), 2)] == list(range(99, 0, -1))
 
 
 def test_an_error_of_the_program_names_the_item() -> None:

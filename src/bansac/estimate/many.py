@@ -126,8 +126,8 @@ def estimate_many(
     executor : {"threads", "processes"}
         Workers. Only one thread at a time runs Python code: two threads are at most 1.4 times as fast as one, and more
         help little. "processes" are for some thousand pairs: after one second in threads, worker processes do the other
-        pairs, at almost the full speed of each core. A script then needs ``if __name__ == "__main__":``, and pairs,
-        problem and arguments must be picklable.
+        pairs, at almost the full speed of each core. Each process needs some 150 MB. A script then needs
+        ``if __name__ == "__main__":``, and pairs, problem and arguments must be picklable.
     on_error : {"return", "raise"}
         If reading or estimating a pair raises an error, "return" a :class:`bansac.Failure` instead of its result, or
         "raise" the error after the results of the pairs before it are returned. An error of the iterable itself is
