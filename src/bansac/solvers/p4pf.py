@@ -10,8 +10,7 @@ roots of a polynomial (Kukelova, Heller and Fitzgibbon, Efficient intersection o
 values at Chebyshev nodes give the polynomial. The fourth quadric rejects wrong intersections.
 
 If the points are in a plane, M is singular, and the homography of the plane gives the depths and the focal length. If
-they are nearly in a plane, both ways give models. The method of Gauss and Newton finally reduces the eight reprojection
-errors.
+they are nearly in a plane, both ways give models.
 
 A model is a unit quaternion q, a translation t and f. The point X has the camera coordinates q X q* + t.
 """
@@ -22,9 +21,9 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints
-from bansac.maths.linalg import determinant, matrix_entries, normalize_vector, solve_positive_definite, write_cross
+from bansac.maths.linalg import determinant, matrix_entries, write_cross
 from bansac.maths.polynomial_roots import STURM_SCRATCH, sturm_roots
-from bansac.maths.quaternion import entries, write_quaternion
+from bansac.maths.quaternion import write_quaternion
 
 MAX_MODELS = 9
 
@@ -39,10 +38,6 @@ _FLAT, _NEARLY_FLAT, _COLLINEAR, _FRONTAL = 1e-3, 0.05, 1e-6, 1e-8
 # Largest ratio of the squared lengths of the first two rows, which are equal without noise.
 _LARGEST_RATIO = 2.0
 
-# Gauss and Newton: largest number of steps, the relative size of the last one, and the largest mean squared error of an
-# accepted model. A pivot below this share of its diagonal element counts as zero.
-_STEPS, _LAST_STEP, _LARGEST_ERROR, _SINGULAR = 5, 1e-7, 1e-3, 1e-12
-
 # Depths h = (1 + s) / (1 - s) at the nodes s, and the coefficients of det E (1 - s)^8 from its values there.
 _DEGREE = 8
 _NODES = np.cos(np.pi * (np.arange(_DEGREE + 1) + 0.5) / (_DEGREE + 1))
@@ -51,8 +46,7 @@ _TO_COEFFICIENTS = np.ascontiguousarray(np.linalg.inv(np.vander(_NODES, increasi
 
 # Offsets in the scratch: the image points (x, y, 1); the columns of M and of their cofactors; G; three quadrics (xx,
 # yy, zz, xy, xz, yz, x, y, z, 1); pp, pq and qq as polynomials (hp, p, hq, q, hh, h, 1); the matrix E; the polynomial,
-# its roots and the work space of their search; the depths; the frames of three points in the camera and in space; the
-# normal equations with the right side as last row; the derivatives of one error.
+# its roots and the work space of their search; the depths; the frames of three points in the camera and in space.
 _IMAGE = 0
 _LAST = 9  # the fourth image point
 _M = 12
@@ -66,9 +60,7 @@ _ROOTS = _POLYNOMIAL + _DEGREE + 1
 _STURM = _ROOTS + _DEGREE
 _DEPTHS = _STURM + STURM_SCRATCH
 _FRAMES = _DEPTHS + 4
-_NORMAL = _FRAMES + 18
-_ROW = _NORMAL + 56
-SCRATCH = _ROW + 8
+SCRATCH = _FRAMES + 18
 
 # The rows of B that the three quadrics multiply.
 _FIRST, _SECOND = np.array([0, 0, 1]), np.array([1, 2, 2])
@@ -327,7 +319,7 @@ def _dot(s: Floats, a: int, b: int) -> float:
 
 @inner_kernel
 def _add_model(data: Floats, sample: Ints, model: Floats, focal: float, s: Floats) -> bool:
-    """Write the model of the depths and the focal length, with its reprojection errors reduced."""
+    """Write the model of the depths and the focal length; return False if there is none."""
     if not _SHORTEST < focal < _LONGEST:
         return False
     _write_frame(s)
@@ -357,75 +349,4 @@ def _add_model(data: Floats, sample: Ints, model: Floats, focal: float, s: Float
         seen = scale * s[_LAST + r] / (focal if r < 2 else 1.0)
         model[4 + r] = seen - (s[_E + 3 * r] * X + s[_E + 3 * r + 1] * Y + s[_E + 3 * r + 2] * Z)
     model[7] = focal
-    if not write_quaternion(*matrix_entries(s[_E:]), model):
-        return False
-    for _ in range(_STEPS):
-        step = _polish(data, sample, model, s)
-        if not step > _LAST_STEP:
-            break
-    return _squared_errors(data, sample, model) < _LARGEST_ERROR and _SHORTEST < model[7] < _LONGEST
-
-
-@inner_kernel
-def _squared_errors(data: Floats, sample: Ints, model: Floats) -> float:
-    """Return the mean squared reprojection error; inf if a point is not in front of the camera."""
-    r11, r12, r13, r21, r22, r23, r31, r32, r33 = entries(model)
-    total = 0.0
-    for k in range(4):
-        i = sample[k]
-        X, Y, Z = data[2, i], data[3, i], data[4, i]
-        z = r31 * X + r32 * Y + r33 * Z + model[6]
-        if not z > 0.0:
-            return np.inf
-        dx = model[7] * (r11 * X + r12 * Y + r13 * Z + model[4]) / z - data[0, i]
-        dy = model[7] * (r21 * X + r22 * Y + r23 * Z + model[5]) / z - data[1, i]
-        total += dx * dx + dy * dy
-    return 0.25 * total
-
-
-@inner_kernel
-def _polish(data: Floats, sample: Ints, model: Floats, s: Floats) -> float:
-    """Make a step of Gauss and Newton in a rotation vector, t and log f; return its size, 0 if it is singular."""
-    r11, r12, r13, r21, r22, r23, r31, r32, r33 = entries(model)
-    for i in range(_NORMAL, _NORMAL + 56):
-        s[i] = 0.0
-    f, shift = model[7], 0.0
-    for k in range(4):
-        i = sample[k]
-        X, Y, Z = data[2, i], data[3, i], data[4, i]
-        a, b, c = r11 * X + r12 * Y + r13 * Z, r21 * X + r22 * Y + r23 * Z, r31 * X + r32 * Y + r33 * Z
-        z = c + model[6]
-        shift += abs(z)
-        inverse = 1.0 / z
-        u, v = (a + model[4]) * inverse, (b + model[5]) * inverse
-        g = f * inverse
-        _add_row(s, (-g * u * b, g * (c + u * a), -g * b, g, 0.0, -g * u, f * u), f * u - data[0, i])
-        _add_row(s, (-g * (c + v * b), g * v * a, g * a, 0.0, g, -g * v, f * v), f * v - data[1, i])
-    if not solve_positive_definite(s[_NORMAL:_ROW].reshape(8, 7), _SINGULAR):
-        return 0.0
-    w = _NORMAL + 49
-    wx, wy, wz = 0.5 * s[w], 0.5 * s[w + 1], 0.5 * s[w + 2]
-    qw, qx, qy, qz = model[0], model[1], model[2], model[3]
-    model[0] = qw - wx * qx - wy * qy - wz * qz
-    model[1] = qx + wx * qw + wy * qz - wz * qy
-    model[2] = qy + wy * qw + wz * qx - wx * qz
-    model[3] = qz + wz * qw + wx * qy - wy * qx
-    normalize_vector(model[:4])
-    model[4] += s[w + 3]
-    model[5] += s[w + 4]
-    model[6] += s[w + 5]
-    change = s[w + 6]
-    model[7] *= math.exp(change if abs(change) < 1.0 else math.copysign(1.0, change))
-    angle = abs(wx) + abs(wy) + abs(wz)
-    return angle + abs(change) + (abs(s[w + 3]) + abs(s[w + 4]) + abs(s[w + 5])) / shift  # type: ignore[no-any-return]
-
-
-@inner_kernel
-def _add_row(s: Floats, derivatives: tuple[float, ...], error: float) -> None:
-    """Add the derivatives of one error to the normal equations, and to their right side in the last row."""
-    for i in range(7):
-        s[_ROW + i] = derivatives[i]
-    s[_ROW + 7] = -error
-    for i in range(8):
-        for j in range(7):
-            s[_NORMAL + 7 * i + j] += s[_ROW + i] * s[_ROW + j]
+    return write_quaternion(*matrix_entries(s[_E:]), model)
