@@ -55,7 +55,7 @@ def test_every_model_agrees_with_its_sample_and_its_focal_length(shared):
             assert np.linalg.norm(F) == pytest.approx(1)
             D = np.diag([f, f, 1])
             s = np.linalg.svd(D @ F @ (D if shared else np.eye(3)))[1]
-            assert s[0] == pytest.approx(s[1], rel=1e-3)
+            assert s[0] == pytest.approx(s[1], rel=1e-2)
             assert s[2] < 1e-3 * s[0]
 
 

@@ -57,7 +57,7 @@ _STEP = 10 * _ROW
 
 # Offsets in the scratch: six equations and the basis of their null space (``null_space``); products of two matrices;
 # M0, M1, M2; M for one w, and the row that is subtracted from the others; the Chebyshev coefficients of det M; its
-# values on the grid; the null vector of M; a, b, c and u; the ten monomials, and their derivatives by two of a, b, c.
+# values on the grid; the null vector of M.
 _BASIS = 6 * 9
 _PRODUCTS = 96
 _THREE = _PRODUCTS + 16
@@ -66,18 +66,12 @@ _TOP = _M + _STEP
 _COEFFICIENTS = _TOP + 16
 _VALUES = _COEFFICIENTS + _NODES
 _VECTOR = _VALUES + _CELLS + 8
-_UNKNOWNS = _VECTOR + 10
-_POWERS = _UNKNOWNS + 4
-SCRATCH = _POWERS + 30
+SCRATCH = _VECTOR + 10
 
-# Largest numbers of steps to find a root, to find an extremum and to polish a model; the distance of roots that are the
-# same; the decrease of the squared residuals that is worth a step; the largest squared residuals of a model.
+# Largest numbers of steps to find a root and to find an extremum; the distance of roots that are the same.
 _MAX_STEPS = 30
 _MAX_DIPS = 6
 _CLOSE = 1e-9
-_MAX_POLISH = 5
-_DECREASE = 1e-4
-_EXACT = 1e-20
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
@@ -294,10 +288,10 @@ def _find_root(a: Floats, low: float, high: float) -> float:
 
 @inner_kernel
 def _back_substitute(a: Floats, u: float, model: Floats) -> bool:
-    """Write the model at a root; False if there is none with a focal length in the range.
+    """Write the model at a root; False if it is not finite.
 
     The null vector of M holds the monomials of a, b, c. Their largest cube and the monomials with its square give the
-    ratios of a, b, c. The method of Gauss and Newton then reduces the residuals of all ten constraints.
+    ratios of a, b, c.
     """
     for i in range(_M, _M + _STEP):
         m = i - _M + _THREE
@@ -311,70 +305,9 @@ def _back_substitute(a: Floats, u: float, model: Floats) -> bool:
     best = 0
     for i in range(1, 3):
         best = i if abs(a[_VECTOR + _CUBES[i]]) > abs(a[_VECTOR + _CUBES[best]]) else best
-    for i in range(3):
-        a[_UNKNOWNS + i] = a[_VECTOR + _PLACE[best, best, i]] / a[_VECTOR + _CUBES[best]]
-    a[_UNKNOWNS + best] = 1.0
-    a[_UNKNOWNS + 3] = u
-    residual = np.inf
-    for _ in range(_MAX_POLISH):
-        before, residual = residual, _polish(a, best)
-        if not residual < _DECREASE * before:
-            break
-    u = a[_UNKNOWNS + 3]
-    if not (_SQUARE / _LONGEST**2 < u < _SQUARE / _SHORTEST**2 and residual < _EXACT * (1.0 + u) ** 4):
-        return False
     for i in range(9):
         model[i] = 0.0
         for k in range(3):
-            model[i] += a[_UNKNOWNS + k] * a[_BASIS + 9 * k + i]
+            model[i] += a[_VECTOR + _PLACE[best, best, k]] * a[_BASIS + 9 * k + i]
     model[9] = _MIDDLE / math.sqrt(u)
     return normalize_vector(model[:9])
-
-
-@inner_kernel
-def _polish(a: Floats, fixed: int) -> float:
-    """Make one step of Gauss and Newton's method, with one of a, b, c fixed; return the squared residuals before it."""
-    x, y, u = (fixed + 1) % 3, (fixed + 2) % 3, a[_UNKNOWNS + 3]
-    for i in range(_POWERS, _POWERS + 30):
-        a[i] = 0.0
-    for i in range(3):
-        for j in range(i, 3):
-            for k in range(j, 3):
-                p, q, r = a[_UNKNOWNS + i], a[_UNKNOWNS + j], a[_UNKNOWNS + k]
-                at = _POWERS + _PLACE[i, j, k]
-                a[at] = p * q * r
-                a[at + 10] = (q * r if i == x else 0.0) + (p * r if j == x else 0.0) + (p * q if k == x else 0.0)
-                a[at + 20] = (q * r if i == y else 0.0) + (p * r if j == y else 0.0) + (p * q if k == y else 0.0)
-    xx = xy = xu = yy = yu = uu = xr = yr = ur = rr = 0.0
-    for i in range(10):
-        residual = by_x = by_y = by_u = 0.0
-        for m in range(10):
-            at = _THREE + _ROW * i + m
-            linear, square, monomial = a[at + _STEP], a[at + 2 * _STEP], a[_POWERS + m]
-            entry = a[at] + u * (linear + u * square)
-            residual += entry * monomial
-            by_x += entry * a[_POWERS + 10 + m]
-            by_y += entry * a[_POWERS + 20 + m]
-            by_u += (linear + 2.0 * u * square) * monomial
-        xx += by_x * by_x
-        xy += by_x * by_y
-        xu += by_x * by_u
-        yy += by_y * by_y
-        yu += by_y * by_u
-        uu += by_u * by_u
-        xr += by_x * residual
-        yr += by_y * residual
-        ur += by_u * residual
-        rr += residual * residual
-    c1, c2, c3 = yy * uu - yu * yu, xu * yu - xy * uu, xy * yu - xu * yy
-    determinant = xx * c1 + xy * c2 + xu * c3
-    if determinant == 0.0:
-        return rr
-    inverse = 1.0 / determinant
-    dx = (c1 * xr + c2 * yr + c3 * ur) * inverse
-    dy = (c2 * xr + (xx * uu - xu * xu) * yr + (xy * xu - xx * yu) * ur) * inverse
-    du = (c3 * xr + (xy * xu - xx * yu) * yr + (xx * yy - xy * xy) * ur) * inverse
-    a[_UNKNOWNS + x] -= dx
-    a[_UNKNOWNS + y] -= dy
-    a[_UNKNOWNS + 3] -= du
-    return rr
