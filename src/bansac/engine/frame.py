@@ -97,12 +97,12 @@ class Frame:
         """Return the state before the first iteration, and the plan."""
         return start_state(self._task.problem, self._task.options, self._sampling, self.threshold, self._weights)
 
-    def restrict(self, members: Bools) -> State:
+    def restrict(self, members: Bools, *, with_prior: bool = True) -> State:
         """Return the state before the first iteration for the data of a mask; its threshold is not yet set."""
         sampling, ranking, weights = self._sampling, self._sampling.ranking, self._weights
         sampling = sampling._replace(
             data=np.compress(members, sampling.data, axis=1),
-            prior=None if sampling.prior is None else sampling.prior[members],
+            prior=sampling.prior[members] if with_prior and sampling.prior is not None else None,
             ranking=(np.cumsum(members) - 1)[ranking[members[ranking]]] if ranking.size else ranking,
         )
         weights = None if weights is None else weights[members]

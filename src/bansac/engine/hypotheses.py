@@ -61,6 +61,9 @@ _MOST_HYPOTHESES = 4
 # A challenge samples a structure of the needed size with this probability, if it may be so long.
 _CHALLENGE_CONFIDENCE = 0.95
 
+# Number of standard deviations by which a finer model has more data near it.
+_MORE = 3.0
+
 RIVAL = 0.25
 """A rival needs this share of the inliers of the best hypothesis."""
 
@@ -214,6 +217,16 @@ def is_same(first: Bools, second: Bools) -> bool:
     """Return whether two models with these masks of inliers are the same."""
     both = int(np.count_nonzero(first & second))
     return both >= SAME * (int(np.count_nonzero(first)) + int(np.count_nonzero(second)) - both)
+
+
+def has_more_near(distances: Floats, others: Floats, threshold: float) -> bool:
+    """Return whether more data are within a threshold of a model than of another one, beyond chance (McNemar, 1947).
+
+    A model of large noise has nearly as many there as one that is fitted to them.
+    """
+    near, near_other = distances <= threshold, others <= threshold
+    gained, lost = np.count_nonzero(near & ~near_other), np.count_nonzero(near_other & ~near)
+    return bool(gained - lost > _MORE * math.sqrt(gained + lost))
 
 
 def iterations_to_confirm(initial: Hypothesis, most: int, sample_size: int, confidence: float) -> tuple[int, ...]:

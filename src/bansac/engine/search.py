@@ -12,7 +12,7 @@ the network.
 
 The best hypothesis is challenged by a short search of the data that are not near its model, either. A hypothesis of
 large noise may be a compromise of several structures. So it is challenged again, by searches of all data at smaller
-thresholds.
+thresholds, from equal odds: neighbours may agree on the compromise.
 """
 
 from __future__ import annotations
@@ -25,7 +25,15 @@ import numpy as np
 
 from bansac.engine.cheirality_score import cheirality_score
 from bansac.engine.frame import Frame, Run
-from bansac.engine.hypotheses import RIVAL, Hypotheses, Hypothesis, challenge_length, is_same, iterations_to_confirm
+from bansac.engine.hypotheses import (
+    RIVAL,
+    Hypotheses,
+    Hypothesis,
+    challenge_length,
+    has_more_near,
+    is_same,
+    iterations_to_confirm,
+)
 from bansac.engine.model_selection import ModelSelection, make_model_selection, plausibility_of
 from bansac.engine.noise_scale import WIDE, are_close
 from bansac.engine.slices import SlicedLoop
@@ -202,7 +210,7 @@ class Search:
 
     def _search_among(self, members: Bools, most: int, *, is_challenge: bool = False, is_other: bool = False) -> int:
         """Run a restart on some data and add its hypothesis, which all data refine; return the stop code."""
-        loop = self._make_loop(self._frame.restrict(members))
+        loop = self._make_loop(self._frame.restrict(members, with_prior=not is_other))
         loop.state.settings["squared_threshold"] = self.threshold.value * self.threshold.value
         self._begin_restart(members)
         stop = loop.run(self.hypotheses.iterations, most, learns=not is_other)  # it would learn the coarse structure
@@ -220,12 +228,19 @@ class Search:
             self._add(self._refined_hypothesis(self._is_trusted), is_other=is_other)
         return stop
 
-    def _leads(self, new: Hypothesis, best: Hypothesis) -> bool:
-        """Return whether another structure is better: by score at a given threshold, else over all thresholds."""
+    def _leads(self, new: Hypothesis, best: Hypothesis, *, is_finer: bool) -> bool:
+        """Return whether another structure is better: by score at a given threshold, else over all thresholds.
+
+        A compromise is worse than a finer structure that has more data within its threshold.
+        """
         if not self.threshold.is_estimated:
             return new.weighted_score > best.weighted_score
-        if not self._is_distinct(new) or (self._is_distinct(best) and new.significance <= best.significance):
+        if not self._is_distinct(new):
             return False
+        if self._is_distinct(best) and new.significance <= best.significance:
+            new_distances, distances = (self.problem.distances(self.state.data, h.model) for h in (new, best))
+            if not is_finer or not has_more_near(new_distances, distances, new.threshold):
+                return False
         return self.threshold.is_trustworthy(new.model)
 
     def _is_distinct(self, hypothesis: Hypothesis) -> bool:
@@ -289,7 +304,7 @@ class Search:
                 new = moved
             elif new.threshold > FINER * best.threshold:
                 return
-            leads = self._leads(new, best)
+            leads = self._leads(new, best, is_finer=is_other)
             new.is_trusted = leads or self._is_distinct(new)
             if leads and not self._is_distinct(best):
                 hypotheses.ranked.remove(best)

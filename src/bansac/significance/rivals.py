@@ -10,7 +10,7 @@ threshold than the best one, is no rival.
 
 import numpy as np
 
-from bansac.engine.hypotheses import RIVAL, SAME
+from bansac.engine.hypotheses import RIVAL, SAME, has_more_near
 from bansac.engine.search import FINER, NEAR
 from bansac.maths.arrays import Floats
 from bansac.problems.problem import Problem
@@ -24,9 +24,6 @@ _NEARLY = 0.9
 # A model with a threshold above these numbers of thresholds and of noise limits of the best one is no rival: its
 # inliers may be outliers that were searched within a window. An overlay has less noise than the scene behind it.
 _COARSER, _NOISIER = 4.0, 2.0
-# A finer model has more data within its threshold than the best one, by this number of standard deviations of the
-# difference (McNemar, 1947): a model of large noise has nearly as many there as one that is fitted to them.
-_MORE = 3.0
 
 
 def significance_over_thresholds(
@@ -40,7 +37,6 @@ def significance_over_thresholds(
     """
     if data.shape[1] < 2:
         return -np.inf
-
     residuals = np.sort(problem.distances(data, model))
     residuals = np.maximum(residuals[residuals <= threshold], smallest)
     null_model = measure_far(problem, data, model)
@@ -73,10 +69,8 @@ def _is_finer(problem: Problem, data: Floats, best: MeasuredModel, model: Floats
     """Return whether a model of less noise has enough inliers and does not explain those of the best model."""
     distances = problem.distances(data, model)
     explained = np.count_nonzero(distances[best.inliers] <= best.threshold)
-    near, near_best = distances <= threshold, best.residuals <= threshold
-    gained, lost = np.count_nonzero(near & ~near_best), np.count_nonzero(near_best & ~near)
-    enough = np.count_nonzero(near) >= RIVAL * best.num_inliers and gained - lost > _MORE * np.sqrt(gained + lost)
-    return bool(enough and explained < SAME * best.num_inliers)
+    enough = np.count_nonzero(distances <= threshold) >= RIVAL * best.num_inliers
+    return enough and explained < SAME * best.num_inliers and has_more_near(distances, best.residuals, threshold)
 
 
 def _has_own(problem: Problem, data: Floats, best: MeasuredModel, model: Floats, threshold: float) -> bool:
