@@ -45,6 +45,14 @@ def test_a_precise_overlay_loses_against_a_larger_plane(scored):
     assert rivals >= 3  # a challenge samples the rival with a probability of 95 %
 
 
+def test_a_challenge_finds_a_few_matches_that_neighbours_support():
+    for seed in range(6):
+        matches = homography_matches(800, inlier_ratio=0.2, noise=1.0, seed=seed)
+        x1, x2, _ = overlaid(matches, 0.12, seed)
+        result = bansac.estimate_homography(x1, x2, seed=seed)
+        assert corner_distance(result.model, matches.H, SIZE) < 5
+
+
 def test_a_scene_is_a_rival_of_a_precise_overlay():
     for seed in range(4):
         scene = epipolar_matches(600, 0.33, 0.5, seed=seed)
@@ -57,16 +65,13 @@ def test_a_scene_is_a_rival_of_a_precise_overlay():
 
 @pytest.mark.parametrize(("window", "share"), [(8, 0.4), (15, 0.3)])
 def test_outliers_that_hardly_move_hide_no_motion(window, share):
-    for seed in range(1, 5):
+    for seed in range(1, 7):
         scene, rng = epipolar_matches(500, share, 0.7, seed), np.random.default_rng(seed)
         outliers = ~scene.inliers
         scene.x2[outliers] = scene.x1[outliers] + rng.uniform(-window, window, (outliers.sum(), 2))
         result = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, seed=0)
-        assert result.success
-        if rotation_error(result.model.R, scene.R) < 1:  # the outliers within a large threshold are no rival
-            assert result.configuration == "general"
-        else:
-            assert rotation_error(result.rival.model.R, scene.R) < 1
+        assert rotation_error(result.model.R, scene.R) < 1
+        assert result.configuration == "general"  # the outliers within a large threshold are no rival
 
 
 def test_lines_have_rivals_too():

@@ -64,14 +64,14 @@ class Frame:
     """The frame of a run, and what the search asks of the data.
 
     ``order`` are the indices of the shuffled data. ``transform`` is that of ``normalize`` of the problem, and ``scale``
-    the length of one unit of the data in the frame.
+    the length of one unit of the data in the frame. ``is_informed`` says whether there are prior probabilities.
     """
 
     def __init__(self, task: Run) -> None:
         problem, options, n = task.problem, task.options, task.data.shape[1]
         assert options.seed is not None
         rng = seed_rng(options.seed)
-        self._task, self.order = task, np.empty(n, np.int64)
+        self._task, self.order, self.is_informed = task, np.empty(n, np.int64), task.prior is not None
         shuffle(rng, self.order)
         shuffled = np.take(task.data, self.order, axis=1)
         self.transform = np.zeros(1 + 2 * problem.channels)

@@ -56,7 +56,8 @@ _SIGNIFICANT = 10.0
 # A hypothesis with a threshold above the first of these numbers may be a compromise. All data are then searched at the
 # second number, for a structure with a share of its inliers. The numbers are first thresholds.
 _COARSE = (4.0, 2.0, 0.25), (8.0, WIDE, 0.25)
-# A challenge has at most this number of iterations, and that of other data no more than all restarts before it.
+# A challenge has at most this number of iterations, and that of other data no more than all restarts before it. Without
+# prior probabilities, it is on the data that neighbours support if it would have more iterations.
 _LONGEST = 600
 # The first of each _COMPLETE restarts is on all matches, the others on those with more neighbours than chance gives. It
 # does not learn until a hypothesis is significant, unless it is the first of all.
@@ -272,6 +273,10 @@ class Search:
         best.challenges += 1
         members = self._far(hypotheses.ranked[1:] if is_coarse else hypotheses.ranked)
         length = challenge_length(best, int(np.count_nonzero(members)), self.problem.sample_size, most, share)
+        supported = self._frame.supported
+        if length == most and supported is not None and not (is_coarse or self._frame.is_informed):
+            members &= supported
+            length = challenge_length(best, int(np.count_nonzero(members)), self.problem.sample_size, most, share)
         if length == 0:
             return MAX_ITERATIONS
         self.threshold.write(threshold)

@@ -70,7 +70,7 @@ def _is_finer(problem: Problem, data: Floats, best: MeasuredModel, model: Floats
     distances = problem.distances(data, model)
     explained = np.count_nonzero(distances[best.inliers] <= best.threshold)
     enough = np.count_nonzero(distances <= threshold) >= RIVAL * best.num_inliers
-    return enough and explained < SAME * best.num_inliers and has_more_near(distances, best.residuals, threshold)
+    return bool(enough and explained < SAME * best.num_inliers) and has_more_near(distances, best.residuals, threshold)
 
 
 def _has_own(problem: Problem, data: Floats, best: MeasuredModel, model: Floats, threshold: float) -> bool:
