@@ -13,14 +13,14 @@ import functools
 import itertools
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 from bansac.batch.journal import Row, Unit
 from bansac.lab.measurement import NEEDED_DATA, Measurement, Option, Setup, choose_sets
 from bansac.lab.peers.library import Method, Task
 from bansac.lab.sets import PairSet, find_sets
-from bansac.lab.task import Protocol, judge, make_task
+from bansac.lab.task import DEFAULTS, Protocol, judge, make_task
 from bansac.matches import Matches
 from bansac.matches.hdf5 import Reader
 from bansac.matches.pair_folder import evenly_spaced
@@ -101,7 +101,29 @@ class Group:
 
     protocol: Protocol
     folder: str = ""
-    chosen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # ``sets`` or ``exclude``; empty: the options'
+    sets: tuple[str, ...] = ()  # without ``sets`` and ``exclude`` the options select them
+    exclude: tuple[str, ...] = ()
+
+    def find(self, setup: Setup) -> list[PairSet]:
+        """Return the sets of the group that the data have."""
+        found = find_sets(setup.data / self.folder)
+        if not (self.sets or self.exclude):
+            return choose_sets(found, setup.sets, setup.exclude)
+        return [one for one in found if one.name not in self.exclude and (not self.sets or one.name in self.sets)]
+
+    def changed(self, **settings: Any) -> Self:
+        """Return the group with other settings of its protocol."""
+        return dataclasses.replace(self, protocol=dataclasses.replace(self.protocol, **settings))
+
+
+_DINO, _WARP = ("middlebury_dino",), ("exact_warp",)
+BENCH_GROUPS: Mapping[str, Group] = {
+    "E": Group(DEFAULTS["E"], "EF", exclude=_DINO),
+    "F": Group(DEFAULTS["F"], "EF", exclude=_DINO),
+    "H small": Group(DEFAULTS["H"], "H", exclude=_WARP),
+    "H exact": Group(DEFAULTS["H"], "H", sets=_WARP).changed(max_ratio=0.95),
+}
+"""Sets below the folder of the data, with the settings of ``bansac bench DIR``."""
 
 
 @dataclass(frozen=True)
@@ -196,7 +218,7 @@ class PairRuns:
         if not places or set(setup.sets) & set(unfit):
             truth = " or ".join(sorted({"homographies" if kind == "H" else "poses" for kind in kinds.values()}))
             needs = f"--model {', '.join(asked)} needs sets with {truth} as truth"
-            raise ValueError(f"--data: {needs}, not {', '.join(unfit)}")
+            raise ValueError(f"--data: {needs}, not {', '.join(unfit) or 'other ones'}")
         return places
 
     def _asked(self, setup: Setup) -> Sequence[str]:
@@ -205,9 +227,7 @@ class PairRuns:
 
     def _chosen(self, setup: Setup, name: str) -> list[PairSet]:
         """Return the selected sets in the folder of a group."""
-        group = self.groups[name]
-        asked = group.chosen or {"sets": setup.sets, "exclude": setup.exclude}
-        return choose_sets(find_sets(setup.data / group.folder), asked.get("sets", ()), asked.get("exclude", ()))
+        return self.groups[name].find(setup)
 
     def _keys(self, pair_set: PairSet, protocol: Protocol) -> list[str]:
         """Return the pairs of a set with enough matches."""

@@ -23,11 +23,11 @@ from bansac.engine.scoring.weights import density_weights, reliability_weights
 from bansac.estimate.presets import Options
 from bansac.lab.frames import Series
 from bansac.lab.measurement import Document, Report, Setup
-from bansac.lab.pairs import Group, PairRuns
+from bansac.lab.pairs import BENCH_GROUPS, PairRuns
 from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.reports import lines, share
 from bansac.lab.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary, frame_of, larger_error
-from bansac.lab.task import DEFAULTS, Protocol
+from bansac.lab.task import Protocol
 from bansac.problems.estimators import MODELS, Kind
 from bansac.problems.problem import Problem
 
@@ -58,14 +58,8 @@ def _variant(part: str, value: str = "", settings: Mapping[str, Any] | None = No
     return Variant(f"{part}: {value}" if value else part, {"preset": None, **(settings or {})}, **fields)
 
 
-_POSES = {"exclude": ("middlebury_dino",)}
-_H = dataclasses.replace(DEFAULTS["H"], pairs=60)
-PROBLEMS = {
-    "E": Group(DEFAULTS["E"], "EF", _POSES),
-    "F": Group(dataclasses.replace(DEFAULTS["F"], repeats=5), "EF", _POSES),
-    "H small": Group(_H, "H", {"exclude": ("exact_warp",)}),
-    "H exact": Group(dataclasses.replace(_H, max_ratio=0.95, repeats=3), "H", {"sets": ("exact_warp",)}),
-}
+_SETTINGS = {"F": {"repeats": 5}, "H small": {"pairs": 60}, "H exact": {"pairs": 60, "repeats": 3}}
+PROBLEMS = {name: group.changed(**_SETTINGS.get(name, {})) for name, group in BENCH_GROUPS.items()}
 
 THRESHOLDS: dict[Kind, tuple[float, ...]] = {
     "E": (2.5e-4, 5e-4, 1e-3),
