@@ -29,7 +29,7 @@ def spy(name: str, calls: list[tuple[str, Task]], answer: object = None, *, sort
 def run(folder: Path, methods: list[Method], protocol: Protocol, *, workers: int = 1, **chosen: Any) -> list[Row]:
     """Return the rows, a list for each method and call."""
     with open_run(comparison(methods, protocol), Setup(data=folder, **chosen), None) as opened:
-        return list(opened.complete_rows(workers=workers))
+        return list(opened.execute(workers=workers)[0])
 
 
 def of_one(rows: list[Row]) -> dict[str, float]:

@@ -108,7 +108,7 @@ class Measurement:
     ``sets(setup)`` returns the sets of ``setup.data`` that the rows depend on; without it there is no such data.
 
     ``warm_up(setup, units)`` loads or compiles all kernels of the units before the workers start. If None, the runner
-    executes the first unit that does not fail and drops its rows. See :func:`no_warm_up`.
+    executes the first unit that does not fail and drops its rows.
 
     ``bind(setup)`` returns the measurement that the options describe, with its own setup, for measurements whose
     functions depend on them. Then the others are not given.
@@ -187,11 +187,8 @@ def of_module(module: str, **fields: Any) -> Measurement:
     source, name = sys.modules[module], module.rpartition(".")[2].replace("_", "-")
     functions = ("units", "run_unit", "report", "sets", "warm_up")
     found = {function: getattr(source, function) for function in functions if hasattr(source, function)}
-    return Measurement(**{"name": name, "help": source.__doc__, "warm_up": no_warm_up, **found, **fields})
-
-
-def no_warm_up(setup: Setup, units: Sequence[Unit]) -> None:
-    """Do nothing, as the ``warm_up`` of measurements without times."""
+    defaults = {"name": name, "help": source.__doc__, "warm_up": lambda setup, units: None}
+    return Measurement(**{**defaults, **found, **fields})
 
 
 def each(*axes: Iterable[Any]) -> list[Unit]:

@@ -166,7 +166,7 @@ def pair_times(setup: Setup, peers: Sequence[str]) -> dict[str, dict[str, dict[s
     """Return the means over the sets of :func:`.folders.build_report`, by group and method."""
     runs = find_pairs(setup, peers)
     with open_run(runs.measurement(name="pairs", title="Real pairs"), Setup(data=setup.data), None) as run:
-        rows = runs.by_group(run.complete_rows())
+        rows = runs.by_group(run.execute()[0])
     return {name: build_report(of, runs.groups[name].protocol)["mean"] for name, of in rows.items()}
 
 
