@@ -38,7 +38,7 @@ from bansac.lab.scenes import is_right, run_scene, scene_of
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.labelled import LabelledSet
 from bansac.lab.sets.survey import survey
-from bansac.lab.task import DEFAULTS, squared_distances, usable_pairs
+from bansac.lab.task import DEFAULTS, distances_to_truth, usable_pairs
 from bansac.matches import Matches
 from bansac.problems.estimators import Kind
 from bansac.synthetic import FAMILIES, awkward_scene, epipolar_matches
@@ -177,8 +177,7 @@ def _distances(model: Kind, pair: Matches) -> Array:
     """Return the distances of the matches from the true model in pixels; 0 or inf if there are labels."""
     if pair.inliers is not None:
         return np.where(pair.inliers, 0.0, np.inf)
-    true: Any = pair.H if model == "H" else pair.F
-    return np.sqrt(squared_distances(true, pair, "H" if model == "H" else "F"))
+    return distances_to_truth(pair, model)
 
 
 def bins(p: Series, true: Series) -> list[Bin]:
