@@ -28,7 +28,7 @@ from bansac.engine.option_fields import type_in_words
 from bansac.engine.options import Options
 from bansac.lab.known_scenes import FUNCTIONS, known_scene
 from bansac.lab.measurements import MEASUREMENTS, find_measurement
-from bansac.lab.provenance import machine
+from bansac.lab.provenance import processor
 from bansac.lab.reports import FOLDER, bench, lines, load, number, root, sources, used
 from bansac.lab.reproduction import claims, tables
 from bansac.lab.reproduction.runs import folder
@@ -43,7 +43,7 @@ _POINTS, _RATIOS = 200, (0.3, 0.5, 0.7)
 @functools.cache
 def behaviour() -> dict[str, str]:
     """Return the processor, and for each of ``PRESETS`` a digest of results."""
-    return {"processor": machine()["processor"]} | {name: _digest(preset) for name, preset in PRESETS.items()}
+    return {"processor": processor()} | {name: _digest(preset) for name, preset in PRESETS.items()}
 
 
 def _digest(preset: str | None) -> str:
