@@ -110,11 +110,10 @@ def _stops_table(frame: DataFrame) -> Table:
     """Return the shares of the stop reasons of the default."""
     own = frame[frame["method"] == "default"]
     reasons = sorted(own["stop_reason"].dropna().unique()) if "stop_reason" in own else []
-    parts = {"few inliers": own[own["inlier_ratio"] > 0], "unrelated images": own[own["inlier_ratio"] == 0]}
-    cells: dict[str, Iterable[float]] = {}
-    for name, runs in parts.items():
-        if len(runs):
-            cells[name] = (len(runs), *(float((runs["stop_reason"] == reason).mean()) for reason in reasons))
+    cells = {}
+    for few, runs in own.groupby(own["inlier_ratio"] > 0, sort=False):
+        shares = (float((runs["stop_reason"] == reason).mean()) for reason in reasons)
+        cells["few inliers" if few else "unrelated images"] = (len(runs), *shares)
     title = "What ends a run of the default, as a share of the runs"
     return sectioned(title, "data", ("runs", *reasons), {"": cells})
 
