@@ -199,11 +199,8 @@ class PairRuns:
                         method.estimate(either, **self.WARM_UP)
 
     def by_group(self, rows: Iterable[Row]) -> dict[str, list[Row]]:
-        """Return the rows of each group, in the order of the groups."""
-        found: dict[str, list[Row]] = {name: [] for name in self.groups}
-        for row in rows:
-            found[row["group"]].append(row)
-        return {name: of_group for name, of_group in found.items() if of_group}
+        """Return the rows of each group; the rows of a group follow each other."""
+        return {name: list(of_group) for name, of_group in itertools.groupby(rows, lambda row: str(row["group"]))}
 
     def _methods(self, unit: Unit) -> Sequence[Method]:
         return self.methods(unit.payload[0], unit) if callable(self.methods) else self.methods
