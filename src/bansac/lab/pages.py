@@ -12,13 +12,12 @@ measured, and which commits stored them.
 
 import argparse
 import dataclasses
-import functools
 import hashlib
 import json
 import re
 import subprocess
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +39,7 @@ _SCENES = ("homography", "fundamental", "essential", "line")
 _POINTS, _RATIOS = 200, (0.3, 0.5, 0.7)
 
 
-@functools.cache
+@cache
 def behaviour() -> dict[str, str]:
     """Return the processor, and for each of ``PRESETS`` a digest of results."""
     return {"processor": processor()} | {name: _digest(preset) for name, preset in PRESETS.items()}
@@ -119,11 +118,11 @@ def options() -> str:
     return "\n".join(f"{group.capitalize()}:\n\n{lines(head, rows)}" for group, rows in groups.items())
 
 
-@functools.cache
+@cache
 def parts() -> Mapping[str, Callable[[], str]]:
     """Return the functions of all tables and figures by name."""
     measured = {
-        name: functools.partial(measurement.render, name, bench)
+        name: partial(measurement.render, name, bench)
         for measurement in map(find_measurement, MEASUREMENTS)
         for name in (*measurement.tables, *measurement.figures)
     }

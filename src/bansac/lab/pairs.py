@@ -8,12 +8,11 @@ evicts the caches for its successor. A temporary slowdown of the machine should 
 each unit has its own random order. The seed is the unit's key, so that the order is the same in every run.
 """
 
-import dataclasses
 import functools
 import itertools
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
 from bansac.batch.journal import Row, Unit
@@ -113,7 +112,7 @@ class Group:
 
     def changed(self, **settings: Any) -> Self:
         """Return the group with other settings of its protocol."""
-        return dataclasses.replace(self, protocol=dataclasses.replace(self.protocol, **settings))
+        return replace(self, protocol=replace(self.protocol, **settings))
 
 
 _DINO, _WARP = ("middlebury_dino",), ("exact_warp",)
@@ -144,7 +143,7 @@ class PairRuns:
         """Return the measurement over the groups; ``described`` are further fields of :class:`.Measurement`."""
         choice = f"Only these of {', '.join(self.groups)}, joined by commas."
         options = (
-            dataclasses.replace(NEEDED_DATA, help="A folder with the tutorial's sets in EF and in H."),
+            replace(NEEDED_DATA, help="A folder with the tutorial's sets in EF and in H."),
             Option(self.option, tuple[str, ...], None, choice, tuple(self.groups)),
             Option("pairs", int, None, "Maximum number of pairs of a set. Default: those of the protocol."),
             Option("repeats", int, None, "Runs of every pair. Default: those of the protocol."),
@@ -157,7 +156,7 @@ class PairRuns:
         """Return the protocol of a group with the options of ``setup``."""
         options = ("pairs", "repeats", "max_ratio")
         changes = {option: setup.get(option) for option in options if setup.get(option) is not None}
-        return dataclasses.replace(self.groups[name].protocol, **changes)
+        return replace(self.groups[name].protocol, **changes)
 
     def units(self, setup: Setup) -> list[Unit]:
         """Return one unit for each selected group, set, pair and repeat."""

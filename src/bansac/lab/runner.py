@@ -16,7 +16,6 @@ import contextlib
 import functools
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -94,7 +93,7 @@ class Run:
 def _collect(
     answers: Generator[tuple[Unit, list[Row] | ItemFailure], None, None],
     keep: Callable[[Unit, list[Row]], None],
-    shown: AbstractContextManager[Callable[[], None]],
+    shown: contextlib.AbstractContextManager[Callable[[], None]],
 ) -> dict[str, str]:
     """Store the rows of the units as they arrive; return the failed units with their reasons."""
     failed = {}

@@ -7,12 +7,11 @@ from the pairs. The table "leave-one-out" selects the value of a setting on all 
 that set beside the default's. "ms" is only an indication if the machine has other load.
 """
 
-import dataclasses
 import functools
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
@@ -118,7 +117,7 @@ def variants(kind: Kind) -> list[Variant]:
             if value != default
         ),
         _variant("scoring", "magsac++, threshold x 2.5", {"scoring": "magsac++", "threshold": larger}),
-        _variant("score_in_front", "none", problem=dataclasses.replace(problem, score_in_front=None)),
+        _variant("score_in_front", "none", problem=replace(problem, score_in_front=None)),
         _variant("sampler", "uniform", {"sampler": "uniform"}, scored=False, weigh=as_by_default),
         *(_variant("cpt, way back", f"{share:g}", {"cpt": [((0.0, share), (1.0, 1.0))]}) for share in WAYS_BACK),
         _variant("without scores", scored=False),

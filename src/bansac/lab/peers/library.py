@@ -5,13 +5,12 @@ There is one adapter for each library, a :class:`Library`. That of this package 
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import importlib.util
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -57,12 +56,12 @@ class Task:
         """Return the task with its matches sorted by descending score."""
         assert self.scores is not None
         order = np.argsort(-self.scores, kind="stable")
-        return dataclasses.replace(self, points=tuple(x[order] for x in self.points), scores=self.scores[order])
+        return replace(self, points=tuple(x[order] for x in self.points), scores=self.scores[order])
 
     def mismatched(self) -> Task:
         """Return the task with wrong matches, whose test of a model that fits by chance needs further kernels."""
         *first, last = self.points
-        return dataclasses.replace(self, points=(*first, np.roll(last, len(last) // 2, axis=0)))
+        return replace(self, points=(*first, np.roll(last, len(last) // 2, axis=0)))
 
     def limits(self) -> dict[str, Any]:
         """Return the threshold, the confidence and the number of iterations, as far as they are given."""
@@ -134,7 +133,7 @@ def as_camera(camera: Camera | Array) -> Camera:
     if isinstance(camera, Camera):
         return camera
     width, height = (round(2 * float(x)) for x in camera[:2, 2])
-    return dataclasses.replace(Camera.from_matrix(camera), width=width, height=height)
+    return replace(Camera.from_matrix(camera), width=width, height=height)
 
 
 def has_unknown_focal(task: Task) -> bool:
@@ -212,7 +211,7 @@ class Method:
 
     def configured(self, name: str, settings: Mapping[str, Any], **fields: Any) -> Method:
         """Return a copy with another name, additional settings, and other values of further fields."""
-        return dataclasses.replace(self, name=name, settings={**self.settings, **settings}, **fields)
+        return replace(self, name=name, settings={**self.settings, **settings}, **fields)
 
     def call(self, task: Task, **settings: Any) -> Callable[[], Any]:
         """Return the call of the library for a task; ``settings`` override the method's."""
@@ -227,11 +226,11 @@ class Method:
         if self.sort:
             task = task.best_first()
         if not self.scored:
-            task = dataclasses.replace(task, scores=None)
+            task = replace(task, scores=None)
         if not self.sized:
-            task = dataclasses.replace(task, size1=None, size2=None)
+            task = replace(task, size1=None, size2=None)
         if self.own_limits:
-            task = dataclasses.replace(task, threshold=None, confidence=None, max_iterations=None)
+            task = replace(task, threshold=None, confidence=None, max_iterations=None)
         preset = {"preset": "paper"} if self.ours else {}
         priors = {} if self.prior is None else {"priors": np.full(len(task.x1), self.prior)}
         return task, {**preset, **self.settings, **priors, **settings}
