@@ -16,7 +16,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bansac.batch.journal import Row, Unit
+from bansac.batch.journal import Row as Row
+from bansac.batch.journal import Unit as Unit
 from bansac.lab.frames import Figure
 from bansac.lab.tables import Table
 from bansac.problems.estimators import Kind

@@ -15,8 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Self
 
-from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import NEEDED_DATA, Measurement, Option, Setup, choose_sets
+from bansac.lab.measurement import NEEDED_DATA, Measurement, Option, Row, Setup, Unit, choose_sets
 from bansac.lab.peers.library import Method, Task
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.task import DEFAULTS, Protocol, judge, make_task

@@ -24,10 +24,9 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import DataFrame, Figure, to_frame
-from bansac.lab.measurement import PAIRS, RUNS, SEED, WITH_DATA, Report, Setup, choose_sets, of_module
+from bansac.lab.measurement import PAIRS, RUNS, SEED, WITH_DATA, Report, Row, Setup, Unit, choose_sets, of_module
 from bansac.lab.peers.library import Method, Task
 from bansac.lab.sets.labelled import LabelledSet, find_labelled_sets
 from bansac.lab.tables import Cell, Table, percent, sectioned, with_arrow

@@ -28,12 +28,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.batch.journal import Row
 from bansac.engine.dbn import PAPER_CPT, gamma_1
 from bansac.lab import summary
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.grid import Grid
-from bansac.lab.measurement import Measurement, Report, Setup
+from bansac.lab.measurement import Measurement, Report, Row, Setup
 from bansac.lab.peers.library import Estimate, Method, Task
 from bansac.lab.peers.methods import BANSAC, LOCAL_OPTIMIZATION, METHODS, P_BANSAC, PAPER_METHODS, RANSAC
 from bansac.lab.tables import Table, TableRow

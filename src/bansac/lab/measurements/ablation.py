@@ -17,11 +17,10 @@ from unittest import mock
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.engine.scoring.weights import density_weights, reliability_weights
 from bansac.estimate.presets import Options
 from bansac.lab.frames import Series
-from bansac.lab.measurement import Document, Report, Setup
+from bansac.lab.measurement import Document, Report, Row, Setup, Unit
 from bansac.lab.pairs import BENCH_GROUPS, PairRuns
 from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.reports import lines, share

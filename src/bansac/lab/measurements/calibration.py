@@ -26,11 +26,10 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.engine.neighbours import neighbour_priors
 from bansac.geometry import apply_transform
 from bansac.lab.frames import DataFrame, Figure, Series, import_figure, import_pandas, to_frame
-from bansac.lab.measurement import DATA, Document, Option, Report, Setup, each, nested, of_module
+from bansac.lab.measurement import DATA, Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac.lab.peers.library import OURS, Array, Task
 from bansac.lab.reports import grid, lines, number, share
 from bansac.lab.scenes import OURS as METHODS

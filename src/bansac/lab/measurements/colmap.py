@@ -24,12 +24,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.colmap import VerificationOptions, verify_database
 from bansac.colmap.database import import_pycolmap
 from bansac.executors.threads import count_workers
 from bansac.geometry.camera import Camera
-from bansac.lab.measurement import NEEDED_DATA, Document, Option, Report, Setup, each, nested, of_module
+from bansac.lab.measurement import NEEDED_DATA, Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac.lab.pairs import mutual_matches
 from bansac.lab.peers.library import Array
 from bansac.lab.peers.pycolmap import GUESS, HALF_PIXEL, pixel_camera

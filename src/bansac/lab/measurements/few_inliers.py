@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import DataFrame, Figure, to_frame
-from bansac.lab.measurement import FIRST_SEED, SCENES, Document, Option, Report, Setup, each, of_module
+from bansac.lab.measurement import FIRST_SEED, SCENES, Document, Option, Report, Row, Setup, Unit, each, of_module
 from bansac.lab.reports import lines
 from bansac.lab.scenes import OURS, PEER, PEERS, Scene, choose, errors, is_right, load_kernels, make_scene, run_scene
 from bansac.lab.tables import Better, Table, percent, sectioned, stored_table

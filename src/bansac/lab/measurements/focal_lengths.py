@@ -28,11 +28,10 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.estimate.result import RelativePose
 from bansac.geometry import focals_from_fundamental, homogeneous, normalize_points, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
-from bansac.lab.measurement import DATA, SETS, Document, Option, Report, Setup, each, nested, of_module
+from bansac.lab.measurement import DATA, SETS, Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac.lab.measurements.solver_rates import SAMPLES, rate_solver, solver_call, solver_table
 from bansac.lab.metrics import auc, pose_error, rotation_error
 from bansac.lab.pairs import mutual_matches

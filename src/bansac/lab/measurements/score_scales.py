@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row
 from bansac.lab.frames import to_frame
-from bansac.lab.measurement import ON_DATA, Document, Option, Report, Setup
+from bansac.lab.measurement import ON_DATA, Document, Option, Report, Row, Setup
 from bansac.lab.pairs import Group, PairRuns
 from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.peers.methods import P_BANSAC

@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from bansac import Options
-from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Document, Report, Setup
+from bansac.lab.measurement import Document, Report, Row, Setup, Unit
 from bansac.lab.measurements.folders import label
 from bansac.lab.pairs import BENCH_GROUPS, PairRuns, open_set
 from bansac.lab.peers.library import Method

@@ -9,9 +9,8 @@ import importlib.util
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bansac.batch.journal import Row, Unit
 from bansac.batch.versions import installed_versions
-from bansac.lab.measurement import DATA, Document, Option, Report, Setup, of_module
+from bansac.lab.measurement import DATA, Document, Option, Report, Row, Setup, Unit, of_module
 from bansac.lab.measurements.folders import LABELS, build_report
 from bansac.lab.measurements.speed import calls
 from bansac.lab.measurements.speed.kernels import INLIER_RATIO, POINTS, draw_costs, point_costs, solver_costs
