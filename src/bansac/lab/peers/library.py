@@ -3,15 +3,13 @@
 There is one adapter for each library, a :class:`Library`. That of this package is here, the others have modules.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,13 +50,13 @@ class Task:
         """The second points."""
         return self.points[1]
 
-    def best_first(self) -> Task:
+    def best_first(self) -> Self:
         """Return the task with its matches sorted by descending score."""
         assert self.scores is not None
         order = np.argsort(-self.scores, kind="stable")
         return replace(self, points=tuple(x[order] for x in self.points), scores=self.scores[order])
 
-    def mismatched(self) -> Task:
+    def mismatched(self) -> Self:
         """Return the task with wrong matches, whose test of a model that fits by chance needs further kernels."""
         *first, last = self.points
         return replace(self, points=(*first, np.roll(last, len(last) // 2, axis=0)))
@@ -205,11 +203,11 @@ class Method:
         """Whether the package is installed."""
         return importlib.util.find_spec(self.package) is not None
 
-    def changed(self, name: str, **settings: Any) -> Method:
+    def changed(self, name: str, **settings: Any) -> Self:
         """Return a copy with another name and additional settings."""
         return self.configured(name, settings)
 
-    def configured(self, name: str, settings: Mapping[str, Any], **fields: Any) -> Method:
+    def configured(self, name: str, settings: Mapping[str, Any], **fields: Any) -> Self:
         """Return a copy with another name, additional settings, and other values of further fields."""
         return replace(self, name=name, settings={**self.settings, **settings}, **fields)
 
