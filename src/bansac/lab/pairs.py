@@ -18,6 +18,7 @@ from typing import Any, ClassVar, Self
 from bansac.lab.measurement import NEEDED_DATA, Measurement, Option, Row, Setup, Unit, choose_sets
 from bansac.lab.peers.library import Method, Task
 from bansac.lab.sets import PairSet, find_sets
+from bansac.lab.sets.tutorial import MAX_RATIO
 from bansac.lab.task import DEFAULTS, Protocol, judge, make_task
 from bansac.matches import Matches
 from bansac.matches.hdf5 import Reader
@@ -86,11 +87,11 @@ def _read_pair(folder: str, key: str) -> Matches:
     return open_set(folder).pair(key)
 
 
-def mutual_matches(pair_set: PairSet, key: str, max_ratio: float) -> Matches:
-    """Read a pair, only its mutual nearest neighbours below an SNN ratio; the set needs the file ``mutual.h5``."""
+def mutual_matches(pair_set: PairSet, key: str) -> Matches:
+    """Read a pair, only its mutual nearest neighbours below the usual ratio; the set needs the file ``mutual.h5``."""
     with Reader(pair_set.folder / "mutual.h5") as file:
         mutual = file.array(key, (-1,)) == 1
-    return pair_set.pair(key).select(mutual).filtered(max_ratio)
+    return pair_set.pair(key).select(mutual).filtered(MAX_RATIO)
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,6 @@ from bansac.lab.peers.library import Array
 from bansac.lab.peers.pycolmap import GUESS, HALF_PIXEL, pixel_camera
 from bansac.lab.reports import lines
 from bansac.lab.sets import PairSet
-from bansac.lab.sets.tutorial import MAX_RATIO
 from bansac.matches.hdf5 import Reader
 from bansac.solvers.umeyama import umeyama
 
@@ -70,7 +69,7 @@ def write_real(path: Path, folder: Path, known: bool) -> Truth:
     import pycolmap
 
     pair_set = PairSet(folder)
-    pairs: list[Any] = [mutual_matches(pair_set, key, MAX_RATIO) for key in pair_set.keys]
+    pairs: list[Any] = [mutual_matches(pair_set, key) for key in pair_set.keys]
     points: dict[str, list[Array]] = {}
     cameras: dict[str, Camera] = {}
     for pair in pairs:
