@@ -166,8 +166,6 @@ class Measurement:
         for name in ("pairs", "sets", "exclude"):
             if setup.data is None and name in known and setup.get(name, ()) not in ((), known[name].default):
                 raise ValueError(f"{_flag(name)} chooses among image pairs: it needs --data")
-        if "model" in known and setup.model is not None and setup.model not in known["model"].choices:
-            raise ValueError(f"--model: {self.name} runs on {', '.join(known['model'].choices)}, got {setup.model!r}")
         values = {}
         for name, option in known.items():
             value = getattr(setup, name, None)
