@@ -33,7 +33,7 @@ from bansac.lab import summary
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.grid import Grid
 from bansac.lab.measurement import Measurement, Report, Row, Setup
-from bansac.lab.peers.library import Estimate, Method, Task
+from bansac.lab.peers.library import Method, Task
 from bansac.lab.peers.methods import BANSAC, LOCAL_OPTIMIZATION, METHODS, P_BANSAC, PAPER_METHODS, RANSAC
 from bansac.lab.tables import Table, TableRow
 
@@ -119,13 +119,9 @@ READINGS: Mapping[str, Mapping[str, Any]] = {
 """The settings of each reading, by the title of its group of columns."""
 
 
-class _Unsorted(Method):
-    """The order of quality is that of the file; the scores are the prior only."""
-
-    def estimate(self, task: Task, **settings: Any) -> Estimate:
-        """Estimate the model of a task."""
-        order = np.linspace(1.0, 0.0, len(task.x1))
-        return super().estimate(dataclasses.replace(task, scores=order), priors=task.scores, **settings)
+def unsorted(task: Task) -> tuple[Task, Row]:
+    """Return a task with the order of the file as that of quality; the scores are the prior only."""
+    return dataclasses.replace(task, scores=np.linspace(1.0, 0.0, len(task.x1))), {"priors": task.scores}
 
 
 def _readings() -> Measurement:
@@ -135,7 +131,7 @@ def _readings() -> Measurement:
         for title, settings in READINGS.items()
     }
     name = f"{P_BANSAC.label}, {UNSORTED}"
-    groups[UNSORTED] = {name: _Unsorted(name, P_BANSAC.settings, scored=True, label=P_BANSAC.label)}
+    groups[UNSORTED] = {name: P_BANSAC.configured(name, {}, adapt=unsorted)}
     configurations = {name: method for group in groups.values() for name, method in group.items()}
     labels, printed, gains = _labels(configurations), groups[PRINTED], {}
     # A group without baselines is compared with those as printed.

@@ -180,6 +180,7 @@ class Method:
     columns: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)  # added to every row
     prior: float | None = None  # P^0 of every match, even if the method has scores
     max_ratio: float | None = None  # use matches of a lower SNN ratio; None for the protocol's ratio
+    adapt: Callable[[Task], tuple[Task, Mapping[str, Any]]] | None = None  # returns another task, and further settings
 
     def __post_init__(self) -> None:
         """Set the defaults that depend on other fields."""
@@ -221,6 +222,7 @@ class Method:
 
     def _arrange(self, task: Task, settings: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
         """Return what the method knows of a task, and all settings."""
+        task, more = (task, {}) if self.adapt is None else self.adapt(task)
         if self.sort:
             task = task.best_first()
         if not self.scored:
@@ -231,4 +233,4 @@ class Method:
             task = replace(task, threshold=None, confidence=None, max_iterations=None)
         preset = {"preset": "paper"} if self.ours else {}
         priors = {} if self.prior is None else {"priors": np.full(len(task.x1), self.prior)}
-        return task, {**preset, **self.settings, **priors, **settings}
+        return task, {**preset, **self.settings, **priors, **more, **settings}
