@@ -85,14 +85,12 @@ def judge(model: Array | None, task: Task, pair: Matches) -> dict[str, float]:
     failure: 180 or inf.
     """
     usable = model if model is not None and model.shape == (3, 3) and np.all(np.isfinite(model)) else None
+    truth: Any = pair
     if task.problem == "H":
-        if pair.H is None or pair.size1 is None:
-            raise ValueError(f"the pair {pair.key} has no homography or no size of image 1 to be judged by")
         visible_area = math.nan
         if pair.size2 is not None:
-            visible_area = visible_area_error(usable, pair.H, pair.size1, pair.size2, step=_PIXEL_STEP)
-        return {"corner_error": corner_error(usable, pair.H, pair.size1), "visible_area_error": visible_area}
-    truth: Any = pair  # with a pose
+            visible_area = visible_area_error(usable, truth.H, truth.size1, pair.size2, step=_PIXEL_STEP)
+        return {"corner_error": corner_error(usable, truth.H, truth.size1), "visible_area_error": visible_area}
     R = t = None
     if usable is not None:
         E = usable if task.problem == "E" else truth.K2.T @ usable @ truth.K1
