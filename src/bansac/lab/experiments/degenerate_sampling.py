@@ -65,9 +65,7 @@ def sets(setup: Setup) -> list[LabelledSet]:
     """Return the labelled sets selected by ``setup``."""
     found = find_labelled_sets(setup.data)
     if not found:
-        raise ValueError(
-            f"--data: no set with labels in {setup.data} or below: it is a folder with matches.h5, labels.h5 and Fgt.h5"
-        )
+        raise ValueError(f"--data: no set with labels (matches.h5, labels.h5, Fgt.h5) in {setup.data} or below")
     return choose_sets(found, setup.sets, setup.exclude)
 
 
