@@ -184,7 +184,6 @@ def older_reports() -> list[Path]:
 
 def main() -> int:
     """Render every page, or return 1 if one is not current."""
-    assert __doc__ is not None
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; return 1 if a page is not current")
     parser.add_argument("--stamp", action="store_true", help="first write into new reports which commit stored them")

@@ -82,7 +82,6 @@ def task_of(model: str, instance: Instance, threshold: float, seed: int) -> Task
 
 def sets(setup: Setup) -> list[PosebenchFile]:
     """Return the files that the setup selects."""
-    assert setup.data is not None  # a required argument
     return choose_sets(find_posebench_files(setup.data), setup.sets, setup.exclude)
 
 
