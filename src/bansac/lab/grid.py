@@ -40,13 +40,8 @@ class Grid(PairRuns):
 
     def experiment(self, *, options: tuple[Option, ...] = (MAX_RATIO,), **described: Any) -> Measurement:
         """Return the experiment of this grid; ``described`` are further fields of :class:`.Measurement`."""
-        model = replace(MODEL, choices=self.models)
-        return self.measurement(
-            options=(*ON_DATA, PAIRS, RUNS, model, *options, SEED),
-            values=self,
-            complete=False,
-            **described,
-        )
+        options = (*ON_DATA, PAIRS, RUNS, replace(MODEL, choices=self.models), *options, SEED)
+        return self.measurement(options=options, complete=False, **described)
 
     def _asked(self, setup: Setup) -> Sequence[str]:
         return (self.default_models or self.models) if setup.model is None else (setup.model,)

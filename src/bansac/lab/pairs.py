@@ -149,7 +149,7 @@ class PairRuns:
             Option("repeats", int, None, "Runs of every pair. Default: those of the protocol."),
         )
         functions = {name: getattr(self, name) for name in ("units", "run_unit", "sets", "warm_up")}
-        traits = {"options": options, "complete": True, "updates": bool(self.option)}
+        traits = {"options": options, "complete": True, "updates": bool(self.option), "values": self}
         return Measurement(**{**functions, **traits, **described})
 
     def protocol(self, setup: Setup, name: str) -> Protocol:

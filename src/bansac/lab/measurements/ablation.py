@@ -288,5 +288,4 @@ MEASUREMENT = _RUNS.measurement(
     help=__doc__,
     report=report,
     tables={"ablation": accuracies, "ablation-costs": costs, "ablation-scenes": scenes, "leave-one-out": leave_one_out},
-    values=variants,
 )

@@ -140,13 +140,11 @@ def beside_others(document: Document) -> str:
 
 def comparison(methods: Sequence[Method], protocol: Protocol, sweep: Sweep | None = None) -> Measurement:
     """Return the comparison of methods, which workers must be able to import; with a sweep, of its methods."""
-    runs = PairRuns(tuple(methods), {protocol.kind: Group(protocol)})
-    return runs.measurement(
+    return PairRuns(tuple(methods), {protocol.kind: Group(protocol)}).measurement(
         name="bench",
         title="Accuracy and time of estimators",
         options=ON_DATA,
         report=functools.partial(_report, protocol, sweep),
-        values=runs,
         packages=tuple(method.package for method in methods),
     )
 

@@ -86,5 +86,4 @@ MEASUREMENT = _RUNS.measurement(
     tables={"score-scales": table},
     parallel=True,
     updates=False,
-    values=METHODS,
 )

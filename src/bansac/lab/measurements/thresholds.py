@@ -112,5 +112,4 @@ MEASUREMENT = _RUNS.measurement(
     tables={f"thresholds-{group}": partial(over_thresholds, group=group) for group in GROUPS}
     | {"best-thresholds": best_thresholds},
     packages=("cv2", "poselib"),
-    values=methods,
 )
