@@ -27,10 +27,9 @@ SCENES, POINTS, INLIERS, NOISE = 20, 500, 0.5, 0.5
 
 def instance(pair: Any, points: np.ndarray | None = None) -> Instance:
     """Return the instance of a pair with a pose; with 3D points it is that of the second image."""
-    cameras = [Camera.from_matrix(K) for K in (pair.K1, pair.K2)]
-    for k, size in enumerate((pair.size1, pair.size2)):
-        if size is not None:
-            cameras[k] = dataclasses.replace(cameras[k], height=size[0], width=size[1])
+    cameras = []
+    for K, (height, width) in ((pair.K1, pair.size1 or (None, None)), (pair.K2, pair.size2 or (None, None))):
+        cameras.append(dataclasses.replace(Camera.from_matrix(K), height=height, width=width))
     if points is not None:
         return Instance((pair.x2, points), tuple(cameras[1:]), pair.R, pair.t)
     return Instance((pair.x1, pair.x2), tuple(cameras), pair.R, pair.t)

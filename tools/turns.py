@@ -42,8 +42,7 @@ def bench(source: Path, cache: Path, data: Path, model: Kind) -> dict[str, Any]:
     command = [sys.executable, "-m", "bansac.cli", "bench", str(data / folder), "--model", model]
     command += ["--methods", METHODS, "--json", *options]
     done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
+    return json.loads(done.stdout)
 
 
 def compare(before: list[dict[str, Any]], after: list[dict[str, Any]], model: Kind, method: str) -> dict[str, float]:

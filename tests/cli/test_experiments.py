@@ -107,7 +107,7 @@ def test_default_folder(bansac: Any, sets: Path, tmp_path: Path, monkeypatch: py
         ),
         (["synthetic", "--data", "SETS"], "--data: synthetic takes no such option"),
         (["probability-evolution", "--max-ratio", "0.17"], "the pair demo has"),
-        (["markov-order", "--data", "SETS", "--model", "H"], "markov-order runs on E, F, got 'H'"),
+        (["markov-order", "--data", "SETS", "--model", "H"], "model must be among E, F; got 'H'"),
         (["markov-order", "--data", "SETS", "--sets", "wall"], "needs sets with poses as truth, not wall"),
         (["markov-order", "--data", "SETS", "--max-ratio", "0"], "max_ratio must be > 0"),
         (["markov-order", "--data", "SETS", "--max-ratio", "0.22"], "the data hold too little"),

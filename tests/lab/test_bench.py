@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from bansac.lab.measurement import Row, Setup
-from bansac.lab.measurements.folders import bench_rows, build_report, comparison
+from bansac.lab.measurements.folders import build_report, comparison
 from bansac.lab.peers.library import Method, Task
 from bansac.lab.peers.methods import METHODS
 from bansac.lab.provenance import fingerprint
@@ -28,12 +28,13 @@ def spy(name: str, calls: list[tuple[str, Task]], answer: object = None, *, sort
 
 def run(folder: Path, methods: list[Method], protocol: Protocol, *, workers: int = 1, **chosen: Any) -> list[Row]:
     """Return the rows, a list for each method and call."""
-    return bench_rows(methods, protocol, Setup(data=folder, **chosen), workers=workers)
+    with open_run(comparison(methods, protocol), Setup(data=folder, **chosen), None) as opened:
+        return list(opened.execute(workers=workers)[0])
 
 
 def of_one(rows: list[Row]) -> dict[str, float]:
     """Return the figures of the rows of one method."""
-    means = build_report(rows, [Method(rows[0]["configuration"])], DEFAULTS[rows[0]["model"]])["mean"]
+    means = build_report(rows, DEFAULTS[rows[0]["model"]])["mean"]
     return dict(means[rows[0]["configuration"]])
 
 
@@ -41,7 +42,7 @@ def of_one(rows: list[Row]) -> dict[str, float]:
 def test_bansac_recovers_the_poses(sets: Path, kind: str) -> None:
     protocol = DEFAULTS[kind]
     methods = [METHODS["p-bansac"], METHODS["uniform"]]
-    report = build_report(run(sets / "EF", methods, protocol), methods, protocol)
+    report = build_report(run(sets / "EF", methods, protocol), protocol)
     assert set(report["sets"]) == {"room", "yard"}
     assert report["sets"]["yard"]["pairs"] == 3
     assert report["mean"]["p-bansac"]["AUC@10"] > 0.8
@@ -204,11 +205,10 @@ def test_spread_is_that_of_the_means_between_repeats() -> None:
         row("m", "p", (error, error), 0.001 if repeat == 0 else None) | {"set": name, "repeat": repeat}
         for (name, repeat), error in errors.items()
     ]
-    methods, protocol = [Method("m")], DEFAULTS["F"]
-    report = build_report(rows, methods, protocol)
+    report = build_report(rows, DEFAULTS["F"])
     assert report["spread"]["m"]["mAA_R@5"] == pytest.approx(np.std([1.0, 0.5, 0.0], ddof=1))
     assert set(report["spread"]["m"]) == {name for name in report["mean"]["m"] if not name.startswith("ms")}
-    assert build_report(rows[:2], methods, protocol)["spread"] == {"m": {}}
+    assert build_report(rows[:2], DEFAULTS["F"])["spread"] == {"m": {}}
 
 
 @pytest.mark.slow

@@ -289,7 +289,7 @@ def test_data_are_asked_for() -> None:
         toy.make_toy(options=(NEEDED_DATA, PAIRS)).resolve(Setup())
     with pytest.raises(ValueError, match="--pairs chooses among image pairs: it needs --data"):
         toy.make_toy(options=(DATA, PAIRS)).resolve(Setup(pairs=3))
-    with pytest.raises(ValueError, match="--model: toy runs on E, F, got 'H'"):
+    with pytest.raises(ValueError, match="model must be among E, F; got 'H'"):
         toy.make_toy(options=(dataclasses.replace(MODEL, choices=("E", "F")),)).resolve(Setup(model="H"))
 
 

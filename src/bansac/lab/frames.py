@@ -1,7 +1,5 @@
 """pandas and Matplotlib, which only reports need: their types, and imports when they are used."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 

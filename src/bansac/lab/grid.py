@@ -1,9 +1,8 @@
 """The paper's experiments over image pairs: every configuration of a list on every pair and repeat."""
 
-import dataclasses
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 from bansac.lab.measurement import MAX_RATIO, MODEL, ON_DATA, PAIRS, RUNS, SEED, Measurement, Option, Setup, choose_sets
@@ -22,7 +21,7 @@ ABLATION_SET = "sacre_coeur"
 
 _PAPER: dict[str, Any] = {"max_ratio": MAX_RATIO_OF_PAPER, "pairs": sys.maxsize}
 GROUPS: Mapping[str, Group] = {
-    protocol.kind: Group(dataclasses.replace(protocol, repeats=10 if protocol.kind == "H" else 5, **_PAPER))
+    protocol.kind: Group(replace(protocol, repeats=10 if protocol.kind == "H" else 5, **_PAPER))
     for protocol in (DEFAULTS["E"], DEFAULTS["F"], DEFAULTS["H"])
 }
 """The paper's settings by model; the maximum SNN ratio is the same for E, F and H."""
@@ -41,13 +40,8 @@ class Grid(PairRuns):
 
     def experiment(self, *, options: tuple[Option, ...] = (MAX_RATIO,), **described: Any) -> Measurement:
         """Return the experiment of this grid; ``described`` are further fields of :class:`.Measurement`."""
-        model = dataclasses.replace(MODEL, choices=self.models)
-        return self.measurement(
-            options=(*ON_DATA, PAIRS, RUNS, model, *options, SEED),
-            values=self,
-            complete=False,
-            **described,
-        )
+        options = (*ON_DATA, PAIRS, RUNS, replace(MODEL, choices=self.models), *options, SEED)
+        return self.measurement(options=options, complete=False, **described)
 
     def _asked(self, setup: Setup) -> Sequence[str]:
         return (self.default_models or self.models) if setup.model is None else (setup.model,)

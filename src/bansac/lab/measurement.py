@@ -16,7 +16,8 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from bansac.batch.journal import Row, Unit
+from bansac.batch.journal import Row as Row
+from bansac.batch.journal import Unit as Unit
 from bansac.lab.frames import Figure
 from bansac.lab.tables import Table
 from bansac.problems.estimators import Kind
@@ -108,7 +109,7 @@ class Measurement:
     ``sets(setup)`` returns the sets of ``setup.data`` that the rows depend on; without it there is no such data.
 
     ``warm_up(setup, units)`` loads or compiles all kernels of the units before the workers start. If None, the runner
-    executes the first unit that does not fail and drops its rows. See :func:`no_warm_up`.
+    executes the first unit that does not fail and drops its rows.
 
     ``bind(setup)`` returns the measurement that the options describe, with its own setup, for measurements whose
     functions depend on them. Then the others are not given.
@@ -165,8 +166,6 @@ class Measurement:
         for name in ("pairs", "sets", "exclude"):
             if setup.data is None and name in known and setup.get(name, ()) not in ((), known[name].default):
                 raise ValueError(f"{_flag(name)} chooses among image pairs: it needs --data")
-        if "model" in known and setup.model is not None and setup.model not in known["model"].choices:
-            raise ValueError(f"--model: {self.name} runs on {', '.join(known['model'].choices)}, got {setup.model!r}")
         values = {}
         for name, option in known.items():
             value = getattr(setup, name, None)
@@ -187,11 +186,8 @@ def of_module(module: str, **fields: Any) -> Measurement:
     source, name = sys.modules[module], module.rpartition(".")[2].replace("_", "-")
     functions = ("units", "run_unit", "report", "sets", "warm_up")
     found = {function: getattr(source, function) for function in functions if hasattr(source, function)}
-    return Measurement(**{"name": name, "help": source.__doc__, "warm_up": no_warm_up, **found, **fields})
-
-
-def no_warm_up(setup: Setup, units: Sequence[Unit]) -> None:
-    """Do nothing, as the ``warm_up`` of measurements without times."""
+    defaults = {"name": name, "help": source.__doc__, "warm_up": lambda setup, units: None}
+    return Measurement(**{**defaults, **found, **fields})
 
 
 def each(*axes: Iterable[Any]) -> list[Unit]:

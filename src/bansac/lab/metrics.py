@@ -27,9 +27,7 @@ def rotation_error(R: ArrayLike | None, R_gt: ArrayLike) -> float:
         return FAILED_POSE
     between = estimate @ true.T
     # Use both sine and cosine: either one alone loses half the digits at one end of the range.
-    twice_sine = np.linalg.norm(
-        [between[2, 1] - between[1, 2], between[0, 2] - between[2, 0], between[1, 0] - between[0, 1]]
-    )
+    twice_sine = np.linalg.norm(between - between.T) / math.sqrt(2)
     return float(np.degrees(np.arctan2(twice_sine, np.trace(between) - 1)))
 
 

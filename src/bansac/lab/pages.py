@@ -12,13 +12,12 @@ measured, and which commits stored them.
 
 import argparse
 import dataclasses
-import functools
 import hashlib
 import json
 import re
 import subprocess
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +27,7 @@ from bansac.engine.option_fields import type_in_words
 from bansac.engine.options import Options
 from bansac.lab.known_scenes import FUNCTIONS, known_scene
 from bansac.lab.measurements import MEASUREMENTS, find_measurement
-from bansac.lab.provenance import machine
+from bansac.lab.provenance import processor
 from bansac.lab.reports import FOLDER, bench, lines, load, number, root, sources, used
 from bansac.lab.reproduction import claims, tables
 from bansac.lab.reproduction.runs import folder
@@ -40,10 +39,10 @@ _SCENES = ("homography", "fundamental", "essential", "line")
 _POINTS, _RATIOS = 200, (0.3, 0.5, 0.7)
 
 
-@functools.cache
+@cache
 def behaviour() -> dict[str, str]:
     """Return the processor, and for each of ``PRESETS`` a digest of results."""
-    return {"processor": machine()["processor"]} | {name: _digest(preset) for name, preset in PRESETS.items()}
+    return {"processor": processor()} | {name: _digest(preset) for name, preset in PRESETS.items()}
 
 
 def _digest(preset: str | None) -> str:
@@ -119,11 +118,11 @@ def options() -> str:
     return "\n".join(f"{group.capitalize()}:\n\n{lines(head, rows)}" for group, rows in groups.items())
 
 
-@functools.cache
+@cache
 def parts() -> Mapping[str, Callable[[], str]]:
     """Return the functions of all tables and figures by name."""
     measured = {
-        name: functools.partial(measurement.render, name, bench)
+        name: partial(measurement.render, name, bench)
         for measurement in map(find_measurement, MEASUREMENTS)
         for name in (*measurement.tables, *measurement.figures)
     }
@@ -185,7 +184,6 @@ def older_reports() -> list[Path]:
 
 def main() -> int:
     """Render every page, or return 1 if one is not current."""
-    assert __doc__ is not None
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true", help="write nothing; return 1 if a page is not current")
     parser.add_argument("--stamp", action="store_true", help="first write into new reports which commit stored them")

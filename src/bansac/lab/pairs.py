@@ -8,19 +8,18 @@ evicts the caches for its successor. A temporary slowdown of the machine should 
 each unit has its own random order. The seed is the unit's key, so that the order is the same in every run.
 """
 
-import dataclasses
 import functools
 import itertools
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
 
-from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import NEEDED_DATA, Measurement, Option, Setup, choose_sets
+from bansac.lab.measurement import NEEDED_DATA, Measurement, Option, Row, Setup, Unit, choose_sets
 from bansac.lab.peers.library import Method, Task
 from bansac.lab.sets import PairSet, find_sets
-from bansac.lab.task import Protocol, judge, make_task
+from bansac.lab.sets.tutorial import MAX_RATIO
+from bansac.lab.task import DEFAULTS, Protocol, judge, make_task
 from bansac.matches import Matches
 from bansac.matches.hdf5 import Reader
 from bansac.matches.pair_folder import evenly_spaced
@@ -88,11 +87,11 @@ def _read_pair(folder: str, key: str) -> Matches:
     return open_set(folder).pair(key)
 
 
-def mutual_matches(pair_set: PairSet, key: str, max_ratio: float) -> Matches:
-    """Read a pair, only its mutual nearest neighbours below an SNN ratio; the set needs the file ``mutual.h5``."""
+def mutual_matches(pair_set: PairSet, key: str) -> Matches:
+    """Read a pair, only its mutual nearest neighbours below the usual ratio; the set needs the file ``mutual.h5``."""
     with Reader(pair_set.folder / "mutual.h5") as file:
         mutual = file.array(key, (-1,)) == 1
-    return pair_set.pair(key).select(mutual).filtered(max_ratio)
+    return pair_set.pair(key).select(mutual).filtered(MAX_RATIO)
 
 
 @dataclass(frozen=True)
@@ -101,7 +100,29 @@ class Group:
 
     protocol: Protocol
     folder: str = ""
-    chosen: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # ``sets`` or ``exclude``; empty: the options'
+    sets: tuple[str, ...] = ()  # without ``sets`` and ``exclude`` the options select them
+    exclude: tuple[str, ...] = ()
+
+    def find(self, setup: Setup) -> list[PairSet]:
+        """Return the sets of the group that the data have."""
+        found = find_sets(setup.data / self.folder)
+        if not (self.sets or self.exclude):
+            return choose_sets(found, setup.sets, setup.exclude)
+        return [one for one in found if one.name not in self.exclude and (not self.sets or one.name in self.sets)]
+
+    def changed(self, **settings: Any) -> Self:
+        """Return the group with other settings of its protocol."""
+        return replace(self, protocol=replace(self.protocol, **settings))
+
+
+_DINO, _WARP = ("middlebury_dino",), ("exact_warp",)
+BENCH_GROUPS: Mapping[str, Group] = {
+    "E": Group(DEFAULTS["E"], "EF", exclude=_DINO),
+    "F": Group(DEFAULTS["F"], "EF", exclude=_DINO),
+    "H small": Group(DEFAULTS["H"], "H", exclude=_WARP),
+    "H exact": Group(DEFAULTS["H"], "H", sets=_WARP).changed(max_ratio=0.95),
+}
+"""Sets below the folder of the data, with the settings of ``bansac bench DIR``."""
 
 
 @dataclass(frozen=True)
@@ -122,20 +143,20 @@ class PairRuns:
         """Return the measurement over the groups; ``described`` are further fields of :class:`.Measurement`."""
         choice = f"Only these of {', '.join(self.groups)}, joined by commas."
         options = (
-            dataclasses.replace(NEEDED_DATA, help="A folder with the tutorial's sets in EF and in H."),
+            replace(NEEDED_DATA, help="A folder with the tutorial's sets in EF and in H."),
             Option(self.option, tuple[str, ...], None, choice, tuple(self.groups)),
             Option("pairs", int, None, "Maximum number of pairs of a set. Default: those of the protocol."),
             Option("repeats", int, None, "Runs of every pair. Default: those of the protocol."),
         )
         functions = {name: getattr(self, name) for name in ("units", "run_unit", "sets", "warm_up")}
-        traits = {"options": options, "complete": True, "updates": bool(self.option)}
+        traits = {"options": options, "complete": True, "updates": bool(self.option), "values": self}
         return Measurement(**{**functions, **traits, **described})
 
     def protocol(self, setup: Setup, name: str) -> Protocol:
         """Return the protocol of a group with the options of ``setup``."""
         options = ("pairs", "repeats", "max_ratio")
         changes = {option: setup.get(option) for option in options if setup.get(option) is not None}
-        return dataclasses.replace(self.groups[name].protocol, **changes)
+        return replace(self.groups[name].protocol, **changes)
 
     def units(self, setup: Setup) -> list[Unit]:
         """Return one unit for each selected group, set, pair and repeat."""
@@ -177,11 +198,8 @@ class PairRuns:
                         method.estimate(either, **self.WARM_UP)
 
     def by_group(self, rows: Iterable[Row]) -> dict[str, list[Row]]:
-        """Return the rows of each group, in the order of the groups."""
-        found: dict[str, list[Row]] = {name: [] for name in self.groups}
-        for row in rows:
-            found[row["group"]].append(row)
-        return {name: of_group for name, of_group in found.items() if of_group}
+        """Return the rows of each group; the rows of a group follow each other."""
+        return {name: list(of_group) for name, of_group in itertools.groupby(rows, lambda row: str(row["group"]))}
 
     def _methods(self, unit: Unit) -> Sequence[Method]:
         return self.methods(unit.payload[0], unit) if callable(self.methods) else self.methods
@@ -196,7 +214,7 @@ class PairRuns:
         if not places or set(setup.sets) & set(unfit):
             truth = " or ".join(sorted({"homographies" if kind == "H" else "poses" for kind in kinds.values()}))
             needs = f"--model {', '.join(asked)} needs sets with {truth} as truth"
-            raise ValueError(f"--data: {needs}, not {', '.join(unfit)}")
+            raise ValueError(f"--data: {needs}, not {', '.join(unfit) or 'other ones'}")
         return places
 
     def _asked(self, setup: Setup) -> Sequence[str]:
@@ -205,9 +223,7 @@ class PairRuns:
 
     def _chosen(self, setup: Setup, name: str) -> list[PairSet]:
         """Return the selected sets in the folder of a group."""
-        group = self.groups[name]
-        asked = group.chosen or {"sets": setup.sets, "exclude": setup.exclude}
-        return choose_sets(find_sets(setup.data / group.folder), asked.get("sets", ()), asked.get("exclude", ()))
+        return self.groups[name].find(setup)
 
     def _keys(self, pair_set: PairSet, protocol: Protocol) -> list[str]:
         """Return the pairs of a set with enough matches."""

@@ -81,15 +81,11 @@ def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet |
 def circumstances(packages: Iterable[str] = ()) -> dict[str, Any]:
     """Return ``date``, ``versions`` (see :func:`installed_versions`) and ``machine`` for a report."""
     date = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-    return {"date": date, "versions": installed_versions(packages), "machine": machine()}
+    machine = {"platform": platform.platform(), "processor": processor(), "cores": os.cpu_count()}
+    return {"date": date, "versions": installed_versions(packages), "machine": machine}
 
 
-def machine() -> dict[str, Any]:
-    """Return ``platform``, ``processor`` and ``cores``."""
-    return {"platform": platform.platform(), "processor": _processor(), "cores": os.cpu_count()}
-
-
-def _processor() -> str:
+def processor() -> str:
     """Return the processor's model name; on Linux platform.processor() does not provide it."""
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:

@@ -16,7 +16,6 @@ import contextlib
 import functools
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -59,7 +58,8 @@ class Run:
         """Run the units that the journal lacks; return all rows, also earlier ones, and key and reason of failed units.
 
         ``executor`` is an executor or a key of :data:`bansac.executors.EXECUTORS`; the default is "serial" for one
-        worker and "processes" for several. A unit has also failed if its times could not be measured.
+        worker and "processes" for several. A unit has also failed if its times could not be measured. If a failed unit
+        is an error of the measurement, an OSError names the first one.
         """
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
@@ -85,20 +85,15 @@ class Run:
             reasons = _collect(answers, self.journal.add_times, progress("times", len(untimed), 0))
             failed |= {key: f"when its times were taken: {reason}" for key, reason in reasons.items()}
         in_order = {unit.key: failed[unit.key] for unit in self.units if unit.key in failed}
-        return Rows(self.journal, self.units), in_order
-
-    def complete_rows(self, **settings: Any) -> Rows:
-        """Return the rows of :meth:`execute`; if units have failed, an OSError names the first one."""
-        rows, failed = self.execute(**settings)
-        for key, reason in failed.items():
+        for key, reason in in_order.items() if self.measurement.complete else ():
             raise OSError(f"{len(failed)} of {len(self.units)} units have failed, the first is {key}: {reason}")
-        return rows
+        return Rows(self.journal, self.units), in_order
 
 
 def _collect(
     answers: Generator[tuple[Unit, list[Row] | ItemFailure], None, None],
     keep: Callable[[Unit, list[Row]], None],
-    shown: AbstractContextManager[Callable[[], None]],
+    shown: contextlib.AbstractContextManager[Callable[[], None]],
 ) -> dict[str, str]:
     """Store the rows of the units as they arrive; return the failed units with their reasons."""
     failed = {}
@@ -116,7 +111,7 @@ def run_measurement(measurement: Measurement, setup: Setup, journal: Path | None
     """Run a measurement; ``settings`` are those of :meth:`Run.execute`. Without a finished unit, raise a ValueError."""
     started = time.perf_counter()
     with open_run(measurement, setup, journal) as run:
-        rows, failed = (run.complete_rows(**settings), {}) if measurement.complete else run.execute(**settings)
+        rows, failed = run.execute(**settings)
         if len(failed) == len(run.units):
             raise ValueError("; ".join(failure_notes(failed)))
         report = measurement.report(run.setup, rows)

@@ -9,13 +9,12 @@ in ``THRESHOLDS``. PoseLib has its default limits (1000 to 100,000 samples, succ
 10,000 samples at a confidence of .999. SupeRANSAC has its default limits (1000 to 5000) with uniform sampling.
 """
 
-import dataclasses
 import functools
 import itertools
 import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -135,11 +134,11 @@ THRESHOLDS: Mapping[str, float] = {"H": 2.0, "E": 1.0, "F": 1.0, "relative pose"
 """Thresholds of other libraries in pixels."""
 
 OURS = (
-    *(dataclasses.replace(METHODS[name], sized=False) for name in ("default", "fast", "accurate")),
-    dataclasses.replace(METHODS["default"].changed("uniform", sampler="uniform"), sized=False, label="uniform"),
+    *(replace(METHODS[name], sized=False) for name in ("default", "fast", "accurate")),
+    METHODS["default"].configured("uniform", {"sampler": "uniform"}, sized=False, label="uniform"),
 )
 PEERS = (
-    dataclasses.replace(METHODS["poselib-own"], name="poselib"),
+    replace(METHODS["poselib-own"], name="poselib"),
     METHODS["opencv-magsac"].changed("opencv-magsac", confidence=0.999, max_iterations=10_000),
     Method("superansac", {"sampler": "Uniform"}, METHODS["superansac"].library, sized=True),
 )

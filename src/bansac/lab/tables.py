@@ -74,9 +74,7 @@ class Table:
         width = len(self.columns)
         for row in self.rows:
             if (len(row.labels), len(row.values)) != (len(self.stub), width):
-                raise ValueError(
-                    f"rows must have {len(self.stub)} labels and {width} values, got {row.labels} and {row.values}"
-                )
+                raise ValueError(f"rows must have {len(self.stub)} labels and {width} values, got {row}")
         if self.groups and sum(span for _, span in self.groups) != width:
             raise ValueError(f"groups must span {width} columns, got {self.groups}")
         if self.better and len(self.better) != width:

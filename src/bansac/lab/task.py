@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -61,8 +61,7 @@ def usable_pairs(pair_set: PairSet, protocol: Protocol) -> Iterator[Matches]:
 
 def make_task(pair: Matches, protocol: Protocol, seed: int) -> Task:
     """Return the task of a pair that has been filtered by the ratio test; for E the points are normalised."""
-    if pair.scores is None:
-        raise ValueError(f"the pair {pair.key} has no scores")
+    assert pair.scores is not None
     calibrated = protocol.kind == "E"
     x1, x2 = _normalised_points(pair) if calibrated else (pair.x1, pair.x2)
     return Task(
@@ -86,20 +85,17 @@ def judge(model: Array | None, task: Task, pair: Matches) -> dict[str, float]:
     failure: 180 or inf.
     """
     usable = model if model is not None and model.shape == (3, 3) and np.all(np.isfinite(model)) else None
+    truth: Any = pair
     if task.problem == "H":
-        if pair.H is None or pair.size1 is None:
-            raise ValueError(f"the pair {pair.key} has no homography or no size of image 1 to be judged by")
         visible_area = math.nan
         if pair.size2 is not None:
-            visible_area = visible_area_error(usable, pair.H, pair.size1, pair.size2, step=_PIXEL_STEP)
-        return {"corner_error": corner_error(usable, pair.H, pair.size1), "visible_area_error": visible_area}
-    if pair.R is None or pair.t is None or pair.K1 is None or pair.K2 is None:
-        raise ValueError(f"the pair {pair.key} has no pose to be judged by")
+            visible_area = visible_area_error(usable, truth.H, truth.size1, pair.size2, step=_PIXEL_STEP)
+        return {"corner_error": corner_error(usable, truth.H, truth.size1), "visible_area_error": visible_area}
     R = t = None
     if usable is not None:
-        E = usable if task.problem == "E" else pair.K2.T @ usable @ pair.K1
+        E = usable if task.problem == "E" else truth.K2.T @ usable @ truth.K1
         R, t, _ = recover_pose(E, *_normalised_points(pair))
-    return {"rotation_error": rotation_error(R, pair.R), "translation_error": translation_error(t, pair.t)}
+    return {"rotation_error": rotation_error(R, truth.R), "translation_error": translation_error(t, truth.t)}
 
 
 def squared_distances(model: Array, pair: Matches, kind: Literal["H", "F"]) -> Array:
@@ -114,8 +110,12 @@ def squared_distances(model: Array, pair: Matches, kind: Literal["H", "F"]) -> A
     return squared
 
 
-def _normalised_points(pair: Matches) -> tuple[Array, Array]:
-    """Return the points in normalised coordinates (K^-1 applied)."""
-    if pair.K1 is None or pair.K2 is None:
-        raise ValueError(f"the pair {pair.key} has no camera matrices")
+def distances_to_truth(pair: Matches, problem: str) -> Array:
+    """Return the distance of every match to the true H, or F for other problems, in pixels."""
+    model: Any = pair.H if problem == "H" else pair.F
+    return np.asarray(np.sqrt(squared_distances(model, pair, "H" if problem == "H" else "F")))
+
+
+def _normalised_points(pair: Any) -> tuple[Array, Array]:
+    """Return the points of a pair with camera matrices in normalised coordinates (K^-1 applied)."""
     return normalize_points(pair.K1, pair.x1), normalize_points(pair.K2, pair.x2)

@@ -26,16 +26,16 @@ def test_bias_compares_weights_with_a_floor_of_one():
 
 
 def test_true_f_is_right_and_one_of_the_plane_alone_is_wrong_off_it():
-    scene = experiment._synthetic_scene(0.8, seed=3)
     matches = planar_scene_matches(500, 0.5, 0.8, 0.25, seed=3)
-    assert experiment._median_distance(matches.F, scene.pair, scene.off_plane) < 0.5
+    off_plane = matches.inliers & ~matches.on_plane
+    assert experiment._median_distance(matches.F, matches, off_plane) < 0.5
     # Any F = [e']x H fits the plane; this epipole is a quarter of a turn, seen from the centre, from the true one.
     true = matches.K @ matches.t
     x, y = true[:2] - true[2] * matches.K[:2, 2]
     e = np.array([*(matches.K[:2, 2] + 1000 * np.array([-y, x]) / np.hypot(x, y)), 1.0])
     F = np.cross(e, matches.H.T).T
-    assert experiment._median_distance(F, scene.pair, scene.on_plane) < 0.5
-    assert experiment._median_distance(F, scene.pair, scene.off_plane) > experiment.WRONG_ABOVE
+    assert experiment._median_distance(F, matches, matches.on_plane) < 0.5
+    assert experiment._median_distance(F, matches, off_plane) > experiment.WRONG_ABOVE
 
 
 def test_a_run_without_a_model_counts_as_wrong(short):
@@ -70,8 +70,8 @@ def test_an_open_run_is_the_beginning_of_a_longer_one():
     import bansac
 
     longer = bansac.estimate_fundamental(
-        scene.pair.x1,
-        scene.pair.x2,
+        scene.x1,
+        scene.x2,
         preset="paper",
         threshold=0.5,
         seed=1,
@@ -80,8 +80,9 @@ def test_an_open_run_is_the_beginning_of_a_longer_one():
         stopping=None,
         **METHODS["BANSAC"].settings,
     )
-    expected = sampling_bias(longer.trace.snapshots[100], scene.on_plane, scene.off_plane)
-    assert experiment._run(scene, "BANSAC", 1, 100)["bias"] == expected
+    off_plane = scene.inliers & ~scene.on_plane
+    expected = sampling_bias(longer.trace.snapshots[100], scene.on_plane, off_plane)
+    assert experiment._run(scene, off_plane, "BANSAC", 1, 100)["bias"] == expected
 
 
 @pytest.mark.usefixtures("short")

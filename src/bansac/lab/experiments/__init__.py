@@ -9,8 +9,6 @@ import importlib
 
 from bansac.lab.measurement import Measurement
 
-__all__ = ["EXPERIMENTS", "find_experiment"]
-
 EXPERIMENTS = (
     *("markov-order", "fixed-iterations", "inlier-ratio", "main-table", "per-scene", "synthetic", "classification-cpt"),
     *("sampling-activation", "stopping-criteria", "probability-evolution", "curve-example", "cpt-robustness"),

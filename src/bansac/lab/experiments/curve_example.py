@@ -12,10 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.lab.experiments.synthetic import CURVES, POINTS, SHARED, SIGMA, curve_of
 from bansac.lab.frames import to_frame
-from bansac.lab.measurement import CURVE, SEED, Report, Setup, of_module
+from bansac.lab.measurement import CURVE, SEED, Report, Row, Setup, Unit, of_module
 from bansac.lab.metrics import curve_rmse
 from bansac.lab.tables import percent, sectioned
 from bansac.maths.arrays import Floats

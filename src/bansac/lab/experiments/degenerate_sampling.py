@@ -19,15 +19,13 @@ F is wrong off the plane if the median Sampson distance of the true matches ther
 
 import itertools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import DataFrame, Figure, to_frame
-from bansac.lab.measurement import PAIRS, RUNS, SEED, WITH_DATA, Report, Setup, choose_sets, of_module
+from bansac.lab.measurement import PAIRS, RUNS, SEED, WITH_DATA, Report, Row, Setup, Unit, choose_sets, of_module
 from bansac.lab.peers.library import Method, Task
 from bansac.lab.sets.labelled import LabelledSet, find_labelled_sets
 from bansac.lab.tables import Cell, Table, percent, sectioned, with_arrow
@@ -35,7 +33,7 @@ from bansac.lab.task import DEFAULTS, judge, squared_distances
 from bansac.matches import Matches
 from bansac.matches.pair_folder import evenly_spaced
 from bansac.maths.arrays import Bools, Floats
-from bansac.synthetic import planar_scene_matches
+from bansac.synthetic import SceneMatches, planar_scene_matches
 
 SHARES = (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)
 STEPS = (10, 30, 100, 300, 1000, 3000, 10000)
@@ -49,15 +47,6 @@ MATCHES, INLIER_RATIO, NOISE = 500, 0.5, 0.25
 SCENES, REPEATS = 50, 5
 PLANE_THRESHOLD = 3.0  # pixels; for real scenes
 SYNTHETIC = "synthetic"
-
-
-@dataclass(frozen=True, eq=False)
-class _Scene:
-    """Matches with masks of the true matches on and off the dominant plane."""
-
-    pair: Matches
-    on_plane: Bools
-    off_plane: Bools
 
 
 def units(setup: Setup) -> list[Unit]:
@@ -76,29 +65,28 @@ def sets(setup: Setup) -> list[LabelledSet]:
     """Return the labelled sets selected by ``setup``."""
     found = find_labelled_sets(setup.data)
     if not found:
-        raise ValueError(
-            f"--data: no set with labels in {setup.data} or below: it is a folder with matches.h5, labels.h5 and Fgt.h5"
-        )
+        raise ValueError(f"--data: no set with labels (matches.h5, labels.h5, Fgt.h5) in {setup.data} or below")
     return choose_sets(found, setup.sets, setup.exclude)
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Run all methods on a scene; there are no rows if all true matches of a real scene lie on its plane."""
+    """Run all methods on a scene; there are no rows if no true matches of a real scene lie on its plane or off it."""
     folder, which, repeat = unit.payload
     seed = setup.seed + repeat
     scene = _synthetic_scene(which, seed) if folder is None else _labelled_scene(folder, which)
-    if scene is None:
+    off_plane = scene.inliers & ~scene.on_plane
+    counts = {"on_plane": int(scene.on_plane.sum()), "off_plane": int(off_plane.sum())}
+    if not all(counts.values()):
         return []
     place = (SYNTHETIC, f"{percent(which)} %") if folder is None else (LabelledSet(folder).name, which)
-    common: Row = {"set": place[0], "scene": place[1], "repeat": repeat, "seed": seed}
-    common |= {"on_plane": int(scene.on_plane.sum()), "off_plane": int(scene.off_plane.sum())}
+    common: Row = {"set": place[0], "scene": place[1], "repeat": repeat, "seed": seed, **counts}
     runs = [*((method, None) for method in METHODS), *itertools.product(ADAPTIVE, STEPS)]
-    return [common | _run(scene, method, seed, steps) for method, steps in runs]
+    return [common | _run(scene, off_plane, method, seed, steps) for method, steps in runs]
 
 
-def _run(scene: _Scene, method: str, seed: int, iterations: int | None = None) -> Row:
+def _run(scene: Any, off_plane: Bools, method: str, seed: int, iterations: int | None = None) -> Row:
     """Estimate F with the method's stopping criterion or, if given, with a fixed number of iterations."""
-    protocol, points = DEFAULTS["F"], (scene.pair.x1, scene.pair.x2)
+    protocol, points = DEFAULTS["F"], (scene.x1, scene.x2)
     task = Task("F", points, (), None, protocol.threshold, protocol.confidence, protocol.max_iterations, seed)
     is_open = iterations is not None
     settings = {"stopping": None, "max_iterations": iterations} if is_open else {}
@@ -106,12 +94,12 @@ def _run(scene: _Scene, method: str, seed: int, iterations: int | None = None) -
     row: Row = {
         "method": method,
         "open": is_open,
-        "off_plane_error": _median_distance(result.model, scene.pair, scene.off_plane),
-        **({} if scene.pair.R is None else judge(result.model, task, scene.pair)),
+        "off_plane_error": _median_distance(result.model, scene, off_plane),
+        **({} if scene.R is None else judge(result.model, task, scene)),
         "iterations": iterations if is_open else result.iterations,
         "stop_reason": None if is_open else result.stop_reason,
         "inliers": result.num_inliers,
-        "bias": sampling_bias(result.beliefs, scene.on_plane, scene.off_plane),
+        "bias": sampling_bias(result.beliefs, scene.on_plane, off_plane),
     }
     return row if is_open else row | {"seconds": result.seconds}
 
@@ -132,13 +120,12 @@ def sampling_bias(beliefs: Floats | None, on_plane: Bools, off_plane: Bools) -> 
     return float(weights[on_plane].mean() / weights[off_plane].mean())
 
 
-def _synthetic_scene(share: float, seed: int) -> _Scene:
-    matches: Any = planar_scene_matches(MATCHES, INLIER_RATIO, share, NOISE, seed)
-    return _Scene(matches, matches.on_plane, matches.inliers & ~matches.on_plane)
+def _synthetic_scene(share: float, seed: int) -> Any:
+    return planar_scene_matches(MATCHES, INLIER_RATIO, share, NOISE, seed)
 
 
-def _labelled_scene(folder: str, key: str) -> _Scene | None:
-    """Read a labelled pair and find its dominant plane; None if there are no true matches on it or off it."""
+def _labelled_scene(folder: str, key: str) -> Any:
+    """Read a labelled pair and find its dominant plane."""
     import bansac
 
     pair = LabelledSet(folder).pair(key)
@@ -148,8 +135,7 @@ def _labelled_scene(folder: str, key: str) -> _Scene | None:
     plane = bansac.estimate_homography(pair.x1[true], pair.x2[true], threshold=PLANE_THRESHOLD, **settings)
     on_plane = np.zeros(len(pair), bool)
     on_plane[true[plane.inliers]] = True
-    off_plane = pair.inliers & ~on_plane
-    return _Scene(pair, on_plane, off_plane) if on_plane.any() and off_plane.any() else None
+    return SceneMatches(pair.x1, pair.x2, inliers=pair.inliers, on_plane=on_plane)
 
 
 WRONG_ABOVE = 2.0

@@ -28,30 +28,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.batch.journal import Row
 from bansac.engine.dbn import PAPER_CPT, gamma_1
+from bansac.lab import summary
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.grid import Grid
-from bansac.lab.measurement import Measurement, Report, Setup
-from bansac.lab.peers.library import Estimate, Method, Task
+from bansac.lab.measurement import Measurement, Report, Row, Setup
+from bansac.lab.peers.library import Method, Task
 from bansac.lab.peers.methods import BANSAC, LOCAL_OPTIMIZATION, METHODS, P_BANSAC, PAPER_METHODS, RANSAC
-from bansac.lab.summary import (
-    AUC_10,
-    ITERATIONS,
-    MODEL_TITLES,
-    MODELS_TESTED,
-    POSE_RATES,
-    ROTATION_10,
-    ROTATION_ERROR,
-    TIME,
-    TRANSLATION_10,
-    TRANSLATION_ERROR,
-    Leads,
-    Summary,
-    lead_table,
-    metric_table,
-    settings_table,
-)
 from bansac.lab.tables import Table, TableRow
 
 Methods = Mapping[str, Method]
@@ -68,13 +51,13 @@ def _report(
     setup: Setup,
     rows: Iterable[Row],
     *,
-    notes: Callable[[Summary], Iterable[str]] = lambda summary: (),
-    **tables: Callable[[Summary], Table],
+    notes: Callable[[summary.Summary], Iterable[str]] = lambda runs: (),
+    **tables: Callable[[summary.Summary], Table],
 ) -> Report:
     """Return a report with the tables that functions of the means build."""
-    summary = Summary(rows)
-    made = {name: make(summary) for name, make in tables.items()}
-    return Report(tables=made, notes=[*summary.notes(), *notes(summary)])
+    runs = summary.Summary(rows)
+    made = {name: make(runs) for name, make in tables.items()}
+    return Report(tables=made, notes=[*runs.notes(), *notes(runs)])
 
 
 def _each(
@@ -89,7 +72,7 @@ def _labels(configurations: Methods) -> dict[str, str]:
     return {name: method.label for name, method in configurations.items()}
 
 
-def _over(others: Methods, group: Methods, *, baselines: bool) -> Leads:
+def _over(others: Methods, group: Methods, *, baselines: bool) -> summary.Leads:
     """Compare ours of a group with all others, or with the baselines among them."""
     rivals = [name for name, method in others.items() if not (baselines and method.label in _OUR_LABELS)]
     ours = (name for name, method in group.items() if method.label in _OUR_LABELS)
@@ -116,8 +99,8 @@ def _main_table() -> Measurement:
         defaults="first 4000 pairs of a scene, 5 repeats (E, F); all pairs, 10 repeats, both errors (H)",
         report=partial(
             _report,
-            main_table=partial(metric_table, title=title, groups=groups, extra_h=(ITERATIONS,)),
-            leads=partial(lead_table, title=leads_title, groups=leads, labels=_labels(plain | local)),
+            main_table=partial(summary.metric_table, title=title, groups=groups, extra_h=(summary.ITERATIONS,)),
+            leads=partial(summary.lead_table, title=leads_title, groups=leads, labels=_labels(plain | local)),
         ),
     )
 
@@ -136,13 +119,9 @@ READINGS: Mapping[str, Mapping[str, Any]] = {
 """The settings of each reading, by the title of its group of columns."""
 
 
-class _Unsorted(Method):
-    """The order of quality is that of the file; the scores are the prior only."""
-
-    def estimate(self, task: Task, **settings: Any) -> Estimate:
-        """Estimate the model of a task."""
-        order = np.linspace(1.0, 0.0, len(task.x1))
-        return super().estimate(dataclasses.replace(task, scores=order), priors=task.scores, **settings)
+def unsorted(task: Task) -> tuple[Task, Row]:
+    """Return a task with the order of the file as that of quality; the scores are the prior only."""
+    return dataclasses.replace(task, scores=np.linspace(1.0, 0.0, len(task.x1))), {"priors": task.scores}
 
 
 def _readings() -> Measurement:
@@ -152,7 +131,7 @@ def _readings() -> Measurement:
         for title, settings in READINGS.items()
     }
     name = f"{P_BANSAC.label}, {UNSORTED}"
-    groups[UNSORTED] = {name: _Unsorted(name, P_BANSAC.settings, scored=True, label=P_BANSAC.label)}
+    groups[UNSORTED] = {name: P_BANSAC.configured(name, {}, adapt=unsorted)}
     configurations = {name: method for group in groups.values() for name, method in group.items()}
     labels, printed, gains = _labels(configurations), groups[PRINTED], {}
     # A group without baselines is compared with those as printed.
@@ -163,7 +142,8 @@ def _readings() -> Measurement:
         ours = {name: of.label for name, of in group.items() if of.label in _OUR_LABELS}
         gains[title] = {name: [f"{label}, {PRINTED}"] for name, label in ours.items()}
     title = "Readings of the paper: the algorithm as printed, and others."
-    extra, columns = (AUC_10, ITERATIONS, MODELS_TESTED), {title: _labels(group) for title, group in groups.items()}
+    extra = (summary.AUC_10, summary.ITERATIONS, summary.MODELS_TESTED)
+    columns = {title: _labels(group) for title, group in groups.items()}
     leads_title = f"Lead of BANSAC and P-BANSAC over the best baseline, and {_LEADS_BELOW}"
     gains_title = f"Gain of each reading over the algorithm as printed, and {_LEADS_BELOW}"
     return Grid(tuple(configurations.values())).experiment(
@@ -173,24 +153,24 @@ def _readings() -> Measurement:
         defaults="E and F, first 4000 pairs of a scene, 5 repeats",
         report=partial(
             _report,
-            readings=partial(metric_table, title=title, groups=columns, extra=extra),
-            leads=partial(lead_table, title=leads_title, groups=leads, labels=labels),
-            gains=partial(lead_table, title=gains_title, groups=gains, labels=labels),
+            readings=partial(summary.metric_table, title=title, groups=columns, extra=extra),
+            leads=partial(summary.lead_table, title=leads_title, groups=leads, labels=labels),
+            gains=partial(summary.lead_table, title=gains_title, groups=gains, labels=labels),
         ),
     )
 
 
-def scene_table(summary: Summary) -> Table:
+def scene_table(runs: summary.Summary) -> Table:
     """Return the paper's table: one row for each scene, one column for each method, a section for each metric."""
     names = [method.label for method in PAPER_METHODS]
-    scenes = list(dict.fromkeys(scene for model in summary.models for scene in summary.sets(model)))
+    scenes = list(dict.fromkeys(scene for model in runs.models for scene in runs.sets(model)))
     lines = []
-    for metric, scene in itertools.product((ROTATION_10, TRANSLATION_10, TIME), scenes):
-        values = tuple(summary.of_set(metric, model, scene, name) for model in summary.models for name in names)
+    for metric, scene in itertools.product((summary.ROTATION_10, summary.TRANSLATION_10, summary.TIME), scenes):
+        values = tuple(runs.of_set(metric, model, scene, name) for model in runs.models for name in names)
         lines.append(TableRow((scene,), values, metric.better, metric.heading))
     title = "Calibrated and uncalibrated relative pose estimation for each scene."
-    groups = tuple((MODEL_TITLES[model], len(names)) for model in summary.models)
-    return Table(title, ("Seq.",), tuple(names) * len(summary.models), tuple(lines), groups)
+    groups = tuple((summary.MODEL_TITLES[model], len(names)) for model in runs.models)
+    return Table(title, ("Seq.",), tuple(names) * len(runs.models), tuple(lines), groups)
 
 
 def _ablation(
@@ -215,14 +195,14 @@ def _ablation(
         own_name = ", ".join(filter(None, [group, label.format(value)]))
         configurations.append(method.configured(own_name, {option: value}, columns={option: value}))
         groups.setdefault(group, {})[own_name] = headings[value]
-    table = partial(metric_table, title=caption, groups=groups)
+    table = partial(summary.metric_table, title=caption, groups=groups)
     grid = Grid(tuple(configurations), ablation=True)
     tables: dict[str, Any] = {name.replace("-", "_"): table}
     return grid.experiment(name=name, report=partial(_report, **tables), **described)
 
 
-_PANELS = (ROTATION_ERROR, TRANSLATION_ERROR, TIME)
-_METRICS = (*_PANELS, ROTATION_10, TRANSLATION_10, AUC_10)
+_PANELS = (summary.ROTATION_ERROR, summary.TRANSLATION_ERROR, summary.TIME)
+_METRICS = (*_PANELS, summary.ROTATION_10, summary.TRANSLATION_10, summary.AUC_10)
 
 
 def _sweep(
@@ -250,23 +230,24 @@ def _report_curves(
     setup: Setup, rows: Iterable[Row], *, file: str, caption: str, label: str, names: Mapping[str, Mapping[float, str]]
 ) -> Report:
     """Report the means of all metrics by value; ``names`` has the configuration of each method and value."""
-    summary = Summary(rows)
+    runs = summary.Summary(rows)
     note = "errors are means over the runs of a set, a failure counting 180°, and then over the sets"
-    report = Report(notes=[*summary.notes(), note])
+    report = Report(notes=[*runs.notes(), note])
     values = list(next(iter(names.values())))
-    for model in summary.models:
+    for model in runs.models:
         charts: list[Chart] = []
         lines: list[TableRow] = []
         for metric in _METRICS:
-            curves = {method: [summary.mean(metric, model, of[value]) for value in of] for method, of in names.items()}
+            curves = {method: [runs.mean(metric, model, of[value]) for value in of] for method, of in names.items()}
             for value, *figures in zip(values, *curves.values(), strict=True):
                 lines.append(TableRow((f"{value:g}",), tuple(figures), metric.better, metric.heading))
             series = [Series(method, values, means) for method, means in curves.items()]
-            scale: Any = "linear" if metric is TIME else "log"  # NAPSAC's errors are much larger
+            scale: Any = "linear" if metric is summary.TIME else "log"  # NAPSAC's errors are much larger
             charts.append(Chart(series, xlabel=label, ylabel=metric.label, yscale=scale))
         of_model = file if model == "F" else f"{file}_{model}"
         report.figures[of_model] = plot_charts([charts[: len(_PANELS)]])
-        report.tables[of_model] = Table(f"{caption} {MODEL_TITLES[model]}.", (label,), tuple(names), tuple(lines))
+        title = f"{caption} {summary.MODEL_TITLES[model]}."
+        report.tables[of_model] = Table(title, (label,), tuple(names), tuple(lines))
     return report
 
 
@@ -308,12 +289,12 @@ CPT_VARIATIONS = (
 """BANSAC with the paper's tables, and with slight variations of them."""
 
 
-def _largest_differences(summary: Summary) -> Iterator[str]:
+def _largest_differences(runs: summary.Summary) -> Iterator[str]:
     """Yield how accuracies change against the paper's tables."""
-    for model in summary.models:
+    for model in runs.models:
         differences = []
-        for varied, metric in itertools.product(CPT_VARIATIONS[1:], POSE_RATES):
-            change = summary.mean(metric, model, varied.name) - summary.mean(metric, model, _PAPER)
+        for varied, metric in itertools.product(CPT_VARIATIONS[1:], summary.POSE_RATES):
+            change = runs.mean(metric, model, varied.name) - runs.mean(metric, model, _PAPER)
             differences.append((change, metric, varied))
         extremes = (extreme(differences, key=lambda entry: entry[0]) for extreme in (min, max))
         said = [f"{change:+.3f} ({metric.label}, {where.name})" for change, metric, where in extremes]
@@ -391,7 +372,7 @@ _ALL = (
         report=partial(
             _report,
             stopping_criteria=partial(
-                settings_table,
+                summary.settings_table,
                 title="BANSAC with different stopping criteria.",
                 stub=tuple(map(str.upper, _CRITERIA)),
                 labels={c: tuple("✓" if one in c.split("+") else "" for one in _CRITERIA) for c in _COMBINATIONS},
@@ -408,7 +389,7 @@ _ALL = (
             _report,
             notes=_largest_differences,
             cpt_robustness=partial(
-                settings_table,
+                summary.settings_table,
                 title="BANSAC with slight variations of the conditional probability tables of order 1.",
                 stub=("Varied", "Value"),
                 labels={

@@ -25,7 +25,7 @@ from bansac.lab.measurement import MAX_RATIO, MODEL, PAIR, SEED, WITH_DATA, Repo
 from bansac.lab.peers.methods import BANSAC
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.tables import Cell, sectioned
-from bansac.lab.task import Protocol, make_task, squared_distances, usable_pairs
+from bansac.lab.task import Protocol, distances_to_truth, make_task, usable_pairs
 from bansac.matches import Matches, load_demo
 from bansac.maths.arrays import Bools, Floats
 from bansac.plotting import plot_probability_evolution
@@ -91,7 +91,8 @@ def _choose_pair(found: list[PairSet], model: Kind, protocol: Protocol, wanted: 
     ranked: list[tuple[tuple[bool, float], PairSet, str]] = []
     for pair_set in [pair_set for pair_set in found if pair_set.name == ABLATION_SET] or found:
         for pair in usable_pairs(pair_set, dataclasses.replace(protocol, pairs=SEARCHED)):
-            distance = abs(float(_true_matches(pair, model).mean()) - TYPICAL[model])
+            true = distances_to_truth(pair, model) <= TRUE_WITHIN[model]
+            distance = abs(float(true.mean()) - TYPICAL[model])
             ranked.append(((len(pair) < DRAWN, distance), pair_set, pair.key))
     if not ranked:
         needs = f"{protocol.min_matches} matches of a ratio below {protocol.max_ratio}"
@@ -110,7 +111,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     common: Row = {"model": model, "set": name, "pair": key, "seed": setup.seed}
     entries: Row = {f"m{i + 1}{j + 1}": float(matrix[i, j]) for i in range(3) for j in range(3)}
     rows: list[Row] = []
-    for k, true in enumerate(_true_matches(pair, model).tolist()):
+    for k, true in enumerate((distances_to_truth(pair, model) <= TRUE_WITHIN[model]).tolist()):
         (x1, y1), (x2, y2) = pair.x1[k].tolist(), pair.x2[k].tolist()
         match: Row = {"match": k, "x1": x1, "y1": y1, "x2": x2, "y2": y2, "true": true}
         probabilities: Row = {f"p{i}": float(result.trace.snapshots[i][k]) for i in ITERATIONS[model]}
@@ -125,14 +126,6 @@ def _load(protocol: Protocol, folder: str | None, key: str) -> Matches:
         has = f"{len(pair)} matches of an SNN ratio below {protocol.max_ratio:g}"
         raise ValueError(f"max_ratio: the pair {key} has {has}, at least {protocol.min_matches} are needed")
     return pair
-
-
-def _true_matches(pair: Matches, model: Kind) -> Bools:
-    """Return the mask of the true matches."""
-    truth = pair.H if model == "H" else pair.F
-    assert truth is not None
-    squared = squared_distances(truth, pair, "H" if model == "H" else "F")
-    return np.asarray(squared <= TRUE_WITHIN[model] ** 2)
 
 
 def _images(folder: str | None, pair: Matches) -> tuple[Any, Any]:

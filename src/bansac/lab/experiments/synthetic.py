@@ -25,10 +25,9 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import DataFrame, Figure, import_pandas, to_frame
-from bansac.lab.measurement import CURVE, NOISE, NOISE_IS_VARIANCE, RUNS, SEED, Report, Setup, of_module
+from bansac.lab.measurement import CURVE, NOISE, NOISE_IS_VARIANCE, RUNS, SEED, Report, Row, Setup, Unit, of_module
 from bansac.lab.metrics import FAILED_CURVE, circle_rmse, curve_rmse
 from bansac.lab.tables import Cell, Measured, Table, percent, sectioned, with_arrow
 from bansac.maths.arrays import Bools, Floats

@@ -9,8 +9,6 @@ import importlib
 
 from bansac.lab.measurement import Measurement
 
-__all__ = ["MEASUREMENTS", "find_measurement"]
-
 MEASUREMENTS = (
     *("folders", "speed", "hard", "noise", "planes", "rivals", "posebench", "confidence", "calibration"),
     *("configurations", "honesty", "covariance", "labelled", "score-scales", "absolute-pose", "known-vertical"),

@@ -7,27 +7,25 @@ from the pairs. The table "leave-one-out" selects the value of a setting on all 
 that set beside the default's. "ms" is only an indication if the machine has other load.
 """
 
-import dataclasses
 import functools
 import itertools
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from unittest import mock
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.engine.scoring.weights import density_weights, reliability_weights
 from bansac.estimate.presets import Options
 from bansac.lab.frames import Series
-from bansac.lab.measurement import Document, Report, Setup
-from bansac.lab.pairs import Group, PairRuns
-from bansac.lab.peers.library import Array, Estimate, Method, Task
+from bansac.lab.measurement import Document, Report, Row, Setup, Unit
+from bansac.lab.pairs import BENCH_GROUPS, PairRuns
+from bansac.lab.peers.library import Estimate, Method, Task
 from bansac.lab.reports import lines, share
 from bansac.lab.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary, frame_of, larger_error
-from bansac.lab.task import DEFAULTS, Protocol
+from bansac.lab.task import Protocol
 from bansac.problems.estimators import MODELS, Kind
 from bansac.problems.problem import Problem
 
@@ -38,13 +36,10 @@ class Variant(Method):
 
     part: str = ""
     value: str = ""
-    weigh: Callable[[Task], Array] | None = None  # weights of the matches that are given
     problem: Problem | None = None  # in place of the default's
 
     def estimate(self, task: Task, **settings: Any) -> Estimate:
-        """Estimate, with the weights and the problem of the variant."""
-        if self.weigh is not None:
-            settings["weights"] = self.weigh(task)
+        """Estimate, with the problem of the variant."""
         if self.problem is None:
             return super().estimate(task, **settings)
         name = str(MODELS[task.problem].problem).replace(":", ".")
@@ -58,14 +53,8 @@ def _variant(part: str, value: str = "", settings: Mapping[str, Any] | None = No
     return Variant(f"{part}: {value}" if value else part, {"preset": None, **(settings or {})}, **fields)
 
 
-_POSES = {"exclude": ("middlebury_dino",)}
-_H = dataclasses.replace(DEFAULTS["H"], pairs=60)
-PROBLEMS = {
-    "E": Group(DEFAULTS["E"], "EF", _POSES),
-    "F": Group(dataclasses.replace(DEFAULTS["F"], repeats=5), "EF", _POSES),
-    "H small": Group(_H, "H", {"exclude": ("exact_warp",)}),
-    "H exact": Group(dataclasses.replace(_H, max_ratio=0.95, repeats=3), "H", {"sets": ("exact_warp",)}),
-}
+_SETTINGS = {"F": {"repeats": 5}, "H small": {"pairs": 60}, "H exact": {"pairs": 60, "repeats": 3}}
+PROBLEMS = {name: group.changed(**_SETTINGS.get(name, {})) for name, group in BENCH_GROUPS.items()}
 
 THRESHOLDS: dict[Kind, tuple[float, ...]] = {
     "E": (2.5e-4, 5e-4, 1e-3),
@@ -124,8 +113,8 @@ def variants(kind: Kind) -> list[Variant]:
             if value != default
         ),
         _variant("scoring", "magsac++, threshold x 2.5", {"scoring": "magsac++", "threshold": larger}),
-        _variant("score_in_front", "none", problem=dataclasses.replace(problem, score_in_front=None)),
-        _variant("sampler", "uniform", {"sampler": "uniform"}, scored=False, weigh=as_by_default),
+        _variant("score_in_front", "none", problem=replace(problem, score_in_front=None)),
+        _variant("sampler", "uniform", {"sampler": "uniform"}, scored=False, adapt=as_by_default),
         *(_variant("cpt, way back", f"{share:g}", {"cpt": [((0.0, share), (1.0, 1.0))]}) for share in WAYS_BACK),
         _variant("without scores", scored=False),
         _variant("neighbours", "none", {"neighbours": False}),
@@ -136,18 +125,19 @@ def variants(kind: Kind) -> list[Variant]:
 
 def _of_value(setting: str, value: Any, dense: bool) -> Variant:
     if setting == "exponent of scores":
-        return _variant(setting, _text(value), weigh=functools.partial(weigh_by_scores, value, dense))
+        return _variant(setting, _text(value), adapt=functools.partial(weigh_by_scores, value, dense))
     settings = {setting: value}
     if setting == "restart_iterations":  # as many as the budget allows; a share of it is the least length
         settings["restarts"] = max(_OPTIONS.restarts, -(-_OPTIONS.restarts * DEFAULT_LENGTH // value))
     return _variant(setting, _text(value), settings)
 
 
-def weigh_by_scores(exponent: float, dense: bool, task: Task) -> Array:
-    """Return scores to a power, times the density weights if ``dense``."""
+def weigh_by_scores(exponent: float, dense: bool, task: Task) -> tuple[Task, Row]:
+    """Return a task, and scores to a power, times the density weights if ``dense``, as weights."""
     reliability = None if task.scores is None else reliability_weights(task.scores)
     weights = np.ones(len(task.x1)) if reliability is None else reliability ** (exponent / DEFAULT_EXPONENT)
-    return weights * density_weights(np.column_stack([task.x1, task.x2]).T.copy()) if dense else weights
+    density = density_weights(np.column_stack([task.x1, task.x2]).T.copy()) if dense else 1.0
+    return task, {"weights": weights * density}
 
 
 def _text(value: Any) -> str:
@@ -298,5 +288,4 @@ MEASUREMENT = _RUNS.measurement(
     help=__doc__,
     report=report,
     tables={"ablation": accuracies, "ablation-costs": costs, "ablation-scenes": scenes, "leave-one-out": leave_one_out},
-    values=variants,
 )

@@ -15,10 +15,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.estimate.result import AbsolutePose
 from bansac.geometry import homogeneous, normalize_points, rotation_matrix
-from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
+from bansac.lab.measurement import Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac.lab.measurements.folders import label
 from bansac.lab.peers.library import Array, Estimate, Method, Task
 from bansac.lab.peers.methods import METHODS

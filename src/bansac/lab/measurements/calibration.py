@@ -26,11 +26,10 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.engine.neighbours import neighbour_priors
 from bansac.geometry import apply_transform
 from bansac.lab.frames import DataFrame, Figure, Series, import_figure, import_pandas, to_frame
-from bansac.lab.measurement import DATA, Document, Option, Report, Setup, each, nested, of_module
+from bansac.lab.measurement import DATA, Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac.lab.peers.library import OURS, Array, Task
 from bansac.lab.reports import grid, lines, number, share
 from bansac.lab.scenes import OURS as METHODS
@@ -38,7 +37,7 @@ from bansac.lab.scenes import is_right, run_scene, scene_of
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.labelled import LabelledSet
 from bansac.lab.sets.survey import survey
-from bansac.lab.task import DEFAULTS, squared_distances, usable_pairs
+from bansac.lab.task import DEFAULTS, distances_to_truth, usable_pairs
 from bansac.matches import Matches
 from bansac.problems.estimators import Kind
 from bansac.synthetic import FAMILIES, awkward_scene, epipolar_matches
@@ -177,8 +176,7 @@ def _distances(model: Kind, pair: Matches) -> Array:
     """Return the distances of the matches from the true model in pixels; 0 or inf if there are labels."""
     if pair.inliers is not None:
         return np.where(pair.inliers, 0.0, np.inf)
-    true: Any = pair.H if model == "H" else pair.F
-    return np.sqrt(squared_distances(true, pair, "H" if model == "H" else "F"))
+    return distances_to_truth(pair, model)
 
 
 def bins(p: Series, true: Series) -> list[Bin]:

@@ -24,18 +24,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.colmap import VerificationOptions, verify_database
 from bansac.colmap.database import import_pycolmap
 from bansac.executors.threads import count_workers
 from bansac.geometry.camera import Camera
-from bansac.lab.measurement import NEEDED_DATA, Document, Option, Report, Setup, each, nested, of_module
+from bansac.lab.measurement import NEEDED_DATA, Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac.lab.pairs import mutual_matches
 from bansac.lab.peers.library import Array
 from bansac.lab.peers.pycolmap import GUESS, HALF_PIXEL, pixel_camera
 from bansac.lab.reports import lines
 from bansac.lab.sets import PairSet
-from bansac.lab.sets.tutorial import MAX_RATIO
 from bansac.matches.hdf5 import Reader
 from bansac.solvers.umeyama import umeyama
 
@@ -71,7 +69,7 @@ def write_real(path: Path, folder: Path, known: bool) -> Truth:
     import pycolmap
 
     pair_set = PairSet(folder)
-    pairs: list[Any] = [mutual_matches(pair_set, key, MAX_RATIO) for key in pair_set.keys]
+    pairs: list[Any] = [mutual_matches(pair_set, key) for key in pair_set.keys]
     points: dict[str, list[Array]] = {}
     cameras: dict[str, Camera] = {}
     for pair in pairs:

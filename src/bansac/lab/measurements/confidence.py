@@ -22,9 +22,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.batch.journal import Row, Unit
 from bansac.lab.frames import Figure, import_figure
-from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
+from bansac.lab.measurement import Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac.lab.peers.library import Method, Task
 from bansac.lab.reports import grid, share
 from bansac.synthetic import homography_matches, line_points

@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 
 import bansac
-from bansac.batch.journal import Row, Unit
 from bansac.geometry import recover_pose
-from bansac.lab.measurement import DATA, Document, Option, Report, Setup, each, nested, of_module
+from bansac.lab.measurement import DATA, Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac.lab.metrics import pose_error, translation_error
 from bansac.lab.peers.library import Task
 from bansac.lab.peers.methods import METHODS

@@ -9,9 +9,8 @@ quantile. Runs without success do not count.
 import numpy as np
 
 import bansac
-from bansac.batch.journal import Row, Unit
 from bansac.lab.known_scenes import FUNCTIONS, SCENES, KnownScene, known_scene
-from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
+from bansac.lab.measurement import Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac.lab.reports import lines, share
 
 CASES = {"300 points": (300, 1.0), "300 points, half outliers": (300, 0.5), "60 points": (60, 1.0)}

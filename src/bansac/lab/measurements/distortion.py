@@ -20,11 +20,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bansac.batch.journal import Row, Unit
 from bansac.estimate.result import AbsolutePose, RelativePose
 from bansac.geometry import homogeneous, rotation_matrix
 from bansac.geometry.camera import Camera
-from bansac.lab.measurement import DATA, Document, Option, Report, Setup, each, nested, of_module
+from bansac.lab.measurement import DATA, Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac.lab.measurements.folders import label
 from bansac.lab.metrics import auc, pose_error, rotation_error
 from bansac.lab.peers.library import Array, Estimate, Method, Task

@@ -15,10 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.lab.charts import Chart, Series, plot_charts
 from bansac.lab.frames import DataFrame, Figure, to_frame
-from bansac.lab.measurement import FIRST_SEED, SCENES, Document, Option, Report, Setup, each, of_module
+from bansac.lab.measurement import FIRST_SEED, SCENES, Document, Option, Report, Row, Setup, Unit, each, of_module
 from bansac.lab.reports import lines
 from bansac.lab.scenes import OURS, PEER, PEERS, Scene, choose, errors, is_right, load_kernels, make_scene, run_scene
 from bansac.lab.tables import Better, Table, percent, sectioned, stored_table
@@ -110,11 +109,10 @@ def _stops_table(frame: DataFrame) -> Table:
     """Return the shares of the stop reasons of the default."""
     own = frame[frame["method"] == "default"]
     reasons = sorted(own["stop_reason"].dropna().unique()) if "stop_reason" in own else []
-    parts = {"few inliers": own[own["inlier_ratio"] > 0], "unrelated images": own[own["inlier_ratio"] == 0]}
-    cells: dict[str, Iterable[float]] = {}
-    for name, runs in parts.items():
-        if len(runs):
-            cells[name] = (len(runs), *(float((runs["stop_reason"] == reason).mean()) for reason in reasons))
+    cells = {}
+    for few, runs in own.groupby(own["inlier_ratio"] > 0, sort=False):
+        shares = (float((runs["stop_reason"] == reason).mean()) for reason in reasons)
+        cells["few inliers" if few else "unrelated images"] = (len(runs), *shares)
     title = "What ends a run of the default, as a share of the runs"
     return sectioned(title, "data", ("runs", *reasons), {"": cells})
 

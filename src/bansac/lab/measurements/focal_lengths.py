@@ -28,11 +28,10 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.estimate.result import RelativePose
 from bansac.geometry import focals_from_fundamental, homogeneous, normalize_points, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
-from bansac.lab.measurement import DATA, SETS, Document, Option, Report, Setup, each, nested, of_module
+from bansac.lab.measurement import DATA, SETS, Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac.lab.measurements.solver_rates import SAMPLES, rate_solver, solver_call, solver_table
 from bansac.lab.metrics import auc, pose_error, rotation_error
 from bansac.lab.pairs import mutual_matches
@@ -43,7 +42,6 @@ from bansac.lab.provenance import circumstances
 from bansac.lab.reports import grid
 from bansac.lab.scenes import Calls, calls_of, compare
 from bansac.lab.sets import PairSet
-from bansac.lab.sets.tutorial import MAX_RATIO
 from bansac.matches.pair_folder import evenly_spaced
 from bansac.solvers import p4pf, shared_focal_6pt
 from bansac.synthetic import epipolar_matches
@@ -128,7 +126,7 @@ def measure_pairs(setup: Setup, mode: str, name: str) -> list[Row]:
     """Return the averages of every method over the pairs of a set."""
     pair_set = PairSet(setup.data / "EF" / name)
     keys = evenly_spaced(pair_set.keys, setup.pairs)
-    runs = compare((_pair_case(mutual_matches(pair_set, key, MAX_RATIO), mode) for key in keys), TIMES)
+    runs = compare((_pair_case(mutual_matches(pair_set, key), mode) for key in keys), TIMES)
     rows: list[Row] = []
     for method, found in runs.items():
         focal, ms = (float(found[column].median()) for column in ("focal", "ms"))

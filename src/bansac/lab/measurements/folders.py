@@ -22,7 +22,6 @@ from bansac.lab.pairs import Group, PairRuns
 from bansac.lab.peers.library import Method
 from bansac.lab.peers.methods import METHODS, PRESET_METHODS, select_methods
 from bansac.lab.reports import lines, share
-from bansac.lab.runner import open_run
 from bansac.lab.summary import HOMOGRAPHY_FIGURES, POSE_FIGURES, TIME_FIGURES, Summary, frame_of
 from bansac.lab.tables import Table, sectioned
 from bansac.lab.task import DEFAULTS, Protocol
@@ -141,22 +140,18 @@ def beside_others(document: Document) -> str:
 
 def comparison(methods: Sequence[Method], protocol: Protocol, sweep: Sweep | None = None) -> Measurement:
     """Return the comparison of methods, which workers must be able to import; with a sweep, of its methods."""
-    runs = PairRuns(tuple(methods), {protocol.kind: Group(protocol)})
-    return runs.measurement(
+    return PairRuns(tuple(methods), {protocol.kind: Group(protocol)}).measurement(
         name="bench",
         title="Accuracy and time of estimators",
         options=ON_DATA,
-        report=functools.partial(_report, tuple(methods), protocol, sweep),
-        values=runs,
+        report=functools.partial(_report, protocol, sweep),
         packages=tuple(method.package for method in methods),
     )
 
 
-def _report(
-    methods: Sequence[Method], protocol: Protocol, sweep: Sweep | None, setup: Setup, rows: Iterable[Row]
-) -> Report:
+def _report(protocol: Protocol, sweep: Sweep | None, setup: Setup, rows: Iterable[Row]) -> Report:
     """Report the values of all sets and their means; of a sweep the curves."""
-    records = build_report(rows, methods, protocol)
+    records = build_report(rows, protocol)
     if sweep is not None:
         return sweep.report(records)
     sets = records["sets"]
@@ -184,20 +179,15 @@ def _table(title: str, methods: Mapping[str, Mapping[str, float]]) -> Table:
     return sectioned(title, "method", columns, {"": rows})
 
 
-def bench_rows(methods: Sequence[Method], protocol: Protocol, setup: Setup, **settings: Any) -> list[Row]:
-    """Run a bench without a file for its journal; ``settings`` are those of :meth:`.Run.execute`."""
-    with open_run(comparison(methods, protocol), setup, None) as run:
-        return list(run.complete_rows(**settings))
-
-
-def build_report(rows: Iterable[Row], methods: Sequence[Method], protocol: Protocol) -> dict[str, Any]:
+def build_report(rows: Iterable[Row], protocol: Protocol) -> dict[str, Any]:
     """Return the results of a run by set and method, their ``mean`` over the sets, and ``spread``.
 
     ``spread`` is the standard deviation of the means between repeats, which have different seeds. mAA and AUC have
     their limit in degrees or pixels; ``beyond@10`` is the share of calls with a larger error. ``mAA_visible`` is NaN if
     no size of image 2 is known. All results except the times are reproducible.
     """
-    frame, kind, names = frame_of(rows), protocol.kind, [method.name for method in methods]
+    frame, kind = frame_of(rows), protocol.kind
+    names = [str(name) for name in frame["configuration"].unique()]
     summary, accuracies = Summary(frame), HOMOGRAPHY_FIGURES if kind == "H" else POSE_FIGURES
     metrics = {**accuracies, **TIME_FIGURES}
     repeats = [Summary(repeat) for _, repeat in frame.groupby("repeat", observed=True)]

@@ -20,10 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.engine.sampling import SAMPLERS
 from bansac.lab.known_scenes import DEGREE, FUNCTIONS, known_scene
-from bansac.lab.measurement import DATA, Document, Option, Report, Setup, each, of_module
+from bansac.lab.measurement import DATA, Document, Option, Report, Row, Setup, Unit, each, of_module
 from bansac.lab.peers.library import Array, Method
 from bansac.lab.reports import lines
 from bansac.lab.sets import PairSet, find_sets

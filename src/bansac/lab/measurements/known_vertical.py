@@ -12,9 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.geometry import essential_from_pose, normalize_points, rotation_matrix
-from bansac.lab.measurement import Document, Option, Report, Setup, each, nested, of_module
+from bansac.lab.measurement import Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac.lab.measurements.solver_rates import SAMPLES, rate_solver, solver_call, solver_table
 from bansac.lab.metrics import auc, pose_error
 from bansac.lab.peers.library import OURS, Array, Estimate, Task

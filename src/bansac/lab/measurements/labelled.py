@@ -17,9 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.lab.frames import to_frame
-from bansac.lab.measurement import NEEDED_DATA, Document, Option, Report, Setup, each, of_module
+from bansac.lab.measurement import NEEDED_DATA, Document, Option, Report, Row, Setup, Unit, each, of_module
 from bansac.lab.peers.library import Array, Method
 from bansac.lab.peers.methods import METHODS, PAPER_METHODS
 from bansac.lab.reports import lines, number, share

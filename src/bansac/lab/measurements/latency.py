@@ -16,8 +16,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import bansac
-from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
+from bansac.lab.measurement import Document, Option, Report, Row, Setup, Unit, each, of_module
 from bansac.lab.reports import lines
 from bansac.lab.tables import Table, sectioned
 

@@ -25,8 +25,7 @@ from typing import Any
 from numba import njit
 
 import bansac
-from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import NEEDED_DATA, Document, Option, Report, Setup, each, of_module
+from bansac.lab.measurement import NEEDED_DATA, Document, Option, Report, Row, Setup, Unit, each, of_module
 from bansac.lab.measurements.speed.timing import peak_in_process, status_bytes
 from bansac.lab.peers.library import Task
 from bansac.lab.peers.methods import select_methods

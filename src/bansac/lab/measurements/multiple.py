@@ -21,8 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import bansac
-from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
+from bansac.lab.measurement import Document, Option, Report, Row, Setup, Unit, each, of_module
 from bansac.lab.peers.library import Array, Method, Task
 from bansac.lab.peers.opencv import OPENCV
 from bansac.lab.reports import lines

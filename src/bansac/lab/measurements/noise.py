@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.lab.frames import DataFrame, to_frame
-from bansac.lab.measurement import FIRST_SEED, SCENES, Option, Report, Setup, each, of_module
+from bansac.lab.measurement import FIRST_SEED, SCENES, Option, Report, Row, Setup, Unit, each, of_module
 from bansac.lab.peers.library import Method
 from bansac.lab.scenes import OURS, PEERS, Scene, errors, load_kernels, make_scene, run_scene
 from bansac.lab.tables import sectioned, stored_table

@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, essential_from_pose
 from bansac.lab.frames import to_frame
-from bansac.lab.measurement import FIRST_SEED, SCENES, Report, Setup, each, of_module
+from bansac.lab.measurement import FIRST_SEED, SCENES, Report, Row, Setup, Unit, each, of_module
 from bansac.lab.peers.library import Array
 from bansac.lab.scenes import OURS, PEER, PEERS, Scene, errors, load_kernels, run_scene, scene_of
 from bansac.lab.tables import percent, sectioned, stored_table

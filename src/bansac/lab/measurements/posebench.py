@@ -28,10 +28,9 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.geometry import decompose_essential, decompose_homography
 from bansac.lab.frames import DataFrame, to_frame
-from bansac.lab.measurement import DATA, EXCLUDE, SETS, Option, Report, Setup, choose_sets, of_module
+from bansac.lab.measurement import DATA, EXCLUDE, SETS, Option, Report, Row, Setup, Unit, choose_sets, of_module
 from bansac.lab.metrics import FAILED_POSE, auc, rotation_error
 from bansac.lab.peers.library import Array, Method, Task
 from bansac.lab.peers.opencv import OPENCV
@@ -83,7 +82,6 @@ def task_of(model: str, instance: Instance, threshold: float, seed: int) -> Task
 
 def sets(setup: Setup) -> list[PosebenchFile]:
     """Return the files that the setup selects."""
-    assert setup.data is not None  # a required argument
     return choose_sets(find_posebench_files(setup.data), setup.sets, setup.exclude)
 
 

@@ -52,7 +52,7 @@ from bansac.lab.reports import lines
 from bansac.lab.scenes import PEERS, Scene, errors, left_out, load_kernels, run_scene, scene_of
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.tables import sectioned
-from bansac.lab.task import squared_distances
+from bansac.lab.task import distances_to_truth
 from bansac.matches.demo import load_demo
 from bansac.matches.pair_folder import evenly_spaced
 from bansac.maths.arrays import Bools
@@ -254,9 +254,8 @@ def _make(setup: Setup, name: str, source: Any, folder: str = "") -> Scene:
         return CLASSES[name][1](setup.seed + source)
     _, problem, max_ratio = REAL[name]
     pair = open_set(folder).pair(source).filtered(max_ratio)
-    model: Any = pair.H if problem == "H" else pair.F
-    near = squared_distances(model, pair, "H" if problem == "H" else "F")
-    return scene_of(problem, dataclasses.replace(pair, inliers=near <= 1.0), pair.scores)
+    near = distances_to_truth(pair, problem) <= 1.0
+    return scene_of(problem, dataclasses.replace(pair, inliers=near), pair.scores)
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:

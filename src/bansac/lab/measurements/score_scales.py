@@ -6,16 +6,15 @@ and AUC@10 of the first two seeds as it is and with a minimum of 20 updates of t
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from bansac.batch.journal import Row
 from bansac.lab.frames import to_frame
-from bansac.lab.measurement import ON_DATA, Document, Option, Report, Setup
+from bansac.lab.measurement import ON_DATA, Document, Option, Report, Row, Setup
 from bansac.lab.pairs import Group, PairRuns
-from bansac.lab.peers.library import Array, Estimate, Method, Task
+from bansac.lab.peers.library import Array, Task
 from bansac.lab.peers.methods import P_BANSAC
 from bansac.lab.reports import lines, share
 from bansac.lab.summary import AUC_10, Summary
@@ -36,20 +35,15 @@ CHANGES: Mapping[str, tuple[Callable[[Array], Array], int]] = {
 }
 
 
-@dataclass(frozen=True)
-class Changed(Method):
-    """P-BANSAC on a changed task; the name is a key of ``CHANGES``."""
-
-    def estimate(self, task: Task, **settings: Any) -> Estimate:
-        """Estimate the model of the changed task."""
-        change, shift = CHANGES[self.name]
-        assert task.scores is not None
-        task = replace(task, scores=change(task.scores), seed=task.seed + shift)
-        return super().estimate(task, **settings)
+def _change(name: str, task: Task) -> tuple[Task, Row]:
+    """Return the task with other scores or another seed."""
+    change, shift = CHANGES[name]
+    assert task.scores is not None
+    return replace(task, scores=change(task.scores), seed=task.seed + shift), {}
 
 
 METHODS = (
-    *(Changed(name, P_BANSAC.settings, scored=True) for name in CHANGES),
+    *(P_BANSAC.configured(name, {}, adapt=partial(_change, name)) for name in CHANGES),
     P_BANSAC.changed(FLOOR, min_updates=20),
 )
 
@@ -92,5 +86,4 @@ MEASUREMENT = _RUNS.measurement(
     tables={"score-scales": table},
     parallel=True,
     updates=False,
-    values=METHODS,
 )

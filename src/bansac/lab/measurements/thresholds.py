@@ -5,7 +5,6 @@ the image sizes. Thresholds are in pixels; for E they are divided by the mean fo
 AUC@10 (E, F) or mAA@10 (H). Accuracy and time are averaged over the calls of a set, then over the sets.
 """
 
-import dataclasses
 import itertools
 from collections.abc import Iterable
 from functools import partial
@@ -14,26 +13,17 @@ from typing import Any
 import numpy as np
 
 from bansac import Options
-from bansac.batch.journal import Row, Unit
-from bansac.lab.measurement import Document, Report, Setup
+from bansac.lab.measurement import Document, Report, Row, Setup, Unit
 from bansac.lab.measurements.folders import label
-from bansac.lab.pairs import Group, PairRuns, open_set
+from bansac.lab.pairs import BENCH_GROUPS, PairRuns, open_set
 from bansac.lab.peers.library import Method
 from bansac.lab.peers.methods import METHODS
 from bansac.lab.reports import grid, lines, share
 from bansac.lab.summary import AUC_10, CORNERS_10, TIME, Summary
-from bansac.lab.task import DEFAULTS
 
 PIXELS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
-SCENES = ("fountain-P11", "Herz-Jesus-P8", "Herz-Jesus-P25", "entry-P10", "kitti_seq1")
-SMALL = ("VGG", "homogr", "EVD", "EVD_asift", "homogr_asift", "VGG_asift")
-GROUPS = {
-    "E": Group(DEFAULTS["E"], "EF", {"sets": SCENES}),
-    "F": Group(DEFAULTS["F"], "EF", {"sets": SCENES}),
-    "H": Group(DEFAULTS["H"], "H", {"sets": SMALL}),
-    "exact_warp": Group(dataclasses.replace(DEFAULTS["H"], max_ratio=0.95), "H", {"sets": ("exact_warp",)}),
-}
+GROUPS = dict(zip(("E", "F", "H", "exact_warp"), BENCH_GROUPS.values(), strict=True))
 COMMON = {"E": 1.0, "F": 0.5, "H": 2.0, "exact_warp": 2.0}
 """Threshold of each group in pixels from which "auto" starts, and which the tables compare with the best one."""
 
@@ -122,5 +112,4 @@ MEASUREMENT = _RUNS.measurement(
     tables={f"thresholds-{group}": partial(over_thresholds, group=group) for group in GROUPS}
     | {"best-thresholds": best_thresholds},
     packages=("cv2", "poselib"),
-    values=methods,
 )

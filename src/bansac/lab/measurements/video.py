@@ -21,9 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, rotation_matrix
-from bansac.lab.measurement import Document, Option, Report, Setup, each, of_module
+from bansac.lab.measurement import Document, Option, Report, Row, Setup, Unit, each, of_module
 from bansac.lab.metrics import corner_error, pose_error
 from bansac.lab.peers.library import Array, Method, Task
 from bansac.lab.peers.opencv import OPENCV

@@ -3,16 +3,13 @@
 There is one adapter for each library, a :class:`Library`. That of this package is here, the others have modules.
 """
 
-from __future__ import annotations
-
-import dataclasses
 import functools
 import importlib.util
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,16 +50,16 @@ class Task:
         """The second points."""
         return self.points[1]
 
-    def best_first(self) -> Task:
+    def best_first(self) -> Self:
         """Return the task with its matches sorted by descending score."""
         assert self.scores is not None
         order = np.argsort(-self.scores, kind="stable")
-        return dataclasses.replace(self, points=tuple(x[order] for x in self.points), scores=self.scores[order])
+        return replace(self, points=tuple(x[order] for x in self.points), scores=self.scores[order])
 
-    def mismatched(self) -> Task:
+    def mismatched(self) -> Self:
         """Return the task with wrong matches, whose test of a model that fits by chance needs further kernels."""
         *first, last = self.points
-        return dataclasses.replace(self, points=(*first, np.roll(last, len(last) // 2, axis=0)))
+        return replace(self, points=(*first, np.roll(last, len(last) // 2, axis=0)))
 
     def limits(self) -> dict[str, Any]:
         """Return the threshold, the confidence and the number of iterations, as far as they are given."""
@@ -134,7 +131,7 @@ def as_camera(camera: Camera | Array) -> Camera:
     if isinstance(camera, Camera):
         return camera
     width, height = (round(2 * float(x)) for x in camera[:2, 2])
-    return dataclasses.replace(Camera.from_matrix(camera), width=width, height=height)
+    return replace(Camera.from_matrix(camera), width=width, height=height)
 
 
 def has_unknown_focal(task: Task) -> bool:
@@ -183,6 +180,7 @@ class Method:
     columns: Mapping[str, str | int | float | bool | None] = field(default_factory=dict)  # added to every row
     prior: float | None = None  # P^0 of every match, even if the method has scores
     max_ratio: float | None = None  # use matches of a lower SNN ratio; None for the protocol's ratio
+    adapt: Callable[[Task], tuple[Task, Mapping[str, Any]]] | None = None  # returns another task, and further settings
 
     def __post_init__(self) -> None:
         """Set the defaults that depend on other fields."""
@@ -206,13 +204,13 @@ class Method:
         """Whether the package is installed."""
         return importlib.util.find_spec(self.package) is not None
 
-    def changed(self, name: str, **settings: Any) -> Method:
+    def changed(self, name: str, **settings: Any) -> Self:
         """Return a copy with another name and additional settings."""
         return self.configured(name, settings)
 
-    def configured(self, name: str, settings: Mapping[str, Any], **fields: Any) -> Method:
+    def configured(self, name: str, settings: Mapping[str, Any], **fields: Any) -> Self:
         """Return a copy with another name, additional settings, and other values of further fields."""
-        return dataclasses.replace(self, name=name, settings={**self.settings, **settings}, **fields)
+        return replace(self, name=name, settings={**self.settings, **settings}, **fields)
 
     def call(self, task: Task, **settings: Any) -> Callable[[], Any]:
         """Return the call of the library for a task; ``settings`` override the method's."""
@@ -224,14 +222,15 @@ class Method:
 
     def _arrange(self, task: Task, settings: Mapping[str, Any]) -> tuple[Task, dict[str, Any]]:
         """Return what the method knows of a task, and all settings."""
+        task, more = (task, {}) if self.adapt is None else self.adapt(task)
         if self.sort:
             task = task.best_first()
         if not self.scored:
-            task = dataclasses.replace(task, scores=None)
+            task = replace(task, scores=None)
         if not self.sized:
-            task = dataclasses.replace(task, size1=None, size2=None)
+            task = replace(task, size1=None, size2=None)
         if self.own_limits:
-            task = dataclasses.replace(task, threshold=None, confidence=None, max_iterations=None)
+            task = replace(task, threshold=None, confidence=None, max_iterations=None)
         preset = {"preset": "paper"} if self.ours else {}
         priors = {} if self.prior is None else {"priors": np.full(len(task.x1), self.prior)}
-        return task, {**preset, **self.settings, **priors, **settings}
+        return task, {**preset, **self.settings, **priors, **more, **settings}

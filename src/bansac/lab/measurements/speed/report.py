@@ -7,20 +7,17 @@ import dataclasses
 import functools
 import importlib.util
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from bansac.batch.journal import Row, Unit
 from bansac.batch.versions import installed_versions
-from bansac.lab.measurement import DATA, Document, Option, Report, Setup, of_module
-from bansac.lab.measurements.folders import LABELS, bench_rows, build_report, comparison
+from bansac.lab.measurement import DATA, Document, Option, Report, Row, Setup, Unit, of_module
+from bansac.lab.measurements.folders import LABELS, build_report
 from bansac.lab.measurements.speed import calls
 from bansac.lab.measurements.speed.kernels import INLIER_RATIO, POINTS, draw_costs, point_costs, solver_costs
-from bansac.lab.peers.library import Method
+from bansac.lab.pairs import BENCH_GROUPS, PairRuns
 from bansac.lab.peers.methods import select_methods
-from bansac.lab.sets import find_sets
+from bansac.lab.runner import open_run
 from bansac.lab.tables import Table, sectioned, to_markdown
-from bansac.lab.task import DEFAULTS, Protocol
 
 _NAMES = {**LABELS, "poselib-prosac": "PoseLib, PROSAC"}
 
@@ -151,44 +148,25 @@ def find_peers(names: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-_DINO, _WARP = "middlebury_dino", "exact_warp"
-
-# Protocol, folder below the data, and whether a set is in the group.
-_GROUPS: Mapping[str, tuple[Protocol, str, Callable[[str], bool]]] = {
-    "E": (DEFAULTS["E"], "EF", lambda name: name != _DINO),
-    "F": (DEFAULTS["F"], "EF", lambda name: name != _DINO),
-    "H": (DEFAULTS["H"], "H", lambda name: name != _WARP),
-    "H exact": (dataclasses.replace(DEFAULTS["H"], max_ratio=0.95), "H", lambda name: name == _WARP),
-}
-
 _OURS = ("default", "bansac", "uniform")
 _PEER_METHODS = {"opencv": ("opencv", "opencv-magsac"), "poselib": ("poselib-prosac",)}
+_GROUPS = dict(zip(("E", "F", "H", "H exact"), BENCH_GROUPS.values(), strict=True))
 
-Comparison = tuple[Sequence[Method], Protocol, Setup]
 
-
-def find_pairs(folder: Path, peers: Sequence[str], pairs: int) -> dict[str, Comparison]:
-    """Return the groups of sets in ``EF`` and ``H`` below ``folder``, for one repeat of at most ``pairs`` pairs a set.
-
-    A ValueError is raised if a set has ground truth for another model.
-    """
+def find_pairs(setup: Setup, peers: Sequence[str]) -> PairRuns:
+    """Return the runs on the groups that have sets below the data: one repeat of at most ``pairs`` pairs of a set."""
     names = [*_OURS, *(name for peer in peers for name in _PEER_METHODS[peer])]
-    groups: dict[str, Comparison] = {}
-    for name, (protocol, below, is_in) in _GROUPS.items():
-        protocol = dataclasses.replace(protocol, pairs=pairs, repeats=1)
-        methods = select_methods(names, protocol.kind)
-        sets = (pair_set.name for pair_set in find_sets(folder / below))
-        setup = Setup(data=folder / below, sets=tuple(filter(is_in, sets)))
-        if setup.sets:
-            comparison(methods, protocol).units(setup)  # check the kind of ground truth
-            groups[name] = methods, protocol, setup
-    return groups
+    changed = {name: group.changed(pairs=setup.pairs, repeats=1) for name, group in _GROUPS.items()}
+    groups = {name: group for name, group in changed.items() if group.find(setup)}
+    return PairRuns(lambda name, _: select_methods(names, groups[name].protocol.kind), groups, "groups")
 
 
 def pair_times(setup: Setup, peers: Sequence[str]) -> dict[str, dict[str, dict[str, float]]]:
     """Return the means over the sets of :func:`.folders.build_report`, by group and method."""
-    groups = find_pairs(setup.data, peers, setup.pairs).items()
-    return {name: build_report(bench_rows(*group), *group[:2])["mean"] for name, group in groups}
+    runs = find_pairs(setup, peers)
+    with open_run(runs.measurement(name="pairs", title="Real pairs"), Setup(data=setup.data), None) as run:
+        rows = runs.by_group(run.execute()[0])
+    return {name: build_report(of, runs.groups[name].protocol)["mean"] for name, of in rows.items()}
 
 
 _PARTS: Mapping[str, Callable[[Setup, Sequence[str]], Any]] = {
@@ -206,7 +184,8 @@ _PARTS: Mapping[str, Callable[[Setup, Sequence[str]], Any]] = {
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each part of the report; peers and data are checked."""
     peers = find_peers(setup.peers)
-    has_pairs = setup.data is not None and find_pairs(setup.data, peers, setup.pairs)
+    runs = None if setup.data is None else find_pairs(setup, peers)
+    has_pairs = runs is not None and runs.groups and runs.units(Setup(data=setup.data))
     return [Unit(part, (part, peers)) for part in _PARTS if part != "pairs" or has_pairs]
 
 
