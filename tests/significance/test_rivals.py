@@ -63,15 +63,29 @@ def test_a_scene_is_a_rival_of_a_precise_overlay():
             assert min(rotation_error(of.model.R, scene.R) for of in (result, result.rival or result)) < 1
 
 
+def in_window(scene, window, seed):
+    """Displace the outliers by at most ``window`` pixels along each axis; return the scene."""
+    outliers = ~scene.inliers
+    step = np.random.default_rng(seed).uniform(-window, window, (outliers.sum(), 2))
+    scene.x2[outliers] = scene.x1[outliers] + step
+    return scene
+
+
 @pytest.mark.parametrize(("window", "share"), [(8, 0.4), (15, 0.3)])
 def test_outliers_that_hardly_move_hide_no_motion(window, share):
     for seed in range(1, 7):
-        scene, rng = epipolar_matches(500, share, 0.7, seed), np.random.default_rng(seed)
-        outliers = ~scene.inliers
-        scene.x2[outliers] = scene.x1[outliers] + rng.uniform(-window, window, (outliers.sum(), 2))
+        scene = in_window(epipolar_matches(500, share, 0.7, seed), window, seed)
         result = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, seed=0)
         assert rotation_error(result.model.R, scene.R) < 1
         assert result.configuration == "general"  # the outliers within a large threshold are no rival
+
+
+def test_restarts_that_do_not_learn_escape_from_outliers_that_hardly_move():
+    for seed in range(8, 24):
+        scene = in_window(epipolar_matches(500, 0.35, 0.5, seed), 14, seed)
+        result = bansac.estimate_fundamental(scene.x1, scene.x2, seed=0)
+        assert np.mean(result.inliers[scene.inliers]) > 0.8
+        assert result.num_inliers < 1.3 * scene.inliers.sum()
 
 
 def test_lines_have_rivals_too():

@@ -5,10 +5,10 @@ hypothesis has its own: it changes during a restart and after it (``bansac.engin
 
 A restart is on the inliers of the best hypothesis and the data that are not near the model of any other one. So it does
 not lead to a structure that has lost. Of matches, most restarts are on those that neighbours support
-(``bansac.engine.neighbours``) and start from the prior. Every fourth restart is on all matches. The first of these
-starts from the prior, too, the later ones from equal odds: neighbours and scores may mislead. For all problems, every
-fourth restart after the first does not learn until a hypothesis is significant, because outliers that agree may hold
-the network.
+(``bansac.engine.neighbours``) and start from the prior. The first restart and every fourth one after it are on all
+matches. The first starts from the prior, too, the others from equal odds: neighbours and scores may mislead. For all
+problems, these others do not learn until a hypothesis is significant, because outliers that agree may hold the network.
+If none is significant after five restarts, every second restart is such a one.
 
 The best hypothesis is challenged by a short search of the data that are not near its model, either. A hypothesis of
 large noise may be a compromise of several structures. So it is challenged again, by searches of all data at smaller
@@ -59,8 +59,7 @@ _COARSE = (4.0, 2.0, 0.25), (8.0, WIDE, 0.25)
 # A challenge has at most this number of iterations, and that of other data no more than all restarts before it. Without
 # prior probabilities, it is on the data that neighbours support if it would have more iterations.
 _LONGEST = 600
-# The first of each _COMPLETE restarts is on all matches, the others on those with more neighbours than chance gives. It
-# does not learn until a hypothesis is significant, unless it is the first of all.
+# The first of each _COMPLETE restarts is on all matches, the others on those with more neighbours than chance gives.
 _COMPLETE = 4
 FINER = 0.5
 """A structure in a compromise has a threshold below this share of that of the compromise."""
@@ -119,7 +118,7 @@ class Search:
             if self._is_over():  # the restart ended by a criterion, but no time is left
                 stop = RUNNING
                 break
-            start.restore(with_prior=hypotheses.count % _COMPLETE > 0 or self._frame.supported is None)
+            start.restore(with_prior=not self._is_complete() or self._frame.supported is None)
         if not hypotheses.is_trusted and len(hypotheses.ranked) > 1:
             hypotheses.ranked.sort(key=self._frame.significance, reverse=True)
         best = hypotheses.best
@@ -185,6 +184,11 @@ class Search:
             self._add(hypothesis)
         return stop
 
+    def _is_complete(self) -> bool:
+        """Return whether the next restart is on all data."""
+        count, is_trusted = self.hypotheses.count, self.hypotheses.is_trusted
+        return count % (_COMPLETE if count <= _COMPLETE or is_trusted else 2) == 0
+
     def _members(self) -> Bools | None:
         """Mark the data of the next restart; None for all.
 
@@ -192,7 +196,7 @@ class Search:
         out, unless they are inliers of the best one.
         """
         hypotheses, members = self.hypotheses, None
-        if hypotheses.count % _COMPLETE:
+        if not self._is_complete():
             members = self._frame.supported
         if len(hypotheses.ranked) > 1 and hypotheses.is_trusted:
             far = self._far(hypotheses.ranked[1:]) | hypotheses.ranked[0].is_inlier
@@ -322,7 +326,7 @@ class Search:
         """Run the loop of one restart; return its stop code. The threshold can change on the way and at the end."""
         hypotheses, loop = self.hypotheses, self._loop
         most = hypotheses.next_length()
-        learns = hypotheses.is_trusted or hypotheses.count == 0 or hypotheses.count % _COMPLETE > 0
+        learns = hypotheses.is_trusted or hypotheses.count == 0 or not self._is_complete()
         early: tuple[int, ...] = _EARLY if loop.optimize is not None and not self._is_trusted else ()
         initial = hypotheses.initial
         if loop.optimize is not None and initial is not None:
