@@ -216,6 +216,13 @@ def test_a_threshold_that_is_small_for_the_noise_is_a_doubt():
     assert doubts[1] == ""
 
 
+def test_a_few_inliers_with_nearly_all_of_the_information_are_a_doubt():
+    x = np.append(np.linspace(-10, 10, 97), [-500, 400, 500])
+    x = np.column_stack([x, np.random.default_rng(0).normal(0, 0.1, 100)])
+    doubts = [bansac.covariance("line", bansac.fit_line(some, threshold=0.3), some).doubt for some in (x, x[:97])]
+    assert doubts == ["3 inliers hold nearly all of the information on a parameter", ""]
+
+
 def test_doubts_are_few_inliers_and_short_arcs():
     few, short, half = arc(1.0, 0, n=30), arc(0.15, 0), arc(0.5, 0)
     doubts = [bansac.covariance("ellipse", bansac.fit_ellipse(x, seed=0), x).doubt for x in (few, short, half)]

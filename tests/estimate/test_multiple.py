@@ -111,17 +111,18 @@ def test_noise_and_too_few_points_have_no_model():
         assert "no line in 150 points; the last search: line with" in result.message
 
 
-def with_outliers(y, noise, seed):
-    """Return points at these heights, with noise, among 40 outliers."""
+def with_outliers(y, noise, seed, slope=0.0):
+    """Return points at these heights, or on lines of these slopes, with noise, among 40 outliers."""
     rng = np.random.default_rng(seed)
-    points = np.column_stack([rng.uniform(-1, 1, len(y)), y + rng.normal(0, noise, len(y))])
+    x = rng.uniform(-1, 1, len(y))
+    points = np.column_stack([x, y + slope * x + rng.normal(0, noise, len(y))])
     return np.vstack([points, rng.uniform(-1, 1, (40, 2))])
 
 
-@pytest.mark.parametrize("gap", [0.02, 0.04])
-def test_parallel_lines_are_not_one_line_of_large_noise(gap):
-    truth = np.repeat([0, 1, -1], [60, 60, 40])
-    result = bansac.estimate_multiple("line", with_outliers(np.repeat([0.0, gap], 60), 0.002, seed=0))
+@pytest.mark.parametrize(("count", "gap"), [(60, 0.02), (60, 0.04), (30, 0.02)])
+def test_parallel_lines_are_not_one_line_of_large_noise(count, gap):
+    truth = np.repeat([0, 1, -1], [count, count, 40])
+    result = bansac.estimate_multiple("line", with_outliers(np.repeat([0.0, gap], count), 0.002, seed=0))
     assert len(result.models) == 2
     assert assigned(result.labels, truth) > 0.9
 
@@ -129,6 +130,12 @@ def test_parallel_lines_are_not_one_line_of_large_noise(gap):
 @pytest.mark.parametrize("seed", range(3))
 def test_a_line_of_large_noise_is_not_split(seed):
     assert len(bansac.estimate_multiple("line", with_outliers(np.full(150, 0.3), 0.02, seed)).models) == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_precise_line_within_the_noise_of_another_one_is_found(seed):
+    y, noise, slope = (np.repeat(of_each, [100, 80]) for of_each in ([0.0, 0.05], [0.04, 0.002], [0.0, 0.2]))
+    assert len(bansac.estimate_multiple("line", with_outliers(y, noise, seed, slope)).models) == 2
 
 
 def test_the_edge_of_a_worn_coin_is_one_circle():

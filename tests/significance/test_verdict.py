@@ -111,3 +111,12 @@ def test_blobs_and_random_walks_have_no_curve_or_plane(fit, points):
     dimension = 3 if fit is bansac.fit_plane else 2
     found = sum(fit(points(np.random.default_rng(seed), dimension), seed=seed).success for seed in range(20))
     assert found <= 1
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(("width", "is_plane"), [(1, False), (6, True)])
+def test_points_of_a_line_of_space_determine_no_plane(width, is_plane, seed):
+    rng = np.random.default_rng(seed)
+    points = rng.uniform(-1, 1, (300, 3))
+    points[:100] = points[:100] * [1, 0, 0] + rng.normal(0, 0.01, (100, 3)) * [1, width, 1]
+    assert bansac.fit_plane(points).success == is_plane

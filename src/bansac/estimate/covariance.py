@@ -6,8 +6,8 @@ its last step minimises the Cauchy loss rho over the points near the model (``en
 chance inliers, which may be far from the others and so have a large effect. The covariance is therefore the sandwich
 A^-1 B A^-1 of an M-estimator (Huber and Ronchetti, Robust Statistics, 2nd ed., section 7.6), where
 
-* A = d J^T J with the mean d of the derivatives of psi, the gradient of rho. It has no points with a leverage above
-  three times the mean (Velleman and Welsch, The American Statistician 1981), because many of these are chance inliers,
+* A = d J^T J with the mean d of the derivatives of psi, the gradient of rho. Points with a leverage above two times the
+  mean (Velleman and Welsch, The American Statistician 1981) count less, because many of these are chance inliers,
 * B = sum of J_i^T psi_i psi_i^T J_i, where psi_i is divided by 1 - h_i for the leverage h_i of the point: HC3 of
   MacKinnon and White (Journal of Econometrics 1985), which approximates the jackknife.
 
@@ -53,13 +53,16 @@ _SINGULAR = 1e-11
 # Relative step of numerical derivatives, and the largest difference of equal residuals in thresholds.
 _STEP = 1e-5
 _EQUAL = 1e-3
-# Points with a leverage above this multiple of the mean give no information, only errors.
+# Points with a leverage above this multiple of the mean give no more information than at it.
 _LEVERAGE = 2.0
 # The covariance is doubtful with fewer errors for a parameter than _FEW, or if the residuals have a second difference
 # above this share of the first within _STANDARD standard deviations.
 _FEW, _NONLINEAR, _STANDARD = 20, 0.1, 2.0
 # It is also doubtful if the threshold that the noise gives is above this multiple of the threshold of the run.
 _SMALL = 1.8
+# The last doubt is that at most _MOST points for a parameter have a high leverage, and the others hold less than the
+# share _HELD of the information on a parameter. Some of the few may be chance inliers if errors have one component.
+_MOST, _HELD = 2, 0.05
 
 _UNDETERMINED: dict[tuple[str, str | None], str] = {
     ("fundamental", "planar"): "they agree with a homography",
@@ -157,8 +160,9 @@ def covariance(
     The errors of the points are assumed independent; their size is measured by the residuals within two thresholds. The
     covariance is that of the default refinement; the one of a least-squares estimate is a little smaller. With
     ``epipolar_error="symmetric"`` it is that of the Sampson distance. ``doubt`` says if there are few inliers, if the
-    threshold is small for the noise, if the errors are not independent (configuration "misfit"), or if the residuals
-    are not linear in the parameters within two standard deviations: a short arc of an ellipse.
+    threshold is small for the noise, if the errors are not independent (configuration "misfit"), if a few inliers hold
+    nearly all of the information, because some may be chance inliers, or if the residuals are not linear in the
+    parameters within two standard deviations: a short arc of an ellipse.
 
     Examples
     --------
@@ -373,7 +377,7 @@ def _estimate(residuals_after: _Errors, derivatives: Floats, threshold: float, c
     p = derivatives.shape[2]
     residuals = residuals_after(np.zeros(p))
     near = (residuals * residuals).sum(axis=0) <= (REACH * threshold) ** 2
-    matrix = _spread(residuals[:, near], derivatives[near], threshold, _rounding(chart.data) ** 2 / 12.0)
+    matrix, dominated = _spread(residuals[:, near], derivatives[near], threshold, _rounding(chart.data) ** 2 / 12.0)
     errors = residuals[:, near].size
     if errors < _FEW * p:
         return Covariance(matrix, chart.basis, f"{errors} errors of inliers are few for {p} parameters")
@@ -383,7 +387,7 @@ def _estimate(residuals_after: _Errors, derivatives: Floats, threshold: float, c
         curved = np.linalg.norm(after + before - 2.0 * residuals[:, near])
         if not curved <= _NONLINEAR * np.linalg.norm(after - before) + _EQUAL * threshold:
             return Covariance(matrix, chart.basis, "the residuals are not linear within two standard deviations")
-    return Covariance(matrix, chart.basis, doubt)
+    return Covariance(matrix, chart.basis, doubt or dominated)
 
 
 def _doubt_of_result(problem: Problem, result: Result) -> str:
@@ -407,8 +411,11 @@ def _rounding(data: Floats) -> float:
     return min(steps) if steps and are_rounded else 0.0
 
 
-def _spread(residuals: Floats, derivatives: Floats, threshold: float, rounding: float) -> Floats:
-    """Return A^-1 B A^-1 over points within reach of the Cauchy loss; ``rounding`` is the variance of rounding."""
+def _spread(residuals: Floats, derivatives: Floats, threshold: float, rounding: float) -> tuple[Floats, str]:
+    """Return A^-1 B A^-1 over points within reach of the Cauchy loss, and a doubt if a few dominate it, else "".
+
+    ``rounding`` is the variance of rounding.
+    """
     (c, n), p = residuals.shape, derivatives.shape[2]
     squares = (residuals * residuals).sum(axis=0) / (SCALE * threshold) ** 2
     if c * n <= p:
@@ -424,6 +431,8 @@ def _spread(residuals: Floats, derivatives: Floats, threshold: float, rounding: 
     if not slope > 0.0:
         raise ValueError("the inliers do not determine the model: most residuals are not small beside the threshold")
     shares = np.minimum(1.0, _LEVERAGE * p / n / np.maximum(leverages, _SINGULAR))
+    ordinary, high = blocks[shares == 1.0], int(np.count_nonzero(shares < 1.0))
+    held = np.linalg.eigvalsh(np.einsum("ncp,ncq->pq", ordinary, ordinary))[0]
     A = slope * np.einsum("ncp,n,ncq->pq", blocks, shares, blocks)
     outside = np.eye(c) - blocks @ blocks.transpose(0, 2, 1)  # the share of a residual that the fit leaves
     if not min(np.linalg.det(outside).min(), np.linalg.eigvalsh(A)[0]) > _SINGULAR:
@@ -432,4 +441,6 @@ def _spread(residuals: Floats, derivatives: Floats, threshold: float, rounding: 
     influence = np.linalg.solve(A, (blocks * errors).sum(axis=1).T).T
     root = Vt / (values[:, None] * lengths)
     half = influence @ root
-    return np.asarray(half.T @ half + rounding * root.T @ root)
+    few = c == 1 and high <= _MOST * p and held < _HELD
+    doubt = f"{high} inliers hold nearly all of the information on a parameter" if few else ""
+    return half.T @ half + rounding * root.T @ root, doubt

@@ -6,8 +6,7 @@
    that raises the support under chance; without their points the model may be significant. The searches end after
    ``_SET_ASIDE`` more.
 3. Each model is estimated again from the points that no other model explains, with its posterior as the prior. Models
-   that are no longer significant are dropped. Of two models with the same points, the one with fewer inliers is
-   dropped.
+   that are no longer significant are dropped. So are models of points at most of which another one is more probable.
 4. A model of large noise may be a compromise of several. Finer models replace it if they describe its points in fewer
    bits. If points became free or a model was split, the search goes on.
 
@@ -45,7 +44,7 @@ _SET_ASIDE, _FEW_SAMPLES = 2, 5000
 # Largest number of times that all models are estimated again.
 _ROUNDS = 3
 
-# A model is another one only if at most this share of its points also belongs to a model with more inliers.
+# A model is the same as another one that is more probable at this share of its points.
 _SAME = 0.5
 
 # A point is explained if the probability that it belongs to a model is at least this.
@@ -56,7 +55,7 @@ _FINEST = 0.6
 
 # Finer models replace a coarse one if they shorten the description by this number of nats a point. The errors of a
 # structure with another shape, such as the edge of a worn coin, are not independent, and two models shorten it less.
-_GAIN = 0.6
+_GAIN = 0.5
 
 # How the message of a result ends, by its reason for the stop.
 _ENDS = {
@@ -182,7 +181,7 @@ def _find_all(task: _Task) -> tuple[list[_Model], Result]:
         last = _add_models(task, models)
         free = _free(task, models)
         models = _drop_same(_estimate_again(task, models))
-        before, models = len(models), _split(task, models)
+        before, models = len(models), _drop_same(_split(task, models))
         freed = _free(task, models) & ~free
         ended = len(models) >= task.max_models or _out_of_time(task)
         if ended or (len(models) == before and np.count_nonzero(freed) <= task.request.problem.sample_size):
@@ -223,12 +222,12 @@ def _estimate_again(task: _Task, models: list[_Model]) -> list[_Model]:
 
 
 def _drop_same(models: list[_Model]) -> list[_Model]:
-    """Return the models in descending order of their inliers, without those whose points belong to one before."""
-    kept: list[_Model] = []
-    for model in sorted(models, key=lambda model: -model.result.num_inliers):
-        own = model.odds > 1.0
-        if all(np.count_nonzero(other.odds[own] > 1.0) <= _SAME * np.count_nonzero(own) for other in kept):
-            kept.append(model)
+    """Return the models in descending order of their inliers, without those most of whose points belong to another."""
+    kept = sorted(models, key=lambda model: -model.result.num_inliers)
+    for model in kept[::-1]:
+        others, own = [other for other in kept if other is not model], model.odds > 1.0
+        if any(np.count_nonzero((other.odds >= model.odds)[own]) >= _SAME * np.count_nonzero(own) for other in others):
+            kept = others
     return kept
 
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from bansac.compiled.jit import kernel
 from bansac.estimate.model_forms import as_pose
 from bansac.estimate.result import Rival
 from bansac.estimate.solve import Solution
@@ -72,10 +71,15 @@ def choose_pose(refine: Callable[..., Solution], refines_all: bool, solution: So
 
 def _mirror(points: Floats, inliers: Bools, model: Floats) -> Floats | None:
     """Return the pose with the plane of the inliers mirrored in depth; None for no plane or the same pose."""
-    centre, scatter = np.zeros(3), np.zeros((3, 3))
-    if not _is_flat(points, inliers, centre, scatter):
+    members = np.compress(inliers, points, axis=1)
+    if members.shape[1] <= 3:
         return None
-    normal = np.linalg.eigh(scatter)[1][:, 0]
+    centre = members.mean(axis=1)
+    members -= centre[:, None]
+    (a, b, c), axes = np.linalg.eigh(members @ members.T)
+    if not a * b * c * (a + b + c) <= (_FLAT * (a * b + a * c + b * c)) ** 2:  # about a <= _FLAT^2 b
+        return None
+    normal = axes[:, 0]
     R, t = as_pose(model)
     seen = R @ centre + t
     ray = seen / np.linalg.norm(seen)
@@ -90,29 +94,3 @@ def _mirror(points: Floats, inliers: Bools, model: Floats) -> Floats | None:
 def _angle(first: Floats, second: Floats) -> float:
     """Return the angle between the rotations of two models in degrees."""
     return math.degrees(2.0 * math.acos(min(abs(float(first[:4] @ second[:4])), 1.0)))
-
-
-@kernel
-def _is_flat(points: Floats, inliers: Bools, centre: Floats, scatter: Floats) -> bool:
-    """Compute mean and scatter matrix of the inliers of points (3 x N), and whether they are nearly coplanar."""
-    count = 0
-    for n in range(inliers.size):
-        if inliers[n]:
-            count += 1
-            for i in range(3):
-                centre[i] += points[i, n]
-    if count <= 3:
-        return False
-    for i in range(3):
-        centre[i] /= count
-    for n in range(inliers.size):
-        if inliers[n]:
-            for i in range(3):
-                for j in range(i + 1):
-                    scatter[i, j] += (points[i, n] - centre[i]) * (points[j, n] - centre[j])
-    # The eigenvalues have these sum, sum of products of two, and product. The ratio of the smaller two is about the
-    # product times the sum, by the square of the sum of products.
-    a, b, c, d, e, f = scatter[0, 0], scatter[1, 0], scatter[2, 0], scatter[1, 1], scatter[2, 1], scatter[2, 2]
-    pairs = a * d + a * f + d * f - b * b - c * c - e * e
-    product = a * (d * f - e * e) - b * (b * f - c * e) + c * (b * e - c * d)
-    return bool(product * (a + d + f) <= _FLAT**2 * pairs * pairs)

@@ -98,14 +98,9 @@ def measure_far(problem: Problem, data: Floats, model: Floats) -> NullModel:
 
     The probabilities are at most those of the complete null model.
     """
-    n, order = data.shape[1], _random_order(data)
+    n, shuffled = data.shape[1], np.take(data, _random_order(data), axis=1)
     shifts = range(1, min(n - 1, -(-_PAIRS // n)) + 1)
-    if len(problem.points) > 1:
-        far = np.empty((len(data), len(shifts) * n))
-        _exchange_with_others(data, order, _first_points(problem), far)
-    else:
-        shuffled = np.take(data, order, axis=1)
-        far = np.concatenate([_rearrange(problem, shuffled, np.roll(shuffled, -k, axis=1)) for k in shifts], axis=1)
+    far = np.concatenate([_rearrange(problem, shuffled, np.roll(shuffled, -k, axis=1)) for k in shifts], axis=1)
     return NullModel(
         far=_sorted_residuals(problem, far, model),
         near=np.empty(0),
@@ -140,21 +135,6 @@ def _random_order(data: Floats) -> Ints:
     order = np.empty(data.shape[1], np.int64)
     shuffle(seed_rng(0), order)
     return order
-
-
-@kernel
-def _exchange_with_others(data: Floats, order: Ints, stays: Bools, exchanged: Floats) -> None:
-    """Combine each point or match with the next one in ``order``, then with the one after that, and so on.
-
-    The channels with ``stays`` are those of the first, the others those of the second.
-    """
-    n = order.size
-    for c in range(data.shape[0]):
-        for start in range(0, exchanged.shape[1], n):
-            first = 0 if stays[c] else start // n + 1
-            for i in range(n):
-                k = first + i
-                exchanged[c, start + i] = data[c, order[k if k < n else k - n]]
 
 
 def _sorted_residuals(problem: Problem, data: Floats, model: Floats) -> Floats:
@@ -213,7 +193,9 @@ def _are_apart(data: Floats, i: np.int64, j: int, point_of: Ints, same: float) -
 def _rearrange(problem: Problem, own: Floats, other: Floats) -> Floats:
     """Rearrange points or matches with others (both channels x N)."""
     if len(problem.points) > 1:
-        return np.where(_first_points(problem)[:, None], own, other)
+        exchanged = other.copy()
+        exchanged[list(problem.points[0])] = own[list(problem.points[0])]
+        return exchanged
     if problem.channels == 1:
         return np.linspace(own.min(), own.max(), own.shape[1])[None] if own.size else own
     scale = scales(problem, own)[:, None] if own.size else 1.0
@@ -248,13 +230,6 @@ def _move(problem: Problem, data: Floats, smallest: float) -> Floats:
     moved[list(problem.points[0])] = first[:, None]
     moved[list(problem.points[1])] = common[:, None] + corner
     return moved.reshape(len(data), -1)
-
-
-def _first_points(problem: Problem) -> Bools:
-    """Mark the channels of the first point of a match."""
-    of_first = np.zeros(problem.channels, np.bool_)
-    of_first[list(problem.points[0])] = True
-    return of_first
 
 
 def _turn(difference: Floats) -> Floats:

@@ -3,11 +3,16 @@
 import numpy as np
 
 from bansac.compiled.jit import inlined, kernel
-from bansac.maths.arrays import Floats, Ints
+from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.problems.problem import Problem
 
 # Points closer than this share of the threshold count as one point; up to twice this distance they may count as one.
 SAME_POINT = 0.25
+
+# A line is fitted _FITS times to the half of the inliers that is nearest to it. Chance explains the inliers off a line
+# with a probability of at most _CHANCE, by likelihood ratios with one of these factors for each inlier. The smallest is
+# for the many chance inliers of a large threshold.
+_FITS, _CHANCE, _FACTORS = 5, 0.01, np.array([[2.0], [5.0], [20.0]])
 
 
 def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
@@ -114,6 +119,28 @@ def count_off_plane(x: Floats, threshold: float) -> int:
     lengths = np.linalg.norm(normals, axis=0)
     off = np.count_nonzero(distances > 2 * threshold * lengths[:, None], axis=1)
     return int(off[lengths > 0.0].min(initial=n))
+
+
+def determines_plane(x: Floats, inliers: Bools, threshold: float) -> bool:
+    """Return whether points ``x`` (3 x N) off the line of most ``inliers`` of a plane support it more than by chance.
+
+    By chance, their directions from the line are random. A point at distance r is then within ``threshold`` of a plane
+    through the line with the probability p = 2 / pi asin(threshold / r). In the order of r, each point multiplies a
+    likelihood ratio by f / (1 + (f - 1) p) if it is an inlier, else by 1 / (1 + (f - 1) p). The mean of both is 1. So
+    the ratio ever exceeds 1 / a with a probability of at most a (Ville, 1939). One of the points gives the plane, so a
+    is divided by their number.
+    """
+    nearest = inliers
+    for _ in range(_FITS):
+        offsets = x - x[:, nearest].mean(axis=1, keepdims=True)
+        along = np.linalg.eigh(offsets[:, nearest] @ offsets[:, nearest].T)[1][:, -1:]
+        r = np.linalg.norm(offsets - along * (along.T @ offsets), axis=0)
+        nearest = inliers & (r <= np.median(r[inliers]))
+    off = np.argsort(r)[np.count_nonzero(r <= threshold) :]
+    by_chance = 2.0 / np.pi * np.arcsin(threshold / r[off])
+    factors = np.where(inliers[off], _FACTORS, 1.0) / (1.0 + (_FACTORS - 1.0) * by_chance)
+    log_ratio = np.cumsum(np.log(factors), axis=1)
+    return bool(log_ratio.max(initial=0.0) > np.log(max(off.size, 1) * _FACTORS.size / _CHANCE))
 
 
 @inlined

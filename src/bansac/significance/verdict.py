@@ -17,12 +17,12 @@ from bansac.problems.affine import AFFINE
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.problem import Problem
 from bansac.significance.ambiguity import count_other_support
-from bansac.significance.configuration import configuration_message, find_configuration, lower_to_noise
+from bansac.significance.configuration import SEARCHED, configuration_message, find_configuration, lower_to_noise
 from bansac.significance.false_alarms import SIGNIFICANT, log_nfa
 from bansac.significance.fast_test import is_significant_fast
 from bansac.significance.misfit import has_misfit
 from bansac.significance.null_model import NullModel, add_neighbours, measure_far
-from bansac.significance.support import count_off_line, count_off_plane, first_of_equals
+from bansac.significance.support import count_off_line, count_off_plane, determines_plane, first_of_equals
 from bansac.significance.vertical import has_verticals, keep_verticals, of_three_matches
 
 _FirstOf: TypeAlias = Callable[[Problem, Floats, float], Ints]
@@ -114,6 +114,10 @@ def find_verdict(
         doubt = Doubt(_ROUNDED)
     doubt = _with_missing(problem, data, measured, doubt)
     residuals, threshold, others, repeats = measured.residuals, measured.threshold, 0, False
+    if doubt.text == "" and problem.sample_size == problem.channels == 3 and len(problem.points) == 1:
+        some = np.random.default_rng(0).permutation(_first_of_inliers(measured, problem, data, threshold))
+        some = some[: np.searchsorted(np.cumsum(measured.inliers[some]), SEARCHED)]
+        configuration = None if determines_plane(data[:, some], measured.inliers[some], threshold) else "collinear"
     if two_views and configuration is None:
         data = np.ascontiguousarray(data[:4])  # without the verticals
         configuration = find_configuration(problem, data, residuals, threshold, by_chance=doubt.text != "")
