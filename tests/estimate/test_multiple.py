@@ -119,10 +119,10 @@ def with_outliers(y, noise, seed, slope=0.0):
     return np.vstack([points, rng.uniform(-1, 1, (40, 2))])
 
 
-@pytest.mark.parametrize(("count", "gap"), [(60, 0.02), (60, 0.04), (30, 0.02)])
-def test_parallel_lines_are_not_one_line_of_large_noise(count, gap):
-    truth = np.repeat([0, 1, -1], [count, count, 40])
-    result = bansac.estimate_multiple("line", with_outliers(np.repeat([0.0, gap], count), 0.002, seed=0))
+@pytest.mark.parametrize("gap", [0.02, 0.04])
+def test_parallel_lines_are_not_one_line_of_large_noise(gap):
+    truth = np.repeat([0, 1, -1], [60, 60, 40])
+    result = bansac.estimate_multiple("line", with_outliers(np.repeat([0.0, gap], 60), 0.002, seed=0))
     assert len(result.models) == 2
     assert assigned(result.labels, truth) > 0.9
 

@@ -55,7 +55,7 @@ _FINEST = 0.6
 
 # Finer models replace a coarse one if they shorten the description by this number of nats a point. The errors of a
 # structure with another shape, such as the edge of a worn coin, are not independent, and two models shorten it less.
-_GAIN = 0.5
+_GAIN = 0.6
 
 # How the message of a result ends, by its reason for the stop.
 _ENDS = {
