@@ -236,7 +236,8 @@ class Search:
     def _leads(self, new: Hypothesis, best: Hypothesis, *, is_finer: bool) -> bool:
         """Return whether another structure is better: by score at a given threshold, else over all thresholds.
 
-        A compromise is worse than a finer structure that has more data within its threshold.
+        A compromise of matches, such as those of a search window, is worse than a finer structure that has more data
+        within its threshold.
         """
         if not self.threshold.is_estimated:
             return new.weighted_score > best.weighted_score
@@ -313,7 +314,7 @@ class Search:
                 new = moved
             elif new.threshold > FINER * best.threshold:
                 return
-            leads = self._leads(new, best, is_finer=is_other)
+            leads = self._leads(new, best, is_finer=is_other and len(self.problem.points) > 1)
             new.is_trusted = leads or self._is_distinct(new)
             if leads and not self._is_distinct(best):
                 hypotheses.ranked.remove(best)
