@@ -57,7 +57,7 @@ _SIGNIFICANT = 10.0
 # second number, for a structure with a share of its inliers. The numbers are first thresholds.
 _COARSE = (4.0, 2.0, 0.25), (8.0, WIDE, 0.25)
 # A challenge has at most this number of iterations, and that of other data no more than all restarts before it. Without
-# prior probabilities, it is on the data that neighbours support if it would have more iterations.
+# prior probabilities, it is on the data that neighbours support if it would have this number.
 _LONGEST = 600
 # The first of each _COMPLETE restarts is on all matches, the others on those with more neighbours than chance gives.
 _COMPLETE = 4
@@ -279,7 +279,7 @@ class Search:
         members = self._far(hypotheses.ranked[1:] if is_coarse else hypotheses.ranked)
         length = challenge_length(best, int(np.count_nonzero(members)), self.problem.sample_size, most, share)
         supported = self._frame.supported
-        if length == most and supported is not None and not (is_coarse or self._frame.is_informed):
+        if length == _LONGEST and supported is not None and not (is_coarse or self._frame.is_informed):
             members &= supported
             length = challenge_length(best, int(np.count_nonzero(members)), self.problem.sample_size, most, share)
         if length == 0:
