@@ -243,11 +243,11 @@ class Search:
             return new.weighted_score > best.weighted_score
         if not self._is_distinct(new):
             return False
-        if self._is_distinct(best) and new.significance <= best.significance:
-            new_distances, distances = (self.problem.distances(self.state.data, h.model) for h in (new, best))
-            if not is_finer or not has_more_near(new_distances, distances, new.threshold):
-                return False
-        return self.threshold.is_trustworthy(new.model)
+        wins = not self._is_distinct(best) or new.significance > best.significance
+        if is_finer and not wins:
+            distances, others = (self.problem.distances(self.state.data, h.model) for h in (new, best))
+            wins = has_more_near(distances, others, new.threshold)
+        return wins and self.threshold.is_trustworthy(new.model)
 
     def _is_distinct(self, hypothesis: Hypothesis) -> bool:
         """Return whether chance does not explain a structure over all thresholds; it is measured once."""

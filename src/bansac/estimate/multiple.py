@@ -6,7 +6,8 @@
    that raises the support under chance; without their points the model may be significant. The searches end after
    ``_SET_ASIDE`` more.
 3. Each model is estimated again from the points that no other model explains, with its posterior as the prior. Models
-   that are no longer significant are dropped. So are models of points at most of which another one is more probable.
+   that are no longer significant are dropped. A model is also dropped if another one is more probable at most of its
+   points.
 4. A model of large noise may be a compromise of several. Finer models replace it if they describe its points in fewer
    bits. If points became free or a model was split, the search goes on.
 
