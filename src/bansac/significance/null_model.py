@@ -99,8 +99,8 @@ def measure_far(problem: Problem, data: Floats, model: Floats) -> NullModel:
     The probabilities are at most those of the complete null model.
     """
     n, shuffled = data.shape[1], np.take(data, _random_order(data), axis=1)
-    shifts = range(1, min(n - 1, -(-_PAIRS // n)) + 1)
-    far = np.concatenate([_rearrange(problem, shuffled, np.roll(shuffled, -k, axis=1)) for k in shifts], axis=1)
+    shifts = np.arange(1, min(n - 1, -(-_PAIRS // n)) + 1)[:, None]
+    far = _rearrange(problem, shuffled, np.take(shuffled, np.arange(n) + shifts, axis=1, mode="wrap"))
     return NullModel(
         far=_sorted_residuals(problem, far, model),
         near=np.empty(0),
@@ -119,7 +119,7 @@ def add_neighbours(
     ``noise`` is the largest threshold for which displacements may differ by their noise only.
     """
     earlier, later = _neighbours(problem, data, threshold)
-    rearranged = _rearrange(problem, np.take(data, earlier, axis=1), np.take(data, later, axis=1))
+    rearranged = _rearrange(problem, np.take(data, earlier, axis=1), np.take(data, later[None], axis=1))
     follows = np.zeros(data.shape[1], np.bool_)
     follows[later] = True
     return replace(
@@ -191,16 +191,19 @@ def _are_apart(data: Floats, i: np.int64, j: int, point_of: Ints, same: float) -
 
 
 def _rearrange(problem: Problem, own: Floats, other: Floats) -> Floats:
-    """Rearrange points or matches with others (both channels x N)."""
+    """Rearrange points or matches (channels x N) with others (channels x copies x N); return them in one row."""
+    if own.size == 0:
+        return own
     if len(problem.points) > 1:
         exchanged = other.copy()
-        exchanged[list(problem.points[0])] = own[list(problem.points[0])]
-        return exchanged
-    if problem.channels == 1:
-        return np.linspace(own.min(), own.max(), own.shape[1])[None] if own.size else own
-    scale = scales(problem, own)[:, None] if own.size else 1.0
-    across = _turn((other - own) / scale)
-    return np.ascontiguousarray(0.5 * (own + other + scale * across))
+        exchanged[list(problem.points[0])] = own[list(problem.points[0]), None]
+    elif problem.channels == 1:
+        exchanged = np.empty(other.shape)
+        exchanged[:] = np.linspace(own.min(), own.max(), own.shape[1])
+    else:
+        scale, own = scales(problem, own)[:, None, None], own[:, None]
+        exchanged = 0.5 * (own + other + scale * _turn((other - own) / scale, own.shape))
+    return exchanged.reshape(len(own), -1)
 
 
 def _move(problem: Problem, data: Floats, smallest: float) -> Floats:
@@ -225,21 +228,21 @@ def _move(problem: Problem, data: Floats, smallest: float) -> Floats:
     difference = other - one
     length = np.sqrt(np.sum(difference * difference, axis=0))
     difference[0, length == 0.0] = length[length == 0.0] = smallest
-    corner = 0.5 * (one + other + _turn(difference) * np.maximum(smallest / length, 1.0))
+    corner = 0.5 * (one + other + _turn(difference, difference.shape) * np.maximum(smallest / length, 1.0))
     moved = np.empty((len(data), copies, n))
     moved[list(problem.points[0])] = first[:, None]
     moved[list(problem.points[1])] = common[:, None] + corner
     return moved.reshape(len(data), -1)
 
 
-def _turn(difference: Floats) -> Floats:
-    """Return vectors (columns) orthogonal to these and of the same lengths."""
+def _turn(difference: Floats, shape: tuple[int, ...]) -> Floats:
+    """Return vectors (columns) orthogonal to these and of the same lengths, in space from random ones of ``shape``."""
     if len(difference) == 2:
         return np.stack([-difference[1], difference[0]])
-    across = np.random.Generator(np.random.PCG64(0)).normal(size=difference.shape)
+    across = np.random.Generator(np.random.PCG64(0)).normal(size=shape)
     square = np.sum(difference * difference, axis=0)
     square[square == 0.0] = 1.0
-    across -= difference * (np.sum(across * difference, axis=0) / square)
+    across = across - difference * (np.sum(across * difference, axis=0) / square)
     return np.asarray(across * np.sqrt(square / np.sum(across * across, axis=0)))
 
 
