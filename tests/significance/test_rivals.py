@@ -88,6 +88,22 @@ def test_restarts_that_do_not_learn_escape_from_outliers_that_hardly_move():
         assert result.num_inliers < 1.3 * scene.inliers.sum()
 
 
+def test_a_compromise_loses_against_the_finer_structure_that_it_holds():
+    for seed in range(20, 40):
+        scene = in_window(epipolar_matches(500, 0.45, 0.5, seed), 10, seed)
+        result = bansac.estimate_fundamental(scene.x1, scene.x2, seed=0)
+        assert np.mean(result.inliers[scene.inliers]) > 0.8
+        assert result.num_inliers < 1.3 * scene.inliers.sum()
+
+
+def test_a_noisy_scene_is_no_compromise_of_an_overlay():
+    for seed in range(4):
+        scene = epipolar_matches(800, 0.5, 3.0, seed)
+        x1, x2, _ = overlaid(scene, 0.2, seed)
+        result = bansac.estimate_relative_pose(x1, x2, scene.K, seed=seed)
+        assert rotation_error(result.model.R, scene.R) < 2
+
+
 def test_lines_have_rivals_too():
     (x, y), noise = np.random.default_rng(0).uniform(0, 100, (2, 150)), np.random.default_rng(1).normal(0, 0.2, 150)
     points = np.vstack([np.column_stack([x, noise]), np.column_stack([50 + noise[:60], y[:60]])])

@@ -22,7 +22,7 @@ from bansac.engine.options import Options
 from bansac.engine.plan import NO_FLOATS, NO_INTS, Plan, find_plan
 from bansac.engine.sampling import SAMPLERS, Sampler, SamplerInput
 from bansac.engine.state import State, open_records
-from bansac.engine.threshold import Significance, SignificanceTest
+from bansac.engine.threshold import Significance
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.normalization import apply_inverse, normalize
 from bansac.maths.rng import seed_rng, shuffle
@@ -38,10 +38,11 @@ class Run(NamedTuple):
     ``prior`` (N) holds the prior inlier probabilities. ``quality`` (N) orders the points, larger is better.
     ``weights`` (N) are the weights of the points in the score, at most 1 (``bansac.engine.scoring.weights``).
     ``plausibility`` is a factor of the score, used to compare optimised models and restarts. ``is_significant`` says
-    whether chance explains the support of a model at a threshold. If it is given, the threshold is estimated, starting
-    from ``threshold``, except if ``is_estimated`` is False. ``significance`` compares structures of different
-    thresholds, by default their score. ``initial_model`` (flat) competes with the search; it needs ``is_significant``.
-    ``supported`` marks the data of most restarts; it may return None.
+    whether data support a model at a threshold more than chance explains; if its last argument is True, only the fast
+    test is made. If it is given, the threshold is estimated, starting from ``threshold``, except if ``is_estimated`` is
+    False. ``significance`` compares structures of different thresholds, by default their score. ``initial_model``
+    (flat) competes with the search; it needs ``is_significant``. ``supported`` marks
+    the data of most restarts; it may return None.
     """
 
     problem: Problem
@@ -53,7 +54,7 @@ class Run(NamedTuple):
     quality: Floats | None = None
     weights: Floats | None = None
     plausibility: Plausibility | None = None
-    is_significant: SignificanceTest | None = None
+    is_significant: Callable[[Floats, Floats, float, bool], bool] | None = None
     significance: Significance | None = None
     is_estimated: bool = True
     initial_model: Floats | None = None
@@ -117,10 +118,11 @@ class Frame:
             problem.canonical(model)
         return model
 
-    def is_significant(self, model: Floats, threshold: float, fast: bool) -> bool:
-        """Test the significance of a model in this frame; the task must have a test."""
+    def is_significant(self, model: Floats, threshold: float, fast: bool = False, members: Bools | None = None) -> bool:
+        """Test the significance of a model in this frame, of all data or the members; the task must have a test."""
         assert self._task.is_significant is not None
-        return self._task.is_significant(self.to_data(model), threshold * (1.0 / self.scale), fast)
+        data = self._task.data if members is None else np.take(self._task.data, self.order[members], axis=1)
+        return self._task.is_significant(data, self.to_data(model), threshold * (1.0 / self.scale), fast)
 
     def significance(self, hypothesis: Hypothesis) -> float:
         """Return the significance of a hypothesis over all thresholds, times its plausibility and cheirality."""

@@ -101,11 +101,11 @@ class Hypotheses:
         assert options.max_iterations is not None
         assert options.agreement is not None
         self._options, self._majority_agrees = options, majority_agrees
-        self._budget, self._agreement = int(options.max_iterations), int(options.agreement)
+        self.budget, self._agreement = int(options.max_iterations), int(options.agreement)
         self._grows = options.restart_iterations is None
         restarts = min(options.restarts, _MOST_GROWING)
         shares = (2 + restarts % 2) * 2 ** (restarts // 2) - 2  # 1 + 1 + 2 + 2 + 4 + 4 + ...
-        self._first = options.restart_iterations or max(_RESTART_ITERATIONS, math.ceil(self._budget / shares))
+        self._first = options.restart_iterations or max(_RESTART_ITERATIONS, math.ceil(self.budget / shares))
         self.ranked: list[Hypothesis] = []
         self.count = 0
         self.iterations = 0
@@ -135,7 +135,7 @@ class Hypotheses:
     def next_length(self) -> int:
         """Return the maximum number of iterations of the next restart."""
         longest = self._first << min(self.count // 2, 30) if self._grows else self._first  # times 1, 1, 2, 2, 4, 4, ...
-        return min(self._budget - self.iterations, longest)
+        return min(self.budget - self.iterations, longest)
 
     def count_restart(self, progress: Any, *, is_challenge: bool = False) -> None:
         """Count the iterations and models of a restart, and the restart unless it challenges the best hypothesis."""
@@ -193,7 +193,7 @@ class Hypotheses:
 
         Before ``min_iterations`` only the budget of iterations ends the restarts.
         """
-        if self.iterations >= self._budget:
+        if self.iterations >= self.budget:
             return True
         enough = self.iterations >= self._options.min_iterations
         return enough and (self.is_confirmed() or self.is_hopeless() or self.count >= self._options.restarts)

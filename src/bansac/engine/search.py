@@ -54,11 +54,12 @@ _VARIANT = 0.5
 # Another structure with a smaller significance, -log NFA, is chance.
 _SIGNIFICANT = 10.0
 # A hypothesis with a threshold above the first of these numbers may be a compromise. All data are then searched at the
-# second number, for a structure with a share of its inliers. The numbers are first thresholds.
-_COARSE = (4.0, 2.0, 0.25), (8.0, WIDE, 0.25)
+# second number, for a structure with the inliers of a rival. The numbers are first thresholds.
+_COARSE = (4.0, 2.0), (8.0, WIDE)
 # A challenge has at most this number of iterations, and that of other data no more than all restarts before it. Without
-# prior probabilities, it is on the data that neighbours support if it would have this number.
-_LONGEST = 600
+# prior probabilities, it is on the data that neighbours support if it would have this number. A challenge at a smaller
+# threshold may be longer.
+_LONGEST, _LONGEST_AT_FINER = 600, 3000
 # The first of each _COMPLETE restarts is on all matches, the others on those with more neighbours than chance gives.
 _COMPLETE = 4
 FINER = 0.5
@@ -233,21 +234,35 @@ class Search:
             self._add(self._refined_hypothesis(self._is_trusted), is_other=is_other)
         return stop
 
-    def _leads(self, new: Hypothesis, best: Hypothesis, *, is_finer: bool) -> bool:
+    def _leads(self, new: Hypothesis, best: Hypothesis) -> bool:
         """Return whether another structure is better: by score at a given threshold, else over all thresholds.
 
-        A compromise of matches, such as those of a search window, is worse than a finer structure that has more data
-        within its threshold.
+        A structure is better than a compromise of it, such as one with the outliers of a search window.
         """
         if not self.threshold.is_estimated:
             return new.weighted_score > best.weighted_score
         if not self._is_distinct(new):
             return False
         wins = not self._is_distinct(best) or new.significance > best.significance
-        if is_finer and not wins:
-            distances, others = (self.problem.distances(self.state.data, h.model) for h in (new, best))
-            wins = has_more_near(distances, others, new.threshold)
+        fine, coarse = sorted((new, best), key=lambda hypothesis: hypothesis.threshold)
+        if self._is_compromise(coarse, fine):
+            wins = fine is new
         return wins and self.threshold.is_trustworthy(new.model)
+
+    def _is_compromise(self, coarse: Hypothesis, fine: Hypothesis) -> bool:
+        """Return whether a model of matches is a compromise of a finer structure and others.
+
+        The finer one has more data within its threshold. Beyond them, chance explains the support of the compromise. It
+        does not explain that of a scene with more noise than an overlay.
+        """
+        least = max(_COARSE[0][0] * self.threshold.first, fine.threshold / FINER)
+        if len(self.problem.points) == 1 or coarse.threshold <= least or fine.inliers < RIVAL * coarse.inliers:
+            return False
+        distances, others = (self.problem.distances(self.state.data, h.model) for h in (fine, coarse))
+        if not has_more_near(distances, others, fine.threshold):
+            return False
+        beyond = distances > NEAR * fine.threshold
+        return not self._frame.is_significant(coarse.model, coarse.threshold, members=beyond)
 
     def _is_distinct(self, hypothesis: Hypothesis) -> bool:
         """Return whether chance does not explain a structure over all thresholds; it is measured once."""
@@ -260,7 +275,7 @@ class Search:
         if self.options.restarts == 1 or not self.options.sampler_row.adaptive or not self.hypotheses.is_trusted:
             return False
         best = self.hypotheses.ranked[0]
-        left = 1 + sum(best.threshold > coarse * self.threshold.first for coarse, *_ in _COARSE) - best.challenges
+        left = 1 + sum(best.threshold > coarse * self.threshold.first for coarse, _ in _COARSE) - best.challenges
         patient = self.hypotheses.count >= _PATIENCE and self._is_distinct(best)
         return left > 0 and (self.hypotheses.over() or patient)
 
@@ -268,15 +283,15 @@ class Search:
         """Search for a better hypothesis than the best one, or a rival of it; return the stop code."""
         hypotheses, first = self.hypotheses, self.threshold.first
         best = hypotheses.ranked[0]
-        is_coarse, most = best.challenges > 0, min(hypotheses.next_length(), _LONGEST)
-        threshold, share = max(first, best.threshold), 1.0
+        is_coarse = best.challenges > 0
         if is_coarse:
-            _, wide, share = _COARSE[best.challenges - 1]
-            threshold = wide * first
+            threshold, share = _COARSE[best.challenges - 1][1] * first, RIVAL
+            members = self._far(hypotheses.ranked[1:])
+            most = min(hypotheses.budget - hypotheses.iterations, _LONGEST_AT_FINER)
         else:
-            most = min(most, hypotheses.iterations)
+            threshold, share = max(first, best.threshold), 1.0
+            members, most = self._far(hypotheses.ranked), min(hypotheses.next_length(), hypotheses.iterations, _LONGEST)
         best.challenges += 1
-        members = self._far(hypotheses.ranked[1:] if is_coarse else hypotheses.ranked)
         length = challenge_length(best, int(np.count_nonzero(members)), self.problem.sample_size, most, share)
         supported = self._frame.supported
         if length == _LONGEST and supported is not None and not (is_coarse or self._frame.is_informed):
@@ -314,7 +329,7 @@ class Search:
                 new = moved
             elif new.threshold > FINER * best.threshold:
                 return
-            leads = self._leads(new, best, is_finer=is_other and len(self.problem.points) > 1)
+            leads = self._leads(new, best)
             new.is_trusted = leads or self._is_distinct(new)
             if leads and not self._is_distinct(best):
                 hypotheses.ranked.remove(best)

@@ -135,7 +135,7 @@ def rival_off_plane(solution: Solution) -> Rival | None:
     others = problem.distances(data, model) <= best.threshold
     gained, lost = np.count_nonzero(others & ~own), np.count_nonzero(own & ~others)
     few = gained - lost <= max(_DEVIATIONS_OF_RIVAL * math.sqrt(gained + lost), _MORE * count)
-    if few or not is_significant(problem, data, best.noise, model, best.threshold):
+    if few or not is_significant(problem, data, model, best.threshold, noise=best.noise):
         return None
     inliers = measure(problem, request.data, model, solution.threshold, request.unit)[1]
     return Rival(request.form.to_public(model), inliers, solution.threshold)

@@ -298,7 +298,7 @@ def search(request: Request) -> Solution:
     first = threshold if is_estimated else None
     prior, quality = _prior_and_quality(request)
     weights = _score_weights(request, quality)
-    test = functools.partial(is_significant, problem, data, _noise_limit(first, unit))
+    test = functools.partial(is_significant, problem, noise=_noise_limit(first, unit))
     if n < problem.sample_size:
         start = np.full(n, 0.5) if prior is None else prior.copy()
         beliefs = start if options.sampler_row.prior else None

@@ -78,4 +78,4 @@ def _has_own(problem: Problem, data: Floats, best: MeasuredModel, model: Floats,
     others = np.ascontiguousarray(data[:, best.residuals > NEAR * best.threshold])
     own = int(np.count_nonzero(problem.distances(others, model) <= threshold))
     enough = own > problem.sample_size and own >= RIVAL * best.num_inliers
-    return enough and is_significant(problem, others, best.noise, model, threshold)
+    return enough and is_significant(problem, others, model, threshold, noise=best.noise)

@@ -147,7 +147,7 @@ def _has_misfit(problem: Problem, data: Floats, measured: MeasuredModel) -> bool
 
 
 def is_significant(
-    problem: Problem, data: Floats, noise: float, model: Floats, threshold: float, fast: bool = False
+    problem: Problem, data: Floats, model: Floats, threshold: float, fast: bool = False, *, noise: float
 ) -> bool:
     """Return whether a model has more support than chance explains; ``noise`` is that of :class:`MeasuredModel`.
 
