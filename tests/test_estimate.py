@@ -41,8 +41,6 @@ def test_a_result_shows_itself(plane):
     assert "seed 5" in repr(result)
     assert f"model =\n       {np.array2string(result.model, precision=6, prefix=' ' * 7)}" in repr(result)
     assert result.seconds > 0
-    with pytest.raises(ValueError, match="trace=True"):
-        result.plot()
 
 
 def test_beliefs_tell_inliers_from_outliers(plane):

@@ -114,14 +114,6 @@ def test_groups_of_one_file(bansac: Any, folder: Path, tmp_path: Path) -> None:
     assert "groups.h5: cannot be read" in bansac.refused("estimate", groups, "--pair", "hall", "--model", "H")
 
 
-def test_a_run_without_any_model_has_exit_code_1(bansac: Any, tmp_path: Path) -> None:
-    (tmp_path / "bad").mkdir()
-    for name in ("a.npz", "b.npz"):
-        (tmp_path / "bad" / name).write_text("no archive")
-    summary = bansac.json("estimate", tmp_path / "bad", "--model", "H", "--out", tmp_path / "r.npz", code=1)
-    assert len(summary["failed"]) == 2
-
-
 @pytest.mark.parametrize(("pair", "name"), [("1.npz", "1.npz"), ("0.csv", "deep/0.csv")])
 def test_one_pair_of_a_folder(bansac: Any, folder: Path, tmp_path: Path, pair: str, name: str) -> None:
     assert run(bansac, folder, tmp_path / "r.npz", "--pair", pair)["pairs"] == 1
@@ -249,7 +241,6 @@ def test_parquet_without_pyarrow_says_what_to_install(
         ("{folder} --model H --pair 7.npz --out {folder}/r.npz", "has no pair '7.npz'; --pair takes one of 8"),
         ("{folder} --model H --pair npz --out {folder}/r.npz", "has no pair 'npz'"),
         ("{folder} --model H --pair t.csv --out {folder}/r.npz", "has several pairs 't.csv'"),
-        ("{folder} --model H --max-models 2 --out {folder}/r.npz", "--max-models needs --multiple"),
         ("{folder} --model H --workers 0 --out {folder}/r.npz", "workers must be an integer >= 1"),
         ("{folder}/0.npz --model H --workers 2", "--workers is for many pairs"),
         ("{folder}/none --model H --out {folder}/r.npz", "none: there is no such file or folder"),

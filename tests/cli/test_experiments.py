@@ -101,17 +101,9 @@ def test_default_folder(bansac: Any, sets: Path, tmp_path: Path, monkeypatch: py
         (["main-table", "--data", "SETS", "--seed", "-1"], "seed must be in"),
         (["main-table", "--data", "SETS", "--sets", "cellar"], "there is no set 'cellar'; there are room, wall"),
         (["main-table", "--data", "SETS", "--exclude", "room,wall"], "--exclude leaves none"),
-        (
-            ["curve-example", "--repeats", "7"],
-            "--repeats: curve-example takes no such option; it takes --curve",
-        ),
         (["synthetic", "--data", "SETS"], "--data: synthetic takes no such option"),
-        (["probability-evolution", "--max-ratio", "0.17"], "the pair demo has"),
         (["markov-order", "--data", "SETS", "--model", "H"], "model must be among E, F; got 'H'"),
-        (["markov-order", "--data", "SETS", "--sets", "wall"], "needs sets with poses as truth, not wall"),
-        (["markov-order", "--data", "SETS", "--max-ratio", "0"], "max_ratio must be > 0"),
         (["markov-order", "--data", "SETS", "--max-ratio", "0.22"], "the data hold too little"),
-        (["markov-order", "--pairs", "3"], "--data must name"),
     ],
 )
 def test_bad_argument_is_named(bansac: Any, sets: Path, tmp_path: Path, arguments: list[str], message: str) -> None:

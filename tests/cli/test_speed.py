@@ -32,7 +32,6 @@ def test_speed_is_measured_and_shown(bansac: Any, tmp_path: Path) -> None:
         assert min(document["draws"][kind].values()) > 0
     assert [row["target"] for row in document["targets"]] == [1.4, 1.4, 1.4, 0.05, 0.05, 0.05]
     assert list(tables_of(document))[-1] == "outliers"
-    assert "speed.json is there already" in bansac.refused("bench", "speed", *options)
 
 
 def test_the_report_has_all_tables() -> None:

@@ -68,7 +68,6 @@ CALLS = {
     "H, all equal": lambda cv: cv.findHomography(SAME, SAME, cv.RANSAC),
     "H, line": lambda cv: cv.findHomography(LINE, LINE, cv.RANSAC),
     "H, all equal, all": lambda cv: cv.findHomography(SAME, SAME, 0),
-    "H, threshold 0": lambda cv: cv.findHomography(PLANE.x1, PLANE.x2, cv.RANSAC, 0),
     "H, homogeneous columns": lambda cv: cv.findHomography(as_homogeneous(X1)[:, None], as_homogeneous(X2)[:, None], 0),
     "F": lambda cv: cv.findFundamentalMat(*VIEWS),
     "F, threshold 0": lambda cv: cv.findFundamentalMat(*VIEWS, cv.FM_RANSAC, 0),

@@ -174,9 +174,3 @@ assert caller(np.array([2.0, -3.0, 1.0]), np.empty(3)) == 2
 def test_a_function_of_a_user_can_call_a_packed_kernel(built: Path) -> None:
     done = run(built, CALLER)
     assert (done.stdout, done.stderr) == (PACKED.replace(" 1\n", " 2\n"), "")
-
-
-def test_the_line_can_be_silenced(installed: Path, pack: Path) -> None:
-    pack.write_bytes(b"")
-    done = run(installed, BANSAC_QUIET="1")
-    assert (done.stdout, done.stderr) == (COMPILED, "")

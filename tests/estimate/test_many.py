@@ -1,5 +1,6 @@
 """Many pairs: order, seeds, failures, what is read when, and the end of it."""
 
+import functools
 import gc
 import itertools
 import os
@@ -25,7 +26,7 @@ from bansac.matches import Matches
 from bansac.maths.rng import derive_seed
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches, homography_matches, line_points
-from tests.executors.cluster import UnloadableError
+from tests.executors.cluster import be_wrong
 from tests.processes import ENVIRONMENT, interruptible, run_python
 from tests.results import assert_same
 from tests.test_metamorphic import TABLE, make_case
@@ -435,15 +436,11 @@ class Deadly:
         return plane()
 
 
-def raise_unloadable() -> Any:
-    raise UnloadableError("one", "two")
-
-
 @pytest.mark.slow
 def test_processes_give_the_results_of_threads_in_order(planes: list[Matches], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(short_items, "_SECONDS", 0.0)  # the first pairs are still estimated in threads
     pairs: list[Any] = planes * 20
-    pairs[100:103] = Deadly(), raise_unloadable, (np.ones((9, 2)), np.ones((8, 2)))
+    pairs[100:103] = Deadly(), functools.partial(be_wrong, 0), (np.ones((9, 2)), np.ones((8, 2)))
     expected = bansac.estimate_many("homography", pairs, workers=2, seed=5)
     stream = bansac.iter_estimates("homography", broken_at_end(pairs), workers=2, executor="processes", seed=5)
     found = [next(stream) for _ in pairs]

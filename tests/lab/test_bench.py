@@ -14,7 +14,6 @@ from bansac.lab.provenance import fingerprint
 from bansac.lab.runner import open_run
 from bansac.lab.sets import PairSet
 from bansac.lab.task import DEFAULTS, Protocol, judge, make_task
-from tests.lab import toy
 from tests.lab.peers.toy import Toy
 
 
@@ -114,13 +113,6 @@ def test_number_of_pairs_is_limited(sets: Path) -> None:
     assert len(run(sets / "EF", [spy("a", [])], protocol)) == 4
 
 
-def test_truth_of_another_kind_is_refused(sets: Path) -> None:
-    with pytest.raises(ValueError, match="--model H needs sets with homographies as truth, not room"):
-        run(sets / "EF", [spy("a", [])], DEFAULTS["H"])
-    with pytest.raises(ValueError, match="--model E needs sets with poses as truth, not wall"):
-        run(sets / "H", [spy("a", [])], DEFAULTS["E"])
-
-
 @pytest.mark.parametrize(
     "change",
     [{"threshold": 0.0}, {"max_ratio": -1.0}, {"confidence": 1.0}, {"repeats": 0}, {"pairs": 0}, {"max_iterations": 0}],
@@ -128,36 +120,6 @@ def test_truth_of_another_kind_is_refused(sets: Path) -> None:
 def test_protocol_refuses_nonsense(change: dict[str, float]) -> None:
     with pytest.raises(ValueError, match=next(iter(change))):
         dataclasses.replace(DEFAULTS["H"], **change)
-
-
-class TestJournal:
-    def run(self, folder: Path, path: Path, *, stop_after: int | None = None, methods: Any = None) -> list[str]:
-        """Run with a journal; return the calls that were made, warm-up included."""
-        calls: list[tuple[str, Task]] = []
-
-        setup = Setup(data=folder, sets=("room",))
-        bench = comparison(methods or [spy("a", calls, np.eye(3))], DEFAULTS["F"])
-        with open_run(bench, setup, path) as opened:
-            opened.execute(progress=toy.stop_after(stop_after or 0))
-        return [name for name, _ in calls]
-
-    def test_interrupted_run_goes_on_and_other_settings_start_anew(self, sets: Path, tmp_path: Path) -> None:
-        path = tmp_path / "journal.sqlite"
-        with pytest.raises(KeyboardInterrupt):
-            self.run(sets / "EF", path, stop_after=2)
-        others: list[tuple[str, Task]] = []
-        self.run(sets / "EF", path, methods=[spy("another", others, np.eye(3))])
-        assert len(others) == 2 + 4
-        assert len(self.run(sets / "EF", path)) == 2 + 2
-
-    def test_rows_survive_the_disk(self, sets: Path, tmp_path: Path) -> None:
-        bench = comparison((spy("fails", [], None),), DEFAULTS["F"])
-        kept = []
-        for _ in range(2):
-            with open_run(bench, Setup(data=sets / "EF"), tmp_path / "journal.sqlite") as opened:
-                kept.append(list(opened.execute()[0]))
-        assert kept[0] == kept[1]
-        assert len(kept[0]) == (2 + 3) * 2
 
 
 def test_fingerprint_tells_settings_apart(sets: Path) -> None:

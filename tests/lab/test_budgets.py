@@ -89,15 +89,6 @@ def test_the_own_limits_of_a_peer_give_way_to_the_budget() -> None:
     assert limited.name != METHODS["poselib-prosac-own"].name
 
 
-@pytest.mark.parametrize(
-    ("budgets", "message"),
-    [((), "at least one"), ((100, 0), "at least 1, got 0"), ((5, 5), "budgets: 5 is given twice")],
-)
-def test_budgets_that_make_no_sense_are_refused(budgets: tuple[int, ...], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Sweep("H", (METHODS["uniform"],), budgets)
-
-
 def test_the_best_point_within_a_time_counts() -> None:
     assert math.isnan(best_within(CURVES["a"], 2.9, "AUC@10"))
     assert best_within(CURVES["a"], 3.0, "AUC@10") == 0.8

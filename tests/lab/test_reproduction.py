@@ -67,13 +67,6 @@ def test_a_verdict_follows_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "behind in 4 of 8, 4 beyond" in said
 
 
-def test_a_lead_within_its_interval_is_none() -> None:
-    assert Measured(0.02, 0.01).ahead
-    assert not Measured(0.005, 0.01).ahead
-    assert not Measured(0.005, 0.01).behind
-    assert Measured(-0.02, 0.01).behind
-
-
 def test_leads_of_comparisons() -> None:
     place = {"run": "main-table", "section": "Calibrated", "group": "Without", "column": "BANSAC"}
     found = runs.table("main-table")

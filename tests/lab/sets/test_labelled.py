@@ -57,12 +57,6 @@ def test_a_split_is_named_after_what_it_splits(folder):
     assert [file.name for file in split.files()] == ["matches.h5", "labels.h5", "Fgt.h5"]
 
 
-def test_a_set_without_pairs_is_named(folder):
-    write_files(folder, {"matches": {}})
-    with pytest.raises(OSError, match=r"matches\.h5 holds no pairs"):
-        LabelledSet(folder)
-
-
 def test_damage_is_told(folder):
     labelled = LabelledSet(folder)
     with pytest.raises(ValueError, match="has no pair 'c'; it has 2, the first is 'a'"):

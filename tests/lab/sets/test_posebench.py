@@ -60,8 +60,6 @@ def test_missing_and_damaged_files_are_named(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError, match=r"there is none of relative/\*\.h5, absolute/\*\.h5"):
         find_posebench_files(tmp_path)
     file = find_posebench_files(write(tmp_path / "relative" / "a.h5", {"0": {"x1": [1.0]}}).parent.parent)[0]
-    with pytest.raises(OSError, match=r"'0/x1' of .*a\.h5 must have shape"):
-        file.read("0")
     with pytest.raises(OSError, match=r"a\.h5 lacks 'no such/x1'"):
         file.read("no such")
     points = np.arange(12.0).reshape(6, 2)

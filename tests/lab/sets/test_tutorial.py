@@ -170,6 +170,7 @@ def test_sizes_in_files_come_before_images(h_folder):
     assert (pairs.pair("p3-q").size1, pairs.pair("p3-q").size2) == ((480, 640), (6, 8))
     assert pairs.image_size("p3-q", 1) == (480, 640)
     assert pairs.size_source() == "files"
+    assert [path.name for path in pairs.files()][3:] == ["size.h5", "q.ppm"]
 
 
 def test_missing_image_is_an_error_where_its_size_is_asked_for(tmp_path):
