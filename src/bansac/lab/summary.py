@@ -41,12 +41,7 @@ def frame_of(rows: Iterable[Row]) -> DataFrame:
     while block := list(itertools.islice(left, _BLOCK)):
         blocks.append(pandas.DataFrame(block, columns=[*_TEXTS, *_NUMBERS]).astype(dict.fromkeys(_NUMBERS, float)))
     frame = pandas.concat(blocks[1:] or blocks, ignore_index=True).astype(dict.fromkeys(_TEXTS, "category"))
-    return frame.assign(larger_error=larger_error(frame))
-
-
-def larger_error(runs: DataFrame) -> Floats:
-    """Return the larger of the errors of rotation and translation of each run."""
-    return np.asarray(np.maximum(runs["rotation_error"].to_numpy(float), runs["translation_error"].to_numpy(float)))
+    return frame.assign(larger_error=np.maximum(frame["rotation_error"], frame["translation_error"]))
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from bansac.lab.measurement import Document, Report, Row, Setup, Unit
 from bansac.lab.pairs import BENCH_GROUPS, PairRuns
 from bansac.lab.peers.library import Estimate, Method, Task
 from bansac.lab.reports import lines, share
-from bansac.lab.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary, frame_of, larger_error
+from bansac.lab.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary, frame_of
 from bansac.lab.task import Protocol
 from bansac.problems.estimators import MODELS, Kind
 from bansac.problems.problem import Problem
@@ -194,7 +194,7 @@ def paired_differences(rows: Sequence[Row]) -> tuple[Series, Series]:
     """Return the mean over the sets of the accuracy of each variant less the default's, and its standard error."""
     frame = frame_of(rows)
     is_plane = rows[0]["model"] == "H"
-    of_runs = CORNERS_10.of_runs(frame) if is_plane else np.maximum(0.0, 1.0 - larger_error(frame) / 10.0)
+    of_runs = CORNERS_10.of_runs(frame) if is_plane else np.maximum(0.0, 1.0 - frame["larger_error"] / 10.0)
     groups = frame.assign(accuracy=of_runs).groupby(["set", "pair", "configuration"], observed=True)
     of_pairs = groups["accuracy"].mean().unstack()
     by_set = of_pairs.sub(of_pairs["default"], axis=0).groupby("set", observed=True)
