@@ -31,7 +31,7 @@ _BLOCK = 100_000
 
 
 def frame_of(rows: Iterable[Row]) -> DataFrame:
-    """Convert rows of :func:`bansac.lab.pairs.run_pair` to a data frame, in blocks: a full run has millions.
+    """Convert rows of :class:`bansac.lab.pairs.PairRuns` to a data frame, in blocks: a full run has millions.
 
     Texts are categories, numbers float64, NaN if they are missing. The column ``larger_error`` is added.
     """
@@ -113,7 +113,7 @@ TIME_FIGURES: Mapping[str, Metric] = {"ms_mean": TIME, "ms_median": replace(TIME
 
 
 class Summary:
-    """Metrics of all configurations, from the rows of :func:`bansac.lab.pairs.run_pair`."""
+    """Metrics of all configurations, from the rows of :class:`bansac.lab.pairs.PairRuns`."""
 
     def __init__(self, rows: Iterable[Row] | DataFrame) -> None:
         frame = rows if isinstance(rows, import_pandas().DataFrame) else frame_of(rows)
