@@ -117,7 +117,7 @@ def _label_plainly(axis: Axis, limits: tuple[float, float]) -> None:
 
     If there are too few labels, add labels within the decades, or else space them evenly.
     """
-    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
 
     low, high = limits
     for steps in _LOG_STEPS:
@@ -128,5 +128,5 @@ def _label_plainly(axis: Axis, limits: tuple[float, float]) -> None:
     else:
         axis.set_major_locator(MaxNLocator(5, steps=[1, 2, 5, 10]))
         axis.set_minor_locator(NullLocator())
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(NullFormatter())

@@ -25,57 +25,6 @@ from bansac.matches.hdf5 import Reader
 from bansac.matches.pair_folder import evenly_spaced
 
 
-def run_pair(methods: Sequence[Method], protocol: Protocol, unit: Unit, *, seed: int = 0) -> list[Row]:
-    """Run all methods on a pair of :meth:`PairRuns.units`; only the estimation is timed. Return a row for each method.
-
-    Repeat r has the seed ``seed + r``. There are no rows if one method has too few matches, so that all see the same
-    pairs.
-    """
-    _, folder, key, repeat = unit.payload
-    tasks = _tasks(methods, protocol, unit, seed)
-    if not tasks:
-        return []
-    pair_set = open_set(folder)
-    if pair_set.kind == "H":
-        pair_set.image_size(key)  # needed for the errors
-    order = random.Random(unit.key).sample(range(len(tasks)), len(tasks))
-    estimates = {which: methods[which].estimate(tasks[which][1]) for which in order}
-    common: Row = {"model": protocol.kind, "set": pair_set.name, "pair": key, "repeat": repeat, "seed": seed + repeat}
-    return [  # the errors are computed after all calls are timed, because they use much memory
-        {
-            **common,
-            "configuration": method.name,
-            "method": method.label,
-            **method.columns,
-            "matches": len(task.x1),
-            **judge(estimates[which].model, task, pair),
-            **_counts(estimates[which].result),
-            "seconds": estimates[which].seconds,
-        }
-        for which, (method, (pair, task)) in enumerate(zip(methods, tasks, strict=True))
-    ]
-
-
-def _counts(result: Any) -> Row:
-    """Return the counts of this package's result; an empty row for another library."""
-    columns = ("iterations", "models_tested", "stop_reason", "num_inliers", "success", "threshold")
-    return {} if result is None else {column.removeprefix("num_"): getattr(result, column) for column in columns}
-
-
-def _tasks(methods: Sequence[Method], protocol: Protocol, unit: Unit, seed: int) -> list[tuple[Matches, Task]]:
-    """Return the filtered pair and the task of every method; nothing if one has too few matches."""
-    _, folder, key, repeat = unit.payload
-    by_ratio: dict[float, tuple[Matches, Task]] = {}
-    tasks = []
-    for method in methods:
-        ratio = method.max_ratio or protocol.max_ratio
-        if ratio not in by_ratio:
-            pair = _read_pair(folder, key).filtered(ratio)
-            by_ratio[ratio] = pair, make_task(pair, protocol, seed=seed + repeat)
-        tasks.append(by_ratio[ratio])
-    return tasks if min(len(task.x1) for _, task in tasks) >= protocol.min_matches else []
-
-
 @functools.lru_cache(maxsize=64)
 def open_set(folder: str) -> PairSet:
     """Open the set of a folder; the object is cached."""
@@ -123,6 +72,12 @@ BENCH_GROUPS: Mapping[str, Group] = {
     "H exact": Group(DEFAULTS["H"], "H", sets=_WARP).changed(max_ratio=0.95),
 }
 """Sets below the folder of the data, with the settings of ``bansac bench DIR``."""
+
+
+def _counts(result: Any) -> Row:
+    """Return the counts of this package's result; an empty row for another library."""
+    columns = ("iterations", "models_tested", "stop_reason", "num_inliers", "success", "threshold")
+    return {} if result is None else {column.removeprefix("num_"): getattr(result, column) for column in columns}
 
 
 @dataclass(frozen=True)
@@ -173,10 +128,35 @@ class PairRuns:
         return list({pair_set.folder: pair_set for _, pair_set in self._places(setup)}.values())
 
     def run_unit(self, setup: Setup, unit: Unit) -> list[Row]:
-        """Run all methods on a pair."""
-        name = unit.payload[0]
-        rows = run_pair(self._methods(unit), self.protocol(setup, name), unit, seed=setup.seed)
-        return [{"group": name, **row} for row in rows] if self.option else rows
+        """Run all methods on a pair; only the estimation is timed. Return a row for each method.
+
+        Repeat r has the seed ``setup.seed + r``. There are no rows if one method has too few matches, so that all see
+        the same pairs.
+        """
+        name, folder, key, repeat = unit.payload
+        tasks = self._tasks(setup, unit)
+        if not tasks:
+            return []
+        pair_set, kind = open_set(folder), self.groups[name].protocol.kind
+        if pair_set.kind == "H":
+            pair_set.image_size(key)  # needed for the errors
+        order = random.Random(unit.key).sample(range(len(tasks)), len(tasks))
+        estimates = {which: tasks[which][0].estimate(tasks[which][2]) for which in order}
+        common: Row = {"group": name} if self.option else {}
+        common |= {"model": kind, "set": pair_set.name, "pair": key, "repeat": repeat, "seed": setup.seed + repeat}
+        return [  # the errors are computed after all calls are timed, because they use much memory
+            {
+                **common,
+                "configuration": method.name,
+                "method": method.label,
+                **method.columns,
+                "matches": len(task.x1),
+                **judge(estimates[which].model, task, pair),
+                **_counts(estimates[which].result),
+                "seconds": estimates[which].seconds,
+            }
+            for which, (method, pair, task) in enumerate(tasks)
+        ]
 
     def warm_up(self, setup: Setup, units: Sequence[Unit]) -> None:
         """Load or compile the kernels of every group by calls on its first readable pair."""
@@ -185,24 +165,33 @@ class PairRuns:
             name = unit.payload[0]
             if name in loaded:
                 continue
-            protocol = self.protocol(setup, name)
             try:
-                methods = self._methods(unit)
-                tasks = _tasks(methods, protocol, unit, setup.seed)
+                tasks = self._tasks(setup, unit)
             except (OSError, ValueError):  # the unit itself will report the error
                 continue
             if tasks:
                 loaded.add(name)
-                for method, (_, task) in zip(methods, tasks, strict=True):
-                    for either in (task, task.mismatched()):
-                        method.estimate(either, **self.WARM_UP)
+            for method, _, task in tasks:
+                for either in (task, task.mismatched()):
+                    method.estimate(either, **self.WARM_UP)
 
     def by_group(self, rows: Iterable[Row]) -> dict[str, list[Row]]:
         """Return the rows of each group; the rows of a group follow each other."""
         return {name: list(of_group) for name, of_group in itertools.groupby(rows, lambda row: str(row["group"]))}
 
-    def _methods(self, unit: Unit) -> Sequence[Method]:
-        return self.methods(unit.payload[0], unit) if callable(self.methods) else self.methods
+    def _tasks(self, setup: Setup, unit: Unit) -> list[tuple[Method, Matches, Task]]:
+        """Return every method with the filtered pair and its task; nothing if one has too few matches."""
+        name, folder, key, repeat = unit.payload
+        protocol = self.protocol(setup, name)
+        by_ratio: dict[float, tuple[Matches, Task]] = {}
+        tasks = []
+        for method in self.methods(name, unit) if callable(self.methods) else self.methods:
+            ratio = method.max_ratio or protocol.max_ratio
+            if ratio not in by_ratio:
+                pair = _read_pair(folder, key).filtered(ratio)
+                by_ratio[ratio] = pair, make_task(pair, protocol, seed=setup.seed + repeat)
+            tasks.append((method, *by_ratio[ratio]))
+        return tasks if min(len(pair) for _, pair, _ in tasks) >= protocol.min_matches else []
 
     def _places(self, setup: Setup) -> list[tuple[str, PairSet]]:
         """Return the selected groups with those of their sets that have ground truth for the model."""

@@ -23,7 +23,7 @@ from bansac.batch.journal import Row
 from bansac.geometry import apply_transform, normalize_points, recover_pose
 from bansac.lab.frames import DataFrame, to_frame
 from bansac.lab.metrics import FAILED_POSE, circle_rmse, corner_error, pose_error, rotation_error
-from bansac.lab.peers.library import Array, Estimate, Method, Task
+from bansac.lab.peers.library import Array, Estimate, Method, Task, require
 from bansac.lab.peers.methods import METHODS
 from bansac.lab.task import squared_distances
 from bansac.maths.arrays import Bools
@@ -159,9 +159,7 @@ def choose(names: Sequence[str] | None) -> tuple[list[Method], list[str]]:
     """Return the named methods and no notes, or all that are installed and notes on the others."""
     known = {method.name: method for method in (*OURS, *PEERS)}
     methods = [known[name] for name in (known if names is None else dict.fromkeys(names))]
-    for method in methods if names is not None else ():
-        if not method.installed:
-            raise ModuleNotFoundError(f"method {method.name} needs the package {method.package}", name=method.package)
+    require(methods if names is not None else ())
     return [method for method in methods if method.installed], left_out(methods)
 
 

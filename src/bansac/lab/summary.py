@@ -31,7 +31,7 @@ _BLOCK = 100_000
 
 
 def frame_of(rows: Iterable[Row]) -> DataFrame:
-    """Convert rows of :func:`bansac.lab.pairs.run_pair` to a data frame, in blocks: a full run has millions.
+    """Convert rows of :class:`bansac.lab.pairs.PairRuns` to a data frame, in blocks: a full run has millions.
 
     Texts are categories, numbers float64, NaN if they are missing. The column ``larger_error`` is added.
     """
@@ -41,12 +41,7 @@ def frame_of(rows: Iterable[Row]) -> DataFrame:
     while block := list(itertools.islice(left, _BLOCK)):
         blocks.append(pandas.DataFrame(block, columns=[*_TEXTS, *_NUMBERS]).astype(dict.fromkeys(_NUMBERS, float)))
     frame = pandas.concat(blocks[1:] or blocks, ignore_index=True).astype(dict.fromkeys(_TEXTS, "category"))
-    return frame.assign(larger_error=larger_error(frame))
-
-
-def larger_error(runs: DataFrame) -> Floats:
-    """Return the larger of the errors of rotation and translation of each run."""
-    return np.asarray(np.maximum(runs["rotation_error"].to_numpy(float), runs["translation_error"].to_numpy(float)))
+    return frame.assign(larger_error=np.maximum(frame["rotation_error"], frame["translation_error"]))
 
 
 @dataclass(frozen=True)
@@ -118,7 +113,7 @@ TIME_FIGURES: Mapping[str, Metric] = {"ms_mean": TIME, "ms_median": replace(TIME
 
 
 class Summary:
-    """Metrics of all configurations, from the rows of :func:`bansac.lab.pairs.run_pair`."""
+    """Metrics of all configurations, from the rows of :class:`bansac.lab.pairs.PairRuns`."""
 
     def __init__(self, rows: Iterable[Row] | DataFrame) -> None:
         frame = rows if isinstance(rows, import_pandas().DataFrame) else frame_of(rows)

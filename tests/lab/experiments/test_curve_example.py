@@ -51,5 +51,5 @@ def test_report_draws_a_panel_for_each_iteration(rows):
 
 
 def test_unknown_curve_is_named():
-    with pytest.raises(ValueError, match="curve must be one of line, parabola"):
-        curve_example.units(Setup(curve="helix"))
+    with pytest.raises(ValueError, match="curve must be among line, parabola"):
+        curve_example.EXPERIMENT.resolve(Setup(curve="helix"))

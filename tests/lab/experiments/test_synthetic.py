@@ -169,10 +169,10 @@ def test_noise_is_a_deviation_unless_it_is_said_to_be_a_variance(extra, deviatio
 @pytest.mark.parametrize(
     ("extra", "message"),
     [
-        ({"curve": "helix"}, "curve must be one of"),
+        ({"curve": "helix"}, "curve must be among line, parabola"),
         ({"noise": -1.0}, "noise must be"),
     ],
 )
 def test_bad_options_are_named(extra, message):
     with pytest.raises(ValueError, match=message):
-        experiment.units(Setup(**extra))
+        experiment.units(experiment.EXPERIMENT.resolve(Setup(**extra)))

@@ -3,6 +3,7 @@
 import pytest
 
 from bansac.lab.measurements.speed import report
+from bansac.lab.peers.poselib import POSELIB
 
 FIXED = {"uniform": 1.0, "bansac": 1.5, "opencv": 2.0}
 SIZES = {"ten": {"ms": {"bansac": {"30": 0.04}}}, "default": {"bytes": {"10000": 90.0, "1000000": 50.0}}}
@@ -30,7 +31,7 @@ def test_what_is_not_measured_has_no_target():
 
 
 def test_a_peer_that_is_not_installed_is_named(monkeypatch):
-    monkeypatch.setitem(report.PEERS, "poselib", "no_such_module")
+    monkeypatch.setattr(type(POSELIB), "package", "no_such_module")
     assert "poselib" not in report.find_peers(None)
-    with pytest.raises(ModuleNotFoundError, match="peer poselib needs the package no_such_module"):
+    with pytest.raises(ModuleNotFoundError, match="method poselib needs the package no_such_module"):
         report.find_peers(["poselib"])

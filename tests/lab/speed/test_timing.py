@@ -1,5 +1,6 @@
 """The least time of calls that take turns, on a clock of the test's own; and their memory."""
 
+import importlib
 import os
 import sys
 from types import SimpleNamespace
@@ -70,9 +71,7 @@ def test_a_long_call_is_made_twice(clock):
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the resident set is read from /proc")
 
 
-PROGRAM = """
-import sys
-
+MODULE = """
 import numpy as np
 
 from bansac.lab.measurements.speed.timing import peak_of_call
@@ -87,9 +86,10 @@ def fill(n):
     return values[n - 1]
 
 
-make = {"ones": np.ones, "fill": fill, "nothing": lambda n: None}[sys.argv[1]]
-make(10)
-print(peak_of_call(lambda: make(5_000_000)))
+def peak(name):
+    make = {"ones": np.ones, "fill": fill, "nothing": lambda n: None}[name]
+    make(10)
+    return peak_of_call(lambda: make(5_000_000))
 """
 
 
@@ -97,11 +97,12 @@ print(peak_of_call(lambda: make(5_000_000)))
 @LINUX
 def test_memory_of_numpy_and_of_kernels_counts(tmp_path, monkeypatch):
     # in processes of their own: this one may have freed that much before, and takes it again without growing
-    (tmp_path / "makes.py").write_text(PROGRAM)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
-    assert peak_in_process("makes", "ones") == pytest.approx(40e6, rel=0.05)
-    assert peak_in_process("makes", "fill") == pytest.approx(40e6, rel=0.05)
-    assert peak_in_process("makes", "nothing") < 1e6
+    (tmp_path / "makes.py").write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    peak = importlib.import_module("makes").peak
+    assert peak_in_process(peak, "ones") == pytest.approx(40e6, rel=0.05)
+    assert peak_in_process(peak, "fill") == pytest.approx(40e6, rel=0.05)
+    assert peak_in_process(peak, "nothing") < 1e6
 
 
 def test_it_is_not_known_without_proc(tmp_path, monkeypatch):
@@ -111,8 +112,8 @@ def test_it_is_not_known_without_proc(tmp_path, monkeypatch):
     assert not called
 
 
-def test_a_process_prints_a_number_or_nothing(tmp_path, monkeypatch):
-    (tmp_path / "prints.py").write_text("import sys\nprint(*sys.argv[1:])\n")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
-    assert peak_in_process("prints", "123") == 123
-    assert peak_in_process("prints") is None
+def test_another_process_returns_freed_memory_at_once():
+    assert peak_in_process(os.getpid) != os.getpid()
+    (name, value), *_ = timing._ENVIRONMENT.items()
+    assert peak_in_process(os.getenv, name) == value
+    assert name not in os.environ

@@ -58,7 +58,6 @@ _CHUNK = 20
 
 def units(setup: Setup) -> list[Unit]:
     """Split the trials of every problem and inlier rate into units of ``_CHUNK`` trials."""
-    curve_of(setup)
     noise_of(setup)
     trials, found = setup.get("repeats", TRIALS), []
     for problem, rate, start in itertools.product(PROBLEMS, RATES, range(0, trials, _CHUNK)):
@@ -128,10 +127,7 @@ def _counters(data: CurvePoints, inliers: Bools, beliefs: Floats | None, tau: fl
 
 def curve_of(setup: Setup) -> str:
     """Return the name of the curve, a key of ``CURVES``."""
-    name = str(setup.get("curve", "parabola"))
-    if name not in CURVES:
-        raise ValueError(f"curve must be one of {', '.join(CURVES)}; got {name!r}")
-    return name
+    return str(setup.get("curve", "parabola"))
 
 
 def noise_of(setup: Setup) -> float:

@@ -24,7 +24,7 @@ from bansac.lab.measurement import Document, Report, Row, Setup, Unit
 from bansac.lab.pairs import BENCH_GROUPS, PairRuns
 from bansac.lab.peers.library import Estimate, Method, Task
 from bansac.lab.reports import lines, share
-from bansac.lab.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary, frame_of, larger_error
+from bansac.lab.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary, frame_of
 from bansac.lab.task import Protocol
 from bansac.problems.estimators import MODELS, Kind
 from bansac.problems.problem import Problem
@@ -34,8 +34,6 @@ from bansac.problems.problem import Problem
 class Variant(Method):
     """The default pipeline with one part changed."""
 
-    part: str = ""
-    value: str = ""
     problem: Problem | None = None  # in place of the default's
 
     def estimate(self, task: Task, **settings: Any) -> Estimate:
@@ -48,9 +46,9 @@ class Variant(Method):
 
 
 def _variant(part: str, value: str = "", settings: Mapping[str, Any] | None = None, **changes: Any) -> Variant:
-    """Return a variant; ``settings`` are keyword arguments of the public functions."""
-    fields = {"scored": True, "sized": True, "part": part, "value": value, **changes}
-    return Variant(f"{part}: {value}" if value else part, {"preset": None, **(settings or {})}, **fields)
+    """Return the variant PART or PART: VALUE; ``settings`` are keyword arguments of the public functions."""
+    name, fields = f"{part}: {value}" if value else part, {"scored": True, "sized": True, **changes}
+    return Variant(name, {"preset": None, **(settings or {})}, **fields)
 
 
 _SETTINGS = {"F": {"repeats": 5}, "H small": {"pairs": 60}, "H exact": {"pairs": 60, "repeats": 3}}
@@ -170,11 +168,11 @@ def _figures(protocol: Protocol, rows: Sequence[Row]) -> dict[str, Any]:
     sets = summary.sets(kind)
     difference, error = paired_differences(rows)
     figures = {}
-    for variant in variants(kind):
-        name = variant.name
+    for name in (variant.name for variant in variants(kind)):
+        part, _, value = name.partition(": ")
         figures[name] = {
-            "part": variant.part,
-            "value": variant.value,
+            "part": part,
+            "value": value,
             "mean": summary.mean(metric, kind, name),
             "difference": float(difference[name]),
             "standard_error": float(error[name]),
@@ -194,7 +192,7 @@ def paired_differences(rows: Sequence[Row]) -> tuple[Series, Series]:
     """Return the mean over the sets of the accuracy of each variant less the default's, and its standard error."""
     frame = frame_of(rows)
     is_plane = rows[0]["model"] == "H"
-    of_runs = CORNERS_10.of_runs(frame) if is_plane else np.maximum(0.0, 1.0 - larger_error(frame) / 10.0)
+    of_runs = CORNERS_10.of_runs(frame) if is_plane else np.maximum(0.0, 1.0 - frame["larger_error"] / 10.0)
     groups = frame.assign(accuracy=of_runs).groupby(["set", "pair", "configuration"], observed=True)
     of_pairs = groups["accuracy"].mean().unstack()
     by_set = of_pairs.sub(of_pairs["default"], axis=0).groupby("set", observed=True)

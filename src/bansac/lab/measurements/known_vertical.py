@@ -14,7 +14,7 @@ import numpy as np
 
 from bansac.geometry import essential_from_pose, normalize_points, rotation_matrix
 from bansac.lab.measurement import Document, Option, Report, Row, Setup, Unit, each, nested, of_module
-from bansac.lab.measurements.solver_rates import SAMPLES, rate_solver, solver_call, solver_table
+from bansac.lab.measurements.solver_rates import SAMPLES, matrix_error, rate_solver, solver_call, solver_table
 from bansac.lab.metrics import auc, pose_error
 from bansac.lab.peers.library import OURS, Array, Estimate, Task
 from bansac.lab.reports import lines
@@ -64,11 +64,11 @@ def rate(solver: str) -> Row:
         solve = solver_call(essential_upright_3pt, 3, 9)
         down = np.tile(DOWN[:, None], (2, 3))
         columns = [(np.vstack([*(rays[:, :2].T / rays[:, 2] for rays in pair), down]),) for pair in samples]
-        return rate_solver(solve, columns, truths, lambda model, E: _distance(model.reshape(3, 3), E))
+        return rate_solver(solve, columns, truths, lambda model, E: matrix_error(model.reshape(3, 3), E))
     from poselib import relpose_upright_3pt as theirs
 
     rays = [tuple(rays / np.linalg.norm(rays, axis=1)[:, None] for rays in pair) for pair in samples]
-    return rate_solver(theirs, rays, truths, lambda pose, E: _distance(essential_from_pose(pose.R, pose.t), E))
+    return rate_solver(theirs, rays, truths, lambda pose, E: matrix_error(essential_from_pose(pose.R, pose.t), E))
 
 
 def exact_sample(seed: int) -> tuple[tuple[Array, Array], Array]:
@@ -79,12 +79,6 @@ def exact_sample(seed: int) -> tuple[tuple[Array, Array], Array]:
     X = np.insert(normalize_points(scene.K, scene.x1), 2, 1.0, axis=1) * np.linspace(4, 8, 3)[:, None]
     first = X @ turn.T
     return (first, first @ R.T + scene.t), essential_from_pose(R, scene.t)
-
-
-def _distance(E: Any, true: Array) -> float:
-    """Return the distance of two essential matrices of unit norm, of either sign."""
-    E, true = E / np.linalg.norm(E), true / np.linalg.norm(true)
-    return float(min(np.linalg.norm(E - true), np.linalg.norm(E + true)))
 
 
 def table(document: Document) -> str:

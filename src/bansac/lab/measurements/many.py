@@ -84,7 +84,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Measure the speed of all methods, or the memory of this package."""
     part, kind = unit.payload
     if part == "memory":
-        found = peak_in_process(__name__, str(setup.data), str(kind))
+        found = peak_in_process(peak, setup.data, kind)
         return [] if found is None else [{"memory": str(kind), "peak": found / 1e6}]
     tasks = load_tasks(setup.data, kind)[: setup.pairs]
     return [{"model": kind, "pairs": len(tasks), "methods": pairs_per_second(kind, tasks, setup)}]
@@ -118,8 +118,8 @@ def pairs_per_second(kind: Kind, tasks: list[Task], setup: Setup) -> dict[str, A
     return found
 
 
-def print_peak(folder: Path, count: int) -> None:
-    """Estimate ``count`` pairs, each with its own arrays, and print the peak memory of this process in bytes."""
+def peak(folder: Path, count: int) -> int:
+    """Estimate ``count`` pairs, each with its own arrays, and return the peak memory of this process in bytes."""
     tasks = load_tasks(folder, "F")
 
     def copies() -> Iterator[Task]:
@@ -129,11 +129,11 @@ def print_peak(folder: Path, count: int) -> None:
 
     ours("F", copies(), workers=2, max_iterations=_PEAK_ITERATIONS)
     try:
-        print(status_bytes("VmHWM"))
+        return status_bytes("VmHWM")
     except OSError:  # not on Linux, where the usage would include the parent's
         import resource
 
-        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
@@ -181,6 +181,3 @@ MEASUREMENT = of_module(
     complete=True,
     sets=lambda setup: scenes(setup.data),
 )
-
-if __name__ == "__main__":
-    print_peak(Path(sys.argv[1]), int(sys.argv[2]))

@@ -51,6 +51,12 @@ def rate_solver(
     }
 
 
+def matrix_error(model: Array, truth: Array) -> float:
+    """Return the distance of two matrices of unit norm, of either sign."""
+    model, truth = model / np.linalg.norm(model), truth / np.linalg.norm(truth)
+    return float(min(np.linalg.norm(model - truth), np.linalg.norm(model + truth)))
+
+
 def solver_table(document: Mapping[str, Any], found: str) -> str:
     """Return the accuracy and time of the solvers; ``found`` names the quantity that a solved sample has."""
     rows = []

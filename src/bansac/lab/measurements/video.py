@@ -143,7 +143,7 @@ def track(kind: str, method: Method, frames: Iterable[Frame], repeats: int) -> I
         task = Task(PROBLEMS[kind], (frame.first, frame.second), () if kind == "homography" else (K,))
         settings: dict[str, Any] = {}
         if not method.ours and kind == "absolute pose":
-            settings = {"usac": _USAC, "flag": ""}
+            settings = {"usac": _USAC}
         if method.name.startswith("warm") and model is not None:
             settings["initial_model"] = model
         if method.name == "warm, priors" and beliefs:

@@ -7,7 +7,7 @@ import functools
 import importlib.util
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -234,3 +234,10 @@ class Method:
         preset = {"preset": "paper"} if self.ours else {}
         priors = {} if self.prior is None else {"priors": np.full(len(task.x1), self.prior)}
         return task, {**preset, **self.settings, **priors, **more, **settings}
+
+
+def require(methods: Iterable[Method]) -> None:
+    """Raise a ModuleNotFoundError if the package of a method is not installed."""
+    for method in methods:
+        if not method.installed:
+            raise ModuleNotFoundError(f"method {method.name} needs the package {method.package}", name=method.package)

@@ -13,7 +13,7 @@ from typing import Any
 
 from bansac.estimate.presets import PRESETS
 from bansac.lab.peers import PEERS
-from bansac.lab.peers.library import Method
+from bansac.lab.peers.library import Method, require
 from bansac.problems.estimators import Kind
 
 LOCAL_OPTIMIZATION: Mapping[str, Any] = {"local_optimization": "inner+iterative"}
@@ -72,9 +72,8 @@ def select_methods(names: Sequence[str], kind: Kind) -> list[Method]:
             raise ValueError(f"methods: {name} estimates {', '.join(method.problems)}, not {kind}")
         if names.count(name) > 1:
             raise ValueError(f"methods: {name} is given twice")
-        if not method.installed:
-            raise ModuleNotFoundError(f"method {name} needs the package {method.package}", name=method.package)
         methods.append(method)
+    require(methods)
     return methods
 
 

@@ -1,6 +1,7 @@
 """SupeRANSAC with its testers' settings: PROSAC, MAGSAC's score, its default local optimisation. It takes no seed."""
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -10,18 +11,11 @@ from bansac.lab.peers.library import Library, Method, ModelAndInliers, Task, ren
 
 
 class SupeRANSAC(Library):
-    """``pysuperansac``. If ``exhaustive``, it runs ``max_iterations`` iterations, no fewer.
-
-    Without image sizes, the images end at the largest coordinates of the points.
-    """
+    """``pysuperansac``. Without image sizes, the images end at the largest coordinates of the points."""
 
     package = "pysuperansac"
 
-    def _call(
-        self, task: Task, *, sampler: str, scoring: str | None = None, exhaustive: bool = False, **limits: float
-    ) -> Callable[[], Any]:
-        if exhaustive:
-            limits["min_iterations"] = limits["max_iterations"]
+    def _call(self, task: Task, *, sampler: str, scoring: str | None = None, **limits: float) -> Callable[[], Any]:
         names = {name: name for name in ("confidence", "max_iterations", "min_iterations")}
         settings = rename(limits, threshold="inlier_threshold", **names)
         import pysuperansac
@@ -59,6 +53,7 @@ def _sizes(task: Task) -> list[float]:
     return [float(side) for size in (task.size1, task.size2) for side in size[::-1]]
 
 
-_SETTINGS = {"sampler": "PROSAC", "scoring": "MAGSAC", "max_iterations": 1000, "exhaustive": True}
+# It runs all iterations: the least number is the largest one, whatever that is.
+_SETTINGS = {"sampler": "PROSAC", "scoring": "MAGSAC", "min_iterations": sys.maxsize, "max_iterations": 1000}
 
 METHODS = (Method("superansac", _SETTINGS, SupeRANSAC(), sort=True, problems=("H", "F")),)

@@ -59,7 +59,7 @@ class ImageFinder:
         fit1, fit2 = self._candidates(name1, 1), self._candidates(name2, 2)
         folders1, folders2 = {path.parent for path in fit1}, {path.parent for path in fit2}
         near1, near2 = [p for p in fit1 if p.parent in folders2], [p for p in fit2 if p.parent in folders1]
-        return (near1 or fit1) if len(fit1) > 1 else fit1, (near2 or fit2) if len(fit2) > 1 else fit2
+        return near1 or fit1, near2 or fit2
 
     def _candidates(self, name: str, which: Which) -> list[Path]:
         """Return the files that best match a name."""

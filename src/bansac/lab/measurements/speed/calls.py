@@ -2,9 +2,8 @@
 
 import itertools
 import math
-import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from bansac.lab.measurements.speed.kernels import INLIER_RATIO, KINDS, POINTS, make_task
 from bansac.lab.measurements.speed.timing import Call, least_seconds, peak_in_process, peak_of_call
@@ -151,18 +150,13 @@ def _over_sizes(tasks: Sequence[Task], methods: Mapping[str, Method], seconds: f
 
 def _bytes(kind: Kind, n: int, name: str) -> dict[str, float]:
     """Return the bytes of a call per match; empty for few matches or if the system does not report memory."""
-    found = peak_in_process(__name__, kind, str(n), name) if n >= _MANY else None
+    found = peak_in_process(_peak, kind, n, name) if n >= _MANY else None
     return {} if found is None else {str(n): found / n}
 
 
-def main(kind: Kind, n: int, name: str) -> None:
-    """Print the peak memory of a call in bytes, after a call on few matches that loads the kernels."""
+def _peak(kind: Kind, n: int, name: str) -> int | None:
+    """Return the peak memory of a call in bytes, after a call on few matches that loads the kernels."""
     method = _METHODS[name]["bansac"]
     few, many = (method.call(make_task(kind, count, _EASY)) for count in (SIZES[1], n))
     few()
-    found = peak_of_call(many)
-    print("" if found is None else found)
-
-
-if __name__ == "__main__":
-    main(cast(Kind, sys.argv[1]), int(sys.argv[2]), sys.argv[3])
+    return peak_of_call(many)

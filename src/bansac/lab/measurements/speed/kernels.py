@@ -24,7 +24,7 @@ from bansac.engine.trace import TRACE_COLUMNS
 from bansac.engine.verification import evaluate
 from bansac.estimate.presets import PRESETS
 from bansac.geometry import homogeneous, normalize_points
-from bansac.lab.measurements.solver_rates import rate_solver
+from bansac.lab.measurements.solver_rates import matrix_error, rate_solver
 from bansac.lab.measurements.speed.timing import Call, least_seconds
 from bansac.lab.peers.library import Task
 from bansac.lab.scenes import make_scene
@@ -209,13 +209,13 @@ def solver_costs(seconds: float, peers: Collection[str]) -> dict[str, dict[str, 
         chosen = np.array([rng.choice(POINTS, size, replace=False) for _ in range(_SAMPLES)])
         loop = least_seconds({"loop": functools.partial(_solve, pack_run(run), chosen)}, seconds)["loop"]
         samples, truths = _exact_samples(kind)
-        ours = rate_solver(_SOLVERS[kind], samples, truths, _difference)
+        ours = rate_solver(_SOLVERS[kind], samples, truths, matrix_error)
         rows[kind] = {"loop_ns": 1e9 * loop / _SAMPLES, "share_of_truth": ours["solved"], "mean_models": ours["models"]}
         rows[kind]["python_us"] = ours["us"]
         if kind == "E" and "poselib" in peers:
             rays = [(homogeneous(x1), homogeneous(x2)) for x1, x2 in samples]
             solve = importlib.import_module("poselib").essential_matrix_5pt
-            rows[kind]["poselib_us"] = rate_solver(solve, rays, truths, _difference)["us"]
+            rows[kind]["poselib_us"] = rate_solver(solve, rays, truths, matrix_error)["us"]
     return rows
 
 
@@ -228,16 +228,9 @@ def _exact_samples(kind: Kind) -> tuple[list[tuple[Floats, Floats]], list[Floats
         scene = make_scene(kind, size * _EXACT_SAMPLES, 1.0, 0.0, seed).truth
         K = _PIXELS if kind == "H" else scene.K
         points = normalize_points(K, scene.x1), normalize_points(K, scene.x2)
-        truth = np.linalg.inv(K) @ scene.H @ K if kind == "H" else scene.E
         samples += zip(*(np.split(x, _EXACT_SAMPLES) for x in points), strict=True)
-        truths += [truth / np.linalg.norm(truth)] * _EXACT_SAMPLES
+        truths += [np.linalg.inv(K) @ scene.H @ K if kind == "H" else scene.E] * _EXACT_SAMPLES
     return samples, truths
-
-
-def _difference(model: Any, truth: Floats) -> float:
-    """Return the largest difference to the true model, both of unit norm and of either sign."""
-    unit = model / np.linalg.norm(model)
-    return float(min(np.abs(unit - truth).max(), np.abs(unit + truth).max()))
 
 
 _SOLVERS: Mapping[Kind, Callable[..., Iterable[Any]]] = {

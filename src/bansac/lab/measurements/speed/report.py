@@ -5,17 +5,16 @@ This takes about three minutes. Use an idle machine, and compare ratios within o
 
 import dataclasses
 import functools
-import importlib.util
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from bansac.batch.versions import installed_versions
 from bansac.lab.measurement import DATA, Document, Option, Report, Row, Setup, Unit, of_module
 from bansac.lab.measurements.folders import LABELS, build_report
 from bansac.lab.measurements.speed import calls
 from bansac.lab.measurements.speed.kernels import INLIER_RATIO, POINTS, draw_costs, point_costs, solver_costs
 from bansac.lab.pairs import BENCH_GROUPS, PairRuns
-from bansac.lab.peers.methods import select_methods
+from bansac.lab.peers.library import require
+from bansac.lab.peers.methods import METHODS, select_methods
 from bansac.lab.runner import open_run
 from bansac.lab.tables import Table, sectioned, to_markdown
 
@@ -133,29 +132,25 @@ def page_table(document: Document, name: str) -> str:
     return to_markdown(TABLES[name](document)) + "\n"
 
 
-PEERS = {"opencv": "cv2", "poselib": "poselib"}
-"""Name of each library for comparison -> its module."""
+PEERS = {"opencv": ("opencv", "opencv-magsac"), "poselib": ("poselib-prosac",)}
+"""Name of each library for comparison -> its methods on real pairs."""
 
 
 def find_peers(names: Sequence[str] | None) -> tuple[str, ...]:
     """Return the libraries to compare, by default the installed ones; another one raises a ModuleNotFoundError."""
-    missing = [name for name, module in PEERS.items() if importlib.util.find_spec(module) is None]
     if names is None:
-        return tuple(name for name in PEERS if name not in missing)
-    for name in names:
-        if name in missing:
-            raise ModuleNotFoundError(f"peer {name} needs the package {PEERS[name]}", name=PEERS[name])
+        return tuple(name for name in PEERS if METHODS[name].installed)
+    require(METHODS[name] for name in names)
     return tuple(dict.fromkeys(names))
 
 
 _OURS = ("default", "bansac", "uniform")
-_PEER_METHODS = {"opencv": ("opencv", "opencv-magsac"), "poselib": ("poselib-prosac",)}
 _GROUPS = dict(zip(("E", "F", "H", "H exact"), BENCH_GROUPS.values(), strict=True))
 
 
 def find_pairs(setup: Setup, peers: Sequence[str]) -> PairRuns:
     """Return the runs on the groups that have sets below the data: one repeat of at most ``pairs`` pairs of a set."""
-    names = [*_OURS, *(name for peer in peers for name in _PEER_METHODS[peer])]
+    names = [*_OURS, *(name for peer in peers for name in PEERS[peer])]
     changed = {name: group.changed(pairs=setup.pairs, repeats=1) for name, group in _GROUPS.items()}
     groups = {name: group for name, group in changed.items() if group.find(setup)}
     return PairRuns(lambda name, _: select_methods(names, groups[name].protocol.kind), groups, "groups")
@@ -202,8 +197,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     records["targets"] = list(targets(records))
     pairs = None if setup.data is None else setup.pairs
     settings = {"peers": list(peers), "seconds": setup.seconds, "max_points": setup.max_points, "pairs": pairs}
-    versions = installed_versions(PEERS[name] for name in peers)
-    return Report(tables=tables_of(records), records={"versions": versions, "settings": settings, **records})
+    return Report(tables=tables_of(records), records={"settings": settings, **records})
 
 
 # Targets of time ratios on real pairs: this package's method, another library's, and the maximum ratio by group.
@@ -255,4 +249,5 @@ MEASUREMENT = of_module(
         Option("pairs", int, 20, "Maximum number of pairs of a set of --data.", least=1),
     ),
     tables={f"speed-{name}": functools.partial(page_table, name=name) for name in _ON_THE_PAGE},
+    packages=tuple(METHODS[name].package for name in PEERS),
 )

@@ -4,13 +4,14 @@ Calls alternate, so that other load on the machine affects all of them equally. 
 includes the memory that kernels allocate, which tracemalloc does not count.
 """
 
+import multiprocessing
 import os
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 Call = Callable[[], Any]
 
@@ -64,11 +65,11 @@ def peak_of_call(call: Call) -> int | None:
     return status_bytes("VmHWM") - before
 
 
-def peak_in_process(module: str, *arguments: str) -> int | None:
-    """Run a module as a program in a new process and return the bytes that it prints; None if it prints nothing."""
-    command, environment = [sys.executable, "-m", module, *arguments], os.environ | _ENVIRONMENT
-    done = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
-    return int(done.stdout) if done.stdout.strip() else None
+def peak_in_process(measure: Callable[..., int | None], *arguments: Any) -> int | None:
+    """Return the memory that a function measures in a new process."""
+    spawn = multiprocessing.get_context("spawn")
+    with mock.patch.dict(os.environ, _ENVIRONMENT), ProcessPoolExecutor(1, spawn) as pool:
+        return pool.submit(measure, *arguments).result()
 
 
 def status_bytes(name: str) -> int:
