@@ -155,6 +155,7 @@ def camera(odd: Any, scale: float) -> Any:
 FINDERS = ("findHomography", "findFundamentalMat", "estimateAffine2D", "estimateAffinePartial2D")
 
 
+@pytest.mark.filterwarnings("ignore:x1 and x2 look normalised")
 @pytest.mark.parametrize("name", FINDERS)
 def test_odd_arguments_of_opencv_functions(name):
     function = getattr(compat, name)

@@ -59,7 +59,7 @@ _COARSE = (4.0, 2.0), (8.0, WIDE)
 # A challenge has at most this number of iterations, and that of other data no more than all restarts before it. Without
 # prior probabilities, it is on the data that neighbours support if it would have this number. A challenge at a smaller
 # threshold may be longer.
-_LONGEST, _LONGEST_AT_FINER = 600, 3000
+_LONGEST, _LONGEST_AT_FINER = 600, 1500
 # The first of each _COMPLETE restarts is on all matches, the others on those with more neighbours than chance gives.
 _COMPLETE = 4
 FINER = 0.5
