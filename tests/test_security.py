@@ -23,7 +23,6 @@ RUN_CODE = {
     "lab/pages.py": {"subprocess"},  # git, for the commits of reports
     "lab/measurements/cluster.py": {"pickle"},  # the bytes of what travels
     "lab/measurements/latency.py": {"subprocess"},  # waiting times of new processes
-    "lab/measurements/speed/timing.py": {"subprocess"},  # memory of a process of its own
     "compiled/numba_private.py": {"pickle"},  # cache of kernels
     "compiled/struct.py": {"compile", "exec"},  # writes functions from names in the source
 }
