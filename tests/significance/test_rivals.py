@@ -83,13 +83,11 @@ def test_outliers_that_hardly_move_hide_no_motion(window, share):
 @pytest.mark.parametrize(("seeds", "share", "window"), [(range(8, 24), 0.35, 14), (range(20, 40), 0.45, 10)])
 def test_fundamental_matrices_escape_from_outliers_that_hardly_move(seeds, share, window):
     """Some restarts do not learn, and a compromise loses against the finer structure that it holds."""
-    right = 0
     for seed in seeds:
         scene = in_window(epipolar_matches(500, share, 0.5, seed), window, seed)
-        result = bansac.estimate_fundamental(scene.x1, scene.x2, seed=0)
-        few = result.num_inliers < 1.3 * scene.inliers.sum()
-        right += bool(few and np.mean(result.inliers[scene.inliers]) > 0.8)
-    assert right >= len(seeds) - 1
+        result = bansac.estimate_fundamental(scene.x1, scene.x2, seed=1)
+        assert np.mean(result.inliers[scene.inliers]) > 0.8
+        assert result.num_inliers < 1.3 * scene.inliers.sum()
 
 
 def test_a_noisy_scene_is_no_compromise_of_an_overlay():
