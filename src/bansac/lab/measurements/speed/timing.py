@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 Call = Callable[[], Any]
 
@@ -67,9 +66,14 @@ def peak_of_call(call: Call) -> int | None:
 
 def peak_in_process(measure: Callable[..., int | None], *arguments: Any) -> int | None:
     """Return the memory that a function measures in a new process."""
-    spawn = multiprocessing.get_context("spawn")
-    with mock.patch.dict(os.environ, _ENVIRONMENT), ProcessPoolExecutor(1, spawn) as pool:
-        return pool.submit(measure, *arguments).result()
+    own = dict(os.environ)
+    os.environ.update(_ENVIRONMENT)  # a new process inherits it
+    try:
+        with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
+            return pool.submit(measure, *arguments).result()
+    finally:
+        os.environ.clear()
+        os.environ.update(own)
 
 
 def status_bytes(name: str) -> int:
