@@ -34,7 +34,7 @@ from bansac.maths.arrays import Bools, Floats
 from bansac.synthetic import CurvePoints, circle_points, polynomial_points
 
 RATES = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
-CURVES = {"line": 1, "parabola": 2, "cubic": 3, "quartic": 4}
+CURVES = {name: degree for degree, name in enumerate(CURVE.choices, 1)}
 PROBLEMS = ("curve", "circle")
 OWN_STOP = "BANSAC, own stop"
 METHODS: dict[str, dict[str, Any]] = {
