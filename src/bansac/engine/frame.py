@@ -22,7 +22,6 @@ from bansac.engine.options import Options
 from bansac.engine.plan import NO_FLOATS, NO_INTS, Plan, find_plan
 from bansac.engine.sampling import SAMPLERS, Sampler, SamplerInput
 from bansac.engine.state import State, open_records
-from bansac.engine.threshold import Significance
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.normalization import apply_inverse, normalize
 from bansac.maths.rng import seed_rng, shuffle
@@ -40,9 +39,9 @@ class Run(NamedTuple):
     ``plausibility`` is a factor of the score, used to compare optimised models and restarts. ``is_significant`` says
     whether data support a model at a threshold more than chance explains; if its last argument is True, only the fast
     test is made. If it is given, the threshold is estimated, starting from ``threshold``, except if ``is_estimated`` is
-    False. ``significance`` compares structures of different thresholds, by default their score. ``initial_model``
-    (flat) competes with the search; it needs ``is_significant``. ``supported`` marks
-    the data of most restarts; it may return None.
+    False. ``significance``, that of a model over all thresholds up to its own, compares structures of different
+    thresholds; by default their score does. ``initial_model`` (flat) competes with the search; it needs
+    ``is_significant``. ``supported`` marks the data of most restarts; it may return None.
     """
 
     problem: Problem
@@ -55,7 +54,7 @@ class Run(NamedTuple):
     weights: Floats | None = None
     plausibility: Plausibility | None = None
     is_significant: Callable[[Floats, Floats, float, bool], bool] | None = None
-    significance: Significance | None = None
+    significance: Callable[[Floats, float], float] | None = None
     is_estimated: bool = True
     initial_model: Floats | None = None
     supported: Callable[[], Bools | None] | None = None

@@ -4,7 +4,7 @@
 """
 
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
@@ -19,20 +19,12 @@ _WINDOW = 6.0
 # A threshold above this share of the largest one is at the bound.
 _NEARLY = 0.98
 
-SignificanceTest: TypeAlias = Callable[[Floats, float, bool], bool]
-"""Says whether a model in the frame of the run has more support at a threshold than chance explains.
-
-If the third argument is True, only by the fast test.
-"""
-
-Significance: TypeAlias = Callable[[Floats, float], float]
-"""Returns the significance of a model over all thresholds up to its own."""
-
 
 class AdaptiveThreshold:
     """The threshold of a run, in the frame of the run; it is written to the state.
 
     ``first`` is the first threshold. It is estimated if there is a significance test, unless ``is_estimated`` is False.
+    The test is :meth:`bansac.engine.frame.Frame.is_significant`.
     """
 
     def __init__(
@@ -40,7 +32,7 @@ class AdaptiveThreshold:
         problem: Problem,
         state: State,
         first: float,
-        is_significant: SignificanceTest | None = None,
+        is_significant: Callable[[Floats, float, bool], bool] | None = None,
         *,
         is_estimated: bool = True,
     ) -> None:

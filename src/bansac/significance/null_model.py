@@ -198,8 +198,7 @@ def _rearrange(problem: Problem, own: Floats, other: Floats) -> Floats:
         exchanged = other.copy()
         exchanged[list(problem.points[0])] = own[list(problem.points[0]), None]
     elif problem.channels == 1:
-        exchanged = np.empty(other.shape)
-        exchanged[:] = np.linspace(own.min(), own.max(), own.shape[1])
+        exchanged = np.tile(np.linspace(own.min(), own.max(), own.shape[1]), (1, other.shape[1], 1))
     else:
         scale, own = scales(problem, own)[:, None, None], own[:, None]
         exchanged = 0.5 * (own + other + scale * _turn((other - own) / scale, own.shape))
