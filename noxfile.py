@@ -21,7 +21,7 @@ PYTHONS = ["3.11", "3.12", "3.13", "3.14"]
 LOCK = "requirements/dev.lock"
 
 # The packages of the kernels. Their tests also run without compilation.
-KERNEL_PACKAGES = ["maths", "compiled", "geometry", "solvers", "problems", "engine", "significance"]
+KERNEL_PACKAGES = ["maths", "compiled", "geometry", "solvers", "problems", "evidence", "engine"]
 
 DIST = "dist"
 

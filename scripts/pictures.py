@@ -21,7 +21,7 @@ from PIL import Image
 
 import bansac
 from bansac.engine.dbn import gamma_1, pack_cpt, probabilities_from_odds, update_first_order, write_initial_odds
-from bansac.engine.neighbours import neighbour_priors
+from bansac.evidence.neighbours import neighbour_priors
 from bansac.lab.measurements.budgets import ACCURACY
 from bansac.lab.measurements.few_inliers import means
 from bansac.lab.measurements.folders import group, in_order, label

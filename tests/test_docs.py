@@ -11,7 +11,7 @@ import pytest
 import site_pages
 
 import bansac
-from bansac.engine.neighbours import neighbour_priors
+from bansac.evidence.neighbours import neighbour_priors
 from bansac.lab import pages, reports
 from bansac.matches import load_demo
 from bansac.problems.estimators import ESTIMATORS

@@ -4,8 +4,8 @@ import types
 
 import numpy as np
 
-from bansac.engine.noise_scale import LARGEST_IN_PLANE, SMALLEST
 from bansac.engine.threshold import AdaptiveThreshold
+from bansac.evidence.noise_scale import LARGEST_IN_PLANE, SMALLEST
 from bansac.problems.homography import HOMOGRAPHY
 
 IDENTITY = np.eye(3).ravel()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.engine.scoring.weights import density_weights
+from bansac.evidence.weights import density_weights
 from bansac.geometry import normalize_points
 from bansac.lab.metrics import pose_error
 from bansac.synthetic import epipolar_matches

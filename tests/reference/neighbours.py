@@ -1,4 +1,4 @@
-"""Slow twin of ``bansac.engine.neighbours``: the priors by comparing all pairs of matches."""
+"""Slow twin of ``bansac.evidence.neighbours``: the priors by comparing all pairs of matches."""
 
 import math
 

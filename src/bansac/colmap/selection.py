@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from bansac.colmap.options import VerificationOptions
+from bansac.evidence.configuration import fit_rotation
 from bansac.maths.arrays import Bools, Floats
-from bansac.significance.configuration import fit_rotation
 
 _Size = tuple[int, int]
 

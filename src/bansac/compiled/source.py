@@ -7,7 +7,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
 
-FOLDERS = ("compiled", "engine", "estimate", "geometry", "maths", "problems", "significance", "solvers")
+FOLDERS = ("compiled", "engine", "estimate", "evidence", "geometry", "maths", "problems", "solvers")
 """Folders whose source determines the estimates. They and the modules beside them contain all kernels."""
 
 

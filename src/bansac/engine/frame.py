@@ -35,7 +35,7 @@ class Run(NamedTuple):
 
     The data (channels x N) have at least one minimal sample; the options have a number of iterations and a seed.
     ``prior`` (N) holds the prior inlier probabilities. ``quality`` (N) orders the points, larger is better.
-    ``weights`` (N) are the weights of the points in the score, at most 1 (``bansac.engine.scoring.weights``).
+    ``weights`` (N) are the weights of the points in the score, at most 1 (``bansac.evidence.weights``).
     ``plausibility`` is a factor of the score, used to compare optimised models and restarts. ``is_significant`` says
     whether data support a model at a threshold more than chance explains; if its last argument is True, only the fast
     test is made. If it is given, the threshold is estimated, starting from ``threshold``, except if ``is_estimated`` is

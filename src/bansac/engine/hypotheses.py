@@ -26,9 +26,8 @@ import math
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from bansac.engine.options import Options
+from bansac.evidence.rivals import RIVAL, is_same
 from bansac.maths.arrays import Bools, Floats
 
 # Length of the first restart in iterations, or longer if all restarts together would not use the budget. The length is
@@ -50,8 +49,6 @@ _MAJORITY = 0.5
 # Fewest iterations of a restart that agrees with an initial model.
 _FEWEST = 25
 
-SAME = 0.9
-"""Two models are the same if the intersection of their inlier sets is at least this share of the union."""
 # Two models are the same local optimum if the difference of their scores is at most this share.
 _SAME_SCORE = 0.003
 
@@ -60,12 +57,6 @@ _MOST_HYPOTHESES = 4
 
 # A challenge samples a structure of the needed size with this probability, if it may be so long.
 _CHALLENGE_CONFIDENCE = 0.95
-
-# Number of standard deviations by which a finer model has more data near it.
-_MORE = 3.0
-
-RIVAL = 0.25
-"""A rival needs this share of the inliers of the best hypothesis."""
 
 
 @dataclass(eq=False)
@@ -211,22 +202,6 @@ def challenge_length(best: Hypothesis, others: int, sample_size: int, most: int,
     needed = max(min(share * best.inliers, 0.5 * others), least)
     all_inlier = (needed / others) ** sample_size
     return min(math.ceil(math.log1p(-_CHALLENGE_CONFIDENCE) / math.log1p(-all_inlier)), most)
-
-
-def is_same(first: Bools, second: Bools) -> bool:
-    """Return whether two models with these masks of inliers are the same."""
-    both = int(np.count_nonzero(first & second))
-    return both >= SAME * (int(np.count_nonzero(first)) + int(np.count_nonzero(second)) - both)
-
-
-def has_more_near(distances: Floats, others: Floats, threshold: float) -> bool:
-    """Return whether more data are within a threshold of a model than of another one, beyond chance (McNemar, 1947).
-
-    A model of large noise has nearly as many there as one that is fitted to them.
-    """
-    near, near_other = distances <= threshold, others <= threshold
-    gained, lost = np.count_nonzero(near & ~near_other), np.count_nonzero(near_other & ~near)
-    return bool(gained - lost > _MORE * math.sqrt(gained + lost))
 
 
 def iterations_to_confirm(initial: Hypothesis, most: int, sample_size: int, confidence: float) -> tuple[int, ...]:

@@ -60,7 +60,7 @@ class Options:
         _DISTANCE,
         help="Largest residual of an inlier, a distance (not squared).",
         details="""With None the threshold is estimated from the data: the distance from the model below which 99 % of
-        the inliers lie (:mod:`bansac.engine.noise_scale`). The search starts from 2 pixels for homographies, affine
+        the inliers lie (:mod:`bansac.evidence.noise_scale`). The search starts from 2 pixels for homographies, affine
         maps and similarities; 0.5 pixels for fundamental matrices, and for essential matrices with cameras, 5e-4 in
         normalised units without; 4 pixels for absolute poses with a camera, 4e-3 without; and .005 of the extent of the
         data for other problems. Estimates lie between .1 and 26 times this start, 6.5 times if the error of a point
@@ -144,7 +144,7 @@ class Options:
         boolean,
         help="Search where the neighbours of a match moved with it; for E and F without scores, also the priors.",
         details="""Three of four restarts are among the matches of two images with more such neighbours than chance
-        gives (:mod:`bansac.engine.neighbours`). Without ``scores``, neighbours give the prior probabilities of an
+        gives (:mod:`bansac.evidence.neighbours`). Without ``scores``, neighbours give the prior probabilities of an
         epipolar geometry. It is for samplers that start from them, such as ``"bansac"``, and without ``priors``.""",
     )
     order: int = _network_option(1, integer(1, 3), help="Order of the Markov assumption: 1, 2 or 3.")
@@ -216,7 +216,7 @@ class Options:
         help="Weights of the points or matches in the score, if the caller gives none.",
         details="""``"density"``: the weight of a match falls with the number of matches near it in both images;
         ``"scores"``: the weight is the squared score or prior, if these lie in [0, 1]; ``"density+scores"``: the
-        product of both (:mod:`bansac.engine.scoring.weights`). The numbers of inliers that the stopping criteria and
+        product of both (:mod:`bansac.evidence.weights`). The numbers of inliers that the stopping criteria and
         the network use are not weighted. ``"default"`` is the product for the fundamental matrix, ``"scores"`` for
         homographies, None for other problems.""",
     )

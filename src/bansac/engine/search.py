@@ -5,7 +5,7 @@ hypothesis has its own: it changes during a restart and after it (``bansac.engin
 
 A restart is on the inliers of the best hypothesis and the data that are not near the model of any other one. So it does
 not lead to a structure that has lost. Of matches, most restarts are on those that neighbours support
-(``bansac.engine.neighbours``) and start from the prior. The first restart and every fourth one after it are on all
+(``bansac.evidence.neighbours``) and start from the prior. The first restart and every fourth one after it are on all
 matches. The first starts from the prior, too, the others from equal odds: neighbours and scores may mislead. For all
 problems, these others do not learn until a hypothesis is significant, because outliers that agree may hold the network.
 If none is significant after five restarts, every second restart is such a one.
@@ -26,20 +26,18 @@ import numpy as np
 from bansac.engine.cheirality_score import cheirality_score
 from bansac.engine.frame import Frame, Run
 from bansac.engine.hypotheses import (
-    RIVAL,
     Hypotheses,
     Hypothesis,
     challenge_length,
-    has_more_near,
-    is_same,
     iterations_to_confirm,
 )
 from bansac.engine.model_selection import ModelSelection, make_model_selection, plausibility_of
-from bansac.engine.noise_scale import WIDE, are_close
 from bansac.engine.slices import SlicedLoop
 from bansac.engine.state import MAX_ITERATIONS, RUNNING, STOPPED_BANSAC, STOPPED_CRITERION, SavedState, State
 from bansac.engine.threshold import AdaptiveThreshold
 from bansac.engine.trace import Recorder
+from bansac.evidence.noise_scale import WIDE, are_close
+from bansac.evidence.rivals import FINER, NEAR, RIVAL, has_more_near, is_same
 from bansac.maths.arrays import Bools, Floats
 
 # The largest number of estimates of the threshold after a restart. Until a model is significant, the threshold is also
@@ -47,8 +45,6 @@ from bansac.maths.arrays import Bools, Floats
 _ESTIMATES = 3
 _EARLY = 50, 150
 
-NEAR = 3.0
-"""Data within this number of thresholds are near the model of a hypothesis."""
 # A model that shares more of its inliers with the best hypothesis is a variant of it.
 _VARIANT = 0.5
 # Another structure with a smaller significance, -log NFA, is chance.
@@ -62,8 +58,6 @@ _COARSE = (4.0, 2.0), (8.0, WIDE)
 _LONGEST, _LONGEST_AT_FINER = 600, 1500
 # The first of each _COMPLETE restarts is on all matches, the others on those with more neighbours than chance gives.
 _COMPLETE = 4
-FINER = 0.5
-"""A structure in a compromise has a threshold below this share of that of the compromise."""
 # Number of restarts after which a hypothesis is challenged, although it is not confirmed.
 _PATIENCE = 4
 

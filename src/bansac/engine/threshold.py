@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from bansac.engine.cheirality_score import score_in_full
-from bansac.engine.noise_scale import estimate_threshold, threshold_bounds
 from bansac.engine.state import State
+from bansac.evidence.noise_scale import estimate_threshold, threshold_bounds
 from bansac.maths.arrays import Floats
 from bansac.problems.problem import Problem
 

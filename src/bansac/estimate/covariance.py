@@ -25,7 +25,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.engine.noise_scale import LARGEST, SMALLEST, estimate_threshold
 from bansac.engine.refinement.lm import REACH, SCALE
 from bansac.estimate.absolute_pose import reprojection_errors
 from bansac.estimate.cameras import CameraLike, tangent_sampson, unproject
@@ -34,6 +33,7 @@ from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import RELATIVE_POSE, form_of
 from bansac.estimate.result import AbsolutePose, RelativePose, Result
 from bansac.estimate.two_views import as_rays
+from bansac.evidence.noise_scale import LARGEST, SMALLEST, estimate_threshold
 from bansac.geometry import cross_matrix, essential_from_pose, orthogonal_axes
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Floats

@@ -11,8 +11,8 @@
 4. A model of large noise may be a compromise of several. Finer models replace it if they describe its points in fewer
    bits. If points became free or a model was split, the search goes on.
 
-The posterior odds of a point for each model come from :mod:`bansac.engine.posterior`. The odds against no model are 1.
-So P(k) = odds_k / (1 + sum of odds), and a point belongs to the model, or to none, with the highest probability.
+The posterior odds of a point for each model come from :mod:`bansac.evidence.posterior`. The odds against no model are
+1. So P(k) = odds_k / (1 + sum of odds), and a point belongs to the model, or to none, with the highest probability.
 
 Without structure in the data, at most 1 + ``_SET_ASIDE`` models are tested. Each test has at most 1e-4 false alarms.
 """
@@ -25,14 +25,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.compiled.clock import Stopwatch
-from bansac.engine.hypotheses import RIVAL
-from bansac.engine.noise_scale import first_threshold
-from bansac.engine.posterior import inlier_probabilities
 from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import ModelForm, form_of
 from bansac.estimate.presets import Options, Resolved, Settings, Threshold
 from bansac.estimate.result import MultipleResult, Result
 from bansac.estimate.solve import Arguments, Request, make_request, measure, solve_once
+from bansac.evidence.noise_scale import first_threshold
+from bansac.evidence.posterior import inlier_probabilities
+from bansac.evidence.rivals import RIVAL
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_integer, as_probabilities, as_scores, as_weights
 from bansac.problems.estimators import MODELS

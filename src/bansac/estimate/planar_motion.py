@@ -16,18 +16,18 @@ import numpy as np
 
 from bansac.compiled.jit import kernel
 from bansac.engine.frame import Run
-from bansac.engine.hypotheses import RIVAL
 from bansac.engine.runner import run
 from bansac.estimate.presets import Settings, resolve_options
 from bansac.estimate.result import RelativePose, Rival
 from bansac.estimate.solve import Solution, measure, search
+from bansac.evidence.ambiguity import mark_off_plane
+from bansac.evidence.configuration import matches_of_plane
+from bansac.evidence.rivals import RIVAL
+from bansac.evidence.significance import is_significant
 from bansac.geometry import decompose_homography, essential_from_pose
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.rng import seed_rng
 from bansac.problems.degensac import search_epipole
-from bansac.significance.ambiguity import mark_off_plane
-from bansac.significance.configuration import matches_of_plane
-from bansac.significance.verdict import is_significant
 from bansac.solvers.homography_dlt import homography_dlt
 
 # The motion of the plane replaces E if it has at least this share of the inliers of E. Some inliers of E are due to

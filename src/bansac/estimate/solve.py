@@ -2,7 +2,7 @@
 
 The door is :func:`make_request`. It resolves the options and converts the initial model. :func:`search` converts the
 threshold to the unit of the data, in which engine and significance test work. ``finish`` measures the model in the
-caller's unit and builds the result, with the verdict of ``bansac.significance.verdict`` on its inliers.
+caller's unit and builds the result, with the verdict of ``bansac.estimate.verdict`` on its inliers.
 
 ``_prior_and_quality`` makes the prior inlier probabilities P^0 of P-BANSAC from ``priors``, ``scores`` or neighbours.
 ``bansac.engine.frame`` converts P^0 to the first odds of the network, and the sampler
@@ -23,22 +23,23 @@ from bansac.compiled.clock import Stopwatch
 from bansac.compiled.jit import kernel
 from bansac.engine.frame import Run
 from bansac.engine.model_selection import Plausibility
-from bansac.engine.neighbours import has_support, neighbour_priors
-from bansac.engine.noise_scale import first_threshold
 from bansac.engine.options import Options
-from bansac.engine.posterior import inlier_probabilities
 from bansac.engine.runner import EngineResult, run
 from bansac.engine.sampling import SAMPLERS
-from bansac.engine.scoring.weights import density_weights, reliability_weights, scale_weights
 from bansac.estimate.model_forms import ModelForm, form_of
 from bansac.estimate.presets import Resolved, Settings, Threshold, find_preset, resolve_options
 from bansac.estimate.result import Result, Rival
+from bansac.estimate.verdict import Verdict, find_verdict, plane_motion_verdict
+from bansac.evidence.configuration import DETERMINED
+from bansac.evidence.neighbours import has_support, neighbour_priors
+from bansac.evidence.noise_scale import first_threshold
+from bansac.evidence.posterior import inlier_probabilities
+from bansac.evidence.rivals import is_rival, significance_over_thresholds
+from bansac.evidence.significance import MeasuredModel, is_significant
+from bansac.evidence.weights import density_weights, reliability_weights, scale_weights
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_weights, check_probabilities, scores_and_range
 from bansac.problems.problem import Problem
-from bansac.significance.configuration import DETERMINED
-from bansac.significance.rivals import is_rival, significance_over_thresholds
-from bansac.significance.verdict import MeasuredModel, Verdict, find_verdict, is_significant, plane_motion_verdict
 
 # If a run fails, this number of samples is drawn to find out why, and the message may say one of these.
 _FEW_ITERATIONS = 150
@@ -191,8 +192,9 @@ class Solution:
         """The verdict on the inliers of the model."""
         request, measured = self.request, self.measured
         if self.is_of_plane and measured is not None:
-            return plane_motion_verdict(request.problem, request.data, measured)
-        return find_verdict(request.problem, request.data, measured, self.outcome, two_views=request.two_views)
+            return plane_motion_verdict(request.problem, request.data, measured, request.unit)
+        two_views, unit = request.two_views, request.unit
+        return find_verdict(request.problem, request.data, measured, self.outcome, two_views=two_views, unit=unit)
 
 
 def solve(request: Request) -> Result:
@@ -240,7 +242,7 @@ def solve_once(request: Request) -> Result:
 def finish(solution: Solution) -> Result:
     """Return the result of a solution: its model in public form, with the verdict and the posterior of its inliers."""
     request, outcome, verdict, n = solution.request, solution.outcome, solution.verdict, solution.residuals.size
-    start, public, configuration, remark = "", solution.public, verdict.configuration, verdict.remark
+    start, public, configuration, remark = "", solution.public, verdict.configuration, verdict.text
     if solution.model is not None:
         name = "relative pose" if solution.is_of_plane and public is not None else request.problem.name
         start = f"{name} with {solution.count} of {n} inliers"
@@ -272,7 +274,7 @@ def finish(solution: Solution) -> Result:
         restarts=outcome.restarts,
         stop_reason=outcome.stop_reason,
         success=verdict.success,
-        message=f"{start}{verdict.doubt.in_words(request.unit)}{remark}",
+        message=f"{start}{remark}",
         seed=request.options.seed,
         seconds=seconds,
         loading_seconds=loading_seconds,

@@ -17,13 +17,13 @@ from bansac.estimate.model_forms import RELATIVE_POSE, ModelForm
 from bansac.estimate.presets import CallSettings, Options, Settings, Threshold, find_preset
 from bansac.estimate.result import RelativePose, Result
 from bansac.estimate.solve import Arguments, Request, Solution, is_default_threshold, make_request, solve
+from bansac.evidence.configuration import DETERMINED
 from bansac.geometry import essential_from_pose, recover_pose
 from bansac.geometry.camera import Camera
 from bansac.geometry.focal_lengths import focal_plausibility
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.normalization import fix_sign
 from bansac.maths.validate import as_matches, as_numbers, as_size
-from bansac.significance.configuration import DETERMINED
 
 Jacobians: TypeAlias = tuple[Floats, Floats]
 """Derivatives (N or 1, 2, 2) of the pixels by the rays in both images."""

@@ -1,7 +1,7 @@
 """Scores: they measure the quality of a model. A score is one module; ``SCORES`` lists the scores.
 
 A larger score is better. An inlier adds at most its weight to the score, so the remaining points add at most the sum of
-their weights. Weights are 1 unless the run has weights (``bansac.engine.scoring.weights``). The module of a score has
+their weights. Weights are 1 unless the run has weights (``bansac.evidence.weights``). The module of a score has
 one function:
 
 ``block_score(residuals, weights, squared_threshold) -> float``

@@ -17,8 +17,8 @@ from unittest import mock
 
 import numpy as np
 
-from bansac.engine.scoring.weights import density_weights, reliability_weights
 from bansac.estimate.presets import Options
+from bansac.evidence.weights import density_weights, reliability_weights
 from bansac.lab.frames import Series
 from bansac.lab.measurement import Document, Report, Row, Setup, Unit
 from bansac.lab.pairs import BENCH_GROUPS, PairRuns
@@ -62,7 +62,7 @@ THRESHOLDS: dict[Kind, tuple[float, ...]] = {
 # P(inlier | outlier, classified as inlier), .2 in the paper; a datum never changes, so a count of true states gives 0.
 WAYS_BACK = (0.0, 0.1, 0.4)
 _OPTIONS = Options()
-DEFAULT_EXPONENT = 2  # of bansac.engine.scoring.weights
+DEFAULT_EXPONENT = 2  # of bansac.evidence.weights
 DEFAULT_LENGTH = 300  # of a restart with the default budget: bansac.engine.hypotheses
 CHOSEN = (
     *("threshold", "weighting", "restart_iterations", "agreement", "refinement", "stopping", "degeneracy"),

@@ -11,9 +11,9 @@ Without ``--data`` the matches are those of the families of awkward scenes that 
 (``bansac.synthetic.FAMILIES``): 500 matches, half of them inliers, with a noise of .2 pixels. A match is true by its
 label.
 
-The priors P^0 of ``bansac.engine.neighbours`` are compared with the truth, too, beside the scores: for each scene, and
-on synthetic scenes of random depths, of any depth (coherent along the epipolar lines only) and of unrelated matches (no
-coherence, labels at random). E and F of the synthetic scenes are estimated with and without these priors.
+The priors P^0 of ``bansac.evidence.neighbours`` are compared with the truth, too, beside the scores: for each scene,
+and on synthetic scenes of random depths, of any depth (coherent along the epipolar lines only) and of unrelated matches
+(no coherence, labels at random). E and F of the synthetic scenes are estimated with and without these priors.
 
 ECE is the expected calibration error over ten bins: the mean absolute difference between the mean probability and the
 share of true matches in a bin, weighted by the number of matches. The Brier score is the mean squared error.
@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.engine.neighbours import neighbour_priors
+from bansac.evidence.neighbours import neighbour_priors
 from bansac.geometry import apply_transform
 from bansac.lab.frames import DataFrame, Figure, Series, import_figure, import_pandas, to_frame
 from bansac.lab.measurement import DATA, Document, Option, Report, Row, Setup, Unit, each, nested, of_module

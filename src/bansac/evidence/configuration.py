@@ -15,14 +15,14 @@ import math
 import numpy as np
 
 from bansac.compiled.jit import allocating_kernel, inlined, inner_kernel, kernel, plain
-from bansac.engine.noise_scale import SMALLEST, estimate_threshold
+from bansac.evidence.duplicate_points import squared_area, squared_length
+from bansac.evidence.false_alarms import log_binomial_tail, log_choose
+from bansac.evidence.noise_scale import SMALLEST, estimate_threshold
 from bansac.maths.arrays import Bools, Floats, Words
 from bansac.maths.linalg import copy, matrix_entries
 from bansac.maths.rng import fixed_rng, next_index
 from bansac.problems.degensac import mark_plane, plane_terms, refit_plane
 from bansac.problems.problem import Problem
-from bansac.significance.false_alarms import log_binomial_tail, log_choose
-from bansac.significance.support import squared_area, squared_length
 from bansac.solvers import homography_4pt, homography_dlt
 
 DETERMINED = "general", "ambiguous", "misfit"

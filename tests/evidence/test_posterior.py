@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import bansac
-from bansac.engine.posterior import inlier_probabilities
+from bansac.evidence.posterior import inlier_probabilities
 from bansac.synthetic import epipolar_matches, homography_matches, line_points
 from tests.reference import posterior as reference
 

@@ -7,8 +7,8 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from bansac import estimate_essential, estimate_fundamental, estimate_homography
-from bansac.engine.neighbours import has_support, neighbour_priors
 from bansac.engine.state import SavedState
+from bansac.evidence.neighbours import has_support, neighbour_priors
 from bansac.synthetic import awkward_scene, epipolar_matches
 from tests.reference import neighbours as reference
 

@@ -13,12 +13,7 @@ its matches look like three such planes, and the true matches off the plane may 
 import numpy as np
 
 from bansac.compiled.jit import allocating_kernel, inlined, inner_kernel, kernel
-from bansac.geometry.epipolar import sampson_residuals
-from bansac.maths.arrays import Bools, Floats, Words
-from bansac.maths.linalg import copy
-from bansac.maths.rng import fixed_rng
-from bansac.problems.degensac import search_epipole
-from bansac.significance.configuration import (
+from bansac.evidence.configuration import (
     FAR,
     FREE_OF_PLANE,
     NEAR,
@@ -30,6 +25,11 @@ from bansac.significance.configuration import (
     rate_by_noise,
     take_some,
 )
+from bansac.geometry.epipolar import sampson_residuals
+from bansac.maths.arrays import Bools, Floats, Words
+from bansac.maths.linalg import copy
+from bansac.maths.rng import fixed_rng
+from bansac.problems.degensac import search_epipole
 
 # Planes that are searched among the inliers, and the smallest share of the inliers on each. In a wrong model, matches
 # shifted along the plane are the second one. The samples miss a plane with .4 of the inliers in one of 28 runs.

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.compiled.jit import kernel
-from bansac.engine.posterior import BINS, WINDOW, inlier_scale, peak_ratio
+from bansac.evidence.posterior import BINS, WINDOW, inlier_scale, peak_ratio
 from bansac.maths.arrays import Floats
 from bansac.maths.extent import GRID, grid_step, near_box
 from bansac.problems.problem import Problem

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy.stats import f, norm
 
 import bansac
+from bansac.evidence import misfit
 from bansac.geometry import normalize_points
-from bansac.significance import misfit
 from bansac.synthetic import epipolar_matches
 from tests.reference import misfit as reference
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from bansac.evidence.null_model import NullModel, _neighbours, add_neighbours, cell_sizes, measure_far
 from bansac.problems.circle import CIRCLE
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
 from bansac.problems.polynomial import polynomial
-from bansac.significance.null_model import NullModel, _neighbours, add_neighbours, cell_sizes, measure_far
 from tests.problems.number import CONSTANT
 
 IDENTITY = np.eye(3).ravel()

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from bansac.evidence.duplicate_points import SAME_POINT, count_off_line, count_off_plane, first_of_equals, wrap
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
 from bansac.problems.polynomial import polynomial
-from bansac.significance.support import SAME_POINT, count_off_line, count_off_plane, first_of_equals, wrap
 
 
 def test_matches_that_share_a_point_on_either_side_are_one():

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from bansac.compiled.jit import kernel
+from bansac.evidence import fast_test
+from bansac.evidence.duplicate_points import SAME_POINT, first_of_equals
+from bansac.evidence.fast_test import _Lengths, _sample_rearranged, is_significant_fast
 from bansac.problems.circle import CIRCLE
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
-from bansac.significance import fast_test
-from bansac.significance.fast_test import _Lengths, _sample_rearranged, is_significant_fast
-from bansac.significance.support import SAME_POINT, first_of_equals
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points
 
 IDENTITY = np.eye(3).ravel()

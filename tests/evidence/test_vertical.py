@@ -5,10 +5,10 @@ import pytest
 from numba import config
 
 import bansac
+from bansac.evidence.vertical import has_verticals, keep_verticals, of_three_matches
 from bansac.geometry import decompose_essential, essential_from_pose, normalize_points, rotation_matrix
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from bansac.problems.upright import upright
-from bansac.significance.vertical import has_verticals, keep_verticals, of_three_matches
 from bansac.synthetic import epipolar_matches
 
 DOWN = np.array([0.1, 1.0, 0.2]) / np.linalg.norm([0.1, 1.0, 0.2])

@@ -8,7 +8,7 @@ import pytest
 
 import bansac
 from bansac import Options
-from bansac.engine.noise_scale import SMALLEST, WIDE, estimate_threshold, threshold_factor
+from bansac.evidence.noise_scale import SMALLEST, WIDE, estimate_threshold, threshold_factor
 from bansac.lab.known_scenes import known_scene
 from bansac.lab.metrics import corner_error
 from bansac.problems.essential import ESSENTIAL

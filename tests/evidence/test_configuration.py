@@ -8,17 +8,17 @@ import pytest
 
 import bansac
 from bansac.compiled.jit import plain
-from bansac.geometry import apply_transform, normalize_points
-from bansac.problems.essential import ESSENTIAL
-from bansac.problems.fundamental import FUNDAMENTAL
-from bansac.problems.homography import HOMOGRAPHY
-from bansac.significance.configuration import (
+from bansac.evidence.configuration import (
     configuration_message,
     find_configuration,
     matches_of_plane,
     plane_distance,
     rate_by_noise,
 )
+from bansac.geometry import apply_transform, normalize_points
+from bansac.problems.essential import ESSENTIAL
+from bansac.problems.fundamental import FUNDAMENTAL
+from bansac.problems.homography import HOMOGRAPHY
 from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
 from tests.reference import degensac as reference
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.significance import verdict
-from bansac.significance.null_model import measure_far
+from bansac.evidence import verdict
+from bansac.evidence.null_model import measure_far
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches
 
 pytestmark = pytest.mark.skipif(

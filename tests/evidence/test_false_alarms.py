@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.significance.false_alarms import SIGNIFICANT, log_binomial_tail, log_choose, log_nfa
+from bansac.evidence.false_alarms import SIGNIFICANT, log_binomial_tail, log_choose, log_nfa
 
 
 def nfa_of_one_kind(alpha, n, m, models):

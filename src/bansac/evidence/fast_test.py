@@ -1,7 +1,7 @@
 """A fast sufficient significance test, which most right models pass.
 
 The test makes one pass over the points and does not sort. It counts fewer inliers and assumes a higher chance
-probability than the full test (``bansac.significance.verdict``). So a model that passes this test also passes the full
+probability than the full test (``bansac.evidence.verdict``). So a model that passes this test also passes the full
 test. If there are many points, an evenly spaced subset is tested, with the number of models of all points.
 
 The full test sorts the residuals and needs exact neighbours, and takes ten times as long for 800 matches. It also calls
@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bansac.compiled.jit import allocating_kernel, inlined, kernel
+from bansac.evidence.common_motion import fit_motion
+from bansac.evidence.duplicate_points import SAME_POINT, squared_area, squared_length, wrap
+from bansac.evidence.false_alarms import SIGNIFICANT, log_choose
+from bansac.evidence.null_model import cell_sizes, smallest_move
 from bansac.maths.arrays import Bools, Floats, Ints, Words
 from bansac.maths.rng import fixed_rng, next_index
 from bansac.problems.problem import Problem
-from bansac.significance.common_motion import fit_motion
-from bansac.significance.false_alarms import SIGNIFICANT, log_choose
-from bansac.significance.null_model import cell_sizes, smallest_move
-from bansac.significance.support import SAME_POINT, squared_area, squared_length, wrap
 
 _SLOTS = 2048
 _LINES = 16

@@ -3,13 +3,13 @@
 import numba
 import numpy as np
 import pytest
+from bansac.evidence.verdict import MeasuredModel
 
 import bansac
+from bansac.evidence.rivals import is_rival, significance_over_thresholds
 from bansac.geometry import corner_distance
 from bansac.lab.metrics import rotation_error
 from bansac.problems.line import LINE
-from bansac.significance.rivals import is_rival, significance_over_thresholds
-from bansac.significance.verdict import MeasuredModel
 from bansac.synthetic import epipolar_matches, homography_matches
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="whole searches take minutes as plain Python")

@@ -8,15 +8,30 @@ a compromise of two structures, at a threshold as large as their distance. A mod
 threshold than the best one, is no rival.
 """
 
+import math
+
 import numpy as np
 
-from bansac.engine.hypotheses import RIVAL, SAME, has_more_near
-from bansac.engine.search import FINER, NEAR
-from bansac.maths.arrays import Floats
+from bansac.evidence.false_alarms import log_nfa
+from bansac.evidence.null_model import measure_far
+from bansac.evidence.significance import MeasuredModel, is_significant
+from bansac.maths.arrays import Bools, Floats
 from bansac.problems.problem import Problem
-from bansac.significance.false_alarms import log_nfa
-from bansac.significance.null_model import measure_far
-from bansac.significance.verdict import MeasuredModel, is_significant
+
+SAME = 0.9
+"""Two models are the same if the intersection of their inlier sets is at least this share of the union."""
+
+RIVAL = 0.25
+"""A rival needs this share of the inliers of the best hypothesis."""
+
+NEAR = 3.0
+"""Data within this number of thresholds are near the model of a hypothesis."""
+
+FINER = 0.5
+"""A structure in a compromise has a threshold below this share of that of the compromise."""
+
+# Number of standard deviations by which a finer model has more data near it.
+_MORE = 3.0
 
 _PER_CENT = 100
 # Share of the significance of the best hypothesis that is nearly the same.
@@ -79,3 +94,19 @@ def _has_own(problem: Problem, data: Floats, best: MeasuredModel, model: Floats,
     own = int(np.count_nonzero(problem.distances(others, model) <= threshold))
     enough = own > problem.sample_size and own >= RIVAL * best.num_inliers
     return enough and is_significant(problem, others, model, threshold, noise=best.noise)
+
+
+def is_same(first: Bools, second: Bools) -> bool:
+    """Return whether two models with these masks of inliers are the same."""
+    both = int(np.count_nonzero(first & second))
+    return both >= SAME * (int(np.count_nonzero(first)) + int(np.count_nonzero(second)) - both)
+
+
+def has_more_near(distances: Floats, others: Floats, threshold: float) -> bool:
+    """Return whether more data are within a threshold of a model than of another one, beyond chance (McNemar, 1947).
+
+    A model of large noise has nearly as many there as one that is fitted to them.
+    """
+    near, near_other = distances <= threshold, others <= threshold
+    gained, lost = np.count_nonzero(near & ~near_other), np.count_nonzero(near_other & ~near)
+    return bool(gained - lost > _MORE * math.sqrt(gained + lost))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bansac.significance.common_motion import _median, fit_motion
+from bansac.evidence.common_motion import _median, fit_motion
 
 MOTION = np.array([[1.2, -0.4, 30.0], [0.5, 1.1, -20.0]])
 

@@ -22,12 +22,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from bansac.compiled.jit import inlined, kernel
+from bansac.evidence.common_motion import fit_motion
+from bansac.evidence.duplicate_points import SAME_POINT, hash_cell
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.extent import GRID, grid_step, near_box
 from bansac.maths.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem
-from bansac.significance.common_motion import fit_motion
-from bansac.significance.support import SAME_POINT, hash_cell
 
 # Smallest number of rearranged points or matches, if there are enough pairs.
 _PAIRS = 2000

@@ -1,0 +1,164 @@
+"""The verdict on a model in words: ``success``, ``message`` and ``configuration`` of a result.
+
+:func:`find_verdict` decides whether a model is a success, and :func:`plane_motion_verdict` the motion of a plane. It is
+a success if chance does not explain its support (:mod:`bansac.evidence.significance`) and its inliers do not lie on a
+line.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from bansac.engine.runner import EngineResult
+from bansac.evidence.ambiguity import count_other_support
+from bansac.evidence.configuration import SEARCHED, configuration_message, find_configuration, lower_to_noise
+from bansac.evidence.duplicate_points import determines_plane, first_of_equals
+from bansac.evidence.misfit import has_misfit
+from bansac.evidence.significance import (
+    EXACT,
+    Judgement,
+    MeasuredModel,
+    Reason,
+    count_missing,
+    first_of_inliers,
+    is_map_of_space,
+    judge,
+    significance_form,
+)
+from bansac.maths.arrays import Floats
+from bansac.problems.problem import Problem
+
+# A model of fewer inliers than this share of its score in the search is not represented by its numbers.
+_ROUNDED_SHARE = 0.5
+
+# Limits that end a search before its restarts agree, and what a success then says.
+_LIMITS = "max_iterations", "max_seconds", "restarts"
+_NOT_CONFIRMED = "; the restarts did not agree before the search ended, and preset='accurate' searches longer"
+
+_REPEATS = "; the inliers lie on a plane or one step to either side of it, as if a pattern on it repeats"
+_OTHER_SUPPORT = "; off a plane of many inliers, {} outliers support another {}"
+_MISFIT = "; residuals of neighbours are alike, as with lens distortion, a deformation or a wrong model"
+_FROM_PLANE = ", from the homography of their plane, with which two motions agree"
+
+
+class Verdict(NamedTuple):
+    """The verdict on the model of a ``Result``.
+
+    ``configuration`` is that of the ``Result``. ``text`` says why the model is no success, or why there is none, and
+    what else the message says.
+    """
+
+    success: bool
+    configuration: str | None
+    text: str
+
+
+def find_verdict(
+    problem: Problem,
+    data: Floats,
+    measured: MeasuredModel | None,
+    outcome: EngineResult,
+    *,
+    two_views: bool,
+    unit: float,
+) -> Verdict:
+    """Decide whether the model of a run is a success, and why; there is no model if ``measured`` is None.
+
+    If ``two_views``, the data are matches of two views, and their configuration is determined, too. A length of 1 is
+    ``unit`` in the text.
+    """
+    if measured is None:
+        return Verdict(False, None, _explain_no_model(problem, data.shape[1], outcome))
+    judgement, configuration = judge(problem, data, measured), None
+    is_significant = judgement.is_significant
+    if not is_significant and measured.num_inliers < _ROUNDED_SHARE * outcome.score:
+        judgement = Judgement(Reason.ROUNDED)
+    text = explain(judgement, problem, data, measured, unit)
+    residuals, threshold, others, repeats = measured.residuals, measured.threshold, 0, False
+    if is_significant and problem.sample_size == problem.channels == 3 and len(problem.points) == 1:
+        some = np.random.default_rng(0).permutation(first_of_inliers(measured, problem, data, threshold))
+        some = some[: np.searchsorted(np.cumsum(measured.inliers[some]), SEARCHED)]
+        configuration = None if determines_plane(data[:, some], measured.inliers[some], threshold) else "collinear"
+    elif judgement.reason is Reason.COLLINEAR:
+        configuration = "collinear"
+    if two_views and configuration is None:
+        data = np.ascontiguousarray(data[:4])  # without the verticals
+        configuration = find_configuration(problem, data, residuals, threshold, by_chance=not is_significant)
+    text += configuration_message(problem, configuration)
+    if configuration == "general":
+        others, repeats = count_other_support(data, residuals, lower_to_noise(problem, residuals, threshold))
+    if others > 0 or repeats:
+        configuration = "ambiguous"
+        text += _REPEATS if repeats else _OTHER_SUPPORT.format(others, problem.name)
+    elif configuration == "general" and _has_misfit(problem, data, measured):
+        configuration = "misfit"
+        text += _MISFIT
+    success = is_significant and configuration != "collinear"
+    if success and outcome.restarts > 1 and outcome.stop_reason in _LIMITS:
+        text += _NOT_CONFIRMED
+    return Verdict(success, configuration, text)
+
+
+def plane_motion_verdict(problem: Problem, data: Floats, measured: MeasuredModel, unit: float) -> Verdict:
+    """Return the verdict on a relative pose that was computed from the homography of the inliers."""
+    judgement = judge(problem, data, measured)
+    configuration = "collinear" if judgement.reason is Reason.COLLINEAR else "planar"
+    text = explain(judgement, problem, data, measured, unit) + _FROM_PLANE
+    return Verdict(judgement.reason is Reason.SIGNIFICANT, configuration, text)
+
+
+def explain(judgement: Judgement, problem: Problem, data: Floats, measured: MeasuredModel, unit: float) -> str:
+    """Return why a model is no success; "" if it is significant. A length of 1 is ``unit`` in the text."""
+    match judgement.reason:
+        case Reason.SIGNIFICANT | Reason.COLLINEAR:
+            return ""
+        case Reason.ROUNDED:
+            return (
+                ": rounded to double precision it has other residuals, so move the origin of coordinates nearer to the "
+                "data"
+            )
+        case Reason.COPLANAR:
+            return " on a plane, which does not determine the map"
+        case Reason.LARGE_THRESHOLD:
+            return (
+                f", but the threshold of {unit * measured.threshold:.3g} is too large for data with an extent of "
+                f"{unit * judgement.extent:.3g}: a random data point is an inlier with probability "
+                f"{judgement.chance:.2f}"
+            )
+    return _explain_chance(judgement.distinct, problem, data, measured)
+
+
+def _explain_chance(distinct: int, problem: Problem, data: Floats, measured: MeasuredModel) -> str:
+    """Return a text on a support that chance explains, with the number of inliers that share no point with others."""
+    text, count = ", no more than chance gives", measured.num_inliers
+    if distinct == count:
+        missing = count_missing(problem, data, measured)
+        are = "inliers are" if missing > 1 else "inlier is"
+        return f"{text}: at least {missing} more {are} needed" if missing > 0 else text
+    if distinct > 0.5 * count:
+        return f" ({distinct} without a common point){text}"
+    return (
+        f", but only {distinct} of them at distinct points: points repeat, or the threshold is large compared with "
+        f"their distances{text}"
+    )
+
+
+def _has_misfit(problem: Problem, data: Floats, measured: MeasuredModel) -> bool:
+    """Return whether the residuals of an epipolar geometry depend on the place, also if equal matches count once."""
+    model, inliers, exact = measured.model, measured.inliers, EXACT * measured.threshold
+    if not has_misfit(data, model, inliers, exact):
+        return False
+    distinct = np.zeros(inliers.size, np.bool_)
+    distinct[first_of_equals(significance_form(problem, data, model)[0], data, measured.threshold)] = True
+    return has_misfit(data, model, inliers & distinct, exact)
+
+
+def _explain_no_model(problem: Problem, n: int, outcome: EngineResult) -> str:
+    """Return the message of a run of ``n`` points or matches that found no model."""
+    if n < problem.sample_size:
+        return f"{problem.name} needs at least {problem.sample_size} data points, got {n}"
+    reason = f"none of the {outcome.models_tested} models tested has an inlier"
+    if outcome.models_tested == 0:
+        flat = "coincident, collinear, coplanar" if is_map_of_space(problem) else "coincident, collinear"
+        reason = f"none of {outcome.iterations} samples gives a valid model ({flat} or contradictory data?)"
+    return f"no {problem.name} found: {reason}"
