@@ -206,10 +206,10 @@ def uses_scores(model: str, settings: Mapping[str, Any], no_scores: bool) -> boo
     options = dict(settings)
     preset, threshold = options.pop("preset", None), options.pop("threshold", None)
     problem = polynomial(1) if MODELS[model].problem is None else MODELS[model].load_problem()
-    resolved = resolve_options(
+    resolved, _ = resolve_options(
         problem, None, preset, 1.0 if threshold is None else threshold, cast(Settings, options),
         epipolar_choice=MODELS[model].name == "relative_pose",
-    ).options  # fmt: skip
+    )  # fmt: skip
     return not no_scores and resolved.uses_scores(problem)
 
 

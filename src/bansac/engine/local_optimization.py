@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bansac.compiled.jit import allocating_kernel, inlined, inner_kernel, kernel
+from bansac.compiled.jit import allocating_kernel, inner_kernel, kernel
 from bansac.engine.loop import advance, update_stop
-from bansac.engine.model_selection import repair_sampled, update_if_better
+from bansac.engine.model_selection import update_if_better
 from bansac.engine.refinement.lm import TRUNCATED, move_best_model
 from bansac.engine.state import OPTIMIZATION, Run
 from bansac.engine.verification import evaluate, mark_inliers
@@ -64,29 +64,17 @@ def iterate(
 
 @kernel
 def optimize(run: Run, manifold: Any, work: Any, functions: Any, selection: Any) -> None:
-    """Optimise the best model and compare it; if its sample is degenerate, do the same with the repaired model.
+    """Optimise the best model, and compare it with the best optimised one.
 
     ``manifold`` and ``work`` are None except for Levenberg-Marquardt. ``functions`` and ``selection`` are None without
     model selection. The branches for None arguments are not compiled.
     """
-    if selection is not None:
-        copy(run.best_model, selection.sampled)
-    _improve(run, manifold, work)
-    if (
-        selection is not None
-        and update_if_better(run, functions, selection)
-        and repair_sampled(run, functions, selection)
-    ):
-        _improve(run, manifold, work)
-        update_if_better(run, functions, selection)
-
-
-@inlined
-def _improve(run: Run, manifold: Any, work: Any) -> None:
     if manifold is None:
         optimize_locally(run)
     else:
         optimize_by_lm(run, manifold, work)
+    if selection is not None:
+        update_if_better(run, functions, selection)
 
 
 @allocating_kernel

@@ -22,6 +22,7 @@ from bansac.engine.dbn import find_gamma, start_belief, summarize
 from bansac.engine.state import (
     BLOCK,
     CLASSIFICATIONS_FOR_UPDATE,
+    DUPLICATE,
     FULL_MODELS,
     MAX_ITERATIONS,
     NOTHING,
@@ -33,6 +34,7 @@ from bansac.engine.state import (
     Run,
 )
 from bansac.engine.verification import REJECTED, design_test, evaluate, learn_from_rejection
+from bansac.evidence.rivals import are_same
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.linalg import copy
 from bansac.maths.rng import next_index
@@ -55,7 +57,7 @@ def run_iterations(run: Run, trace: Floats, first: int, end: int) -> tuple[int, 
 def advance(run: Run, trace: Floats, first: int, end: int) -> tuple[int, int, int]:
     """Run the loop as ``run_iterations`` does; this function is called by kernels."""
     kernels, progress, settings, candidate = run.kernels, run.progress, run.settings, run.candidate
-    while progress.stop == RUNNING and (progress.iterations < end or progress.due != NOTHING):
+    while progress.due != NOTHING or (progress.stop == RUNNING and progress.iterations < end):
         if progress.due == NOTHING:
             kernels.draw(
                 run.rng, run.data, run.odds, run.ranking, progress, run.sampler_numbers, run.sampler_indices, run.sample
@@ -80,7 +82,8 @@ def advance(run: Run, trace: Floats, first: int, end: int) -> tuple[int, int, in
                 if not candidate.degenerate:
                     _learn(run)
             kernels.learn_from_failure(run.rng, run.sampler_numbers, run.sampler_indices, run.sample)
-            if settings.optimize and progress.unoptimized and progress.best_inliers > progress.chance_support:
+            is_due = settings.optimize and progress.unoptimized and progress.best_inliers > progress.chance_support
+            if is_due and progress.stop == RUNNING:
                 progress.due = OPTIMIZATION
                 break
         progress.due = NOTHING
@@ -182,7 +185,10 @@ def _learn(run: Run) -> None:
 
 @inner_kernel
 def update_stop(run: Run, is_inlier: Bools) -> None:
-    """Update the sequential test and the required number of iterations for the best model and its inliers."""
+    """Update the sequential test and the required number of iterations for the best model and its inliers.
+
+    A duplicate of the best hypothesis ends the restart.
+    """
     progress, settings, sprt = run.progress, run.settings, run.sprt
     n = is_inlier.size
     if sprt.tests > 0 and progress.best_inliers > sprt.epsilon * n:
@@ -196,12 +202,14 @@ def update_stop(run: Run, is_inlier: Bools) -> None:
         if required < progress.required_iterations:
             progress.required_iterations = required
             progress.required_by = k
+    if settings.target_inliers > 0 and are_same(run.target, is_inlier, settings.target_inliers, progress.best_inliers):
+        progress.stop = DUPLICATE
 
 
 @inlined
 def _check_stop(settings: Any, progress: Any, n: int) -> None:
     """Set ``progress.stop`` if a criterion or the maximum number of iterations ends the run."""
-    if progress.iterations >= settings.min_iterations and progress.best_inliers > 0:
+    if progress.stop == RUNNING and progress.iterations >= settings.min_iterations and progress.best_inliers > 0:
         learnt = progress.updates >= settings.min_updates
         if settings.stop_bansac and learnt and progress.low_probability >= n - progress.best_inliers:
             progress.stop = STOPPED_BANSAC

@@ -5,8 +5,7 @@ their weighted scores. A weighted score is the score of a model times its plausi
 weighted score of the best optimised model. A plausibility is at most 1, so the loop misses no model of a higher
 weighted score.
 
-A model from a degenerate sample is repaired. Without local optimisation, a new best model is repaired before it is
-accepted. With local optimisation, the repaired model is also optimised, and then compared with the optimised model.
+A new best model from a degenerate sample is repaired before it is accepted (DEGENSAC).
 """
 
 from collections.abc import Callable
@@ -21,7 +20,6 @@ from bansac.engine.state import Run
 from bansac.engine.verification import evaluate
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.linalg import copy
-from bansac.problems.contract import DEGENERACY, function_types
 from bansac.problems.problem import Problem
 
 # Saved fields of the best optimised model.
@@ -29,7 +27,7 @@ _SCORE, _WEIGHTED_SCORE, _INLIERS, _REQUIRED, _REQUIRED_BY = range(5)
 
 _PLAUSIBILITY = float64(float64[::1], float64[::1], float64[::1])
 
-_FUNCTIONS = FunctionStruct(__name__, "_Functions", ("plausibility", *(row.name for row in DEGENERACY)))
+_FUNCTIONS = FunctionStruct(__name__, "_Functions", ("plausibility",))
 
 
 class Plausibility(NamedTuple):
@@ -44,11 +42,6 @@ class Plausibility(NamedTuple):
     parameters: Floats
 
 
-def equally_plausible(model: Floats, transform: Floats, parameters: Floats) -> float:
-    """Return 1 for every model."""
-    return 1.0
-
-
 class ModelSelection(NamedTuple):
     """The arrays of the model selection of a run.
 
@@ -58,7 +51,6 @@ class ModelSelection(NamedTuple):
 
     transform: Floats  # for the plausibility
     parameters: Floats
-    sampled: Floats  # the best model before it was optimised
     scratch: Floats  # one model
     model: Floats  # the best optimised model
     saved: Floats  # its saved fields
@@ -73,26 +65,18 @@ class ModelSelection(NamedTuple):
             progress["best_score"] = self.saved[_SCORE]
 
 
-def make_model_selection(
-    problem: Problem, plausibility: Plausibility | None, transform: Floats, repairs: bool
-) -> tuple[Any, ModelSelection]:
-    """Return the functions and the arrays of the model selection of a run.
-
-    Without a plausibility all models are equally plausible. ``transform`` is that of ``normalize`` of the problem. If
-    ``repairs``, models from degenerate samples are repaired.
-    """
-    function, parameters = plausibility or Plausibility(equally_plausible, np.empty(0))
-    sampled, scratch, model = np.empty((3, problem.model_size))
-    selection = ModelSelection(transform, parameters, sampled, scratch, model, np.empty(5))
+def make_model_selection(problem: Problem, plausibility: Plausibility, transform: Floats) -> tuple[Any, ModelSelection]:
+    """Return the function and the arrays of the model selection; ``transform`` is that of ``normalize``."""
+    function, parameters = plausibility
+    scratch, model = np.empty((2, problem.model_size))
+    selection = ModelSelection(transform, parameters, scratch, model, np.empty(5))
     selection.reset()
-    key = function, repairs
-    return _FUNCTIONS.find(problem, key, lambda: _select_functions(problem, *key)), selection
+    return _FUNCTIONS.find(problem, function, lambda: _compile_plausibility(function)), selection
 
 
-def _select_functions(problem: Problem, plausibility: Any, repairs: bool) -> Any:
+def _compile_plausibility(plausibility: Any) -> Any:
     compiled = compile_kernel(plausibility, _PLAUSIBILITY, inner=True, lean=True)
-    functions = (compiled, *problem.compile_degeneracy(repairs=repairs))
-    return _FUNCTIONS.pack(functions, (types.FunctionType(_PLAUSIBILITY), *function_types(DEGENERACY)))
+    return _FUNCTIONS.pack((compiled,), (types.FunctionType(_PLAUSIBILITY),))
 
 
 @inner_kernel
@@ -106,15 +90,11 @@ plausibility_of = kernel(_plausibility_of)
 
 
 @inner_kernel
-def update_if_better(run: Run, functions: Any, selection: ModelSelection) -> bool:
-    """Compare ``run.best_model`` with the best optimised model, and write the better one to both.
-
-    Returns whether ``run.best_model`` is better.
-    """
+def update_if_better(run: Run, functions: Any, selection: ModelSelection) -> None:
+    """Compare ``run.best_model`` with the best optimised model, and write the better one to both."""
     progress, saved = run.progress, selection.saved
     weighted_score = progress.best_score * _plausibility_of(functions, selection, run.best_model)
-    won: bool = weighted_score > saved[_WEIGHTED_SCORE]
-    if won:
+    if weighted_score > saved[_WEIGHTED_SCORE]:
         copy(run.best_model, selection.model)
         saved[_SCORE], saved[_WEIGHTED_SCORE] = progress.best_score, weighted_score
         saved[_INLIERS], saved[_REQUIRED] = progress.best_inliers, progress.required_iterations
@@ -124,25 +104,6 @@ def update_if_better(run: Run, functions: Any, selection: ModelSelection) -> boo
         progress.best_inliers, progress.required_iterations = np.int64(saved[_INLIERS]), saved[_REQUIRED]
         progress.required_by = np.int64(saved[_REQUIRED_BY])
     progress.best_score = saved[_WEIGHTED_SCORE]
-    return won
-
-
-@inner_kernel
-def repair_sampled(run: Run, functions: Any, selection: ModelSelection) -> bool:
-    """Replace the best model by the repaired sampled model if the sample is degenerate and the score is higher."""
-    threshold, model, progress = run.settings.squared_threshold, run.other_model, run.progress
-    if not functions.is_degenerate(run.data, run.best_sample, selection.sampled, threshold, run.repair_work):
-        return False
-    copy(selection.sampled, model)
-    if not functions.repair_degenerate(run.data, run.best_sample, model, threshold, run.rng, run.repair_work):
-        return False
-    score, inliers = _evaluate_repaired(run, progress.best_score)
-    if inliers < 0 or not score > progress.best_score:
-        return False
-    progress.best_score = score
-    progress.best_inliers = inliers
-    copy(model, run.best_model)
-    return True
 
 
 @kernel

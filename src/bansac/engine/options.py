@@ -234,18 +234,17 @@ class Options:
         help="Local optimisation of a new best model (LO-RANSAC, Chum et al., 2003).",
         details="""Least squares on random subsets of its inliers (``"inner"``), on inliers to a threshold that shrinks
         (``"iterative"``), or both; or Levenberg-Marquardt with the loss of MSAC (``"lm"``). ``"default"`` is
-        ``"inner+iterative"``, ``"inner"`` for the essential matrix, ``"lm"`` for absolute poses, and None for a problem
-        without a non-minimal solver.""",
+        ``"inner+iterative"``, ``"inner"`` for fundamental and essential matrices, ``"lm"`` for absolute poses, and
+        None for a problem without a non-minimal solver.""",
     )
     degeneracy: Degeneracy | None = _refinement_option(
         "default",
         choices=get_args(Degeneracy),
         optional=True,
         help="Detection of degenerate samples.",
-        details="""``"degensac"`` (fundamental matrix only) detects samples on a dominant plane and repairs their model
-        (Chum et al., 2005). With local optimisation it tests the samples of optimised models, and keeps the better of
-        the model and its repaired version. Without, it tests the samples of all iterations; degenerate samples do not
-        change the probabilities. ``"default"`` is ``"degensac"`` if the problem supports it.""",
+        details="""``"degensac"`` (fundamental matrix only) detects samples on a dominant plane, repairs the model of a
+        new best one, and keeps the better of the two (Chum et al., 2005). Degenerate samples do not change the
+        probabilities. ``"default"`` is ``"degensac"`` without local optimisation, if the problem supports it.""",
     )
     refinement: str | Refiner | None = _refinement_option(
         "default",
@@ -315,9 +314,11 @@ class Options:
         name = problem.default_local_optimization
         return None if (problem.linearize if name == "lm" else problem.fit) is None else name
 
-    def repairs_optimized(self, problem: Problem) -> bool:
-        """Return whether only the samples of optimised models are tested for being degenerate, instead of all."""
-        return None not in (problem.repair_degenerate, self.optimization(problem), self.degeneracy)
+    def tests_samples(self, problem: Problem) -> bool:
+        """Return whether samples are tested for being degenerate."""
+        if self.degeneracy != "default":
+            return self.degeneracy is not None
+        return problem.repair_degenerate is None or self.optimization(problem) is None
 
     def weights(self, problem: Problem) -> tuple[str, ...]:
         """Return the factors of the score weights: ``"density"``, ``"scores"``, both or none."""
@@ -353,12 +354,12 @@ class Options:
         return tuple(_find_stops(self._default_stopping(informed)) for informed in (False, True))
 
     @functools.cached_property
-    def plans(self) -> dict[Any, Any]:
-        """The plans of runs with these options and any seed, by the problem and whether there is a prior."""
+    def components(self) -> dict[Any, Any]:
+        """The components of runs with these options and any seed, by the problem and whether there is a prior."""
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the fields for copies and pickles, without the plans, which hold compiled functions."""
+        """Return the fields for copies and pickles, without the components, which hold compiled functions."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def _default_stopping(self, informed: bool) -> tuple[str, ...]:
@@ -412,9 +413,9 @@ class Options:
 
     def with_seed(self, seed: int | None) -> Options:
         """Return a copy with another seed; unlike :meth:`replace`, do not check the other options again."""
-        plans, other = self.plans, object.__new__(Options)
+        components, other = self.components, object.__new__(Options)
         object.__setattr__(other, "__dict__", self.__dict__.copy())
-        other.__dict__.update(plans=plans, seed=seed)
+        other.__dict__.update(components=components, seed=seed)
         if seed is not None:
             other.__dict__["seed"] = _SEED("seed", seed)
         return other

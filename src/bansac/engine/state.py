@@ -29,12 +29,13 @@ CLASSIFICATIONS_FOR_UPDATE = 5
 HISTORY = 4
 _MAX_TESTS = 256
 
-# The settings, constant during a restart. The first three depend on the data.
+# The settings, constant during a restart. The first four depend on the data.
 SETTINGS = np.dtype(
     [
         ("squared_threshold", np.float64),
         ("total_weight", np.float64),  # sum of the score weights of all points
         ("counts", np.bool_),  # the score is the number of inliers, with weights of 1
+        ("target_inliers", np.int64),  # inliers of the best hypothesis, whose duplicate ends a restart; 0 for none
         ("confidence", np.float64),
         ("max_iterations", np.int64),
         ("min_iterations", np.int64),
@@ -117,14 +118,14 @@ _LAYOUT: tuple[Any, ...] = tuple(field[:2] for field in (_RECORDS.fields or {}).
 # Steps between two calls of the loop (``due``): they are compiled only for the runs that need them.
 NOTHING, REPAIR, OPTIMIZATION = range(3)
 
-# Stop codes; STOPPED_CRITERION + k is the k-th of the criteria.
-RUNNING, MAX_ITERATIONS, STOPPED_BANSAC, STOPPED_CRITERION = range(4)
+# Stop codes; DUPLICATE is the best hypothesis found again, STOPPED_CRITERION + k the k-th of the criteria.
+RUNNING, MAX_ITERATIONS, DUPLICATE, STOPPED_BANSAC, STOPPED_CRITERION = range(5)
 
 
 def start_records(**constants: Any) -> Bytes:
     """Return the memory of the records before a run, with the settings that do not depend on the data."""
     records = np.zeros(1, _RECORDS)
-    for name in (SETTINGS.names or ())[3:]:
+    for name in (SETTINGS.names or ())[4:]:
         records["settings"][name] = constants[name]
     progress = records["progress"]
     progress["required_iterations"] = progress["chance_support"] = np.inf
@@ -174,6 +175,7 @@ class State(NamedTuple):
     sampler_indices: Ints
     stop_indices: Ints  # memory of the criteria, one row each
     score_weights: Reals  # N: weights of the points in the score; empty if all are 1
+    target: Bools  # N: inliers of the best hypothesis
 
 
 def made(expression: str) -> Any:

@@ -7,12 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.estimate.cameras import CameraLike, check_unit, refine_in_image, unproject
-from bansac.estimate.generic import collect_arguments
 from bansac.estimate.model_forms import as_pose, form_of
 from bansac.estimate.planar_target import choose_pose
 from bansac.estimate.presets import CallSettings, Threshold, find_preset
+from bansac.estimate.request import is_default_threshold, make_request
 from bansac.estimate.result import AbsolutePose, Result
-from bansac.estimate.solve import Solution, is_default_threshold, make_request, solve
+from bansac.estimate.solve import Solution, solve
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
@@ -77,29 +77,37 @@ def estimate_absolute_pose(
     >>> np.round(t, 6) + 0.0
     array([0., 0., 6.])
     """
-    arguments = collect_arguments(threshold, settings)
     data = as_matches(points2D, points3D, ("points2D", "points3D"), (2, 3))
     if isinstance(K, Camera) and not K.has_focal:
         from bansac.estimate.unknown_focal import estimate_unknown_focal_pose
 
-        return estimate_unknown_focal_pose(data, K, arguments, _DEFAULT_PIXELS)
-    unit, default, conclude = 1.0, None, None
+        return estimate_unknown_focal_pose(data, K, threshold, settings, _DEFAULT_PIXELS)
+    unit, default, conclude, preset = 1.0, None, None, settings.get("preset")
     image, camera = data[:2].T, None
     if K is not None:
         pixels = data[:2].T.copy()
         rays = unproject("K", K, data[:2])
-        if not find_preset(arguments.preset).as_paper:
+        if not find_preset(preset).as_paper:
             unit, default = (rays.fx + rays.fy) / 2.0, _DEFAULT_PIXELS
-            if is_default_threshold(arguments.threshold, arguments.options):
+            if is_default_threshold(threshold, settings.get("options")):
                 check_unit(unit, data[:2], depth=3)
             if isinstance(K, Camera) and rays.is_distorted:
                 image, camera = pixels, K
-    if not find_preset(arguments.preset).as_paper:
+    if not find_preset(preset).as_paper:
         refine = functools.partial(_refine_in_image, image, camera)
         conclude = functools.partial(choose_pose, refine, camera is not None)
     form = form_of(ABSOLUTE_POSE, "absolute_pose")
     return solve(
-        make_request(ABSOLUTE_POSE, data, arguments, form=form, unit=unit, default_threshold=default, conclude=conclude)
+        make_request(
+            ABSOLUTE_POSE,
+            data,
+            threshold,
+            settings,
+            form=form,
+            unit=unit,
+            default_threshold=default,
+            conclude=conclude,
+        )
     )
 
 

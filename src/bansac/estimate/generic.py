@@ -1,14 +1,15 @@
-"""The arguments that all estimators share, and the estimation of any problem, built in or user-defined."""
+"""The estimation of any problem, built in or user-defined."""
 
-from typing import Any, Unpack, cast
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.estimate.model_forms import form_of
-from bansac.estimate.presets import SHARED_ARGUMENTS, CallSettings, Settings, Threshold
+from bansac.estimate.presets import CallSettings, Threshold
+from bansac.estimate.request import make_request
 from bansac.estimate.result import Result
-from bansac.estimate.solve import Arguments, make_request, solve
+from bansac.estimate.solve import solve
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_points
 from bansac.problems.estimators import ESTIMATORS
@@ -50,16 +51,9 @@ def ransac(
     if not isinstance(problem, Problem):
         raise ValueError(f"problem must be a bansac.Problem, got {type(problem).__name__}")
     columns = as_columns("data", data, problem.channels)
-    request = make_request(problem, columns, collect_arguments(threshold, settings))
+    request = make_request(problem, columns, threshold, settings)
     try_once(problem, columns)
     return solve(request)
-
-
-def collect_arguments(threshold: Threshold | None, settings: CallSettings) -> Arguments:
-    """Return the arguments of a call that all estimators share."""
-    options = cast(dict[str, Any], settings)
-    named = {name: options.pop(name, None) for name in SHARED_ARGUMENTS}
-    return Arguments(threshold, **named, settings=cast(Settings, options))
 
 
 def as_columns(name: str, points: ArrayLike, channels: int) -> Floats:
@@ -78,4 +72,4 @@ def estimate(
         name = problem
         problem = next(row for row in ESTIMATORS if row.name == name).load_problem()
         more["form"] = form_of(problem, name)
-    return solve(make_request(problem, data, collect_arguments(threshold, settings), **more))
+    return solve(make_request(problem, data, threshold, settings, **more))

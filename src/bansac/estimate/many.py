@@ -329,14 +329,14 @@ def _prepare(problem: Any, arguments: dict[str, Any], multiple: bool) -> Callabl
     own |= {*SHARED_ARGUMENTS} - ({"initial_model"} if multiple else set())
     settings = {name: value for name, value in arguments.items() if name not in own}
     threshold = arguments.get("threshold")
-    resolved = resolve_options(
+    resolved, _ = resolve_options(
         row,
         arguments.get("options"),
         arguments.get("preset"),
         1.0 if threshold is None else threshold,  # each pair may have its own
         settings,  # type: ignore[arg-type]
         epipolar_choice=names == ("K1", "K2"),
-    ).options
+    )
     check_max_models(arguments.get("max_models"))
     attributes = {"scores": "scores"} if resolved.uses_scores(row) else {}
     attributes |= {name: name for name in names}

@@ -27,10 +27,10 @@ from numpy.typing import ArrayLike
 from bansac.compiled.clock import Stopwatch
 from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import ModelForm, form_of
-from bansac.estimate.presets import Options, Resolved, Settings, Threshold
+from bansac.estimate.presets import CallSettings, Options, Settings, Threshold
+from bansac.estimate.request import Request, make_request
 from bansac.estimate.result import MultipleResult, Result
-from bansac.estimate.solve import Arguments, Request, make_request, measure, solve_once
-from bansac.evidence.noise_scale import first_threshold
+from bansac.estimate.solve import measure, solve_once
 from bansac.evidence.posterior import inlier_probabilities
 from bansac.evidence.rivals import RIVAL
 from bansac.maths.arrays import Bools, Floats
@@ -137,15 +137,15 @@ def estimate_multiple(
     >>> len(lines), np.bincount(labels).tolist()
     (2, [50, 50])
     """
-    arguments = Arguments(threshold, scores, priors, weights, None, preset, options, settings)
+    shared: CallSettings = {"scores": scores, "priors": priors, "weights": weights, "preset": preset}
     problem, form = _find_problem(problem)
     check_max_models(max_models)
     columns = as_columns("data", data, problem.channels)
-    request = make_request(problem, columns, arguments)
+    request = make_request(problem, columns, threshold, {**shared, "options": options, **settings})
     try_once(problem, columns)
     n, seconds = columns.shape[1], request.options.max_seconds
     task = _Task(
-        replace(request, resolved=request.resolved._replace(options=request.options.replace(trace=False))),
+        replace(request, options=request.options.replace(trace=False)),
         scores=None if scores is None else as_scores("scores", scores, n),
         prior=None if priors is None else as_probabilities("priors", priors, n),
         weights=None if weights is None else as_weights("weights", weights, n),
@@ -238,8 +238,8 @@ def _split(task: _Task, models: list[_Model]) -> list[_Model]:
     They are searched at half of its threshold, a quarter and so on, down to about the first threshold.
     """
     request, found = task.request, list(models)
-    first = request.options.threshold or first_threshold(request.problem, request.data) * request.unit
-    for coarse in models if request.resolved.is_estimated else ():
+    first = request.unit * request.threshold
+    for coarse in models if request.is_estimated else ():
         descriptions, threshold = [[coarse]], 0.5 * coarse.result.threshold
         while threshold > _FINEST * first:
             descriptions.append(_parts(task, coarse, threshold))
@@ -255,8 +255,8 @@ def _split(task: _Task, models: list[_Model]) -> list[_Model]:
 def _parts(task: _Task, coarse: _Model, threshold: float) -> list[_Model]:
     """Return models of a coarse model's points at a smaller threshold, each with as many points as a rival needs."""
     request, own, parts = task.request, coarse.odds > 1.0, list[_Model]()
-    resolved = Resolved(request.options.replace(threshold=threshold), is_estimated=False)
-    fine = task._replace(request=replace(request, resolved=resolved))
+    options = request.options.replace(threshold=threshold)
+    fine = task._replace(request=replace(request, options=options, is_estimated=False))
     among, least = own, max(RIVAL * np.count_nonzero(own), request.problem.sample_size)
     while np.count_nonzero(among) > least and not _out_of_time(task):
         result = _search(fine, among, None, most=_FEW_SAMPLES)
@@ -298,7 +298,7 @@ def _search(task: _Task, among: Bools, prior: Floats | None, most: int | None = 
     request = replace(
         task.request,
         data=np.ascontiguousarray(task.request.data[:, indices]),
-        resolved=task.request.resolved._replace(options=options),
+        options=options,
         scores=scores,
         priors=prior,
         weights=weights,

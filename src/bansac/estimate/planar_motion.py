@@ -15,8 +15,8 @@ from dataclasses import replace
 import numpy as np
 
 from bansac.compiled.jit import kernel
-from bansac.engine.frame import Run
-from bansac.engine.runner import run
+from bansac.engine.frame import Frame
+from bansac.engine.search import Search
 from bansac.estimate.presets import Settings, resolve_options
 from bansac.estimate.result import RelativePose, Rival
 from bansac.estimate.solve import Solution, measure, search
@@ -128,10 +128,13 @@ def rival_off_plane(solution: Solution) -> Rival | None:
     count = np.count_nonzero(own)
     if np.count_nonzero(near) < max((1.0 + RIVAL) * count, problem.sample_size):  # most of these are its inliers
         return None
-    options = resolve_options(problem, None, None, None, _SEARCH).options
-    model = run(Run(problem, np.compress(near, data, axis=1), options, best.threshold)).model
-    if model is None:
+    options, _ = resolve_options(problem, None, None, None, _SEARCH)
+    frame = Frame(problem, np.compress(near, data, axis=1), options, best.threshold)
+    run = Search(frame, lambda: False)
+    run.run()
+    if run.history.best is None:
         return None
+    model = frame.to_data(run.history.best.model)
     others = problem.distances(data, model) <= best.threshold
     gained, lost = np.count_nonzero(others & ~own), np.count_nonzero(own & ~others)
     few = gained - lost <= max(_DEVIATIONS_OF_RIVAL * math.sqrt(gained + lost), _MORE * count)
@@ -143,8 +146,9 @@ def rival_off_plane(solution: Solution) -> Rival | None:
 
 def _plane_of(solution: Solution) -> Bools:
     """Mark the matches of the plane of most inliers."""
-    request, unit = solution.request, solution.request.unit
-    return matches_of_plane(request.problem, request.data[:4], solution.residuals / unit, solution.threshold / unit)
+    request, best = solution.request, solution.measured
+    assert best is not None
+    return matches_of_plane(request.problem, request.data[:4], best.residuals, best.threshold)
 
 
 def _scores(solution: Solution) -> Floats:
@@ -169,13 +173,8 @@ def _refine_better(solution: Solution, others: list[Solution], plane: Bools) -> 
 
 def _refine(solution: Solution) -> Solution:
     """Refine the model of a solution and its threshold, as an initial model without a search after it."""
-    request, outcome = solution.request, solution.outcome
+    request = solution.request
     options = request.options.replace(max_iterations=1, min_iterations=0, restarts=1, trace=False)
-    resolved = request.resolved._replace(options=options)
-    refined = search(replace(request, resolved=resolved, initial_model=solution.model))
-    new = refined.outcome
-    return replace(
-        refined,
-        request=request,
-        outcome=outcome._replace(model=new.model, score=new.score, threshold=new.threshold, others=[]),
-    )
+    refined = search(replace(request, options=options, initial_model=solution.model))
+    names = "iterations", "models_tested", "restarts", "stop_reason", "beliefs", "trace"
+    return replace(refined, request=request, rival=None, **{name: getattr(solution, name) for name in names})

@@ -4,10 +4,11 @@ import functools
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple, TypedDict
+from typing import Any, Literal, TypedDict
 
 from numpy.typing import ArrayLike
 
+from bansac.engine.components import check_abilities
 from bansac.engine.options import (
     Activation,
     Degeneracy,
@@ -21,7 +22,6 @@ from bansac.engine.options import (
     network_defaults,
 )
 from bansac.engine.options import Options as Options
-from bansac.engine.plan import check_abilities
 from bansac.engine.refinement import Refiner
 from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.scoring import Score
@@ -91,17 +91,6 @@ class Preset:
     as_paper: bool = False
 
 
-class Resolved(NamedTuple):
-    """The complete options of one call, and whether the threshold is estimated from the data.
-
-    ``options`` have a number of iterations, a seed, and a threshold, from which an estimate starts. Only an estimate
-    that starts from the extent of the data has none.
-    """
-
-    options: Options
-    is_estimated: bool
-
-
 PRESETS = {
     # The other options are the defaults; a test pins all of them.
     "paper": Preset(
@@ -150,8 +139,12 @@ def resolve_options(
     *,
     default_threshold: float | None = None,
     epipolar_choice: bool = False,
-) -> Resolved:
+) -> tuple[Options, bool]:
     """Merge the options or a preset with single settings and the defaults of the problem.
+
+    Returns the complete options of one call, and whether the threshold is estimated from the data. The options have a
+    number of iterations, a seed, and a threshold, from which an estimate starts. Only an estimate that starts from the
+    extent of the data has none.
 
     ``settings`` override ``options``, which replace those of ``preset``. A number as ``threshold`` overrides the
     threshold of the options; ``"auto"`` estimates it, starting from that one; None estimates it if there is none. An
@@ -175,7 +168,7 @@ def resolve_options(
     values = find_preset(preset)
     is_given = threshold is not None or (options is not None and options.threshold is not None)
     has_default = is_given or values.as_paper or problem.name in values.thresholds
-    return Resolved(resolved, isinstance(threshold, str) or not has_default)
+    return resolved, isinstance(threshold, str) or not has_default
 
 
 @functools.lru_cache(maxsize=256, typed=True)

@@ -12,11 +12,12 @@ from numpy.typing import ArrayLike
 from bansac.engine.model_selection import Plausibility
 from bansac.estimate import cameras
 from bansac.estimate.cameras import CameraLike
-from bansac.estimate.generic import collect_arguments, estimate
+from bansac.estimate.generic import estimate
 from bansac.estimate.model_forms import RELATIVE_POSE, ModelForm
 from bansac.estimate.presets import CallSettings, Options, Settings, Threshold, find_preset
+from bansac.estimate.request import Request, is_default_threshold, make_request
 from bansac.estimate.result import RelativePose, Result
-from bansac.estimate.solve import Arguments, Request, Solution, is_default_threshold, make_request, solve
+from bansac.estimate.solve import Solution, solve
 from bansac.evidence.configuration import DETERMINED
 from bansac.geometry import essential_from_pose, recover_pose
 from bansac.geometry.camera import Camera
@@ -106,8 +107,16 @@ def estimate_homography(
     """
     from bansac.problems.homography import HOMOGRAPHY
 
-    arguments = Arguments(threshold, scores, priors, weights, initial_model, preset, options, settings)
-    return solve(make_request(HOMOGRAPHY, as_matches(x1, x2), arguments, two_views=True))
+    shared: CallSettings = {
+        "scores": scores,
+        "priors": priors,
+        "weights": weights,
+        "initial_model": initial_model,
+        "preset": preset,
+        "options": options,
+        **settings,
+    }
+    return solve(make_request(HOMOGRAPHY, as_matches(x1, x2), threshold, shared, two_views=True))
 
 
 def estimate_fundamental(
@@ -239,8 +248,7 @@ def estimate_essential(
     >>> result.success
     True
     """
-    arguments = collect_arguments(threshold, settings)
-    request, jacobians = _request_essential(x1, x2, K1, K2, arguments)
+    request, jacobians = _request_essential(x1, x2, K1, K2, threshold, settings)
     return solve(replace(request, conclude=functools.partial(_conclude_essential, jacobians)))
 
 
@@ -307,15 +315,14 @@ def estimate_relative_pose(
     >>> R.shape, t.shape
     ((3, 3), (3,))
     """
-    arguments = collect_arguments(threshold, settings)
     verticals = _as_verticals(gravity1, gravity2)
     if any(isinstance(K, Camera) and not K.has_focal for K in (K1, K2)):
         if verticals is not None:
             raise ValueError("gravity1 and gravity2 need known focal lengths")
         from bansac.estimate.unknown_focal import estimate_unknown_focal
 
-        return estimate_unknown_focal(as_matches(x1, x2), K1, K2, arguments, _DEFAULT_PIXELS)
-    request, jacobians = _request_essential(x1, x2, K1, K2, arguments, RELATIVE_POSE)
+        return estimate_unknown_focal(as_matches(x1, x2), K1, K2, threshold, settings, _DEFAULT_PIXELS)
+    request, jacobians = _request_essential(x1, x2, K1, K2, threshold, settings, RELATIVE_POSE)
     if verticals is not None:
         from bansac.problems.upright import upright
 
@@ -383,17 +390,18 @@ def _request_essential(
     x2: ArrayLike,
     K1: CameraLike | None,
     K2: CameraLike | None,
-    arguments: Arguments,
+    threshold: Threshold | None,
+    settings: CallSettings,
     form: ModelForm | None = None,
 ) -> tuple[Request, Jacobians | None]:
     """Return the request of E with the chosen epipolar error, and the jacobians of :func:`as_rays` for Sampson's."""
     from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 
-    rays, unit, jacobians = as_rays(x1, x2, K1, K2, arguments.preset)
-    if unit != 1.0 and is_default_threshold(arguments.threshold, arguments.options):
+    rays, unit, jacobians = as_rays(x1, x2, K1, K2, settings.get("preset"))
+    if unit != 1.0 and is_default_threshold(threshold, settings.get("options")):
         cameras.check_unit(unit, rays, depth=4)
     request = make_request(
-        ESSENTIAL, rays, arguments, form=form, unit=unit, two_views=True,
+        ESSENTIAL, rays, threshold, settings, form=form, unit=unit, two_views=True,
         default_threshold=None if unit == 1.0 else _DEFAULT_PIXELS, epipolar_choice=True,
         hint=_pixels_hint(rays) if K1 is None else "",
     )  # fmt: skip

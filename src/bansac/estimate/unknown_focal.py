@@ -20,8 +20,10 @@ from bansac.estimate.cameras import CameraLike, check_order, check_size, unproje
 from bansac.estimate.damped_least_squares import Linearize, minimize
 from bansac.estimate.model_forms import as_motion, as_pose, check_model, form_of
 from bansac.estimate.planar_target import choose_pose
+from bansac.estimate.presets import CallSettings, Threshold
+from bansac.estimate.request import make_request
 from bansac.estimate.result import AbsolutePose, RelativePose, Result
-from bansac.estimate.solve import Arguments, Solution, make_request, solve
+from bansac.estimate.solve import Solution, solve
 from bansac.geometry import cross_matrix, focal_lengths, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats
@@ -140,7 +142,12 @@ class _Matches(NamedTuple):
 
 
 def estimate_unknown_focal(
-    data: Floats, K1: CameraLike | None, K2: CameraLike | None, arguments: Arguments, default_threshold: float
+    data: Floats,
+    K1: CameraLike | None,
+    K2: CameraLike | None,
+    threshold: Threshold | None,
+    settings: CallSettings,
+    default_threshold: float,
 ) -> Result:
     """Estimate the relative pose and the unknown focal lengths.
 
@@ -156,7 +163,8 @@ def estimate_unknown_focal(
     request = make_request(
         problem,
         matches.data,
-        arguments,
+        threshold,
+        settings,
         form=form_of(problem)._replace(from_public=from_public),
         default_threshold=default_threshold,
         unit=matches.unit,
@@ -299,7 +307,9 @@ def _evaluate_relative_pose(
     return _robust_cost(noise, residuals, jacobian, np.log(focals[cameras] / matches.usual[cameras]))
 
 
-def estimate_unknown_focal_pose(data: Floats, K: Camera, arguments: Arguments, default_threshold: float) -> Result:
+def estimate_unknown_focal_pose(
+    data: Floats, K: Camera, threshold: Threshold | None, settings: CallSettings, default_threshold: float
+) -> Result:
     """Estimate the pose and the focal length from pixels and 3D points (5 x N), which are overwritten."""
     view = _View("K", K)
     unit = view.half_diagonal(data[:2])
@@ -307,7 +317,8 @@ def estimate_unknown_focal_pose(data: Floats, K: Camera, arguments: Arguments, d
     request = make_request(
         UNKNOWN_FOCAL_POSE,
         data,
-        arguments,
+        threshold,
+        settings,
         form=form_of(UNKNOWN_FOCAL_POSE)._replace(
             from_public=functools.partial(_model_of_absolute_pose, unit),
             to_public=functools.partial(_absolute_pose, view, unit),

@@ -9,7 +9,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from bansac.engine.runner import EngineResult
 from bansac.evidence.ambiguity import count_other_support
 from bansac.evidence.configuration import SEARCHED, configuration_message, find_configuration, lower_to_noise
 from bansac.evidence.duplicate_points import determines_plane, first_of_equals
@@ -56,22 +55,21 @@ class Verdict(NamedTuple):
 def find_verdict(
     problem: Problem,
     data: Floats,
-    measured: MeasuredModel | None,
-    outcome: EngineResult,
+    measured: MeasuredModel,
+    unit: float,
     *,
     two_views: bool,
-    unit: float,
+    score: float,
+    stop_reason: str,
 ) -> Verdict:
-    """Decide whether the model of a run is a success, and why; there is no model if ``measured`` is None.
+    """Decide whether the model of a run is a success, and why.
 
     If ``two_views``, the data are matches of two views, and their configuration is determined, too. A length of 1 is
-    ``unit`` in the text.
+    ``unit`` in the text. ``score`` is that of the search, and ``stop_reason`` that of its restarts.
     """
-    if measured is None:
-        return Verdict(False, None, _explain_no_model(problem, data.shape[1], outcome))
     judgement, configuration = judge(problem, data, measured), None
     is_significant = judgement.is_significant
-    if not is_significant and measured.num_inliers < _ROUNDED_SHARE * outcome.score:
+    if not is_significant and measured.num_inliers < _ROUNDED_SHARE * score:
         judgement = Judgement(Reason.ROUNDED)
     text = explain(judgement, problem, data, measured, unit)
     residuals, threshold, others, repeats = measured.residuals, measured.threshold, 0, False
@@ -94,7 +92,7 @@ def find_verdict(
         configuration = "misfit"
         text += _MISFIT
     success = is_significant and configuration != "collinear"
-    if success and outcome.restarts > 1 and outcome.stop_reason in _LIMITS:
+    if success and stop_reason in _LIMITS:
         text += _NOT_CONFIRMED
     return Verdict(success, configuration, text)
 
@@ -153,12 +151,12 @@ def _has_misfit(problem: Problem, data: Floats, measured: MeasuredModel) -> bool
     return has_misfit(data, model, inliers & distinct, exact)
 
 
-def _explain_no_model(problem: Problem, n: int, outcome: EngineResult) -> str:
+def explain_no_model(problem: Problem, n: int, iterations: int, models_tested: int) -> str:
     """Return the message of a run of ``n`` points or matches that found no model."""
     if n < problem.sample_size:
         return f"{problem.name} needs at least {problem.sample_size} data points, got {n}"
-    reason = f"none of the {outcome.models_tested} models tested has an inlier"
-    if outcome.models_tested == 0:
+    reason = f"none of the {models_tested} models tested has an inlier"
+    if models_tested == 0:
         flat = "coincident, collinear, coplanar" if is_map_of_space(problem) else "coincident, collinear"
-        reason = f"none of {outcome.iterations} samples gives a valid model ({flat} or contradictory data?)"
+        reason = f"none of {iterations} samples gives a valid model ({flat} or contradictory data?)"
     return f"no {problem.name} found: {reason}"

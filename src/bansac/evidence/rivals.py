@@ -12,6 +12,7 @@ import math
 
 import numpy as np
 
+from bansac.compiled.jit import inner_kernel
 from bansac.evidence.false_alarms import log_nfa
 from bansac.evidence.null_model import measure_far
 from bansac.evidence.significance import MeasuredModel, is_significant
@@ -94,6 +95,15 @@ def _has_own(problem: Problem, data: Floats, best: MeasuredModel, model: Floats,
     own = int(np.count_nonzero(problem.distances(others, model) <= threshold))
     enough = own > problem.sample_size and own >= RIVAL * best.num_inliers
     return enough and is_significant(problem, others, model, threshold, noise=best.noise)
+
+
+@inner_kernel
+def are_same(first: Bools, second: Bools, inliers: int, others: int) -> bool:
+    """Return whether two models with these masks and numbers of inliers are the same."""
+    both = 0
+    for k in range(first.size):
+        both += 1 if first[k] and second[k] else 0
+    return both >= SAME * (inliers + others - both)
 
 
 def is_same(first: Bools, second: Bools) -> bool:

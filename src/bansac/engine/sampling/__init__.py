@@ -21,7 +21,7 @@ defines the layout of the memory.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Protocol
 
 from bansac.maths.arrays import Floats, Ints, Words
 
@@ -71,8 +71,8 @@ SAMPLERS = {
 }
 
 
-class SamplerInput(NamedTuple):
-    """The input of a sampler at the start of a run."""
+class SamplerInput(Protocol):
+    """What a sampler may read at the start of a run: the frame of the run has these attributes."""
 
     data: Floats  # channels x N
     sample_size: int
@@ -80,5 +80,5 @@ class SamplerInput(NamedTuple):
     ranking: Ints  # indices of the points by decreasing quality; empty without scores
     prior: Floats | None  # prior inlier probabilities of the points
     radius: float | None  # Options.neighborhood_radius in the unit of the data
-    activation: str  # Options.activation
+    activation: Any  # Options.activation
     weight_floor: float  # Options.weight_floor

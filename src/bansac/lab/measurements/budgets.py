@@ -88,7 +88,7 @@ def limit(method: Method, budget: int, kind: Kind) -> Method:
     if method.ours and "preset" in method.settings:
         problem = MODELS[kind].load_problem()
         preset = method.settings["preset"]
-        options = resolve_options(problem, None, preset, None, {}, epipolar_choice=kind == "E").options
+        options, _ = resolve_options(problem, None, preset, None, {}, epipolar_choice=kind == "E")
         assert options.max_iterations is not None  # set by resolve_options
         if options.restarts > 1:
             in_proportion = math.ceil(options.restarts * budget / options.max_iterations)

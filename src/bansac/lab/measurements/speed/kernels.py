@@ -15,7 +15,6 @@ import numpy as np
 from bansac.compiled.jit import kernel
 from bansac.engine.dbn import summarize
 from bansac.engine.frame import Frame
-from bansac.engine.frame import Run as Input
 from bansac.engine.loop import run_iterations
 from bansac.engine.refinement.levenberg_marquardt import make_work, minimize, select_manifold
 from bansac.engine.sampling import SAMPLERS
@@ -76,7 +75,7 @@ def open_frame(kind: Kind, n: int = POINTS, inlier_ratio: float = INLIER_RATIO, 
     assert task.threshold is not None
     options = PRESETS["paper"].options.replace(max_iterations=task.max_iterations, seed=task.seed, **settings)
     data, radius = np.ascontiguousarray(np.column_stack(task.points).T), options.neighborhood_radius
-    return Frame(Input(PROBLEMS[kind], data, options, task.threshold, radius, quality=task.scores))
+    return Frame(PROBLEMS[kind], data, options, task.threshold, radius=radius, quality=task.scores)
 
 
 def start_run(kind: Kind, **settings: Any) -> State:

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from bansac.engine.components import Components
 from bansac.engine.dbn import probabilities_from_odds
 from bansac.engine.loop import run_iterations
 from bansac.engine.model_selection import ModelSelection, find_degenerate, score_repaired
-from bansac.engine.plan import Plan
 from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold
 from bansac.engine.state import NOTHING, RUNNING, State, pack_run
 from bansac.engine.trace import TRACE_COLUMNS, Recorder
@@ -27,7 +27,7 @@ _FEW = 10_000
 _NO_TRACE = np.empty((0, len(TRACE_COLUMNS)))
 
 
-class SlicedLoop:
+class InterruptibleLoop:
     """The loop on a state, with ``functions`` and ``selection`` of the model selection, or None twice.
 
     ``is_over`` says whether no time is left. ``packed`` is the state as the struct for the kernels.
@@ -37,22 +37,22 @@ class SlicedLoop:
     def __init__(
         self,
         problem: Problem,
-        plan: Plan,
+        components: Components,
         state: State,
         functions: Any,
         selection: ModelSelection | None,
         is_over: Callable[[], bool],
         recorder: Recorder | None,
     ) -> None:
-        self._problem, self._plan, self.state, self.packed = problem, plan, state, pack_run(state)
+        self._problem, self._components, self.state, self.packed = problem, components, state, pack_run(state)
         self._is_over, self._recorder = is_over, recorder
         self._slice = _FIRST_SLICE if state.odds.size < _FEW else _SHORT_SLICE
         self._iterate: Callable[..., tuple[int, int, int]] = functools.partial(run_iterations, self.packed)
         self.optimize: Callable[[], None] | None = None
-        if plan.optimization is not None:
+        if components.optimization is not None:
             from bansac.engine.local_optimization import iterate, optimize
 
-            by_lm = plan.optimization == "lm"
+            by_lm = components.optimization == "lm"
             manifold, work = (select_manifold(problem), find_work(problem)) if by_lm else (None, None)
             arguments = self.packed, manifold, work, functions, selection
             self._iterate = functools.partial(iterate, *arguments)
@@ -71,14 +71,14 @@ class SlicedLoop:
         while stop == RUNNING:
             first, length = done, min(self._slice, most - done)
             if recorder is not None:
-                length = recorder.begin(before + first, length, current_beliefs(self._plan, self.state))
+                length = recorder.begin(before + first, length, current_beliefs(self._components, self.state))
             rows = _NO_TRACE if recorder is None else recorder.rows
             stop, done, due = self._iterate(rows, first, first + length)
             while due != NOTHING:
                 self._repair()
                 stop, done, due = self._iterate(rows, first, first + length)
             if recorder is not None:
-                recorder.end(before + done, current_beliefs(self._plan, self.state), self.best_inliers())
+                recorder.end(before + done, current_beliefs(self._components, self.state), self.best_inliers())
             if self._is_over():
                 break
             now = time.perf_counter()
@@ -103,7 +103,10 @@ class SlicedLoop:
             score_repaired(self.packed)
 
 
-def current_beliefs(plan: Plan, state: State) -> Floats:
+def current_beliefs(components: Components, state: State) -> Floats:
     """Return the inlier probabilities of the sampler, or those of the network if the sampler has none."""
-    found = None if plan.probabilities is None else plan.probabilities(state.sampler_numbers, state.sampler_indices)
-    return probabilities_from_odds(state.odds) if found is None else np.asarray(found)
+    if components.probabilities is not None:
+        found = components.probabilities(state.sampler_numbers, state.sampler_indices)
+        if found is not None:
+            return np.asarray(found)
+    return probabilities_from_odds(state.odds)

@@ -1,4 +1,4 @@
-"""The part of a run that depends on the problem and the options only; calls with the same options share it."""
+"""The components of a run: what depends on the problem and the options only; calls with the same options share it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -25,8 +25,8 @@ _TAU_INFORMED = 0.1
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
-    """The plan of a run, shared by all runs of a problem with the same options."""
+class Components:
+    """The components of a run, shared by all runs of a problem with the same options."""
 
     kernels: Any  # struct of the functions that the loop calls
     criteria: tuple[Stop, ...]  # the stopping criteria that give a required number of samples
@@ -34,7 +34,6 @@ class Plan:
     start: Callable[[SamplerInput], tuple[Floats, Ints]] | None  # of the sampler, for its memory
     probabilities: Callable[[Floats, Ints], Floats | None] | None  # of the sampler
     optimization: str | None  # name of the local optimisation
-    repairs: bool  # whether optimised models from degenerate samples are repaired
     refine: Callable[[Any, Problem], None] | None  # ``refine(run, problem)`` of the refiner
     memory: Bytes  # the records before the first iteration, except the fields that depend on the data
     sizes: Sizes  # lengths of arrays, except those that depend on N
@@ -62,32 +61,30 @@ def check_abilities(problem: Problem, options: Options) -> None:
             raise ValueError(f"refinement={refiner.name!r} is not for problem {problem.name!r}{missing}")
 
 
-def find_plan(problem: Problem, options: Options, *, informed: bool) -> Plan:
-    """Return the plan of a run; ``informed`` says whether there are priors that are not all equal."""
+def find_components(problem: Problem, options: Options, *, informed: bool) -> Components:
+    """Return the components of a run; ``informed`` says whether there are priors that are not all equal."""
     key = (problem, informed)
-    if key not in options.plans:
-        options.plans[key] = _make_plan(problem, options, informed)
-    plan: Plan = options.plans[key]
-    return plan
+    if key not in options.components:
+        options.components[key] = _make_components(problem, options, informed)
+    components: Components = options.components[key]
+    return components
 
 
-def _make_plan(problem: Problem, options: Options, informed: bool) -> Plan:
+def _make_components(problem: Problem, options: Options, informed: bool) -> Components:
     sampler = options.sampler_row
     stops = options.stops(informed=informed)
     criteria = tuple(stop for stop in stops if stop.module is not None)
     refiner = options.refiner(problem)
     optimization = options.optimization(problem)
     local = optimization or ""
-    higher_order, repairs = sampler.adaptive and options.order > 1, options.repairs_optimized(problem)
-    tests_all = options.degeneracy is not None and not repairs  # whether the samples of all iterations are tested
-    return Plan(
-        kernels=select_kernels(problem, sampler, options.score_row, criteria, higher_order, tests_all),
+    higher_order, tests_samples = sampler.adaptive and options.order > 1, options.tests_samples(problem)
+    return Components(
+        kernels=select_kernels(problem, sampler, options.score_row, criteria, higher_order, tests_samples),
         criteria=criteria,
         prepare=tuple(find_function(stop, "prepare", optional=True) for stop in criteria),
         start=find_function(sampler, "start", optional=True),
         probabilities=find_function(sampler, "probabilities", optional=True),
         optimization=optimization,
-        repairs=repairs,
         refine=None if refiner is None else find_function(refiner, "refine"),
         memory=start_records(
             confidence=options.confidence,

@@ -1,0 +1,274 @@
+"""The plan of a run: what the next restart searches, and when there is none.
+
+If the network has high probabilities for the inliers of a wrong model, it keeps drawing from them, whatever the number
+of iterations. A restart from the prior does not depend on the restarts before it. It leads to a refined model, a
+*hypothesis*, which is a *duplicate* of the best one if the two have nearly the same inliers.
+
+:func:`next_restart` decides by the hypotheses and the counts so far:
+
+* A restart is on all data, or on the matches that neighbours support (``bansac.evidence.neighbours``). It leaves out
+  the data near hypotheses that have lost, unless they are inliers of the best one.
+* The restarts end if enough of them have led to the best hypothesis and it is significant, if they lead to models that
+  chance explains again and again, or at a limit of the options.
+* The best hypothesis is then challenged by a search for an *alternative*: among the data that are not near it, and, if
+  it may be a compromise of several structures of less noise, among all data at a smaller threshold. This search draws
+  uniformly, because neighbours may agree on the compromise.
+"""
+
+import enum
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bansac.engine.options import Options
+from bansac.evidence.noise_scale import WIDE
+from bansac.evidence.rivals import RIVAL
+from bansac.maths.arrays import Bools, Floats
+
+# Length of the first restart in iterations, or longer if all restarts together would not use the budget. The length is
+# doubled with every second restart, of which at most _MOST_GROWING are planned.
+_RESTART_ITERATIONS, _MOST_GROWING = 300, 64
+
+# A model with a larger inlier ratio needs half of the agreeing restarts: no model with other inliers can have more.
+_MAJORITY = 0.5
+
+# The first restart of a round is on all matches, the others on those with more neighbours than chance gives. After a
+# round, a significant hypothesis is challenged, although it is not confirmed.
+_ROUND = 4
+
+# A search for an alternative samples a structure of the needed size with this probability, if it may be so long. It has
+# at most _LONGEST iterations, or _LONGEST_FINER at a smaller threshold.
+_CONFIDENCE = 0.95
+_LONGEST, _LONGEST_FINER = 600, 1500
+
+COARSE = 4.0
+"""A hypothesis with a threshold above this number of first thresholds may be a compromise."""
+# An alternative of less noise is searched at this number of first thresholds.
+_FINE = 2.0
+
+
+@dataclass(eq=False)
+class Hypothesis:
+    """A refined model, in the frame of the run; its threshold is in the unit of the data.
+
+    ``is_near`` marks the data within three thresholds of it. ``weighted_score`` is the score over the matches in front
+    of the cameras times the plausibility. ``is_significant`` says whether chance does not explain its support.
+    ``restarts`` is the number of restarts that led to it, without the caller's initial model (``is_initial``).
+    ``challenges`` is the number of searches for an alternative. ``significance`` is that over all thresholds, NaN until
+    it is compared. ``learnt`` are arrays of the sampler with copies from the end of its restart.
+    """
+
+    model: Floats
+    threshold: float
+    score: float
+    weighted_score: float
+    is_inlier: Bools
+    is_near: Bools
+    inliers: int
+    is_significant: bool
+    restarts: int = 1
+    is_initial: bool = False
+    challenges: int = 0
+    significance: float = math.nan
+    learnt: list[tuple[Any, Any]] = field(default_factory=list)
+
+
+class Purpose(enum.Enum):
+    """What a restart is for: the best model, an alternative of other data, or an alternative of less noise."""
+
+    BEST = enum.auto()
+    OTHER_DATA = enum.auto()
+    LESS_NOISE = enum.auto()
+
+
+class RestartPlan(NamedTuple):
+    """What a restart searches.
+
+    ``members`` marks its data, None for all. ``threshold`` is in the unit of the data. It has at most ``iterations``.
+    It starts from the prior if ``with_prior``, else from equal odds, and updates the network if ``learns``. A model is
+    of use from ``least`` inliers on.
+    """
+
+    members: Bools | None
+    threshold: float
+    iterations: int
+    with_prior: bool
+    learns: bool
+    purpose: Purpose = Purpose.BEST
+    least: int = 0
+
+
+@dataclass(eq=False)
+class History:
+    """The restarts so far: the hypotheses, best first, and the sums over the restarts.
+
+    ``first`` is the first threshold, ``n`` the number of data. The options have a number of iterations.
+    ``find_supported`` marks the matches that neighbours support, or returns None.
+    """
+
+    options: Options
+    n: int
+    sample_size: int
+    first: float
+    is_estimated: bool = False
+    majority_agrees: bool = True
+    is_informed: bool = False
+    find_supported: Callable[[], Bools | None] = lambda: None
+    ranked: list[Hypothesis] = field(default_factory=list)
+    count: int = 0
+    iterations: int = 0
+    models_tested: int = 0
+
+    @functools.cached_property
+    def supported(self) -> Bools | None:
+        """The mask of the matches that neighbours support; None if nothing is known of them."""
+        return self.find_supported()
+
+    @property
+    def best(self) -> Hypothesis | None:
+        """The best hypothesis, None if there is none."""
+        return self.ranked[0] if self.ranked else None
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether the best hypothesis is significant."""
+        return bool(self.ranked) and self.ranked[0].is_significant
+
+    def is_confirmed(self) -> bool:
+        """Return whether enough restarts have led to the best hypothesis, and it is significant."""
+        best, needed = self.best, int(self.options.agreement or 1)
+        if best is None or not best.is_significant or best.restarts == 0:
+            return False
+        if self.options.restarts == 1:
+            return best.is_initial
+        majority = self.majority_agrees and best.inliers > _MAJORITY * self.n
+        return best.restarts + best.is_initial >= (needed // 2 if majority else needed)
+
+    def is_over(self) -> bool:
+        """Return whether no restart is left, apart from a search for an alternative.
+
+        Before ``min_iterations`` only the budget of iterations ends the restarts. If restarts lead to the same models
+        again and again although chance explains them, at each threshold that was tried, more would do the same.
+        """
+        options = self.options
+        if self.iterations >= self.budget:
+            return True
+        is_hopeless = bool(self.ranked) and not self.is_significant
+        is_hopeless = is_hopeless and all(h.restarts >= int(options.agreement or 1) for h in self.ranked)
+        enough = self.iterations >= options.min_iterations
+        return enough and (self.is_confirmed() or is_hopeless or self.count >= options.restarts)
+
+    @property
+    def budget(self) -> int:
+        """The largest number of iterations of all restarts."""
+        assert self.options.max_iterations is not None
+        return int(self.options.max_iterations)
+
+    def next_length(self) -> int:
+        """Return the largest number of iterations of the next restart: 1, 1, 2, 2, 4, 4, ... times the first one."""
+        options = self.options
+        if options.restart_iterations is not None:
+            return min(self.budget - self.iterations, options.restart_iterations)
+        restarts = min(options.restarts, _MOST_GROWING)
+        shares = (2 + restarts % 2) * 2 ** (restarts // 2) - 2
+        first = max(_RESTART_ITERATIONS, math.ceil(self.budget / shares))
+        return min(self.budget - self.iterations, first << min(self.count // 2, 30))
+
+
+def next_restart(history: History) -> RestartPlan | None:
+    """Return the plan of the next restart; None if the run is over."""
+    is_over = history.is_over()
+    plan = _plan_alternative(history) if is_over or history.count >= _ROUND else None
+    return plan if plan is not None or is_over else _plan_restart(history)
+
+
+def _plan_alternative(history: History) -> RestartPlan | None:
+    """Return the plan to search for an alternative of the best hypothesis; None if nothing is left to search."""
+    best, options, plan = history.best, history.options, None
+    if best is None or not best.is_significant or options.restarts == 1 or not options.sampler_row.adaptive:
+        return None
+    if best.challenges == 0:
+        plan = _plan_other_data(history, best)
+    if plan is None and best.challenges < 2 and best.threshold > COARSE * history.first:
+        plan = _plan_less_noise(history, best)
+    return plan
+
+
+def _plan_restart(history: History) -> RestartPlan:
+    """Return the plan of a restart for the best model.
+
+    Until a hypothesis is significant, the restarts alternate between the first threshold and a wide one, because the
+    noise may be larger than expected, and those on all data but the first do not learn, because outliers that agree may
+    hold the network.
+    """
+    count, best, is_significant = history.count, history.best, history.is_significant
+    is_complete = count % (_ROUND if count <= _ROUND or is_significant else 2) == 0
+    members = None if is_complete else history.supported
+    with_prior = count == 0 or not is_complete or history.supported is None
+    threshold = history.first
+    if best is not None and is_significant:
+        if history.is_estimated:
+            threshold = best.threshold if best.restarts > 0 else max(history.first, best.threshold)
+        if len(history.ranked) > 1:
+            kept = best.is_inlier | ~_near(history.ranked[1:], history.n)
+            members = kept if members is None else members & kept
+    elif history.is_estimated and count % 2:
+        threshold *= WIDE
+    if members is not None and not history.sample_size < np.count_nonzero(members) < history.n:
+        members = None
+    learns = is_significant or count == 0 or not is_complete
+    return RestartPlan(members, threshold, history.next_length(), with_prior, learns)
+
+
+def _plan_other_data(history: History, best: Hypothesis) -> RestartPlan | None:
+    """Return the plan to search the data that are not near any hypothesis, no longer than all restarts before it.
+
+    Without prior probabilities, a long search is on those that neighbours support.
+    """
+    members, most = ~_near(history.ranked, history.n), min(history.next_length(), history.iterations, _LONGEST)
+    length = alternative_length(best, int(np.count_nonzero(members)), history.sample_size, most, 1.0)
+    if length == _LONGEST and not history.is_informed and history.supported is not None:
+        members &= history.supported
+        length = alternative_length(best, int(np.count_nonzero(members)), history.sample_size, most, 1.0)
+    threshold, least = max(history.first, best.threshold), _least(history, best)
+    plan = RestartPlan(members, threshold, length, True, True, Purpose.OTHER_DATA, least)
+    return plan if length > 0 else None
+
+
+def _plan_less_noise(history: History, best: Hypothesis) -> RestartPlan | None:
+    """Return the plan to search for a structure of less noise, in all data not near hypotheses that have lost."""
+    members, most = ~_near(history.ranked[1:], history.n), min(history.budget - history.iterations, _LONGEST_FINER)
+    length = alternative_length(best, int(np.count_nonzero(members)), history.sample_size, most, RIVAL)
+    threshold, least = _FINE * history.first, _least(history, best)
+    plan = RestartPlan(members, threshold, length, False, False, Purpose.LESS_NOISE, least)
+    return plan if length > 0 else None
+
+
+def _least(history: History, best: Hypothesis) -> int:
+    return max(history.sample_size, int(RIVAL * best.inliers) - 1) + 1
+
+
+def _near(hypotheses: list[Hypothesis], n: int) -> Bools:
+    """Mark the data that are near one of the hypotheses."""
+    near = np.zeros(n, np.bool_)
+    for hypothesis in hypotheses:
+        near |= hypothesis.is_near
+    return near
+
+
+def alternative_length(best: Hypothesis, others: int, sample_size: int, most: int, share: float) -> int:
+    """Return the number of iterations, at most ``most``, to search ``others`` data for an alternative.
+
+    They sample a structure with a share of the inliers that the best has, but no more than half of the data. A rival
+    has a quarter at least. Returns 0 if there are too few data.
+    """
+    least = max(RIVAL * best.inliers, sample_size + 1.0)
+    if least >= others:
+        return min(int(least == others), most)
+    needed = max(min(share * best.inliers, 0.5 * others), least)
+    all_inlier = (needed / others) ** sample_size
+    return min(math.ceil(math.log1p(-_CONFIDENCE) / math.log1p(-all_inlier)), most)
