@@ -57,13 +57,15 @@ class Kernels(BuildHookInterface):  # type: ignore[type-arg]
 def compile_kernels(source: Path, pack: Path, cache: Path) -> None:
     """Compile the kernels of the package in the folder ``source`` into a pack, on all cores."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA_")}
+    folders = [str(source), os.environ.get("PYTHONPATH", "")]  # pip names the folder of its isolated build there
     environment = inherited | {
-        "PYTHONPATH": str(source),
+        "PYTHONPATH": os.pathsep.join(filter(None, folders)),
         "NUMBA_CACHE_DIR": str(cache),
         "NUMBA_CPU_FEATURES": "",  # those of the level alone
         "NUMBA_DISABLE_INTEL_SVML": "1",  # this library may be missing on other machines
     }
-    found = subprocess.run([sys.executable, "-c", LEVEL], env=environment, check=True, capture_output=True, text=True)
+    command = [sys.executable, "-c", LEVEL]  # its errors go to those of the build
+    found = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True)
     environment["NUMBA_CPU_NAME"] = found.stdout.strip()
     subprocess.run([sys.executable, "-c", BUILD, str(pack)], env=environment, check=True)
 

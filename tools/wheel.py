@@ -49,6 +49,7 @@ print(seconds, KERNELS["compiled"], KERNELS["packed"])
 """
 
 MORE_CALLS = {
+    "F of a plane": "bansac.estimate_fundamental(500 * x1, 500 * flat)",
     "relative pose": "bansac.estimate_relative_pose(x1, x2)",
     "absolute pose": "bansac.estimate_absolute_pose(X, x1)",
     "line": "bansac.fit_line(np.column_stack([x1[:, 0], x1[:, 0] + np.where(np.arange(300) < 100, x1[:, 1], 0)]), "

@@ -38,8 +38,9 @@ def test_defaults_have_no_option_but_the_scores_and_those_of_commands():
     assert options == [{"sampler": "uniform"}, {"trace": True}, {"preset": "fast"}]
 
 
-def test_pose_of_a_plane_is_one():
-    assert compile_ahead.call_estimator("pose_of_plane", {}).configuration == "planar"
+@pytest.mark.parametrize("name", ["pose_of_plane", "planar_scene"])
+def test_scene_of_a_plane_is_one(name):
+    assert compile_ahead.call_estimator(name, {}).configuration == "planar"
 
 
 def test_every_task_runs():

@@ -52,6 +52,7 @@ DEFAULTS: tuple[Task, ...] = (
     ("relative_pose", {"scores": True}),
     *((name, {}) for name in ("known_vertical", "shared_focal", "one_focal", "unknown_focal_pose")),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
+    ("planar_scene", {}),  # the epipole of F of a plane
     ("pose_of_plane", {}),  # the motion of a plane, also in COLMAP's databases
     ("fundamental", {"sampler": "uniform"}),  # ``bansac demo``
     ("homography", {"trace": True}),  # ``bansac match --out`` and ``--report``
