@@ -26,7 +26,7 @@ import numpy as np
 
 from bansac.engine.options import Options
 from bansac.evidence.noise_scale import WIDE
-from bansac.evidence.rivals import RIVAL
+from bansac.evidence.rivals import FINER, RIVAL
 from bansac.maths.arrays import Bools, Floats
 
 # Length of the first restart in iterations, or longer if all restarts together would not use the budget. The length is
@@ -45,10 +45,6 @@ _ROUND = 4
 _CONFIDENCE = 0.95
 _LONGEST, _LONGEST_FINER = 600, 1500
 
-COARSE = 4.0
-"""A hypothesis with a threshold above this number of first thresholds may be a compromise."""
-# An alternative of less noise is searched at this number of first thresholds.
-_FINE = 2.0
 
 
 @dataclass(eq=False)
@@ -193,9 +189,7 @@ def _plan_alternative(history: History) -> RestartPlan | None:
         return None
     if best.challenges == 0:
         plan = _plan_other_data(history, best)
-    if plan is None and best.challenges < 2 and best.threshold > COARSE * history.first:
-        plan = _plan_less_noise(history, best)
-    return plan
+    return _plan_less_noise(history, best) if plan is None else plan
 
 
 def _plan_restart(history: History) -> RestartPlan:
@@ -229,7 +223,7 @@ def _plan_other_data(history: History, best: Hypothesis) -> RestartPlan | None:
 
     Without prior probabilities, a long search is on those that neighbours support.
     """
-    members, most = ~_near(history.ranked, history.n), min(history.next_length(), history.iterations, _LONGEST)
+    members, most = ~_near(history.ranked, history.n), min(history.next_length(), _LONGEST)
     length = alternative_length(best, int(np.count_nonzero(members)), history.sample_size, most, 1.0)
     if length == _LONGEST and not history.is_informed and history.supported is not None:
         members &= history.supported
@@ -239,12 +233,23 @@ def _plan_other_data(history: History, best: Hypothesis) -> RestartPlan | None:
     return plan if length > 0 else None
 
 
+def finer_threshold(best: Hypothesis, first: float, k: int = 1) -> float | None:
+    """Return the k-th threshold at which the structures in a compromise are searched; None if there is none.
+
+    The thresholds are 2, 4, 8, ... first thresholds, and less than half of that of the best hypothesis.
+    """
+    threshold = first * 2.0**k
+    return threshold if threshold < FINER * best.threshold else None
+
+
 def _plan_less_noise(history: History, best: Hypothesis) -> RestartPlan | None:
     """Return the plan to search for a structure of less noise, in all data not near hypotheses that have lost."""
+    threshold = finer_threshold(best, history.first, max(best.challenges, 1))
+    if threshold is None:
+        return None
     members, most = ~_near(history.ranked[1:], history.n), min(history.budget - history.iterations, _LONGEST_FINER)
     length = alternative_length(best, int(np.count_nonzero(members)), history.sample_size, most, RIVAL)
-    threshold, least = _FINE * history.first, _least(history, best)
-    plan = RestartPlan(members, threshold, length, False, False, Purpose.LESS_NOISE, least)
+    plan = RestartPlan(members, threshold, length, False, False, Purpose.LESS_NOISE, _least(history, best))
     return plan if length > 0 else None
 
 
@@ -268,7 +273,7 @@ def alternative_length(best: Hypothesis, others: int, sample_size: int, most: in
     """
     least = max(RIVAL * best.inliers, sample_size + 1.0)
     if least >= others:
-        return min(int(least == others), most)
+        return 0
     needed = max(min(share * best.inliers, 0.5 * others), least)
     all_inlier = (needed / others) ** sample_size
     return min(math.ceil(math.log1p(-_CONFIDENCE) / math.log1p(-all_inlier)), most)

@@ -22,7 +22,7 @@ from bansac.engine.cheirality_score import cheirality_score, score_in_full
 from bansac.engine.frame import Frame
 from bansac.engine.interruptible import InterruptibleLoop, current_beliefs
 from bansac.engine.model_selection import ModelSelection, make_model_selection, plausibility_of
-from bansac.engine.restarts import COARSE, History, Hypothesis, Purpose, RestartPlan, next_restart
+from bansac.engine.restarts import History, Hypothesis, Purpose, RestartPlan, finer_threshold, next_restart
 from bansac.engine.state import DUPLICATE, MAX_ITERATIONS, RUNNING, STOPPED_BANSAC, STOPPED_CRITERION, SavedState
 from bansac.engine.trace import Recorder
 from bansac.evidence.noise_scale import are_close, estimate_threshold, threshold_bounds
@@ -125,9 +125,6 @@ class Search:
             self.recorder.begin_restart(plan.members)
         stop, is_known = self._iterate(loop, plan)
         self._count(stop, loop.state.progress, plan, best)
-        if stop == DUPLICATE and best is not None:
-            best.restarts += 1
-            return stop, None
         return stop, self._conclude(loop, plan, is_known)
 
     def _aim_at(self, loop: InterruptibleLoop, best: Hypothesis) -> None:
@@ -164,7 +161,7 @@ class Search:
         if plan.purpose is Purpose.BEST:
             history.count += 1
         elif best is not None:
-            best.challenges = 1 if plan.purpose is Purpose.OTHER_DATA else 2
+            best.challenges = 1 if plan.purpose is Purpose.OTHER_DATA else max(best.challenges, 1) + 1
         if self.recorder is not None:
             name = self._criterion(stop) if plan.purpose is Purpose.BEST else "challenge"
             self.recorder.reasons.append(name)
@@ -359,9 +356,9 @@ class Search:
         The finer one has more data within its threshold. Beyond them, chance explains the support of the compromise. It
         does not explain that of a scene with more noise than an overlay.
         """
-        if len(self._problem.points) == 1 or coarse.threshold <= fine.threshold / FINER:
+        if len(self._problem.points) == 1 or finer_threshold(coarse, self.frame.threshold) is None:
             return False
-        if coarse.threshold <= COARSE * self.frame.threshold or fine.inliers < RIVAL * coarse.inliers:
+        if fine.threshold >= FINER * coarse.threshold or fine.inliers < RIVAL * coarse.inliers:
             return False
         distances, others = (self.frame.distances(h.model) for h in (fine, coarse))
         if not has_more_near(distances, others, fine.threshold):
