@@ -37,7 +37,7 @@ _HALF = 500.0  # half the side of the square of circles and lines
 class Scene:
     """A scene of one problem."""
 
-    problem: str  # one of ``PROBLEMS``, or "relative pose"
+    problem: str  # one of ``PROBLEMS``, "relative pose" or "plane"
     data: tuple[Array, ...]  # positional arguments of this package's estimator: points, and camera matrices
     inliers: Bools  # true mask (N,)
     truth: Any  # :class:`bansac.Matches` with ground truth, for curves the true model
@@ -74,7 +74,7 @@ def errors(scene: Scene, model: Any) -> dict[str, float]:
 
     They are ``corner_error`` in pixels (H), ``pose_error`` in degrees (two views; F with the true cameras and inliers),
     ``centre_error`` in per cent of the median depth and ``rotation_error`` in degrees (pose), ``distance`` in pixels
-    (curves).
+    (curves, planes).
     """
     truth = scene.truth
     if scene.problem == "H":
@@ -88,6 +88,12 @@ def errors(scene: Scene, model: Any) -> dict[str, float]:
         return {"centre_error": float(100 * distance / depth), "rotation_error": rotation_error(R, truth.R)}
     if scene.problem == "circle":
         return {"distance": _HALF * circle_rmse(None if model is None else model / _HALF, truth / _HALF)}
+    if scene.problem == "plane":
+        if model is None:
+            return {"distance": math.inf}
+        points = scene.data[0][scene.inliers]
+        exact = points - np.outer(points @ truth[:3] + truth[3], truth[:3])
+        return {"distance": float(np.sqrt(np.mean((exact @ model[:3] + model[3]) ** 2)))}
     if scene.problem == "line":
         if model is None:
             return {"distance": math.inf}
@@ -114,10 +120,11 @@ def is_right(scene: Scene, model: Any, distance: float) -> bool:
     found = errors(scene, model)
     if any(not value < LIMITS[name] for name, value in found.items()):
         return False
-    return float(np.mean(_residuals(scene, model)[scene.inliers] <= distance)) >= INLIER_SHARE
+    return float(np.mean(distances(scene, model)[scene.inliers] <= distance)) >= INLIER_SHARE
 
 
-def _residuals(scene: Scene, model: Any) -> Array:
+def distances(scene: Scene, model: Any) -> Array:
+    """Return the distance of every match or point to a model of two views or a pose, in the unit of the data."""
     truth = scene.truth
     if scene.problem == "pose":
         R, t = model
@@ -148,7 +155,7 @@ PEER = PEERS[0]
 
 def task_of(scene: Scene, seed: int) -> Task:
     """Return the task of a scene: its points and scores, and its camera matrices where the problem needs them."""
-    count = 1 if scene.problem in ("circle", "line") else 2
+    count = 1 if scene.problem in ("circle", "line", "plane") else 2
     known = {} if count == 1 else {"size1": scene.truth.size1, "size2": scene.truth.size2}
     threshold = THRESHOLDS.get(scene.problem)
     points, cameras = scene.data[:count], scene.data[count:]

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from bansac.geometry import apply_transform
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements import rivals
 from bansac.lab.measurements.rivals import CLASSES, MEASUREMENT
@@ -21,11 +22,47 @@ from tests.lab.peers.toy import Toy
 def test_truth_is_right_and_scenes_differ_by_seed(name: str) -> None:
     scene, again, other = (CLASSES[name][1](seed) for seed in (3, 3, 4))
     truth = scene.truth
-    pose = (truth.R, truth.t)
-    true = {"H": truth.H, "E": truth.E, "F": truth.F, "relative pose": pose, "pose": pose}[scene.problem]
+    true = getattr(truth, scene.problem, truth) if name == "parallel" or len(scene.problem) == 1 else (truth.R, truth.t)
     assert next(iter(errors(scene, true).values())) < 0.1
-    np.testing.assert_array_equal(scene.data[1], again.data[1])
-    assert scene.data[1].shape != other.data[1].shape or (scene.data[1] != other.data[1]).any()
+    last = min(1, len(scene.data) - 1)
+    np.testing.assert_array_equal(scene.data[last], again.data[last])
+    assert scene.data[last].shape != other.data[last].shape or (scene.data[last] != other.data[last]).any()
+
+
+def test_far_and_narrow_scenes_have_their_depths() -> None:
+    depths = CLASSES["far-90"][1](0).truth.points[:, 2]
+    near = depths[np.isfinite(depths)] < 100
+    assert 0.05 < near.mean() < 0.15
+    truth = CLASSES["narrow"][1](0).truth
+    assert truth.K1[0, 0] > 8 * 640
+    assert np.ptp(truth.points[truth.inliers, 2]) < 0.3 * np.median(truth.points[truth.inliers, 2])
+
+
+@pytest.mark.parametrize("name", ["half-turn", "period"])
+def test_a_symmetric_target_has_a_twin_with_more_support(name: str) -> None:
+    scene = CLASSES[name][1](0)
+    x1, moved = scene.truth.x1, apply_transform(np.linalg.inv(scene.truth.H), scene.truth.x2)
+    middle, shift = (x1 + moved) / 2, moved - x1  # a half-turn has one centre, a shift one length
+    twins = middle if name == "half-turn" else shift
+    support = max(np.count_nonzero(np.linalg.norm(twins - of, axis=1) < 10) for of in twins[~scene.inliers])
+    assert support > np.count_nonzero(scene.inliers)
+
+
+def test_a_merged_plane_is_wrong() -> None:
+    scene = CLASSES["parallel"][1](0)
+    points, plane = scene.data[0], scene.truth
+    along = points @ plane[:3] + plane[3]
+    merged = plane - [0, 0, 0, np.mean(along[(along > -12) & (along < 72)])]
+    assert not rivals._judge(scene, merged)["right"]
+    assert rivals._judge(scene, plane)["right"]
+    assert not rivals._judge(scene, None)["right"]
+
+
+def test_the_wrong_focal_length_is_given_and_the_true_one_judges() -> None:
+    scene = CLASSES["focal"][1](0)
+    factor = scene.data[2][0, 0] / scene.truth.K1[0, 0]
+    assert 1.2 <= max(factor, 1 / factor) <= 1.4
+    np.testing.assert_array_equal(scene.data[2][:2, 2], scene.truth.K1[:2, 2])
 
 
 @pytest.mark.parametrize("kind", rivals.OVERLAYS)

@@ -21,11 +21,29 @@ The target is a plane seen at 20 degrees, 60 to 400 px large at uniform distance
 it, one of them mirrored. The true pose is the better one after a refinement with the true inliers. A target is
 undecided if the other one's sum of squared errors is larger by less than 4 variances of the noise.
 
-A model is right up to a corner error of 5 px (H), a pose error of 5 degrees (E, F, relative pose) or a rotation error
-of 5 degrees (absolute pose). A wrong model is claimed if the run is a success and its configuration is not "ambiguous"
-or "misfit". Other libraries claim every model. Right models of these configurations count as "ambiguous" if the true
-structure has more support. If it has not, as in facades and in some planes and targets, they count as "undecided".
-"Rival" counts wrong models whose second hypothesis is right, "refused" right models without success.
+Far inliers are at 1,000 to 10,000 baselines, the others at 2 to 6, with a noise of .25 px and 5 to 20 % outliers. A
+majority of the inliers determines the rotation only.
+
+The narrow view has a focal length of 8 to 16 image widths, a scene with a depth of 10 % at 20 to 40 baselines, no
+rotation, and .25 px noise. A model with reversed depths explains it nearly as well.
+
+30 to 40 % of the matches of a symmetric target are those of its half-turn, or of a shift by one period. The true ones
+are .3 to .9 times as many, so that only "ambiguous" is honest.
+
+Of homographies whose outliers hardly move (a search window), 10 to 30 % of the matches are true, and the others are
+displaced by at most 4 to 8 px.
+
+A wrong focal length is 20 to 40 % too large or too small in both images, with 20 to 50 % outliers.
+
+Of parallel planes, the true one has 45 % of the points, and another one, 6 to 15 standard deviations apart, 30 %. Their
+noise is 4, the points are in a cube with sides of 1000.
+
+A model is right up to a corner error of 5 px (H), a distance of 5 (plane), a pose error of 5 degrees (E, F, relative
+pose) or a rotation error of 5 degrees (absolute pose). A wrong model is claimed if the run is a success and its
+configuration is not "ambiguous" or "misfit". Other libraries claim every model. Right models of these configurations
+count as "ambiguous" if the true structure has more support. If it has not, as in facades and in some planes and
+targets, they count as "undecided". "Rival" counts wrong models whose second hypothesis is right, "refused" right models
+without success.
 """
 
 import dataclasses
@@ -44,6 +62,16 @@ from bansac.geometry.camera import Camera
 from bansac.lab.frames import to_frame
 from bansac.lab.measurement import FIRST_SEED, WITH_DATA, Document, Option, Report, Setup, choose_sets, each, of_module
 from bansac.lab.measurements.planes import PATTERNS, RATIOS, SHARES, make_plane_scene, repeated_plane_matches
+from bansac.lab.measurements.rival_scenes import (
+    SIZE,
+    far_scene,
+    narrow_view,
+    parallel_planes,
+    search_window,
+    symmetric_target,
+    vary,
+    wrong_focal,
+)
 from bansac.lab.metrics import rotation_error
 from bansac.lab.pairs import open_set
 from bansac.lab.peers.library import Array, Method
@@ -61,7 +89,6 @@ from bansac.synthetic.two_views import image_extent, viewing_rays
 
 SEEDS, PAIRS = 50, 20
 LIMIT, STATIC_NOISE = 5.0, 0.1  # pixels or degrees; pixels
-_SIZE = (480, 640)
 
 OVERLAYS: Mapping[str, tuple[tuple[float, ...], ...]] = {
     "stamp": ((0.72, 0.92, 0.97, 0.96),),
@@ -69,12 +96,6 @@ OVERLAYS: Mapping[str, tuple[tuple[float, ...], ...]] = {
     "dashboard": ((0.0, 0.83, 1.0, 1.0),),
 }
 """Left, upper, right and lower edges of the fields of every overlay, as shares of the image size."""
-
-
-def _vary(seed: int, stream: int, n: int, noise: float) -> tuple[np.random.Generator, int, float]:
-    """Return a generator, and the number of points and the noise that vary by its first values."""
-    rng = np.random.default_rng([seed, stream])
-    return rng, round(n * 2 ** rng.uniform(-1, 1)), float(noise * 2 ** rng.uniform(-0.5, 0.5))
 
 
 def add_overlay(matches: Any, share: float, rng: np.random.Generator, kind: str = "") -> tuple[Any, Bools]:
@@ -91,7 +112,7 @@ def _plane(
     seed: int, true: float, static: float, *, n: int = 1000, noise: float = 1.0, kind: str = "", scored: bool = False
 ) -> Scene:
     """Return a plane with an overlay; if ``scored``, the overlay has the best scores."""
-    rng, n, noise = _vary(seed, 1, n, noise)
+    rng, n, noise = vary(seed, 1, n, noise)
     matches, on_overlay = add_overlay(homography_matches(n, true, noise, seed), static, rng, kind)
     levels = np.where(on_overlay, 2, matches.inliers)
     scores = rng.uniform(np.choose(levels, [0.0, 0.4, 0.8]), np.choose(levels, [0.6, 0.8, 1.0]))
@@ -100,7 +121,7 @@ def _plane(
 
 def _overlaid_pose(seed: int) -> Scene:
     """Return a relative pose with 40 to 60 % inliers and a HUD or a dashboard of 20 %."""
-    rng, n, noise = _vary(seed, 2, 1000, 0.5)
+    rng, n, noise = vary(seed, 2, 1000, 0.5)
     matches = epipolar_matches(n, rng.uniform(0.4, 0.6), noise, seed)
     return scene_of("relative pose", add_overlay(matches, 0.2, rng, str(rng.choice(["HUD", "dashboard"])))[0])
 
@@ -115,10 +136,10 @@ def _logo(seed: int) -> Scene:
 
 def _moving_object(problem: str, seed: int) -> Scene:
     """Return a general scene with a moving object."""
-    rng, n, noise = _vary(seed, 4, 800, 0.5)
+    rng, n, noise = vary(seed, 4, 800, 0.5)
     matches: Any = epipolar_matches(n, 0.35, noise, seed)
     moving = rng.permutation(np.flatnonzero(~matches.inliers))[: round(0.25 * n)]
-    x = (rng.uniform(0.05, 0.6, 2) + rng.uniform(0, 0.35, (len(moving), 2))) * image_extent(_SIZE)
+    x = (rng.uniform(0.05, 0.6, 2) + rng.uniform(0, 0.35, (len(moving), 2))) * image_extent(SIZE)
     points = viewing_rays(matches.K1, x) * (rng.uniform(4, 8) + rng.uniform(-0.7, 0.7, (len(moving), 1)))
     centre, axis, step = points.mean(axis=0), *(v / np.linalg.norm(v) for v in rng.normal(size=(2, 3)))
     turned = (points - centre) @ rotation_matrix(axis * np.radians(rng.uniform(3, 10))).T
@@ -131,7 +152,7 @@ def _moving_object(problem: str, seed: int) -> Scene:
 
 def _facade(problem: str, seed: int) -> Scene:
     """Return a facade whose matches are shifted by one period, and true matches off it."""
-    rng, n, _ = _vary(seed, 5, 800, 0.5)
+    rng, n, _ = vary(seed, 5, 800, 0.5)
     return scene_of(problem, repeated_plane_matches("step", n, rng.uniform(0.2, 0.3), 0.0, seed), undecided=True)
 
 
@@ -146,7 +167,7 @@ def _dominant_plane(seed: int) -> Scene:
 
 def _hardly_moved(problem: str, seed: int) -> Scene:
     """Return a scene with 30 to 50 % inliers, whose outliers are displaced by at most 8 to 20 px along each axis."""
-    rng, n, noise = _vary(seed, 9, 500, 0.5)
+    rng, n, noise = vary(seed, 9, 500, 0.5)
     matches: Any = epipolar_matches(n, rng.uniform(0.3, 0.5), noise, seed)
     window = rng.uniform(8, 20)
     still = matches.x1[~matches.inliers]
@@ -156,14 +177,14 @@ def _hardly_moved(problem: str, seed: int) -> Scene:
 
 def _off_plane(problem: str, seed: int) -> Scene:
     """Return a scene with 80 % inliers; 5 to 15 % of these are off a plane."""
-    rng, n, noise = _vary(seed, 8, 600, 0.3)
+    rng, n, noise = vary(seed, 8, 600, 0.3)
     return scene_of(problem, planar_scene_matches(n, 0.8, rng.uniform(0.85, 0.95), noise, seed))
 
 
 def _target(seed: int) -> Scene:
     """Return an absolute pose of a planar target, a square with sides of 1."""
-    rng, n, noise = _vary(seed, 7, 30, 1.0)
-    focal, extent = 1600.0, image_extent(_SIZE)
+    rng, n, noise = vary(seed, 7, 30, 1.0)
+    focal, extent = 1600.0, image_extent(SIZE)
     K = np.array([[focal, 0, extent[0] / 2], [0, focal, extent[1] / 2], [0, 0, 1]])
     depth = focal * rng.uniform(1 / 400, 1 / 60)
     x, y = rng.uniform(-0.5, 0.5, 2) * np.maximum(extent / focal - 1.4 / depth, 0)  # of the centre, at depth 1
@@ -210,6 +231,15 @@ CLASSES: Mapping[str, tuple[str, Callable[[int], Scene]]] = {
     "off-plane-E": ("E, few inliers off a plane", functools.partial(_off_plane, "E")),
     "off-plane-F": ("F, few inliers off a plane", functools.partial(_off_plane, "F")),
     "target": ("absolute pose, planar target", _target),
+    "far-80": ("relative pose, 80 % of the inliers far away", functools.partial(far_scene, 0.8)),
+    "far-90": ("relative pose, 90 % of the inliers far away", functools.partial(far_scene, 0.9)),
+    "far-95": ("relative pose, 95 % of the inliers far away", functools.partial(far_scene, 0.95)),
+    "narrow": ("relative pose, narrow view, no rotation", narrow_view),
+    "half-turn": ("H, symmetric target", functools.partial(symmetric_target, True)),
+    "period": ("H, target shifted by a period", functools.partial(symmetric_target, False)),
+    "window-H": ("H, outliers that hardly move", search_window),
+    "focal": ("relative pose, wrong focal length", wrong_focal),
+    "parallel": ("plane, another one parallel to it", parallel_planes),
 }
 """Title of every class, and the maker of its scenes."""
 
@@ -226,9 +256,9 @@ METHODS = (OURS, *PEERS[:2])  # without SupeRANSAC
 
 
 def _methods(name: str) -> list[Method]:
-    """Return the methods of a class; real pairs are for the verdicts of the default alone."""
+    """Return the methods of a class; real pairs and planes are for the verdicts of the default alone."""
     ours = [OURS.changed(OURS.name, initial_model=np.eye(3)), OURS.changed("no start")] if name == "start" else [OURS]
-    return [*ours, *([] if name in REAL else METHODS[1:])]
+    return [*ours, *([] if name in REAL or name == "parallel" else METHODS[1:])]
 
 
 def sets(setup: Setup) -> list[PairSet]:
@@ -323,5 +353,5 @@ MEASUREMENT = of_module(
     ),
     tables={"rivals": page_table},
     packages=tuple(method.package for method in METHODS),
-    values=repeated_plane_matches,
+    values=(repeated_plane_matches, vary),
 )

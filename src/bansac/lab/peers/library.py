@@ -29,7 +29,7 @@ _PROTOCOL = ("threshold", "confidence", "max_iterations")
 class Task:
     """Input of an estimation. What is None has the library's default."""
 
-    problem: str  # "H", "F", "E" (a matrix), "relative pose", "pose" (of one camera), "circle" or "line"
+    problem: str  # "H", "F", "E" (a matrix), "relative pose", "pose" (of one camera), "circle", "line" or "plane"
     points: tuple[Array, ...]  # matches of both images; of "pose" 3D points and their images; points of a curve
     cameras: tuple[Camera | Array, ...] = ()  # a single one took both images; points of "E" without are normalised
     scores: Array | None = None  # quality of the matches, larger is better
@@ -113,7 +113,7 @@ class Library(ABC):
 def _is_usable(model: Any) -> bool:
     """Return whether a model is complete: several matrices of one problem, for example, or NaN are none."""
     parts = model if isinstance(model, tuple) else (model,)
-    return all(part is not None and part.shape in ((3, 3), (3,)) and np.all(np.isfinite(part)) for part in parts)
+    return all(part is not None and part.shape in ((3, 3), (3,), (4,)) and np.all(np.isfinite(part)) for part in parts)
 
 
 def rename(limits: Mapping[str, Any], **names: str) -> dict[str, Any]:
