@@ -33,12 +33,6 @@ def fingerprint(root: Path, **changes: Any) -> dict[str, Any]:
     return data_fingerprint(root, GRID.sets(Setup(data=root, **changes)))
 
 
-def test_rows_of_different_columns(tmp_path: Path) -> None:
-    rows: list[Any] = [{"a": 1, "b": None}, {"a": 0.1, "c": "x, y"}, {"b": True, "c": float("inf")}]
-    OutputFolder(tmp_path).write_rows("rows.csv", rows)
-    assert (tmp_path / "rows.csv").read_bytes() == b'a,b,c\n1,,\n0.1,,"x, y"\n,True,inf\n'
-
-
 class TestFingerprint:
     """Sets are written with real pairs; what is changed afterwards are bytes at the end of a file."""
 
