@@ -117,13 +117,3 @@ def folders_with(root: str | os.PathLike[str], name: str) -> list[Path]:
     if not Path(root).is_dir():
         raise FileNotFoundError(f"there is no folder {root}")
     return sorted(path.parent for path in Path(root).rglob(name))
-
-
-def evenly_spaced(keys: tuple[str, ...], limit: int | None) -> list[str]:
-    """Return at most ``limit`` of the keys, evenly spaced, including the first and the last."""
-    if limit is None or limit >= len(keys):
-        return list(keys)
-    if limit < 1:
-        raise ValueError(f"limit must be at least 1, got {limit}")
-    places = np.unique(np.linspace(0, len(keys) - 1, limit).astype(int))
-    return [keys[i] for i in places]
