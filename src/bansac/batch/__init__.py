@@ -12,6 +12,4 @@
 ``result_files``      npz, HDF5 and Parquet files
 ``summary_page``      an HTML page
 ====================  ==================================================================================
-
-This package may import :mod:`bansac.executors` and lower layers, but not :mod:`bansac.lab`, which may import it.
 """
