@@ -11,14 +11,13 @@ import pytest
 
 import bansac
 from bansac.batch.output_files import OutputFolder
-from bansac.batch.versions import installed_versions
 from bansac.compiled import source
 from bansac.lab import pairs
 from bansac.lab.experiments import EXPERIMENTS, degenerate_sampling, find_experiment
 from bansac.lab.grid import Grid
 from bansac.lab.measurement import Setup
 from bansac.lab.peers.methods import RANSAC
-from bansac.lab.provenance import _BLOCK, data_fingerprint
+from bansac.lab.provenance import _BLOCK, data_fingerprint, installed_versions
 from bansac.lab.provenance import fingerprint as run_fingerprint
 from bansac.lab.runner import run_experiment
 from tests.lab import toy
