@@ -2,16 +2,14 @@
 
 import hashlib
 import json
-import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import metadata
 from typing import Any
 
 from bansac.batch.journal import Row
 from bansac.batch.records import as_row
 from bansac.batch.sources import Source
-from bansac.compiled.source import source_digest
+from bansac.compiled.source import installed_versions, source_digest
 from bansac.estimate.many import Failure, estimate_many, iter_estimates
 from bansac.geometry.camera import Camera
 from bansac.matches.match_files import CameraLike
@@ -19,12 +17,6 @@ from bansac.maths.arrays import Ints
 from bansac.problems.estimators import MODELS, Kind
 
 Cameras = tuple[CameraLike, CameraLike]
-
-
-def installed_versions() -> dict[str, str]:
-    """Return the versions of Python, bansac, NumPy and Numba, on which results depend."""
-    packages = {name: metadata.version(name) for name in ("bansac", "numpy", "numba")}
-    return {"python": platform.python_version()} | packages
 
 
 @dataclass(frozen=True, kw_only=True)

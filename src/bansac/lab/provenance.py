@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from bansac.batch import job
 from bansac.compiled import source
 from bansac.lab.measurement import Measurement, Setup
 from bansac.lab.sets import PairSet
@@ -84,7 +83,7 @@ def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet |
 
 def installed_versions(packages: Iterable[str] = ()) -> dict[str, str]:
     """Return the versions of Python, bansac, NumPy and Numba, and of those ``packages`` that are installed."""
-    versions = job.installed_versions()
+    versions = source.installed_versions()
     others = sorted(set(packages) - versions.keys())
     distributions = _distributions() if others else {}
     return versions | {name: metadata.version(distributions[name][0]) for name in others if name in distributions}
