@@ -298,21 +298,14 @@ def _build_determinant(scratch: Floats) -> None:
             scratch[out + size] = -scratch[f]
     for j in range(3):
         _write_cofactor(scratch, _B + 5 * (j + 1 if j < 2 else 0), _B + 5 * (j - 1 if j > 0 else 2), _COFACTORS + 9 * j)
-    b = _B + 30
-    x0, y0, w0 = scratch[b], scratch[b + 5], scratch[b + 10]
-    x1, y1, w1 = scratch[b + 1], scratch[b + 6], scratch[b + 11]
-    x2, y2, w2 = scratch[b + 2], scratch[b + 7], scratch[b + 12]
-    x3, y3, w3 = scratch[b + 3], scratch[b + 8], scratch[b + 13]
-    w4 = scratch[b + 14]
-    r0 = r1 = r2 = r3 = 0.0  # contributions to the coefficients that follow
+    for i in range(_DETERMINANT, _ROOTS):
+        scratch[i] = 0.0
+    last = _B + 30
     for i in range(9):
         x, y, w = scratch[_COFACTORS + i], scratch[_COFACTORS + 9 + i], scratch[_COFACTORS + 18 + i]
-        scratch[_DETERMINANT + i] = r0 + x * x0 + y * y0 + w * w0
-        r0 = r1 + x * x1 + y * y1 + w * w1
-        r1 = r2 + x * x2 + y * y2 + w * w2
-        r2 = r3 + x * x3 + y * y3 + w * w3
-        r3 = w * w4
-    scratch[_DETERMINANT + 9], scratch[_DETERMINANT + 10] = r0, r1
+        for k in range(5):
+            b, at = last + k, _DETERMINANT + i + k
+            scratch[at] = scratch[at] + x * scratch[b] + y * scratch[b + 5] + w * scratch[b + 10]
 
 
 @inlined
