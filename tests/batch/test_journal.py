@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bansac.batch.journal import Journal, Row, Rows, Unit
+from bansac.batch.journal import Journal, Row, Unit
 
 A, B, C = Unit("a"), Unit("b"), Unit("c", timed=False)
 
@@ -17,24 +17,23 @@ def rows_of(unit: Unit) -> list[Row]:
     return [{"unit": unit.key, "error": math.inf, "stop": None, "seconds": 0.25}, {"unit": unit.key, "error": 0.1}]
 
 
-def fill(folder: Path, mark: str = "0123", *, alone: bool = True) -> Path:
-    with Journal(folder / "j.sqlite", mark) as journal:
+def fill(folder: Path) -> Path:
+    with Journal(folder / "j.sqlite", "0123") as journal:
         for unit in (A, C):
-            journal.add(unit, rows_of(unit), alone=alone)
+            journal.add(unit, rows_of(unit))
     return folder / "j.sqlite"
 
 
-def test_rows_survive_the_disk_in_the_order_of_the_units(tmp_path: Path) -> None:
+def test_rows_survive_the_disk(tmp_path: Path) -> None:
     fill(tmp_path)
     with Journal(tmp_path / "j.sqlite", "0123") as journal:
         assert len(journal) == 2
         assert A in journal
         assert B not in journal
         assert journal.rows(B) == []
-        rows = Rows(journal, [C, B, A])
-        assert [row["unit"] for row in rows] == ["c", "c", "a", "a"]
-        assert next(iter(rows)) == rows_of(C)[0], "and can be gone through again"
-        assert list(rows)[1] == {"unit": "c", "error": 0.1, "stop": None, "seconds": None}
+        first, second = journal.rows(C)
+        assert first == rows_of(C)[0]
+        assert second == {"unit": "c", "error": 0.1, "stop": None, "seconds": None}
 
 
 KILLED_WHILE_WRITING = """
@@ -44,8 +43,8 @@ from bansac.batch.journal import Journal
 from tests.batch.test_journal import A, B, C, rows_of
 
 journal = Journal(Path(sys.argv[1]), "0123")
-journal.add(A, rows_of(A), alone=True)
-journal.add(C, rows_of(C), alone=True)
+journal.add(A, rows_of(A))
+journal.add(C, rows_of(C))
 database = journal._database
 database.execute("INSERT INTO units VALUES ('0123', 'b', 1, '[]', '[]', NULL)")  # not committed
 os.kill(os.getpid(), signal.SIGKILL)
@@ -60,7 +59,7 @@ def test_finished_units_survive_a_killed_process_and_the_last_one_is_whole_or_no
         assert len(journal) == 2
         assert journal.rows(C)[0] == rows_of(C)[0]
         assert B not in journal
-        journal.add(B, rows_of(B), alone=True)
+        journal.add(B, rows_of(B))
         assert len(journal) == 3
 
 
@@ -73,11 +72,9 @@ def test_damaged_file_is_named(tmp_path: Path, size: int) -> None:
         Journal(path, "0123")
 
 
-@pytest.mark.parametrize("column", ["columns", "cells", "seconds"])
+@pytest.mark.parametrize("column", ["columns", "cells"])
 def test_damaged_row_is_named(tmp_path: Path, column: str) -> None:
-    path = fill(tmp_path, alone=False)
-    with Journal(path, "0123") as journal:
-        journal.add_times(A, rows_of(A))
+    path = fill(tmp_path)
     with contextlib.closing(sqlite3.connect(path)) as database, database:
         database.execute(f"UPDATE units SET {column} = '[[1, 2'")
     with (
@@ -89,7 +86,7 @@ def test_damaged_row_is_named(tmp_path: Path, column: str) -> None:
 
 def test_without_a_file_it_is_in_memory() -> None:
     with Journal(None, "0123") as journal:
-        journal.add(A, rows_of(A), alone=True)
+        journal.add(A, rows_of(A))
         assert journal.rows(A)[0] == rows_of(A)[0]
 
 
@@ -99,22 +96,6 @@ def test_other_settings_have_a_journal_of_their_own(tmp_path: Path) -> None:
         assert len(journal) == 0
     with Journal(tmp_path / "j.sqlite", "0123") as journal:
         assert len(journal) == 2
-
-
-def test_seconds_of_busy_machines_do_not_count(tmp_path: Path) -> None:
-    fill(tmp_path, alone=False)
-    with Journal(tmp_path / "j.sqlite", "0123") as journal:
-        assert [row["seconds"] for row in Rows(journal, [A, C])] == [None] * 4
-        assert journal.lacks_times(A)
-        assert not journal.lacks_times(C), "it takes no part in the pass for the times"
-        assert not journal.lacks_times(B)
-        journal.add_times(A, [{"seconds": 1.0}, {"seconds": 2.0}])
-        assert not journal.lacks_times(A)
-        assert [row["seconds"] for row in journal.rows(A)] == [1.0, 2.0]
-        # B ran alone, but its repeats beyond 0 would weigh more than those of A.
-        late = Unit("d", timed=False)
-        journal.add(late, rows_of(late), alone=True)
-        assert journal.rows(late)[0]["seconds"] is None
 
 
 def test_two_runs_do_not_share_a_journal(tmp_path: Path) -> None:

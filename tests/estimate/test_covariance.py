@@ -8,7 +8,7 @@ from numba import config
 
 import bansac
 from bansac.estimate.covariance import _chart, _find, _reader
-from bansac.geometry import apply_homography
+from bansac.geometry import apply_transform
 from bansac.geometry.camera import Camera
 from bansac.problems.affine import AFFINE
 from bansac.problems.estimators import ESTIMATORS
@@ -55,11 +55,11 @@ def test_a_line_and_a_circle_have_the_covariance_of_their_closed_forms():
 def test_a_homography_has_the_covariance_of_its_closed_form():
     scene = homography_matches(400, 1.0, 0.0, seed=1)
     x1, H = scene.x1, scene.H
-    x2 = apply_homography(H, x1) + np.random.default_rng(1).normal(0, SIGMA, (400, 2))
+    x2 = apply_transform(H, x1) + np.random.default_rng(1).normal(0, SIGMA, (400, 2))
     result = bansac.estimate_homography(x1, x2, threshold=1.5, seed=0)
     step = 1e-6 * np.array([1, 1, 1e2, 1, 1, 1e2, 1e-3, 1e-3])
-    moved = [apply_homography((H.ravel() + np.eye(9)[k] * step[k]).reshape(3, 3), x1) for k in range(8)]
-    J = np.array([(at - apply_homography(H, x1)).ravel() / h for at, h in zip(moved, step, strict=True)]).T
+    moved = [apply_transform((H.ravel() + np.eye(9)[k] * step[k]).reshape(3, 3), x1) for k in range(8)]
+    J = np.array([(at - apply_transform(H, x1)).ravel() / h for at, h in zip(moved, step, strict=True)]).T
     assert within(bansac.covariance("homography", result, x1, x2).matrix, of_least_squares(J), 0.7, 1.8)
 
 

@@ -7,7 +7,8 @@ import pytest
 
 import bansac
 from bansac.cli.compile_ahead import _data
-from bansac.geometry import apply_homography
+from bansac.geometry import apply_transform
+from bansac.lab.metrics import corner_error
 from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches, homography_matches, line_points
@@ -57,10 +58,8 @@ def test_search_ends_after_a_short_restart_that_leads_to_the_initial_model():
         assert warm.success
         assert (warm.restarts, warm.stop_reason) == (1, "agreement")
         assert warm.iterations < 0.6 * cold.iterations
-        size = 640.0, 480.0
-        assert bansac.geometry.corner_distance(warm.model, SCENE.H, size) <= 1.1 * (
-            bansac.geometry.corner_distance(cold.model, SCENE.H, size)
-        )
+        size = 640, 480
+        assert corner_error(warm.model, SCENE.H, size) <= 1.1 * corner_error(cold.model, SCENE.H, size)
     assert_same(warm, homography(initial_model=shifted))
 
 
@@ -142,7 +141,7 @@ def test_model_of_a_smaller_structure_does_not_win():
     x = rng.uniform(0, 500, (300, 2))
     large, small = np.array([[1.0, 0, 30], [0, 1, 5], [0, 0, 1]]), np.array([[1.0, 0.1, -60], [-0.1, 1, 20], [0, 0, 1]])
     moved = np.vstack(
-        [apply_homography(large, x[:160]), apply_homography(small, x[160:220]), rng.uniform(0, 500, (80, 2))]
+        [apply_transform(large, x[:160]), apply_transform(small, x[160:220]), rng.uniform(0, 500, (80, 2))]
     )
     moved += rng.normal(0, 0.3, moved.shape)
     cold, warm = (bansac.estimate_homography(x, moved, **more) for more in ({}, {"initial_model": small}))
@@ -162,18 +161,18 @@ def frames(cut, occluded):
             [[np.cos(angle), -np.sin(angle), 4.0 * k], [np.sin(angle), np.cos(angle), -3.0 * k], [1e-5 * k, 0, 1]]
         )
         hidden = outlier | (rng.uniform(size=400) < 0.7) & (k in occluded)
-        y = np.where(hidden[:, None], rng.uniform(0, 500, (400, 2)), apply_homography(H, x)) + rng.normal(
+        y = np.where(hidden[:, None], rng.uniform(0, 500, (400, 2)), apply_transform(H, x)) + rng.normal(
             0, 0.5, (400, 2)
         )
         yield x, y, H
 
 
 def test_track_recovers_from_a_cut_and_an_occlusion():
-    last, size = None, (500.0, 500.0)
+    last, size = None, (500, 500)
     for k, (x, y, H) in enumerate(frames(cut=3, occluded=(5, 6))):
         cold = bansac.estimate_homography(x, y)
         warm = bansac.estimate_homography(x, y, initial_model=last)
-        errors = [bansac.geometry.corner_distance(result.model, H, size) for result in (cold, warm)]
+        errors = [corner_error(result.model, H, size) for result in (cold, warm)]
         assert errors[1] <= max(1.2 * errors[0], 1.0), k
         assert warm.success
         if k == 3:

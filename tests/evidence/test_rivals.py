@@ -3,12 +3,11 @@
 import numba
 import numpy as np
 import pytest
-from bansac.evidence.verdict import MeasuredModel
 
 import bansac
 from bansac.evidence.rivals import is_rival, significance_over_thresholds
-from bansac.geometry import corner_distance
-from bansac.lab.metrics import rotation_error
+from bansac.evidence.significance import MeasuredModel
+from bansac.lab.metrics import corner_error, rotation_error
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches, homography_matches
 
@@ -34,11 +33,11 @@ def test_a_precise_overlay_loses_against_a_larger_plane(scored):
         x1, x2, scores = overlaid(matches, 0.25, seed)
         result = bansac.estimate_homography(x1, x2, scores=scores if scored else None, seed=seed)
         assert result.success
-        assert corner_distance(result.model, matches.H, SIZE) < 2
+        assert corner_error(result.model, matches.H, SIZE) < 2
         if result.rival is not None:
             rivals += 1
             assert result.configuration == "ambiguous"
-            assert corner_distance(result.rival.model, np.eye(3), SIZE) < 30  # all its matches are in a corner
+            assert corner_error(result.rival.model, np.eye(3), SIZE) < 30  # all its matches are in a corner
             assert np.mean(result.rival.inliers[800:]) > 0.9
             assert result.rival.threshold < 0.5 * result.threshold
             assert f"a second homography has {result.rival.inliers.sum()} inliers" in result.message
@@ -50,7 +49,7 @@ def test_a_challenge_finds_a_few_matches_that_neighbours_support():
         matches = homography_matches(800, inlier_ratio=0.2, noise=1.0, seed=seed)
         x1, x2, _ = overlaid(matches, 0.12, seed)
         result = bansac.estimate_homography(x1, x2, seed=seed)
-        assert corner_distance(result.model, matches.H, SIZE) < 5
+        assert corner_error(result.model, matches.H, SIZE) < 5
 
 
 def test_a_scene_is_a_rival_of_a_precise_overlay():

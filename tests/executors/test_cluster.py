@@ -80,9 +80,9 @@ def test_an_error_of_the_program_ends_the_run(executor: ClusterExecutor) -> None
 
 def test_workers_with_other_code_are_refused(executor: ClusterExecutor, monkeypatch: pytest.MonkeyPatch) -> None:
     here = module._code()
-    monkeypatch.setattr(module, "_code", lambda: {**here, "NumPy": "1.0"})
+    monkeypatch.setattr(module, "_code", lambda: {**here, "numpy": "1.0"})
     with pytest.raises(
-        OSError, match=rf"another version than this command: NumPy {re.escape(here['NumPy'])} instead of 1\.0$"
+        OSError, match=rf"another version than this command: numpy {re.escape(here['numpy'])} instead of 1\.0$"
     ):
         list(executor.run(works.square, [0], 1))
 

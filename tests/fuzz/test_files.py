@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 
 import bansac
 from bansac.batch import features
-from bansac.batch.journal import Journal, Rows, Unit
+from bansac.batch.journal import Unit
 from bansac.batch.pair_selection import select_pairs
 from bansac.batch.sources import find_sources
+from bansac.lab.rows import Rows, TimedJournal
 from bansac.lab.sets import fetch as archives
 from bansac.matches import HlocPairs
 from bansac.matches.images import read_image
@@ -68,13 +69,13 @@ def write_result(path: Path) -> None:
 
 
 def write_journal(path: Path) -> None:
-    with Journal(path, "run") as journal:
+    with TimedJournal(path, "run") as journal:
         journal.add(UNIT, [{"a": 1, "seconds": 0.5}, {"a": 2, "b": "x"}], alone=False)
         journal.add_times(UNIT, [{"seconds": 0.5}, {"seconds": 0.25}])
 
 
 def read_journal(path: Path) -> None:
-    with Journal(path, "run") as journal:
+    with TimedJournal(path, "run") as journal:
         assert (len(journal), UNIT in journal) is not None
         journal.lacks_times(UNIT)
         list(Rows(journal, [UNIT]))

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from bansac.geometry import (
     apply_transform,
-    corner_distance,
     cross_matrix,
     decompose_essential,
     decompose_homography,
@@ -183,10 +182,3 @@ def test_a_matrix_of_no_two_cameras_has_no_focal_lengths():
     assert focals_from_fundamental(F, (0, 0), (0, 0)) == pytest.approx((f1, f2))
     F[2, 2] = -F[2, 2]
     assert np.isnan(focals_from_fundamental(F, (0, 0), (0, 0))).all()
-
-
-def test_distance_of_corners_does_not_depend_on_the_scales_and_is_infinite_at_infinity():
-    shift = np.array([[1.0, 0.0, 3.0], [0.0, 1.0, 4.0], [0.0, 0.0, 1.0]])
-    assert corner_distance(1e200 * shift, -1e-200 * np.eye(3), (480, 640)) == pytest.approx(5)
-    horizon = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-0.25, 0.0, 1.0]])
-    assert corner_distance(horizon, np.eye(3), (5, 5)) == corner_distance(np.eye(3), horizon, (5, 5)) == np.inf

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from bansac.lab.metrics import (
     auc,
+    corner_distance,
     corner_error,
     mean_average_accuracy,
     pose_error,
@@ -212,3 +213,10 @@ def test_averages_count_nan_and_inf_as_failures(average):
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_distance_of_corners_does_not_depend_on_the_scales_and_is_infinite_at_infinity():
+    shift = np.array([[1.0, 0.0, 3.0], [0.0, 1.0, 4.0], [0.0, 0.0, 1.0]])
+    assert corner_distance(1e200 * shift, -1e-200 * np.eye(3), (480, 640)) == pytest.approx(5)
+    horizon = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [-0.25, 0.0, 1.0]])
+    assert corner_distance(horizon, np.eye(3), (5, 5)) == corner_distance(np.eye(3), horizon, (5, 5)) == np.inf

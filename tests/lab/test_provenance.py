@@ -11,14 +11,13 @@ import pytest
 
 import bansac
 from bansac.batch.output_files import OutputFolder
-from bansac.batch.versions import installed_versions
 from bansac.compiled import source
 from bansac.lab import pairs
 from bansac.lab.experiments import EXPERIMENTS, degenerate_sampling, find_experiment
 from bansac.lab.grid import Grid
 from bansac.lab.measurement import Setup
 from bansac.lab.peers.methods import RANSAC
-from bansac.lab.provenance import _BLOCK, data_fingerprint
+from bansac.lab.provenance import _BLOCK, data_fingerprint, installed_versions
 from bansac.lab.provenance import fingerprint as run_fingerprint
 from bansac.lab.runner import run_experiment
 from tests.lab import toy
@@ -31,12 +30,6 @@ GRID = Grid((RANSAC.configured("plain", {}),), models=("E", "F", "H"))
 def fingerprint(root: Path, **changes: Any) -> dict[str, Any]:
     """Return that of the sets that a grid takes."""
     return data_fingerprint(root, GRID.sets(Setup(data=root, **changes)))
-
-
-def test_rows_of_different_columns(tmp_path: Path) -> None:
-    rows: list[Any] = [{"a": 1, "b": None}, {"a": 0.1, "c": "x, y"}, {"b": True, "c": float("inf")}]
-    OutputFolder(tmp_path).write_rows("rows.csv", rows)
-    assert (tmp_path / "rows.csv").read_bytes() == b'a,b,c\n1,,\n0.1,,"x, y"\n,True,inf\n'
 
 
 class TestFingerprint:

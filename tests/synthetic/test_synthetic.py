@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import bansac
-from bansac.geometry import apply_homography, homogeneous
+from bansac.geometry import apply_transform, homogeneous
 from bansac.synthetic import (
     FAMILIES,
     awkward_scene,
@@ -41,7 +41,7 @@ DISTANCES = {
 
 def transfer(H, matches):
     """Return the distances of the second points from the mapped first ones."""
-    return np.hypot(*(apply_homography(H, matches.x1) - matches.x2).T)
+    return np.hypot(*(apply_transform(H, matches.x1) - matches.x2).T)
 
 
 @settings(max_examples=20)

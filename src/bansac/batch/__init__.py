@@ -7,11 +7,8 @@
 ``job``               settings that all pairs of a run share, and the estimation of one pair
 ``run``               estimation of the pairs that the journal lacks, by an executor
 ``journal``           finished pairs in an SQLite database
-``versions``          versions on which results depend
 ``records``           a pair as stored in the journal, and as written to the results
 ``result_files``      npz, HDF5 and Parquet files
 ``summary_page``      an HTML page
 ====================  ==================================================================================
-
-This package may import :mod:`bansac.executors` and lower layers, but not :mod:`bansac.lab`, which may import it.
 """

@@ -9,8 +9,7 @@ from typing import Any
 from bansac.batch.journal import Row
 from bansac.batch.records import as_row
 from bansac.batch.sources import Source
-from bansac.batch.versions import installed_versions
-from bansac.compiled.source import source_digest
+from bansac.compiled.source import installed_versions, source_digest
 from bansac.estimate.many import Failure, estimate_many, iter_estimates
 from bansac.geometry.camera import Camera
 from bansac.matches.match_files import CameraLike

@@ -86,7 +86,6 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
                 self._database.execute("BEGIN EXCLUSIVE")
                 self._database.execute(_TABLE)
                 self._database.commit()
-            self._all_alone = not self._select("1", "alone = 0 LIMIT 1")
         except BaseException:
             self._database.close()
             raise
@@ -104,48 +103,22 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
         """Return whether a unit is finished."""
         return bool(self._select("1", "key = ?", unit.key))
 
-    def lacks_times(self, unit: Unit) -> bool:
-        """Return whether a finished unit still has to be run again for its timing."""
-        if not unit.timed:
-            return False
-        unfinished = self._select("columns", "key = ? AND alone = 0 AND seconds IS NULL", unit.key)
-        with self._damage():
-            return any("seconds" in json.loads(columns) for (columns,) in unfinished)
-
-    def add(self, unit: Unit, rows: Sequence[Row], *, alone: bool) -> None:
-        """Save a finished unit; ``alone`` means that nothing ran beside it, so that its seconds are valid."""
+    def add(self, unit: Unit, rows: Sequence[Row], *, alone: bool = True) -> None:
+        """Save a finished unit; ``alone`` is whether nothing ran beside it, so that its times are valid."""
         columns = list(dict.fromkeys(column for row in rows for column in row))
-        cells = [[None if column == "seconds" and not alone else row.get(column) for column in columns] for row in rows]
+        cells = [[row.get(column) for column in columns] for row in rows]
         with self._errors(), self._database:
             self._database.execute(
                 "INSERT OR REPLACE INTO units VALUES (?, ?, ?, ?, ?, NULL)",
                 (self._fingerprint, unit.key, alone, json.dumps(columns), json.dumps(cells)),
             )
-        self._all_alone &= alone
-
-    def add_times(self, unit: Unit, rows: Sequence[Row]) -> None:
-        """Save the seconds of a finished unit that was run again with nothing beside it."""
-        seconds = json.dumps([row.get("seconds") for row in rows])
-        with self._errors(), self._database:
-            self._database.execute(
-                "UPDATE units SET seconds = ? WHERE fingerprint = ? AND key = ?", (seconds, self._fingerprint, unit.key)
-            )
 
     def rows(self, unit: Unit) -> list[Row]:
-        """Return the rows of a unit; empty if it is not finished.
-
-        If any unit of the run ran beside others, only the units of the timing pass keep their seconds. Means are then
-        over the same repeats everywhere.
-        """
-        for columns, cells, seconds in self._select("columns, cells, seconds", "key = ?", unit.key):
+        """Return the rows of a unit; empty if it is not finished."""
+        for columns, cells in self._select("columns, cells", "key = ?", unit.key):
             with self._damage():
                 names = json.loads(columns)
-                rows: list[Row] = [dict(zip(names, values, strict=True)) for values in json.loads(cells)]
-                if seconds is not None:
-                    return [row | {"seconds": value} for row, value in zip(rows, json.loads(seconds), strict=True)]
-            if not self._all_alone and not unit.timed:
-                return [row | {"seconds": None} if "seconds" in row else row for row in rows]
-            return rows
+                return [dict(zip(names, values, strict=True)) for values in json.loads(cells)]
         return []
 
     def _select(self, what: str, condition: str = "1", *values: str) -> list[tuple[Any, ...]]:
@@ -162,16 +135,3 @@ class Journal(contextlib.AbstractContextManager["Journal"]):
             if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_BUSY:
                 raise OSError(f"--out: another run is writing {str(self._path)!r}") from None
             raise OSError(f"--out: the journal {str(self._path)!r} cannot be used: {error}") from None
-
-
-class Rows:
-    """All rows of a run in the order of its units, read from the journal at each iteration."""
-
-    def __init__(self, journal: Journal, units: Sequence[Unit]) -> None:
-        self._journal = journal
-        self._units = units
-
-    def __iter__(self) -> Iterator[Row]:
-        """Read the rows, unit by unit."""
-        for unit in self._units:
-            yield from self._journal.rows(unit)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -36,21 +35,6 @@ class OutputFolder:
     def write_npz(self, name: str, arrays: Mapping[str, Any]) -> None:
         """Write ``arrays`` as a compressed NumPy archive."""
         self.write(name, lambda path: np.savez_compressed(path, **arrays))
-
-    def write_rows(self, name: str, rows: Iterable[Mapping[str, Any]]) -> None:
-        """Write rows as CSV; None becomes an empty field.
-
-        The rows are iterated twice and never held in memory at once, because a full run has millions.
-        """
-        columns = list(dict.fromkeys(column for row in rows for column in row))
-
-        def write(path: Path) -> None:
-            with path.open("w", encoding="utf-8", newline="") as file:
-                writer = csv.DictWriter(file, columns, restval="", lineterminator="\n")
-                writer.writeheader()
-                writer.writerows(rows)
-
-        self.write(name, write)
 
     def write_figure(self, name: str, figure: Figure) -> None:
         """Write ``figure`` as an image."""

@@ -109,7 +109,7 @@ def estimate_pairs(
                 if isinstance(answer, ItemFailure):
                     failed[source.name] = answer.reason
                 else:
-                    journal.add(source.unit, [answer], alone=True)
+                    journal.add(source.unit, [answer])
                 advance()
         records = read_records(sources, journal, failed)
         write = output.write or WRITERS[output.path.suffix]
@@ -117,6 +117,6 @@ def estimate_pairs(
         if output.summary is not None:
             write_atomically(output.summary, lambda temporary: write_summary(temporary, records))
         for entry in output.entries.values():
-            journal.add(entry, [output.entry(sources)], alone=True)
+            journal.add(entry, [output.entry(sources)])
         successes = sum(record["success"] for record in records)
     return BatchSummary(len(sources), missing, successes, failed)

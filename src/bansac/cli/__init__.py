@@ -1,4 +1,4 @@
-"""The ``bansac`` command line, one module per command. It may import all packages; no package imports it."""
+"""The ``bansac`` command line, one module per command."""
 
 import atexit
 import gc

@@ -19,8 +19,8 @@ from bansac.lab.sets.fetch import BASE_URL, Stage, fetch
 from bansac.lab.sets.fetch import Progress as Listener
 from bansac.lab.sets.labelled import LabelledSet
 from bansac.lab.sets.survey import survey
-from bansac.lab.sets.tutorial import MAX_RATIO
-from bansac.matches.pair_folder import PairFolder, evenly_spaced
+from bansac.lab.sets.tutorial import MAX_RATIO, evenly_spaced
+from bansac.matches.pair_folder import PairFolder
 
 SAMPLED_PAIRS = 50
 LABELLED = "labelled"

@@ -1,7 +1,6 @@
 """Geometric verification in COLMAP's databases: matches in, two-view geometries for COLMAP's mappers out.
 
-This package imports the public functions and lower layers; only ``cli`` and a measurement of ``lab`` import it. Only
-``database`` needs pycolmap.
+Only ``database`` needs pycolmap.
 """
 
 from bansac.colmap.options import VerificationOptions as VerificationOptions

@@ -1,8 +1,10 @@
-"""The source of the estimators, and its digest: compiled kernels and journals are valid for one state of it."""
+"""The source of the estimators, its digest and the versions: kernels and journals are valid for one state of them."""
 
 import hashlib
 import os
+import platform
 from collections.abc import Iterable
+from importlib import metadata
 from pathlib import Path
 
 PACKAGE = Path(__file__).resolve().parents[1]
@@ -34,3 +36,9 @@ def digest_files(files: Iterable[str | Path]) -> str:
             content = opened.read()
         digest.update(f"{os.path.basename(file)} {len(content)}\n".encode() + content)
     return digest.hexdigest()
+
+
+def installed_versions() -> dict[str, str]:
+    """Return the versions of Python, bansac, NumPy and Numba, on which results depend."""
+    packages = {name: metadata.version(name) for name in ("bansac", "numpy", "numba")}
+    return {"python": platform.python_version()} | packages

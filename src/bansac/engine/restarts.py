@@ -46,7 +46,6 @@ _CONFIDENCE = 0.95
 _LONGEST, _LONGEST_FINER = 600, 1500
 
 
-
 @dataclass(eq=False)
 class Hypothesis:
     """A refined model, in the frame of the run; its threshold is in the unit of the data.

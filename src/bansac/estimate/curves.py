@@ -44,11 +44,8 @@ def fit_circle(points: ArrayLike, *, threshold: Threshold | None = None, **setti
 
     Parameters
     ----------
-    points, **settings
-        As in :func:`bansac.fit_line`, with the same errors.
-    threshold : float or "auto", optional
-        Largest distance of an inlier to the circle. By default it is estimated, starting from a share of the extent of
-        the points.
+    points, threshold, **settings
+        As in :func:`bansac.fit_line`, with the same errors; the threshold is that of the distance to the circle.
 
     Returns
     -------
@@ -71,11 +68,9 @@ def fit_ellipse(points: ArrayLike, *, threshold: Threshold | None = None, **sett
 
     Parameters
     ----------
-    points, **settings
-        As in :func:`bansac.fit_line`, with the same errors.
-    threshold : float or "auto", optional
-        Largest Sampson distance of an inlier, to first order its distance from the ellipse. By default it is estimated,
-        starting from a share of the extent of the points.
+    points, threshold, **settings
+        As in :func:`bansac.fit_line`, with the same errors; the threshold is that of the Sampson distance, to first
+        order the distance from the ellipse.
 
     Returns
     -------

@@ -499,12 +499,10 @@ class Result:
         True
         """
         from bansac.plotting.report.page import write_report
-        from bansac.plotting.report.payload import RunArrays
 
         shown = self.trace if trace is None else trace
         rows = {"threshold": threshold_in_words(self), "seed": self.seed} | dict(settings or {})
-        run = RunArrays(self.inliers, self.residuals, self.probabilities, self.beliefs, self.iterations)
-        write_report(path, (x1, x2), (image1, image2), run, shown, self._words(), rows, title)
+        write_report(path, (x1, x2), (image1, image2), self, shown, self._words(), rows, title)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -47,11 +47,8 @@ def estimate_similarity(
 
     Parameters
     ----------
-    x1, x2, **settings
-        As in :func:`bansac.estimate_homography` (``scores``, ``priors`` and all others), with the same errors.
-    threshold : float or "auto", optional
-        Largest transfer error ``|x2 - s R x1 - t|`` of an inlier, in pixels. By default it is estimated, as in
-        :func:`bansac.estimate_homography`, starting from 2.
+    x1, x2, threshold, **settings
+        As in :func:`bansac.estimate_affine`; the transfer error is ``|x2 - s R x1 - t|``.
 
     Returns
     -------
@@ -84,7 +81,7 @@ def estimate_rigid_3d(
         extent of ``x2``.
     **settings
         ``scores`` and all further arguments as in :func:`bansac.estimate_homography`, with the same errors;
-        ``max_iterations`` is 3000 by default.
+        ``max_iterations`` is 50,000 by default.
 
     Returns
     -------
@@ -111,11 +108,9 @@ def estimate_similarity_3d(
 
     Parameters
     ----------
-    x1, x2, **settings
-        As in :func:`bansac.estimate_rigid_3d`, with the same errors; the units of the sets may differ.
-    threshold : float or "auto", optional
-        Largest distance ``|x2 - s R x1 - t|`` of an inlier, in the unit of ``x2``. By default it is estimated, as for
-        :func:`bansac.estimate_rigid_3d`.
+    x1, x2, threshold, **settings
+        As in :func:`bansac.estimate_rigid_3d`, with the same errors. The units of the sets may differ; the distance
+        ``|x2 - s R x1 - t|`` of an inlier is in that of ``x2``.
 
     Returns
     -------
@@ -142,11 +137,8 @@ def estimate_affine_3d(
 
     Parameters
     ----------
-    x1, x2, **settings
-        As in :func:`bansac.estimate_similarity_3d`, with the same errors; ``max_iterations`` is 50,000 by default.
-    threshold : float or "auto", optional
-        Largest distance ``|x2 - A x1 - b|`` of an inlier, in the unit of ``x2``. By default it is estimated, as for
-        :func:`bansac.estimate_rigid_3d`.
+    x1, x2, threshold, **settings
+        As in :func:`bansac.estimate_similarity_3d`, with the same errors; the distance is ``|x2 - A x1 - b|``.
 
     Returns
     -------

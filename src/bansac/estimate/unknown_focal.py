@@ -29,6 +29,7 @@ from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
 from bansac.maths.validate import as_camera
+from bansac.problems import absolute_pose
 from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
 from bansac.problems.problem import Problem
 from bansac.problems.relative_focal import ONE_FOCAL, SHARED_FOCAL, TWO_FOCALS
@@ -354,22 +355,18 @@ def _refine_absolute_pose(
             chosen = solution.moved(model).residuals / unit <= max(reach, _REACH) * threshold
         if not chosen.any():
             break
-        model, normal = _minimize_absolute_pose(
-            solution.request.problem, np.ascontiguousarray(solution.request.data[:, chosen]), noise, model
-        )
+        model, normal = _minimize_absolute_pose(np.ascontiguousarray(solution.request.data[:, chosen]), noise, model)
     why = "the points do not determine the focal length (a plane parallel to the image, or few depths)"
     undetermined = "" if _are_determined(normal, noise, 1) else why
     return solution.moved(model, public=_absolute_pose(view, unit, model), undetermined=undetermined)
 
 
-def _minimize_absolute_pose(problem: Problem, near: Floats, noise: _Noise, model: Floats) -> tuple[Floats, Floats]:
+def _minimize_absolute_pose(near: Floats, noise: _Noise, model: Floats) -> tuple[Floats, Floats]:
     """Return the flat model with the least cost for points (5 x N), and the normal matrix."""
-    assert problem.normalize is not None
-    assert problem.normalize_model is not None
-    assert problem.denormalize is not None
+    problem = UNKNOWN_FOCAL_POSE
     model, transform = np.array(model, dtype=np.float64), np.empty(1 + 2 * len(near))
-    problem.normalize(near, transform)
-    problem.normalize_model(model, transform)
+    absolute_pose.normalize(near, transform)
+    absolute_pose.normalize_model(model, transform)
 
     def evaluate(model: Floats) -> tuple[float, Linearize]:
         residuals, derivatives = problem.linearized(near, model)
@@ -387,5 +384,5 @@ def _minimize_absolute_pose(problem: Problem, near: Floats, noise: _Noise, model
         return moved
 
     model, normal = minimize(model, evaluate, move)
-    problem.denormalize(model, transform)
+    absolute_pose.denormalize(model, transform)
     return model, normal

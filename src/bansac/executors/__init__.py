@@ -3,8 +3,7 @@
 Threads are for pairs only, because methods of a comparison may keep state in the process.
 
 An item is the argument of the work function: a unit of an experiment, a pair of images, or a batch of pairs of a
-database. It can be pickled, and ``str(item)`` is its name. :mod:`bansac.executors.progress_bar` shows
-how many items are done. This package imports only the digest of the source from the rest of bansac.
+database. It can be pickled, and ``str(item)`` is its name. :mod:`bansac.executors.progress_bar` counts the done items.
 """
 
 import contextlib

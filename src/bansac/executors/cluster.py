@@ -11,16 +11,14 @@ ends the run. Workers share no memory with the caller. The files that items name
 
 import functools
 import itertools
-import platform
 import queue
 import socket
 import time
 import uuid
 from collections.abc import Iterable
-from importlib import metadata
 from typing import Any
 
-from bansac.compiled.source import PACKAGE, digest_files
+from bansac.compiled.source import PACKAGE, digest_files, installed_versions
 from bansac.executors import Answers, Item, ItemFailure, Value, Work, attempt_in_worker
 from bansac.maths.optional import import_optional
 
@@ -151,9 +149,4 @@ def _do_chunk(
 @functools.cache
 def _code() -> dict[str, str]:
     """Return a digest of the package source, and the versions on which values depend."""
-    return {
-        "Python": platform.python_version(),
-        "NumPy": metadata.version("numpy"),
-        "Numba": metadata.version("numba"),
-        "source of bansac": digest_files(PACKAGE.rglob("*.py"))[:12],
-    }
+    return installed_versions() | {"source of bansac": digest_files(PACKAGE.rglob("*.py"))[:12]}

@@ -31,25 +31,6 @@ def apply_transform(matrix: Floats, points: Floats) -> Floats:
     return np.asarray(mapped[:, :2] / mapped[:, 2:])
 
 
-def apply_homography(H: Floats, points: Floats) -> Floats:
-    """Map points by a homography of any scale as :func:`apply_transform` does, without warnings."""
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return apply_transform(H / max(np.abs(H).max(), np.finfo(float).tiny), points)
-
-
-def corner_distance(H1: Floats, H2: Floats, size: tuple[float, float]) -> float:
-    """Return the mean distance between the corner pixels of an image (height, width) mapped by two homographies.
-
-    The distance is inf if a corner is mapped to infinity.
-    """
-    height, width = size
-    corners = np.array([[0, 0, 1], [width - 1, 0, 1], [width - 1, height - 1, 1], [0, height - 1, 1]])
-    mapped1, mapped2 = apply_homography(H1, corners), apply_homography(H2, corners)
-    if not (np.isfinite(mapped1).all() and np.isfinite(mapped2).all()):
-        return math.inf
-    return float(np.hypot(*(mapped1 - mapped2).T).mean())
-
-
 def normalize_points(K: Floats, points: Floats) -> Floats:
     """Return K^-1 x, the points (N, 2) in normalised units, for points in pixels (N, 2)."""
     rays = np.linalg.solve(K, homogeneous(points).T)

@@ -9,8 +9,8 @@ from bansac.lab.measurement import MAX_RATIO, MODEL, ON_DATA, PAIRS, RUNS, SEED,
 from bansac.lab.pairs import Group, PairRuns
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.tutorial import MAX_RATIO as MAX_RATIO_OF_PAPER
+from bansac.lab.sets.tutorial import evenly_spaced
 from bansac.lab.task import DEFAULTS, Protocol
-from bansac.matches.pair_folder import evenly_spaced
 from bansac.problems.estimators import Kind
 
 PAIRS_OF_A_SCENE = 4000

@@ -11,8 +11,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bansac.geometry import apply_homography, corner_distance
-from bansac.maths.arrays import as_floats
+from bansac.geometry import apply_transform
+from bansac.maths.arrays import Floats, as_floats
 from bansac.maths.validate import as_integer, as_size
 
 FAILED_POSE = 180.0
@@ -174,6 +174,25 @@ def visible_area_error(
         raise ValueError("H_gt maps no pixel of image 1 into image 2: there is no visible area")
     error = total / visible_pixels
     return float(error) if estimate is not None and np.isfinite(error) else np.inf
+
+
+def apply_homography(H: Floats, points: Floats) -> Floats:
+    """Map points by a homography of any scale as :func:`apply_transform` does, without warnings."""
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        return apply_transform(H / max(np.abs(H).max(), np.finfo(float).tiny), points)
+
+
+def corner_distance(H1: Floats, H2: Floats, size: tuple[float, float]) -> float:
+    """Return the mean distance between the corner pixels of an image (height, width) mapped by two homographies.
+
+    The distance is inf if a corner is mapped to infinity.
+    """
+    height, width = size
+    corners = np.array([[0, 0, 1], [width - 1, 0, 1], [width - 1, height - 1, 1], [0, height - 1, 1]])
+    mapped1, mapped2 = apply_homography(H1, corners), apply_homography(H2, corners)
+    if not (np.isfinite(mapped1).all() and np.isfinite(mapped2).all()):
+        return math.inf
+    return float(np.hypot(*(mapped1 - mapped2).T).mean())
 
 
 def _truth(name: str, value: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -18,11 +18,10 @@ from typing import Any, ClassVar, Self
 from bansac.lab.measurement import NEEDED_DATA, Measurement, Option, Row, Setup, Unit, choose_sets
 from bansac.lab.peers.library import Method, Task
 from bansac.lab.sets import PairSet, find_sets
-from bansac.lab.sets.tutorial import MAX_RATIO
+from bansac.lab.sets.tutorial import MAX_RATIO, evenly_spaced
 from bansac.lab.task import DEFAULTS, Protocol, judge, make_task
 from bansac.matches import Matches
 from bansac.matches.hdf5 import Reader
-from bansac.matches.pair_folder import evenly_spaced
 
 
 @functools.lru_cache(maxsize=64)

@@ -9,12 +9,12 @@ import os
 import platform
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from bansac.batch.versions import installed_versions
 from bansac.compiled import source
 from bansac.lab.measurement import Measurement, Setup
 from bansac.lab.sets import PairSet
@@ -29,6 +29,9 @@ _SHARED = (
 
 # The digest of a file covers at most three blocks, the first, the middle and the last: a file may have gigabytes.
 _BLOCK = 1 << 20
+
+# Reads the files of all installed packages.
+_distributions = functools.cache(metadata.packages_distributions)
 
 
 def fingerprint(measurement: Measurement, setup: Setup, data: Mapping[str, Any]) -> str:
@@ -76,6 +79,14 @@ def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet |
                 file.seek(start)
                 digest.update(file.read(3 * _BLOCK // len(starts)))
     return {"folder": folder.resolve().name, "files": len(sizes), "bytes": sum(sizes), "sha256": digest.hexdigest()}
+
+
+def installed_versions(packages: Iterable[str] = ()) -> dict[str, str]:
+    """Return the versions of Python, bansac, NumPy and Numba, and of those ``packages`` that are installed."""
+    versions = source.installed_versions()
+    others = sorted(set(packages) - versions.keys())
+    distributions = _distributions() if others else {}
+    return versions | {name: metadata.version(distributions[name][0]) for name in others if name in distributions}
 
 
 def circumstances(packages: Iterable[str] = ()) -> dict[str, Any]:

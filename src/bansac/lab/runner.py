@@ -20,13 +20,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bansac.batch.journal import Journal, Row, Rows, Unit
+from bansac.batch.journal import Row, Unit
 from bansac.batch.output_files import OutputFolder
 from bansac.compiled.source import source_digest
 from bansac.executors import Executor, ItemFailure, Progress, attempt, find_executor, silent
 from bansac.lab.frames import import_pandas
 from bansac.lab.measurement import Measurement, Report, Setup
 from bansac.lab.provenance import circumstances, data_fingerprint, fingerprint
+from bansac.lab.rows import Rows, TimedJournal, write_rows
 from bansac.lab.tables import to_document, to_latex, to_markdown
 
 # Maximum number of failed units whose reasons are in the notes.
@@ -50,7 +51,7 @@ class Run:
     setup: Setup
     units: list[Unit]
     data: dict[str, Any]
-    journal: Journal
+    journal: TimedJournal
 
     def execute(
         self, *, workers: int = 1, executor: str | Executor | None = None, progress: Progress = silent
@@ -155,7 +156,8 @@ def open_run(measurement: Measurement, setup: Setup, journal: Path | None) -> It
         raise ValueError(f"{measurement.name}: the keys of the units must all be different")
     sets = measurement.sets(setup) if setup.data is not None and measurement.sets is not None else []
     data = data_fingerprint(setup.data, sets)
-    with Journal(journal, fingerprint(measurement, setup, data)) as opened:
+    opened = TimedJournal(journal, fingerprint(measurement, setup, data))
+    with opened:
         yield Run(measurement, setup, units, data, opened)
 
 
@@ -169,7 +171,7 @@ def run_experiment(experiment: Measurement, setup: Setup, folder: OutputFolder, 
             reasons = (f"unit {key}: {reason}" for key, reason in failed.items())
             reason = next(reasons, "the data hold too little for it")
             raise ValueError(f"{experiment.name}: no unit gave a row; {reason}")
-        folder.write_rows("runs.csv", rows)
+        write_rows(folder, "runs.csv", rows)
         report = experiment.report(run.setup, rows)
         described = {name: getattr(experiment, name) for name in ("title", "reference", "defaults")}
         counts = {"workers": settings.get("workers", 1), "units": len(run.units), "resumed": resumed}
@@ -183,7 +185,7 @@ def run_experiment(experiment: Measurement, setup: Setup, folder: OutputFolder, 
             folder.write_figure(f"{name}.png", figure)
             folder.write_figure(f"{name}.svg", figure)
         for name, records in report.records.items():
-            folder.write_rows(f"{name}.csv", records)
+            write_rows(folder, f"{name}.csv", records)
     folder.write_json("run.json", summary.document)
     return summary
 

@@ -1,7 +1,4 @@
-"""Matches of two images: their type, readers of files, image matching, and demo pairs.
-
-All modules return :class:`Matches`. This package imports ``geometry`` and ``maths``, but no estimators.
-"""
+"""Matches of two images: their type, readers of files, image matching, and demo pairs, all as :class:`Matches`."""
 
 from bansac.matches.demo import StereoPair, load_demo, load_motorcycle, load_motorcycle_matches
 from bansac.matches.hloc import HlocPairs

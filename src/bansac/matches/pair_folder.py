@@ -56,15 +56,12 @@ class PairFolder:
         The matches have ratios, camera matrices and image sizes if the folder has these files.
         """
         self._check(key)
-        if self._has("match_conf.h5"):
-            x1, x2, ratios = self._matches(key, "match_conf.h5", "ratios")
-        else:
-            matches = self._read("matches.h5", key, (-1, 4))
-            x1, x2, ratios = matches[:, :2].copy(), matches[:, 2:].copy(), None
+        matches = self._read("matches.h5", key, (-1, 4))
+        ratios = self._per_match(key, "match_conf.h5", "ratios", len(matches)) if self._has("match_conf.h5") else None
         K1, K2 = self._read("K1_K2.h5", key, (2, 3, 3)) if self._has("K1_K2.h5") else (None, None)
         return Matches(
-            x1,
-            x2,
+            matches[:, :2].copy(),
+            matches[:, 2:].copy(),
             key=key,
             ratios=ratios,
             K1=K1,
@@ -96,12 +93,12 @@ class PairFolder:
         with Reader(self.folder / name) as file:
             return file.array(key, shape)
 
-    def _matches(self, key: str, name: str, what: str) -> tuple[Floats, Floats, Floats]:
-        """Return the points of a pair and the values of another file, one for each match."""
-        matches, values = self._read("matches.h5", key, (-1, 4)), self._read(name, key, (-1,))
-        if len(values) != len(matches):
-            raise OSError(f"{self.folder}: pair {key!r} has {len(matches)} matches but {len(values)} {what}")
-        return matches[:, :2].copy(), matches[:, 2:].copy(), values
+    def _per_match(self, key: str, name: str, what: str, n: int) -> Floats:
+        """Return the values of a pair in another file, one for each of n matches."""
+        values = self._read(name, key, (-1,))
+        if len(values) != n:
+            raise OSError(f"{self.folder}: pair {key!r} has {n} matches but {len(values)} {what}")
+        return values
 
 
 def find_pair_folders(root: str | os.PathLike[str]) -> list[PairFolder]:
@@ -117,13 +114,3 @@ def folders_with(root: str | os.PathLike[str], name: str) -> list[Path]:
     if not Path(root).is_dir():
         raise FileNotFoundError(f"there is no folder {root}")
     return sorted(path.parent for path in Path(root).rglob(name))
-
-
-def evenly_spaced(keys: tuple[str, ...], limit: int | None) -> list[str]:
-    """Return at most ``limit`` of the keys, evenly spaced, including the first and the last."""
-    if limit is None or limit >= len(keys):
-        return list(keys)
-    if limit < 1:
-        raise ValueError(f"limit must be at least 1, got {limit}")
-    places = np.unique(np.linspace(0, len(keys) - 1, limit).astype(int))
-    return [keys[i] for i in places]

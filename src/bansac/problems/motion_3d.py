@@ -107,7 +107,6 @@ RIGID_3D = dataclasses.replace(
     solver_cost=500.0,
     denormalize=denormalize,
     significance_form=None,
-    default_max_iterations=50_000,
 )
 
 SIMILARITY_3D = dataclasses.replace(

@@ -2,5 +2,5 @@
 
 A minimal solver is ``solve(data, sample, models, scratch)``. A linear solver is ``fit(data, weights, model, scratch)``.
 Both have the signature of the corresponding function of a problem. A solver that callers of this package need for NumPy
-arrays also has a function with the name of its module. This package imports only ``maths`` and ``compiled``.
+arrays also has a function with the name of its module.
 """

@@ -219,18 +219,12 @@ def _build_constraints(scratch: Floats) -> None:
     The loop over the quadratic forms has a fixed length, so that the compiler can vectorise it.
     """
     for j in range(3):
-        f = _FORMS + 3 * j
-        x0, x1, x2 = scratch[f], scratch[f + 1], scratch[f + 2]
-        y0, y1, y2 = scratch[f + 9], scratch[f + 10], scratch[f + 11]
-        z0, z1, z2 = scratch[f + 18], scratch[f + 19], scratch[f + 20]
-        w0, w1, w2 = scratch[f + 27], scratch[f + 28], scratch[f + 29]
-        for n in range(_PRODUCTS, _PRODUCTS + _COLUMN):
-            q = n - _PRODUCTS + _QUADRATICS
-            q0, q1, q2 = scratch[q], scratch[q + _COLUMN], scratch[q + 2 * _COLUMN]
-            scratch[n] = q0 * x0 + q1 * x1 + q2 * x2
-            scratch[n + _COLUMN] = q0 * y0 + q1 * y1 + q2 * y2
-            scratch[n + 2 * _COLUMN] = q0 * z0 + q1 * z1 + q2 * z2
-            scratch[n + 3 * _COLUMN] = q0 * w0 + q1 * w1 + q2 * w2
+        for b in range(4):
+            f, product = _FORMS + 3 * j + 9 * b, _PRODUCTS + _COLUMN * b
+            e0, e1, e2 = scratch[f], scratch[f + 1], scratch[f + 2]
+            for q in range(_QUADRATICS, _QUADRATICS + _COLUMN):
+                total = scratch[q] * e0 + scratch[q + _COLUMN] * e1 + scratch[q + 2 * _COLUMN] * e2
+                scratch[product + q - _QUADRATICS] = total
         for i in range(4 if j == 0 else 3):
             out, n = _MATRIX + 20 * (3 * i + j), _PRODUCTS + _FORM * i
             for m in range(20):
@@ -304,21 +298,14 @@ def _build_determinant(scratch: Floats) -> None:
             scratch[out + size] = -scratch[f]
     for j in range(3):
         _write_cofactor(scratch, _B + 5 * (j + 1 if j < 2 else 0), _B + 5 * (j - 1 if j > 0 else 2), _COFACTORS + 9 * j)
-    b = _B + 30
-    x0, y0, w0 = scratch[b], scratch[b + 5], scratch[b + 10]
-    x1, y1, w1 = scratch[b + 1], scratch[b + 6], scratch[b + 11]
-    x2, y2, w2 = scratch[b + 2], scratch[b + 7], scratch[b + 12]
-    x3, y3, w3 = scratch[b + 3], scratch[b + 8], scratch[b + 13]
-    w4 = scratch[b + 14]
-    r0 = r1 = r2 = r3 = 0.0  # contributions to the coefficients that follow
+    for i in range(_DETERMINANT, _ROOTS):
+        scratch[i] = 0.0
+    last = _B + 30
     for i in range(9):
         x, y, w = scratch[_COFACTORS + i], scratch[_COFACTORS + 9 + i], scratch[_COFACTORS + 18 + i]
-        scratch[_DETERMINANT + i] = r0 + x * x0 + y * y0 + w * w0
-        r0 = r1 + x * x1 + y * y1 + w * w1
-        r1 = r2 + x * x2 + y * y2 + w * w2
-        r2 = r3 + x * x3 + y * y3 + w * w3
-        r3 = w * w4
-    scratch[_DETERMINANT + 9], scratch[_DETERMINANT + 10] = r0, r1
+        for k in range(5):
+            b, at = last + k, _DETERMINANT + i + k
+            scratch[at] = scratch[at] + x * scratch[b] + y * scratch[b + 5] + w * scratch[b + 10]
 
 
 @inlined

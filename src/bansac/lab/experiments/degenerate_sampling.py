@@ -28,10 +28,10 @@ from bansac.lab.frames import DataFrame, Figure, to_frame
 from bansac.lab.measurement import PAIRS, RUNS, SEED, WITH_DATA, Report, Row, Setup, Unit, choose_sets, of_module
 from bansac.lab.peers.library import Method, Task
 from bansac.lab.sets.labelled import LabelledSet, find_labelled_sets
+from bansac.lab.sets.tutorial import evenly_spaced
 from bansac.lab.tables import Cell, Table, percent, sectioned, with_arrow
 from bansac.lab.task import DEFAULTS, judge, squared_distances
 from bansac.matches import Matches
-from bansac.matches.pair_folder import evenly_spaced
 from bansac.maths.arrays import Bools, Floats
 from bansac.synthetic import SceneMatches, planar_scene_matches
 

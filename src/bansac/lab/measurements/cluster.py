@@ -127,7 +127,7 @@ def measure_files(matches: Sequence[Matches], rows: Sequence[Row], count: int) -
 
             def add() -> None:
                 for source, row in zip(sources, itertools.cycle(rows), strict=False):
-                    journal.add(source.unit, [row], alone=True)
+                    journal.add(source.unit, [row])
 
             files: dict[str, Any] = {"journal": {"seconds": timed(add) / count, "bytes": 0.0}}
             for suffix, write in WRITERS.items():

@@ -42,7 +42,7 @@ from bansac.lab.provenance import circumstances
 from bansac.lab.reports import grid
 from bansac.lab.scenes import Calls, calls_of, compare
 from bansac.lab.sets import PairSet
-from bansac.matches.pair_folder import evenly_spaced
+from bansac.lab.sets.tutorial import evenly_spaced
 from bansac.solvers import p4pf, shared_focal_6pt
 from bansac.synthetic import epipolar_matches
 

@@ -79,10 +79,10 @@ from bansac.lab.peers.methods import PRESET_METHODS
 from bansac.lab.reports import lines
 from bansac.lab.scenes import PEERS, Scene, errors, left_out, load_kernels, run_scene, scene_of
 from bansac.lab.sets import PairSet, find_sets
+from bansac.lab.sets.tutorial import evenly_spaced
 from bansac.lab.tables import sectioned
 from bansac.lab.task import distances_to_truth
 from bansac.matches.demo import load_demo
-from bansac.matches.pair_folder import evenly_spaced
 from bansac.maths.arrays import Bools
 from bansac.synthetic import SceneMatches, epipolar_matches, homography_matches, planar_scene_matches
 from bansac.synthetic.two_views import image_extent, viewing_rays

@@ -57,7 +57,8 @@ class LabelledSet(_MarkedSet):
 
     def pair(self, key: str) -> Matches:
         """Read one pair with ``inliers``, ``F`` of unit norm, and what the set has of the files of a PairFolder."""
-        pair, (_, _, labels) = super().pair(key), self._matches(key, "labels.h5", "labels")
+        pair = super().pair(key)
+        labels = self._per_match(key, "labels.h5", "labels", len(pair))
         F = self._read("Fgt.h5", key, (3, 3))
         norm = np.linalg.norm(F)
         if norm == 0:

@@ -35,7 +35,7 @@ from bansac.geometry import essential_from_pose
 from bansac.lab.sets.image_finder import ImageFinder, cuts
 from bansac.matches.hdf5 import Reader
 from bansac.matches.matches import Matches
-from bansac.matches.pair_folder import SIZE_FILES, PairFolder, Which, evenly_spaced
+from bansac.matches.pair_folder import SIZE_FILES, PairFolder, Which
 
 MAX_RATIO = 0.85
 """The tutorial's scripts keep matches with an SNN ratio below this value."""
@@ -268,3 +268,13 @@ def missing_files(folder: str | os.PathLike[str]) -> str:
     missing = [name for name in names if not (Path(folder) / name).exists()]
     alternative = " (or Hgt.h5)" if set(_TRUTH_FILES["EF"]) <= set(missing) else ""
     return ", ".join(missing) + alternative
+
+
+def evenly_spaced(keys: tuple[str, ...], limit: int | None) -> list[str]:
+    """Return at most ``limit`` of the keys, evenly spaced, including the first and the last."""
+    if limit is None or limit >= len(keys):
+        return list(keys)
+    if limit < 1:
+        raise ValueError(f"limit must be at least 1, got {limit}")
+    places = np.unique(np.linspace(0, len(keys) - 1, limit).astype(int))
+    return [keys[i] for i in places]

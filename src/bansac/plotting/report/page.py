@@ -1,21 +1,33 @@
-"""HTML page of a report: template, style, script and data in one self-contained file."""
+"""HTML page of a report: template, style, script and data in one self-contained file.
 
+The data are plain JSON, with arrays as base64.
+"""
+
+from __future__ import annotations
+
+import base64
 import hashlib
+import json
 import os
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from bansac.engine.trace import Trace
 from bansac.matches.images import ImageLike, encode_jpeg, read_image, shrink
-from bansac.matches.storage import write_atomically
+from bansac.matches.storage import to_plain, write_atomically
+from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_points
-from bansac.plotting.report.payload import RunArrays, encode, numbers_of, panel
-from bansac.plotting.report.summary import html_table, restarts_in_words
+from bansac.plotting.layout import COLORS
+from bansac.plotting.report.summary import html_table, name_restarts, restarts_in_words
+
+if TYPE_CHECKING:
+    from bansac.estimate.result import Result
 
 _FILES = Path(__file__).parent
 
@@ -23,12 +35,21 @@ _FILES = Path(__file__).parent
 _SIDE = 1280
 _BYTES = 1_200_000
 
+# Counters that the page shows after each frame.
+_COUNTERS = ("inlier_ratio", "gamma", "best_inliers", "low_probability", "outliers", "required_iterations")
+
+# Number of points of the curves below the slider.
+_COURSE = 600
+
+# Margin around points without an image, relative to their extent.
+_MARGIN = 0.05
+
 
 def write_report(
     path: str | os.PathLike[str],
     points: tuple[ArrayLike, ArrayLike | None],
     images: tuple[ImageLike | None, ImageLike | None],
-    run: RunArrays,
+    result: Result,
     trace: Trace | None,
     summary: Mapping[str, str],
     settings: Mapping[str, Any],
@@ -36,11 +57,11 @@ def write_report(
 ) -> None:
     """Write the page of a result; the arguments of :meth:`bansac.Result.report`, in pairs, and the result's words."""
     given = {"x1": points[0]} | ({} if points[1] is None else {"x2": points[1]})
-    sides = [as_points(name, x, 2, len(run.inliers)) for name, x in given.items()]
+    sides = [as_points(name, x, 2, len(result.inliers)) for name, x in given.items()]
     if images[1] is not None and len(sides) == 1:
         raise ValueError("image2 must not be given without x2")
-    if trace is not None and trace.frames.size and trace.frame_inliers.shape[1] != len(run.inliers):
-        counts = f"{trace.frame_inliers.shape[1]} data points, the result has {len(run.inliers)}"
+    if trace is not None and trace.frames.size and trace.frame_inliers.shape[1] != len(result.inliers):
+        counts = f"{trace.frame_inliers.shape[1]} data points, the result has {len(result.inliers)}"
         raise ValueError(f"trace must belong to the result: it has {counts}")
     panels = []
     for number, (x, image) in enumerate(zip(sides, images, strict=False), start=1):
@@ -48,13 +69,13 @@ def write_report(
         if image is not None:
             pixels = read_image(image, color=True, argument=f"image{number}")
             jpeg = encode_jpeg(shrink(pixels, _SIDE)[0], _BYTES)
-            size, url = (pixels.shape[0], pixels.shape[1]), f"data:image/jpeg;base64,{encode(jpeg)}"
-        panels.append(panel(x, size, url, upwards=len(sides) == 1))
+            size, url = (pixels.shape[0], pixels.shape[1]), f"data:image/jpeg;base64,{_encode(jpeg)}"
+        panels.append(_panel(x, size, url, upwards=len(sides) == 1))
     if title is None:
         names = [Path(image).name for image in images if isinstance(image, str | os.PathLike)]
         title = " and ".join(names) or f"{len(sides[0])} {'matches' if len(sides) == 2 else 'points'}"
     restarts = [] if trace is None else restarts_in_words(trace)
-    page = _fill(title, numbers_of(run, trace, sides, panels), dict(summary), settings, restarts)
+    page = _fill(title, _numbers_of(result, trace, sides, panels), dict(summary), settings, restarts)
     write_atomically(Path(path), lambda file: file.write_text(page, encoding="utf-8"))
 
 
@@ -83,4 +104,66 @@ def _read(name: str) -> str:
 
 def _hash(text: str) -> str:
     """Return the hash that the security policy of the page uses to allow its own style or script."""
-    return "sha256-" + encode(hashlib.sha256(text.encode()).digest())
+    return "sha256-" + _encode(hashlib.sha256(text.encode()).digest())
+
+
+def _numbers_of(result: Result, trace: Trace | None, points: list[Floats], panels: list[dict[str, Any]]) -> str:
+    """Return the data of the page as JSON, without characters that could close its script element or open another."""
+    document = {
+        "points": [_as_type(x, "<f8") for x in points],
+        "panels": panels,
+        "colors": COLORS,
+        "count": len(result.inliers),
+        "iterations": result.iterations,
+        "residuals": _as_type(result.residuals, "<f4"),
+        "posterior": _as_type(result.probabilities, "<f4"),
+        "beliefs": _as_type(result.beliefs, "<f4"),
+        "inliers": _as_bits(result.inliers),
+        "frames": _frames(trace, result.beliefs) if trace and trace.frames.size else None,
+    }
+    text = json.dumps(to_plain(document), allow_nan=False, separators=(",", ":"))
+    return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
+
+
+def _panel(x: Floats, size: tuple[int, int] | None, url: str | None, *, upwards: bool) -> dict[str, Any]:
+    """Return one side of the figure: an image of ``size`` (height, width), or the extent of the points."""
+    if size is not None:
+        corner, extent = np.full(2, -0.5), np.array(size[::-1], dtype=np.float64)  # pixel centres are integers
+    elif len(x):
+        low, high = x.min(axis=0), x.max(axis=0)
+        span = np.where(high > low, high - low, max(float(np.ptp(x)), 1.0))
+        corner, extent = low - _MARGIN * span, (1 + 2 * _MARGIN) * span
+    else:
+        corner, extent = np.zeros(2), np.ones(2)
+    return {"image": url, "corner": corner, "extent": extent, "upwards": upwards and url is None}
+
+
+def _frames(trace: Trace, beliefs: Floats | None) -> dict[str, Any]:
+    """Return the frames, the counters after each frame, and the curves of the whole run."""
+    rows = trace.frames[1:] - 1  # the first frame precedes the first iteration
+    counters = {name: [None, *to_plain(getattr(trace, name)[rows])] for name in _COUNTERS}
+    course = np.unique(np.linspace(0, len(trace) - 1, _COURSE).astype(int))
+    ends, names = np.flatnonzero(np.diff(trace.restart)) + 1, name_restarts(trace)
+    return {
+        "at": trace.frames,
+        "restart": [names[number - 1] for number in (1, *trace.restart[rows])],
+        "beliefs": None if beliefs is None else _as_type(trace.frame_beliefs, "u1"),
+        "inliers": _as_bits(trace.frame_inliers.ravel()),
+        "counters": counters,
+        "course": {"at": course + 1, "outliers": trace.outliers[course], "improbable": trace.low_probability[course]},
+        "ends": ends[:_COURSE],
+    }
+
+
+def _as_type(values: NDArray[Any] | None, kind: str) -> str | None:
+    return None if values is None else _encode(np.ascontiguousarray(values, dtype=kind).tobytes())
+
+
+def _as_bits(mask: Bools) -> str:
+    """Return a mask with eight values per byte, the first in the lowest bit, as base64."""
+    return _encode(np.packbits(mask, bitorder="little").tobytes())
+
+
+def _encode(content: bytes) -> str:
+    """Return bytes as base64."""
+    return base64.b64encode(content).decode()
