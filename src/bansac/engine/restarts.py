@@ -171,7 +171,7 @@ class History:
         restarts = min(options.restarts, _MOST_GROWING)
         shares = (2 + restarts % 2) * 2 ** (restarts // 2) - 2
         first = max(_RESTART_ITERATIONS, math.ceil(self.budget / shares))
-        return min(self.budget - self.iterations, first << min(self.count // 2, 30))
+        return int(min(self.budget - self.iterations, first << min(self.count // 2, 30)))
 
 
 def next_restart(history: History) -> RestartPlan | None:
