@@ -34,7 +34,7 @@ class InterruptibleLoop:
     """The loop on the data of a frame; ``is_over`` says whether no time is left.
 
     ``state`` has its arrays, ``packed`` is the same as the struct for the kernels. ``threshold`` is in the unit of the
-    data. ``selection`` are the function and the arrays of the model selection, None if optimised models are compared by
+    data, ``target_score`` the score of the model that it aims at. ``selection`` are the function and the arrays of the model selection, None if optimised models are compared by
     score alone.
     """
 
@@ -43,7 +43,7 @@ class InterruptibleLoop:
         self.state: State
         self.components: Components
         self.state, self.components = frame.start()
-        self.packed, self.threshold = pack_run(self.state), np.nan
+        self.packed, self.threshold, self.target_score = pack_run(self.state), np.nan, np.inf
         self.selection: tuple[Any, ModelSelection | None] = None, None
         if frame.plausibility is not None:
             self.selection = make_model_selection(frame.problem, frame.plausibility, frame.transform)
@@ -72,8 +72,8 @@ class InterruptibleLoop:
             self.selection[1].reset()
 
     def aim_at(self, model: Floats) -> None:
-        """Let the loop end as soon as it has a model as good as this one, with its inliers."""
-        score_in_full(self.packed, model, self.state.target)
+        """Let the loop end as soon as it has a model with as many inliers as this one, nearly the same."""
+        self.target_score = score_in_full(self.packed, model, self.state.target)
         self.state.settings["target_inliers"] = np.count_nonzero(self.state.target)
 
     def run(self, before: int, most: int, *, learns: bool) -> int:

@@ -74,7 +74,7 @@ class Search:
         while plan is not None:
             loop = self._open(plan)
             stop, is_significant = self._iterate(loop, plan)
-            new = self._refine_restart(loop, plan, is_significant)
+            new = self._refine_restart(loop, plan, is_significant, stop)
             if new is not None:
                 self._compare(new, plan)
             plan = None if stop == RUNNING else next_restart(history)
@@ -187,12 +187,20 @@ class Search:
                 loop.take(model, last)
         return True
 
-    def _refine_restart(self, loop: InterruptibleLoop, plan: RestartPlan, is_significant: bool) -> Hypothesis | None:
-        """Return the model of a restart, refined by all data; None if it has too few inliers."""
+    def _refine_restart(
+        self, loop: InterruptibleLoop, plan: RestartPlan, is_significant: bool, stop: int
+    ) -> Hypothesis | None:
+        """Return the model of a restart, refined by all data.
+
+        Return None if it has too few inliers, or if it is a duplicate of the best hypothesis and not better.
+        """
         least = 1 if plan.members is None else self.frame.problem.sample_size + 1
         if loop.state.progress["best_inliers"] < max(least, plan.least):
             return None
         loop.optimize()
+        if stop == DUPLICATE and loop.state.progress["best_score"] <= loop.target_score:
+            self.history.ranked[0].restarts += 1
+            return None
         if loop is not self._all and not self._all.take(loop.state.best_model, loop.threshold):
             return None
         hypothesis = self._refine(is_significant)
