@@ -11,6 +11,7 @@ estimated threshold, and the search goes on there. Until then the restarts alter
 wide one, because the noise may be larger than expected.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -129,6 +130,7 @@ def _estimate_threshold(
     return threshold
 
 
+@functools.cache
 def threshold_factor(codimension: int) -> float:
     """Return the 99 % quantile of the length of a standard normal vector (Wilson and Hilferty, 1931).
 
