@@ -20,7 +20,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class Hypothesis:
     of the cameras times the plausibility. ``is_significant`` says whether chance does not explain its support.
     ``restarts`` is the number of restarts that led to it, without the caller's initial model (``is_initial``).
     ``challenges`` is the number of searches for an alternative. ``significance`` is that over all thresholds, NaN until
-    it is compared. ``learnt`` are arrays of the sampler with copies from the end of its restart.
+    it is compared. ``beliefs`` are those of the sampler at the end of its restart.
     """
 
     model: Floats
@@ -69,7 +69,7 @@ class Hypothesis:
     is_initial: bool = False
     challenges: int = 0
     significance: float = math.nan
-    learnt: list[tuple[Any, Any]] = field(default_factory=list)
+    beliefs: Floats | None = None
 
 
 class Purpose(enum.Enum):
@@ -171,7 +171,7 @@ class History:
         restarts = min(options.restarts, _MOST_GROWING)
         shares = (2 + restarts % 2) * 2 ** (restarts // 2) - 2
         first = max(_RESTART_ITERATIONS, math.ceil(self.budget / shares))
-        return min(self.budget - self.iterations, first << min(self.count // 2, 30))
+        return int(min(self.budget - self.iterations, first << min(self.count // 2, 30)))
 
 
 def next_restart(history: History) -> RestartPlan | None:

@@ -202,7 +202,7 @@ def search(request: Request) -> Solution:
         models_tested=history.models_tested,
         restarts=history.count,
         stop_reason=stop_reason,
-        trace=None if run.recorder is None else run.recorder.trace(),
+        trace=run.trace(),
     )
     return replace(solution, rival=_find_rival(solution, run)) if len(history.ranked) > 1 else solution
 
