@@ -34,8 +34,8 @@ class InterruptibleLoop:
     """The loop on the data of a frame; ``is_over`` says whether no time is left.
 
     ``state`` has its arrays, ``packed`` is the same as the struct for the kernels. ``threshold`` is in the unit of the
-    data, ``target_score`` the score of the model that it aims at. ``selection`` are the function and the arrays of the model selection, None if optimised models are compared by
-    score alone.
+    data, ``target_score`` the score of the model that it aims at. ``selection`` are the function and the arrays of the
+    model selection, None if optimised models are compared by score alone.
     """
 
     def __init__(self, frame: Frame, is_over: Callable[[], bool], recorder: Recorder | None) -> None:

@@ -74,8 +74,8 @@ class Search:
         while plan is not None:
             loop = self._open(plan)
             stop, is_significant = self._iterate(loop, plan)
-            new = self._refine_restart(loop, plan, is_significant, stop)
-            if new is not None:
+            if self._adopt(loop, plan, stop):
+                new = self._refine(is_significant, loop, plan)
                 self._compare(new, plan)
             plan = None if stop == RUNNING else next_restart(history)
             if plan is not None and self._is_over():  # the restart ended by a criterion, but no time is left
@@ -187,39 +187,40 @@ class Search:
                 loop.take(model, last)
         return True
 
-    def _refine_restart(
-        self, loop: InterruptibleLoop, plan: RestartPlan, is_significant: bool, stop: int
-    ) -> Hypothesis | None:
-        """Return the model of a restart, refined by all data.
+    def _adopt(self, loop: InterruptibleLoop, plan: RestartPlan, stop: int) -> bool:
+        """Make the model of a restart the best one of all data, at the threshold of the restart.
 
-        Return None if it has too few inliers, or if it is a duplicate of the best hypothesis and not better.
+        Return False if it has too few inliers, or if it is a duplicate of the best hypothesis and not better.
         """
-        least = 1 if plan.members is None else self.frame.problem.sample_size + 1
+        least, best = 1 if plan.members is None else self.frame.problem.sample_size + 1, self.history.best
         if loop.state.progress["best_inliers"] < max(least, plan.least):
-            return None
+            return False
         loop.optimize()
-        if stop == DUPLICATE and loop.state.progress["best_score"] <= loop.target_score:
-            self.history.ranked[0].restarts += 1
-            return None
-        if loop is not self._all and not self._all.take(loop.state.best_model, loop.threshold):
-            return None
-        hypothesis = self._refine(is_significant)
-        if self.history.options.restarts > 1:
-            beliefs = hypothesis.beliefs = self._all.beliefs() if plan.members is None else self.frame.prior_beliefs()
-            beliefs[slice(None) if plan.members is None else plan.members] = loop.beliefs()
-        return hypothesis
+        if stop == DUPLICATE and best is not None and loop.state.progress["best_score"] <= loop.target_score:
+            best.restarts += 1
+            return False
+        return loop is self._all or self._all.take(loop.state.best_model, loop.threshold)
 
-    def _refine(self, is_significant: bool) -> Hypothesis:
-        """Refine the best model of all data and return it as a hypothesis."""
-        loop, frame = self._all, self.frame
-        model, score = loop.refine()
+    def _refine(
+        self, is_significant: bool, loop: InterruptibleLoop | None = None, plan: RestartPlan | None = None
+    ) -> Hypothesis:
+        """Refine the best model of all data; return it as a hypothesis, with the beliefs of the loop of a restart."""
+        refined, frame = self._all, self.frame
+        model, score = refined.refine()
         is_inlier = np.empty(frame.order.size, np.bool_)
-        weighted = cheirality_score(frame.problem, loop.state, loop.packed, model, is_inlier)
-        function, selection = loop.selection
+        weighted = cheirality_score(frame.problem, refined.state, refined.packed, model, is_inlier)
+        function, selection = refined.selection
         if selection is not None:
             weighted *= plausibility_of(function, selection, model)
-        is_near, inliers = frame.distances(model) <= NEAR * loop.threshold, int(np.count_nonzero(is_inlier))
-        return Hypothesis(model, loop.threshold, score, weighted, is_inlier, is_near, inliers, is_significant)
+        is_near, inliers = frame.distances(model) <= NEAR * refined.threshold, int(np.count_nonzero(is_inlier))
+        new = Hypothesis(model, refined.threshold, score, weighted, is_inlier, is_near, inliers, is_significant)
+        if loop is not None and plan is not None and self.history.options.restarts > 1:
+            if plan.members is None:
+                new.beliefs = loop.beliefs()
+            else:
+                new.beliefs = frame.prior_beliefs()
+                new.beliefs[plan.members] = loop.beliefs()
+        return new
 
     def _settle(self, hypothesis: Hypothesis) -> Hypothesis:
         """Return a hypothesis at the threshold that follows its residuals, if it is significant."""
