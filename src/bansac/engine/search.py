@@ -137,7 +137,7 @@ class Search:
         if plan.purpose is Purpose.BEST:
             history.count += 1
         elif best is not None:
-            best.challenges = 1 if plan.purpose is Purpose.OTHER_DATA else max(best.challenges, 1) + 1
+            best.searched = 1 if plan.purpose is Purpose.OTHER_DATA else max(best.searched, 1) + 1
         if self._recorder is not None:
             reason = self._criterion(stop) if plan.purpose is Purpose.BEST else "challenge"
             self._recorder.reasons.append(reason)
@@ -339,7 +339,7 @@ class Search:
         """
         ranked = self.history.ranked
         if old is not None:
-            new.challenges = old.challenges
+            new.searched = old.searched
             if is_duplicate:
                 old.restarts = new.restarts = old.restarts + 1
                 new.is_initial = old.is_initial

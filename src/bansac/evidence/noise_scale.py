@@ -33,9 +33,8 @@ _OF_MANY, _LEAST, _STEPS = 3.0, 0.01, 4.0
 LARGEST, LARGEST_IN_PLANE, LARGEST_IN_SPACE = 26.0, 6.5, 40.0
 """The largest threshold, in thresholds of the start: for residuals of one component, of two, and of more.
 
-A model with larger residuals is not accepted, unless those in a narrow window are smaller. The bound for two components
-is the smallest: in images, matches found at random in a search window look like noise. Problems in space start from a
-small share of the extent of the data.
+The bound for two components is the smallest: in images, matches found at random in a search window look like noise.
+Problems in space start from a small share of the extent of the data.
 """
 
 WIDE = 4.0
