@@ -59,11 +59,8 @@ def significance_over_thresholds(
     k = null_model.far.size // _PER_CENT
     anchor = max(float(null_model.far[k]), smallest)
     volume = (k + 1) / (null_model.far.size + 1) * (residuals / anchor) ** problem.codimension
-    alpha = np.where(
-        residuals < anchor, np.maximum(volume, null_model.resolution), null_model.probabilities(residuals)[0]
-    )
-    none = np.zeros(alpha.size, np.bool_)
-    return -log_nfa(alpha, alpha, none, (data.shape[1], 0), problem.sample_size, problem.max_models)
+    alpha = np.where(residuals < anchor, np.maximum(volume, null_model.resolution), null_model.probability(residuals))
+    return -log_nfa(alpha, data.shape[1], problem.sample_size, problem.max_models)
 
 
 def is_rival(

@@ -207,11 +207,10 @@ def count_missing(problem: Problem, data: Floats, measured: MeasuredModel) -> in
     if count < m:
         return 0
     exactness = np.maximum(np.sort(measured.residuals[measured.inliers]), EXACT * measured.threshold)
-    alpha = measure_far(problem, data, model).probabilities(exactness)[0]
+    alpha = measure_far(problem, data, model).probability(exactness)
     for more in range(1, _MOST_MISSING + 1):
         extended = np.append(alpha, np.full(more, alpha[-1]))
-        none = np.zeros(extended.size, np.bool_)
-        if log_nfa(extended, extended, none, (n + more, 0), m, problem.max_models) < SIGNIFICANT:
+        if log_nfa(extended, n + more, m, problem.max_models) < SIGNIFICANT:
             return more
     return 0
 
@@ -230,29 +229,18 @@ def _is_supported(problem: Problem, data: Floats, measured: MeasuredModel, kept:
     support = np.flatnonzero(residuals <= threshold)
     if support.size <= problem.sample_size:
         return False
-    support = support[np.argsort(residuals[support], kind="stable")]
-    thinned, exactness = np.take(data, kept, axis=1), np.maximum(residuals[support], EXACT * threshold)
+    thinned, exactness = np.take(data, kept, axis=1), np.maximum(np.sort(residuals[support]), EXACT * threshold)
     null_model = measure_far(problem, thinned, model)
-    if not _exceeds_chance(problem, null_model, support, exactness):
+    if not _exceeds_chance(problem, null_model, exactness):
         return False
     # Neighbours and displacements can only raise the NFA, and take most of the time.
     complete = add_neighbours(null_model, problem, thinned, model, threshold, noise)
     if noise < threshold and complete.moved.size > 0 and np.mean(complete.moved <= threshold) > _USELESS:
         return False
-    return _exceeds_chance(problem, complete, support, exactness)
+    return _exceeds_chance(problem, complete, exactness)
 
 
-def _exceeds_chance(problem: Problem, null_model: NullModel, support: Ints, exactness: Floats) -> bool:
-    """Return whether the null model does not explain a support, in ascending order of its residuals ``exactness``.
-
-    There are two tests: of all points or matches alike, and of those that follow a neighbour apart. The first is
-    stronger for a small support of scattered points, the second for a clustered one.
-    """
-    m, models = problem.sample_size, problem.max_models
-    n, n_following = null_model.follows.size, int(null_model.follows.sum())
-    alike = null_model.probability(exactness)
-    if log_nfa(alike, alike, np.zeros(support.size, np.bool_), (n, 0), m, models) < SIGNIFICANT:
-        return True
-    first, following = null_model.probabilities(exactness)
-    follows = null_model.follows[support]
-    return log_nfa(first, following, follows, (n - n_following, n_following), m, models) < SIGNIFICANT
+def _exceeds_chance(problem: Problem, null_model: NullModel, exactness: Floats) -> bool:
+    """Return whether the null model does not explain a support with these residuals, in ascending order."""
+    alpha = null_model.probability(exactness)
+    return log_nfa(alpha, null_model.n, problem.sample_size, problem.max_models) < SIGNIFICANT
