@@ -63,9 +63,10 @@ def make_frame(
     """Return the frame of data (channels x N) that keep their order and unit."""
     values = np.array(data, np.float64, order="C")
     prior = None if prior is None else np.array(prior, np.float64)
-    frame = Frame(problem, values, options, options.threshold or 1.0, radius=options.neighborhood_radius)
+    frame = Frame(problem, values, options, options.threshold or 1.0)
     frame.order, frame.data, frame.rng = np.arange(values.shape[1]), values, seed_rng(options.seed)
-    frame.transform, frame.scale, frame.radius = np.eye(1, 1 + 2 * problem.channels)[0], 1.0, options.neighborhood_radius
+    frame.transform, frame.scale = np.eye(1, 1 + 2 * problem.channels)[0], 1.0
+    frame.radius = options.neighborhood_radius
     frame.prior, frame.weights = prior, weights
     frame.ranking = np.empty(0, np.int64) if quality is None else np.argsort(-np.asarray(quality), kind="stable")
     return frame

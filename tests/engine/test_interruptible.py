@@ -114,7 +114,8 @@ def follow(monkeypatch):
             found = interruptible.run_iterations(packed, trace, first, end)
         return found
 
-    original_start, original_optimize, original_repair = Frame.start, local_optimization.optimize, InterruptibleLoop._repair
+    original_start, original_repair = Frame.start, InterruptibleLoop._repair
+    original_optimize = local_optimization.optimize
     monkeypatch.setattr(Frame, "start", start)
     monkeypatch.setattr(InterruptibleLoop, "_repair", repair)
     monkeypatch.setattr(local_optimization, "iterate", iterate)

@@ -11,7 +11,7 @@ from bansac.engine.sampling import SAMPLERS
 from bansac.engine.state import PROGRESS
 from bansac.engine.stopping import STOPS
 from bansac.problems.line import LINE
-from tests.engine.builder import make_record, make_frame
+from tests.engine.builder import make_frame, make_record
 from tests.engine.sampling.helpers import fits
 
 N = 40
