@@ -122,7 +122,7 @@ def test_the_defaults_and_the_other_presets_are_pinned():
 @pytest.mark.parametrize("problem", [HOMOGRAPHY, FUNDAMENTAL, ESSENTIAL, ESSENTIAL_SYMMETRIC, LINE, CIRCLE_PROBLEM])
 def test_what_the_default_options_mean_for_a_problem(problem):
     options = Options()
-    assert options.optimization(problem) == ("inner" if "essential" in problem.name else "inner+iterative")
+    assert options.optimization(problem) == ("inner" if "matrix" in problem.name else "inner+iterative")
     assert options.refiner(problem) is REFINERS["lm"]
     bare = dataclasses.replace(problem, fit=None, linearize=None, tangent=None, project=None, parameters=None)
     assert options.optimization(bare) is None

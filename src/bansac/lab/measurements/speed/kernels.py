@@ -80,7 +80,10 @@ def open_frame(kind: Kind, n: int = POINTS, inlier_ratio: float = INLIER_RATIO, 
 
 def start_run(kind: Kind, **settings: Any) -> State:
     """Return the state of a run before its first iteration, for ``pack_run``."""
-    return open_frame(kind, **settings).start()[0]
+    frame = open_frame(kind, **settings)
+    state, _ = frame.start()
+    frame.set_threshold(state, frame.threshold)
+    return state
 
 
 def point_costs(seconds: float) -> dict[str, Any]:
