@@ -124,11 +124,10 @@ def draw_costs(seconds: float) -> dict[str, dict[str, float]]:
 
 def _step_call(kind: Kind) -> Call:
     """Return a call of Levenberg-Marquardt steps on ``POINTS`` inliers, starting from the best model of a short run."""
-    problem, frame = PROBLEMS[kind], open_frame(kind, inlier_ratio=1.0, sampler="uniform")
-    run, _ = frame.start()
+    problem, run = PROBLEMS[kind], start_run(kind, inlier_ratio=1.0, sampler="uniform")
     run_iterations(pack_run(run), np.empty((0, len(TRACE_COLUMNS))), 0, _LEARNING)
     manifold, work, scratch = select_manifold(problem), make_work(problem), np.empty(problem.scratch_size)
-    squared_scale, model = (0.5 * frame.threshold) ** 2, np.empty(problem.model_size)
+    squared_scale, model = 0.25 * float(run.settings["squared_threshold"]), np.empty(problem.model_size)
     return functools.partial(_step, manifold, work, run.data, squared_scale, run.best_model, model, scratch)
 
 
