@@ -142,7 +142,7 @@ def test_the_radius_of_a_neighbourhood_is_in_pixels(scene):
 
 def test_local_optimization_waits_for_support_that_is_not_random(scene, monkeypatch):
     from bansac.engine import local_optimization
-    from bansac.engine.slices import SlicedLoop
+    from bansac.engine.interruptible import InterruptibleLoop
 
     def run(max_iterations):
         """Return whether the best model is optimised in the loop, and how often after it."""
@@ -158,12 +158,12 @@ def test_local_optimization_waits_for_support_that_is_not_random(scene, monkeypa
             return stop
 
         monkeypatch.setattr(local_optimization, "optimize", optimize)
-        monkeypatch.setattr(SlicedLoop, "run", iterate)
+        monkeypatch.setattr(InterruptibleLoop, "run", iterate)
         settings = {"preset": "paper", "local_optimization": "inner", "sampler": "uniform"}
         bansac.estimate_fundamental(scene.x1, scene.x2, max_iterations=max_iterations, **settings)
         return in_the_loop, len(after_it)
 
-    original, iterate_all = local_optimization.optimize, SlicedLoop.run
+    original, iterate_all = local_optimization.optimize, InterruptibleLoop.run
     assert run(5) == ([False], 1)  # too short
     assert run(10_000) == ([True], 0)
 
@@ -200,7 +200,7 @@ def test_an_interrupt_between_slices_gets_through(preset, plane, monkeypatch):
     def interrupt(*_):
         raise KeyboardInterrupt
 
-    loop = "slices.run_iterations" if preset == "paper" else "local_optimization.iterate"
+    loop = "interruptible.run_iterations" if preset == "paper" else "local_optimization.iterate"
     monkeypatch.setattr(f"bansac.engine.{loop}", interrupt)
     with pytest.raises(KeyboardInterrupt):
         bansac.estimate_homography(plane.x1, plane.x2, preset=preset)

@@ -186,3 +186,11 @@ def test_a_user_s_program_passes_mypy_strict() -> None:
     environment = os.environ | {"MYPYPATH": str(ROOT / "src")}
     done = subprocess.run(code, capture_output=True, text=True, cwd=ROOT, env=environment)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_engine_and_the_evidence_have_few_numeric_constants() -> None:
+    """A constant is a choice that a reader has to trust: a new one replaces an old one."""
+    constant = re.compile(r"^_?[A-Z][A-Z_0-9]+(, _?[A-Z][A-Z_0-9]+)* *(:.*)?= *[-(.0-9]", re.MULTILINE)
+    files = [path for room in ("engine", "evidence") for path in (ROOT / "src" / "bansac" / room).rglob("*.py")]
+    assert len(files) > 40
+    assert sum(len(constant.findall(path.read_text())) for path in files) <= 149

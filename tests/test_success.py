@@ -9,7 +9,7 @@ import bansac
 import bansac.synthetic
 from bansac.lab.measurement import Setup
 from bansac.lab.measurements import honesty
-from tests.significance.test_configuration import line_matches
+from tests.evidence.test_configuration import line_matches
 from tests.space_scenes import seen_points
 
 RUNS = 10

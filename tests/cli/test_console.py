@@ -112,13 +112,13 @@ def test_clearing_leaves_other_files(monkeypatch: pytest.MonkeyPatch, tmp_path: 
 # The command line, which prints a line before the iterations of the search begin.
 ANNOUNCED = """
 from bansac.cli import main
-from bansac.engine import slices
+from bansac.engine import interruptible as module
 
-def announce(state, pack_run=slices.pack_run):
+def announce(state, pack_run=module.pack_run):
     print("searching", flush=True)
     return pack_run(state)
 
-slices.pack_run = announce
+module.pack_run = announce
 main()
 """
 

@@ -1,16 +1,18 @@
 """The state of a run as the engine itself makes it, for tests of single kernels."""
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import config
 from numpy.typing import ArrayLike
 
 from bansac.compiled.jit import kernel
-from bansac.engine import frame
+from bansac.engine.frame import Frame
 from bansac.engine.options import Options
-from bansac.engine.sampling import SamplerInput
+from bansac.engine.search import Search
 from bansac.engine.state import _RECORDS, State
+from bansac.engine.trace import Trace
 from bansac.estimate.presets import PRESETS
 from bansac.maths.arrays import Floats
 from bansac.maths.rng import seed_rng
@@ -49,26 +51,25 @@ def records_of(state: State) -> Any:
     return state.memory.view(_RECORDS)
 
 
-def make_setup(
+def make_frame(
     problem: Problem,
     data: ArrayLike,
     options: Options,
     *,
     prior: ArrayLike | None = None,
     quality: ArrayLike | None = None,
-) -> SamplerInput:
-    """Return what a sampler gets at the start of a run; the data (channels x N) keep their order and units."""
+    weights: Floats | None = None,
+) -> Frame:
+    """Return the frame of data (channels x N) that keep their order and unit."""
     values = np.array(data, np.float64, order="C")
-    return SamplerInput(
-        data=values,
-        sample_size=problem.sample_size,
-        rng=seed_rng(options.seed),
-        ranking=np.empty(0, np.int64) if quality is None else np.argsort(-np.asarray(quality), kind="stable"),
-        prior=None if prior is None else np.array(prior, np.float64),
-        radius=options.neighborhood_radius,
-        activation=options.activation,
-        weight_floor=options.weight_floor,
-    )
+    prior = None if prior is None else np.array(prior, np.float64)
+    frame = Frame(problem, values, options, options.threshold or 1.0)
+    frame.order, frame.data, frame.rng = np.arange(values.shape[1]), values, seed_rng(options.seed)
+    frame.transform, frame.scale = np.eye(1, 1 + 2 * problem.channels)[0], 1.0
+    frame.radius = options.neighborhood_radius
+    frame.prior, frame.weights = prior, weights
+    frame.ranking = np.empty(0, np.int64) if quality is None else np.argsort(-np.asarray(quality), kind="stable")
+    return frame
 
 
 @kernel
@@ -86,7 +87,42 @@ def build_run(
     weights: Floats | None = None,
     **settings: Any,
 ) -> State:
-    """Return the context of a run before its first iteration; the data are neither shuffled nor normalised."""
+    """Return the state of a run before its first iteration; the data are neither shuffled nor normalised."""
     options = BASE.replace(**settings)
-    setup = make_setup(problem, data, options, prior=prior, quality=quality)
-    return frame.start_state(problem, options, setup, options.threshold, weights)[0]
+    frame = make_frame(problem, data, options, prior=prior, quality=quality, weights=weights)
+    state, _ = frame.start()
+    frame.set_threshold(state, frame.threshold)
+    return state
+
+
+class Outcome(NamedTuple):
+    """What a search returns, in the coordinates and the order of the data."""
+
+    search: Search
+    stop_reason: str
+    model: Floats | None
+    score: float
+    threshold: float
+    iterations: int
+    models_tested: int
+    restarts: int
+    beliefs: Floats | None
+    trace: Trace | None
+
+
+def run_search(frame: Frame, *, initial: Floats | None = None, is_over: Callable[[], bool] = lambda: False) -> Outcome:
+    """Run the search of a frame."""
+    search = Search(frame, is_over)
+    stop_reason, best, history = search.run(initial), search.history.best, search.history
+    return Outcome(
+        search,
+        stop_reason,
+        None if best is None else frame.to_data(best.model),
+        0.0 if best is None else best.score,
+        frame.threshold if best is None else best.threshold,
+        history.iterations,
+        history.models_tested,
+        history.count,
+        search.beliefs(),
+        None if search.recorder is None else search.recorder.trace(),
+    )

@@ -122,7 +122,7 @@ def test_the_defaults_and_the_other_presets_are_pinned():
 @pytest.mark.parametrize("problem", [HOMOGRAPHY, FUNDAMENTAL, ESSENTIAL, ESSENTIAL_SYMMETRIC, LINE, CIRCLE_PROBLEM])
 def test_what_the_default_options_mean_for_a_problem(problem):
     options = Options()
-    assert options.optimization(problem) == ("inner" if "essential" in problem.name else "inner+iterative")
+    assert options.optimization(problem) == ("inner" if "matrix" in problem.name else "inner+iterative")
     assert options.refiner(problem) is REFINERS["lm"]
     bare = dataclasses.replace(problem, fit=None, linearize=None, tangent=None, project=None, parameters=None)
     assert options.optimization(bare) is None
@@ -196,7 +196,7 @@ def resolve(
     return resolve_options(
         problem, options, preset, threshold, settings,
         default_threshold=default_threshold, epipolar_choice=epipolar_choice,
-    ).options  # fmt: skip
+    )[0]  # fmt: skip
 
 
 def test_settings_go_before_options_and_these_before_the_preset():
@@ -251,7 +251,7 @@ def test_the_problem_fills_in_what_is_left_open():
 )
 def test_the_threshold_is_estimated_unless_it_is_given(given, estimated):
     arguments = {"options": None, "preset": None, "threshold": None, **given}
-    assert presets.resolve_options(HOMOGRAPHY, settings={}, **arguments).is_estimated is estimated
+    assert presets.resolve_options(HOMOGRAPHY, settings={}, **arguments)[1] is estimated
 
 
 # The preset "paper" does not follow the defaults.

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import bansac
 from bansac.engine.scoring import SCORES
-from bansac.engine.scoring import weights as module
 from bansac.engine.state import BLOCK, pack_run
 from bansac.engine.verification import ABANDONED, evaluate
+from bansac.evidence import weights as module
 from bansac.evidence.weights import density_weights, reliability_weights, scale_weights
 from bansac.maths.extent import GRID
 from bansac.problems.line import LINE

@@ -1,12 +1,14 @@
 """P-NAPSAC against the algorithm written out, sample by sample, and its grids by hand."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bansac.compiled.jit import plain
-from bansac.engine.sampling import SamplerInput, p_napsac, prosac
+from bansac.engine.sampling import p_napsac, prosac
 from bansac.engine.sampling.p_napsac import build_layers, make_neighborhoods
 from bansac.maths.rng import seed_rng
 from tests.engine.sampling.helpers import compile_draw, equally_frequent, fits, subsets
@@ -21,8 +23,7 @@ class Sampler:
     def __init__(self, data, ranking, m, *, seed=1, draws=0):
         self.ranking, self.ranks, self.limit = ranking, np.argsort(ranking), len(ranking)
         self.rng, self.sample = seed_rng(seed), np.empty(m, np.int64)
-        setup = SamplerInput(data, m, self.rng, ranking, prior=None, radius=None, activation="rho_1", weight_floor=1.0)
-        self.indices = p_napsac.start(setup)[1]
+        self.indices = p_napsac.start(SimpleNamespace(data=data, sample_size=m, rng=self.rng, ranking=ranking))[1]
         self.of_prosac = self.indices[-len(ranking) - 3 :]
         self.neighborhoods = plain(p_napsac.views)(self.indices[: -len(ranking) - 3])
         self.prosac = plain(prosac.views)(self.of_prosac)

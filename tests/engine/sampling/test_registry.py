@@ -11,7 +11,7 @@ from bansac.engine.sampling import SAMPLERS
 from bansac.engine.state import PROGRESS
 from bansac.engine.stopping import STOPS
 from bansac.problems.line import LINE
-from tests.engine.builder import make_record, make_setup
+from tests.engine.builder import make_frame, make_record
 from tests.engine.sampling.helpers import fits
 
 N = 40
@@ -23,21 +23,21 @@ def course(name, count=60, *, seed=1, prior=None):
     rng = np.random.default_rng(0)
     quality = rng.uniform(size=N) if SAMPLERS[name].order else None
     options = Options(sampler=name, seed=seed)
-    setup = make_setup(LINE, rng.uniform(size=(2, N)), options, prior=prior, quality=quality)
+    frame = make_frame(LINE, rng.uniform(size=(2, N)), options, prior=prior, quality=quality)
     module = importlib.import_module(SAMPLERS[name].module)
     draw = kernel(module.draw)
     fail = kernel(module.learn_from_failure) if hasattr(module, "learn_from_failure") else None
-    numbers, indices = module.start(setup) if hasattr(module, "start") else (np.empty(0), np.empty(0, np.int64))
+    numbers, indices = module.start(frame) if hasattr(module, "start") else (np.empty(0), np.empty(0, np.int64))
     assert numbers.dtype == np.float64
     assert indices.dtype == np.int64
     progress = make_record(PROGRESS, subset_limit=N, largest_odds=1.0)
     sample = np.empty(2, np.int64)
     samples = []
     for _ in range(count):
-        draw(setup.rng, setup.data, np.ones(N, np.float32), setup.ranking, progress, numbers, indices, sample)
+        draw(frame.rng, frame.data, np.ones(N, np.float32), frame.ranking, progress, numbers, indices, sample)
         samples.append(sample.tolist())
         if fail is not None:
-            fail(setup.rng, numbers, indices, sample)
+            fail(frame.rng, numbers, indices, sample)
     found = module.probabilities(numbers, indices) if hasattr(module, "probabilities") else None
     return samples, found
 

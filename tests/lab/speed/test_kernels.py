@@ -25,14 +25,14 @@ def test_tasks_can_be_estimated_and_scores_say_something(kind):
 
 
 def test_an_evaluation_is_that_of_the_run():
-    frame = open_frame("H", 300, 0.6, sampler="uniform")
-    run, _ = frame.start()
+    settings = {"n": 300, "inlier_ratio": 0.6, "sampler": "uniform"}
+    frame, run = open_frame("H", **settings), start_run("H", **settings)
     packed = pack_run(run)
     run_iterations(packed, np.empty((0, len(TRACE_COLUMNS))), 0, 200)
     model = run.best_model[None].copy()
     residuals = np.empty(300)
     PROBLEMS["H"].float64_residuals(run.data, model[0], 0, 300, residuals)
-    inside = residuals <= frame.threshold**2
+    inside = residuals <= (frame.threshold * frame.scale) ** 2
     assert 100 < inside.sum() < 200
     assert kernels._evaluate(packed, np.repeat(model, 3, axis=0)) == 3 * inside.sum()
     np.testing.assert_array_equal(masks_of(packed)[0], inside)

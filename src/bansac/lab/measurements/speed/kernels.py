@@ -80,7 +80,10 @@ def open_frame(kind: Kind, n: int = POINTS, inlier_ratio: float = INLIER_RATIO, 
 
 def start_run(kind: Kind, **settings: Any) -> State:
     """Return the state of a run before its first iteration, for ``pack_run``."""
-    return open_frame(kind, **settings).start()[0]
+    frame = open_frame(kind, **settings)
+    state, _ = frame.start()
+    frame.set_threshold(state, frame.threshold)
+    return state
 
 
 def point_costs(seconds: float) -> dict[str, Any]:
@@ -121,11 +124,10 @@ def draw_costs(seconds: float) -> dict[str, dict[str, float]]:
 
 def _step_call(kind: Kind) -> Call:
     """Return a call of Levenberg-Marquardt steps on ``POINTS`` inliers, starting from the best model of a short run."""
-    problem, frame = PROBLEMS[kind], open_frame(kind, inlier_ratio=1.0, sampler="uniform")
-    run, _ = frame.start()
+    problem, run = PROBLEMS[kind], start_run(kind, inlier_ratio=1.0, sampler="uniform")
     run_iterations(pack_run(run), np.empty((0, len(TRACE_COLUMNS))), 0, _LEARNING)
     manifold, work, scratch = select_manifold(problem), make_work(problem), np.empty(problem.scratch_size)
-    squared_scale, model = (0.5 * frame.threshold) ** 2, np.empty(problem.model_size)
+    squared_scale, model = 0.25 * float(run.settings["squared_threshold"]), np.empty(problem.model_size)
     return functools.partial(_step, manifold, work, run.data, squared_scale, run.best_model, model, scratch)
 
 

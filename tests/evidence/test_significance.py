@@ -1,11 +1,11 @@
-"""The verdict on right models of clustered and repeated matches, and on matches without structure."""
+"""Significance of right models of clustered and repeated matches, and on matches without structure."""
 
 import numba
 import numpy as np
 import pytest
 
 import bansac
-from bansac.evidence import verdict
+from bansac.evidence import significance
 from bansac.evidence.null_model import measure_far
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches
 
@@ -78,7 +78,7 @@ def test_repeated_points_and_large_thresholds_are_named():
 def test_the_null_model_of_equal_data_is_measured_once(monkeypatch):
     rng = np.random.default_rng(0)
     measured = []
-    monkeypatch.setattr(verdict, "measure_far", lambda *args: measured.append(args) or measure_far(*args))
+    monkeypatch.setattr(significance, "measure_far", lambda *args: measured.append(args) or measure_far(*args))
     for n, times in ((100, 1), (1000, 3)):  # of the larger number, some points are within the threshold of each other
         x1 = rng.uniform(0, 1000, (n, 2))
         x2 = x1 + rng.uniform(-30, 30, x1.shape)
