@@ -112,7 +112,7 @@ def test_a_finer_model_is_a_rival_of_a_compromise_only(height, noise):
     points, middle = np.stack([rng.uniform(0, 100, 160), y]), np.array([0.0, 1.0, -height / 2])
     residuals = LINE.distances(points, middle)
     best = MeasuredModel(middle, 3.0, residuals, residuals <= 3.0, int(np.sum(residuals <= 3.0)))
-    assert is_rival(LINE, points, best, np.array([0.0, 1.0, 0.0]), 0.3, significance=0.7) == (height > 0.0)
+    assert is_rival(LINE, points, best, np.array([0.0, 1.0, 0.0]), 0.3) == (height > 0.0)
 
 
 def test_one_structure_has_no_rival():

@@ -42,8 +42,7 @@ _ROUND = 4
 
 # A search for an alternative samples a structure of the needed size with this probability, if it may be so long. It has
 # at most _LONGEST iterations, or _LONGEST_FINER at a smaller threshold.
-_CONFIDENCE = 0.95
-_LONGEST, _LONGEST_FINER = 600, 1500
+_CONFIDENCE, _LONGEST, _LONGEST_FINER = 0.95, 600, 1500
 
 
 @dataclass(eq=False)
@@ -152,8 +151,8 @@ class History:
         options = self.options
         if self.iterations >= self.budget:
             return True
-        is_hopeless = bool(self.ranked) and not self.is_significant
-        is_hopeless = is_hopeless and all(h.restarts >= int(options.agreement or 1) for h in self.ranked)
+        needed = int(options.agreement or 1)
+        is_hopeless = bool(self.ranked) and not self.is_significant and all(h.restarts >= needed for h in self.ranked)
         enough = self.iterations >= options.min_iterations
         return enough and (self.is_confirmed() or is_hopeless or self.count >= options.restarts)
 

@@ -22,6 +22,7 @@ from bansac.engine.model_selection import plausibility_of
 from bansac.engine.restarts import History, Hypothesis, Purpose, RestartPlan, finer_threshold, next_restart
 from bansac.engine.state import DUPLICATE, MAX_ITERATIONS, RUNNING, STOPPED_BANSAC, STOPPED_CRITERION
 from bansac.engine.trace import Recorder, Trace
+from bansac.evidence.false_alarms import SIGNIFICANT
 from bansac.evidence.noise_scale import are_close, estimate_threshold, threshold_bounds
 from bansac.evidence.posterior import WINDOW
 from bansac.evidence.rivals import FINER, NEAR, RIVAL, has_more_near, is_same, significance_over_thresholds
@@ -30,10 +31,12 @@ from bansac.maths.arrays import Bools, Floats
 
 # Until a model is significant, the threshold is also estimated after these numbers of iterations of a restart.
 _EARLY = 50, 150
+# Largest number of estimates after a restart.
+_ESTIMATES = 3
 # A model that shares more of its inliers with the best hypothesis is compared with it at the same threshold.
 _SHARED = 0.5
-# Another structure with a smaller significance, -log NFA, is chance.
-_SIGNIFICANT = 10.0
+# The residuals of a model fill a window if the threshold estimated from them is above this share of it.
+_FULL = 0.98
 # Models of different noise are compared over thresholds from this number of first thresholds on.
 _SMALLEST = 0.05
 
@@ -229,13 +232,16 @@ class Search:
             hypothesis.is_significant = self._test(hypothesis.model, last)
             if not hypothesis.is_significant and last == self.frame.threshold:
                 return hypothesis
-        threshold = self._estimate(hypothesis.model, last)
-        if not are_close(threshold, last) and self._all.take(hypothesis.model, threshold):
+        for _ in range(_ESTIMATES):
+            last = hypothesis.threshold
+            threshold = self._estimate(hypothesis.model, last)
+            if are_close(threshold, last) or not self._all.take(hypothesis.model, threshold):
+                break
             moved = self._refine(is_significant=True)
             keeps = hypothesis.is_significant and moved.inliers >= hypothesis.inliers
-            if keeps or self._test(moved.model, threshold):
-                moved.beliefs = hypothesis.beliefs
-                return moved
+            if not keeps and not self._test(moved.model, threshold):
+                break
+            moved.beliefs, hypothesis = hypothesis.beliefs, moved
         return hypothesis
 
     def _estimate(self, model: Floats, last: float, window: float = WINDOW, *, raised: bool = True) -> float:
@@ -246,10 +252,20 @@ class Search:
         return estimate_threshold(self.frame.distances(model), problem, bounds, raised=raised)
 
     def _test(self, model: Floats, threshold: float, fast: bool = False, members: Bools | None = None) -> bool:
-        """Return whether chance does not explain the support of a model, by all data or by the members."""
-        frame = self.frame
+        """Return whether chance does not explain the support of a model, by all data or by the members.
+
+        The residuals of the model must not fill the window of the threshold, as those of outliers do.
+        """
+        frame, largest = self.frame, self._bounds[1]
         data = frame.caller_data if members is None else np.take(frame.caller_data, frame.order[members], axis=1)
-        return is_significant(frame.problem, data, frame.to_data(model), threshold, fast, noise=frame.noise)
+        if not is_significant(frame.problem, data, frame.to_data(model), threshold, fast, noise=frame.noise):
+            return False
+        # Outliers, such as those of a closed curve, may not be uniform in the wide window.
+        windows = np.inf, WINDOW
+        return any(
+            self._estimate(model, threshold, window, raised=False) < _FULL * min(window * threshold, largest)
+            for window in windows
+        )
 
     # Compare
 
@@ -322,7 +338,7 @@ class Search:
         """Return whether chance does not explain a structure over all thresholds; it is measured once."""
         if math.isnan(hypothesis.significance):
             hypothesis.significance = self._significance(hypothesis)
-        return hypothesis.significance > _SIGNIFICANT
+        return hypothesis.significance > -SIGNIFICANT
 
     def _significance(self, hypothesis: Hypothesis) -> float:
         """Return the significance of a hypothesis over all thresholds, times its plausibility and cheirality."""

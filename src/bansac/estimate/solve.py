@@ -208,10 +208,9 @@ def _find_rival(solution: Solution, run: Search) -> Rival | None:
     request, measured = solution.request, solution.measured
     if measured is None:
         return None
-    best, *others = run.history.ranked
-    for other in others:
-        model, share = run.frame.to_data(other.model), other.significance / max(best.significance, 1.0)
-        if is_rival(request.problem, request.data, measured, model, other.threshold, share):
+    for other in run.history.ranked[1:]:
+        model = run.frame.to_data(other.model)
+        if is_rival(request.problem, request.data, measured, model, other.threshold):
             threshold = request.unit * other.threshold
             inliers = measure(request.problem, request.data, model, threshold, request.unit)[1]
             return Rival(request.form.to_public(model), inliers, threshold)

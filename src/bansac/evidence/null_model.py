@@ -63,15 +63,12 @@ class NullModel:
     decay: int
 
     def probability(self, distance: Floats) -> Floats:
-        """Return alpha(t), the probability that a random point or match has a residual of at most t, in ascending order.
+        """Return alpha(t), the probability that a random point or match has a residual of at most t; t is ascending.
 
-        A point that has a neighbour agrees by chance more often. They are mixed by their shares.
+        Points with a neighbour agree by chance more often. Both kinds are mixed by their shares.
         """
-        first, following, share = (
-            np.full(distance.size, self.resolution),
-            np.zeros(distance.size),
-            self.near.size / self.n,
-        )
+        share = self.near.size / self.n
+        first, following = np.full(distance.size, self.resolution), np.zeros(distance.size)
         _raise_to_share(self.far, distance, 1.0, self.decay, first)
         _raise_to_share(self.moved, distance, 1.0, self.decay, first)
         _raise_to_share(self.near, distance, share, self.decay, following)

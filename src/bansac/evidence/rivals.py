@@ -1,7 +1,6 @@
 """Rivals: another model that the data support beside the best one.
 
-The search keeps the hypotheses that its restarts led to (``bansac.engine.restarts``). One of them is a rival if it is
-nearly as significant as the best one, although most of its inliers are not near that one. It is also a rival if it has
+The search keeps the hypotheses that its restarts led to (``bansac.engine.restarts``). One of them is a rival if it has
 inliers of its own, which are not near the best model: at least a share of the inliers of the best, more than chance
 explains. The same share is enough for a finer model that does not explain the inliers of the best one: the best is then
 a compromise of two structures, at a threshold as large as their distance. A model of large noise, with a much larger
@@ -35,8 +34,6 @@ FINER = 0.5
 _MORE = 3.0
 
 _PER_CENT = 100
-# Share of the significance of the best hypothesis that is nearly the same.
-_NEARLY = 0.9
 # A model with a threshold above these numbers of thresholds and of noise limits of the best one is no rival: its
 # inliers may be outliers that were searched within a window. An overlay has less noise than the scene behind it.
 _COARSER, _NOISIER = 4.0, 2.0
@@ -63,19 +60,12 @@ def significance_over_thresholds(
     return -log_nfa(alpha, data.shape[1], problem.sample_size, problem.max_models)
 
 
-def is_rival(
-    problem: Problem, data: Floats, best: MeasuredModel, model: Floats, threshold: float, significance: float
-) -> bool:
-    """Return whether a flat model with a threshold is a rival of the best one; lengths are in the unit of the data.
-
-    ``significance`` is a share of that of the best one.
-    """
+def is_rival(problem: Problem, data: Floats, best: MeasuredModel, model: Floats, threshold: float) -> bool:
+    """Return whether a flat model with a threshold is a rival of the best one; lengths are in the unit of the data."""
     if threshold > max(_COARSER * best.threshold, _NOISIER * best.noise):
         return False
-    competes = significance >= _NEARLY
-    if threshold <= FINER * best.threshold:
-        competes = _is_finer(problem, data, best, model, threshold)
-    return competes or _has_own(problem, data, best, model, threshold)
+    is_finer = threshold <= FINER * best.threshold and _is_finer(problem, data, best, model, threshold)
+    return is_finer or _has_own(problem, data, best, model, threshold)
 
 
 def _is_finer(problem: Problem, data: Floats, best: MeasuredModel, model: Floats, threshold: float) -> bool:
