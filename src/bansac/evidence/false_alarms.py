@@ -17,7 +17,7 @@ import math
 import numpy as np
 
 from bansac.compiled.jit import inlined, kernel
-from bansac.maths.arrays import Bools, Floats
+from bansac.maths.arrays import Floats
 
 # Log of the NFA below which a model is significant. It is as low as 1e-4, because a refined model may have slightly
 # more support than every model of a sample, and because up to four tests are made.
@@ -26,45 +26,24 @@ SIGNIFICANT = math.log(1e-4)
 _log_factorials = np.zeros(1)
 
 
-def log_nfa(
-    first: Floats, following: Floats, follows: Bools, n: tuple[int, int], sample_size: int, max_models: int
-) -> float:
+def log_nfa(alpha: Floats, n: int, sample_size: int, max_models: int) -> float:
     """Return the log of the smallest number of false alarms over all support sizes k; inf if no k exceeds a sample.
 
-    A point that follows a neighbour agrees with the model more often than the first of its neighbours. So both kinds
-    are counted apart: C(n, k) alpha^k is the product over the kinds. It is at most 1 for points that follow.
-
-    ``first[k - 1]`` is the probability that a point that follows no neighbour has at most the k-th smallest residual of
-    the support, ``following[k - 1]`` the same for a point that follows one. ``follows[k - 1]`` says whether the point
-    with the k-th smallest residual follows one. ``n`` are the numbers of points that follow none, and that do. A sample
-    of ``sample_size`` points has at most ``max_models`` models. The model is significant below ``SIGNIFICANT``.
+    ``alpha[k - 1]`` is the probability that a random point of ``n`` has at most the k-th smallest residual of the
+    support. A sample of ``sample_size`` points has at most ``max_models`` models. The model is significant below
+    ``SIGNIFICANT``.
     """
-    table = _log_factorial_table(n[0] + n[1])
-    return math.log(max_models) + _smallest_log_nfa(first, following, follows, n, sample_size, table)
+    return math.log(max_models * max(n - sample_size, 1)) + _smallest(alpha, n, sample_size, _log_factorial_table(n))
 
 
 @kernel
-def _smallest_log_nfa(
-    first: Floats, following: Floats, follows: Bools, n: tuple[int, int], m: int, table: Floats
-) -> float:
-    """Return the minimum for one model of a sample; ``table`` has the logs of the factorials."""
-    smallest, k_following = np.inf, 0
-    for k in range(1, follows.size + 1):
-        k_following += 1 if follows[k - 1] else 0
-        if k > m:
-            k_first = k - k_following
-            free = min(k_first, m)  # the points of the sample agree in any case
-            others = _choose(table, n[1], k_following) + (k_following - (m - free)) * math.log(following[k - 1])
-            subsets = _choose(table, n[0], k_first) + (k_first - free) * math.log(first[k - 1])
-            smallest = min(smallest, _choose(table, k, m) + subsets + min(others, 0.0))
-    return smallest + math.log(max(n[0] + n[1] - m, 1) * (n[1] + 1.0))
-
-
-@inlined
-def _choose(table: Floats, n: int, k: int) -> float:
-    """Return log C(n, k) from a table of log factorials."""
-    logarithm: float = table[n] - table[n - k] - table[k]
-    return logarithm
+def _smallest(alpha: Floats, n: int, m: int, table: Floats) -> float:
+    """Return the minimum of log (C(n, k) C(k, m) alpha^(k - m)); ``table`` has the logs of the factorials."""
+    smallest = np.inf
+    for k in range(m + 1, alpha.size + 1):
+        subsets = table[n] - table[n - k] - table[m] - table[k - m]  # C(n, k) C(k, m)
+        smallest = min(smallest, subsets + (k - m) * math.log(alpha[k - 1]))
+    return smallest
 
 
 @inlined

@@ -17,6 +17,7 @@ within a window around a prediction, so displacements are measured from the affi
 displacements like its own, and displacements of a common motion give others. The largest probability is used.
 """
 
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -24,7 +25,7 @@ import numpy as np
 from bansac.compiled.jit import inlined, kernel
 from bansac.evidence.common_motion import fit_motion
 from bansac.evidence.duplicate_points import SAME_POINT, hash_cell
-from bansac.maths.arrays import Bools, Floats, Ints
+from bansac.maths.arrays import Floats, Ints
 from bansac.maths.extent import GRID, grid_step, near_box
 from bansac.maths.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem
@@ -34,7 +35,7 @@ _PAIRS = 2000
 # Neighbours share a cell. Its side is this number of thresholds for matches and for points. Points have at least
 # _POINT_CELLS cells along an axis: in larger cells, points of different clusters are neighbours. For data without
 # points, the side is the extent of each channel over _CELLS.
-_MATCH_CELL = 8.0
+MATCH_CELL = 8.0
 _POINT_CELL, _POINT_CELLS = 32.0, 2
 _CELLS = 4
 # Smallest distance of two displacements that give a third one, in thresholds: for residuals of one dimension, and of
@@ -47,33 +48,34 @@ class NullModel:
     """Sorted residuals of the model on rearranged data.
 
     ``far`` are those of points or matches rearranged with any other one, ``near`` with a neighbour. ``moved`` are those
-    of matches with the displacements of others; there are none if the points have no displacement. ``follows`` (N) says
-    whether an earlier point or match is a neighbour, as many times as there are ``near``; none is before
-    :func:`add_neighbours`. ``resolution`` is the probability that two random points share a coordinate of a grid, the
-    smallest probability. Below the smallest residual the probability falls with the power ``decay`` of the distance:
-    the codimension in images, and 1 in space, where points near a plane have small residuals by chance.
+    of matches with the displacements of others; there are none if the points have no displacement. There are none of
+    both before :func:`add_neighbours`. ``n`` is the number of points or matches. ``resolution`` is the probability that
+    two random points share a coordinate of a grid, the smallest probability. Below the smallest residual the
+    probability falls with the power ``decay`` of the distance: the codimension in images, and 1 in space, where points
+    near a plane have small residuals by chance.
     """
 
     far: Floats
     near: Floats
     moved: Floats
-    follows: Bools
+    n: int
     resolution: float
     decay: int
 
     def probability(self, distance: Floats) -> Floats:
-        """Return alpha(t), the probability that a random point or match has a residual of at most ``distance``."""
-        first, following = self.probabilities(distance)
-        share = self.near.size / self.follows.size
-        return np.asarray((1.0 - share) * first + share * following)
+        """Return alpha(t), the probability that a random point or match has a residual of at most t, in ascending order.
 
-    def probabilities(self, distance: Floats) -> tuple[Floats, Floats]:
-        """Return alpha(t) of a point or match that follows no neighbour, and of one that does; t is ascending."""
-        first, following = np.full(distance.size, self.resolution), np.zeros(distance.size)
+        A point that has a neighbour agrees by chance more often. They are mixed by their shares.
+        """
+        first, following, share = (
+            np.full(distance.size, self.resolution),
+            np.zeros(distance.size),
+            self.near.size / self.n,
+        )
         _raise_to_share(self.far, distance, 1.0, self.decay, first)
         _raise_to_share(self.moved, distance, 1.0, self.decay, first)
-        _raise_to_share(self.near, distance, self.near.size / self.follows.size, self.decay, following)
-        return first, np.maximum(first, following)
+        _raise_to_share(self.near, distance, share, self.decay, following)
+        return np.asarray((1.0 - share) * first + share * np.maximum(first, following))
 
 
 @kernel
@@ -105,7 +107,7 @@ def measure_far(problem: Problem, data: Floats, model: Floats) -> NullModel:
         far=_sorted_residuals(problem, far, model),
         near=np.empty(0),
         moved=np.empty(0),
-        follows=np.zeros(n, np.bool_),
+        n=n,
         resolution=0.0 if len(problem.points) > 1 else _resolution(data),
         decay=problem.codimension if all(len(point) == 2 for point in problem.points) else 1,
     )
@@ -120,13 +122,11 @@ def add_neighbours(
     """
     earlier, later = _neighbours(problem, data, threshold)
     rearranged = _rearrange(problem, np.take(data, earlier, axis=1), np.take(data, later[None], axis=1))
-    follows = np.zeros(data.shape[1], np.bool_)
-    follows[later] = True
+    smallest = smallest_move(problem.codimension) * min(threshold, noise)
     return replace(
         null_model,
         near=_sorted_residuals(problem, rearranged, model),
-        moved=_sorted_residuals(problem, _move(problem, data, smallest_move(problem, min(threshold, noise))), model),
-        follows=follows,
+        moved=_sorted_residuals(problem, _move(problem, data, smallest), model),
     )
 
 
@@ -254,15 +254,16 @@ def scales(problem: Problem, data: Floats) -> Floats:
     return np.asarray(extent)
 
 
-def smallest_move(problem: Problem, threshold: float) -> float:
-    """Return the smallest distance of two displacements that give a third one."""
-    return (_MOVED if problem.codimension == 1 else _MOVED_IN_PLANE) * threshold
+@functools.cache
+def smallest_move(codimension: int) -> float:
+    """Return the smallest distance of two displacements that give a third one, in thresholds."""
+    return _MOVED if codimension == 1 else _MOVED_IN_PLANE
 
 
 def cell_sizes(problem: Problem, data: Floats, threshold: float) -> Floats:
     """Return the sides of a cell of neighbours, along the channels of the first point, or of all without points."""
     if len(problem.points) > 1:
-        return np.full(len(problem.points[0]), _MATCH_CELL * threshold)
+        return np.full(len(problem.points[0]), MATCH_CELL * threshold)
     extent = scales(problem, data)
     return np.minimum(_POINT_CELL * threshold, extent / _POINT_CELLS) if problem.points else extent / _CELLS
 

@@ -1,6 +1,6 @@
 """Rivals: another model that the data support beside the best one.
 
-The search keeps the hypotheses that its restarts led to (``bansac.engine.hypotheses``). One of them is a rival if it is
+The search keeps the hypotheses that its restarts led to (``bansac.engine.restarts``). One of them is a rival if it is
 nearly as significant as the best one, although most of its inliers are not near that one. It is also a rival if it has
 inliers of its own, which are not near the best model: at least a share of the inliers of the best, more than chance
 explains. The same share is enough for a finer model that does not explain the inliers of the best one: the best is then
@@ -59,11 +59,8 @@ def significance_over_thresholds(
     k = null_model.far.size // _PER_CENT
     anchor = max(float(null_model.far[k]), smallest)
     volume = (k + 1) / (null_model.far.size + 1) * (residuals / anchor) ** problem.codimension
-    alpha = np.where(
-        residuals < anchor, np.maximum(volume, null_model.resolution), null_model.probabilities(residuals)[0]
-    )
-    none = np.zeros(alpha.size, np.bool_)
-    return -log_nfa(alpha, alpha, none, (data.shape[1], 0), problem.sample_size, problem.max_models)
+    alpha = np.where(residuals < anchor, np.maximum(volume, null_model.resolution), null_model.probability(residuals))
+    return -log_nfa(alpha, data.shape[1], problem.sample_size, problem.max_models)
 
 
 def is_rival(
