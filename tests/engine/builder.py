@@ -124,5 +124,5 @@ def run_search(frame: Frame, *, initial: Floats | None = None, is_over: Callable
         history.models_tested,
         history.count,
         search.beliefs(),
-        None if search.recorder is None else search.recorder.trace(),
+        search.trace(),
     )

@@ -57,6 +57,9 @@ def test_the_part_of_a_frame_has_the_data_of_the_mask():
     np.testing.assert_array_equal(part.weights, kept)
     np.testing.assert_array_equal(kept[part.ranking], np.sort(kept)[::-1])
     assert frame.restrict(members, with_prior=False).prior is None
+    whole = frame.restrict(None, with_prior=False)
+    assert whole.prior is None
+    assert whole.data is frame.data
     assert frame.data.shape[1] == 60
 
 
@@ -69,3 +72,10 @@ def test_supported_matches_are_in_the_order_of_the_frame(is_known):
         np.testing.assert_array_equal(supported, frame.order < 20)
     else:
         assert supported is None
+
+
+def test_beliefs_start_from_the_prior_in_the_order_of_the_frame():
+    prior = np.linspace(0.1, 0.9, 60)
+    frame = Frame(HOMOGRAPHY, matches(), BASE, 2.0, prior=prior)
+    np.testing.assert_array_equal(frame.prior_beliefs(), prior[frame.order])
+    assert (Frame(HOMOGRAPHY, matches(), BASE, 2.0).prior_beliefs() == 0.5).all()

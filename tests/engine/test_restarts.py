@@ -109,7 +109,7 @@ def test_a_significant_model_gives_the_threshold(best, is_estimated, threshold):
 
 
 def test_data_near_hypotheses_that_lost_are_left_out_except_inliers_of_the_best():
-    best = hypothesis(range(30), challenges=1)
+    best = hypothesis(range(30), searched=1)
     lost = hypothesis(range(40, 55), range(25, 60)), hypothesis(range(70, 75), range(70, 80))
     kept = [*range(30), *range(60, 70), *range(80, N)]
     for count, supported in ((1, None), (2, None), (8, SUPPORTED)):  # the eighth is on all data
@@ -293,14 +293,14 @@ def test_a_significant_model_is_challenged_after_a_round_although_it_is_not_conf
     best = hypothesis(range(40), range(60))
     assert plan_of(history(best, count=3)) == best_plan(iterations=600)
     assert plan_of(history(best, count=4)) == other_data([*range(60, N)], 47, 10)
-    assert plan_of(history(hypothesis(range(40), range(60), challenges=1), count=4)) == best_plan(iterations=1200)
+    assert plan_of(history(hypothesis(range(40), range(60), searched=1), count=4)) == best_plan(iterations=1200)
     assert plan_of(history(hypothesis(range(48), range(90)), count=4)) == best_plan(iterations=1200)  # 10 others
 
 
 @pytest.mark.parametrize(
     ("best", "settings"),
     [
-        (hypothesis(range(40), restarts=2, challenges=1), {}),  # only once
+        (hypothesis(range(40), restarts=2, searched=1), {}),  # only once
         (hypothesis(range(40), restarts=2, is_significant=False), {}),
         (hypothesis(range(40), restarts=2), {"restarts": 1}),
         (hypothesis(range(40), restarts=2), {"sampler": "uniform"}),
@@ -312,7 +312,7 @@ def test_these_models_are_not_challenged(best, settings):
 
 
 @pytest.mark.parametrize(
-    ("threshold", "challenges", "finer"),
+    ("threshold", "searched", "finer"),
     [
         (4.0, 1, None),
         (4.1, 0, 2.0),
@@ -325,8 +325,8 @@ def test_these_models_are_not_challenged(best, settings):
         (16.1, 4, None),
     ],
 )
-def test_structures_of_less_noise_are_searched_at_doubling_thresholds(threshold, challenges, finer):
-    best = lonely(80, threshold=threshold, challenges=challenges, restarts=2)
+def test_structures_of_less_noise_are_searched_at_doubling_thresholds(threshold, searched, finer):
+    best = lonely(80, threshold=threshold, searched=searched, restarts=2)
     # A quarter of 80 inliers among 100 data: log(.05) / log(1 - .2^4) = 1870.9, but 1500 at most.
     assert plan_of(history(best)) == (None if finer is None else less_noise(finer, 1500, 20))
 
@@ -336,7 +336,7 @@ def test_structures_of_less_noise_are_searched_at_doubling_thresholds(threshold,
     [
         # First the other data, then less noise, in all data that are not near hypotheses that have lost.
         (history(hypothesis(range(60), restarts=2, threshold=9.0)), other_data([*range(60, N)], 47, 15, 9.0)),
-        (history(hypothesis(range(60), restarts=2, threshold=9.0, challenges=1), hypothesis(range(90, N))),
+        (history(hypothesis(range(60), restarts=2, threshold=9.0, searched=1), hypothesis(range(90, N))),
          less_noise(2.0, 1500, 15, [*range(90)])),
         (history(lonely(80, threshold=9.0, restarts=2), iterations=BUDGET - 9), less_noise(2.0, 9, 20)),
         (history(lonely(80, threshold=9.0, restarts=2), iterations=BUDGET), None),

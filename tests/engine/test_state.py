@@ -5,12 +5,8 @@ import pytest
 
 from bansac.compiled.jit import kernel
 from bansac.engine import state
-from bansac.engine.loop import run_iterations
-from bansac.engine.state import SavedState, State, pack_run, weights_at
-from bansac.engine.trace import TRACE_COLUMNS
-from bansac.problems.homography import HOMOGRAPHY
+from bansac.engine.state import State, pack_run, weights_at
 from bansac.problems.line import LINE
-from bansac.synthetic import homography_matches
 from tests.engine.builder import build_run, records_of
 
 POINTS = np.random.default_rng(0).uniform(size=(2, 12))
@@ -96,18 +92,3 @@ def test_weights_that_are_all_one_have_one_block(n):
         total, sums = sums_of_weights(run)
         assert sums == pytest.approx([used[start : start + 128].sum(dtype=float) for start in range(0, n, 128)])
         assert total == pytest.approx(used.sum(dtype=float))
-
-
-@pytest.mark.parametrize("order", [1, 2])
-def test_a_restart_repeats_itself_from_the_saved_state(order):
-    scene = homography_matches(150, inlier_ratio=0.5, noise=0.3, seed=3)
-    state = build_run(HOMOGRAPHY, np.vstack([scene.x1.T, scene.x2.T]), sampler="bansac", order=order)
-    packed, seed = pack_run(state), state.rng.copy()
-    start, ends = SavedState(state), []
-    for _ in range(2):
-        state.rng[:] = seed
-        run_iterations(packed, np.empty((0, len(TRACE_COLUMNS))), 0, 60)
-        ends.append((state.odds.tobytes(), state.memory.tobytes(), state.best_model.tobytes()))
-        start.restore()
-    assert ends[0] == ends[1]
-    assert (state.odds == 1.0).all()

@@ -20,7 +20,7 @@ def record(restarts, slice_length):
             recorder.rows[...] = np.arange(done, done + granted)[:, None]
             done += granted
             recorder.end(done, beliefs_at(done), np.array([True, False, done % 2 == 0]))
-    return recorder.trace()
+    return recorder.trace([])
 
 
 def beliefs_at(k):

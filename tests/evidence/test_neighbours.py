@@ -7,7 +7,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from bansac import estimate_essential, estimate_fundamental, estimate_homography
-from bansac.engine.state import SavedState
+from bansac.engine.frame import Frame
 from bansac.evidence.neighbours import has_support, neighbour_priors
 from bansac.synthetic import awkward_scene, epipolar_matches
 from tests.reference import neighbours as reference
@@ -141,13 +141,13 @@ def test_a_burst_of_wrong_matches_does_not_hide_the_model():
 
 @pytest.mark.parametrize(("n", "kept"), [(40, {True}), (400, {True, False})])
 def test_restarts_keep_the_prior_of_the_scores_where_neighbours_say_nothing(n, kept, monkeypatch):
-    scene, with_prior, restore = epipolar_matches(n, 0.0, 0.5, 0), [], SavedState.restore
+    scene, with_prior, restrict = epipolar_matches(n, 0.0, 0.5, 0), [], Frame.restrict
 
-    def spy(self, **options):
+    def spy(frame, members, **options):
         with_prior.append(options["with_prior"])
-        restore(self, **options)
+        return restrict(frame, members, **options)
 
-    monkeypatch.setattr(SavedState, "restore", spy)
+    monkeypatch.setattr(Frame, "restrict", spy)
     estimate_fundamental(scene.x1, scene.x2, scores=np.linspace(0.1, 0.9, n), seed=0)
     assert len(with_prior) > 4
     assert set(with_prior) == kept
