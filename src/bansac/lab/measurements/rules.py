@@ -15,17 +15,15 @@ success; and "ambiguous", a right one that is called "ambiguous" or a "misfit" a
 support. A model is right if its error is at most the limit: 5 px or degrees (rotations for absolute poses), and ten
 times the noise if that is larger; 10 degrees for real E and F; that of "power" for its classes.
 
-A cell is a class and an outcome. A one-sided sign-flip test (Fisher, The Design of Experiments, 1935) of its paired
-differences, those of .002 and more, decides whether it is worse without the rule. All cells of a rule that could be
-significant (Tarone, Biometrics, 1990) are corrected by Holm's method at a level of 5 %. A rule is kept if a cell is
-worse. The same test of the opposite sign tells which cells are better without it. The time is the geometric mean over
-the classes of the ratio of times, without the rule over with it. Times hold within one run only.
+A cell is a class and an outcome. A sign-flip test of its paired differences, those of .002 and more, decides whether it
+is worse without the rule, with Holm's correction for all cells of the rule (:mod:`bansac.lab.paired_tests`). A rule is
+kept if a cell is worse. The same test of the opposite sign tells which cells are better without it. The time is the
+geometric mean over the classes of the ratio of times, without the rule over with it. Times hold within one run only.
 """
 
 import dataclasses
 import functools
 import itertools
-import math
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
@@ -39,8 +37,9 @@ from bansac.lab.measurement import DATA, FIRST_SEED, Document, Option, Report, R
 from bansac.lab.measurements import power, rivals
 from bansac.lab.measurements.rival_scenes import vary
 from bansac.lab.measurements.rule_table import RULES, Rule
+from bansac.lab.paired_tests import significant_cells
 from bansac.lab.pairs import BENCH_GROUPS, Group, open_set
-from bansac.lab.peers.library import Array, Estimate
+from bansac.lab.peers.library import Estimate
 from bansac.lab.reports import lines
 from bansac.lab.scenes import Scene, errors, make_scene, scene_of, task_of
 from bansac.lab.sets import PairSet
@@ -49,10 +48,9 @@ from bansac.lab.task import distances_to_truth
 
 SEEDS, PAIRS = 24, 10
 LIMIT, POSE_LIMIT = 5.0, 10.0  # pixels or degrees
-LEVEL, LEAST = 0.05, 0.002  # of the tests; smallest difference of an outcome
+LEAST = 0.002  # smallest difference of an outcome
 OUTCOMES = ("accuracy", "claimed", "refused", "ambiguous")
 DEFAULT = "default"
-_EXACT = 14  # numbers of differences up to this have an exact test
 _SPACE_NOISE = 15.0
 _BY_NAME = {rule.name: rule for rule in (Rule(DEFAULT, "All rules are on."), *RULES)}
 
@@ -236,36 +234,6 @@ def _compare(without: DataFrame, default: DataFrame) -> Row:
             for cell, p in significant.items()
         ]
     return found
-
-
-def significant_cells(losses: Mapping[Any, Array]) -> dict[Any, float]:
-    """Return the cells whose mean loss is significantly positive, with their p-values (Holm, 1979; Tarone, 1990).
-
-    A cell with k scenes that differ has a p-value of 2^-k at least. Cells that cannot be significant are not tested.
-    """
-    least = {cell: 0.5 ** np.count_nonzero(values) for cell, values in losses.items()}
-    count = next(k for k in itertools.count(1) if sum(p <= LEVEL / k for p in least.values()) <= k)
-    tested = {cell: sign_flip_test(losses[cell]) for cell, p in least.items() if p <= LEVEL / count}
-    ordered = sorted(tested, key=lambda cell: tested[cell])
-    limits = (LEVEL / (len(ordered) - k) for k in range(len(ordered)))
-    below = itertools.takewhile(lambda pair: tested[pair[0]] <= pair[1], zip(ordered, limits, strict=True))
-    return {cell: tested[cell] for cell, _ in below}
-
-
-def sign_flip_test(losses: Array) -> float:
-    """Return the p-value of a positive mean of paired differences: their signs are random without an effect.
-
-    Of flags, this is McNemar's exact test. Above 14 differences, the normal distribution is used.
-    """
-    losses = losses[losses != 0.0]
-    if losses.size > _EXACT:
-        return 0.5 * math.erfc(losses.sum() / math.sqrt(2.0 * float(losses @ losses)))
-    return float(np.mean(_signs(losses.size) @ np.abs(losses) >= losses.sum() - 1e-12))
-
-
-@functools.cache
-def _signs(n: int) -> Array:
-    return np.array(list(itertools.product((-1.0, 1.0), repeat=n))).reshape(2**n, n)
 
 
 def page_table(document: Document) -> str:
