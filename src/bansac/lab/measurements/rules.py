@@ -1,7 +1,8 @@
 """Which data need which rule: every rule of the default is switched off alone, on the same data and seeds.
 
-The rules are those of :mod:`.rule_table`. They are no variants of ``bansac bench ablation``, which compares accuracies
-on image pairs: most rules are for data that these pairs lack, so the classes here are synthetic, and flags count, too.
+The rules are those of ``bansac.lab.measurements.rule_table``. They are no variants of ``bansac bench ablation``, which
+compares accuracies on image pairs: most rules are for data that these pairs lack, so the classes here are synthetic,
+and flags count, too.
 
 - "few": 500 or 2,000 matches with 5 to 30 % inliers, .5 px noise.
 - "noise": 100 or 500 data with 40 or 60 % inliers, noise of .25, 1 or 4 px.
@@ -16,7 +17,7 @@ support. A model is right if its error is at most the limit: 5 px or degrees (ro
 times the noise if that is larger; 10 degrees for real E and F; that of "power" for its classes.
 
 A cell is a class and an outcome. A sign-flip test of its paired differences, those of .002 and more, decides whether it
-is worse without the rule, with Holm's correction for all cells of the rule (:mod:`bansac.lab.paired_tests`). A rule is
+is worse without the rule, with Holm's correction for all cells of the rule (``bansac.lab.paired_tests``). A rule is
 kept if a cell is worse. The same test of the opposite sign tells which cells are better without it. The time is the
 geometric mean over the classes of the ratio of times, without the rule over with it. Times hold within one run only.
 """
