@@ -16,20 +16,14 @@ from bansac.engine.dbn import tabulate_gamma, write_initial_odds
 from bansac.engine.kernels import find_function
 from bansac.engine.model_selection import Plausibility
 from bansac.engine.options import Options
-from bansac.engine.restarts import Hypothesis
 from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.state import State, open_records
-from bansac.evidence.rivals import significance_over_thresholds
-from bansac.evidence.significance import is_significant
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.normalization import apply_inverse, normalize
 from bansac.maths.rng import seed_rng, shuffle
 from bansac.problems.contract import repair_scratch
 from bansac.problems.problem import Problem
 from bansac.problems.trial import interpret
-
-# Models of different noise are compared over thresholds from this number of first thresholds on.
-_SMALLEST = 0.05
 
 
 class Frame:
@@ -93,18 +87,22 @@ class Frame:
         # What samplers read; see ``bansac.engine.sampling``.
         self.sample_size, self.activation = problem.sample_size, options.activation
         self.weight_floor, self.radius = options.weight_floor, None if radius is None else radius * self.scale
-        self.ranking, self.is_informed = NO_INTS, prior is not None
+        self.ranking = NO_INTS
         if quality is not None and options.needs_order(informed=True):
             self.ranking = np.argsort(-quality[self.order], kind="stable")
         self.prior = None if prior is None else prior[self.order]
         self.weights = None if weights is None else weights[self.order]
         self._find_supported = find_supported
 
-    def restrict(self, members: Bools, *, with_prior: bool = True) -> Self:
-        """Return the frame of the data of a mask."""
+    def restrict(self, members: Bools | None, *, with_prior: bool = True) -> Self:
+        """Return the frame of the data of a mask, None for all, with the prior or with equal odds."""
         part, ranking = copy.copy(self), self.ranking
+        if not with_prior:
+            part.prior = None
+        if members is None:
+            return part
         part.data = np.compress(members, self.data, axis=1)
-        part.prior = self.prior[members] if with_prior and self.prior is not None else None
+        part.prior = None if part.prior is None else part.prior[members]
         part.weights = None if self.weights is None else self.weights[members]
         part.ranking = (np.cumsum(members) - 1)[ranking[members[ranking]]] if ranking.size else ranking
         return part
@@ -189,18 +187,9 @@ class Frame:
                     return None
         return model if np.isfinite(model).all() else None
 
-    def is_significant(self, model: Floats, threshold: float, fast: bool = False, members: Bools | None = None) -> bool:
-        """Return whether chance does not explain the support of a model, by all data or by the members."""
-        data = self.caller_data if members is None else np.take(self.caller_data, self.order[members], axis=1)
-        return is_significant(self.problem, data, self.to_data(model), threshold, fast, noise=self.noise)
-
-    def significance(self, hypothesis: Hypothesis) -> float:
-        """Return the significance of a hypothesis over all thresholds, times its plausibility and cheirality."""
-        factor = hypothesis.weighted_score / hypothesis.score if hypothesis.score > 0.0 else 0.0
-        smallest, model = _SMALLEST * self.threshold, self.to_data(hypothesis.model)
-        return factor * significance_over_thresholds(
-            self.problem, self.caller_data, smallest, model, hypothesis.threshold
-        )
+    def prior_beliefs(self) -> Floats:
+        """Return the inlier probabilities before the first iteration, in the order of the frame."""
+        return np.full(self.order.size, 0.5) if self.prior is None else np.array(self.prior, float)
 
     def supported(self) -> Bools | None:
         """Return the mask of the data that neighbours support; None if nothing is known of their support."""

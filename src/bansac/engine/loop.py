@@ -202,9 +202,8 @@ def update_stop(run: Run, is_inlier: Bools) -> None:
         if required < progress.required_iterations:
             progress.required_iterations = required
             progress.required_by = k
-    if 0 < settings.target_inliers <= progress.best_inliers and are_same(
-        run.target, is_inlier, settings.target_inliers, progress.best_inliers
-    ):
+    target, inliers = settings.target_inliers, progress.best_inliers
+    if 0 < target <= inliers and are_same(run.target, is_inlier, target, inliers):
         progress.stop = DUPLICATE
 
 

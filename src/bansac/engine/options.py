@@ -195,9 +195,8 @@ class Options:
         None,
         integer(1, 1_000_000),
         help="Number of restarts with the same best model after which no further one starts.",
-        details="""None is 3 for fundamental matrices, which have many variants with nearly the same inliers, and 2 for
-        all others. Half of it is enough if more than half of the points or matches are inliers, unless focal lengths
-        are estimated. Three times as many are needed if a fundamental matrix has implausible focal lengths.""",
+        details="""None is 2. Half of it is enough if more than half of the points or matches are inliers, except for
+        essential matrices and relative poses. A restart that finds the same model again ends.""",
     )
     scoring: str | Score = _score_option(
         "msac",

@@ -10,7 +10,7 @@ of iterations. A restart from the prior does not depend on the restarts before i
   the data near hypotheses that have lost, unless they are inliers of the best one.
 * The restarts end if enough of them have led to the best hypothesis and it is significant, if they lead to models that
   chance explains again and again, or at a limit of the options.
-* The best hypothesis is then challenged by a search for an *alternative*: among the data that are not near it, and, if
+* Then an *alternative* of the best hypothesis is searched: among the data that are not near it, and, if
   it may be a compromise of several structures of less noise, among all data at a smaller threshold. This search draws
   uniformly, because neighbours may agree on the compromise.
 """
@@ -20,7 +20,7 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -37,7 +37,7 @@ _RESTART_ITERATIONS, _MOST_GROWING = 300, 64
 _MAJORITY = 0.5
 
 # The first restart of a round is on all matches, the others on those with more neighbours than chance gives. After a
-# round, a significant hypothesis is challenged, although it is not confirmed.
+# round, an alternative of a significant hypothesis is searched, although it is not confirmed.
 _ROUND = 4
 
 # A search for an alternative samples a structure of the needed size with this probability, if it may be so long. It has
@@ -53,8 +53,8 @@ class Hypothesis:
     ``is_near`` marks the data within three thresholds of it. ``weighted_score`` is the score over the matches in front
     of the cameras times the plausibility. ``is_significant`` says whether chance does not explain its support.
     ``restarts`` is the number of restarts that led to it, without the caller's initial model (``is_initial``).
-    ``challenges`` is the number of searches for an alternative. ``significance`` is that over all thresholds, NaN until
-    it is compared. ``learnt`` are arrays of the sampler with copies from the end of its restart.
+    ``searched`` is the number of searches for an alternative. ``significance`` is that over all thresholds, NaN until
+    it is compared. ``beliefs`` are those of the sampler at the end of its restart.
     """
 
     model: Floats
@@ -67,9 +67,9 @@ class Hypothesis:
     is_significant: bool
     restarts: int = 1
     is_initial: bool = False
-    challenges: int = 0
+    searched: int = 0
     significance: float = math.nan
-    learnt: list[tuple[Any, Any]] = field(default_factory=list)
+    beliefs: Floats | None = None
 
 
 class Purpose(enum.Enum):
@@ -171,7 +171,7 @@ class History:
         restarts = min(options.restarts, _MOST_GROWING)
         shares = (2 + restarts % 2) * 2 ** (restarts // 2) - 2
         first = max(_RESTART_ITERATIONS, math.ceil(self.budget / shares))
-        return min(self.budget - self.iterations, first << min(self.count // 2, 30))
+        return int(min(self.budget - self.iterations, first << min(self.count // 2, 30)))
 
 
 def next_restart(history: History) -> RestartPlan | None:
@@ -186,7 +186,7 @@ def _plan_alternative(history: History) -> RestartPlan | None:
     best, options, plan = history.best, history.options, None
     if best is None or not best.is_significant or options.restarts == 1 or not options.sampler_row.adaptive:
         return None
-    if best.challenges == 0:
+    if best.searched == 0:
         plan = _plan_other_data(history, best)
     return _plan_less_noise(history, best) if plan is None else plan
 
@@ -218,7 +218,7 @@ def _plan_restart(history: History) -> RestartPlan:
 
 
 def _plan_other_data(history: History, best: Hypothesis) -> RestartPlan | None:
-    """Return the plan to search the data that are not near any hypothesis, no longer than all restarts before it.
+    """Return the plan to search the data that are not near any hypothesis.
 
     Without prior probabilities, a long search is on those that neighbours support.
     """
@@ -243,7 +243,7 @@ def finer_threshold(best: Hypothesis, first: float, k: int = 1) -> float | None:
 
 def _plan_less_noise(history: History, best: Hypothesis) -> RestartPlan | None:
     """Return the plan to search for a structure of less noise, in all data not near hypotheses that have lost."""
-    threshold = finer_threshold(best, history.first, max(best.challenges, 1))
+    threshold = finer_threshold(best, history.first, max(best.searched, 1))
     if threshold is None:
         return None
     members, most = ~_near(history.ranked[1:], history.n), min(history.budget - history.iterations, _LONGEST_FINER)

@@ -263,23 +263,3 @@ def weights_at(weights: Reals, start: int, stop: int, n: int) -> Reals:
     """Return the weights of points ``start`` to ``stop`` of n; if all are 1, ``weights`` has one block only."""
     first = start if weights.size >= n else 0
     return weights[first : first + stop - start]
-
-
-class SavedState:
-    """A copy of the state before the first restart, from which every restart starts.
-
-    ``pack_run`` must have been called before, because it writes to the records.
-    """
-
-    def __init__(self, state: State) -> None:
-        arrays = (state.memory, state.odds, state.sampler_numbers, state.sampler_indices, state.stop_indices)
-        self._state = state
-        self._arrays = [(array, array.copy()) for array in arrays if array.size > 0]
-
-    def restore(self, *, with_prior: bool = True) -> None:
-        """Reset the state to that before the first restart, except the random generator, or with equal odds."""
-        for array, first in self._arrays:
-            array[...] = first
-        if not with_prior:
-            self._state.odds.fill(1.0)
-            self._state.progress["largest_odds"] = 1.0

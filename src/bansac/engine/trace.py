@@ -88,9 +88,8 @@ class Trace:
 class Recorder:
     """A recorder of the rows of the trace, the beliefs at the paper's iterations, and the frames."""
 
-    def __init__(self, order: Ints, criteria: Sequence[str] = ()) -> None:
+    def __init__(self, order: Ints) -> None:
         self._order = order  # the caller's index of every point
-        self._criteria = np.array(criteria, np.str_)
         self._members = order  # those of the data of the restart
         self._parts: list[Floats] = []
         self._lengths: list[int] = []  # iterations of each restart
@@ -128,8 +127,8 @@ class Recorder:
         self._snapshots[iterations] = self._unshuffle(beliefs)
         self._add_frame(iterations, beliefs, inliers)
 
-    def trace(self) -> Trace:
-        """Return the trace of the whole run."""
+    def trace(self, criteria: Sequence[str]) -> Trace:
+        """Return the trace of the whole run, with the names of the stopping criteria of a restart."""
         columns = dict(zip(TRACE_COLUMNS, np.concatenate(self._parts).T, strict=True))
         for name in ("best_inliers", "low_probability", "outliers"):
             columns[name] = columns[name].astype(np.int64)
@@ -142,7 +141,7 @@ class Recorder:
             frame_beliefs=np.array(beliefs),
             frame_inliers=np.array(inliers),
             ends=np.array(self.reasons, np.str_),
-            criteria=self._criteria,
+            criteria=np.array(criteria, np.str_),
         )
 
     def _add_frame(self, iterations: int, beliefs: Floats, inliers: Bools) -> None:

@@ -30,7 +30,7 @@ from bansac.estimate.model_forms import ModelForm, form_of
 from bansac.estimate.presets import CallSettings, Options, Settings, Threshold
 from bansac.estimate.request import Request, make_request
 from bansac.estimate.result import MultipleResult, Result
-from bansac.estimate.solve import measure, solve_once
+from bansac.estimate.solve import measure, solve
 from bansac.evidence.posterior import inlier_probabilities
 from bansac.evidence.rivals import RIVAL
 from bansac.maths.arrays import Bools, Floats
@@ -302,9 +302,10 @@ def _search(task: _Task, among: Bools, prior: Floats | None, most: int | None = 
         scores=scores,
         priors=prior,
         weights=weights,
+        as_paper=True,  # no further runs explain a failure
         watch=Stopwatch(),
     )
-    return solve_once(request)
+    return solve(request)
 
 
 def _neutral_prior(task: _Task) -> Floats | float:

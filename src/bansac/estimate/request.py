@@ -42,7 +42,8 @@ class Request:
     ``data`` (channels x N) is ``unit`` in the caller's unit, that of thresholds and residuals. ``initial_model`` is
     flat. If ``two_views``, the data are matches of two views, whose configuration is determined. ``plausibility`` is a
     factor of the score of optimised models. ``conclude`` refines the solution of the engine or gives it its public
-    form. ``hint`` is appended to the message. ``as_paper`` is that of the preset. ``watch`` starts with the call.
+    form. ``hint`` is appended to the message. If ``as_paper``, planes have no solution of their own, and no further
+    runs explain a failure. ``watch`` starts with the call.
     """
 
     problem: Problem

@@ -121,10 +121,15 @@ def solve(request: Request) -> Result:
     If a run fails, short ones show whether scores or priors mislead, and whether a larger threshold has a success. With
     ``preset="paper"`` there are none.
     """
-    result, hint = solve_once(request), f"; {request.hint}" if request.hint else ""
+    with np.errstate(all="ignore"):  # near the limits of floats; a model that is not finite is none
+        solution = search(request)
+        if request.conclude is not None and solution.model is not None:
+            solution = request.conclude(solution)
+        result = finish(solution)
+    hint = f"; {request.hint}" if request.hint else ""
     if not (result.success or request.as_paper) and request.options.max_seconds is None:
         for attempt, text in _short_attempts(request):
-            other = solve_once(replace(attempt, initial_model=None, conclude=None))
+            other = solve(replace(attempt, initial_model=None, conclude=None, hint="", as_paper=True))
             if other.success:
                 hint = f"; {text.format(inliers=other.num_inliers, threshold=other.threshold)}{hint}"
             result = replace(result, seconds=other.seconds, loading_seconds=other.loading_seconds)
@@ -145,15 +150,6 @@ def _short_attempts(request: Request) -> Iterator[tuple[Request, str]]:
     if request.is_estimated and options.threshold is None and n > request.problem.sample_size:
         threshold = _COARSE * first_threshold(request.problem, request.data) * request.unit
         yield replace(request, options=shorten(threshold=threshold), is_estimated=False), _NOISY
-
-
-def solve_once(request: Request) -> Result:
-    """Run the engine once and make its result."""
-    with np.errstate(all="ignore"):  # near the limits of floats; a model that is not finite is none
-        solution = search(request)
-        if request.conclude is not None and solution.model is not None:
-            solution = request.conclude(solution)
-        return finish(solution)
 
 
 def search(request: Request) -> Solution:
@@ -202,7 +198,7 @@ def search(request: Request) -> Solution:
         models_tested=history.models_tested,
         restarts=history.count,
         stop_reason=stop_reason,
-        trace=None if run.recorder is None else run.recorder.trace(),
+        trace=run.trace(),
     )
     return replace(solution, rival=_find_rival(solution, run)) if len(history.ranked) > 1 else solution
 

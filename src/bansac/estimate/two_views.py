@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike
 from bansac.engine.model_selection import Plausibility
 from bansac.estimate import cameras
 from bansac.estimate.cameras import CameraLike
-from bansac.estimate.generic import estimate
 from bansac.estimate.model_forms import RELATIVE_POSE, ModelForm
 from bansac.estimate.presets import CallSettings, Options, Settings, Threshold, find_preset
 from bansac.estimate.request import Request, is_default_threshold, make_request
@@ -164,9 +163,12 @@ def estimate_fundamental(
         what = f"x1 and x2 look normalised (all coordinates are below {_LARGEST_NORMALISED:g})"
         warnings.warn(f"{what}, but the default threshold is in pixels: give pixels or a threshold", stacklevel=2)
     plausibility = _focal_plausibility(image_size1, image_size2, data)
-    return estimate(
-        "fundamental", data, threshold, settings, two_views=True, plausibility=plausibility, conclude=_of_plane
+    from bansac.problems.fundamental import FUNDAMENTAL
+
+    request = make_request(
+        FUNDAMENTAL, data, threshold, settings, two_views=True, plausibility=plausibility, conclude=_of_plane
     )
+    return solve(request)
 
 
 def _of_plane(solution: Solution) -> Solution:

@@ -1,17 +1,20 @@
-"""Significance tests: whether a model has more inliers than chance explains, and whether its inliers determine it.
+"""Evidence: what the data say of a model, without words. ``estimate.verdict`` has the words.
 
-=================  ==============================================================================
-``verdict``        the function that decides ``success``, with the message and the configuration
-``fast_test``      a fast sufficient test, which most right models pass
-``false_alarms``   the number of false alarms (NFA)
-``null_model``     residuals under chance
-``common_motion``  the affine motion that most matches of two images follow
-``support``        distinct inliers; points on a line or a plane
-``ambiguity``      another epipolar geometry off a dominant plane
-``vertical``       the nearest essential matrix that keeps known verticals
-``configuration``  planar, collinear and rotation-only configurations of two views
-``misfit``         residuals that depend on the place in the image
-=================  ==============================================================================
-
-It imports ``engine``, ``problems``, ``geometry``, ``solvers``, ``maths`` and ``compiled``.
+====================  ==============================================================================
+``significance``      whether chance explains the support of a model, and the reason
+``fast_test``         a fast sufficient test, which most right models pass
+``false_alarms``      the number of false alarms (NFA)
+``null_model``        residuals under chance
+``common_motion``     the affine motion that most matches of two images follow
+``duplicate_points``  inliers that share no point; points on a line or a plane
+``vertical``          the nearest essential matrix that keeps known verticals
+``noise_scale``       the threshold from the residuals of a significant model
+``posterior``         inlier probabilities under a model
+``neighbours``        prior inlier probabilities of matches, from their neighbours
+``weights``           weights of the points in the score
+``rivals``            models that the data support beside the best one
+``ambiguity``         another epipolar geometry off a dominant plane
+``configuration``     planar, collinear and rotation-only configurations of two views
+``misfit``            residuals that depend on the place in the image
+====================  ==============================================================================
 """

@@ -128,7 +128,8 @@ def lower_to_noise(problem: Problem, residuals: Floats, threshold: float) -> flo
 
 def _threshold_of_plane(problem: Problem, residuals: Floats, threshold: float) -> float:
     """Return the threshold that follows the noise, smaller or larger than the given one."""
-    return float(_raise_to_noise(residuals, lower_to_noise(problem, residuals, threshold)))
+    lowered = estimate_threshold(residuals, problem, (SMALLEST * threshold, threshold))
+    return float(_raise_to_noise(residuals, lowered))
 
 
 def fit_rotation(rays: Floats) -> Floats:

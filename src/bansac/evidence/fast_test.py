@@ -17,7 +17,7 @@ from bansac.compiled.jit import allocating_kernel, inlined, kernel
 from bansac.evidence.common_motion import fit_motion
 from bansac.evidence.duplicate_points import SAME_POINT, squared_area, squared_length, wrap
 from bansac.evidence.false_alarms import SIGNIFICANT, log_choose
-from bansac.evidence.null_model import cell_sizes, smallest_move
+from bansac.evidence.null_model import MATCH_CELL, cell_sizes, smallest_move
 from bansac.maths.arrays import Bools, Floats, Ints, Words
 from bansac.maths.rng import fixed_rng, next_index
 from bansac.problems.problem import Problem
@@ -53,8 +53,9 @@ def is_significant_fast(
         return False
     if not pairs and any(np.any(row[1:] == row[:-1]) for row in np.sort(data, axis=1)):
         return False  # the points may lie on a grid
-    smallest = smallest_move(problem, min(threshold, noise))
-    lengths = _Lengths(threshold, cell_sizes(problem, data, threshold)[0], SAME_POINT * threshold, smallest)
+    smallest = smallest_move(problem.codimension) * min(threshold, noise)
+    cell = MATCH_CELL * threshold if pairs else cell_sizes(problem, data, threshold)[0]
+    lengths = _Lengths(threshold, cell, SAME_POINT * threshold, smallest)
     motion = fit_motion(data) if pairs else np.empty(0)
     form = m, problem.max_models, min(n - 1, -(-_PAIRS // min(n, _SAMPLE)))
     return bool(_bound_false_alarms(problem.float64, data, model, inliers, lengths, motion, form) < SIGNIFICANT)

@@ -11,6 +11,7 @@ estimated threshold, and the search goes on there. Until then the restarts alter
 wide one, because the noise may be larger than expected.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -32,9 +33,8 @@ _OF_MANY, _LEAST, _STEPS = 3.0, 0.01, 4.0
 LARGEST, LARGEST_IN_PLANE, LARGEST_IN_SPACE = 26.0, 6.5, 40.0
 """The largest threshold, in thresholds of the start: for residuals of one component, of two, and of more.
 
-A model with larger residuals is not accepted, unless those in a narrow window are smaller. The bound for two components
-is the smallest: in images, matches found at random in a search window look like noise. Problems in space start from a
-small share of the extent of the data.
+The bound for two components is the smallest: in images, matches found at random in a search window look like noise.
+Problems in space start from a small share of the extent of the data.
 """
 
 WIDE = 4.0
@@ -129,6 +129,7 @@ def _estimate_threshold(
     return threshold
 
 
+@functools.cache
 def threshold_factor(codimension: int) -> float:
     """Return the 99 % quantile of the length of a standard normal vector (Wilson and Hilferty, 1931).
 

@@ -17,6 +17,7 @@ within a window around a prediction, so displacements are measured from the affi
 displacements like its own, and displacements of a common motion give others. The largest probability is used.
 """
 
+import functools
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,7 +35,7 @@ _PAIRS = 2000
 # Neighbours share a cell. Its side is this number of thresholds for matches and for points. Points have at least
 # _POINT_CELLS cells along an axis: in larger cells, points of different clusters are neighbours. For data without
 # points, the side is the extent of each channel over _CELLS.
-_MATCH_CELL = 8.0
+MATCH_CELL = 8.0
 _POINT_CELL, _POINT_CELLS = 32.0, 2
 _CELLS = 4
 # Smallest distance of two displacements that give a third one, in thresholds: for residuals of one dimension, and of
@@ -122,10 +123,11 @@ def add_neighbours(
     rearranged = _rearrange(problem, np.take(data, earlier, axis=1), np.take(data, later[None], axis=1))
     follows = np.zeros(data.shape[1], np.bool_)
     follows[later] = True
+    smallest = smallest_move(problem.codimension) * min(threshold, noise)
     return replace(
         null_model,
         near=_sorted_residuals(problem, rearranged, model),
-        moved=_sorted_residuals(problem, _move(problem, data, smallest_move(problem, min(threshold, noise))), model),
+        moved=_sorted_residuals(problem, _move(problem, data, smallest), model),
         follows=follows,
     )
 
@@ -254,15 +256,16 @@ def scales(problem: Problem, data: Floats) -> Floats:
     return np.asarray(extent)
 
 
-def smallest_move(problem: Problem, threshold: float) -> float:
-    """Return the smallest distance of two displacements that give a third one."""
-    return (_MOVED if problem.codimension == 1 else _MOVED_IN_PLANE) * threshold
+@functools.cache
+def smallest_move(codimension: int) -> float:
+    """Return the smallest distance of two displacements that give a third one, in thresholds."""
+    return _MOVED if codimension == 1 else _MOVED_IN_PLANE
 
 
 def cell_sizes(problem: Problem, data: Floats, threshold: float) -> Floats:
     """Return the sides of a cell of neighbours, along the channels of the first point, or of all without points."""
     if len(problem.points) > 1:
-        return np.full(len(problem.points[0]), _MATCH_CELL * threshold)
+        return np.full(len(problem.points[0]), MATCH_CELL * threshold)
     extent = scales(problem, data)
     return np.minimum(_POINT_CELL * threshold, extent / _POINT_CELLS) if problem.points else extent / _CELLS
 

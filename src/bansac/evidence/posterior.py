@@ -11,6 +11,7 @@ the threshold. The density of the outliers is measured there and not derived fro
 clustered.
 """
 
+import functools
 import math
 
 import numpy as np
@@ -54,6 +55,7 @@ def inlier_probabilities(residuals: Floats, threshold: float, codimension: int =
     return probabilities
 
 
+@functools.cache
 def peak_ratio(codimension: int) -> float:
     """Return the ratio of the inlier density at zero error, for a sigma of one threshold, to the outlier density."""
     unit_ball = math.pi ** (codimension / 2) / math.gamma(codimension / 2 + 1)

@@ -1,6 +1,6 @@
 """Rivals: another model that the data support beside the best one.
 
-The search keeps the hypotheses that its restarts led to (``bansac.engine.hypotheses``). One of them is a rival if it is
+The search keeps the hypotheses that its restarts led to (``bansac.engine.restarts``). One of them is a rival if it is
 nearly as significant as the best one, although most of its inliers are not near that one. It is also a rival if it has
 inliers of its own, which are not near the best model: at least a share of the inliers of the best, more than chance
 explains. The same share is enough for a finer model that does not explain the inliers of the best one: the best is then

@@ -6,9 +6,7 @@ one counts (:mod:`.duplicate_points`).
 """
 
 import enum
-from collections.abc import Callable
-from functools import partial
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,13 +21,8 @@ from bansac.problems.affine import AFFINE
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.problem import Problem
 
-_FirstOf: TypeAlias = Callable[[Problem, Floats, float], Ints]
-
 EXACT = 1e-3
 """Smaller residuals are raised to this share of the threshold, because they are due to rounding."""
-# The support is tested within these shares of the threshold. If the threshold is large, a support within a smaller one
-# shares fewer points, and its neighbours are nearer.
-_SHARES = 1.0, 0.5, 0.25
 # What undoes the normalisation of affine maps, similarities and homographies. The threshold is one for x2. If the
 # variance of x2 is above _MAGNIFIED times that of x1, it is too large for x1, the part of a photograph or in metres.
 _OF_PLANES, _MAGNIFIED = (AFFINE.denormalize, HOMOGRAPHY.denormalize), 4.0
@@ -159,13 +152,14 @@ def _test(problem: Problem, data: Floats, measured: MeasuredModel) -> Judgement:
         return Judgement(Reason.SIGNIFICANT)
     if (useless := _large_threshold(problem, data, model, threshold)) is not None:
         return useless
+    # Of data that share a point the first one counts. If chance then explains the support, all outliers and the first
+    # inliers count, which is the stronger test of nearest neighbours: wrong matches share points with right ones.
     distinct = first_of_equals(problem, data, threshold)
     support = distinct[inliers[distinct]]
-    if not _is_supported(problem, data, measured, distinct, first_of_equals):
-        first_of = partial(first_of_inliers, measured)
-        kept, before = first_of(problem, data, threshold), support.size
+    if not _is_supported(problem, data, measured, distinct):
+        kept, before = first_of_inliers(measured, problem, data, threshold), support.size
         support = kept[inliers[kept]]
-        if support.size == before or not _is_supported(problem, data, measured, kept, first_of):
+        if support.size == before or not _is_supported(problem, data, measured, kept):
             return Judgement(Reason.CHANCE, before)
     # The test is for problems with m > 2 whose data are matches or points in space. Two matches determine a similarity
     # and are always on a line; points of the plane on a line determine a line. At least m - 1 points must be off the
@@ -230,36 +224,22 @@ def first_of_inliers(measured: MeasuredModel, problem: Problem, data: Floats, th
     return np.flatnonzero(kept)
 
 
-def _is_supported(problem: Problem, data: Floats, measured: MeasuredModel, kept: Ints, first_of: _FirstOf) -> bool:
-    """Return whether the support within a share of the threshold is more than chance gives.
-
-    Of points or matches that share a point, only those of ``first_of`` count: the first, inlier or not, or the first
-    inlier and all outliers. The second is the stronger test of nearest neighbours, whose wrong matches share points
-    with right ones. ``kept`` are the data that count at the threshold itself.
-    """
-    model, threshold, residuals, noise = measured.model, measured.threshold, measured.residuals, measured.noise
-    null_model = None
-    for share in _SHARES:
-        within = share * threshold
-        if share != 1.0:
-            before, kept = kept, first_of(problem, data, within)
-            null_model = null_model if np.array_equal(before, kept) else None
-        thinned, residuals_kept = np.take(data, kept, axis=1), residuals[kept]
-        support = np.flatnonzero(residuals_kept <= within)
-        if support.size <= problem.sample_size:
-            continue
-        support = support[np.argsort(residuals_kept[support], kind="stable")]
-        exactness = np.maximum(residuals_kept[support], EXACT * within)
-        null_model = null_model or measure_far(problem, thinned, model)
-        if not _exceeds_chance(problem, null_model, support, exactness):
-            continue
-        # Neighbours and displacements can only raise the NFA, and take most of the time.
-        complete = add_neighbours(null_model, problem, thinned, model, within, noise)
-        if noise < within and complete.moved.size > 0 and np.mean(complete.moved <= within) > _USELESS:
-            continue
-        if _exceeds_chance(problem, complete, support, exactness):
-            return True
-    return False
+def _is_supported(problem: Problem, data: Floats, measured: MeasuredModel, kept: Ints) -> bool:
+    """Return whether the support by the data ``kept`` is more than chance gives."""
+    model, threshold, residuals, noise = measured.model, measured.threshold, measured.residuals[kept], measured.noise
+    support = np.flatnonzero(residuals <= threshold)
+    if support.size <= problem.sample_size:
+        return False
+    support = support[np.argsort(residuals[support], kind="stable")]
+    thinned, exactness = np.take(data, kept, axis=1), np.maximum(residuals[support], EXACT * threshold)
+    null_model = measure_far(problem, thinned, model)
+    if not _exceeds_chance(problem, null_model, support, exactness):
+        return False
+    # Neighbours and displacements can only raise the NFA, and take most of the time.
+    complete = add_neighbours(null_model, problem, thinned, model, threshold, noise)
+    if noise < threshold and complete.moved.size > 0 and np.mean(complete.moved <= threshold) > _USELESS:
+        return False
+    return _exceeds_chance(problem, complete, support, exactness)
 
 
 def _exceeds_chance(problem: Problem, null_model: NullModel, support: Ints, exactness: Floats) -> bool:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from numba import boolean, float32, float64, int64, types, uint64, void
 
-from bansac.maths.arrays import Floats, Ints, Words
+from bansac.maths.arrays import Floats, Ints
 
 
 def repair_scratch(n: int) -> int:
@@ -30,13 +30,6 @@ def always_valid(data: Floats, model: Floats, sample: Ints) -> bool:
 
 def never_degenerate(data: Floats, sample: Ints, model: Floats, squared_threshold: float, scratch: Floats) -> bool:
     """Treat every sample as non-degenerate."""
-    return False
-
-
-def never_repaired(
-    data: Floats, sample: Ints, model: Floats, squared_threshold: float, rng: Words, scratch: Floats
-) -> bool:
-    """Repair no model."""
     return False
 
 
@@ -119,7 +112,6 @@ _ROLES = (
         "repair_degenerate",
         ("data", "sample", "model", "squared_threshold", "rng", "scratch"),
         lambda real: boolean(_MATRIX, _INDICES, _VECTOR, float64, uint64[::1], _VECTOR),
-        never_repaired,
         in_loop=False,
     ),
     Function(
@@ -145,5 +137,4 @@ _ROLES = (
 )
 CONTRACT = {role.name: role for role in _ROLES}
 IN_LOOP = tuple(role for role in _ROLES if role.signature is not None and role.in_loop)
-DEGENERACY = tuple(CONTRACT[name] for name in ("is_degenerate", "repair_degenerate"))
 MANIFOLD = tuple(CONTRACT[name] for name in ("linearize", "tangent", "project"))

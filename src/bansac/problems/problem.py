@@ -19,7 +19,7 @@ from bansac.compiled.jit import compile_kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_integer
-from bansac.problems.contract import CONTRACT, DEGENERACY, IN_LOOP, MANIFOLD, REALS, Function, function_types
+from bansac.problems.contract import CONTRACT, IN_LOOP, MANIFOLD, REALS, Function, function_types
 
 # A struct of the float64 residuals for kernels, of the same type for all problems.
 _FLOAT64 = FunctionStruct(__name__, "_Float64", ("residuals",))
@@ -113,12 +113,12 @@ class Problem:
     is_degenerate : callable, optional
         ``is_degenerate(data, sample, model, squared_threshold, scratch) -> bool``: return True if the sample does not
         determine ``model``. Degenerate samples do not change the probabilities. With ``repair_degenerate`` and a local
-        optimisation, only the samples of optimised models are tested. ``scratch`` has ``4 N + 128`` float64.
+        optimisation, samples are tested only if ``degeneracy`` is given. ``scratch`` has ``4 N + 128`` float64.
     repair_degenerate : callable, optional
         ``repair_degenerate(data, sample, model, squared_threshold, rng, scratch) -> bool``: replace ``model`` by one
         with more support; return False if there is none. It is called for a degenerate sample that gave a new best
-        model. With a local optimisation this is a new best optimised model. ``rng`` is the state of the random number
-        generator of the run. ``repair_degenerate`` needs ``is_degenerate``.
+        model. ``rng`` is the state of the random number generator of the run. ``repair_degenerate`` needs
+        ``is_degenerate``.
     score_in_front : callable, optional
         ``score_in_front(data, model, scores) -> float``: return the cheirality score, the sum of ``scores`` over the
         points in front of the cameras. ``scores`` holds the contribution of every point to the score. The cheirality
@@ -177,7 +177,7 @@ class Problem:
         Meaning of ``weighting="default"`` for this problem, see :class:`bansac.Options`.
     majority_agrees : bool
         Whether half of the agreeing restarts are enough if most points are inliers. False if different models may have
-        nearly the same inliers. Restarts then agree only if their scores are nearly the same, too.
+        nearly the same inliers.
     unit : {"data", "pixels", "normalised"}
         Unit of residuals and threshold: the unit of the data, pixels, or pixels divided by the focal length.
     points : tuple of tuple of int
@@ -268,11 +268,6 @@ class Problem:
     def repair(self) -> Any:
         """The compiled ``repair_degenerate``; None if it is not defined."""
         return self._compile_optional("repair_degenerate")
-
-    def compile_degeneracy(self, *, repairs: bool) -> tuple[Any, ...]:
-        """Return the compiled functions for degenerate samples, or, if not ``repairs``, those that find none."""
-        functions = (getattr(self, role.name) if repairs else role.default for role in DEGENERACY)
-        return tuple(map(self._compile, DEGENERACY, functions))
 
     @functools.cached_property
     def compiled_score_in_front(self) -> Any:

@@ -1,6 +1,6 @@
 """BANSAC's sampler: points are drawn with weights that grow with their inlier probabilities (sec:weighted_sampling).
 
-The first odds come from the prior (``bansac.engine.runner``): 1 for BANSAC, those of P^0 for P-BANSAC.
+The first odds come from the prior (``bansac.engine.frame``): 1 for BANSAC, those of P^0 for P-BANSAC.
 """
 
 import math

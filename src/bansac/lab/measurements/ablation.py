@@ -63,7 +63,7 @@ THRESHOLDS: dict[Kind, tuple[float, ...]] = {
 WAYS_BACK = (0.0, 0.1, 0.4)
 _OPTIONS = Options()
 DEFAULT_EXPONENT = 2  # of bansac.evidence.weights
-DEFAULT_LENGTH = 300  # of a restart with the default budget: bansac.engine.hypotheses
+DEFAULT_LENGTH = 300  # of a restart with the default budget: bansac.engine.restarts
 CHOSEN = (
     *("threshold", "weighting", "restart_iterations", "agreement", "refinement", "stopping", "degeneracy"),
     "exponent of scores",
