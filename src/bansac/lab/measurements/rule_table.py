@@ -65,11 +65,7 @@ def _at_the_end(plan_alternative: Any) -> Any:
 
 
 def _without_window(estimate: Any) -> Any:
-    return lambda self, model, window=np.inf, **settings: estimate(self, model, np.inf, **settings)
-
-
-def _without_limit(test: Any) -> Any:
-    return lambda self, model, fast=False: self.frame.is_significant(model, self._threshold, fast)
+    return lambda self, model, last, window=np.inf, **settings: estimate(self, model, last, np.inf, **settings)
 
 
 def _all_points(first_of: Any) -> Any:
@@ -104,7 +100,7 @@ RULES = (
     Rule(
         "duplicate ends a restart",
         "A restart ends as soon as it finds a duplicate of the best hypothesis.",
-        {f"{_SEARCH}.Search._aim_at": _returns(None)},
+        {"engine.interruptible.InterruptibleLoop.aim_at": _returns(None)},
     ),
     Rule(
         "restarts on supported matches",
@@ -167,11 +163,6 @@ RULES = (
         {f"{_SEARCH}.Search._estimate": _without_window},
     ),
     Rule(
-        "limit of residuals",
-        "A model is not significant if its residuals are as large as its window.",
-        {f"{_SEARCH}.Search._test": _without_limit},
-    ),
-    Rule(
         "raised sigma of few data",
         "The standard deviation of few inliers is raised.",
         {"evidence.noise_scale._RAISED": _value(0.0)},
@@ -205,11 +196,6 @@ RULES = (
         "refinement",
         "The model of a restart is refined on its inliers.",
         settings={"refinement": None},
-    ),
-    Rule(
-        "shares of the threshold",
-        "The support is also tested within half and a quarter of the threshold.",
-        {f"{_SIGNIFICANCE}._SHARES": _value((1.0,))},
     ),
     Rule(
         "common points counted once",
