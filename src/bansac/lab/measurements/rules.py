@@ -7,6 +7,7 @@ and flags count, too.
 - "few": 500 or 2,000 matches with 5 to 30 % inliers, .5 px noise.
 - "noise": 100 or 500 data with 40 or 60 % inliers, noise of .25, 1 or 4 px.
 - "small": 30 to 100 data with 50 to 90 % inliers, .5 px noise; and affine maps of a cube with 15 noise, sides of 1000.
+- "no model": 300 wrong matches, uniform or with a structure, of the families of ``bansac bench honesty``.
 - "rivals" and "power": the classes of these measurements; those of a family and problem of "power" are one.
 - "real", with --data: image pairs, E and F with an SNN ratio below .85, or without the ratio test; warped photographs.
 
@@ -36,6 +37,7 @@ from bansac.lab.frames import DataFrame, to_frame
 from bansac.lab.known_scenes import known_scene
 from bansac.lab.measurement import DATA, FIRST_SEED, Document, Option, Report, Row, Setup, Unit, each, of_module
 from bansac.lab.measurements import power, rivals
+from bansac.lab.measurements.honesty import WITHOUT_MODEL
 from bansac.lab.measurements.rival_scenes import vary
 from bansac.lab.measurements.rule_table import RULES, Rule
 from bansac.lab.paired_tests import significant_cells
@@ -46,6 +48,8 @@ from bansac.lab.scenes import Scene, errors, make_scene, scene_of, task_of
 from bansac.lab.sets import PairSet
 from bansac.lab.sets.tutorial import evenly_spaced
 from bansac.lab.task import distances_to_truth
+from bansac.problems.estimators import Kind
+from bansac.synthetic import awkward_scene
 
 SEEDS, PAIRS = 24, 10
 LIMIT, POSE_LIMIT = 5.0, 10.0  # pixels or degrees
@@ -92,6 +96,13 @@ def _space(source: int, seed: int) -> Case:
     return Case(Scene("affine_3d", (x1, x2), inliers, unsized), error, power.RIGHT * noise)
 
 
+def _no_model(kind: Kind, source: int, seed: int) -> Case:
+    """Return matches without a model of one of the families, in turn; each model is wrong."""
+    families = ("plain", *WITHOUT_MODEL)
+    matches = awkward_scene(families[source % len(families)], kind, 300, 0.0, seed=seed).matches
+    return Case(scene_of(kind, matches), lambda model: np.inf, LIMIT)
+
+
 def _rival(name: str, source: int, seed: int) -> Case:
     settings = {"initial_model": np.eye(3)} if name == "start" else {}
     return _judged(rivals.CLASSES[name][1](seed), rivals.LIMIT, **settings)
@@ -116,6 +127,7 @@ GROUPS: Mapping[str, Mapping[str, Make]] = {
         **{of: functools.partial(_scene, of, *_SMALL) for of in ("H", "F", "E", "relative pose", "pose")},
         "space": _space,
     },
+    "no model": {of: functools.partial(_no_model, of) for of in ("H", "F", "E")},
     "rivals": {name: functools.partial(_rival, name) for name in rivals.CLASSES},
     "power": {
         f"{family} {problem}": functools.partial(_power, family, problem)
@@ -262,6 +274,5 @@ MEASUREMENT = of_module(
         *(DATA, Option("pairs", int, PAIRS, "Maximum number of image pairs of a set."), FIRST_SEED),
     ),
     tables={"rules": page_table},
-    reports={"rules": ("rules",)},
     values=(RULES, vary, power.make_case, rivals.CLASSES, known_scene),
 )
