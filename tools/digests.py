@@ -1,12 +1,14 @@
-"""Compute digests of many runs, to verify that a change of the code leaves all results bit-identical.
+"""Store the results of many runs, to verify that a change of the code leaves them bit-identical or nearly equal.
 
     python tools/digests.py --out before.json [--data FOLDER]
-    python tools/digests.py --compare before.json [--data FOLDER]
+    python tools/digests.py --compare before.json [--tolerance 1e-9] [--data FOLDER]
 
-A run is defined by a problem, a scene and a set of options. Its digests cover the model, the inlier mask, the beliefs,
-the residuals, the counts and, if present, the trace. The bits depend on the processor and on the versions of NumPy and
-Numba. Compare digests of one machine only. ``--data`` adds real pairs from a folder with sets in the format of the
-"RANSAC in 2020" tutorial.
+A run is defined by a problem, a scene and a set of options. The file has its counts; digests of the inlier mask, the
+beliefs, the residuals and, if present, the trace; and the numbers of the model, the score, and the sums and maxima of
+the beliefs and the finite residuals. All must be equal. With ``--tolerance``, only counts and masks must be equal. The
+numbers may differ by this share of the largest one of their field, and the trace is not compared. The bits depend on
+the processor and on the versions of NumPy and Numba. Compare files of one machine only. ``--data`` adds real pairs from
+a folder with sets in the format of the "RANSAC in 2020" tutorial.
 """
 
 import argparse
@@ -68,7 +70,11 @@ COMMON: dict[str, dict[str, Any]] = {
     "cpt": {"cpt": [[[0.1, 0.3], [0.8, 0.95]]], "seed": 5},
     "trace": {"trace": True, "max_iterations": 120, "confidence": 0.99999},
 }
+REAL = ("default", "p-bansac", "uniform", "prosac", "p-napsac", "lo msac p-bansac", "stop all", "order 2", "trace")
+COUNTS = ("iterations", "models_tested", "num_inliers", "success", "stop_reason")
 
+Record = dict[str, Any]
+"""Counts, digests and numbers of a run by field, or the error that refuses it."""
 
 Scene = tuple[str, Callable[..., bansac.Result], int, np.ndarray | None]
 """Name, estimator as a function of keyword arguments, number of data, and scores."""
@@ -120,8 +126,8 @@ def real_scenes(folder: Path) -> Iterator[Scene]:
                 yield from two_view_scenes(f"{pair_set.name} {key}", pair, "FE" if pair_set.kind == "EF" else "H")
 
 
-def runs(scenes: Iterator[Scene], names: Iterable[str]) -> Iterator[tuple[str, dict[str, str]]]:
-    """Run every scene with every set of options for which it has the data, and yield the digests."""
+def runs(scenes: Iterable[Scene], names: Iterable[str]) -> Iterator[tuple[str, Record]]:
+    """Run every scene with every set of options for which it has the data, and yield the records."""
     for name, estimate, n, scores in scenes:
         data = {"scores": scores, "priors": np.linspace(0.1, 0.9, n)}
         for options in names:
@@ -134,43 +140,60 @@ def runs(scenes: Iterator[Scene], names: Iterable[str]) -> Iterator[tuple[str, d
                 yield f"{name}, {options}", {"error": str(error)}
 
 
-def describe(result: Any) -> dict[str, str]:
-    """Return the digests that must be equal in two runs, by field."""
-    names = "model inliers residuals beliefs score iterations models_tested stop_reason success num_inliers"
-    values = {name: getattr(result, name) for name in names.split()}
+def describe(result: Any) -> Record:
+    """Return the record of a result; the numbers are lists of floats, which JSON stores exactly."""
+    digested = {name: getattr(result, name) for name in ("inliers", "residuals", "beliefs")}
     if result.trace is not None:
-        values["trace"] = [getattr(result.trace, name) for name in TRACE_COLUMNS]
-        values["snapshots"] = sorted(result.trace.snapshots.items())
-    return {name: hashlib.sha256(pickle.dumps(value)).hexdigest()[:16] for name, value in values.items()}
+        digested["trace"] = [getattr(result.trace, name) for name in TRACE_COLUMNS]
+        digested["snapshots"] = sorted(result.trace.snapshots.items())
+    parts = result.model if isinstance(result.model, tuple) else (result.model,)
+    model = [float(value) for part in parts if part is not None for value in np.ravel(part)]
+    numbers = {"model": model, "score": [float(result.score)]}
+    for name in ("residuals", "beliefs"):
+        values = np.array([] if digested[name] is None else digested[name])
+        values = values[np.isfinite(values)]
+        numbers |= {f"sum of {name}": [float(values.sum())], f"largest of {name}": [float(values.max(initial=0.0))]}
+    digests = {name: hashlib.sha256(pickle.dumps(value)).hexdigest()[:16] for name, value in digested.items()}
+    return {**{name: getattr(result, name) for name in COUNTS}, **digests, **numbers}
 
 
-REAL = ("default", "p-bansac", "uniform", "prosac", "p-napsac", "lo msac p-bansac", "stop all", "order 2", "trace")
+def differing(before: Record, now: Record, tolerance: float | None) -> list[str]:
+    """Return the fields in which two records differ, with a relative tolerance of the numbers if there is one."""
+    fields = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    if tolerance is None or before.keys() != now.keys():
+        return fields
+    exact = ("error", "inliers", *COUNTS)
+    return [
+        f for f in fields if f in exact or (isinstance(now[f], list) and not is_close(before[f], now[f], tolerance))
+    ]
+
+
+def is_close(first: list[float], second: list[float], tolerance: float) -> bool:
+    """Return whether two lists of numbers agree up to a share of the largest one."""
+    most = tolerance * max(map(abs, first), default=0.0)
+    return len(first) == len(second) and all(abs(a - b) <= most for a, b in zip(first, second, strict=True))
 
 
 def main() -> int:
     """Run, and write or compare; return 1 if something differs."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, help="write the digests here")
-    parser.add_argument("--compare", type=Path, help="compare with these digests")
+    parser.add_argument("--out", type=Path, help="write the results here")
+    parser.add_argument("--compare", type=Path, help="compare with these results")
+    parser.add_argument("--tolerance", type=float, help="largest relative difference; by default none is allowed")
     parser.add_argument("--data", type=Path, help="folder with real pairs")
     arguments = parser.parse_args()
-    found = dict(runs(synthetic_scenes(), COMMON))
-    if arguments.data:
-        found |= runs(real_scenes(arguments.data), REAL)
-    errors = sum("error" in row for row in found.values())
-    print(f"{len(found)} runs, {errors} of them refused")
+    of_real = runs(real_scenes(arguments.data), REAL) if arguments.data else ()
+    found = dict(runs(synthetic_scenes(), COMMON)) | dict(of_real)
+    print(f"{len(found)} runs, {sum('error' in row for row in found.values())} of them refused")
     if arguments.out:
-        arguments.out.write_text(json.dumps(found, indent=1) + "\n")
+        arguments.out.write_text(json.dumps(found).replace("}, ", "},\n") + "\n")
     if not arguments.compare:
         return 0
     before = json.loads(arguments.compare.read_text())
-    different = [name for name in before if name in found and found[name] != before[name]]
-    for name in different:
-        fields = [field for field in before[name] if before[name][field] != found[name].get(field)]
-        print(f"differs: {name}: {', '.join(fields)}")
-    missing = [name for name in before if name not in found]
-    print(f"{len(before)} before: {len(different)} differ, {len(missing)} not run now")
-    return bool(different or missing)
+    fields = {of: differing(before[of], row, arguments.tolerance) for of, row in found.items() if of in before}
+    different = [f"differs: {of}: {', '.join(names)}" for of, names in fields.items() if names]
+    print(*different, f"{len(before)} before: {len(different)} differ, {len(before.keys() - found)} not run", sep="\n")
+    return bool(different or before.keys() - found)
 
 
 if __name__ == "__main__":

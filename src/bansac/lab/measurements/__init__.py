@@ -12,8 +12,8 @@ from bansac.lab.measurement import Measurement
 MEASUREMENTS = (
     *("folders", "speed", "hard", "noise", "planes", "rivals", "power", "posebench", "confidence", "calibration"),
     *("configurations", "honesty", "covariance", "labelled", "score-scales", "absolute-pose", "known-vertical"),
-    *("multiple", "distortion", "focal-lengths", "video", "colmap", "ablation", "thresholds", "many", "cluster"),
-    "latency",
+    *("multiple", "distortion", "focal-lengths", "video", "colmap", "ablation", "rules", "thresholds", "many"),
+    *("cluster", "latency"),
 )
 """Names of the measurements; the module of each has its name, except those of ``_MODULES``."""
 

@@ -17,6 +17,7 @@ in pixels" the share of thresholds within a factor of 1.3 of that of the same da
 """
 
 import dataclasses
+import math
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -187,14 +188,19 @@ def _masks(result: Any, scene: Scene) -> Mapping[str, Any]:
     return {"found": result.inliers[scene.inliers], "accepted": result.inliers[~scene.inliers]}
 
 
-def is_right(case: Case, model: Any) -> bool:
-    """Return whether the true inliers without noise are near a model."""
+def mean_distance(case: Case, model: Any) -> float:
+    """Return the mean distance of the true inliers without noise to a model; inf without one."""
     if model is None:
-        return False
+        return math.inf
     scene = case.scene
     if scene.problem in MAPS:
         scene, model = dataclasses.replace(scene, problem="H"), np.vstack([model, [0, 0, 1]])[:3]
-    return bool(np.mean(distances(scene, model)[scene.inliers]) <= case.tolerance)
+    return float(np.mean(distances(scene, model)[scene.inliers]))
+
+
+def is_right(case: Case, model: Any) -> bool:
+    """Return whether the true inliers without noise are near a model."""
+    return mean_distance(case, model) <= case.tolerance
 
 
 _COUNTS, _MEANS = ("runs", "right", "refused", "wrong", "claimed"), ("found", "accepted", "as in pixels")
