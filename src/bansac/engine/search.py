@@ -73,6 +73,7 @@ class Search:
         history, stop = self.history, RUNNING
         if initial_model is not None:
             self._begin_with(initial_model)
+            self._all = InterruptibleLoop(self.frame, self._is_over, self._recorder)
         plan = next_restart(history)
         while plan is not None:
             loop = self._open(plan)
@@ -157,7 +158,6 @@ class Search:
         model, first, loop = self.frame.from_data(initial_model), self.frame.threshold, self._all
         if model is None:
             return
-        self._is_fresh = False
         widest = self._estimate(model, first, np.inf)
         if not self.history.is_estimated:
             widest = max(widest, first)

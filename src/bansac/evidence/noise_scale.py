@@ -51,9 +51,9 @@ _CLOSE = 1.25
 _WINDOWS = 10
 _CONVERGED = 0.02
 
-# With n < _FEW degrees of freedom, sigma may be raised by a share of _RAISED (1 / n - 1 / _FEW). The numbers were
-# chosen on synthetic pairs of 20 to 60 matches.
-_FEW, _RAISED = 50.0, 8.0
+# With n < _FEW degrees of freedom, sigma may be raised by a share of _RAISED (1 / n - 1 / _FEW), at most _HIGHEST. The
+# numbers were chosen on synthetic pairs of 20 to 60 matches.
+_FEW, _RAISED, _HIGHEST = 50.0, 8.0, 0.5
 
 # 99 % quantile of the standard normal distribution.
 _QUANTILE_99 = 2.3263478740408408
@@ -122,7 +122,7 @@ def _estimate_threshold(
         sigma, inliers = inlier_scale(near[:size], threshold, codimension, peak, bins)
         errors = codimension * inliers
         free = max(errors - explained, 1.0)
-        sigma *= math.sqrt(errors / free) * (1.0 + raised * max(1.0 / free - 1.0 / _FEW, 0.0))
+        sigma *= math.sqrt(errors / free) * (1.0 + min(raised * max(1.0 / free - 1.0 / _FEW, 0.0), _HIGHEST))
         last, threshold = threshold, min(max(factor * sigma, smallest), largest)
         if abs(threshold - last) < _CONVERGED * last:
             break
