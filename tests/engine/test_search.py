@@ -44,9 +44,9 @@ def plane(noise=0.5, seed=0, n=300, share=0.5):
 
 
 def with_overlay(seed):
-    """Return matches of a plane, and 80 of an overlay that does not move, in a corner and with less noise."""
+    """Return matches of a plane, and 95 of an overlay that does not move, in a corner and with less noise."""
     scene, rng = plane(1.0, seed, share=0.6), np.random.default_rng(seed)
-    static = rng.uniform([480.0, 360.0], SIZE, (80, 2)).T
+    static = rng.uniform([480.0, 360.0], SIZE, (95, 2)).T
     return np.hstack([stack(scene), np.vstack([static, static + rng.normal(0, 0.1, static.shape)])])
 
 
@@ -207,8 +207,8 @@ def test_the_larger_of_two_structures_wins_and_the_other_one_is_kept(threshold):
         assert np.mean(in_plane[history.best.is_inlier]) > 0.9
         assert history.best.inliers > 150
         others = [h for h in history.ranked[1:] if np.mean(in_plane[h.is_inlier]) < 0.1]
-        kept += len(others) == 1 and others[0].is_significant and others[0].inliers > 60
-    assert kept >= 3  # a search for an alternative finds one with a probability of 95 %
+        kept += len(others) == 1 and others[0].is_significant and others[0].inliers > 80
+    assert kept >= 3  # the search for an alternative is for half of the other data
 
 
 def test_a_structure_of_less_noise_wins_against_a_compromise():
