@@ -78,9 +78,10 @@ class Search:
         while plan is not None:
             loop = self._open(plan)
             stop, is_significant = self._iterate(loop, plan)
-            if self._adopt(loop, plan, stop):
-                new = self._refine(is_significant, loop, plan)
-                self._compare(new, plan)
+            is_new = self._adopt(loop, plan, stop)
+            self._count(loop, plan, stop)
+            if is_new:
+                self._compare(self._refine(is_significant, loop, plan), plan)
             plan = None if stop == RUNNING else next_restart(history)
             if plan is not None and self._is_over():  # the restart ended by a criterion, but no time is left
                 stop, plan = RUNNING, None
@@ -135,7 +136,11 @@ class Search:
                 is_known = self._follow(loop, is_over)
             if is_over:
                 break
-        progress = loop.state.progress
+        return stop, is_known
+
+    def _count(self, loop: InterruptibleLoop, plan: RestartPlan, stop: int) -> None:
+        """Count the iterations and models of a restart, and the restart unless it is for an alternative."""
+        history, best, progress = self.history, self.history.best, loop.state.progress
         history.iterations += int(progress["iterations"])
         history.models_tested += int(progress["models_tested"])
         if plan.purpose is Purpose.BEST:
@@ -145,7 +150,6 @@ class Search:
         if self._recorder is not None:
             reason = self._criterion(stop) if plan.purpose is Purpose.BEST else "challenge"
             self._recorder.reasons.append(reason)
-        return stop, is_known
 
     # Refine
 
