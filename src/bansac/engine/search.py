@@ -162,7 +162,7 @@ class Search:
         model, first, loop = self.frame.from_data(initial_model), self.frame.threshold, self._all
         if model is None:
             return
-        widest = self._estimate(model, first, np.inf)
+        widest = self._estimate(self.frame.distances(model), first, np.inf)
         if not self.history.is_estimated:
             widest = max(widest, first)
         if not loop.take(model, widest):
@@ -172,7 +172,8 @@ class Search:
             hypothesis = self._settle(hypothesis)
         elif widest != first and loop.take(hypothesis.model, first):
             hypothesis = self._refine(is_significant=False)
-        if hypothesis.is_significant or self._test(hypothesis.model, hypothesis.threshold):
+        distances = self.frame.distances(hypothesis.model)
+        if hypothesis.is_significant or self._test(hypothesis.model, distances, hypothesis.threshold):
             hypothesis.is_significant, hypothesis.is_initial, hypothesis.restarts = True, True, 0
             self.history.ranked = [hypothesis]
 
@@ -185,9 +186,10 @@ class Search:
             return False
         loop.optimize()
         model, last = loop.state.best_model.copy(), loop.threshold
-        if not self._test(model, last, fast=True):
+        distances = self.frame.distances(model)
+        if not self._test(model, distances, last, fast=True):
             return False
-        threshold = self._estimate(model, last)
+        threshold = self._estimate(distances, last)
         if not are_close(threshold, last):
             optimizes = not (is_over and threshold < last)
             if not loop.take(model, threshold, optimizes=optimizes):
@@ -231,45 +233,50 @@ class Search:
 
     def _settle(self, hypothesis: Hypothesis) -> Hypothesis:
         """Return a hypothesis at the threshold that follows its residuals, if it is significant."""
-        last = hypothesis.threshold
+        last, distances = hypothesis.threshold, self.frame.distances(hypothesis.model)
         if not hypothesis.is_significant:
-            hypothesis.is_significant = self._test(hypothesis.model, last)
+            hypothesis.is_significant = self._test(hypothesis.model, distances, last)
             if not hypothesis.is_significant and last == self.frame.threshold:
                 return hypothesis
         for _ in range(_ESTIMATES):
-            last = hypothesis.threshold
-            threshold = self._estimate(hypothesis.model, last)
-            if are_close(threshold, last) or not self._all.take(hypothesis.model, threshold):
+            threshold = self._estimate(distances, hypothesis.threshold)
+            if are_close(threshold, hypothesis.threshold) or not self._all.take(hypothesis.model, threshold):
                 break
             moved = self._refine(is_significant=True)
             keeps = hypothesis.is_significant and moved.inliers >= hypothesis.inliers
-            if not keeps and not self._test(moved.model, threshold):
+            distances = self.frame.distances(moved.model)
+            if not keeps and not self._test(moved.model, distances, threshold):
                 break
             moved.beliefs, hypothesis = hypothesis.beliefs, moved
         return hypothesis
 
-    def _estimate(self, model: Floats, last: float, window: float = WINDOW, *, raised: bool = True) -> float:
-        """Return the threshold estimated from the residuals of a model within this number of the last thresholds."""
+    def _estimate(self, distances: Floats, last: float, window: float = WINDOW, *, raised: bool = True) -> float:
+        """Return the threshold estimated from the distances of a model within this number of the last thresholds."""
         (smallest, largest), problem = self._bounds, self.frame.problem
         bounds = smallest, min(window * last, largest)
-        raised = raised and len(problem.points) > 1
-        return estimate_threshold(self.frame.distances(model), problem, bounds, raised=raised)
+        return estimate_threshold(distances, problem, bounds, raised=raised and len(problem.points) > 1)
 
-    def _test(self, model: Floats, threshold: float, fast: bool = False, members: Bools | None = None) -> bool:
-        """Return whether chance does not explain the support of a model, by all data or by the members.
+    def _test(self, model: Floats, distances: Floats, threshold: float, fast: bool = False) -> bool:
+        """Return whether chance does not explain the support of a model with these distances.
 
-        The residuals of the model must not fill the window of the threshold, as those of outliers do.
+        They must not fill the window of the threshold, as those of outliers do.
         """
-        frame, largest = self.frame, self._bounds[1]
-        data = frame.caller_data if members is None else np.take(frame.caller_data, frame.order[members], axis=1)
-        if not is_significant(frame.problem, data, frame.to_data(model), threshold, fast, noise=frame.noise):
+        if not self._exceeds_chance(model, threshold, fast):
             return False
         # Outliers, such as those of a closed curve, may not be uniform in the wide window.
-        windows = np.inf, WINDOW
-        return any(
-            self._estimate(model, threshold, window, raised=False) < _FULL * min(window * threshold, largest)
-            for window in windows
-        )
+        for window in (np.inf, WINDOW):
+            most = min(window * threshold, self._bounds[1])
+            if self._estimate(distances, threshold, window, raised=False) < _FULL * most:
+                return True
+        return False
+
+    def _exceeds_chance(
+        self, model: Floats, threshold: float, fast: bool = False, members: Bools | None = None
+    ) -> bool:
+        """Return whether chance does not explain the support of a model, by all data or by the members."""
+        frame = self.frame
+        data = frame.caller_data if members is None else np.take(frame.caller_data, frame.order[members], axis=1)
+        return is_significant(frame.problem, data, frame.to_data(model), threshold, fast, noise=frame.noise)
 
     # Compare
 
@@ -321,7 +328,7 @@ class Search:
         fine, coarse = sorted((new, best), key=lambda hypothesis: hypothesis.threshold)
         if self._is_compromise(coarse, fine):
             wins = fine is new
-        return wins and self._test(new.model, new.threshold)
+        return wins and self._test(new.model, self.frame.distances(new.model), new.threshold)
 
     def _is_compromise(self, coarse: Hypothesis, fine: Hypothesis) -> bool:
         """Return whether a model of matches is a compromise of a finer structure and others.
@@ -336,7 +343,7 @@ class Search:
         distances, others = (self.frame.distances(h.model) for h in (fine, coarse))
         if not has_more_near(distances, others, fine.threshold):
             return False
-        return not self._test(coarse.model, coarse.threshold, members=~fine.is_near)
+        return not self._exceeds_chance(coarse.model, coarse.threshold, members=~fine.is_near)
 
     def _is_distinct(self, hypothesis: Hypothesis) -> bool:
         """Return whether chance does not explain a structure over all thresholds; it is measured once."""
