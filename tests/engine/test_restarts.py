@@ -165,8 +165,15 @@ def test_one_restart_alone_confirms_nothing_but_an_initial_model(is_initial):
 )
 def test_restarts_end_if_all_lead_to_models_that_chance_explains(restarts, agreement, is_hopeless):
     ranked = [lonely(12, is_significant=False, restarts=times) for times in restarts]
-    plan = plan_of(history(*ranked, settings={"agreement": agreement}))
-    assert plan == (None if is_hopeless else best_plan(threshold=WIDE))
+    plan = plan_of(history(*ranked, count=3, settings={"agreement": agreement}))
+    assert (plan is None) == is_hopeless
+
+
+def test_one_restart_is_not_hopeless_before_the_wide_threshold_is_tried():
+    ranked = lonely(12, is_significant=False)
+    assert plan_of(history(ranked, count=1, settings={"agreement": 1})) == best_plan(threshold=WIDE)
+    assert plan_of(history(ranked, count=2, settings={"agreement": 1})) is None
+    assert plan_of(history(ranked, count=1, is_estimated=False, settings={"agreement": 1})) is None
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numba import config
 
+import bansac
 from bansac.engine.frame import Frame
 from bansac.engine.interruptible import InterruptibleLoop
 from bansac.engine.options import Options
@@ -121,8 +122,8 @@ def test_beliefs_are_those_of_the_restart_of_the_best_model(sampler, monkeypatch
         last.append(beliefs)
         return original(search, loop, plan, stop)
 
-    original = Search._adopt
-    monkeypatch.setattr(Search, "_adopt", adopt)
+    original = Search._move_to_all_data
+    monkeypatch.setattr(Search, "_move_to_all_data", adopt)
     data, earlier = stack(epipolar_matches(200, inlier_ratio=0.4, noise=0.3, seed=2)), 0
     for seed in range(5):
         last.clear()
@@ -150,10 +151,10 @@ def test_models_that_chance_explains_are_kept_by_threshold_the_least_explained_f
 def test_a_duplicate_ends_a_restart(monkeypatch):
     scenes = [stack(plane(seed=seed, share=0.2)) for seed in range(4)]
     found = [run_search(make_frame(HOMOGRAPHY, scene, trace=True)) for scene in scenes]
-    assert all("agreement" in outcome.trace.ends for outcome in found)
+    assert all("duplicate" in outcome.trace.ends for outcome in found)
     monkeypatch.setattr(InterruptibleLoop, "aim_at", lambda *_: None)
     longer = [run_search(make_frame(HOMOGRAPHY, scene, trace=True)) for scene in scenes]
-    assert not any("agreement" in outcome.trace.ends for outcome in longer)
+    assert not any("duplicate" in outcome.trace.ends for outcome in longer)
     assert all(one.iterations < other.iterations for one, other in zip(found, longer, strict=True))
 
 
@@ -182,7 +183,7 @@ def test_the_trace_has_the_end_of_each_restart_and_of_each_search_for_an_alterna
         assert len(found.trace) == found.iterations
         assert found.trace.restart[-1] == len(ends)
         reasons |= set(ends)
-    assert reasons >= {"ransac", "agreement", "challenge"}
+    assert reasons >= {"ransac", "duplicate", "challenge"}
 
 
 @pytest.mark.parametrize("settings", [{}, {"max_iterations": 200}, {"order": 2}])
@@ -313,3 +314,19 @@ def test_a_time_limit_ends_a_restart_after_a_slice(monkeypatch):
     monkeypatch.setattr("bansac.engine.interruptible._FIRST_SLICE", 40)
     found = run_search(make_frame(HOMOGRAPHY, stack(plane()), stopping=None), is_over=lambda: True)
     assert (found.stop_reason, found.restarts, found.iterations) == ("max_seconds", 1, 40)
+
+
+def test_a_given_threshold_holds_for_an_initial_model_too():
+    """The initial model has too few inliers at the threshold, but many at the width of its residuals."""
+    for seed in range(4):
+        scene = epipolar_matches(40, 0.7, 5.0, seed)
+        warm = bansac.estimate_fundamental(scene.x1, scene.x2, threshold=0.5, initial_model=scene.F, seed=seed)
+        assert warm.threshold == 0.5
+
+
+def test_one_agreeing_restart_is_not_enough_to_give_up_at_the_first_threshold():
+    found = 0
+    for seed in range(4):
+        scene = homography_matches(120, 1 / 3, 6.0, seed)
+        found += bansac.estimate_homography(scene.x1, scene.x2, agreement=1, seed=seed).success
+    assert found >= 3

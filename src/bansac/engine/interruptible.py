@@ -15,7 +15,13 @@ from bansac.engine.components import Components
 from bansac.engine.dbn import probabilities_from_odds
 from bansac.engine.frame import Frame
 from bansac.engine.loop import run_iterations
-from bansac.engine.model_selection import ModelSelection, find_degenerate, make_model_selection, score_repaired
+from bansac.engine.model_selection import (
+    ModelSelection,
+    find_degenerate,
+    make_model_selection,
+    plausibility_of,
+    score_repaired,
+)
 from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold
 from bansac.engine.state import NOTHING, RUNNING, State, pack_run
 from bansac.engine.trace import TRACE_COLUMNS, Recorder
@@ -31,15 +37,15 @@ _NO_TRACE = np.empty((0, len(TRACE_COLUMNS)))
 
 
 class InterruptibleLoop:
-    """The loop on the data of a frame; ``is_over`` says whether no time is left.
+    """The loop on the data of a frame; ``is_time_over`` says whether no time is left.
 
     ``state`` has its arrays, ``packed`` is the same as the struct for the kernels. ``threshold`` is in the unit of the
     data, ``target_score`` the score of the model that it aims at. ``selection`` are the function and the arrays of the
     model selection, None if optimised models are compared by score alone.
     """
 
-    def __init__(self, frame: Frame, is_over: Callable[[], bool], recorder: Recorder | None) -> None:
-        self.frame, self._is_over, self._recorder = frame, is_over, recorder
+    def __init__(self, frame: Frame, is_time_over: Callable[[], bool], recorder: Recorder | None) -> None:
+        self.frame, self._is_time_over, self._recorder = frame, is_time_over, recorder
         self.state: State
         self.components: Components
         self.state, self.components = frame.start()
@@ -72,8 +78,10 @@ class InterruptibleLoop:
             self.selection[1].reset()
 
     def aim_at(self, model: Floats) -> None:
-        """Let the loop end as soon as it has a model with as many inliers as this one, nearly the same."""
-        self.target_score = score_in_full(self.packed, model, self.state.target)
+        """Let the loop end as soon as it has a duplicate of a model, with at least as many inliers."""
+        function, selection = self.selection
+        plausibility = 1.0 if selection is None else plausibility_of(function, selection, model)
+        self.target_score = plausibility * score_in_full(self.packed, model, self.state.target)
         self.state.settings["target_inliers"] = np.count_nonzero(self.state.target)
 
     def run(self, before: int, most: int, *, learns: bool) -> int:
@@ -98,7 +106,7 @@ class InterruptibleLoop:
                 stop, done, due = self._iterate(rows, first, first + length)
             if recorder is not None:
                 recorder.end(before + done, self.beliefs(), self._best_inliers())
-            if self._is_over():
+            if self._is_time_over():
                 break
             now = time.perf_counter()
             self._slice = max(1, int(_SLICE_SECONDS * (done - first) / max(now - started, 1e-9)))

@@ -10,9 +10,9 @@ of iterations. A restart from the prior does not depend on the restarts before i
   the data near hypotheses that have lost, unless they are inliers of the best one.
 * The restarts end if enough of them have led to the best hypothesis and it is significant, if they lead to models that
   chance explains again and again, or at a limit of the options.
-* Then an *alternative* of the best hypothesis is searched: among the data that are not near it, and, if
-  it may be a compromise of several structures of less noise, among all data at a smaller threshold. This search draws
-  uniformly, because neighbours may agree on the compromise.
+* Then, or after a round of restarts, an *alternative* of the best hypothesis is searched: among the data that are not
+  near any hypothesis, and, if the best one may fit several structures of less noise, also among the data near it, at a
+  smaller threshold. The latter search draws uniformly, because neighbours may agree on the mixture.
 """
 
 import enum
@@ -52,8 +52,9 @@ class Hypothesis:
     ``is_near`` marks the data within three thresholds of it. ``weighted_score`` is the score over the matches in front
     of the cameras times the plausibility. ``is_significant`` says whether chance does not explain its support.
     ``restarts`` is the number of restarts that led to it, without the caller's initial model (``is_initial``).
-    ``searched`` is the number of searches for an alternative. ``significance`` is that over all thresholds, NaN until
-    it is compared. ``beliefs`` are those of the sampler at the end of its restart.
+    ``searched`` is 1 after the search of other data, and grows by 1 with each search for less noise. ``significance``
+    is that over all thresholds, NaN until it is compared. ``beliefs`` are those of the sampler at the end of its
+    restart.
     """
 
     model: Floats
@@ -152,7 +153,9 @@ class History:
         if self.iterations >= self.budget:
             return True
         needed = int(options.agreement or 1)
-        is_hopeless = bool(self.ranked) and not self.is_significant and all(h.restarts >= needed for h in self.ranked)
+        has_tried_all = self.count > self.is_estimated  # thresholds: the second restart has the wide one
+        is_hopeless = bool(self.ranked) and not self.is_significant and has_tried_all
+        is_hopeless = is_hopeless and all(h.restarts >= needed for h in self.ranked)
         enough = self.iterations >= options.min_iterations
         return enough and (self.is_confirmed() or is_hopeless or self.count >= options.restarts)
 
@@ -194,8 +197,8 @@ def _plan_restart(history: History) -> RestartPlan:
     """Return the plan of a restart for the best model.
 
     Until a hypothesis is significant, the restarts alternate between the first threshold and a wide one, because the
-    noise may be larger than expected, and those on all data but the first do not learn, because outliers that agree may
-    hold the network.
+    noise may be larger than expected, and those of a round that are on all data do not learn, except the first restart,
+    because outliers that agree may hold the network.
     """
     count, best, is_significant = history.count, history.best, history.is_significant
     is_complete = count % (_ROUND if count <= _ROUND or is_significant else 2) == 0
@@ -232,7 +235,7 @@ def _plan_other_data(history: History, best: Hypothesis) -> RestartPlan | None:
 
 
 def finer_threshold(best: Hypothesis, first: float, k: int = 1) -> float | None:
-    """Return the k-th threshold at which the structures in a compromise are searched; None if there is none.
+    """Return the k-th threshold at which the structures in a mixture are searched; None if there is none.
 
     The thresholds are 2, 4, 8, ... first thresholds, and less than half of that of the best hypothesis.
     """

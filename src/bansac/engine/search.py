@@ -42,13 +42,13 @@ _SMALLEST = 0.05
 
 
 class Search:
-    """The search for the best model of a frame; ``is_over`` says whether no time is left.
+    """The search for the best model of a frame; ``is_time_over`` says whether no time is left.
 
     ``history`` has its hypotheses, best first, after :meth:`run`.
     """
 
-    def __init__(self, frame: Frame, is_over: Callable[[], bool]) -> None:
-        self.frame, self._is_over = frame, is_over
+    def __init__(self, frame: Frame, is_time_over: Callable[[], bool]) -> None:
+        self.frame, self._is_time_over = frame, is_time_over
         self._recorder = Recorder(frame.order) if frame.options.trace else None
         self.history = History(
             options=frame.options,
@@ -60,7 +60,9 @@ class Search:
             is_informed=frame.prior is not None,
             find_supported=frame.supported,
         )
-        self._all = InterruptibleLoop(frame, is_over, self._recorder)  # the loop on all data; it refines all models
+        self._all = InterruptibleLoop(
+            frame, is_time_over, self._recorder
+        )  # the loop on all data; it refines all models
         self._is_fresh = True  # whether it has not yet run
         self._bounds = threshold_bounds(frame.problem, frame.threshold, frame.caller_data)
 
@@ -73,17 +75,17 @@ class Search:
         history, stop = self.history, RUNNING
         if initial_model is not None:
             self._begin_with(initial_model)
-            self._all = InterruptibleLoop(self.frame, self._is_over, self._recorder)
+            self._all = InterruptibleLoop(self.frame, self._is_time_over, self._recorder)
         plan = next_restart(history)
         while plan is not None:
             loop = self._open(plan)
             stop, is_significant = self._iterate(loop, plan)
-            is_new = self._adopt(loop, plan, stop)
+            is_new = self._move_to_all_data(loop, plan, stop)
             self._count(loop, plan, stop)
             if is_new:
                 self._compare(self._refine(is_significant, loop, plan), plan)
             plan = None if stop == RUNNING else next_restart(history)
-            if plan is not None and self._is_over():  # the restart ended by a criterion, but no time is left
+            if plan is not None and self._is_time_over():  # the restart ended by a criterion, but no time is left
                 stop, plan = RUNNING, None
         if not history.is_significant and len(history.ranked) > 1:
             history.ranked.sort(key=self._significance, reverse=True)
@@ -110,7 +112,7 @@ class Search:
         loop, best = self._all, self.history.best
         if plan.members is not None or not self._is_fresh:
             part = self.frame.restrict(plan.members, with_prior=plan.with_prior)
-            loop = InterruptibleLoop(part, self._is_over, self._recorder)
+            loop = InterruptibleLoop(part, self._is_time_over, self._recorder)
         self._is_fresh &= loop is not self._all
         loop.set_threshold(plan.threshold)
         if plan.purpose is Purpose.BEST and best is not None and best.is_significant:
@@ -120,7 +122,7 @@ class Search:
         return loop
 
     def _iterate(self, loop: InterruptibleLoop, plan: RestartPlan) -> tuple[int, bool]:
-        """Run the loop of a restart; return its stop code, and whether its model is known to be significant.
+        """Run the loop of a restart; return its stop code, and whether its model counts as significant.
 
         The threshold may change on the way and at the end of a restart on all data.
         """
@@ -170,7 +172,9 @@ class Search:
         hypothesis = self._refine(is_significant=False)
         if self.history.is_estimated:
             hypothesis = self._settle(hypothesis)
-        elif widest != first and loop.take(hypothesis.model, first):
+        elif widest != first:
+            if not loop.take(hypothesis.model, first):
+                return
             hypothesis = self._refine(is_significant=False)
         distances = self.frame.distances(hypothesis.model)
         if hypothesis.is_significant or self._test(hypothesis.model, distances, hypothesis.threshold):
@@ -196,8 +200,8 @@ class Search:
                 loop.take(model, last)
         return True
 
-    def _adopt(self, loop: InterruptibleLoop, plan: RestartPlan, stop: int) -> bool:
-        """Make the model of a restart the best one of all data, at the threshold of the restart.
+    def _move_to_all_data(self, loop: InterruptibleLoop, plan: RestartPlan, stop: int) -> bool:
+        """Optimise the model of a restart on all data, at the threshold of the restart, before its refinement.
 
         Return False if it has too few inliers, or if it is a duplicate of the best hypothesis and not better.
         """
@@ -232,7 +236,7 @@ class Search:
         return new
 
     def _settle(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Return a hypothesis at the threshold that follows its residuals, if it is significant."""
+        """Return a hypothesis at the threshold of its residuals, unless chance explains it at the first threshold."""
         last, distances = hypothesis.threshold, self.frame.distances(hypothesis.model)
         if not hypothesis.is_significant:
             hypothesis.is_significant = self._test(hypothesis.model, distances, last)
@@ -251,7 +255,7 @@ class Search:
         return hypothesis
 
     def _estimate(self, distances: Floats, last: float, window: float = WINDOW, *, raised: bool = True) -> float:
-        """Return the threshold estimated from the distances of a model within this number of the last thresholds."""
+        """Return the threshold estimated from the distances of a model, at most ``window`` times the last threshold."""
         (smallest, largest), problem = self._bounds, self.frame.problem
         bounds = smallest, min(window * last, largest)
         return estimate_threshold(distances, problem, bounds, raised=raised and len(problem.points) > 1)
@@ -281,13 +285,13 @@ class Search:
     # Compare
 
     def _compare(self, new: Hypothesis, plan: RestartPlan) -> None:
-        """Rank a hypothesis, at the threshold that follows its residuals if it would be the best one."""
+        """Rank a hypothesis; the threshold of a new best one, and of an alternative, follows its residuals."""
         history, best, is_estimated = self.history, self.history.best, self.history.is_estimated
         if best is None or not best.is_significant:
             old = next((h for h in history.ranked if h.threshold == new.threshold), None)
-            leads = old is None or new.weighted_score > old.weighted_score
+            is_best = old is None or new.weighted_score > old.weighted_score
             is_duplicate = old is not None and is_same(old.is_inlier, new.is_inlier)
-            self._rank(self._settle(new) if leads and is_estimated else new, old, leads, is_duplicate)
+            self._rank(self._settle(new) if is_best and is_estimated else new, old, is_best, is_duplicate)
             return
         old = next((h for h in history.ranked if is_same(h.is_inlier, new.is_inlier)), None)
         shared = np.count_nonzero(new.is_inlier & best.is_near)
@@ -297,8 +301,8 @@ class Search:
         if new.threshold != best.threshold and self._all.take(new.model, best.threshold):
             beliefs, new = new.beliefs, self._refine(is_significant=True)
             new.beliefs = beliefs
-        is_duplicate, leads = is_same(best.is_inlier, new.is_inlier), new.weighted_score > best.weighted_score
-        self._rank(self._settle(new) if leads and is_estimated else new, best, leads, is_duplicate)
+        is_duplicate, is_best = is_same(best.is_inlier, new.is_inlier), new.weighted_score > best.weighted_score
+        self._rank(self._settle(new) if is_best and is_estimated else new, best, is_best, is_duplicate)
 
     def _compare_structures(self, new: Hypothesis, old: Hypothesis | None, best: Hypothesis, plan: RestartPlan) -> None:
         """Rank a hypothesis of other data, or of less noise, than the best one."""
@@ -309,34 +313,34 @@ class Search:
                 new = settled
             elif new.threshold > FINER * best.threshold:
                 return
-        leads = self._leads(new, best)
-        new.is_significant = leads or self._is_distinct(new)
-        if leads and self.history.is_estimated and not self._is_distinct(best):
+        is_best = self._is_better(new, best)
+        new.is_significant = is_best or self._is_more_than_chance(new)
+        if is_best and self.history.is_estimated and not self._is_more_than_chance(best):
             self.history.ranked.remove(best)
-        self._rank(new, old, leads, old is not None)
+        self._rank(new, old, is_best, old is not None)
 
-    def _leads(self, new: Hypothesis, best: Hypothesis) -> bool:
+    def _is_better(self, new: Hypothesis, best: Hypothesis) -> bool:
         """Return whether another structure is better: by score at a given threshold, else over all thresholds.
 
-        A structure is better than a compromise of it, such as one with the outliers of a search window.
+        A structure is better than a mixture of it and others, such as the outliers of a search window.
         """
         if not self.history.is_estimated:
             return new.weighted_score > best.weighted_score
-        if not self._is_distinct(new):
+        if not self._is_more_than_chance(new):
             return False
-        wins = not self._is_distinct(best) or new.significance > best.significance
+        wins = not self._is_more_than_chance(best) or new.significance > best.significance
         fine, coarse = sorted((new, best), key=lambda hypothesis: hypothesis.threshold)
-        if self._is_compromise(coarse, fine):
+        if self._is_mixture(coarse, fine):
             wins = fine is new
         return wins and self._test(new.model, self.frame.distances(new.model), new.threshold)
 
-    def _is_compromise(self, coarse: Hypothesis, fine: Hypothesis) -> bool:
-        """Return whether a model of matches is a compromise of a finer structure and others.
+    def _is_mixture(self, coarse: Hypothesis, fine: Hypothesis) -> bool:
+        """Return whether a model of matches fits a mixture of a finer structure and others.
 
-        The finer one has more data within its threshold. Beyond them, chance explains the support of the compromise. It
+        The finer one has more data within its threshold. Beyond them, chance explains the support of the mixture. It
         does not explain that of a scene with more noise than an overlay.
         """
-        if len(self.frame.problem.points) == 1 or finer_threshold(coarse, self.frame.threshold) is None:
+        if len(self.frame.problem.points) < 2 or finer_threshold(coarse, self.frame.threshold) is None:
             return False
         if fine.threshold >= FINER * coarse.threshold or fine.inliers < RIVAL * coarse.inliers:
             return False
@@ -345,7 +349,7 @@ class Search:
             return False
         return not self._exceeds_chance(coarse.model, coarse.threshold, members=~fine.is_near)
 
-    def _is_distinct(self, hypothesis: Hypothesis) -> bool:
+    def _is_more_than_chance(self, hypothesis: Hypothesis) -> bool:
         """Return whether chance does not explain a structure over all thresholds; it is measured once."""
         if math.isnan(hypothesis.significance):
             hypothesis.significance = self._significance(hypothesis)
@@ -359,8 +363,8 @@ class Search:
         threshold = hypothesis.threshold
         return factor * significance_over_thresholds(frame.problem, frame.caller_data, smallest, model, threshold)
 
-    def _rank(self, new: Hypothesis, old: Hypothesis | None, leads: bool, is_duplicate: bool) -> None:
-        """Add a hypothesis: as the best one if it leads, instead of the old one of the same structure.
+    def _rank(self, new: Hypothesis, old: Hypothesis | None, is_best: bool, is_duplicate: bool) -> None:
+        """Add a hypothesis, as the best one if ``is_best``, instead of the old one of the same structure.
 
         The first significant one replaces all others.
         """
@@ -370,7 +374,7 @@ class Search:
             if is_duplicate:
                 old.restarts = new.restarts = old.restarts + 1
                 new.is_initial = old.is_initial
-        if leads:
+        if is_best:
             others = (h for h in ranked if h is not old and (h.is_significant or not new.is_significant))
             self.history.ranked = [new, *others]
         elif old is None and new.is_significant:
@@ -391,6 +395,6 @@ class Search:
 
     def _criterion(self, stop: int) -> str:
         """Return the name of what ended a restart."""
-        names = {RUNNING: "max_seconds", MAX_ITERATIONS: "restart_iterations", DUPLICATE: "agreement"}
+        names = {RUNNING: "max_seconds", MAX_ITERATIONS: "restart_iterations", DUPLICATE: "duplicate"}
         names[STOPPED_BANSAC] = "bansac"
         return names.get(stop) or self._all.components.criteria[stop - STOPPED_CRITERION].name

@@ -29,7 +29,7 @@ CLASSIFICATIONS_FOR_UPDATE = 5
 HISTORY = 4
 _MAX_TESTS = 256
 
-# The settings, constant during a restart. The first four depend on the data.
+# The settings. Kernels only read them. The first four depend on the data.
 SETTINGS = np.dtype(
     [
         ("squared_threshold", np.float64),

@@ -60,7 +60,8 @@ class Trace:
         Inliers of the best model so far in the frame's restart.
     ends : (R,) ndarray of str
         Reason for the end of each restart: the name of a stopping criterion, "restart_iterations" or "max_seconds".
-        It is "challenge" for a search for a better model than the best one, which counts as a restart here only.
+        It is "duplicate" if the best model was found again, and "challenge" for a search for a better model than the
+        best one, which counts as a restart here only.
     criteria : (C,) ndarray of str
         Names of the stopping criteria of a restart.
     """

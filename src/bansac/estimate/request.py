@@ -1,4 +1,4 @@
-"""One record in: the public functions make a :class:`Request`, with the options resolved and all arguments checked."""
+"""One record in: the public functions make a :class:`Request`, with checked data and complete options."""
 
 import functools
 from collections.abc import Callable

@@ -2,8 +2,8 @@
 
 The search keeps the hypotheses that its restarts led to (``bansac.engine.restarts``). One of them is a rival if it has
 inliers of its own, which are not near the best model: at least a share of the inliers of the best, more than chance
-explains. The same share is enough for a finer model that does not explain the inliers of the best one: the best is then
-a compromise of two structures, at a threshold as large as their distance. A model of large noise, with a much larger
+explains. The same share is enough for a finer model that does not explain the inliers of the best one: the best
+then fits two structures, at a threshold as large as their distance. A model of large noise, with a much larger
 threshold than the best one, is no rival.
 """
 
@@ -28,7 +28,7 @@ NEAR = 3.0
 """Data within this number of thresholds are near the model of a hypothesis."""
 
 FINER = 0.5
-"""A structure in a compromise has a threshold below this share of that of the compromise."""
+"""A structure in a mixture has a threshold below this share of that of the mixture."""
 
 # Number of standard deviations by which a finer model has more data near it.
 _MORE = 3.0

@@ -123,7 +123,8 @@ def judge(problem: Problem, data: Floats, measured: MeasuredModel) -> Judgement:
         if 0.0 < _MAGNIFIED * x1 < x2:
             scales = np.sqrt([x2 / x1, x2 / x1, 1.0, 1.0])
             scaled = (model.reshape(-1, 3) / scales[:3]).ravel()
-            return _test(problem, data * scales[:, None], measured._replace(model=scaled))
+            second = _test(problem, data * scales[:, None], measured._replace(model=scaled))
+            return second if second.is_significant else first
     if first.is_significant or not enough or not has_verticals(problem):
         return first
     model = keep_verticals(tested, data, model, measured.threshold)

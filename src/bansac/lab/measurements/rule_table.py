@@ -140,7 +140,7 @@ RULES = (
     Rule(
         "compromise",
         "A structure of less noise is better than a compromise of it and others, whatever its significance.",
-        {f"{_SEARCH}.Search._is_compromise": _returns(False)},
+        {f"{_SEARCH}.Search._is_mixture": _returns(False)},
     ),
     Rule(
         "rival",
