@@ -1,8 +1,8 @@
-"""The frame of a run: the data in random order and normalised. Lengths and models are converted here only.
+"""The frame of a run: the data in random order and normalised.
 
-All lengths of the engine are in the unit of the data. :class:`Frame` multiplies the threshold and the neighbourhood
-radius by the scale of the normalisation for the kernels, and divides the distances of its data by it. It also converts
-the prior inlier probabilities P^0 of P-BANSAC to the first odds of the network.
+All lengths of the engine are in the unit of the data. Only this module knows the scale of the normalisation:
+:class:`Frame` multiplies the threshold and the neighbourhood radius by it for the kernels, and divides the distances of
+its data by it. It also converts the prior inlier probabilities P^0 of P-BANSAC to the first odds of the network.
 """
 
 import copy

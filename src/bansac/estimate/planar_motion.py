@@ -172,7 +172,7 @@ def _refine_better(solution: Solution, others: list[Solution], plane: Bools) -> 
 
 
 def _refine(solution: Solution) -> Solution:
-    """Refine the model of a solution and its threshold, as an initial model without a search after it."""
+    """Refine the model of a solution and its threshold, as an initial model with one iteration after it."""
     request = solution.request
     options = request.options.replace(max_iterations=1, min_iterations=0, restarts=1, trace=False)
     refined = search(replace(request, options=options, initial_model=solution.model))

@@ -47,7 +47,7 @@ _NOISE = 2.0
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """The model of a run and what is measured of it, in the caller's unit.
+    """The model of a run and what is measured of it, in the caller's unit, except ``noise``.
 
     ``model`` is flat, None if no model was found. ``public`` is its public form, by default that of the request.
     ``noise`` is the limit of :class:`bansac.evidence.significance.MeasuredModel`. ``codimension`` is the number of
