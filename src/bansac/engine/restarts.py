@@ -36,6 +36,9 @@ _RESTART_ITERATIONS, _MOST_GROWING = 300, 64
 # A model with a larger inlier ratio needs half of the agreeing restarts: no model with other inliers can have more.
 _MAJORITY = 0.5
 
+# If models with other inliers may fit nearly as well, scores of duplicates differ by at most this share.
+_SAME_SCORE = 0.003
+
 # The first restart of a round is on all matches, the others on those with more neighbours than chance gives. After a
 # round, an alternative of a significant hypothesis is searched, although it is not confirmed.
 _ROUND = 4
@@ -132,6 +135,10 @@ class History:
     def is_significant(self) -> bool:
         """Whether the best hypothesis is significant."""
         return bool(self.ranked) and self.ranked[0].is_significant
+
+    def is_same_optimum(self, first: float, second: float) -> bool:
+        """Return whether two scores may be those of the same optimum, for models with nearly the same inliers."""
+        return self.majority_agrees or math.isclose(first, second, rel_tol=_SAME_SCORE)
 
     def is_confirmed(self) -> bool:
         """Return whether enough restarts have led to the best hypothesis, and it is significant."""

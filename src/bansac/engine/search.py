@@ -209,7 +209,9 @@ class Search:
         if loop.state.progress["best_inliers"] < max(least, plan.least):
             return False
         loop.optimize()
-        if stop == DUPLICATE and best is not None and loop.state.progress["best_score"] <= loop.target_score:
+        score = float(loop.state.progress["best_score"])
+        is_duplicate = stop == DUPLICATE and self.history.is_same_optimum(score, loop.target_score)
+        if is_duplicate and best is not None and score <= loop.target_score:
             best.restarts += 1
             return False
         return loop is self._all or self._all.take(loop.state.best_model, loop.threshold)
@@ -290,7 +292,7 @@ class Search:
         if best is None or not best.is_significant:
             old = next((h for h in history.ranked if h.threshold == new.threshold), None)
             is_best = old is None or new.weighted_score > old.weighted_score
-            is_duplicate = old is not None and is_same(old.is_inlier, new.is_inlier)
+            is_duplicate = old is not None and self._is_duplicate(old, new)
             self._rank(self._settle(new) if is_best and is_estimated else new, old, is_best, is_duplicate)
             return
         old = next((h for h in history.ranked if is_same(h.is_inlier, new.is_inlier)), None)
@@ -301,7 +303,7 @@ class Search:
         if new.threshold != best.threshold and self._all.take(new.model, best.threshold):
             beliefs, new = new.beliefs, self._refine(is_significant=True)
             new.beliefs = beliefs
-        is_duplicate, is_best = is_same(best.is_inlier, new.is_inlier), new.weighted_score > best.weighted_score
+        is_duplicate, is_best = self._is_duplicate(best, new), new.weighted_score > best.weighted_score
         self._rank(self._settle(new) if is_best and is_estimated else new, best, is_best, is_duplicate)
 
     def _compare_structures(self, new: Hypothesis, old: Hypothesis | None, best: Hypothesis, plan: RestartPlan) -> None:
@@ -317,7 +319,7 @@ class Search:
         new.is_significant = is_best or self._is_more_than_chance(new)
         if is_best and self.history.is_estimated and not self._is_more_than_chance(best):
             self.history.ranked.remove(best)
-        self._rank(new, old, is_best, old is not None)
+        self._rank(new, old, is_best, old is not None and self._is_duplicate(old, new))
 
     def _is_better(self, new: Hypothesis, best: Hypothesis) -> bool:
         """Return whether another structure is better: by score at a given threshold, else over all thresholds.
@@ -348,6 +350,11 @@ class Search:
         if not has_more_near(distances, others, fine.threshold):
             return False
         return not self._exceeds_chance(coarse.model, coarse.threshold, members=~fine.is_near)
+
+    def _is_duplicate(self, old: Hypothesis, new: Hypothesis) -> bool:
+        """Return whether two hypotheses are the same model."""
+        same_score = self.history.is_same_optimum(old.weighted_score, new.weighted_score)
+        return same_score and is_same(old.is_inlier, new.is_inlier)
 
     def _is_more_than_chance(self, hypothesis: Hypothesis) -> bool:
         """Return whether chance does not explain a structure over all thresholds; it is measured once."""

@@ -177,7 +177,7 @@ class Problem:
         Meaning of ``weighting="default"`` for this problem, see :class:`bansac.Options`.
     majority_agrees : bool
         Whether half of the agreeing restarts are enough if most points are inliers. False if different models may have
-        nearly the same inliers.
+        nearly the same inliers. Restarts then agree only if their scores are nearly the same, too.
     unit : {"data", "pixels", "normalised"}
         Unit of residuals and threshold: the unit of the data, pixels, or pixels divided by the focal length.
     points : tuple of tuple of int
