@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.evidence.rivals import is_rival, significance_over_thresholds
+from bansac.compiled.jit import kernel
+from bansac.evidence.rivals import are_same, is_rival, is_same, significance_over_thresholds
 from bansac.evidence.significance import MeasuredModel
 from bansac.lab.metrics import corner_error, rotation_error
 from bansac.problems.line import LINE
@@ -14,6 +15,8 @@ from bansac.synthetic import epipolar_matches, homography_matches
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="whole searches take minutes as plain Python")
 
 SIZE = 640.0, 480.0
+
+_are_same = kernel(are_same.py_func)
 
 
 def overlaid(matches, share, seed):
@@ -133,3 +136,11 @@ def test_significance_compares_models_of_different_noise():
     lines = (horizontal, 3.0), (vertical, 0.2), (neither, 3.0)
     first, second, third = (significance_over_thresholds(LINE, data, 0.01, *line) for line in lines)
     assert first > second > 30 > third
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_the_compiled_comparison_of_masks_is_the_plain_one(seed):
+    rng = np.random.default_rng(seed)
+    first = rng.random(1 + 6 * seed) < 0.5
+    second = first ^ (rng.random(first.size) < rng.uniform(0, 0.2))
+    assert _are_same(first, second, int(first.sum()), int(second.sum())) == is_same(first, second)
