@@ -60,10 +60,8 @@ class Search:
             is_informed=frame.prior is not None,
             find_supported=frame.supported,
         )
-        self._all = InterruptibleLoop(
-            frame, is_time_over, self._recorder
-        )  # the loop on all data; it refines all models
-        self._is_fresh = True  # whether it has not yet run
+        # The loop on all data, which refines all models, and whether it has not yet run.
+        self._all, self._is_fresh = InterruptibleLoop(frame, is_time_over, self._recorder), True
         self._bounds = threshold_bounds(frame.problem, frame.threshold, frame.caller_data)
 
     def run(self, initial_model: Floats | None = None) -> str:
