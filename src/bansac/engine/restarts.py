@@ -29,8 +29,8 @@ from bansac.evidence.noise_scale import WIDE
 from bansac.evidence.rivals import FINER, RIVAL
 from bansac.maths.arrays import Bools, Floats
 
-# Length of the first restart in iterations, or longer if all restarts together would not use the budget. The length is
-# doubled with every second restart, of which at most _MOST_GROWING are planned.
+# Length of the first restart in iterations, or longer if all restarts together would not use the budget. Every second
+# restart doubles the length. At most _MOST_GROWING restarts are planned.
 _RESTART_ITERATIONS, _MOST_GROWING = 300, 64
 
 # A model with a larger inlier ratio needs half of the agreeing restarts: no model with other inliers can have more.

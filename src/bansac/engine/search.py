@@ -174,8 +174,8 @@ class Search:
             if not loop.take(hypothesis.model, first):
                 return
             hypothesis = self._refine(is_significant=False)
-        distances = self.frame.distances(hypothesis.model)
-        if hypothesis.is_significant or self._test(hypothesis.model, distances, hypothesis.threshold):
+        model, threshold = hypothesis.model, hypothesis.threshold
+        if hypothesis.is_significant or self._test(model, self.frame.distances(model), threshold):
             hypothesis.is_significant, hypothesis.is_initial, hypothesis.restarts = True, True, 0
             self.history.ranked = [hypothesis]
 

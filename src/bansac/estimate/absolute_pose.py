@@ -97,18 +97,8 @@ def estimate_absolute_pose(
         refine = functools.partial(_refine_in_image, image, camera)
         conclude = functools.partial(choose_pose, refine, camera is not None)
     form = form_of(ABSOLUTE_POSE, "absolute_pose")
-    return solve(
-        make_request(
-            ABSOLUTE_POSE,
-            data,
-            threshold,
-            settings,
-            form=form,
-            unit=unit,
-            default_threshold=default,
-            conclude=conclude,
-        )
-    )
+    request = make_request(ABSOLUTE_POSE, data, threshold, settings, form=form, unit=unit, default_threshold=default)
+    return solve(request, conclude)
 
 
 def _refine_in_image(

@@ -302,10 +302,9 @@ def _search(task: _Task, among: Bools, prior: Floats | None, most: int | None = 
         scores=scores,
         priors=prior,
         weights=weights,
-        as_paper=True,  # no further runs explain a failure
         watch=Stopwatch(),
     )
-    return solve(request)
+    return solve(request, explains=False)
 
 
 def _neutral_prior(task: _Task) -> Floats | float:

@@ -1,9 +1,8 @@
 """One record in: the public functions make a :class:`Request`, with checked data and complete options."""
 
 import functools
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from numpy.typing import ArrayLike
 
@@ -19,9 +18,6 @@ from bansac.evidence.weights import density_weights, reliability_weights, scale_
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_weights, check_probabilities, scores_and_range
 from bansac.problems.problem import Problem
-
-if TYPE_CHECKING:
-    from bansac.estimate.solve import Solution
 
 # The points of matches of two images, whose neighbours tell which matches to search.
 _TWO_IMAGES = ((0, 1), (2, 3))
@@ -41,9 +37,8 @@ class Request:
     The options are complete. If ``is_estimated``, the threshold is estimated, starting from theirs. A distance of 1 in
     ``data`` (channels x N) is ``unit`` in the caller's unit, that of thresholds and residuals. ``initial_model`` is
     flat. If ``two_views``, the data are matches of two views, whose configuration is determined. ``plausibility`` is a
-    factor of the score of optimised models. ``conclude`` refines the solution of the engine or gives it its public
-    form. ``hint`` is appended to the message. If ``as_paper``, planes have no solution of their own, and no further
-    runs explain a failure. ``watch`` starts with the call.
+    factor of the score of optimised models. ``hint`` is appended to the message. If ``as_paper``, planes have no
+    solution of their own, and no further runs explain a failure. ``watch`` starts with the call.
     """
 
     problem: Problem
@@ -58,7 +53,6 @@ class Request:
     unit: float = 1.0
     two_views: bool = False
     plausibility: Plausibility | None = None
-    conclude: Callable[["Solution"], "Solution"] | None = None
     hint: str = ""
     as_paper: bool = False
     watch: Stopwatch = field(default_factory=Stopwatch)

@@ -7,9 +7,9 @@ and a result are in the caller's unit, engine and evidence in that of the data.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 import numpy as np
 
@@ -115,21 +115,26 @@ class Solution:
         )
 
 
-def solve(request: Request) -> Result:
+Conclude: TypeAlias = Callable[[Solution], Solution]
+"""Type of what follows the engine."""
+
+
+def solve(request: Request, conclude: Conclude | None = None, *, explains: bool = True) -> Result:
     """Return the result of a request.
 
-    If a run fails, short ones show whether scores or priors mislead, and whether a larger threshold has a success. With
-    ``preset="paper"`` there are none.
+    ``conclude`` refines the solution of the engine or gives it its public form. If a run fails and ``explains``, short
+    runs show whether scores or priors mislead, and whether a larger threshold has a success. With ``preset="paper"``
+    there are none.
     """
     with np.errstate(all="ignore"):  # near the limits of floats; a model that is not finite is none
         solution = search(request)
-        if request.conclude is not None and solution.model is not None:
-            solution = request.conclude(solution)
+        if conclude is not None and solution.model is not None:
+            solution = conclude(solution)
         result = finish(solution)
     hint = f"; {request.hint}" if request.hint else ""
-    if not (result.success or request.as_paper) and request.options.max_seconds is None:
+    if explains and not (result.success or request.as_paper) and request.options.max_seconds is None:
         for attempt, text in _short_attempts(request):
-            other = solve(replace(attempt, initial_model=None, conclude=None, hint="", as_paper=True))
+            other = solve(replace(attempt, initial_model=None, hint=""), explains=False)
             if other.success:
                 hint = f"; {text.format(inliers=other.num_inliers, threshold=other.threshold)}{hint}"
             result = replace(result, seconds=other.seconds, loading_seconds=other.loading_seconds)

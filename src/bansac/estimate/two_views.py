@@ -165,10 +165,8 @@ def estimate_fundamental(
     plausibility = _focal_plausibility(image_size1, image_size2, data)
     from bansac.problems.fundamental import FUNDAMENTAL
 
-    request = make_request(
-        FUNDAMENTAL, data, threshold, settings, two_views=True, plausibility=plausibility, conclude=_of_plane
-    )
-    return solve(request)
+    request = make_request(FUNDAMENTAL, data, threshold, settings, two_views=True, plausibility=plausibility)
+    return solve(request, _of_plane)
 
 
 def _of_plane(solution: Solution) -> Solution:
@@ -251,7 +249,7 @@ def estimate_essential(
     True
     """
     request, jacobians = _request_essential(x1, x2, K1, K2, threshold, settings)
-    return solve(replace(request, conclude=functools.partial(_conclude_essential, jacobians)))
+    return solve(request, functools.partial(_conclude_essential, jacobians))
 
 
 def _conclude_essential(jacobians: Jacobians | None, solution: Solution) -> Solution:
@@ -330,7 +328,7 @@ def estimate_relative_pose(
 
         data = np.vstack([request.data, np.tile(verticals, request.data.shape[1])])
         request = replace(request, problem=upright(request.problem), data=data)
-    return solve(replace(request, conclude=functools.partial(_as_pose, jacobians)))
+    return solve(request, functools.partial(_as_pose, jacobians))
 
 
 def _as_pose(jacobians: Jacobians | None, solution: Solution) -> Solution:

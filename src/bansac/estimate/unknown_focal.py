@@ -171,9 +171,8 @@ def estimate_unknown_focal(
         unit=matches.unit,
         two_views=True,
         plausibility=plausibility,
-        conclude=functools.partial(_refine_relative_pose, matches),
     )
-    return solve(request)
+    return solve(request, functools.partial(_refine_relative_pose, matches))
 
 
 def _relative_to_principal_points(data: Floats, cameras: list[_View]) -> _Matches:
@@ -327,9 +326,8 @@ def estimate_unknown_focal_pose(
         default_threshold=default_threshold,
         unit=unit,
         plausibility=Plausibility(focal_lengths.model_focal_plausibility, np.array([2.0])),  # the diagonal
-        conclude=functools.partial(choose_pose, functools.partial(_refine_absolute_pose, view), True),
     )
-    return solve(request)
+    return solve(request, functools.partial(choose_pose, functools.partial(_refine_absolute_pose, view), True))
 
 
 def _model_of_absolute_pose(unit: float, initial_model: ArrayLike) -> Floats:

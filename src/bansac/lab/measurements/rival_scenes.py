@@ -22,7 +22,7 @@ def vary(seed: int, stream: int, n: int, noise: float) -> tuple[np.random.Genera
 
 
 def far_scene(far: float, seed: int) -> Scene:
-    """Return a scene with 80 to 95 % inliers, of which the share ``far`` is at 1,000 to 10,000 baselines."""
+    """Return a scene with 80 to 95 % inliers. The share ``far`` of these is at 1,000 to 10,000 baselines."""
     rng, n, noise = vary(seed, 10, 500, 0.25)
     is_far = rng.permutation(np.arange(n) < round(far * n))
     depths = np.where(is_far, 10 ** rng.uniform(3, 4, n), rng.uniform(2, 6, n))

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,9 +25,6 @@ from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_points
 from bansac.plotting.layout import COLORS
 from bansac.plotting.report.summary import html_table, name_restarts, restarts_in_words
-
-if TYPE_CHECKING:
-    from bansac.estimate.result import Result
 
 _FILES = Path(__file__).parent
 
@@ -45,11 +42,26 @@ _COURSE = 600
 _MARGIN = 0.05
 
 
+class _Result(Protocol):
+    """What the page reads of a result."""
+
+    @property
+    def inliers(self) -> Bools: ...
+    @property
+    def residuals(self) -> Floats: ...
+    @property
+    def probabilities(self) -> Floats | None: ...
+    @property
+    def beliefs(self) -> Floats | None: ...
+    @property
+    def iterations(self) -> int: ...
+
+
 def write_report(
     path: str | os.PathLike[str],
     points: tuple[ArrayLike, ArrayLike | None],
     images: tuple[ImageLike | None, ImageLike | None],
-    result: Result,
+    result: _Result,
     trace: Trace | None,
     summary: Mapping[str, str],
     settings: Mapping[str, Any],
@@ -107,7 +119,7 @@ def _hash(text: str) -> str:
     return "sha256-" + _encode(hashlib.sha256(text.encode()).digest())
 
 
-def _numbers_of(result: Result, trace: Trace | None, points: list[Floats], panels: list[dict[str, Any]]) -> str:
+def _numbers_of(result: _Result, trace: Trace | None, points: list[Floats], panels: list[dict[str, Any]]) -> str:
     """Return the data of the page as JSON, without characters that could close its script element or open another."""
     document = {
         "points": [_as_type(x, "<f8") for x in points],
