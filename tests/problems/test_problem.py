@@ -112,6 +112,16 @@ def test_a_kernel_gets_the_exact_residuals_of_any_problem_and_of_its_copies(prob
         assert np.array_equal(found, expected)
 
 
+@pytest.mark.parametrize("problem", [HOMOGRAPHY, FUNDAMENTAL, LINE], ids=lambda problem: problem.name)
+def test_a_distance_is_the_root_of_a_residual_in_a_unit_and_infinite_if_there_is_none(problem):
+    rng = np.random.default_rng(0)
+    data, model, squared = rng.normal(size=(problem.channels, 9)), rng.normal(size=problem.model_size), np.empty(9)
+    data[0, 3] = np.nan
+    problem.float64_residuals(data, model, 0, 9, squared)
+    assert np.isnan(squared[3])
+    np.testing.assert_array_equal(problem.distances(data, model, 0.3), np.fmin(np.sqrt(squared) * 0.3, np.inf))
+
+
 def test_exact_residuals_are_those_of_float64():
     out = np.zeros(2)
     Problem(**FIELDS, precision="float32").float64_residuals(np.array([[0.1, 0.3]]), np.array([0.1]), 0, 2, out)

@@ -154,8 +154,7 @@ class Frame:
 
     def distances(self, model: Floats) -> Floats:
         """Return the distances of the shuffled data from a model of the frame, in the unit of the data."""
-        distances = self.problem.distances(self.data, model)
-        return np.multiply(distances, 1.0 / self.scale, out=distances)
+        return self.problem.distances(self.data, model, 1.0 / self.scale)
 
     def to_data(self, model: Floats) -> Floats:
         """Return a model of the frame in the coordinates of the data."""

@@ -14,7 +14,6 @@ from typing import Any, Self, TypeAlias
 import numpy as np
 
 from bansac.compiled.clock import Stopwatch
-from bansac.compiled.jit import kernel
 from bansac.engine.frame import Frame
 from bansac.engine.options import Options
 from bansac.engine.search import Search
@@ -275,20 +274,6 @@ def measure(
     n = data.shape[1]
     if model is None:
         return np.full(n, np.inf), np.zeros(n, np.bool_), 0
-    residuals, inliers = np.empty(n), np.empty(n, np.bool_)
-    return residuals, inliers, _write_distances(problem.float64, data, model, threshold, unit, residuals, inliers)
-
-
-@kernel
-def _write_distances(
-    float64: Any, data: Floats, model: Floats, threshold: float, unit: float, residuals: Floats, inliers: Bools
-) -> int:
-    """Write the residuals times ``unit`` (inf for NaN) and the mask of the inliers; return the number of inliers."""
-    float64.residuals(data, model, 0, residuals.size, residuals)
-    count = 0
-    for n in range(residuals.size):
-        root = np.sqrt(residuals[n]) * unit
-        residuals[n] = root if root >= 0.0 else np.inf
-        inliers[n] = residuals[n] <= threshold
-        count += 1 if inliers[n] else 0
-    return count
+    residuals = problem.distances(data, model, unit)
+    inliers = residuals <= threshold
+    return residuals, inliers, int(np.count_nonzero(inliers))

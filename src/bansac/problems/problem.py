@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numba import config, errors
 
-from bansac.compiled.jit import compile_kernel
+from bansac.compiled.jit import compile_kernel, kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_integer
@@ -302,11 +302,11 @@ class Problem:
         """The residuals compiled for float64, for the result in the caller's coordinates."""
         return self._compile(CONTRACT["residuals"], self.residuals)
 
-    def distances(self, data: Floats, model: Floats) -> Floats:
-        """Return the residual distances (N) of data (channels x N); inf where a residual is undefined."""
-        squared = np.empty(data.shape[1])
-        self.float64_residuals(data, model, 0, squared.size, squared)
-        return np.fmin(np.sqrt(squared, out=squared), np.inf, out=squared)  # the other number for NaN
+    def distances(self, data: Floats, model: Floats, unit: float = 1.0) -> Floats:
+        """Return the residual distances (N) of data (channels x N) times ``unit``; inf where one is undefined."""
+        distances = np.empty(data.shape[1])
+        _write_distances(self.float64, data, model, unit, distances)
+        return distances
 
     @functools.cached_property
     def float64(self) -> Any:
@@ -331,3 +331,12 @@ class Problem:
         if kernel.nopython_signatures[0].return_type != signature.return_type:
             raise TypeError(f"problem {self.name!r}: {role.name} always raises an error, where it returns {signature}")
         return kernel
+
+
+@kernel
+def _write_distances(float64: Any, data: Floats, model: Floats, unit: float, distances: Floats) -> None:
+    """Write the square roots of the residuals times ``unit``; inf for NaN."""
+    float64.residuals(data, model, 0, distances.size, distances)
+    for n in range(distances.size):
+        root = np.sqrt(distances[n]) * unit
+        distances[n] = root if root >= 0.0 else np.inf
