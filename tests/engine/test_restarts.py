@@ -23,9 +23,9 @@ def mask(*indices):
 
 def hypothesis(inliers, near=None, *, threshold=1.0, is_significant=True, **more):
     """Return a hypothesis with these inliers, which are the data near it unless ``near`` are given."""
-    is_inlier, is_near = mask(inliers), mask(inliers if near is None else near)
+    is_inlier, distances = mask(inliers), np.where(mask(inliers if near is None else near), 0.0, np.inf)
     count = len(inliers)
-    return Hypothesis(np.zeros(9), threshold, count, count, is_inlier, is_near, count, is_significant, **more)
+    return Hypothesis(np.zeros(9), threshold, count, count, is_inlier, distances, count, is_significant, **more)
 
 
 def lonely(inliers, **more):

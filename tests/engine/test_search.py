@@ -106,6 +106,7 @@ def test_the_best_hypothesis_has_the_score_and_the_inliers_of_its_model(threshol
     found = run_search(frame)
     best, distances = found.search.history.best, frame.distances(found.search.history.best.model)
     np.testing.assert_array_equal(best.is_inlier, distances <= best.threshold)
+    np.testing.assert_array_equal(best.distances, distances)
     np.testing.assert_array_equal(best.is_near, distances <= NEAR * best.threshold)
     assert best.inliers == best.is_inlier.sum() > 130
     assert best.score == pytest.approx(np.sum(1 - (distances[best.is_inlier] / best.threshold) ** 2), rel=1e-4)

@@ -26,7 +26,7 @@ import numpy as np
 
 from bansac.engine.options import Options
 from bansac.evidence.noise_scale import WIDE
-from bansac.evidence.rivals import FINER, RIVAL
+from bansac.evidence.rivals import FINER, NEAR, RIVAL
 from bansac.maths.arrays import Bools, Floats
 
 # Length of the first restart in iterations, or longer if all restarts together would not use the budget. Every second
@@ -52,7 +52,7 @@ _CONFIDENCE, _LONGEST, _LONGEST_FINER = 0.95, 600, 1500
 class Hypothesis:
     """A refined model, in the frame of the run; its threshold is in the unit of the data.
 
-    ``is_near`` marks the data within three thresholds of it. ``weighted_score`` is the score over the matches in front
+    ``distances`` are those of the data from it. ``weighted_score`` is the score over the matches in front
     of the cameras times the plausibility. ``is_significant`` says whether chance does not explain its support.
     ``restarts`` is the number of restarts that led to it, without the caller's initial model (``is_initial``).
     ``searched`` is 1 after the search of other data, and grows by 1 with each search for less noise. ``significance``
@@ -65,7 +65,7 @@ class Hypothesis:
     score: float
     weighted_score: float
     is_inlier: Bools
-    is_near: Bools
+    distances: Floats
     inliers: int
     is_significant: bool
     restarts: int = 1
@@ -73,6 +73,11 @@ class Hypothesis:
     searched: int = 0
     significance: float = math.nan
     beliefs: Floats | None = None
+
+    @property
+    def is_near(self) -> Bools:
+        """The mask of the data within three thresholds of it."""
+        return self.distances <= NEAR * self.threshold
 
 
 class Purpose(enum.Enum):

@@ -25,7 +25,7 @@ from bansac.engine.trace import Recorder, Trace
 from bansac.evidence.false_alarms import SIGNIFICANT
 from bansac.evidence.noise_scale import are_close, estimate_threshold, threshold_bounds
 from bansac.evidence.posterior import WINDOW
-from bansac.evidence.rivals import FINER, NEAR, RIVAL, has_more_near, is_same, significance_over_thresholds
+from bansac.evidence.rivals import FINER, RIVAL, has_more_near, is_same, significance_over_thresholds
 from bansac.evidence.significance import is_significant
 from bansac.maths.arrays import Bools, Floats
 
@@ -100,10 +100,10 @@ class Search:
 
     def trace(self) -> Trace | None:
         """Return the trace of the run, if it is recorded."""
-        loop = self._all
-        criteria = ["bansac"] * bool(loop.state.settings["stop_bansac"])
-        criteria += [stop.name for stop in loop.components.criteria]
-        return None if self._recorder is None else self._recorder.trace(criteria)
+        if self._recorder is None:
+            return None
+        criteria = ["bansac"] * bool(self._all.state.settings["stop_bansac"])
+        return self._recorder.trace(criteria + [stop.name for stop in self._all.components.criteria])
 
     def _open(self, plan: RestartPlan) -> InterruptibleLoop:
         """Return the loop of a restart before its first iteration."""
@@ -174,8 +174,7 @@ class Search:
             if not loop.take(hypothesis.model, first):
                 return
             hypothesis = self._refine(is_significant=False)
-        model, threshold = hypothesis.model, hypothesis.threshold
-        if hypothesis.is_significant or self._test(model, self.frame.distances(model), threshold):
+        if hypothesis.is_significant or self._test_hypothesis(hypothesis):
             hypothesis.is_significant, hypothesis.is_initial, hypothesis.restarts = True, True, 0
             self.history.ranked = [hypothesis]
 
@@ -225,8 +224,8 @@ class Search:
         function, selection = refined.selection
         if selection is not None:
             weighted *= plausibility_of(function, selection, model)
-        is_near, inliers = frame.distances(model) <= NEAR * refined.threshold, int(np.count_nonzero(is_inlier))
-        new = Hypothesis(model, refined.threshold, score, weighted, is_inlier, is_near, inliers, is_significant)
+        distances, inliers = frame.distances(model), int(np.count_nonzero(is_inlier))
+        new = Hypothesis(model, refined.threshold, score, weighted, is_inlier, distances, inliers, is_significant)
         if loop is not None and plan is not None and self.history.options.restarts > 1:
             if plan.members is None:
                 new.beliefs = loop.beliefs()
@@ -237,19 +236,17 @@ class Search:
 
     def _settle(self, hypothesis: Hypothesis) -> Hypothesis:
         """Return a hypothesis at the threshold of its residuals, unless chance explains it at the first threshold."""
-        last, distances = hypothesis.threshold, self.frame.distances(hypothesis.model)
         if not hypothesis.is_significant:
-            hypothesis.is_significant = self._test(hypothesis.model, distances, last)
-            if not hypothesis.is_significant and last == self.frame.threshold:
+            hypothesis.is_significant = self._test_hypothesis(hypothesis)
+            if not hypothesis.is_significant and hypothesis.threshold == self.frame.threshold:
                 return hypothesis
         for _ in range(_ESTIMATES):
-            threshold = self._estimate(distances, hypothesis.threshold)
+            threshold = self._estimate(hypothesis.distances, hypothesis.threshold)
             if are_close(threshold, hypothesis.threshold) or not self._all.take(hypothesis.model, threshold):
                 break
             moved = self._refine(is_significant=True)
             keeps = hypothesis.is_significant and moved.inliers >= hypothesis.inliers
-            distances = self.frame.distances(moved.model)
-            if not keeps and not self._test(moved.model, distances, threshold):
+            if not keeps and not self._test_hypothesis(moved):
                 break
             moved.beliefs, hypothesis = hypothesis.beliefs, moved
         return hypothesis
@@ -273,6 +270,9 @@ class Search:
             if self._estimate(distances, threshold, window, raised=False) < _FULL * most:
                 return True
         return False
+
+    def _test_hypothesis(self, one: Hypothesis) -> bool:
+        return self._test(one.model, one.distances, one.threshold)
 
     def _exceeds_chance(
         self, model: Floats, threshold: float, fast: bool = False, members: Bools | None = None
@@ -332,7 +332,7 @@ class Search:
         fine, coarse = sorted((new, best), key=lambda hypothesis: hypothesis.threshold)
         if self._is_mixture(coarse, fine):
             wins = fine is new
-        return wins and self._test(new.model, self.frame.distances(new.model), new.threshold)
+        return wins and self._test_hypothesis(new)
 
     def _is_mixture(self, coarse: Hypothesis, fine: Hypothesis) -> bool:
         """Return whether a model of matches fits a mixture of a finer structure and others.
@@ -344,8 +344,7 @@ class Search:
             return False
         if fine.threshold >= FINER * coarse.threshold or fine.inliers < RIVAL * coarse.inliers:
             return False
-        distances, others = (self.frame.distances(h.model) for h in (fine, coarse))
-        if not has_more_near(distances, others, fine.threshold):
+        if not has_more_near(fine.distances, coarse.distances, fine.threshold):
             return False
         return not self._exceeds_chance(coarse.model, coarse.threshold, members=~fine.is_near)
 
