@@ -78,16 +78,17 @@ def as_weights(argument: str, value: ArrayLike, n: int) -> Floats:
 
 def as_camera(argument: str, value: ArrayLike) -> Floats:
     """Return an upper-triangular camera matrix with positive focal lengths, scaled to K[2, 2] = 1."""
-    K = as_numbers(argument, value, (3, 3)).copy()
-    if K[1, 0] != 0 or K[2, 0] != 0 or K[2, 1] != 0 or K[2, 2] == 0:
-        raise ValueError(f"{argument} must be an upper-triangular camera matrix, got {K.tolist()}")
-    with np.errstate(over="ignore"):
-        K /= K[2, 2]
-    if K[0, 0] <= 0 or K[1, 1] <= 0:
-        raise ValueError(f"{argument} must have positive focal lengths, got {K[0, 0]:g} and {K[1, 1]:g}")
-    if min(K[0, 0], K[1, 1]) < 1 / LARGEST or np.abs(K).max() > LARGEST:
-        raise ValueError(f"{argument} must have numbers in [{1 / LARGEST:g}, {LARGEST:g}], got {K.tolist()}")
-    return K
+    K = as_numbers(argument, value, (3, 3)).tolist()
+    (fx, skew, cx), (left, fy, cy), (lower, right, scale) = K
+    if left or lower or right or not scale:
+        raise ValueError(f"{argument} must be an upper-triangular camera matrix, got {K}")
+    fx, skew, cx, fy, cy = (number / scale for number in (fx, skew, cx, fy, cy))
+    K = [[fx, skew, cx], [0.0, fy, cy], [0.0, 0.0, 1.0]]
+    if fx <= 0 or fy <= 0:
+        raise ValueError(f"{argument} must have positive focal lengths, got {fx:g} and {fy:g}")
+    if min(fx, fy) < 1 / LARGEST or max(fx, fy, abs(skew), abs(cx), abs(cy)) > LARGEST:
+        raise ValueError(f"{argument} must have numbers in [{1 / LARGEST:g}, {LARGEST:g}], got {K}")
+    return np.array(K)
 
 
 def as_size(argument: str, value: ArrayLike) -> tuple[int, int]:
