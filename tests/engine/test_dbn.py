@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bansac.engine import dbn
-from tests.reference.dbn import INLIER, OUTLIER, PAPER_TABLES, infer, tables_from_arrays
+from tests.reference.dbn import INLIER, OUTLIER, PAPER_TABLES, infer, initial_odds, tables_from_arrays
 
 
 def run_kernel(priors, votes, gammas, order, cpt=None):
@@ -23,6 +23,15 @@ def run_kernel(priors, votes, gammas, order, cpt=None):
         update(odds, belief, np.asarray(vote), gamma, packed, updates, work)
         history.append(dbn.probabilities_from_odds(odds))
     return np.array(history)
+
+
+@given(st.lists(st.sampled_from([0.0, 1e-9, 0.3, 0.5, 0.7, 1.0]), min_size=1, max_size=9))
+def test_the_first_odds_are_those_of_the_clipped_priors(priors):
+    odds = np.empty(len(priors), np.float32)
+    largest, differ = dbn.write_initial_odds(np.array(priors), odds)
+    expected = initial_odds(priors)
+    np.testing.assert_array_equal(odds, expected[0])
+    assert (largest, differ) == expected[1:]
 
 
 def named(votes):

@@ -123,11 +123,16 @@ def tabulate_gamma(gamma: str | Callable[[Floats], Any], n: int) -> Floats:
     return np.clip(values, MIN_PRIOR, 1 - MIN_PRIOR)
 
 
+@kernel
 def write_initial_odds(prior: Floats, odds: Singles) -> tuple[float, bool]:
     """Write the odds of the clipped prior probabilities; return the largest odds, and whether the priors differ."""
-    clipped = np.clip(prior, MIN_PRIOR, 1.0 - MIN_PRIOR)
-    odds[:] = clipped / (1.0 - clipped)
-    return float(odds.max()), bool((prior != prior[0]).any())
+    largest, differ = 0.0, False
+    for n in range(prior.size):
+        clipped = min(max(prior[n], MIN_PRIOR), 1.0 - MIN_PRIOR)
+        odds[n] = clipped / (1.0 - clipped)
+        largest = max(largest, odds[n])
+        differ |= prior[n] != prior[0]
+    return largest, differ
 
 
 def probabilities_from_odds(odds: Singles) -> Floats:
