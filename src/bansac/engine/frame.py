@@ -5,7 +5,6 @@ All lengths of the engine are in the unit of the data. Only this module knows th
 its data by it. It also converts the prior inlier probabilities P^0 of P-BANSAC to the first odds of the network.
 """
 
-import copy
 from collections.abc import Callable
 from typing import Self
 
@@ -96,12 +95,13 @@ class Frame:
 
     def restrict(self, members: Bools | None, *, with_prior: bool = True) -> Self:
         """Return the frame of the data of a mask, None for all, with the prior or with equal odds."""
-        part, ranking = copy.copy(self), self.ranking
+        part, ranking = object.__new__(type(self)), self.ranking
+        part.__dict__.update(self.__dict__)
         if not with_prior:
             part.prior = None
         if members is None:
             return part
-        part.data = np.compress(members, self.data, axis=1)
+        part.data = self.data.compress(members, axis=1)
         part.prior = None if part.prior is None else part.prior[members]
         part.weights = None if self.weights is None else self.weights[members]
         part.ranking = (np.cumsum(members) - 1)[ranking[members[ranking]]] if ranking.size else ranking
@@ -121,8 +121,7 @@ class Frame:
         settings["counts"] = self.weights is None and components.counts
         progress["largest_odds"], progress["subset_limit"] = largest_odds, n
         numbers, indices = (NO_FLOATS, NO_INTS) if components.start is None else components.start(self)
-        with np.errstate(over="ignore"):  # coordinates beyond float32 become infinite: outliers
-            points = self.data.astype(problem.precision, copy=False)
+        points = self.data.astype(problem.precision, copy=False)  # coordinates beyond float32 are infinite: outliers
         tabulated, sizes = options.sampler_row.adaptive and options.gamma != "gamma_1", components.sizes
         state = State(
             settings=settings,
@@ -211,8 +210,10 @@ def _try_draw(sampler: Sampler, state: State) -> None:
 
 def _stop_indices(components: Components, n: int, sample_size: int) -> Ints:
     """Return the memory of the stopping criteria, one row each."""
+    if not any(components.prepare):
+        return np.empty((len(components.prepare), 0), np.int64)
     rows = [NO_INTS if prepare is None else prepare(n, sample_size) for prepare in components.prepare]
-    indices = np.zeros((len(rows), max([row.size for row in rows], default=0)), np.int64)
+    indices = np.zeros((len(rows), max(row.size for row in rows)), np.int64)
     for k, row in enumerate(rows):
         indices[k, : row.size] = row
     return indices

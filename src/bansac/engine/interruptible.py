@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from bansac.engine import local_optimization
 from bansac.engine.cheirality_score import score_in_full
 from bansac.engine.components import Components
 from bansac.engine.dbn import probabilities_from_odds
@@ -57,13 +58,11 @@ class InterruptibleLoop:
         self._iterate: Callable[..., tuple[int, int, int]] = functools.partial(run_iterations, self.packed)
         self._optimize: Callable[[], None] | None = None
         if self.components.optimization is not None:
-            from bansac.engine.local_optimization import iterate, optimize
-
             by_lm, problem = self.components.optimization == "lm", frame.problem
             manifold, work = (select_manifold(problem), find_work(problem)) if by_lm else (None, None)
             arguments = self.packed, manifold, work, *self.selection
-            self._iterate = functools.partial(iterate, *arguments)
-            self._optimize = functools.partial(optimize, *arguments)
+            self._iterate = functools.partial(local_optimization.iterate, *arguments)
+            self._optimize = functools.partial(local_optimization.optimize, *arguments)
 
     @property
     def optimizes(self) -> bool:
@@ -92,7 +91,8 @@ class InterruptibleLoop:
         """
         recorder, started, progress = self._recorder, time.perf_counter(), self.state.progress
         self.state.settings["max_iterations"] = most
-        self.state.settings["adaptive"] &= learns
+        if not learns:
+            self.state.settings["adaptive"] = False
         progress["stop"] = stop = RUNNING
         done = int(progress["iterations"])
         while stop == RUNNING:

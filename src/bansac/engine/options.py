@@ -412,11 +412,8 @@ class Options:
 
     def with_seed(self, seed: int | None) -> Options:
         """Return a copy with another seed; unlike :meth:`replace`, do not check the other options again."""
-        components, other = self.components, object.__new__(Options)
-        object.__setattr__(other, "__dict__", self.__dict__.copy())
-        other.__dict__.update(components=components, seed=seed)
-        if seed is not None:
-            other.__dict__["seed"] = _SEED("seed", seed)
+        other, seed = object.__new__(Options), None if seed is None else _SEED("seed", seed)
+        other.__dict__.update(self.__dict__, components=self.components, seed=seed)
         return other
 
     def replace(self, **changes: Any) -> Options:

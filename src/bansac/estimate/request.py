@@ -134,9 +134,8 @@ def make_request(
     **more: Any,
 ) -> Request:
     """Return the request of a public function for checked data; ``more`` are fields of :class:`Request`."""
-    named, given = dict(settings), cast(dict[str, Any], settings)
-    for name in SHARED_ARGUMENTS:
-        named.pop(name, None)
+    given = cast(dict[str, Any], settings)
+    named = {name: value for name, value in given.items() if name not in SHARED_ARGUMENTS}
     preset, initial = given.get("preset"), given.get("initial_model")
     options, is_estimated = resolve_options(
         problem,
