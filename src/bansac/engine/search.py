@@ -129,9 +129,9 @@ class Search:
         if plan.purpose is Purpose.BEST and best is not None and best.is_significant:
             is_known |= best.threshold == plan.threshold
         follows = not is_known and plan.members is None and loop.optimizes
-        for end in (*(count for count in _EARLY if follows and count < plan.iterations), plan.iterations):
-            stop = loop.run(history.iterations, end, learns=plan.learns)
-            is_over = stop != MAX_ITERATIONS or end == plan.iterations
+        for end in (*_EARLY, plan.iterations) if follows else (plan.iterations,):
+            stop = loop.run(history.iterations, min(end, plan.iterations), learns=plan.learns)
+            is_over = stop != MAX_ITERATIONS or end >= plan.iterations
             if follows and not is_known and stop != DUPLICATE:
                 is_known = self._follow(loop, is_over)
             if is_over:

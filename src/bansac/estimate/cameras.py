@@ -86,31 +86,31 @@ def unproject(argument: str, camera: CameraLike, x: Floats, depth: int = 3) -> U
         focal = float(np.median(np.sqrt(np.linalg.det(jacobian)))) if len(rays) else float(K[0, 0])
         x[:] = rays.T
         return Unprojected(focal, focal, jacobian, is_distorted=True)
-    y = (x[1] - K[1, 2]) / K[1, 1]
-    x[0] = (x[0] - K[0, 2] - K[0, 1] * y) / K[0, 0]
-    x[1] = y
-    return Unprojected(float(K[0, 0]), float(K[1, 1]), K[None, :2, :2], is_distorted=False)
+    (fx, skew, cx), (_, fy, cy), _ = K.tolist()
+    x[1] = (x[1] - cy) / fy
+    x[0] = (x[0] - cx - skew * x[1]) / fx
+    return Unprojected(fx, fy, K[None, :2, :2], is_distorted=False)
 
 
 def _doubt_camera(K: Floats, x: Floats) -> str:
     """Return what speaks against the camera of points (2 x N): its principal point or its focal length; else ""."""
-    low, high, centre, focal = x.min(axis=1), x.max(axis=1), K[:2, 2], min(K[0, 0], K[1, 1])
-    extent = high - low
-    if x.shape[1] >= _MANY and (centre - high > _OFF_CENTRE * extent).all() and (np.abs(low) <= extent).all():
-        what = f"the principal point ({centre[0]:.6g}, {centre[1]:.6g})"
+    (fx, _, cx), (_, fy, cy), _ = K.tolist()
+    (x0, y0), (x1, y1), many = x.min(axis=1).tolist(), x.max(axis=1).tolist(), x.shape[1] >= _MANY
+    ends = (x0, x1, cx), (y0, y1, cy)
+    if many and all(c - high > _OFF_CENTRE * (high - low) and abs(low) <= high - low for low, high, c in ends):
+        what = f"the principal point ({cx:.6g}, {cy:.6g})"
         normalised = np.abs(x).max() < _NORMALISED
         question = "are they normalised already, or in [-1, 1] of a dense matcher?"
         hint = question if normalised else "is the camera that of another image size?"
     elif (  # the median takes some 20 us
-        max((high - centre).max(), (centre - low).max()) > WIDEST * focal
+        max(x1 - cx, y1 - cy, cx - x0, cy - y0) > WIDEST * min(fx, fy)
         and np.median(np.abs((x - K[:2, 2:]) / K[[0, 1], [0, 1], None])) > WIDEST
     ):
-        what, hint = f"the focal length {K[0, 0]:.6g}", "is it in millimetres, or the camera normalised?"
-    elif x.shape[1] >= _MANY and not centre.any() and (low >= 0.0).all() and (high > _NORMALISED).all():
+        what, hint = f"the focal length {fx:.6g}", "is it in millimetres, or the camera normalised?"
+    elif many and cx == cy == 0.0 and min(x0, y0) >= 0.0 and min(x1, y1) > _NORMALISED:
         what, hint = "the principal point (0, 0)", "is it not near the centre of the image?"
     else:
         return ""
-    (x0, y0), (x1, y1) = low, high
     return f"{what}, but the points have x from {x0:.6g} to {x1:.6g} and y from {y0:.6g} to {y1:.6g}: {hint}"
 
 
