@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from bansac.compiled.jit import fast_kernel, inlined, inner_kernel
+from bansac.engine.dbn import clip_prior
 from bansac.engine.state import BLOCK, Run, weights_at
 from bansac.maths.arrays import Bools, Floats, Reals
 from bansac.maths.linalg import copy
@@ -26,9 +27,7 @@ from bansac.maths.linalg import copy
 REJECTED = -1
 ABANDONED = -2
 
-_MAX_DELTA = 0.3
-_MAX_EPSILON = 0.999
-_MIN_DELTA = 1e-3
+# A new test is designed if delta changes by this share (Matas and Chum, 2005).
 _DELTA_CHANGE = 0.05
 
 
@@ -129,11 +128,12 @@ def decision_threshold(epsilon: float, delta: float, solver_cost: float, models_
 
 @inner_kernel
 def design_test(sprt: Any, progress: Any, history: Floats, solver_cost: float, epsilon: float, delta: float) -> None:
-    """Start a new test for these rates, and append it to the history, which the SPRT stopping criterion reads."""
-    sprt.epsilon = epsilon if epsilon < _MAX_EPSILON else _MAX_EPSILON
-    highest = 0.9 * sprt.epsilon if 0.9 * sprt.epsilon < _MAX_DELTA else _MAX_DELTA
-    lowest = highest if highest < _MIN_DELTA else _MIN_DELTA
-    sprt.delta = highest if delta > highest else lowest if delta < lowest else delta
+    """Start a new test for these rates, and append it to the history, which the SPRT stopping criterion reads.
+
+    The rates are clipped off 0 and 1, and the inliers of a bad model are fewer than those of a good one.
+    """
+    sprt.epsilon = clip_prior(epsilon)
+    sprt.delta = clip_prior(min(delta, 0.9 * sprt.epsilon))
     sprt.log_ratio_inlier = math.log(sprt.delta / sprt.epsilon)
     sprt.log_ratio_outlier = math.log((1 - sprt.delta) / (1 - sprt.epsilon))
     models_per_sample = (progress.models_tested + 1.0) / (progress.iterations + 1.0)
