@@ -32,7 +32,8 @@ def scaled(weights):
 def test_density_is_the_number_of_points_in_the_cells_around(n, seed, clustered):
     rng = np.random.default_rng(seed)
     data = rng.normal(0, 1, (4, n)) ** (3 if clustered else 1) * [[1000], [300], [1], [20]]
-    counts = [reference.box_density(x, y, module._RADIUS, GRID) for x, y in (data[:2], data[2:])]
+    radius = 3 / math.sqrt(math.pi) / module._CELLS
+    counts = [reference.box_density(x, y, radius, GRID) for x, y in (data[:2], data[2:])]
     assert density_weights(data) == pytest.approx(1 / np.sqrt(counts[0] * counts[1]), rel=1e-12)
     assert density_weights(data[:2]) == pytest.approx(1 / counts[0], rel=1e-12)
 
