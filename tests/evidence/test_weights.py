@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import bansac
 from bansac.engine.scoring import SCORES
 from bansac.engine.state import BLOCK, pack_run
-from bansac.engine.verification import ABANDONED, evaluate
+from bansac.engine.verification import Unscored, evaluate
 from bansac.evidence import weights as module
 from bansac.evidence.weights import density_weights, reliability_weights, scale_weights
 from bansac.maths.extent import GRID
@@ -72,7 +72,7 @@ def test_scaled_weights_have_a_maximum_of_1_and_exact_sums(weights):
 
 def test_reliability_is_for_probabilities():
     assert reliability_weights(np.array([0.1, 0.5, 1.0])) == pytest.approx([0.01, 0.25, 1.0])
-    assert reliability_weights(np.array([0.0, 0.5]))[0] > 0
+    assert scaled(reliability_weights(np.array([0.0, 0.5])))[0] > 0
     for scores in ([], [0.5, 1.1], [-0.1, 0.5], [0.0, 0.0]):
         assert reliability_weights(np.array(scores)) is None
 
@@ -98,7 +98,7 @@ def test_a_weighted_model_is_abandoned_as_soon_as_it_cannot_win(name, n, seed, s
     if abs(full - to_beat) < 1e-4 * n:
         return
     if full <= to_beat:
-        assert inliers == ABANDONED
+        assert inliers == Unscored.ABANDONED
         assert expected is None
     else:
         assert inliers == np.count_nonzero(squared <= 1e-4)

@@ -17,7 +17,6 @@ from bansac.evidence.configuration import (
     FAR,
     FREE_OF_PLANE,
     NEAR,
-    REACH,
     TOLERANCE,
     find_plane,
     is_chance,
@@ -32,12 +31,8 @@ from bansac.maths.rng import fixed_rng
 from bansac.problems.degensac import search_epipole
 
 # Planes that are searched among the inliers, and the smallest share of the inliers on each. In a wrong model, matches
-# shifted along the plane are the second one. The samples miss a plane with .4 of the inliers in one of 28 runs.
+# shifted along the plane are the second one.
 _PLANES, _FEWEST = 2, 0.2
-_SAMPLES = 48
-
-# Outliers of the model have residuals above this number of thresholds.
-_OUTLIER = 3.0
 
 # Share of the model's inliers that the plane with another epipole needs.
 _SHARE = 0.95
@@ -55,7 +50,7 @@ def mark_off_plane(data: Floats, residuals: Floats, threshold: float, is_off: Bo
     """Mark the matches off the plane of most inliers; none if few inliers lie on one."""
     searched, _ = take_some(data, residuals <= threshold)
     models = np.empty((2, 9))
-    on_plane = find_plane(searched, threshold, _SAMPLES, 0.0, fixed_rng(), models)
+    on_plane = find_plane(searched, threshold, fixed_rng(), models)
     many = on_plane > _FEWEST * searched.shape[1]
     for k in range(residuals.size):
         is_off[k] = many and plane_distance(data, models[1], k) > TOLERANCE * threshold
@@ -77,7 +72,7 @@ def count_other_support(data: Floats, residuals: Floats, threshold: float) -> tu
         models = np.zeros((2, 9))
         searched, size = take_some(data, left)
         step = max(searched.shape[1], 1) / max(size, 1)
-        many = int(find_plane(searched, threshold, _SAMPLES, 0.0, rng, models) / step) >= _FEWEST * inliers > 0.0
+        many = int(find_plane(searched, threshold, rng, models) / step) >= _FEWEST * inliers > 0.0
         if plane == 0 and not many:
             return 0, False
         copy(models[1], planes[plane])
@@ -128,10 +123,10 @@ def _search_outliers(
     ``distances`` are those of all matches from the plane, whose homography is ``models[1]``.
     """
     members = np.empty(residuals.size, np.bool_)
-    by_noise, reach = 0.0, REACH * threshold
+    by_noise = 0.0
     for k in range(residuals.size):
-        members[k] = distances[k] > TOLERANCE * threshold and residuals[k] > _OUTLIER * threshold
-        by_noise += rate_by_noise(threshold / distances[k]) if members[k] and distances[k] <= reach else 0.0
+        members[k] = distances[k] > TOLERANCE * threshold and residuals[k] > TOLERANCE * threshold
+        by_noise += rate_by_noise(threshold / distances[k]) if members[k] else 0.0
     searched, size = take_some(data, members)
     n, F = searched.shape[1], models[0]
     F[:] = 0.0

@@ -31,9 +31,6 @@ _SIDE = int(_CELLS) + 3
 # Weights are whole multiples of this unit, so their sums are exact in any order, and a weight fits into a float32.
 _UNIT = 2.0**-24
 
-# Lower bound of the probabilities.
-_LEAST = 0.01
-
 
 def scale_weights(weights: Floats) -> None:
     """Scale positive weights to a maximum of 1, in place."""
@@ -50,7 +47,7 @@ def reliability_weights(probabilities: Floats) -> Floats | None:
     """
     if probabilities.size == 0 or not (probabilities.min() >= 0.0 and 0.0 < probabilities.max() <= 1.0):
         return None
-    return np.square(np.maximum(probabilities, _LEAST))
+    return np.square(probabilities)
 
 
 def density_weights(data: Floats) -> Floats:
