@@ -26,12 +26,11 @@ from bansac.maths.extent import GRID, SAMPLE, bound_near
 _PER_CELL = 1.5
 # Prior of a match with no more neighbours than chance gives, and its increase for _FULL more neighbours.
 _LOW, _RANGE, _FULL = 0.02, 0.7, 6.0
-# A neighbourhood with more matches than this is a crowd: three times the average.
-_CROWD = 3 * 9 * _PER_CELL
+# A neighbourhood with more matches than this is a crowd: three times the average. Of each of its rows, at most so many
+# neighbours, evenly spaced, are used, so clusters cost no more time.
+_CROWD = 40
 # Near duplicates are within this share of the diagonal of the box of an image.
 _DUPLICATE = 1e-3
-# Largest number of neighbours, evenly spaced, that are used of a row of cells. So clusters cost no more time.
-_MOST_OF_ROW = 32
 # With fewer matches the number of neighbours says little.
 _FEWEST = 50
 
@@ -114,7 +113,7 @@ def _count_neighbours(
     for cell in range(cells[0, i] - width, cells[0, i] + width + 1, width):
         k, stop = starts[cell - 1], starts[cell + 2]
         crowd += stop - k
-        step = 1 + (stop - k) // _MOST_OF_ROW
+        step = 1 + (stop - k) // _CROWD
         while k < stop:  # a range with a step would divide to find its length
             j = order[k]
             if j != i:

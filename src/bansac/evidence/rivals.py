@@ -22,7 +22,7 @@ SAME = 0.9
 """Two models are the same if the intersection of their inlier sets is at least this share of the union."""
 
 RIVAL = 0.25
-"""A rival needs this share of the inliers of the best hypothesis."""
+"""A rival needs this share of the inliers of the best hypothesis, and so does a plane of several."""
 
 NEAR = 3.0
 """Data within this number of thresholds are near the model of a hypothesis."""
