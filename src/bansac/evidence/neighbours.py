@@ -31,12 +31,10 @@ _LOW, _RANGE, _FULL = 0.02, 0.7, 6.0
 _CROWD = 40
 # Near duplicates are within this share of the diagonal of the box of an image.
 _DUPLICATE = 1e-3
-# With fewer matches the number of neighbours says little.
-_FEWEST = 50
 
 
 def neighbour_priors(data: Floats) -> Floats | None:
-    """Return prior inlier probabilities of matches (4 x N) from their neighbours; None if there are few matches.
+    """Return prior inlier probabilities of matches (4 x N) from their neighbours; None for a single match.
 
     Examples
     --------
@@ -47,7 +45,7 @@ def neighbour_priors(data: Floats) -> Floats | None:
     True
     """
     n = data.shape[1]
-    if n < _FEWEST:
+    if n < 2:
         return None
     priors = np.empty(n)
     _write_priors(data, int(math.sqrt(n / _PER_CELL)), priors)
