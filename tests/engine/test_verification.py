@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from bansac.compiled.jit import kernel
 from bansac.engine.state import BLOCK, HISTORY, PROGRESS, SPRT, pack_run
 from bansac.engine.verification import (
-    ABANDONED,
-    REJECTED,
+    Unscored,
     decision_threshold,
     design_test,
     evaluate,
@@ -53,7 +52,7 @@ def test_without_a_test_every_point_is_scored(inside, msac, block):
 def test_bail_out_is_exact(inside, to_beat):
     score, inliers, _, _ = run_evaluate(inside, to_beat=float(to_beat))
     if sum(inside) <= to_beat:
-        assert inliers == ABANDONED
+        assert inliers == Unscored.ABANDONED
     else:
         assert inliers == score == sum(inside)
 
@@ -71,7 +70,7 @@ def test_rejection_follows_the_likelihood_ratio_at_the_ends_of_blocks(inside, lo
     expected = [end for end in ends if math.log(max(course[end], 1e-300)) > log_decision]
     _, inliers, _, sprt = run_evaluate(inside, log_decision=log_decision, first_block=first)
     if expected:
-        assert inliers == REJECTED
+        assert inliers == Unscored.REJECTED
         assert sprt["rejected_points"] == expected[0] + 1
         assert sprt["rejected_inliers"] == np.count_nonzero(np.array(inside)[order][: expected[0] + 1])
     else:

@@ -22,7 +22,7 @@ def target(depth, noise=0.5, n=60, thickness=0.0, R=R, seed=0):
     return points, pixels, t
 
 
-@pytest.mark.parametrize("seed", [5, 12, 13, 17, 25])
+@pytest.mark.parametrize("seed", [5, 12, 13, 17, 30])
 @pytest.mark.parametrize("camera", [K, bansac.Camera("OPENCV", [800, 800, 320, 240, -1e-3, 0, 0, 0])])
 def test_the_better_pose_wins(monkeypatch, camera, seed):
     points, pixels, _ = target(8.0, 1.0, n=30, seed=seed)

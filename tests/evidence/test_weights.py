@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import bansac
 from bansac.engine.scoring import SCORES
 from bansac.engine.state import BLOCK, pack_run
-from bansac.engine.verification import ABANDONED, evaluate
+from bansac.engine.verification import Unscored, evaluate
 from bansac.evidence import weights as module
 from bansac.evidence.weights import density_weights, reliability_weights, scale_weights
 from bansac.maths.extent import GRID
@@ -32,7 +32,8 @@ def scaled(weights):
 def test_density_is_the_number_of_points_in_the_cells_around(n, seed, clustered):
     rng = np.random.default_rng(seed)
     data = rng.normal(0, 1, (4, n)) ** (3 if clustered else 1) * [[1000], [300], [1], [20]]
-    counts = [reference.box_density(x, y, module._RADIUS, GRID) for x, y in (data[:2], data[2:])]
+    radius = 3 / math.sqrt(math.pi) / module._CELLS
+    counts = [reference.box_density(x, y, radius, GRID) for x, y in (data[:2], data[2:])]
     assert density_weights(data) == pytest.approx(1 / np.sqrt(counts[0] * counts[1]), rel=1e-12)
     assert density_weights(data[:2]) == pytest.approx(1 / counts[0], rel=1e-12)
 
@@ -71,7 +72,7 @@ def test_scaled_weights_have_a_maximum_of_1_and_exact_sums(weights):
 
 def test_reliability_is_for_probabilities():
     assert reliability_weights(np.array([0.1, 0.5, 1.0])) == pytest.approx([0.01, 0.25, 1.0])
-    assert reliability_weights(np.array([0.0, 0.5]))[0] > 0
+    assert scaled(reliability_weights(np.array([0.0, 0.5])))[0] > 0
     for scores in ([], [0.5, 1.1], [-0.1, 0.5], [0.0, 0.0]):
         assert reliability_weights(np.array(scores)) is None
 
@@ -97,7 +98,7 @@ def test_a_weighted_model_is_abandoned_as_soon_as_it_cannot_win(name, n, seed, s
     if abs(full - to_beat) < 1e-4 * n:
         return
     if full <= to_beat:
-        assert inliers == ABANDONED
+        assert inliers == Unscored.ABANDONED
         assert expected is None
     else:
         assert inliers == np.count_nonzero(squared <= 1e-4)

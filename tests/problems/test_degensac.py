@@ -149,7 +149,6 @@ def test_the_whole_method_agrees_with_its_definition(seed):
         threshold**2,
         expected_state,
         degensac._PLANE_FACTOR,
-        degensac._MAX_FITS,
         degensac._FAILURE,
         degensac._MAX_PAIRS,
     )

@@ -71,9 +71,9 @@ def fit_homography(data):
     return H if H[2] @ homogeneous(data)[0].mean(axis=1) > 0 else -H
 
 
-def refit_plane(data, H, squared_threshold, rounds):
+def refit_plane(data, H, squared_threshold):
     """Fit H to its matches while they become more."""
-    for _ in range(rounds):
+    while True:
         fitted = fit_homography(data[:, on_plane(H, data, squared_threshold)])
         if on_plane(fitted, data, squared_threshold).sum() <= on_plane(H, data, squared_threshold).sum():
             break
@@ -94,13 +94,13 @@ def fundamental_of_pair(H, pair):
     return F / np.linalg.norm(F)
 
 
-def repair_degenerate(data, sample, F, squared_threshold, rng, plane_factor, rounds, failure, max_pairs):
+def repair_degenerate(data, sample, F, squared_threshold, rng, plane_factor, failure, max_pairs):
     """Return the code and the F of the whole method, drawing the same pairs from ``rng``."""
     found = planes(data, sample, F, plane_factor * squared_threshold)
     if not found:
         return 0, F
     H = max(found, key=lambda H: on_plane(H, data, plane_factor * squared_threshold).sum())
-    H = refit_plane(data, H, plane_factor * squared_threshold, rounds)
+    H = refit_plane(data, H, plane_factor * squared_threshold)
     off = np.flatnonzero(~on_plane(H, data, plane_factor * squared_threshold))
     if len(off) < 2:
         return 2, F

@@ -27,5 +27,5 @@ def priors(data):
             duplicate |= ((points.T - points[:, i]) ** 2).sum(axis=1) <= radius**2
         touch1[i] = touch2[i] = False
         excess = np.sum(touch1 & touch2 & ~duplicate) - np.sum(touch1) * np.sum(touch2) / (n - 1)
-        values.append(0.02 + 0.7 * min(max(excess / 6.0, 0.0), 1.0) * min(40.5 / (1 + np.sum(touch1)), 1.0))
+        values.append(0.02 + 0.7 * min(max(excess / 6.0, 0.0), 1.0) * min(40 / (1 + np.sum(touch1)), 1.0))
     return np.array(values)

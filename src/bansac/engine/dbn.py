@@ -30,8 +30,6 @@ MIN_ODDS = np.float32(1e-30)
 MAX_ODDS = np.float32(1e30)
 MIN_PRIOR = 1e-6  # of a prior probability and of gamma
 
-OUTLIER, INLIER = 0, 1
-
 # tab:prob_C, tab:cpt_2nd_markov and tab:cpt_3rd_markov. Axes: x^{k-1}, ..., x^{k-j}, c^k; index 1 is inlier.
 PAPER_CPT: tuple[Any, ...] = (
     ((0.0, 0.2), (1.0, 1.0)),
@@ -203,12 +201,11 @@ def _apply_lines(
 
 @inner_kernel
 def start_belief(belief: Floats, odds: Singles) -> None:
-    """Write the belief over x^0 into the first two rows of ``belief`` (2 ** order x N)."""
+    """Write the belief over x^0, outlier and inlier, into the first two rows of ``belief`` (2 ** order x N)."""
     for n in range(odds.size):
         ratio = np.float64(odds[n])
         q = 1.0 / (1.0 + ratio)
-        belief[OUTLIER, n] = q
-        belief[INLIER, n] = ratio * q
+        belief[0, n], belief[1, n] = q, ratio * q
 
 
 @kernel

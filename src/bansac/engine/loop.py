@@ -33,7 +33,7 @@ from bansac.engine.state import (
     STOPPED_CRITERION,
     Run,
 )
-from bansac.engine.verification import REJECTED, design_test, evaluate, learn_from_rejection
+from bansac.engine.verification import Unscored, design_test, evaluate, learn_from_rejection
 from bansac.evidence.rivals import are_same
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.linalg import copy
@@ -123,7 +123,7 @@ def _evaluate_hypotheses(run: Run, hypotheses: int) -> None:
         score, inliers = evaluate(
             run, model, run.is_inlier[slot], settings.squared_threshold, to_beat, log_decision, candidate.first_block
         )
-        if inliers == REJECTED:
+        if inliers == Unscored.REJECTED:
             learn_from_rejection(sprt, progress, run.history, settings.solver_cost)
         elif in_full:
             _count_support(run, inliers)

@@ -2,33 +2,37 @@
 
 :func:`evaluate` scores a model block by block. It ends early in two cases:
 
-* SPRT rejects the model (``REJECTED``). Wald's sequential probability ratio test (Matas and Chum, ICCV 2005; Chum and
-  Matas, PAMI 2008) tests the points in random order. It rejects a model as soon as the likelihood ratio of "bad" (a
-  point agrees with probability delta) to "good" (probability epsilon) exceeds A.
-* The model can no longer beat the best score, even if all remaining points are inliers (``ABANDONED``). This test is
-  exact.
+* SPRT rejects the model (``Unscored.REJECTED``). Wald's sequential probability ratio test (Matas and Chum, ICCV 2005;
+  Chum and Matas, PAMI 2008) tests the points in random order. It rejects a model as soon as the likelihood ratio of
+  "bad" (a point agrees with probability delta) to "good" (probability epsilon) exceeds A.
+* The model can no longer beat the best score, even if all remaining points are inliers (``Unscored.ABANDONED``). This
+  test is exact.
 
 The data are shuffled before the run, and the pass starts at a random block. The ratio is checked after every block, so
 the residuals are computed by SIMD code. A model that the test after every point keeps is never rejected.
 """
 
 import math
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
 
 from bansac.compiled.jit import fast_kernel, inlined, inner_kernel
+from bansac.engine.dbn import clip_prior
 from bansac.engine.state import BLOCK, Run, weights_at
 from bansac.maths.arrays import Bools, Floats, Reals
 from bansac.maths.linalg import copy
 
-# Status of a model that was not scored to the end, returned instead of its number of inliers.
-REJECTED = -1
-ABANDONED = -2
 
-_MAX_DELTA = 0.3
-_MAX_EPSILON = 0.999
-_MIN_DELTA = 1e-3
+class Unscored(IntEnum):
+    """Why a model was not scored to the end, returned instead of its number of inliers."""
+
+    REJECTED = -1
+    ABANDONED = -2
+
+
+# A new test is designed if delta changes by this share (Matas and Chum, 2005).
 _DELTA_CHANGE = 0.05
 
 
@@ -62,7 +66,7 @@ def evaluate(
 
     The pass starts at ``first_block``. The model is abandoned once its score can no longer exceed ``to_beat``, and
     rejected once the log of its likelihood ratio exceeds ``log_decision`` (inf for no test). Then the number is
-    ``ABANDONED`` or ``REJECTED``, and the score is undefined.
+    one of ``Unscored``, and the score is undefined.
     """
     kernels, points, model, residuals, sprt = run.kernels, run.points, run.model, run.residuals, run.sprt
     counts, weights = run.settings.counts, run.score_weights
@@ -90,11 +94,11 @@ def evaluate(
             score += kernels.block_score(block_residuals, weights_at(weights, start, stop, n), limit)
         remaining -= run.block_weights[block]
         if score + remaining <= to_beat:
-            return score, np.int64(ABANDONED)
+            return score, np.int64(Unscored.ABANDONED)
         if inliers * sprt.log_ratio_inlier + (seen - inliers) * sprt.log_ratio_outlier > log_decision:
             sprt.rejected_points += seen
             sprt.rejected_inliers += inliers
-            return score, np.int64(REJECTED)
+            return score, np.int64(Unscored.REJECTED)
     return score, inliers
 
 
@@ -129,11 +133,12 @@ def decision_threshold(epsilon: float, delta: float, solver_cost: float, models_
 
 @inner_kernel
 def design_test(sprt: Any, progress: Any, history: Floats, solver_cost: float, epsilon: float, delta: float) -> None:
-    """Start a new test for these rates, and append it to the history, which the SPRT stopping criterion reads."""
-    sprt.epsilon = epsilon if epsilon < _MAX_EPSILON else _MAX_EPSILON
-    highest = 0.9 * sprt.epsilon if 0.9 * sprt.epsilon < _MAX_DELTA else _MAX_DELTA
-    lowest = highest if highest < _MIN_DELTA else _MIN_DELTA
-    sprt.delta = highest if delta > highest else lowest if delta < lowest else delta
+    """Start a new test for these rates, and append it to the history, which the SPRT stopping criterion reads.
+
+    The rates are clipped off 0 and 1, and the inliers of a bad model are fewer than those of a good one.
+    """
+    sprt.epsilon = clip_prior(epsilon)
+    sprt.delta = clip_prior(min(delta, 0.9 * sprt.epsilon))
     sprt.log_ratio_inlier = math.log(sprt.delta / sprt.epsilon)
     sprt.log_ratio_outlier = math.log((1 - sprt.delta) / (1 - sprt.epsilon))
     models_per_sample = (progress.models_tested + 1.0) / (progress.iterations + 1.0)

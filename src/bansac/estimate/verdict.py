@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from bansac.evidence.ambiguity import count_other_support
-from bansac.evidence.configuration import SEARCHED, configuration_message, find_configuration, lower_to_noise
+from bansac.evidence.configuration import SEARCHED, configuration_message, find_configuration, threshold_of_noise
 from bansac.evidence.duplicate_points import determines_plane, first_of_equals
 from bansac.evidence.misfit import has_misfit
 from bansac.evidence.significance import (
@@ -84,7 +84,7 @@ def find_verdict(
         configuration = find_configuration(problem, data, residuals, threshold, by_chance=not is_significant)
     text += configuration_message(problem, configuration)
     if configuration == "general":
-        others, repeats = count_other_support(data, residuals, lower_to_noise(problem, residuals, threshold))
+        others, repeats = count_other_support(data, residuals, threshold_of_noise(problem, residuals, threshold))
     if others > 0 or repeats:
         configuration = "ambiguous"
         text += _REPEATS if repeats else _OTHER_SUPPORT.format(others, problem.name)

@@ -4,10 +4,11 @@ A plane with homography H agrees with F = [e2]x H for any epipole e2; the matche
 pattern on the plane repeats, features that are matched one period apart agree on an epipole, too: they look like a
 second plane. The epipole with more matches is not always the right one.
 
-The test searches the outliers of the model off its plane for an epipole (Chum, Werner and Matas, CVPR 2005). The scene
-is ambiguous if chance does not explain the matches of this epipole, and the plane with them has nearly as many as the
-model. It is also ambiguous if nearly all inliers lie on a plane or one step to either side of it. If a pattern repeats,
-its matches look like three such planes, and the true matches off the plane may be too few for an epipole of their own.
+The planes have at least the share of the inliers that a rival needs. The test searches the outliers of the model off
+a plane for an epipole (Chum, Werner and Matas, CVPR 2005). The scene is ambiguous if chance does not explain the
+matches of this epipole, and the plane with them has nearly as many as the model. It is also ambiguous if nearly all
+inliers lie on a plane or one step to either side of it. If a pattern repeats, its matches look like three such planes,
+and the true matches off the plane may be too few for an epipole of their own.
 """
 
 import numpy as np
@@ -17,7 +18,6 @@ from bansac.evidence.configuration import (
     FAR,
     FREE_OF_PLANE,
     NEAR,
-    REACH,
     TOLERANCE,
     find_plane,
     is_chance,
@@ -25,19 +25,12 @@ from bansac.evidence.configuration import (
     rate_by_noise,
     take_some,
 )
+from bansac.evidence.rivals import RIVAL
 from bansac.geometry.epipolar import sampson_residuals
 from bansac.maths.arrays import Bools, Floats, Words
 from bansac.maths.linalg import copy
 from bansac.maths.rng import fixed_rng
 from bansac.problems.degensac import search_epipole
-
-# Planes that are searched among the inliers, and the smallest share of the inliers on each. In a wrong model, matches
-# shifted along the plane are the second one. The samples miss a plane with .4 of the inliers in one of 28 runs.
-_PLANES, _FEWEST = 2, 0.2
-_SAMPLES = 48
-
-# Outliers of the model have residuals above this number of thresholds.
-_OUTLIER = 3.0
 
 # Share of the model's inliers that the plane with another epipole needs.
 _SHARE = 0.95
@@ -55,8 +48,8 @@ def mark_off_plane(data: Floats, residuals: Floats, threshold: float, is_off: Bo
     """Mark the matches off the plane of most inliers; none if few inliers lie on one."""
     searched, _ = take_some(data, residuals <= threshold)
     models = np.empty((2, 9))
-    on_plane = find_plane(searched, threshold, _SAMPLES, 0.0, fixed_rng(), models)
-    many = on_plane > _FEWEST * searched.shape[1]
+    on_plane = find_plane(searched, threshold, fixed_rng(), models)
+    many = on_plane > RIVAL * searched.shape[1]
     for k in range(residuals.size):
         is_off[k] = many and plane_distance(data, models[1], k) > TOLERANCE * threshold
 
@@ -69,15 +62,15 @@ def count_other_support(data: Floats, residuals: Floats, threshold: float) -> tu
     those of an epipolar geometry, in the unit of the matches ``data`` (4 x N).
     """
     rng, left, distances = fixed_rng(), np.empty(residuals.size, np.bool_), np.empty(residuals.size)
-    planes, inliers = np.empty((_PLANES, 9)), 0
+    planes, inliers = np.empty((2, 9)), 0
     for k in range(residuals.size):
         left[k] = residuals[k] <= threshold
         inliers += 1 if left[k] else 0
-    for plane in range(_PLANES):
+    for plane in range(2):  # in a wrong model, matches shifted along the plane are the second one
         models = np.zeros((2, 9))
         searched, size = take_some(data, left)
         step = max(searched.shape[1], 1) / max(size, 1)
-        many = int(find_plane(searched, threshold, _SAMPLES, 0.0, rng, models) / step) >= _FEWEST * inliers > 0.0
+        many = int(find_plane(searched, threshold, rng, models) / step) >= RIVAL * inliers > 0.0
         if plane == 0 and not many:
             return 0, False
         copy(models[1], planes[plane])
@@ -128,10 +121,10 @@ def _search_outliers(
     ``distances`` are those of all matches from the plane, whose homography is ``models[1]``.
     """
     members = np.empty(residuals.size, np.bool_)
-    by_noise, reach = 0.0, REACH * threshold
+    by_noise = 0.0
     for k in range(residuals.size):
-        members[k] = distances[k] > TOLERANCE * threshold and residuals[k] > _OUTLIER * threshold
-        by_noise += rate_by_noise(threshold / distances[k]) if members[k] and distances[k] <= reach else 0.0
+        members[k] = distances[k] > TOLERANCE * threshold and residuals[k] > TOLERANCE * threshold
+        by_noise += rate_by_noise(threshold / distances[k]) if members[k] else 0.0
     searched, size = take_some(data, members)
     n, F = searched.shape[1], models[0]
     F[:] = 0.0

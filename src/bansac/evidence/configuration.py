@@ -17,7 +17,7 @@ import numpy as np
 from bansac.compiled.jit import allocating_kernel, inlined, inner_kernel, kernel, plain
 from bansac.evidence.duplicate_points import squared_area, squared_length
 from bansac.evidence.false_alarms import log_binomial_tail, log_choose
-from bansac.evidence.noise_scale import SMALLEST, estimate_threshold
+from bansac.evidence.noise_scale import SMALLEST, WIDE, estimate_threshold
 from bansac.maths.arrays import Bools, Floats, Words
 from bansac.maths.linalg import copy, matrix_entries
 from bansac.maths.rng import fixed_rng, next_index
@@ -28,17 +28,12 @@ from bansac.solvers import homography_4pt, homography_dlt
 DETERMINED = "general", "ambiguous", "misfit"
 """Configurations of inliers that determine an epipolar geometry, right or wrong."""
 
-# All thresholds here are at least the standard deviation of the noise. It is measured from the residuals in this number
-# of thresholds; outliers are counted in the second half. 68 % of the errors are within one standard deviation.
-_BINS = 24
-_WITHIN = 0.683
-
 # A match follows a line or plane up to this many thresholds, as in DEGENSAC, because it has noise in two directions.
+# Matches with larger residuals are outliers.
 TOLERANCE = 3.0
 
-# Number of random samples of inliers. If a plane has four fifths of the inliers, all 16 samples miss it in one of 5000
-# scenes.
-_SAMPLES = 16
+# Number of random samples of inliers. They miss a plane with .4 of the inliers in one of 28 runs.
+_SAMPLES = 48
 
 # Number of matches off a line, and off a plane, that fit the model in any case: they determine its free parameters.
 _FREE_OF_LINE, FREE_OF_PLANE = 4, 2
@@ -49,19 +44,11 @@ _SIGNIFICANT = math.log(1e-3)
 # The rate of chance inliers is estimated from the residuals between these multiples of the threshold.
 NEAR, FAR = 2.0, 10.0
 
-# Noise moves a match off a plane by at most this multiple of the distance within which 68 % of the inliers are. If the
-# noise is as large as the threshold, this distance is .6 thresholds.
-REACH = 9.0
-
-# Factor of the rate of inliers by noise, for errors of the homography and noise that is not quite isotropic.
-_SLACK = 1.2
-
 # Share of the matches of a homography that must follow a rotation.
 _ROTATION_SHARE = 0.9
 
-# Smallest shares of the inliers that follow a structure: for a homography of four matches, and for all others.
-_FEWEST_AT_FIRST, _FEWEST = 0.4, 0.7
-_MAX_FITS = 4
+# Smallest share of the inliers that follow a structure.
+_FEWEST = 0.7
 
 # Largest number of inliers in the search.
 SEARCHED = 250
@@ -79,17 +66,17 @@ def find_configuration(
     units (E). ``residuals`` and ``threshold`` are in the unit of ``data``. If chance explains the support of the model,
     ``by_chance``, only lines are detected: the configuration is "collinear" or None.
     """
-    if _on_line(data, residuals, _raise_to_noise(residuals, threshold), problem.codimension):
+    noise = threshold_of_noise(problem, residuals, threshold)
+    if _on_line(data, residuals, max(noise, threshold), problem.codimension):
         return "collinear"
     if by_chance:
         return None
     if problem.codimension == 2:
         return "planar"
-    threshold = _threshold_of_plane(problem, residuals, threshold)
     plane = np.empty(residuals.size)
-    if not _on_plane(data, residuals, threshold, problem.codimension, plane):
+    if not _on_plane(data, residuals, noise, problem.codimension, plane):
         return "general"
-    if problem.unit == "normalised" and _is_rotation(data, plane, threshold):
+    if problem.unit == "normalised" and _is_rotation(data, plane, noise):
         return "pure_rotation"
     return "planar"
 
@@ -112,24 +99,18 @@ def configuration_message(problem: Problem, configuration: str | None) -> str:
 
 def matches_of_plane(problem: Problem, data: Floats, residuals: Floats, threshold: float) -> Bools:
     """Mark the matches (4 x N) of the plane of most inliers of an epipolar geometry; none if few lie on one."""
-    threshold = _threshold_of_plane(problem, residuals, threshold)
+    threshold = threshold_of_noise(problem, residuals, threshold)
     plane = np.empty(residuals.size)
     _on_plane(data, residuals, threshold, 1, plane)
     return np.asarray(plane == 1.0)
 
 
-def lower_to_noise(problem: Problem, residuals: Floats, threshold: float) -> float:
-    """Return the smaller of the threshold and the one estimated from the residuals of the model.
+def threshold_of_noise(problem: Problem, residuals: Floats, threshold: float) -> float:
+    """Return the threshold that follows the noise of the residuals, smaller or larger than the given one.
 
-    The tolerance of a plane follows the noise, because that of a large threshold hides depth.
+    A large threshold hides depth, and noise beyond a small one looks like depth.
     """
-    return estimate_threshold(residuals, problem, (SMALLEST * threshold, threshold))
-
-
-def _threshold_of_plane(problem: Problem, residuals: Floats, threshold: float) -> float:
-    """Return the threshold that follows the noise, smaller or larger than the given one."""
-    lowered = estimate_threshold(residuals, problem, (SMALLEST * threshold, threshold))
-    return float(_raise_to_noise(residuals, lowered))
+    return estimate_threshold(residuals, problem, (SMALLEST * threshold, WIDE * threshold))
 
 
 def fit_rotation(rays: Floats) -> Floats:
@@ -140,33 +121,6 @@ def fit_rotation(rays: Floats) -> Floats:
     U, _, Vt = np.linalg.svd(correlation)
     U[:, 2] *= np.linalg.det(U @ Vt)  # 1 or -1
     return np.asarray(U @ Vt)
-
-
-@kernel
-def _raise_to_noise(residuals: Floats, threshold: float) -> float:
-    """Return the larger of the threshold and the standard deviation of the errors of the inliers.
-
-    The latter is the distance from the model within which 68 % of the errors lie. Inliers may be beyond the threshold.
-    Outliers are assumed to be uniformly distributed near the model.
-    """
-    bins = np.empty(_BINS)
-    for k in range(_BINS):
-        bins[k] = 0.0
-    for n in range(residuals.size):
-        if residuals[n] < _BINS * threshold:
-            bins[int(residuals[n] / threshold)] += 1.0
-    half, outliers, total = _BINS // 2, 0.0, 0.0
-    for k in range(half, _BINS):
-        outliers += bins[k] / half
-    for k in range(half):
-        total += bins[k] - outliers
-    scale, missing = 1.0, _WITHIN * total - (bins[0] - outliers)
-    for k in range(1, half):
-        if missing > 0.0:
-            errors = bins[k] - outliers
-            scale += min(missing / errors, 1.0) if errors > 0.0 else 1.0
-            missing -= errors
-    return scale * threshold
 
 
 @kernel
@@ -220,20 +174,18 @@ def _on_plane(data: Floats, residuals: Floats, threshold: float, codimension: in
     follows[:] = 0.0
     searched, support = take_some(data, residuals <= threshold)
     models, scratch, near, others = np.empty((2, 9)), np.empty(homography_dlt.SCRATCH), 0, residuals.size
-    on_plane = find_plane(searched, threshold, _SAMPLES, _FEWEST_AT_FIRST, fixed_rng(), models)
+    on_plane = find_plane(searched, threshold, fixed_rng(), models)
     if on_plane < _FEWEST * searched.shape[1] or on_plane == 0:
         return is_chance(support, near, others, FREE_OF_PLANE, codimension, 0.0)
-    refit_plane(data, squared_tolerance(threshold), 1, models[1], models[0], follows, scratch)
+    refit_plane(data, squared_tolerance(threshold), models[1], models[0], follows, scratch)
     support, others, by_noise = 0, 0, 0.0
-    reach = REACH * _spread_of_inliers(residuals, threshold)
     for k in range(residuals.size):
         if follows[k] == 0.0:
             r = residuals[k]
             support += 1 if r <= threshold else 0
             near += 1 if NEAR * threshold < r <= FAR * threshold else 0
             others += 1
-            distance = plane_distance(data, models[1], k)
-            by_noise += rate_by_noise(threshold / distance) if distance <= reach else 0.0
+            by_noise += rate_by_noise(threshold / plane_distance(data, models[1], k))
     return is_chance(support, near, others, FREE_OF_PLANE, codimension, by_noise / max(others, 1))
 
 
@@ -284,24 +236,6 @@ def take_some(data: Floats, members: Bools) -> tuple[Floats, int]:
     return taken, size
 
 
-@allocating_kernel
-def _spread_of_inliers(residuals: Floats, threshold: float) -> float:
-    """Return the distance from the model within which 68 % of the inliers are."""
-    bins = np.empty(_BINS)
-    for k in range(_BINS):
-        bins[k] = 0.0
-    total = 0.0
-    for r in residuals:
-        if r <= threshold:
-            bins[min(int(r / threshold * _BINS), _BINS - 1)] += 1.0
-            total += 1.0
-    k, within = 0, bins[0]
-    while within < _WITHIN * total:
-        k += 1
-        within += bins[k]
-    return (k + 1) / _BINS * threshold
-
-
 @inlined
 def rate_by_noise(sine: float) -> float:
     """Return the probability that noise moves a match off the plane but not off its epipolar lines.
@@ -309,7 +243,7 @@ def rate_by_noise(sine: float) -> float:
     Noise has no direction. So its component across the epipolar lines is at most the threshold with the probability
     2 / pi asin(sine), where ``sine`` is the threshold over the distance of the match from the homography.
     """
-    return _SLACK * 2.0 / math.pi * math.asin(min(sine, 1.0))
+    return 2.0 / math.pi * math.asin(min(sine, 1.0))
 
 
 @inlined
@@ -321,16 +255,15 @@ def plane_distance(data: Floats, H: Floats, k: int) -> float:
 
 
 @allocating_kernel
-def find_plane(searched: Floats, threshold: float, samples: int, fewest: float, rng: Words, models: Floats) -> int:
+def find_plane(searched: Floats, threshold: float, rng: Words, models: Floats) -> int:
     """Write the homography that most inliers follow to ``models[1]``; return their number.
 
-    It is the best one of random samples of four inliers. If at least the share ``fewest`` follows it, it is fitted to
-    them.
+    It is the best one of random samples of four inliers, fitted to all that follow it.
     """
     n, most, tolerance = searched.shape[1], 0, squared_tolerance(threshold)
     H, best, on = models[0], models[1], np.empty(n)
     sample, scratch = np.empty(4, np.int64), np.empty(homography_dlt.SCRATCH)
-    for _ in range(samples if n > 0 else 0):
+    for _ in range(_SAMPLES if n > 0 else 0):
         for k in range(4):
             sample[k] = next_index(rng, n)
         if _solve_homography(searched, sample, models, scratch) == 0:
@@ -343,6 +276,6 @@ def find_plane(searched: Floats, threshold: float, samples: int, fewest: float, 
         if count > most:
             most = count
             copy(H, best)
-    if most > 0 and most >= fewest * n:
-        most = refit_plane(searched, tolerance, _MAX_FITS, best, H, on, scratch)
+    if most > 0:
+        most = refit_plane(searched, tolerance, best, H, on, scratch)
     return most

@@ -26,18 +26,15 @@ from bansac.maths.extent import GRID, SAMPLE, bound_near
 _PER_CELL = 1.5
 # Prior of a match with no more neighbours than chance gives, and its increase for _FULL more neighbours.
 _LOW, _RANGE, _FULL = 0.02, 0.7, 6.0
-# A neighbourhood with more matches than this is a crowd: three times the average.
-_CROWD = 3 * 9 * _PER_CELL
+# A neighbourhood with more matches than this is a crowd: three times the average. Of each of its rows, at most so many
+# neighbours, evenly spaced, are used, so clusters cost no more time.
+_CROWD = 40
 # Near duplicates are within this share of the diagonal of the box of an image.
 _DUPLICATE = 1e-3
-# Largest number of neighbours, evenly spaced, that are used of a row of cells. So clusters cost no more time.
-_MOST_OF_ROW = 32
-# With fewer matches the number of neighbours says little.
-_FEWEST = 50
 
 
 def neighbour_priors(data: Floats) -> Floats | None:
-    """Return prior inlier probabilities of matches (4 x N) from their neighbours; None if there are few matches.
+    """Return prior inlier probabilities of matches (4 x N) from their neighbours; None for a single match.
 
     Examples
     --------
@@ -48,7 +45,7 @@ def neighbour_priors(data: Floats) -> Floats | None:
     True
     """
     n = data.shape[1]
-    if n < _FEWEST:
+    if n < 2:
         return None
     priors = np.empty(n)
     _write_priors(data, int(math.sqrt(n / _PER_CELL)), priors)
@@ -114,7 +111,7 @@ def _count_neighbours(
     for cell in range(cells[0, i] - width, cells[0, i] + width + 1, width):
         k, stop = starts[cell - 1], starts[cell + 2]
         crowd += stop - k
-        step = 1 + (stop - k) // _MOST_OF_ROW
+        step = 1 + (stop - k) // _CROWD
         while k < stop:  # a range with a step would divide to find its length
             j = order[k]
             if j != i:

@@ -13,12 +13,13 @@ wide one, because the noise may be larger than expected.
 
 import functools
 import math
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bansac.compiled.jit import kernel
-from bansac.evidence.posterior import BINS, WINDOW, inlier_scale, peak_ratio
+from bansac.evidence.posterior import BINS, CONVERGED, MAX_STEPS, WINDOW, inlier_scale, peak_ratio
 from bansac.maths.arrays import Floats
 from bansac.maths.extent import GRID, grid_step, near_box
 from bansac.problems.problem import Problem
@@ -46,17 +47,9 @@ _SHARE = 0.005
 # Thresholds whose ratio is below _CLOSE count as equal.
 _CLOSE = 1.25
 
-# Sigma is estimated from a window of residuals, and the window depends on sigma: largest number of iterations, and the
-# relative change at which they end.
-_WINDOWS = 10
-_CONVERGED = 0.02
-
 # With n < _FEW degrees of freedom, sigma may be raised by a share of _RAISED (1 / n - 1 / _FEW), at most _HIGHEST. The
 # numbers were chosen on synthetic pairs of 20 to 60 matches.
 _FEW, _RAISED, _HIGHEST = 50.0, 8.0, 0.5
-
-# 99 % quantile of the standard normal distribution.
-_QUANTILE_99 = 2.3263478740408408
 
 
 def first_threshold(problem: Problem, data: NDArray[np.float64]) -> float:
@@ -113,18 +106,18 @@ def _estimate_threshold(
     largest: float,
     raised: float,
 ) -> float:
-    """Alternate between the window and sigma; the model explains ``explained`` errors of its inliers."""
+    """Alternate between the window of residuals and sigma; the model explains ``explained`` errors of its inliers."""
     near, size, bins, threshold = np.empty(residuals.size), 0, np.empty(BINS), largest
     for r in residuals:
         near[size] = r  # no later window is wider
         size += 1 if r / largest < WINDOW else 0
-    for _ in range(_WINDOWS):
+    for _ in range(MAX_STEPS):
         sigma, inliers = inlier_scale(near[:size], threshold, codimension, peak, bins)
         errors = codimension * inliers
         free = max(errors - explained, 1.0)
         sigma *= math.sqrt(errors / free) * (1.0 + min(raised * max(1.0 / free - 1.0 / _FEW, 0.0), _HIGHEST))
         last, threshold = threshold, min(max(factor * sigma, smallest), largest)
-        if abs(threshold - last) < _CONVERGED * last:
+        if abs(threshold - last) < CONVERGED * last:
             break
     return threshold
 
@@ -139,5 +132,5 @@ def threshold_factor(codimension: int) -> float:
     (2.57, 3.04)
     """
     spread = 2.0 / (9.0 * codimension)
-    cube_root = 1.0 - spread + _QUANTILE_99 * math.sqrt(spread)
+    cube_root = 1.0 - spread + NormalDist().inv_cdf(0.99) * math.sqrt(spread)
     return math.sqrt(codimension * cube_root * cube_root * cube_root)

@@ -33,8 +33,9 @@ _SMALLEST_SIGMA, _LARGEST_SIGMA = 0.02, 1.0
 BINS = 2, 64
 """Shape of the histogram of the residuals: counts, and sums of squares."""
 
-_MAX_STEPS = 30
-_CONVERGED = 0.01
+MAX_STEPS = 30
+CONVERGED = 0.01
+"""Estimates are iterated until they change by less than this share, at most so many times."""
 
 
 def inlier_probabilities(residuals: Floats, threshold: float, codimension: int = 1) -> Floats:
@@ -117,7 +118,7 @@ def _fit_mixture(
         total += counts[k]
     most = total / (total + 1.0)  # allows for one unobserved outlier
     share, sigma = 0.5, 1.0 / 3.0
-    for _ in range(_MAX_STEPS):
+    for _ in range(MAX_STEPS):
         exponent = -0.5 / (_WIDE * _WIDE * sigma * sigma)
         factor = share / (1.0 - share) * peak / sigma**codimension
         wide_factor = factor * _WIDE_SHARE / float(_WIDE) ** codimension
@@ -134,7 +135,7 @@ def _fit_mixture(
         share = min(inliers, most * total) / max(total, 1.0)
         if inliers > 0.0:
             sigma = min(max(math.sqrt(square / (codimension * inliers)), _SMALLEST_SIGMA), _LARGEST_SIGMA)
-        if abs(share - last_share) < _CONVERGED * share and abs(sigma - last_sigma) < _CONVERGED * sigma:
+        if abs(share - last_share) < CONVERGED * share and abs(sigma - last_sigma) < CONVERGED * sigma:
             break
     return share, sigma
 

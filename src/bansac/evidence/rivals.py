@@ -22,7 +22,7 @@ SAME = 0.9
 """Two models are the same if the intersection of their inlier sets is at least this share of the union."""
 
 RIVAL = 0.25
-"""A rival needs this share of the inliers of the best hypothesis."""
+"""A rival needs this share of the inliers of the best hypothesis, and so does a plane of several."""
 
 NEAR = 3.0
 """Data within this number of thresholds are near the model of a hypothesis."""
@@ -33,7 +33,6 @@ FINER = 0.5
 # Number of standard deviations by which a finer model has more data near it.
 _MORE = 3.0
 
-_PER_CENT = 100
 # A model with a threshold above these numbers of thresholds and of noise limits of the best one is no rival: its
 # inliers may be outliers that were searched within a window. An overlay has less noise than the scene behind it.
 _COARSER, _NOISIER = 4.0, 2.0
@@ -53,7 +52,7 @@ def significance_over_thresholds(
     residuals = np.sort(problem.distances(data, model))
     residuals = np.maximum(residuals[residuals <= threshold], smallest)
     null_model = measure_far(problem, data, model)
-    k = null_model.far.size // _PER_CENT
+    k = null_model.far.size // 100
     anchor = max(float(null_model.far[k]), smallest)
     volume = (k + 1) / (null_model.far.size + 1) * (residuals / anchor) ** problem.codimension
     alpha = np.where(residuals < anchor, np.maximum(volume, null_model.resolution), null_model.probability(residuals))

@@ -16,10 +16,8 @@ from bansac.maths.arrays import Floats
 from bansac.problems.problem import Problem
 from bansac.solvers import essential_upright_3pt
 
-# Largest number of Gauss-Newton steps for each set of matches, and the smallest step in radians.
+# Largest number of Gauss-Newton steps, and the smallest step in radians.
 _STEPS, _SMALLEST = 10, 1e-9
-# The matches of the second set have at most this residual, in thresholds.
-_REACH = 2.0
 
 
 def has_verticals(problem: Problem) -> bool:
@@ -44,18 +42,15 @@ def keep_verticals(essential: Problem, data: Floats, model: Floats, threshold: f
     *rotations, t = decompose_essential(model.reshape(3, 3))
     R = max((frame2 @ R @ frame1.T for R in rotations), key=lambda R: float(R[1, 1]))
     angle, t = math.atan2(R[0, 2] - R[2, 0], R[0, 0] + R[2, 2]), frame2 @ t
-    reach, estimate = threshold, model
-    for _ in range(2):
-        near = np.ascontiguousarray(matches[:, essential.distances(matches, estimate) <= reach])
-        for _ in range(_STEPS if near.shape[1] >= 3 else 0):
-            estimate, directions = _parametrise(angle, t, frame1, frame2)
-            step = _step(essential, near, estimate, directions, threshold)
-            angle, t = angle + step[0], t + step[1:] @ orthogonal_axes(t)
-            t /= np.linalg.norm(t)
-            if np.abs(step).max() < _SMALLEST:
-                break
-        estimate, reach = _parametrise(angle, t, frame1, frame2)[0], _REACH * threshold
-    return estimate
+    near = np.ascontiguousarray(matches[:, essential.distances(matches, model) <= threshold])
+    for _ in range(_STEPS if near.shape[1] >= 3 else 0):
+        estimate, directions = _parametrise(angle, t, frame1, frame2)
+        step = _step(essential, near, estimate, directions, threshold)
+        angle, t = angle + step[0], t + step[1:] @ orthogonal_axes(t)
+        t /= np.linalg.norm(t)
+        if np.abs(step).max() < _SMALLEST:
+            break
+    return _parametrise(angle, t, frame1, frame2)[0]
 
 
 def _upright_frame(vertical: Floats) -> Floats:

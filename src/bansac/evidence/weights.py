@@ -19,20 +19,17 @@ from bansac.compiled.jit import inner_kernel, kernel
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.extent import GRID, SAMPLE, bound_near
 
-# Radius of the neighbourhood, as a share of the diagonal of the box around the points of an image.
-_RADIUS = 0.03
+# Cells along the diagonal of the box around the points of an image. The neighbourhood of a point, 3 x 3 cells, has the
+# area of a circle whose radius is 3 % of the diagonal.
+_CELLS = 56.0
 # Far points (``maths.extent``) are outside of the box and count as points of its border. If the box contained them,
 # all other points would be neighbours of each other and have negligible weights.
 
-# The neighbourhood has the area of 3 x 3 cells. The grid has an empty row or column of cells on each side of the box.
-_CELLS_OF_DIAGONAL = 3 / (math.sqrt(math.pi) * _RADIUS)
-_SIDE = int(_CELLS_OF_DIAGONAL) + 3
+# The grid has an empty row or column of cells on each side of the box.
+_SIDE = int(_CELLS) + 3
 
 # Weights are whole multiples of this unit, so their sums are exact in any order, and a weight fits into a float32.
 _UNIT = 2.0**-24
-
-# Lower bound of the probabilities.
-_LEAST = 0.01
 
 
 def scale_weights(weights: Floats) -> None:
@@ -50,7 +47,7 @@ def reliability_weights(probabilities: Floats) -> Floats | None:
     """
     if probabilities.size == 0 or not (probabilities.min() >= 0.0 and 0.0 < probabilities.max() <= 1.0):
         return None
-    return np.square(np.maximum(probabilities, _LEAST))
+    return np.square(probabilities)
 
 
 def density_weights(data: Floats) -> Floats:
@@ -86,7 +83,7 @@ def _count_around(x: Floats, y: Floats, products: Floats, grid: Ints, cells: Int
     """Multiply ``products`` by the number of points around each point; for the first image, set it to this number."""
     low_x, low_y, high_x, high_y = box[0, 0], box[0, 1], box[1, 0], box[1, 1]
     diagonal = math.sqrt((high_x - low_x) ** 2 + (high_y - low_y) ** 2)
-    scale = _CELLS_OF_DIAGONAL / diagonal if diagonal > 0.0 else 0.0
+    scale = _CELLS / diagonal if diagonal > 0.0 else 0.0
     for cell in range(grid.size):
         grid[cell] = 0
     for n in range(x.size):

@@ -10,7 +10,7 @@ from bansac.maths.arrays import Ints, Words
 
 _MASK = 2**64 - 1
 _STEP = 0x9E3779B97F4A7C15
-_U17, _U19, _U23, _U32, _U41, _U45 = map(np.uint64, (17, 19, 23, 32, 41, 45))
+_U11, _U17, _U19, _U23, _U32, _U41, _U45 = map(np.uint64, (11, 17, 19, 23, 32, 41, 45))
 
 
 def seed_rng(seed: int) -> Words:
@@ -80,6 +80,12 @@ def next_uint64(state: Words) -> np.uint64:
 def next_index(state: Words, n: int | np.int64) -> np.int64:
     """Return a uniform index in [0, n) for n < 2**31; the bias of the multiplication is at most n / 2**32."""
     return np.int64(((next_uint64(state) >> _U32) * np.uint64(n)) >> _U32)
+
+
+@inlined
+def unit_fraction(bits: np.uint64) -> float:
+    """Return the number in [0, 1) whose binary digits are the upper 53 of 64 random bits."""
+    return np.float64(bits >> _U11) * 2.0**-53
 
 
 @kernel

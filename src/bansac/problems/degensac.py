@@ -23,7 +23,6 @@ _COPLANAR = 5
 # Largest squared distance of a match on the plane, over the squared Sampson threshold of F. It is large because H is
 # determined by three matches only, which amplifies their noise.
 _PLANE_FACTOR = 9.0
-_MAX_FITS = 3
 
 # Pairs are drawn until the probability of having missed the best F is at most this.
 _FAILURE = 0.05
@@ -55,7 +54,7 @@ def repair_degenerate(
     if not _find_plane(data, sample, model, plane_threshold, weights, rest):
         return False
     H, candidate, work = rest[:_CANDIDATE], rest[_CANDIDATE:_WORK], rest[_WORK:]
-    off_count = n - refit_plane(data, plane_threshold, _MAX_FITS, H, candidate, weights, work)
+    off_count = n - refit_plane(data, plane_threshold, H, candidate, weights, work)
     return search_epipole(data, weights, off_plane[:off_count], H, model, candidate, squared_threshold, rng)
 
 
@@ -160,13 +159,11 @@ def plane_terms(H: Entries, x1: float, y1: float, x2: float, y2: float) -> tuple
 
 @inner_kernel
 def refit_plane(
-    data: Floats, squared_threshold: float, fits: int, H: Floats, candidate: Floats, weights: Floats, work: Floats
+    data: Floats, squared_threshold: float, H: Floats, candidate: Floats, weights: Floats, work: Floats
 ) -> int:
     """Fit H to the matches on its plane while their number grows; set their weights to 1 and return their number."""
     most = mark_plane(data, H, squared_threshold, weights)
-    for _ in range(fits):
-        if not _fit_homography(data, weights, candidate, work):
-            break
+    while _fit_homography(data, weights, candidate, work):
         support = mark_plane(data, candidate, squared_threshold, weights)
         if support <= most:
             break

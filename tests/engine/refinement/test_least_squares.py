@@ -80,8 +80,8 @@ def test_it_is_least_squares_to_the_inliers_until_they_stay(kind, scoring, n, ra
     assert progress["best_score"] >= SCORES[scoring](distances(model, points)) - 1e-3
 
 
-def test_it_ends_after_ten_rounds():
-    # Along a shallow curve each line reaches a little further: the inliers still change when the rounds are over.
+def test_it_goes_on_while_the_score_rises():
+    # Along a shallow curve each line reaches a little further.
     x = np.linspace(0, 40, 400)
     points = np.column_stack([x, 0.0003 * x**2])
     model = np.array([0.0, 1.0, 0.0])
@@ -89,13 +89,9 @@ def test_it_ends_after_ten_rounds():
         points, model, THRESHOLD, fit=fit_line, distances=curves.line_distances, score=SCORES["inliers"]
     )
     assert margin > 1e-6
-    assert kept == 10
-    longer = reference.refine(
-        points, model, THRESHOLD, fit=fit_line, distances=curves.line_distances, score=SCORES["inliers"], rounds=11
-    )
-    assert longer[1] == 11
+    assert kept > 10
     found, rounds, _ = run_kernel(LINE, points, model, "inliers")
-    assert rounds == 10
+    assert rounds == kept
     assert found * np.sign(found[:2] @ literal[:2]) == pytest.approx(literal, abs=1e-6)
 
 

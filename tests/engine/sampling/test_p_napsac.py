@@ -25,8 +25,7 @@ class Sampler:
         self.rng, self.sample = seed_rng(seed), np.empty(m, np.int64)
         self.indices = p_napsac.start(SimpleNamespace(data=data, sample_size=m, rng=self.rng, ranking=ranking))[1]
         self.of_prosac = self.indices[-len(ranking) - 3 :]
-        self.neighborhoods = plain(p_napsac.views)(self.indices[: -len(ranking) - 3])
-        self.prosac = plain(prosac.views)(self.of_prosac)
+        self.neighborhoods, self.prosac = plain(p_napsac.views)(self.indices, len(ranking))
         self.prosac.counts[0] = draws
 
     def draw(self):

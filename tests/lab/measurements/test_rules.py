@@ -40,7 +40,7 @@ EXAMPLES = {
     "local optimisation": ("small", "H", 0),
     "refinement": ("small", "H", 0),
     "common points counted once": ("power", "units affine", 2),
-    "outliers with common points": ("rivals", "window-F", 7),
+    "outliers with common points": ("rivals", "window-F", 30),
     "neighbours in the null model": ("small", "F", 0),
     "search window": ("rivals", "window-pose", 0),
     "beyond a window": ("small", "space", 1),

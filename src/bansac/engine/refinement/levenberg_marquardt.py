@@ -31,12 +31,10 @@ from bansac.maths.linalg import copy, solve_positive_definite
 from bansac.problems.contract import MANIFOLD, function_types
 from bansac.problems.problem import Problem
 
-# Marquardt's damping: its initial value, the factor by which it changes, and its bounds.
+# Marquardt's damping: its initial value, and the factor by which it changes.
 _DAMPING = 1e-3
 _CHANGE = 10.0
-_LEAST = 1e-10
-_MOST = 1e6
-# The iteration ends if the predicted or actual decrease is below this share of the cost.
+# The iteration ends if the predicted or actual decrease is below this share of the cost. A large damping predicts none.
 _CONVERGED = 1e-5
 # Relative regularisation: keeps the equations solvable if no residual depends on a direction.
 _NEGLIGIBLE = 1e-12
@@ -137,7 +135,7 @@ def minimize(
             copy(candidate, model)
             if cost < np.inf:
                 accepted += 1
-                damping = max(damping / _CHANGE, _LEAST)
+                damping /= _CHANGE
             cost = found
             if gained <= _CONVERGED * cost:
                 break
@@ -146,7 +144,7 @@ def minimize(
         else:
             damping *= _CHANGE
         promise = _step(system, damping, damped) if cost < np.inf else 0.0
-        if not promise > _CONVERGED * cost or damping > _MOST:
+        if not promise > _CONVERGED * cost:
             break
         _move(model, basis, damped, candidate)
     return accepted

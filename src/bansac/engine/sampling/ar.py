@@ -20,7 +20,7 @@ from bansac.engine.dbn import MIN_PRIOR
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.baysac import sample_most_probable
 from bansac.maths.arrays import Floats, Ints, Singles, Words
-from bansac.maths.rng import next_uint64
+from bansac.maths.rng import next_uint64, unit_fraction
 
 # Variance of the Beta prior.
 VARIANCE = 0.01
@@ -31,9 +31,6 @@ _MIN_CONCENTRATION = 4.0
 
 # Largest absolute value of the random number that is added to a priority.
 PERTURBATION = 0.01
-
-_U11 = np.uint64(11)
-_TO_UNIT = 2.0**-53
 
 
 @kernel
@@ -57,7 +54,7 @@ def _posterior_mean(prior: Any, draws: Any) -> Any:
 @inlined
 def _perturbation(rng: Words) -> float:
     """Return a uniform random number in [-PERTURBATION, PERTURBATION]."""
-    return PERTURBATION * (2.0 * (np.float64(next_uint64(rng) >> _U11) * _TO_UNIT) - 1.0)
+    return PERTURBATION * (2.0 * (unit_fraction(next_uint64(rng))) - 1.0)
 
 
 class Memory(NamedTuple):

@@ -12,17 +12,11 @@ from bansac.compiled.jit import inlined, inner_kernel
 from bansac.engine.sampling import SamplerInput
 from bansac.engine.sampling.distinct import contains
 from bansac.maths.arrays import Floats, Ints, Singles, Words
-from bansac.maths.rng import next_uint64, step
+from bansac.maths.rng import next_uint64, step, unit_fraction
 
 ACTIVATION_CODES = {"rho_1": 1, "rho_2": 2, "rho_3": 3, "rho_4": 4}
 
-# Largest number of draws of the rejection sampling for one point. On average it is reached if the mean weight is below
-# 1 / 128 of the largest. One pass over the weights is cheaper then.
-_MAX_DRAWS = 128
-
 _U32 = np.uint64(32)
-_LOW_BITS = np.uint64(0xFFFFFFFF)
-_TO_UNIT = 2.0**-32
 
 
 @inlined
@@ -58,18 +52,19 @@ def draw(
 
     This is rejection sampling. A uniform candidate is accepted with the probability of its weight over the largest
     weight. The largest weight is that of the largest odds, because every rho increases with p. A candidate that is
-    already in the sample is rejected, so points are drawn without replacement. If no candidate is accepted within
-    ``_MAX_DRAWS``, the point is drawn by the weights of all points. The distribution is the same.
+    already in the sample is rejected, so points are drawn without replacement. If none of N candidates is accepted, one
+    pass over all weights is no more expensive than further candidates, and draws the point. The distribution is the
+    same.
     """
     code, floor, n = indices[0], numbers[0], odds.size
     heaviest = _weight(progress.largest_odds, code, floor)
     a, b, c, d = rng[0], rng[1], rng[2], rng[3]
     for drawn in range(sample.size):
         accepted = np.int64(-1)
-        for _ in range(_MAX_DRAWS):
+        for _ in range(n):
             bits, a, b, c, d = step(a, b, c, d)
             candidate = np.int64(((bits >> _U32) * np.uint64(n)) >> _U32)
-            height = np.float64(bits & _LOW_BITS) * _TO_UNIT * heaviest
+            height = unit_fraction(bits << _U32) * heaviest
             ratio = np.float64(odds[candidate])
             if code == 1:  # 100 p > height without a division
                 below = height < floor or height * (1.0 + ratio) < 100.0 * ratio
@@ -94,7 +89,7 @@ def _draw_exactly(rng: Words, odds: Singles, code: int, floor: float, sample: In
         total += _weight(odds[n], code, floor)
     for i in range(drawn):
         total -= _weight(odds[sample[i]], code, floor)
-    remaining = np.float64(next_uint64(rng) >> _U32) * _TO_UNIT * total
+    remaining = unit_fraction(next_uint64(rng)) * total
     last = np.int64(0)
     for n in range(odds.size):
         if contains(sample, drawn, n):

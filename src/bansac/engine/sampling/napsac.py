@@ -16,21 +16,17 @@ from bansac.maths.arrays import Floats, Ints, Singles, Words
 from bansac.maths.extent import GRID, near_box
 from bansac.maths.rng import next_index
 
-# Radius over the diagonal of the bounding box of the points: 36 pixels for matches spread evenly over two images of
-# 1000 x 1000 pixels.
+# Radius over the diagonal of the bounding box of the points without far ones (``maths.extent``): 40 pixels for matches
+# spread over two images of 1000 x 1000 pixels.
 _RADIUS_SHARE = 0.02
-# The box excludes this share of the points at both ends of each channel, so that a few outliers do not enlarge it. More
-# outliers may be far (``maths.extent``); they are moved to the border of the others.
-_STRAY_SHARE = 0.05
 
 
 def neighborhood_radius(data: Floats) -> float:
-    """Return the default radius: one fiftieth of the diagonal of the box of the middle 90 % of the points.
+    """Return the default radius: one fiftieth of the diagonal of the box of the points.
 
     The box has all channels of ``data`` (channels x N) and their unit. N must be at least 1.
     """
-    lowest, highest = near_box(data, GRID)[:, :, None]
-    low, high = np.quantile(data.clip(lowest, highest), (_STRAY_SHARE, 1 - _STRAY_SHARE), axis=1)
+    low, high = near_box(data, GRID)
     return _RADIUS_SHARE * math.hypot(*(high - low))
 
 

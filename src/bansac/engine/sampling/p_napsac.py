@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bansac.compiled.jit import inlined, plain
+from bansac.compiled.jit import inlined
 from bansac.engine.sampling import SamplerInput, prosac
 from bansac.engine.sampling.distinct import draw_distinct
 from bansac.engine.sampling.prosac import complete_by_prosac, grow_subset, growth_function
@@ -37,12 +37,6 @@ MAX_NEIGHBORS = 10
 
 # Cells per axis, from the finest layer on. Each number is half of the one before, so cells are unions of finer cells.
 CELLS = (16, 8, 4, 2)
-
-# Numbers of ``Neighborhoods`` for each point.
-_NUMBERS_A_POINT = 3 * len(CELLS) + 3
-
-# Upper bound of the cell numbers.
-_MAX_CELLS = 2**62
 
 
 class Neighborhoods(NamedTuple):
@@ -93,7 +87,7 @@ def _number_cells(coordinates: Ints, cells: int) -> Ints:
     numbers = np.zeros(coordinates.shape[1], np.int64)
     bound = 1
     for row in coordinates:
-        if bound * cells > _MAX_CELLS:  # only for more than 15 channels: number those cells that hold a point
+        if bound * cells > np.iinfo(np.int64).max:  # more than 15 channels: number those cells that hold a point
             numbers = np.unique(numbers, return_inverse=True)[1]
             bound = numbers.size
         numbers = numbers * cells + row
@@ -136,29 +130,27 @@ def _draw_neighbors(
 
 
 @inlined
-def views(indices: Ints) -> Neighborhoods:
-    """Return the neighbourhoods in ``indices``: three fields of layers x N, and three of N."""
-    layers, n = len(CELLS), indices.size // _NUMBERS_A_POINT
-    cells = indices[: 3 * layers * n].reshape(3, layers, n)
-    points = indices[3 * layers * n :].reshape(3, n)
-    return Neighborhoods(cells[0], cells[1], cells[2], points[0], points[1], points[2])
+def views(indices: Ints, n: int) -> tuple[Neighborhoods, prosac.Memory]:
+    """Return the neighbourhoods of N points in ``indices``, and the memory of PROSAC that follows them."""
+    layers = len(CELLS)
+    cells, end = indices[: 3 * layers * n].reshape(3, layers, n), 3 * (layers + 1) * n
+    points = indices[3 * layers * n : end].reshape(3, n)
+    neighborhoods = Neighborhoods(cells[0], cells[1], cells[2], points[0], points[1], points[2])
+    return neighborhoods, prosac.views(indices[end:])
 
 
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
     """Return an empty array, and the neighbourhoods followed by the memory of PROSAC."""
-    indices = np.empty(_NUMBERS_A_POINT * setup.data.shape[1], np.int64)
     neighborhoods = make_neighborhoods(setup.data, setup.ranking, setup.sample_size)
-    for view, array in zip(plain(views)(indices), neighborhoods, strict=True):
-        view[...] = array
-    return np.empty(0), np.concatenate([indices, prosac.start(setup)[1]])
+    return np.empty(0), np.concatenate([*map(np.ravel, neighborhoods), prosac.start(setup)[1]])
 
 
 def draw(
     rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
     """Draw the next sample, of at least two points."""
-    end, limit = _NUMBERS_A_POINT * ranking.size, progress.subset_limit
-    neighborhoods, memory = views(indices[:end]), prosac.views(indices[end:])
+    limit = progress.subset_limit
+    neighborhoods, memory = views(indices, ranking.size)
     memory.counts[0] += 1
     draws = memory.counts[0]
     known = 0

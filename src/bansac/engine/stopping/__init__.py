@@ -28,9 +28,6 @@ BANSAC's criterion) may end the restart once there are five classifications C^k 
 from dataclasses import dataclass, field
 from typing import Any
 
-# Largest number of criteria of a run that give a required number of samples.
-MAX_CRITERIA = 4
-
 
 @dataclass(frozen=True)
 class Stop:
@@ -67,3 +64,6 @@ STOPS = {
         Stop("prosac", "bansac.engine.stopping.prosac", order=True),
     )
 }
+
+MAX_CRITERIA = len(STOPS)
+"""Largest number of criteria of a run that give a required number of samples."""

@@ -9,11 +9,6 @@ from bansac.compiled.jit import inlined
 from bansac.engine.stopping.ransac import all_inlier_probability
 from bansac.maths.arrays import Bools, Floats, Ints
 
-# Search of the exponent h: its largest value, the largest number of Newton steps, and the relative error.
-_LARGEST_EXPONENT = 1e3
-_STEPS = 40
-_EXACT = 1e-13
-
 
 @inlined
 def _test_exponent(epsilon: float, test: Floats) -> float:
@@ -28,14 +23,14 @@ def _test_exponent(epsilon: float, test: Floats) -> float:
     if epsilon * log_inlier + (1 - epsilon) * log_outlier >= 0:
         return 0.0
     h, excess, slope = 0.5, -1.0, 0.0
-    while excess < 0 and h < _LARGEST_EXPONENT:  # beyond the root, from which Newton's method descends to it
+    while excess < 0:
         h *= 2
         excess, slope = _excess(epsilon, h, log_inlier, log_outlier)
-    for _ in range(_STEPS):
-        if not (slope > 0 and excess > _EXACT * h * slope):
-            break
-        h -= excess / slope
+    lower = h - excess / slope  # Newton's method descends to the root of a convex function
+    while lower < h:
+        h = lower
         excess, slope = _excess(epsilon, h, log_inlier, log_outlier)
+        lower = h - excess / slope
     return h if h > 0 else 0.0
 
 
