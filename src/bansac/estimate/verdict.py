@@ -74,7 +74,7 @@ def find_verdict(
     text = explain(judgement, problem, data, measured, unit)
     residuals, threshold, others, repeats = measured.residuals, measured.threshold, 0, False
     if is_significant and problem.sample_size == problem.channels == 3 and len(problem.points) == 1:
-        some = np.random.default_rng(0).permutation(first_of_inliers(measured, problem, data, threshold))
+        some = np.random.default_rng(0).permutation(first_of_inliers(problem, data, residuals, threshold))
         some = some[: np.searchsorted(np.cumsum(measured.inliers[some]), SEARCHED)]
         configuration = None if determines_plane(data[:, some], measured.inliers[some], threshold) else "collinear"
     elif judgement.reason is Reason.COLLINEAR:

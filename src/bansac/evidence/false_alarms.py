@@ -33,7 +33,7 @@ def log_nfa(alpha: Floats, n: int, sample_size: int, max_models: int) -> float:
     support. A sample of ``sample_size`` points has at most ``max_models`` models. The model is significant below
     ``SIGNIFICANT``.
     """
-    return math.log(max_models * max(n - sample_size, 1)) + _smallest(alpha, n, sample_size, _log_factorial_table(n))
+    return math.log(max_models * max(n - sample_size, 1)) + _smallest(alpha, n, sample_size, log_factorials(n))
 
 
 @kernel
@@ -52,7 +52,7 @@ def log_choose(n: int, k: int) -> float:
     return math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
 
 
-def _log_factorial_table(n: int) -> Floats:
+def log_factorials(n: int) -> Floats:
     """Return a table of log k! for k = 0, ..., at least n."""
     global _log_factorials
     if _log_factorials.size <= n:
@@ -75,3 +75,19 @@ def log_binomial_tail(k: int, n: int, p: float) -> float:
     if k < n:
         divergence += (1 - share) * math.log((1 - share) / (1 - p))
     return -n * divergence
+
+
+@kernel
+def binomial_tail(k: int, n: int, p: float) -> float:
+    """Return P(X >= k) for a binomial X with n trials of probability p, or 1 if k is at most n p."""
+    if k <= n * p:
+        return 1.0
+    log_first = math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
+    term = math.exp(log_first + k * math.log(p) + (n - k) * math.log1p(-p))
+    total, ratio = 0.0, p / (1.0 - p)
+    for i in range(k, n + 1):
+        total += term
+        term *= ratio * (n - i) / (i + 1.0)
+        if term < 1e-17 * total:
+            break
+    return min(total, 1.0)

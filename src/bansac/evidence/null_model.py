@@ -198,7 +198,7 @@ def _rearrange(problem: Problem, own: Floats, other: Floats) -> Floats:
         exchanged = np.tile(np.linspace(own.min(), own.max(), own.shape[1]), (1, other.shape[1], 1))
     else:
         scale, own = scales(problem, own)[:, None, None], own[:, None]
-        exchanged = 0.5 * (own + other + scale * _turn((other - own) / scale, own.shape))
+        exchanged = 0.5 * (own + other + scale * turn((other - own) / scale, own.shape))
     return exchanged.reshape(len(own), -1)
 
 
@@ -224,14 +224,14 @@ def _move(problem: Problem, data: Floats, smallest: float) -> Floats:
     difference = other - one
     length = np.sqrt(np.sum(difference * difference, axis=0))
     difference[0, length == 0.0] = length[length == 0.0] = smallest
-    corner = 0.5 * (one + other + _turn(difference, difference.shape) * np.maximum(smallest / length, 1.0))
+    corner = 0.5 * (one + other + turn(difference, difference.shape) * np.maximum(smallest / length, 1.0))
     moved = np.empty((len(data), copies, n))
     moved[list(problem.points[0])] = first[:, None]
     moved[list(problem.points[1])] = common[:, None] + corner
     return moved.reshape(len(data), -1)
 
 
-def _turn(difference: Floats, shape: tuple[int, ...]) -> Floats:
+def turn(difference: Floats, shape: tuple[int, ...]) -> Floats:
     """Return vectors (columns) orthogonal to these and of the same lengths, in space from random ones of ``shape``."""
     if len(difference) == 2:
         return np.stack([-difference[1], difference[0]])

@@ -6,33 +6,28 @@ one counts (:mod:`.duplicate_points`).
 """
 
 import enum
-from collections.abc import Callable
-from functools import partial
-from typing import NamedTuple, TypeAlias
+import math
+from typing import NamedTuple
 
 import numpy as np
 
 from bansac.evidence.duplicate_points import count_off_line, count_off_plane, first_of_equals
-from bansac.evidence.false_alarms import SIGNIFICANT, log_nfa
+from bansac.evidence.false_alarms import SIGNIFICANT, binomial_tail, log_nfa
 from bansac.evidence.fast_test import is_significant_fast
 from bansac.evidence.null_model import NullModel, add_neighbours, measure_far
+from bansac.evidence.random_models import Matches, as_matches, log_nfa_of_rates, log_tail
 from bansac.evidence.vertical import has_verticals, keep_verticals, of_three_matches
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.extent import GRID, near_box
-from bansac.problems.affine import AFFINE
-from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.problem import Problem
-
-_FirstOf: TypeAlias = Callable[[Problem, Floats, float], Ints]
 
 EXACT = 1e-3
 """Smaller residuals are raised to this share of the threshold, because they are due to rounding."""
 # The support is tested within these shares of the threshold. If the threshold is large, a support within a smaller one
 # shares fewer points, and its neighbours are nearer.
 _SHARES = 1.0, 0.5, 0.25
-# What undoes the normalisation of affine maps, similarities and homographies. The threshold is one for x2. If the
-# variance of x2 is above _MAGNIFIED times that of x1, it is too large for x1, the part of a photograph or in metres.
-_OF_PLANES, _MAGNIFIED = (AFFINE.denormalize, HOMOGRAPHY.denormalize), 4.0
+# Log of the probability below which the support of an epipolar geometry is rare, and the largest number of matches.
+_RARE, _MOST_SEARCHED = math.log(1e-3), 200
 # If the threshold exceeds the share _SMALL of the extent of the data, the probability of a random inlier is checked. At
 # _USELESS or above, the inliers prove nothing, and neither do they if that of a match with the displacement of another
 # one is as large.
@@ -104,35 +99,40 @@ def is_significant(
         problem, data, model = significance_form(problem, data, model)
         return is_significant_fast(problem, data, model, threshold, inliers, noise)
     measured = MeasuredModel(model, threshold, residuals, inliers, int(inliers.sum()), noise)
-    return judge(problem, data, measured).is_significant
+    return judge(problem, data, measured, searches=False).is_significant
 
 
-def judge(problem: Problem, data: Floats, measured: MeasuredModel) -> Judgement:
+def judge(problem: Problem, data: Floats, measured: MeasuredModel, *, searches: bool = True) -> Judgement:
     """Test whether chance explains the support, and whether enough inliers are off a line.
 
-    With known verticals, the model that keeps them is tested, too. If a map of the plane magnifies, the first points
-    are also tested at the scale of the second ones.
+    With known verticals, the model that keeps them is tested, too. Without ``searches``, few matches of an epipolar
+    geometry are not compared with searches of rearranged ones, which take some milliseconds.
     """
-    tested, matches, model = significance_form(problem, data, measured.model)
-    if problem.significance_form is not None and _is_beyond_window(problem, data, measured):
-        measured = measured._replace(noise=np.inf)  # the form takes the motion out of the displacements
-    first = _test(tested, matches, measured._replace(model=model))
-    enough = measured.num_inliers > problem.sample_size
-    if first.reason is not Reason.SIGNIFICANT and problem.denormalize in _OF_PLANES and enough:
-        x1, x2 = np.var(data[:, measured.inliers], axis=1).reshape(2, 2).sum(axis=1)
-        if 0.0 < _MAGNIFIED * x1 < x2:
-            scales = np.sqrt([x2 / x1, x2 / x1, 1.0, 1.0])
-            scaled = (model.reshape(-1, 3) / scales[:3]).ravel()
-            second = _test(problem, data * scales[:, None], measured._replace(model=scaled))
-            return second if second.is_significant else first
-    if first.is_significant or not enough or not has_verticals(problem):
+    form = _Form(problem, data, *significance_form(problem, data, measured.model))
+    first = _test(form, measured._replace(model=form.model), searches)
+    if first.is_significant or measured.num_inliers <= problem.sample_size or not has_verticals(problem):
         return first
-    model = keep_verticals(tested, data, model, measured.threshold)
-    residuals = tested.distances(matches, model)
+    model = keep_verticals(form.tested, data, form.model, measured.threshold)
+    residuals = form.tested.distances(form.matches, model)
     inliers = residuals <= measured.threshold
     upright = measured._replace(model=model, residuals=residuals, inliers=inliers, num_inliers=int(inliers.sum()))
-    second = _test(of_three_matches(tested), matches, upright)
+    second = _test(form._replace(tested=of_three_matches(form.tested)), upright, searches=False)
     return second if second.is_significant else first
+
+
+class _Form(NamedTuple):
+    """A problem with its data, and the problem, the data and the model of the significance test."""
+
+    problem: Problem
+    data: Floats
+    tested: Problem
+    matches: Floats
+    model: Floats
+
+    @property
+    def is_map(self) -> bool:
+        """Whether the model maps a point of a match to the other one."""
+        return len(self.tested.points) == 2 and self.tested.codimension > 1
 
 
 def significance_form(problem: Problem, data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
@@ -140,36 +140,29 @@ def significance_form(problem: Problem, data: Floats, model: Floats) -> tuple[Pr
     return (problem, data, model) if problem.significance_form is None else problem.significance_form(data, model)
 
 
-def _is_beyond_window(problem: Problem, data: Floats, measured: MeasuredModel) -> bool:
-    """Return whether a search window does not explain matches in space: most displacements differ by a threshold."""
-    if len(data) != 6 or len(problem.points) != 2 or measured.num_inliers == 0:
-        return False
-    first, second = (data[list(point)][:, measured.inliers] for point in problem.points)
-    displacement = second - first
-    differences = displacement - np.median(displacement, axis=1, keepdims=True)
-    return bool(np.median(np.linalg.norm(differences, axis=0)) > measured.threshold)
-
-
-def _test(problem: Problem, data: Floats, measured: MeasuredModel) -> Judgement:
+def _test(form: _Form, measured: MeasuredModel, searches: bool) -> Judgement:
     """Return what :func:`judge` does, for the model of the significance test."""
-    m = problem.sample_size
+    problem, data, m = form.tested, form.matches, form.tested.sample_size
     model, threshold, _, inliers, count, noise = measured
     if count <= m:
         return Judgement(Reason.CHANCE, count)
     if is_significant_fast(problem, data, model, threshold, inliers, noise):
         return Judgement(Reason.SIGNIFICANT)
-    if (useless := _large_threshold(problem, data, model, threshold)) is not None:
+    if form.is_map:
+        data = _at_one_scale(problem, data, inliers)
+    useless = _large_threshold(problem, data, threshold, form)
+    if useless is not None and not form.is_map:
         return useless
-    # Of data that share a point the first one counts. If chance then explains the support, all outliers and the first
-    # inliers count, which is the stronger test of nearest neighbours: wrong matches share points with right ones.
-    distinct = first_of_equals(problem, data, threshold)
-    support = distinct[inliers[distinct]]
-    if not _is_supported(problem, data, measured, distinct, first_of_equals):
-        first_of = partial(first_of_inliers, measured)
-        kept, before = first_of(problem, data, threshold), support.size
-        support = kept[inliers[kept]]
-        if support.size == before or not _is_supported(problem, data, measured, kept, first_of):
-            return Judgement(Reason.CHANCE, before)
+    kept = first_of_inliers(problem, data, measured.residuals, threshold)
+    if form.is_map:
+        is_supported = log_nfa_of_rates(_matches(form, measured, kept), EXACT) < SIGNIFICANT
+    else:
+        is_supported = _is_supported(problem, data, measured, kept)
+        if not is_supported and searches and len(problem.points) > 1:
+            is_supported = _is_rare(form, measured, kept)
+    support = kept[inliers[kept]]
+    if not is_supported:
+        return useless or Judgement(Reason.CHANCE, support.size)
     # The test is for problems with m > 2 whose data are matches or points in space. Two matches determine a similarity
     # and are always on a line; points of the plane on a line determine a line. At least m - 1 points must be off the
     # line. The test of find_configuration has a wider tolerance and requires more points off the line than chance
@@ -190,14 +183,48 @@ def is_map_of_space(problem: Problem) -> bool:
     return problem.sample_size > 3 and problem.channels == 6 and len(problem.points) == 2
 
 
-def _large_threshold(problem: Problem, data: Floats, model: Floats, threshold: float) -> Judgement | None:
+def _at_one_scale(problem: Problem, data: Floats, inliers: Bools) -> Floats:
+    """Return matches with the first points scaled to the spread of the second ones, which have the threshold's unit."""
+    first, second = (list(point) for point in problem.points)
+    scaled, (x1, x2) = data.copy(), (np.sum(np.var(data[point][:, inliers], axis=1)) for point in (first, second))
+    if 0.0 < x1 < np.inf and x2 > 0.0:
+        scaled[first] *= np.sqrt(x2 / x1)
+    return scaled
+
+
+def _matches(form: _Form, measured: MeasuredModel, kept: Ints) -> Matches:
+    """Return the matches that count, with the problem whose samples give models."""
+    data, distances = np.take(form.data, kept, axis=1), measured.residuals[kept]
+    return as_matches(form.problem, data, distances, measured.threshold, form.tested.points[0])
+
+
+def _is_rare(form: _Form, measured: MeasuredModel, kept: Ints) -> bool:
+    """Return whether searches of rearranged matches do not have the support of an epipolar geometry.
+
+    Grids and clusters have degenerate models that few samples show. So the probability that this model has its support
+    on rearranged matches must be small, too.
+    """
+    problem, n, m = form.tested, kept.size, form.tested.sample_size
+    support = int(np.count_nonzero(measured.inliers[kept]))
+    if n > _MOST_SEARCHED or support <= m:
+        return False
+    thinned, threshold = np.take(form.matches, kept, axis=1), np.array([measured.threshold])
+    null_model = measure_far(problem, thinned, measured.model)
+    null_model = add_neighbours(null_model, problem, thinned, measured.model, measured.threshold, measured.noise)
+    alpha = float(null_model.probability(threshold)[0])
+    is_rare = binomial_tail(support - m, n - m, alpha) < math.exp(SIGNIFICANT)
+    return is_rare and log_tail(_matches(form, measured, kept)) < _RARE
+
+
+def _large_threshold(problem: Problem, data: Floats, threshold: float, form: _Form) -> Judgement | None:
     """Return a judgement if a large threshold makes a random point or match an inlier, else None."""
     points = problem.points or [(channel,) for channel in range(problem.channels)]
     boxes = (near_box(np.ascontiguousarray(data[list(point)]), GRID) for point in points)  # without far data
     extent = min(float(np.ptp(box, axis=0).max()) for box in boxes)
     if threshold <= _SMALL * extent:
         return None
-    null_model = add_neighbours(measure_far(problem, data, model), problem, data, model, threshold)
+    null_model = measure_far(problem, form.matches, form.model)
+    null_model = add_neighbours(null_model, problem, form.matches, form.model, threshold)
     chance = float(null_model.probability(np.array([threshold]))[0])
     return Judgement(Reason.LARGE_THRESHOLD, extent=extent, chance=chance) if chance >= _USELESS else None
 
@@ -211,36 +238,37 @@ def count_missing(problem: Problem, data: Floats, measured: MeasuredModel) -> in
     n, count = data.shape[1], measured.num_inliers
     if not 2 <= n <= _FEW or 2 * count < n:
         return 0
-    problem, data, model = significance_form(problem, data, measured.model)
-    m = problem.sample_size
+    form = _Form(problem, data, *significance_form(problem, data, measured.model))
+    tested, m = form.tested, problem.sample_size
     if count < m:
         return 0
-    exactness = np.maximum(np.sort(measured.residuals[measured.inliers]), EXACT * measured.threshold)
-    alpha = measure_far(problem, data, model).probability(exactness)
-    for more in range(1, _MOST_MISSING + 1):
-        extended = np.append(alpha, np.full(more, alpha[-1]))
-        if log_nfa(extended, n + more, m, problem.max_models) < SIGNIFICANT:
-            return more
-    return 0
+    if form.is_map:
+        scaled = _at_one_scale(tested, form.matches, measured.inliers)
+        matches = _matches(form, measured, first_of_inliers(tested, scaled, measured.residuals, measured.threshold))
+        values = (log_nfa_of_rates(matches, EXACT, more) for more in range(1, _MOST_MISSING + 1))
+    else:
+        exactness = np.maximum(np.sort(measured.residuals[measured.inliers]), EXACT * measured.threshold)
+        alpha = measure_far(tested, form.matches, form.model).probability(exactness)
+        extended = (np.append(alpha, np.full(more, alpha[-1])) for more in range(1, _MOST_MISSING + 1))
+        values = (log_nfa(a, n + a.size - alpha.size, m, tested.max_models) for a in extended)
+    return next((more for more, value in enumerate(values, start=1) if value < SIGNIFICANT), 0)
 
 
-def first_of_inliers(measured: MeasuredModel, problem: Problem, data: Floats, threshold: float) -> Ints:
-    """Return the indices of all outliers, and of inliers that share no point with each other."""
-    kept = measured.residuals > threshold
-    inliers = np.flatnonzero(~kept)
-    kept[inliers[first_of_equals(problem, np.take(data, inliers, axis=1), threshold)]] = True
-    return np.flatnonzero(kept)
+def first_of_inliers(problem: Problem, data: Floats, residuals: Floats, threshold: float) -> Ints:
+    """Return the indices of data that share no point: of those that do, the first inlier, or else the first outlier."""
+    order = np.argsort(residuals > threshold, kind="stable")
+    return np.asarray(order[first_of_equals(problem, np.take(data, order, axis=1), threshold)])
 
 
-def _is_supported(problem: Problem, data: Floats, measured: MeasuredModel, kept: Ints, first_of: _FirstOf) -> bool:
-    """Return whether the support within a share of the threshold is more than chance gives.
+def _is_supported(problem: Problem, data: Floats, measured: MeasuredModel, kept: Ints) -> bool:
+    """Return whether the support within a share of the threshold is more than false alarms explain.
 
-    ``kept`` are the data that count at the threshold itself, and ``first_of`` returns those at a smaller one.
+    ``kept`` are the data that count at the threshold itself.
     """
     model, residuals, noise, null_model = measured.model, measured.residuals, measured.noise, None
     for share in _SHARES:
         within, before = share * measured.threshold, kept
-        kept = kept if share == 1.0 else first_of(problem, data, within)
+        kept = kept if share == 1.0 else first_of_inliers(problem, data, residuals, within)
         null_model = null_model if np.array_equal(before, kept) else None
         support = np.sort(residuals[kept][residuals[kept] <= within])
         if support.size <= problem.sample_size:

@@ -23,6 +23,9 @@ from bansac.problems.contract import CONTRACT, IN_LOOP, MANIFOLD, REALS, Functio
 
 # A struct of the float64 residuals for kernels, of the same type for all problems.
 _FLOAT64 = FunctionStruct(__name__, "_Float64", ("residuals",))
+# The same of the functions that find and measure the models of samples.
+_SAMPLE_ROLES = [CONTRACT[name] for name in ("solve", "is_valid", "residuals")]
+_OF_SAMPLES = FunctionStruct(__name__, "_OfSamples", [role.name for role in _SAMPLE_ROLES])
 
 # Values of the options ``weighting`` and ``local_optimization``, also for the defaults of a problem.
 WEIGHTINGS = ("density", "scores", "density+scores")
@@ -312,6 +315,12 @@ class Problem:
     def float64(self) -> Any:
         """A struct for kernels with ``float64_residuals`` as the field ``residuals``."""
         return _FLOAT64.pack((self.float64_residuals,), function_types([CONTRACT["residuals"]]))
+
+    @functools.cached_property
+    def of_samples(self) -> Any:
+        """A struct for kernels with the functions ``solve``, ``is_valid`` and ``residuals`` for float64."""
+        functions = [self._compile(role, getattr(self, role.name) or role.default) for role in _SAMPLE_ROLES]
+        return _OF_SAMPLES.pack(functions, function_types(_SAMPLE_ROLES))
 
     def _compile(self, role: Function, function: Any, precision: str = "float64") -> Any:
         """Compile one of the functions, ``residuals`` for a number type; error messages name it."""

@@ -1,0 +1,342 @@
+"""The support that chance gives: models of random samples of rearranged data, for few data and for lists.
+
+The false alarms of :mod:`.false_alarms` take the probability of a random inlier of the tested model for all models. For
+matches of one list it is too large: the true model alone maps many points of a list to others. Here models of random
+minimal samples of rearranged matches show what chance gives. There are three ways to rearrange matches:
+
+* "partners": the second points in random order, which keeps areas, clusters, lists and grids;
+* "displacements": those of matches that the model does not explain, which keeps a search window. Each is the third
+  corner of a triangle over two of them (:mod:`.null_model`). If they are few, the second points are uniform in their
+  box;
+* "neighbours": the second points of pairs of near matches exchanged, which keeps clusters that agree by chance.
+
+:func:`log_nfa_of_rates` is for errors of several components. The share of rearranged matches within t of model j is its
+rate alpha_j(t). For n matches, samples of m and J samples, the expected number of models with k inliers is
+
+    NFA(k, t) = C(n, m) / J sum_j P(Bin(n - m, alpha_j(t)) >= k - m)
+
+Models that explain most inliers of the tested model repeat it and do not count.
+
+For epipolar geometries this sum is too large, because degenerate models have high rates. :func:`log_tail` compares the
+MSAC score with the largest scores of searches of rearranged matches. They have a Gumbel distribution, and the largest
+score of c times as many samples is larger by its scale times log c.
+"""
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bansac.compiled.jit import inner_kernel, kernel
+from bansac.evidence.false_alarms import SIGNIFICANT, binomial_tail, log_factorials
+from bansac.evidence.null_model import turn
+from bansac.maths.arrays import Bools, Floats, Ints
+from bansac.maths.rng import fixed_rng, next_index
+from bansac.problems.problem import Problem
+
+NEAR = 3.0
+"""Data within this number of thresholds are near a model."""
+
+# Sets of rearranged matches and samples of each, for the rates; and the largest number of matches in a set.
+_SETS, _SAMPLES, _MOST = 10, 60, 2000
+# Largest number of support sizes k that are tried.
+_SIZES = 16
+# Searches of rearranged matches, and largest number of models of one.
+_SEARCHES, _MODELS = 24, 900
+# Fewer unexplained matches, or fewer than a third of all, show no window.
+_FEWEST = 6
+# If this share of so many second points at most are the nearest ones, they may be matched by proximity.
+_SHARE_NEAREST, _MOST_NEAREST = 0.8, 200
+# Number of bits of a coordinate of a cell on a space-filling curve.
+_BITS = 10
+
+
+class Matches(NamedTuple):
+    """Matches without a common point, in the frame of the problem, and the distances from the tested model there.
+
+    ``first`` and ``second`` are the channels of the first points and all others.
+    """
+
+    problem: Problem
+    data: Floats
+    distances: Floats
+    threshold: float
+    first: list[int]
+    second: list[int]
+
+    @property
+    def inliers(self) -> Bools:
+        """The mask of the inliers of the tested model."""
+        return self.distances <= self.threshold
+
+
+def as_matches(problem: Problem, data: Floats, distances: Floats, threshold: float, first: tuple[int, ...]) -> Matches:
+    """Return matches (channels x N) with distances in the unit of the data; ``first`` are the channels of a point."""
+    normalised, transform = data.copy(), np.zeros(1 + 2 * problem.channels)
+    transform[0] = 1.0
+    if problem.normalize is not None:
+        problem.normalize(normalised, transform)
+    scale, second = float(transform[0]), [channel for channel in range(problem.channels) if channel not in first]
+    return Matches(problem, normalised, scale * distances, scale * threshold, list(first), second)
+
+
+def log_nfa_of_rates(matches: Matches, exact: float, more: int = 0) -> float:
+    """Return the log of the smallest number of false alarms; distances below ``exact`` thresholds are due to rounding.
+
+    The largest value of the three ways to rearrange counts. If ``more``, it is the value with
+    this number of further inliers.
+    """
+    problem, inliers, n = matches.problem, matches.inliers, matches.distances.size
+    m, support = problem.sample_size, np.sort(matches.distances[inliers])
+    if support.size <= m:
+        return math.inf
+    sizes = np.unique(np.linspace(m + 1, support.size, min(_SIZES, support.size - m)).round().astype(np.int64))
+    # A model that is fitted to k inliers has smaller residuals than one of m of them.
+    distances = np.maximum(support[sizes - 1] * np.sqrt(sizes / (sizes - m)), exact * matches.threshold)
+    some = matches
+    if n > _MOST:
+        chosen = np.random.default_rng(0).permutation(n)[:_MOST]
+        some = matches._replace(data=matches.data[:, chosen], distances=matches.distances[chosen])
+    explained = np.ascontiguousarray(some.data[:, some.inliers])
+    n += more
+    near, table = (NEAR * matches.threshold) ** 2, log_factorials(n)
+    choices = math.log(sizes.size) + table[n] - table[m] - table[n - m] - math.log(_SETS * _SAMPLES)
+    worst = -math.inf
+    for sets in _rearranged(some, _SETS):
+        hits, _ = _measure(problem, sets, explained, near, distances, _SAMPLES)
+        log_sum = _log_sum_of_tails(hits, sets.shape[2] - m, sizes + more - m, n - m, _SETS * _SAMPLES)
+        worst = max(worst, choices + log_sum)
+        if worst >= SIGNIFICANT:
+            break
+    return worst
+
+
+def log_tail(matches: Matches) -> float:
+    """Return the log of the probability that a search of rearranged matches has the score of the tested model.
+
+    The number of its samples is that of all samples, or the default of the problem if that is smaller. The largest
+    value of the three ways to rearrange counts.
+    """
+    problem, shares = matches.problem, matches.distances[matches.inliers] / matches.threshold
+    n, score, worst = matches.distances.size, float(np.sum(1.0 - shares * shares)), -math.inf
+    samples = _MODELS // problem.max_models
+    more = math.log(max(min(math.comb(n, problem.sample_size), problem.default_max_iterations) / samples, 1.0))
+    limit = np.array([matches.threshold])
+    for sets in _rearranged(matches, _SEARCHES):
+        best = _measure(problem, sets, matches.data[:, :0], 0.0, limit, samples)[1]
+        scale = max(best.std(ddof=1) * math.sqrt(6.0) / math.pi, 1e-9)
+        location = best.mean() - np.euler_gamma * scale + more * scale
+        expected = math.exp(min(-(score - location) / scale, 700.0))
+        worst = max(worst, math.log(-math.expm1(-expected)) if expected > 1e-300 else -math.inf)
+        if worst >= 0.0:
+            break
+    return worst
+
+
+# Rearrange
+
+
+def _rearranged(matches: Matches, copies: int) -> Iterator[Floats]:
+    """Yield the matches rearranged in each way (copies x channels x N)."""
+    ways = (_partners, _neighbours, _displacements, _proximity)
+    for rearrange in ways if len(matches.first) == len(matches.second) else ways[:2]:
+        if (sets := rearrange(matches, copies)).size > 0:
+            yield sets
+
+
+def _partners(matches: Matches, copies: int) -> Floats:
+    """Return the matches (copies x channels x N) with the second points in random order."""
+    sets, n = np.repeat(matches.data[None], copies, axis=0), matches.data.shape[1]
+    orders = np.random.default_rng(0).permuted(np.tile(np.arange(n), (copies, 1)), axis=1)
+    return _with_partners(matches, sets, orders)
+
+
+def _neighbours(matches: Matches, copies: int) -> Floats:
+    """Return the matches (copies x channels x N) with the second points of pairs of near matches exchanged.
+
+    The pairs are neighbours on a space-filling curve (Morton, 1966) through the first points, with a random origin.
+    """
+    sets, x, rng = np.repeat(matches.data[None], copies, axis=0), matches.data[matches.first], np.random.default_rng(0)
+    low, extent = x.min(axis=1, keepdims=True), max(float(np.ptp(x, axis=1).max()), 1e-300)
+    orders = np.empty((copies, x.shape[1]), np.int64)
+    for order in orders:
+        cells = ((x - low) / extent + rng.uniform(0.0, 1.0, low.shape)) * 2.0 ** (_BITS - 1)
+        curve = np.argsort(_interleave(cells.astype(np.int64)), kind="stable")
+        pairs = curve[: curve.size // 2 * 2].reshape(-1, 2)
+        order[curve[-1]] = curve[-1]
+        order[pairs] = pairs[:, ::-1]
+    return _with_partners(matches, sets, orders)
+
+
+def _interleave(cells: Ints) -> Ints:
+    """Return the numbers of cells (dimensions x N, below 2 ** _BITS) on the curve of Morton."""
+    bits = cells[:, None] >> np.arange(_BITS)[:, None] & 1
+    places = len(cells) * np.arange(_BITS)[:, None] + np.arange(len(cells))[:, None, None]
+    return np.asarray(np.sum(bits << places, axis=(0, 1)))
+
+
+def _with_partners(matches: Matches, sets: Floats, orders: Ints) -> Floats:
+    for channel in matches.second:
+        sets[:, channel] = matches.data[channel][orders]
+    return sets
+
+
+def _displacements(matches: Matches, copies: int) -> Floats:
+    """Return the matches (copies x channels x N) with the displacements of those that the model does not explain.
+
+    If these are few, the displacements of all show the window of an epipolar geometry; those of a map are its own.
+    """
+    x, y, rng = matches.data[matches.first], matches.data[matches.second], np.random.default_rng(0)
+    shift, shape = np.median(y - x, axis=1, keepdims=True), (copies, x.shape[1])
+    sets, displacements = np.repeat(matches.data[None], copies, axis=0), y - x - shift
+    others = displacements[:, ~matches.inliers]
+    if others.shape[1] < max(_FEWEST, x.shape[1] / 3):
+        others = displacements
+    if others is displacements and matches.problem.codimension > 1:
+        low, high = y.min(axis=1), y.max(axis=1)
+        for k, channel in enumerate(matches.second):
+            sets[:, channel] = rng.uniform(low[k], high[k], shape)
+        return sets
+    one, other = (others[:, rng.integers(0, others.shape[1], shape)] for _ in range(2))
+    corners = 0.5 * (one + other + turn(other - one, one.shape))
+    for k, channel in enumerate(matches.second):
+        sets[:, channel] = x[k] + shift[k] + corners[k]
+    return sets
+
+
+def _proximity(matches: Matches, copies: int) -> Floats:
+    """Return the matches (copies x channels x N) with the second points nearest to the first ones at other places.
+
+    If second points are not the nearest ones where they are, there are no copies.
+    """
+    x, y, rng = matches.data[matches.first], matches.data[matches.second], np.random.default_rng(0)
+    shift, n = np.median(y - x, axis=1, keepdims=True), x.shape[1]
+    some = rng.permutation(n)[:_MOST_NEAREST]
+    if np.mean(_nearest((x + shift)[:, some], y) == some) < _SHARE_NEAREST:
+        return np.empty((0, *matches.data.shape))
+    sets = np.repeat(matches.data[None][:, :, some], copies, axis=0)
+    for copy in sets:
+        moved = x[:, some] + shift + rng.normal(0.0, np.ptp(y) / math.sqrt(n), shift.shape)
+        copy[matches.second] = y[:, _nearest(moved, y)]
+    return sets
+
+
+def _nearest(x: Floats, y: Floats) -> Ints:
+    """Return the index of the nearest point of y for each point of x."""
+    return np.asarray(np.argmin(np.sum((x[:, :, None] - y[:, None]) ** 2, axis=0), axis=1))
+
+
+# Measure
+
+
+def _measure(
+    problem: Problem, sets: Floats, explained: Floats, near: float, distances: Floats, samples: int
+) -> tuple[Ints, Floats]:
+    """Return the matches within each distance of each model (models x distances), and the best score of each set.
+
+    The models are those of ``samples`` random samples of each set. Those with half of the ``explained`` matches within
+    the root of ``near`` do not count. A score is for the last distance.
+    """
+    hits = np.empty((len(sets) * samples * problem.max_models, distances.size), np.int64)
+    work = np.empty((problem.max_models, problem.model_size)), np.empty(problem.scratch_size)
+    sample, best = np.empty(problem.sample_size, np.int64), np.empty(len(sets))
+    explained = np.ascontiguousarray(explained)
+    count = _write_hits(
+        problem.of_samples, sets, explained, near, distances * distances, samples, *work, sample, hits, best
+    )
+    return hits[:count], best
+
+
+@kernel
+def _write_hits(
+    functions: Any,
+    sets: Floats,
+    explained: Floats,
+    near: float,
+    squares: Floats,
+    samples: int,
+    models: Floats,
+    scratch: Floats,
+    sample: Ints,
+    hits: Ints,
+    best: Floats,
+) -> int:
+    """Write what ``_measure`` returns for squared distances, and return the number of models."""
+    rng, n, count, last = fixed_rng(), sets.shape[2], 0, squares.size - 1
+    residuals, others = np.empty(n), np.empty(explained.shape[1])
+    for k in range(sets.shape[0]):
+        data = sets[k]
+        best[k] = 0.0
+        for _ in range(samples):
+            _draw(rng, n, sample)
+            for row in range(functions.solve(data, sample, models, scratch)):
+                model = models[row]
+                functions.residuals(explained, model, 0, others.size, others)
+                repeats = 0
+                for i in range(others.size):
+                    repeats += 1 if others[i] <= near else 0
+                if 0 < others.size <= 2 * repeats or not functions.is_valid(data, model, sample):
+                    continue
+                functions.residuals(data, model, 0, n, residuals)
+                for c in range(sample.size):
+                    residuals[sample[c]] = np.inf
+                score = _count_within(residuals, squares, hits[count])
+                best[k] = max(best[k], score / squares[last] + sample.size)
+                count += 1
+    return count
+
+
+@inner_kernel
+def _draw(rng: Any, n: int, sample: Ints) -> None:
+    """Write a sample of distinct indices below n."""
+    for c in range(sample.size):
+        is_new = False
+        while not is_new:
+            sample[c], is_new = next_index(rng, n), True
+            for b in range(c):
+                is_new &= sample[b] != sample[c]
+
+
+@inner_kernel
+def _count_within(residuals: Floats, squares: Floats, hits: Ints) -> float:
+    """Write the number of residuals within each square, in ascending order, and return the sum of last - residual."""
+    score, last = 0.0, squares.size - 1
+    for k in range(squares.size):
+        hits[k] = 0
+    for i in range(residuals.size):
+        if residuals[i] <= squares[last]:
+            low, high = 0, last
+            while low < high:
+                middle = (low + high) // 2
+                if residuals[i] <= squares[middle]:
+                    high = middle
+                else:
+                    low = middle + 1
+            hits[low] += 1
+            score += squares[last] - residuals[i]
+    for k in range(1, squares.size):
+        hits[k] += hits[k - 1]
+    return score
+
+
+@kernel
+def _log_sum_of_tails(hits: Ints, rearranged: int, needed: Ints, n: int, samples: int) -> float:
+    """Return the smallest log of sum_j P(Bin(n, alpha_j) >= needed) over the distances.
+
+    alpha_j is the share of hits of model j among the rearranged matches, shrunk: the mean of all models replaces one of
+    them. Without a model nothing is known: inf.
+    """
+    smallest, counts = np.inf, np.empty(rearranged + 1, np.int64)
+    for k in range(needed.size if hits.shape[0] > 0 else 0):
+        mean, total = 0.0, 0.0
+        counts[:] = 0
+        for j in range(hits.shape[0]):
+            counts[hits[j, k]] += 1
+            mean += hits[j, k] / hits.shape[0]
+        for h in range(counts.size):
+            if counts[h] > 0:
+                alpha = min((max(h - 1.0, 0.0) + mean + 0.5 / samples) / (rearranged + 1.0), 1.0)
+                total += counts[h] * binomial_tail(needed[k], n, alpha)
+        smallest = min(smallest, math.log(max(total, 1e-300)))
+    return smallest
