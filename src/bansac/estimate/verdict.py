@@ -74,7 +74,7 @@ def find_verdict(
     text = explain(judgement, problem, data, measured, unit)
     residuals, threshold, others, repeats = measured.residuals, measured.threshold, 0, False
     if is_significant and problem.sample_size == problem.channels == 3 and len(problem.points) == 1:
-        some = np.random.default_rng(0).permutation(first_of_inliers(problem, data, residuals, threshold))
+        some = np.random.default_rng(0).permutation(first_of_inliers(measured, problem, data, threshold))
         some = some[: np.searchsorted(np.cumsum(measured.inliers[some]), SEARCHED)]
         configuration = None if determines_plane(data[:, some], measured.inliers[some], threshold) else "collinear"
     elif judgement.reason is Reason.COLLINEAR:
@@ -114,6 +114,10 @@ def explain(judgement: Judgement, problem: Problem, data: Floats, measured: Meas
             return (
                 ": rounded to double precision it has other residuals, so move the origin of coordinates nearer to the "
                 "data"
+            )
+        case Reason.MIRRORED:
+            return (
+                ", but mirrored matches have a model with more: change the sign of one coordinate of the second points"
             )
         case Reason.COPLANAR:
             return " on a plane, which does not determine the map"

@@ -2,13 +2,14 @@
 
 The false alarms of :mod:`.false_alarms` take the probability of a random inlier of the tested model for all models. For
 matches of one list it is too large: the true model alone maps many points of a list to others. Here models of random
-minimal samples of rearranged matches show what chance gives. There are three ways to rearrange matches:
+minimal samples of rearranged matches show what chance gives. The ways to rearrange matches are:
 
 * "partners": the second points in random order, which keeps areas, clusters, lists and grids;
 * "displacements": those of matches that the model does not explain, which keeps a search window. Each is the third
   corner of a triangle over two of them (:mod:`.null_model`). If they are few, the second points are uniform in their
   box;
-* "neighbours": the second points of pairs of near matches exchanged, which keeps clusters that agree by chance.
+* "neighbours": the second points of near matches in another order, which keeps clusters that agree by chance;
+* "proximity": if second points are the nearest ones, those nearest to the first points at other places.
 
 :func:`log_nfa_of_rates` is for errors of several components. The share of rearranged matches within t of model j is its
 rate alpha_j(t). For n matches, samples of m and J samples, the expected number of models with k inliers is
@@ -43,13 +44,13 @@ _SETS, _SAMPLES, _MOST = 10, 60, 2000
 # Largest number of support sizes k that are tried.
 _SIZES = 16
 # Searches of rearranged matches, and largest number of models of one.
-_SEARCHES, _MODELS = 24, 900
+_SEARCHES, _MODELS = 24, 1800
 # Fewer unexplained matches, or fewer than a third of all, show no window.
 _FEWEST = 6
 # If this share of so many second points at most are the nearest ones, they may be matched by proximity.
 _SHARE_NEAREST, _MOST_NEAREST = 0.8, 200
-# Number of bits of a coordinate of a cell on a space-filling curve.
-_BITS = 10
+# Number of bits of a coordinate of a cell on a space-filling curve, and of matches in a block.
+_BITS, _BLOCK = 10, 4
 
 
 class Matches(NamedTuple):
@@ -81,17 +82,16 @@ def as_matches(problem: Problem, data: Floats, distances: Floats, threshold: flo
     return Matches(problem, normalised, scale * distances, scale * threshold, list(first), second)
 
 
-def log_nfa_of_rates(matches: Matches, exact: float, more: int = 0) -> float:
+def log_nfa_of_rates(matches: Matches, exact: float) -> float:
     """Return the log of the smallest number of false alarms; distances below ``exact`` thresholds are due to rounding.
 
-    The largest value of the three ways to rearrange counts. If ``more``, it is the value with
-    this number of further inliers.
+    The largest value of the ways to rearrange counts, or the first one that is not significant.
     """
     problem, inliers, n = matches.problem, matches.inliers, matches.distances.size
     m, support = problem.sample_size, np.sort(matches.distances[inliers])
     if support.size <= m:
         return math.inf
-    sizes = np.unique(np.linspace(m + 1, support.size, min(_SIZES, support.size - m)).round().astype(np.int64))
+    sizes = np.unique(np.linspace(m + 1, support.size, _SIZES).round().astype(np.int64))
     # A model that is fitted to k inliers has smaller residuals than one of m of them.
     distances = np.maximum(support[sizes - 1] * np.sqrt(sizes / (sizes - m)), exact * matches.threshold)
     some = matches
@@ -99,13 +99,12 @@ def log_nfa_of_rates(matches: Matches, exact: float, more: int = 0) -> float:
         chosen = np.random.default_rng(0).permutation(n)[:_MOST]
         some = matches._replace(data=matches.data[:, chosen], distances=matches.distances[chosen])
     explained = np.ascontiguousarray(some.data[:, some.inliers])
-    n += more
     near, table = (NEAR * matches.threshold) ** 2, log_factorials(n)
     choices = math.log(sizes.size) + table[n] - table[m] - table[n - m] - math.log(_SETS * _SAMPLES)
     worst = -math.inf
     for sets in _rearranged(some, _SETS):
         hits, _ = _measure(problem, sets, explained, near, distances, _SAMPLES)
-        log_sum = _log_sum_of_tails(hits, sets.shape[2] - m, sizes + more - m, n - m, _SETS * _SAMPLES)
+        log_sum = _log_sum_of_tails(hits, sets.shape[2] - m, sizes - m, n - m, _SETS * _SAMPLES)
         worst = max(worst, choices + log_sum)
         if worst >= SIGNIFICANT:
             break
@@ -134,6 +133,14 @@ def log_tail(matches: Matches) -> float:
     return worst
 
 
+def count_mirrored(matches: Matches) -> int:
+    """Return the largest support of the models of some samples of matches with mirrored second points."""
+    sets, distance = matches.data[None].copy(), np.array([matches.threshold])
+    sets[:, matches.second[-1]] *= -1.0
+    hits, _ = _measure(matches.problem, sets, matches.data[:, :0], 0.0, distance, _SAMPLES)
+    return int(hits.max(initial=0)) + matches.problem.sample_size
+
+
 # Rearrange
 
 
@@ -153,19 +160,18 @@ def _partners(matches: Matches, copies: int) -> Floats:
 
 
 def _neighbours(matches: Matches, copies: int) -> Floats:
-    """Return the matches (copies x channels x N) with the second points of pairs of near matches exchanged.
+    """Return the matches (copies x channels x N) with the second points of blocks of near matches in a circle.
 
-    The pairs are neighbours on a space-filling curve (Morton, 1966) through the first points, with a random origin.
+    A block are matches in a row on a space-filling curve (Morton, 1966) through the first points, from a random origin.
     """
     sets, x, rng = np.repeat(matches.data[None], copies, axis=0), matches.data[matches.first], np.random.default_rng(0)
-    low, extent = x.min(axis=1, keepdims=True), max(float(np.ptp(x, axis=1).max()), 1e-300)
-    orders = np.empty((copies, x.shape[1]), np.int64)
+    low, extent, n = x.min(axis=1, keepdims=True), max(float(np.ptp(x, axis=1).max()), 1e-300), x.shape[1]
+    orders, whole = np.empty((copies, n), np.int64), n // _BLOCK * _BLOCK
     for order in orders:
         cells = ((x - low) / extent + rng.uniform(0.0, 1.0, low.shape)) * 2.0 ** (_BITS - 1)
         curve = np.argsort(_interleave(cells.astype(np.int64)), kind="stable")
-        pairs = curve[: curve.size // 2 * 2].reshape(-1, 2)
-        order[curve[-1]] = curve[-1]
-        order[pairs] = pairs[:, ::-1]
+        blocks = rng.permuted(curve[:whole].reshape(-1, _BLOCK), axis=1)
+        order[blocks], order[curve[whole:]] = np.roll(blocks, 1, axis=1), np.roll(curve[whole:], 1)
     return _with_partners(matches, sets, orders)
 
 

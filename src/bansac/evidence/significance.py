@@ -7,7 +7,9 @@ one counts (:mod:`.duplicate_points`).
 
 import enum
 import math
-from typing import NamedTuple
+from collections.abc import Callable
+from functools import partial
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -15,19 +17,22 @@ from bansac.evidence.duplicate_points import count_off_line, count_off_plane, fi
 from bansac.evidence.false_alarms import SIGNIFICANT, binomial_tail, log_nfa
 from bansac.evidence.fast_test import is_significant_fast
 from bansac.evidence.null_model import NullModel, add_neighbours, measure_far
-from bansac.evidence.random_models import Matches, as_matches, log_nfa_of_rates, log_tail
+from bansac.evidence.random_models import Matches, as_matches, count_mirrored, log_nfa_of_rates, log_tail
 from bansac.evidence.vertical import has_verticals, keep_verticals, of_three_matches
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.extent import GRID, near_box
 from bansac.problems.problem import Problem
+
+_FirstOf: TypeAlias = Callable[[Problem, Floats, float], Ints]
 
 EXACT = 1e-3
 """Smaller residuals are raised to this share of the threshold, because they are due to rounding."""
 # The support is tested within these shares of the threshold. If the threshold is large, a support within a smaller one
 # shares fewer points, and its neighbours are nearer.
 _SHARES = 1.0, 0.5, 0.25
-# Log of the probability below which the support of an epipolar geometry is rare, and the largest number of matches.
-_RARE, _MOST_SEARCHED = math.log(1e-3), 200
+# Largest probability that the model itself has its support on rearranged matches, and that a search of them has it. At
+# most _MOST_SEARCHED matches are searched.
+_SELDOM, _RARE, _MOST_SEARCHED = 1e-2, 1e-3, 200
 # If the threshold exceeds the share _SMALL of the extent of the data, the probability of a random inlier is checked. At
 # _USELESS or above, the inliers prove nothing, and neither do they if that of a match with the displacement of another
 # one is as large.
@@ -49,6 +54,7 @@ class Reason(enum.Enum):
     CHANCE = enum.auto()
     LARGE_THRESHOLD = enum.auto()
     COPLANAR = enum.auto()
+    MIRRORED = enum.auto()
     ROUNDED = enum.auto()
 
 
@@ -108,8 +114,10 @@ def judge(problem: Problem, data: Floats, measured: MeasuredModel, *, searches: 
     With known verticals, the model that keeps them is tested, too. Without ``searches``, few matches of an epipolar
     geometry are not compared with searches of rearranged ones, which take some milliseconds.
     """
-    form = _Form(problem, data, *significance_form(problem, data, measured.model))
+    form = _Form(problem, data, measured.model, *significance_form(problem, data, measured.model))
     first = _test(form, measured._replace(model=form.model), searches)
+    if first.is_significant and searches and form.is_map and _is_mirrored(form, measured):
+        return Judgement(Reason.MIRRORED)
     if first.is_significant or measured.num_inliers <= problem.sample_size or not has_verticals(problem):
         return first
     model = keep_verticals(form.tested, data, form.model, measured.threshold)
@@ -125,9 +133,16 @@ class _Form(NamedTuple):
 
     problem: Problem
     data: Floats
+    own_model: Floats
     tested: Problem
     matches: Floats
     model: Floats
+
+    @property
+    def displaced(self) -> tuple[Problem, Floats, Floats]:
+        """The problem with the data and the model that show displacements: its own, if both points have one unit."""
+        own = len(self.problem.points) == 2 and self.tested.channels == self.problem.channels
+        return (self.problem, self.data, self.own_model) if own else (self.tested, self.matches, self.model)
 
     @property
     def is_map(self) -> bool:
@@ -153,13 +168,16 @@ def _test(form: _Form, measured: MeasuredModel, searches: bool) -> Judgement:
     useless = _large_threshold(problem, data, threshold, form)
     if useless is not None and not form.is_map:
         return useless
-    kept = first_of_inliers(problem, data, measured.residuals, threshold)
     if form.is_map:
-        is_supported = log_nfa_of_rates(_matches(form, measured, kept), EXACT) < SIGNIFICANT
+        kept = _distinct(problem, data, measured)
+        is_supported = _is_rare(form, measured, kept)
+        is_supported = is_supported and log_nfa_of_rates(_matches(form, measured, kept), EXACT) < SIGNIFICANT
     else:
-        is_supported = _is_supported(problem, data, measured, kept)
+        is_supported, kept = _exceeds_false_alarms(problem, data, measured)
         if not is_supported and searches and len(problem.points) > 1:
-            is_supported = _is_rare(form, measured, kept)
+            some = _distinct(problem, data, measured)
+            if some.size <= _MOST_SEARCHED and _is_rare(form, measured, some):
+                is_supported = log_tail(_matches(form, measured, some)) < math.log(_RARE)
     support = kept[inliers[kept]]
     if not is_supported:
         return useless or Judgement(Reason.CHANCE, support.size)
@@ -199,21 +217,30 @@ def _matches(form: _Form, measured: MeasuredModel, kept: Ints) -> Matches:
 
 
 def _is_rare(form: _Form, measured: MeasuredModel, kept: Ints) -> bool:
-    """Return whether searches of rearranged matches do not have the support of an epipolar geometry.
+    """Return whether the model seldom has its support on rearranged matches, whatever other models have.
 
-    Grids and clusters have degenerate models that few samples show. So the probability that this model has its support
-    on rearranged matches must be small, too.
+    Degenerate models of grids, and of matches that another structure explains, are seldom among few samples.
     """
-    problem, n, m = form.tested, kept.size, form.tested.sample_size
-    support = int(np.count_nonzero(measured.inliers[kept]))
-    if n > _MOST_SEARCHED or support <= m:
+    problem, data, model = form.displaced
+    m, thinned, distance = problem.sample_size, np.take(data, kept, axis=1), measured.residuals[kept]
+    support = int(np.count_nonzero(distance <= measured.threshold))
+    if support <= m:
         return False
-    thinned, threshold = np.take(form.matches, kept, axis=1), np.array([measured.threshold])
-    null_model = measure_far(problem, thinned, measured.model)
-    null_model = add_neighbours(null_model, problem, thinned, measured.model, measured.threshold, measured.noise)
-    alpha = float(null_model.probability(threshold)[0])
-    is_rare = binomial_tail(support - m, n - m, alpha) < math.exp(SIGNIFICANT)
-    return is_rare and log_tail(_matches(form, measured, kept)) < _RARE
+    null_model = measure_far(problem, thinned, model)
+    null_model = add_neighbours(null_model, problem, thinned, model, measured.threshold, measured.noise)
+    alpha = null_model.probability(np.array([measured.threshold]))[0]
+    return bool(binomial_tail(support - m, kept.size - m, alpha) < _SELDOM)
+
+
+def _is_mirrored(form: _Form, measured: MeasuredModel) -> bool:
+    """Return whether mirrored matches have a model with more than twice the inliers.
+
+    A motion agrees with a reflection on a line of an image, or on a plane of space.
+    """
+    n = measured.inliers.size
+    if measured.num_inliers > 0.5 * n:
+        return False
+    return count_mirrored(_matches(form, measured, np.arange(n))) > 2 * measured.num_inliers
 
 
 def _large_threshold(problem: Problem, data: Floats, threshold: float, form: _Form) -> Judgement | None:
@@ -238,37 +265,59 @@ def count_missing(problem: Problem, data: Floats, measured: MeasuredModel) -> in
     n, count = data.shape[1], measured.num_inliers
     if not 2 <= n <= _FEW or 2 * count < n:
         return 0
-    form = _Form(problem, data, *significance_form(problem, data, measured.model))
-    tested, m = form.tested, problem.sample_size
+    problem, data, model = significance_form(problem, data, measured.model)
+    m = problem.sample_size
     if count < m:
         return 0
-    if form.is_map:
-        scaled = _at_one_scale(tested, form.matches, measured.inliers)
-        matches = _matches(form, measured, first_of_inliers(tested, scaled, measured.residuals, measured.threshold))
-        values = (log_nfa_of_rates(matches, EXACT, more) for more in range(1, _MOST_MISSING + 1))
-    else:
-        exactness = np.maximum(np.sort(measured.residuals[measured.inliers]), EXACT * measured.threshold)
-        alpha = measure_far(tested, form.matches, form.model).probability(exactness)
-        extended = (np.append(alpha, np.full(more, alpha[-1])) for more in range(1, _MOST_MISSING + 1))
-        values = (log_nfa(a, n + a.size - alpha.size, m, tested.max_models) for a in extended)
-    return next((more for more, value in enumerate(values, start=1) if value < SIGNIFICANT), 0)
+    exactness = np.maximum(np.sort(measured.residuals[measured.inliers]), EXACT * measured.threshold)
+    alpha = measure_far(problem, data, model).probability(exactness)
+    for more in range(1, _MOST_MISSING + 1):
+        extended = np.append(alpha, np.full(more, alpha[-1]))
+        if log_nfa(extended, n + more, m, problem.max_models) < SIGNIFICANT:
+            return more
+    return 0
 
 
-def first_of_inliers(problem: Problem, data: Floats, residuals: Floats, threshold: float) -> Ints:
+def _distinct(problem: Problem, data: Floats, measured: MeasuredModel) -> Ints:
     """Return the indices of data that share no point: of those that do, the first inlier, or else the first outlier."""
-    order = np.argsort(residuals > threshold, kind="stable")
-    return np.asarray(order[first_of_equals(problem, np.take(data, order, axis=1), threshold)])
+    order = np.argsort(~measured.inliers, kind="stable")
+    return np.asarray(order[first_of_equals(problem, np.take(data, order, axis=1), measured.threshold)])
 
 
-def _is_supported(problem: Problem, data: Floats, measured: MeasuredModel, kept: Ints) -> bool:
-    """Return whether the support within a share of the threshold is more than false alarms explain.
+def first_of_inliers(measured: MeasuredModel, problem: Problem, data: Floats, threshold: float) -> Ints:
+    """Return the indices of all outliers, and of inliers that share no point with each other."""
+    kept = measured.residuals > threshold
+    inliers = np.flatnonzero(~kept)
+    kept[inliers[first_of_equals(problem, np.take(data, inliers, axis=1), threshold)]] = True
+    return np.flatnonzero(kept)
 
-    ``kept`` are the data that count at the threshold itself.
+
+def _exceeds_false_alarms(problem: Problem, data: Floats, measured: MeasuredModel) -> tuple[bool, Ints]:
+    """Return whether the false alarms do not explain the support, and the indices of the data that count.
+
+    Of data that share a point the first one counts. If chance then explains the support, all outliers and the first
+    inliers count, which is the stronger test of nearest neighbours: wrong matches share points with right ones.
+    """
+    distinct = first_of_equals(problem, data, measured.threshold)
+    if _is_supported(problem, data, measured, distinct, first_of_equals):
+        return True, distinct
+    first_of = partial(first_of_inliers, measured)
+    kept = first_of(problem, data, measured.threshold)
+    more = np.count_nonzero(measured.inliers[kept]) > np.count_nonzero(measured.inliers[distinct])
+    if more and _is_supported(problem, data, measured, kept, first_of):
+        return True, kept
+    return False, distinct
+
+
+def _is_supported(problem: Problem, data: Floats, measured: MeasuredModel, kept: Ints, first_of: _FirstOf) -> bool:
+    """Return whether the support within a share of the threshold is more than chance gives.
+
+    ``kept`` are the data that count at the threshold itself, and ``first_of`` returns those at a smaller one.
     """
     model, residuals, noise, null_model = measured.model, measured.residuals, measured.noise, None
     for share in _SHARES:
         within, before = share * measured.threshold, kept
-        kept = kept if share == 1.0 else first_of_inliers(problem, data, residuals, within)
+        kept = kept if share == 1.0 else first_of(problem, data, within)
         null_model = null_model if np.array_equal(before, kept) else None
         support = np.sort(residuals[kept][residuals[kept] <= within])
         if support.size <= problem.sample_size:
