@@ -11,7 +11,7 @@ from bansac.engine.options import Options
 from bansac.engine.search import Search
 from bansac.estimate.presets import resolve_options
 from bansac.evidence.noise_scale import LARGEST_IN_PLANE, SMALLEST, first_threshold
-from bansac.evidence.rivals import NEAR
+from bansac.evidence.random_models import NEAR
 from bansac.problems.circle import CIRCLE
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY

@@ -26,7 +26,8 @@ import numpy as np
 
 from bansac.engine.options import Options
 from bansac.evidence.noise_scale import WIDE
-from bansac.evidence.rivals import FINER, NEAR, RIVAL
+from bansac.evidence.random_models import NEAR
+from bansac.evidence.rivals import FINER, RIVAL
 from bansac.maths.arrays import Bools, Floats
 
 # Length of the first restart in iterations, or longer if all restarts together would not use the budget. Every second

@@ -2,14 +2,12 @@
 
 The false alarms of :mod:`.false_alarms` take the probability of a random inlier of the tested model for all models. For
 matches of one list it is too large: the true model alone maps many points of a list to others. Here models of random
-minimal samples of rearranged matches show what chance gives. The ways to rearrange matches are:
+minimal samples of rearranged matches show what chance gives. Matches are rearranged in two ways:
 
-* "partners": the second points in random order, which keeps areas, clusters, lists and grids;
+* "neighbours": the second points of near matches in another order, which keeps lists, grids and clusters;
 * "displacements": those of matches that the model does not explain, which keeps a search window. Each is the third
   corner of a triangle over two of them (:mod:`.null_model`). If they are few, the second points are uniform in their
   box;
-* "neighbours": the second points of near matches in another order, which keeps clusters that agree by chance;
-* "proximity": if second points are the nearest ones, those nearest to the first points at other places.
 
 :func:`log_nfa_of_rates` is for errors of several components. The share of rearranged matches within t of model j is its
 rate alpha_j(t). For n matches, samples of m and J samples, the expected number of models with k inliers is
@@ -47,10 +45,8 @@ _SIZES = 16
 _SEARCHES, _MODELS = 24, 1800
 # Fewer unexplained matches, or fewer than a third of all, show no window.
 _FEWEST = 6
-# If this share of so many second points at most are the nearest ones, they may be matched by proximity.
-_SHARE_NEAREST, _MOST_NEAREST = 0.8, 200
 # Number of bits of a coordinate of a cell on a space-filling curve, and of matches in a block.
-_BITS, _BLOCK = 10, 4
+_BITS, _BLOCK = 10, 3
 
 
 class Matches(NamedTuple):
@@ -146,17 +142,9 @@ def count_mirrored(matches: Matches) -> int:
 
 def _rearranged(matches: Matches, copies: int) -> Iterator[Floats]:
     """Yield the matches rearranged in each way (copies x channels x N)."""
-    ways = (_partners, _neighbours, _displacements, _proximity)
-    for rearrange in ways if len(matches.first) == len(matches.second) else ways[:2]:
-        if (sets := rearrange(matches, copies)).size > 0:
-            yield sets
-
-
-def _partners(matches: Matches, copies: int) -> Floats:
-    """Return the matches (copies x channels x N) with the second points in random order."""
-    sets, n = np.repeat(matches.data[None], copies, axis=0), matches.data.shape[1]
-    orders = np.random.default_rng(0).permuted(np.tile(np.arange(n), (copies, 1)), axis=1)
-    return _with_partners(matches, sets, orders)
+    yield _neighbours(matches, copies)
+    if len(matches.first) == len(matches.second):
+        yield _displacements(matches, copies)
 
 
 def _neighbours(matches: Matches, copies: int) -> Floats:
@@ -172,7 +160,9 @@ def _neighbours(matches: Matches, copies: int) -> Floats:
         curve = np.argsort(_interleave(cells.astype(np.int64)), kind="stable")
         blocks = rng.permuted(curve[:whole].reshape(-1, _BLOCK), axis=1)
         order[blocks], order[curve[whole:]] = np.roll(blocks, 1, axis=1), np.roll(curve[whole:], 1)
-    return _with_partners(matches, sets, orders)
+    for channel in matches.second:
+        sets[:, channel] = matches.data[channel][orders]
+    return sets
 
 
 def _interleave(cells: Ints) -> Ints:
@@ -180,12 +170,6 @@ def _interleave(cells: Ints) -> Ints:
     bits = cells[:, None] >> np.arange(_BITS)[:, None] & 1
     places = len(cells) * np.arange(_BITS)[:, None] + np.arange(len(cells))[:, None, None]
     return np.asarray(np.sum(bits << places, axis=(0, 1)))
-
-
-def _with_partners(matches: Matches, sets: Floats, orders: Ints) -> Floats:
-    for channel in matches.second:
-        sets[:, channel] = matches.data[channel][orders]
-    return sets
 
 
 def _displacements(matches: Matches, copies: int) -> Floats:
@@ -209,28 +193,6 @@ def _displacements(matches: Matches, copies: int) -> Floats:
     for k, channel in enumerate(matches.second):
         sets[:, channel] = x[k] + shift[k] + corners[k]
     return sets
-
-
-def _proximity(matches: Matches, copies: int) -> Floats:
-    """Return the matches (copies x channels x N) with the second points nearest to the first ones at other places.
-
-    If second points are not the nearest ones where they are, there are no copies.
-    """
-    x, y, rng = matches.data[matches.first], matches.data[matches.second], np.random.default_rng(0)
-    shift, n = np.median(y - x, axis=1, keepdims=True), x.shape[1]
-    some = rng.permutation(n)[:_MOST_NEAREST]
-    if np.mean(_nearest((x + shift)[:, some], y) == some) < _SHARE_NEAREST:
-        return np.empty((0, *matches.data.shape))
-    sets = np.repeat(matches.data[None][:, :, some], copies, axis=0)
-    for copy in sets:
-        moved = x[:, some] + shift + rng.normal(0.0, np.ptp(y) / math.sqrt(n), shift.shape)
-        copy[matches.second] = y[:, _nearest(moved, y)]
-    return sets
-
-
-def _nearest(x: Floats, y: Floats) -> Ints:
-    """Return the index of the nearest point of y for each point of x."""
-    return np.asarray(np.argmin(np.sum((x[:, :, None] - y[:, None]) ** 2, axis=0), axis=1))
 
 
 # Measure
@@ -330,8 +292,8 @@ def _count_within(residuals: Floats, squares: Floats, hits: Ints) -> float:
 def _log_sum_of_tails(hits: Ints, rearranged: int, needed: Ints, n: int, samples: int) -> float:
     """Return the smallest log of sum_j P(Bin(n, alpha_j) >= needed) over the distances.
 
-    alpha_j is the share of hits of model j among the rearranged matches, shrunk: the mean of all models replaces one of
-    them. Without a model nothing is known: inf.
+    alpha_j is the share of hits of model j among the rearranged matches. The mean number of hits of all models, if
+    below 1, replaces one of them. Without a model nothing is known: inf.
     """
     smallest, counts = np.inf, np.empty(rearranged + 1, np.int64)
     for k in range(needed.size if hits.shape[0] > 0 else 0):
@@ -342,7 +304,7 @@ def _log_sum_of_tails(hits: Ints, rearranged: int, needed: Ints, n: int, samples
             mean += hits[j, k] / hits.shape[0]
         for h in range(counts.size):
             if counts[h] > 0:
-                alpha = min((max(h - 1.0, 0.0) + mean + 0.5 / samples) / (rearranged + 1.0), 1.0)
+                alpha = min((max(h - 1.0, 0.0) + min(mean, 1.0) + 0.5 / samples) / (rearranged + 1.0), 1.0)
                 total += counts[h] * binomial_tail(needed[k], n, alpha)
         smallest = min(smallest, math.log(max(total, 1e-300)))
     return smallest

@@ -14,6 +14,7 @@ import numpy as np
 from bansac.compiled.jit import inner_kernel
 from bansac.evidence.false_alarms import log_nfa
 from bansac.evidence.null_model import measure_far
+from bansac.evidence.random_models import NEAR
 from bansac.evidence.significance import MeasuredModel, is_significant
 from bansac.maths.arrays import Bools, Floats
 from bansac.problems.problem import Problem
@@ -23,9 +24,6 @@ SAME = 0.9
 
 RIVAL = 0.25
 """A rival needs this share of the inliers of the best hypothesis, and so does a plane of several."""
-
-NEAR = 3.0
-"""Data within this number of thresholds are near the model of a hypothesis."""
 
 FINER = 0.5
 """A structure in a mixture has a threshold below this share of that of the mixture."""

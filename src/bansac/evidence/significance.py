@@ -1,8 +1,10 @@
 """Significance of a model: whether its data support it more than chance explains, and the reason if they do not.
 
-:func:`judge` makes the fast test first (:mod:`.fast_test`). If it fails, the number of false alarms decides
-(:mod:`.false_alarms`): its null model is measured on rearranged data (:mod:`.null_model`). Of data that share a point,
-one counts (:mod:`.duplicate_points`).
+:func:`judge` makes the fast test first (:mod:`.fast_test`). If it fails, models of random samples of rearranged matches
+decide for the maps of points (:mod:`.random_models`). For other models the number of false alarms decides
+(:mod:`.false_alarms`), whose null model is measured on rearranged data (:mod:`.null_model`). Few matches of an epipolar
+geometry are also compared with searches of rearranged ones. Of data that share a point, one counts
+(:mod:`.duplicate_points`).
 """
 
 import enum
@@ -32,7 +34,7 @@ EXACT = 1e-3
 _SHARES = 1.0, 0.5, 0.25
 # Largest probability that the model itself has its support on rearranged matches, and that a search of them has it. At
 # most _MOST_SEARCHED matches are searched.
-_SELDOM, _RARE, _MOST_SEARCHED = 1e-2, 1e-3, 200
+_SELDOM, _RARE, _MOST_SEARCHED = 3e-3, 1e-3, 200
 # If the threshold exceeds the share _SMALL of the extent of the data, the probability of a random inlier is checked. At
 # _USELESS or above, the inliers prove nothing, and neither do they if that of a match with the displacement of another
 # one is as large.
@@ -166,18 +168,14 @@ def _test(form: _Form, measured: MeasuredModel, searches: bool) -> Judgement:
     if form.is_map:
         data = _at_one_scale(problem, data, inliers)
     useless = _large_threshold(problem, data, threshold, form)
-    if useless is not None and not form.is_map:
-        return useless
     if form.is_map:
-        kept = _distinct(problem, data, measured)
-        is_supported = _is_rare(form, measured, kept)
-        is_supported = is_supported and log_nfa_of_rates(_matches(form, measured, kept), EXACT) < SIGNIFICANT
+        is_supported, kept = _exceeds_rates(form, data, measured)
+    elif useless is not None:
+        return useless
     else:
         is_supported, kept = _exceeds_false_alarms(problem, data, measured)
         if not is_supported and searches and len(problem.points) > 1:
-            some = _distinct(problem, data, measured)
-            if some.size <= _MOST_SEARCHED and _is_rare(form, measured, some):
-                is_supported = log_tail(_matches(form, measured, some)) < math.log(_RARE)
+            is_supported = _exceeds_searches(form, measured)
     support = kept[inliers[kept]]
     if not is_supported:
         return useless or Judgement(Reason.CHANCE, support.size)
@@ -214,6 +212,20 @@ def _matches(form: _Form, measured: MeasuredModel, kept: Ints) -> Matches:
     """Return the matches that count, with the problem whose samples give models."""
     data, distances = np.take(form.data, kept, axis=1), measured.residuals[kept]
     return as_matches(form.problem, data, distances, measured.threshold, form.tested.points[0])
+
+
+def _exceeds_rates(form: _Form, data: Floats, measured: MeasuredModel) -> tuple[bool, Ints]:
+    """Return whether models of rearranged matches do not explain the support, and the indices of those that count."""
+    kept = _distinct(form.tested, data, measured)
+    is_rare = _is_rare(form, measured, kept)
+    return is_rare and log_nfa_of_rates(_matches(form, measured, kept), EXACT) < SIGNIFICANT, kept
+
+
+def _exceeds_searches(form: _Form, measured: MeasuredModel) -> bool:
+    """Return whether searches of rearranged matches do not explain the support of an epipolar geometry."""
+    kept = _distinct(form.tested, form.matches, measured)
+    is_rare = kept.size <= _MOST_SEARCHED and _is_rare(form, measured, kept)
+    return is_rare and log_tail(_matches(form, measured, kept)) < math.log(_RARE)
 
 
 def _is_rare(form: _Form, measured: MeasuredModel, kept: Ints) -> bool:

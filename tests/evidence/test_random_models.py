@@ -1,0 +1,173 @@
+"""The support of models of random samples of rearranged matches: lists, few matches, windows, clusters, grids."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numba import config
+
+import bansac
+from bansac.evidence import random_models
+from bansac.evidence.false_alarms import SIGNIFICANT, binomial_tail
+from bansac.evidence.random_models import as_matches, count_mirrored, log_nfa_of_rates, log_tail
+from bansac.problems.absolute_pose import ABSOLUTE_POSE
+from bansac.problems.fundamental import FUNDAMENTAL
+from bansac.problems.homography import HOMOGRAPHY
+from bansac.problems.motion_3d import RIGID_3D
+from bansac.problems.similarity import SIMILARITY
+from bansac.synthetic import epipolar_matches, homography_matches
+from tests.reference.random_models import binomial_tail_slowly, log_sum_of_tails_slowly, measure_slowly
+
+compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its samples take minutes")
+
+
+def matches_of(problem, data, model, threshold):
+    return as_matches(problem, data, problem.distances(data, model), threshold, problem.points[0] or (0, 1))
+
+
+def listed(n, right, seed, noise=0.3):
+    """Matches of a similarity; the wrong partners are other points of the list."""
+    rng = np.random.default_rng(seed)
+    x1 = rng.uniform(0, 1000, (n, 2))
+    x2 = x1 @ np.array([[0.8, -0.6], [0.6, 0.8]]).T + [30, -20] + rng.normal(0, noise, (n, 2))
+    x2[right:] = np.roll(x2[right:], 1, axis=0)
+    return x1, x2
+
+
+@given(st.integers(0, 10**6), st.sampled_from([SIMILARITY, HOMOGRAPHY, FUNDAMENTAL, RIGID_3D]))
+@settings(max_examples=20, deadline=None)
+def test_hits_and_scores_are_those_of_each_match(seed, problem):
+    rng = np.random.default_rng(seed)
+    n, distances = int(rng.integers(problem.sample_size + 1, 15)), np.sort(rng.uniform(0.05, 0.5, 3))
+    sets = rng.uniform(-1, 1, (2, problem.channels, n))
+    explained = rng.uniform(-1, 1, (problem.channels, int(rng.integers(0, 4))))
+    found = random_models._measure(problem, sets, explained, 0.25, distances, 4)
+    for one, other in zip(found, measure_slowly(problem, sets, explained, 0.25, distances, 4), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+@given(st.integers(1, 60), st.integers(0, 60), st.floats(1e-6, 1.0))
+def test_binomial_tail(n, k, p):
+    k = min(k, n)
+    assert binomial_tail(k, n, p) == pytest.approx(min(binomial_tail_slowly(k, n, p), 1.0), rel=1e-9, abs=1e-300)
+
+
+@given(st.integers(0, 10**6))
+@settings(deadline=None)
+def test_sum_of_the_tails_of_all_models(seed):
+    rng = np.random.default_rng(seed)
+    hits = np.sort(rng.poisson(rng.uniform(0, 2), (20, 3)), axis=1)
+    needed = np.sort(rng.integers(1, 12, 3))
+    found = random_models._log_sum_of_tails(hits, 30, needed, 40, 20)
+    assert found == pytest.approx(log_sum_of_tails_slowly(hits, 30, needed, 40, 20), abs=1e-6)
+
+
+def test_without_a_model_nothing_is_known():
+    assert random_models._log_sum_of_tails(np.empty((0, 1), np.int64), 5, np.array([2]), 5, 10) == math.inf
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_the_curve_visits_every_cell_once_and_neighbours_in_a_row(dimension):
+    cells = np.indices((8,) * dimension).reshape(dimension, -1)
+    numbers = random_models._interleave(cells)
+    assert sorted(numbers) == list(range(8**dimension))
+    ordered = cells[:, np.argsort(numbers)]
+    steps = np.abs(np.diff(ordered, axis=1)).sum(axis=0)
+    assert np.mean(steps) < dimension  # that of a random order is 8 / 3 times the dimension
+
+
+@pytest.mark.parametrize("n", [5, 6, 7, 30])
+def test_neighbours_are_rearranged_one_to_one_and_no_partner_is_kept(n):
+    x1, x2 = listed(n, n, 0)
+    data = np.ascontiguousarray(np.column_stack([x1, x2]).T)
+    matches = as_matches(SIMILARITY, data, np.zeros(n), 1.0, (0, 1))
+    for copy in random_models._neighbours(matches, 8):
+        np.testing.assert_array_equal(copy[:2], matches.data[:2])
+        np.testing.assert_array_equal(np.sort(copy[2:]), np.sort(matches.data[2:]))
+        assert np.sum(np.all(copy[2:] == matches.data[2:], axis=0)) <= n % random_models._BLOCK
+
+
+def test_displacements_stay_in_the_window_of_wrong_matches():
+    rng = np.random.default_rng(0)
+    x1 = rng.uniform(0, 1000, (60, 2))
+    shift = np.array([100, 50])
+    x2 = x1 + shift + rng.uniform(-20, 20, (60, 2))
+    x2[:20] = x1[:20] + shift
+    data = np.ascontiguousarray(np.column_stack([x1, x2]).T)
+    distances = np.where(np.arange(60) < 20, 0.0, 9.0)
+    matches = as_matches(SIMILARITY, data, distances, 1.0, (0, 1))
+    scale = matches.threshold
+    for copy in random_models._displacements(matches, 5):
+        moved = (copy[2:] - copy[:2] - np.median(matches.data[2:] - matches.data[:2], axis=1)[:, None]) / scale
+        assert np.abs(moved).max() < 42
+        assert np.abs(moved).max(axis=0).mean() > 5
+
+
+@compiled
+@pytest.mark.parametrize("seed", range(5))
+def test_lists_with_few_right_partners_are_a_success(seed):
+    x1, x2 = listed(40, 10, seed)
+    assert bansac.estimate_similarity(x1, x2, threshold=0.9, seed=seed).success
+    wrong = bansac.estimate_similarity(x1[10:], x2[10:], threshold=0.9, seed=seed)
+    assert not wrong.success
+    assert "no more than chance gives" in wrong.message
+
+
+@compiled
+@pytest.mark.parametrize("estimate", [bansac.estimate_essential, bansac.estimate_fundamental])
+def test_few_matches_of_two_views_are_a_success(estimate):
+    found, wrong = 0, 0
+    for seed in range(10):
+        made = epipolar_matches(40, 16 / 40, 0.3, seed)
+        cameras = (made.K, made.K) if estimate is bansac.estimate_essential else ()
+        found += estimate(made.x1, made.x2, *cameras, threshold=0.9, seed=seed).success
+        noise = np.random.default_rng(seed).uniform(0, 600, (2, 40, 2))
+        wrong += estimate(*noise, *cameras, threshold=2.0, seed=seed).success
+    assert found >= 9
+    assert wrong == 0
+
+
+@compiled
+def test_more_inliers_and_smaller_residuals_are_more_significant():
+    made = homography_matches(40, 0.3, 0.3, 0)
+    data, H = np.ascontiguousarray(np.column_stack([made.x1, made.x2]).T), np.array(made.H).ravel()
+    order = np.argsort(~made.inliers, kind="stable")
+    values = [log_nfa_of_rates(matches_of(HOMOGRAPHY, data[:, order[12 - k :]], H, 1.0), 1e-3) for k in (6, 8, 12)]
+    assert values[0] > values[1] > values[2]
+    assert values[2] < SIGNIFICANT
+    assert log_nfa_of_rates(matches_of(HOMOGRAPHY, data[:, order[8:]], H, 1.0), 1e-3) == math.inf  # a sample
+
+
+@compiled
+def test_noise_has_no_small_tail():
+    tails = []
+    for seed in range(5):
+        data = np.random.default_rng(seed).uniform(0, 600, (4, 20))
+        result = bansac.estimate_fundamental(data[:2].T, data[2:].T, threshold=2.0, seed=seed)
+        tails.append(log_tail(matches_of(FUNDAMENTAL, data, np.array(result.model).ravel(), 2.0)))
+    assert min(tails) > math.log(1e-2)
+
+
+@compiled
+def test_points_of_space_have_no_displacements():
+    rng = np.random.default_rng(0)
+    data = rng.uniform(-1, 1, (5, 12))
+    distances = rng.uniform(0, 0.01, 12)
+    matches = as_matches(ABSOLUTE_POSE, data, distances, 0.02, (0, 1))
+    assert matches.second == [2, 3, 4]
+    assert len(list(random_models._rearranged(matches, 2))) == 1
+
+
+@compiled
+def test_mirrored_matches_are_no_similarity_and_are_named():
+    rng, n = np.random.default_rng(0), 1000
+    x1 = rng.uniform(0, 1000, (n, 2))
+    x2 = x1 * [1, -1] + [0, 800] + rng.normal(0, 0.5, (n, 2))
+    data = np.ascontiguousarray(np.column_stack([x1, x2]).T)
+    assert count_mirrored(as_matches(SIMILARITY, data, np.zeros(n), 2.0, (0, 1))) > 0.9 * n
+    results = [bansac.estimate_similarity(x1, x2, seed=seed) for seed in range(3)]
+    assert not any(result.success for result in results)
+    assert any("mirrored" in result.message for result in results)
+    assert bansac.estimate_affine(x1, x2).success

@@ -1,0 +1,61 @@
+"""Models of samples of rearranged matches, measured one match after the other."""
+
+import math
+
+import numpy as np
+
+from bansac.maths.rng import fixed_rng, next_index
+
+
+def measure_slowly(problem, sets, explained, near, distances, samples):
+    """Return the number of matches within each distance of each model, and the best MSAC score of each set."""
+    rng, hits, best = fixed_rng(), [], []
+    for data in sets:
+        scores = [0.0]
+        for _ in range(samples):
+            sample = draw(rng, data.shape[1], problem.sample_size)
+            for model in solve(problem, data, sample):
+                repeats = np.sum(problem.distances(explained, model) ** 2 <= near)
+                if explained.shape[1] and 2 * repeats >= explained.shape[1]:
+                    continue
+                others = np.delete(problem.distances(data, model), sample)
+                hits.append([np.sum(others <= distance) for distance in distances])
+                inside = others[others <= distances[-1]] / distances[-1]
+                scores.append(problem.sample_size + np.sum(1 - inside**2))
+        best.append(max(scores))
+    return np.array(hits).reshape(-1, len(distances)), np.array(best)
+
+
+def draw(rng, n, size):
+    """Return a sample of distinct indices: each is drawn until it is new."""
+    sample = []
+    while len(sample) < size:
+        index = int(next_index(rng, n))
+        if index not in sample:
+            sample.append(index)
+    return np.array(sample)
+
+
+def solve(problem, data, sample):
+    """Return the valid models of a sample."""
+    models = np.empty((problem.max_models, problem.model_size))
+    count = getattr(problem.solve, "py_func", problem.solve)(data, sample, models, np.empty(problem.scratch_size))
+    is_valid = problem.is_valid or (lambda data, model, sample: True)
+    return [model for model in models[:count] if getattr(is_valid, "py_func", is_valid)(data, model, sample)]
+
+
+def log_sum_of_tails_slowly(hits, rearranged, needed, n, samples):
+    """Return the smallest log of the sum over models of the binomial tails with their rates."""
+    values = []
+    for column, need in zip(hits.T, needed, strict=True):
+        mean = column.mean()
+        rates = [(max(h - 1, 0) + min(mean, 1) + 0.5 / samples) / (rearranged + 1) for h in column]
+        values.append(math.log(max(sum(binomial_tail_slowly(need, n, min(rate, 1.0)) for rate in rates), 1e-300)))
+    return min(values)
+
+
+def binomial_tail_slowly(k, n, p):
+    """Return P(X >= k) for a binomial X; 1 if k is at most n p."""
+    if k <= n * p:
+        return 1.0
+    return sum(math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(k, n + 1))
