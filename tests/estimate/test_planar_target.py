@@ -57,7 +57,7 @@ def test_the_wrong_pose_of_a_target_of_few_points_is_seldom_claimed():
         result = bansac.estimate_absolute_pose(points, pixels, K)
         poses = [result.model] if result.rival is None else [result.model, result.rival.model]
         claimed += result.success and min(rotation_error(pose.R, R) for pose in poses) > 15
-    assert claimed <= 2
+    assert claimed <= 3
 
 
 @pytest.mark.parametrize(("thickness", "depth"), [(1.0, 3.0), (0.2, 3.0), (1.0, 40.0)])

@@ -24,7 +24,8 @@ compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its
 
 
 def matches_of(problem, data, model, threshold):
-    return as_matches(problem, data, problem.distances(data, model), threshold, problem.points[0] or (0, 1))
+    data = np.ascontiguousarray(data)
+    return as_matches(problem, data, problem.distances(data, model), threshold, problem.points[0])
 
 
 def listed(n, right, seed, noise=0.3):
@@ -58,14 +59,14 @@ def test_binomial_tail(n, k, p):
 @settings(deadline=None)
 def test_sum_of_the_tails_of_all_models(seed):
     rng = np.random.default_rng(seed)
-    hits = np.sort(rng.poisson(rng.uniform(0, 2), (20, 3)), axis=1)
+    hits, volumes = np.sort(rng.poisson(rng.uniform(0, 2), (20, 4)), axis=1), np.sort(rng.uniform(0, 1, 4))
     needed = np.sort(rng.integers(1, 12, 3))
-    found = random_models._log_sum_of_tails(hits, 30, needed, 40, 20)
-    assert found == pytest.approx(log_sum_of_tails_slowly(hits, 30, needed, 40, 20), abs=1e-6)
+    found = random_models._log_sum_of_tails(hits, volumes, 30, needed, 40, 20)
+    assert found == pytest.approx(log_sum_of_tails_slowly(hits, volumes, 30, needed, 40, 20), abs=1e-6)
 
 
 def test_without_a_model_nothing_is_known():
-    assert random_models._log_sum_of_tails(np.empty((0, 1), np.int64), 5, np.array([2]), 5, 10) == math.inf
+    assert random_models._log_sum_of_tails(np.empty((0, 2), np.int64), np.ones(2), 5, np.array([2]), 5, 10) == math.inf
 
 
 @pytest.mark.parametrize("dimension", [2, 3])

@@ -62,7 +62,7 @@ def test_problems_with_verticals_are_known():
 def test_few_inliers_that_keep_the_verticals_are_a_success():
     found = []
     for seed in range(12):
-        made, data = scene(seed, 60, 0.25)
+        made, data = scene(seed, 60, 0.2)
         verticals = {"gravity1": data[4:7, 0], "gravity2": data[7:10, 0]}
         results = [
             bansac.estimate_relative_pose(made.x1, made.x2, made.K, threshold=1.5, max_iterations=5000, **known)

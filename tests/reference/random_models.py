@@ -44,12 +44,12 @@ def solve(problem, data, sample):
     return [model for model in models[:count] if getattr(is_valid, "py_func", is_valid)(data, model, sample)]
 
 
-def log_sum_of_tails_slowly(hits, rearranged, needed, n, samples):
+def log_sum_of_tails_slowly(hits, volumes, rearranged, needed, n, samples):
     """Return the smallest log of the sum over models of the binomial tails with their rates."""
-    values = []
-    for column, need in zip(hits.T, needed, strict=True):
-        mean = column.mean()
-        rates = [(max(h - 1, 0) + min(mean, 1) + 0.5 / samples) / (rearranged + 1) for h in column]
+    values, last = [], min(hits[:, -1].mean(), 1) + 0.5 / samples
+    for column, volume, need in zip(hits.T[: len(needed)], volumes, needed, strict=False):
+        mean = max(min(column.mean(), 1), last * volume)
+        rates = [(max(h - 1, 0) + mean) / (rearranged + 1) for h in column]
         values.append(math.log(max(sum(binomial_tail_slowly(need, n, min(rate, 1.0)) for rate in rates), 1e-300)))
     return min(values)
 

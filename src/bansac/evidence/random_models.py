@@ -5,9 +5,9 @@ matches of one list it is too large: the true model alone maps many points of a 
 minimal samples of rearranged matches show what chance gives. Matches are rearranged in two ways:
 
 * "neighbours": the second points of near matches in another order, which keeps lists, grids and clusters;
-* "displacements": those of matches that the model does not explain, which keeps a search window. Each is the third
-  corner of a triangle over two of them (:mod:`.null_model`). If they are few, the second points are uniform in their
-  box;
+* "displacements": those from the common motion of matches that the model does not explain, which keeps a search window.
+  Each is the third corner of a triangle over two of them (:mod:`.null_model`). If they are few, the second points are
+  uniform in their box.
 
 :func:`log_nfa_of_rates` is for errors of several components. The share of rearranged matches within t of model j is its
 rate alpha_j(t). For n matches, samples of m and J samples, the expected number of models with k inliers is
@@ -28,6 +28,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bansac.compiled.jit import inner_kernel, kernel
+from bansac.evidence.common_motion import fit_motion
 from bansac.evidence.false_alarms import SIGNIFICANT, binomial_tail, log_factorials
 from bansac.evidence.null_model import turn
 from bansac.maths.arrays import Bools, Floats, Ints
@@ -90,6 +91,8 @@ def log_nfa_of_rates(matches: Matches, exact: float) -> float:
     sizes = np.unique(np.linspace(m + 1, support.size, _SIZES).round().astype(np.int64))
     # A model that is fitted to k inliers has smaller residuals than one of m of them.
     distances = np.maximum(support[sizes - 1] * np.sqrt(sizes / (sizes - m)), exact * matches.threshold)
+    distances = np.append(np.minimum(distances, matches.threshold), matches.threshold)
+    volumes = (distances / matches.threshold) ** problem.codimension
     some = matches
     if n > _MOST:
         chosen = np.random.default_rng(0).permutation(n)[:_MOST]
@@ -100,7 +103,7 @@ def log_nfa_of_rates(matches: Matches, exact: float) -> float:
     worst = -math.inf
     for sets in _rearranged(some, _SETS):
         hits, _ = _measure(problem, sets, explained, near, distances, _SAMPLES)
-        log_sum = _log_sum_of_tails(hits, sets.shape[2] - m, sizes - m, n - m, _SETS * _SAMPLES)
+        log_sum = _log_sum_of_tails(hits, volumes, sets.shape[2] - m, sizes - m, n - m, _SETS * _SAMPLES)
         worst = max(worst, choices + log_sum)
         if worst >= SIGNIFICANT:
             break
@@ -178,20 +181,20 @@ def _displacements(matches: Matches, copies: int) -> Floats:
     If these are few, the displacements of all show the window of an epipolar geometry; those of a map are its own.
     """
     x, y, rng = matches.data[matches.first], matches.data[matches.second], np.random.default_rng(0)
-    shift, shape = np.median(y - x, axis=1, keepdims=True), (copies, x.shape[1])
-    sets, displacements = np.repeat(matches.data[None], copies, axis=0), y - x - shift
-    others = displacements[:, ~matches.inliers]
-    if others.shape[1] < max(_FEWEST, x.shape[1] / 3):
-        others = displacements
-    if others is displacements and matches.problem.codimension > 1:
-        low, high = y.min(axis=1), y.max(axis=1)
-        for k, channel in enumerate(matches.second):
-            sets[:, channel] = rng.uniform(low[k], high[k], shape)
-        return sets
-    one, other = (others[:, rng.integers(0, others.shape[1], shape)] for _ in range(2))
-    corners = 0.5 * (one + other + turn(other - one, one.shape))
-    for k, channel in enumerate(matches.second):
-        sets[:, channel] = x[k] + shift[k] + corners[k]
+    sets, shape = np.repeat(matches.data[None], copies, axis=0), (copies, x.shape[1])
+    common = x + np.median(y - x, axis=1, keepdims=True)
+    if len(matches.data) == 4:
+        motion = fit_motion(np.ascontiguousarray(matches.data)).reshape(2, 3)
+        common = motion[:, :2] @ x + motion[:, 2:]
+    others, is_map = (y - common)[:, ~matches.inliers], matches.problem.codimension > 1
+    is_small = others.shape[1] < max(_FEWEST, x.shape[1] / 3)
+    if is_small and is_map:
+        places = rng.uniform(y.min(axis=1)[:, None, None], y.max(axis=1)[:, None, None], (len(y), *shape))
+    else:
+        others = y - common if is_small else others
+        one, other = (others[:, rng.integers(0, others.shape[1], shape)] for _ in range(2))
+        places = common[:, None] + 0.5 * (one + other + turn(other - one, one.shape))
+    sets[:, matches.second] = places.swapaxes(0, 1)
     return sets
 
 
@@ -289,22 +292,26 @@ def _count_within(residuals: Floats, squares: Floats, hits: Ints) -> float:
 
 
 @kernel
-def _log_sum_of_tails(hits: Ints, rearranged: int, needed: Ints, n: int, samples: int) -> float:
+def _log_sum_of_tails(hits: Ints, volumes: Floats, rearranged: int, needed: Ints, n: int, samples: int) -> float:
     """Return the smallest log of sum_j P(Bin(n, alpha_j) >= needed) over the distances.
 
     alpha_j is the share of hits of model j among the rearranged matches. The mean number of hits of all models, if
-    below 1, replaces one of them. Without a model nothing is known: inf.
+    below 1, replaces one of them. It is at least that at the last distance times the volume within a distance, which is
+    in ``volumes``. Without a model nothing is known: inf.
     """
-    smallest, counts = np.inf, np.empty(rearranged + 1, np.int64)
-    for k in range(needed.size if hits.shape[0] > 0 else 0):
-        mean, total = 0.0, 0.0
+    smallest, models, last = np.inf, hits.shape[0], hits.shape[1] - 1
+    counts, means = np.empty(rearranged + 1, np.int64), np.zeros(hits.shape[1])
+    for k in range(means.size):
+        for j in range(models):
+            means[k] += hits[j, k] / models
+    for k in range(needed.size if models > 0 else 0):
+        mean, total = max(min(means[k], 1.0), (min(means[last], 1.0) + 0.5 / samples) * volumes[k]), 0.0
         counts[:] = 0
-        for j in range(hits.shape[0]):
+        for j in range(models):
             counts[hits[j, k]] += 1
-            mean += hits[j, k] / hits.shape[0]
         for h in range(counts.size):
             if counts[h] > 0:
-                alpha = min((max(h - 1.0, 0.0) + min(mean, 1.0) + 0.5 / samples) / (rearranged + 1.0), 1.0)
+                alpha = min((max(h - 1.0, 0.0) + mean) / (rearranged + 1.0), 1.0)
                 total += counts[h] * binomial_tail(needed[k], n, alpha)
         smallest = min(smallest, math.log(max(total, 1e-300)))
     return smallest

@@ -118,7 +118,7 @@ def judge(problem: Problem, data: Floats, measured: MeasuredModel, *, searches: 
     """
     form = _Form(problem, data, measured.model, *significance_form(problem, data, measured.model))
     first = _test(form, measured._replace(model=form.model), searches)
-    if first.is_significant and searches and form.is_map and _is_mirrored(form, measured):
+    if searches and form.is_map and _is_mirrored(form, measured):
         return Judgement(Reason.MIRRORED)
     if first.is_significant or measured.num_inliers <= problem.sample_size or not has_verticals(problem):
         return first
@@ -167,7 +167,7 @@ def _test(form: _Form, measured: MeasuredModel, searches: bool) -> Judgement:
         return Judgement(Reason.SIGNIFICANT)
     if form.is_map:
         data = _at_one_scale(problem, data, inliers)
-    useless = _large_threshold(problem, data, threshold, form)
+    useless = _large_threshold(form, threshold)
     if form.is_map:
         is_supported, kept = _exceeds_rates(form, data, measured)
     elif useless is not None:
@@ -234,14 +234,15 @@ def _is_rare(form: _Form, measured: MeasuredModel, kept: Ints) -> bool:
     Degenerate models of grids, and of matches that another structure explains, are seldom among few samples.
     """
     problem, data, model = form.displaced
-    m, thinned, distance = problem.sample_size, np.take(data, kept, axis=1), measured.residuals[kept]
-    support = int(np.count_nonzero(distance <= measured.threshold))
-    if support <= m:
+    m, n, thinned = problem.sample_size, kept.size, np.take(data, kept, axis=1)
+    support = np.sort(measured.residuals[kept][measured.inliers[kept]])
+    if support.size <= m:
         return False
     null_model = measure_far(problem, thinned, model)
     null_model = add_neighbours(null_model, problem, thinned, model, measured.threshold, measured.noise)
-    alpha = null_model.probability(np.array([measured.threshold]))[0]
-    return bool(binomial_tail(support - m, kept.size - m, alpha) < _SELDOM)
+    alpha = null_model.probability(np.maximum(support, EXACT * measured.threshold))
+    level, sizes = _SELDOM / (support.size - m), range(support.size, m, -1)
+    return any(binomial_tail(k - m, n - m, alpha[k - 1]) < level for k in sizes)
 
 
 def _is_mirrored(form: _Form, measured: MeasuredModel) -> bool:
@@ -255,15 +256,16 @@ def _is_mirrored(form: _Form, measured: MeasuredModel) -> bool:
     return count_mirrored(_matches(form, measured, np.arange(n))) > 2 * measured.num_inliers
 
 
-def _large_threshold(problem: Problem, data: Floats, threshold: float, form: _Form) -> Judgement | None:
+def _large_threshold(form: _Form, threshold: float) -> Judgement | None:
     """Return a judgement if a large threshold makes a random point or match an inlier, else None."""
-    points = problem.points or [(channel,) for channel in range(problem.channels)]
+    problem, data = form.tested, form.matches
+    points = problem.points[-1:] if form.is_map else problem.points
+    points = points or tuple((channel,) for channel in range(problem.channels))
     boxes = (near_box(np.ascontiguousarray(data[list(point)]), GRID) for point in points)  # without far data
     extent = min(float(np.ptp(box, axis=0).max()) for box in boxes)
     if threshold <= _SMALL * extent:
         return None
-    null_model = measure_far(problem, form.matches, form.model)
-    null_model = add_neighbours(null_model, problem, form.matches, form.model, threshold)
+    null_model = add_neighbours(measure_far(problem, data, form.model), problem, data, form.model, threshold)
     chance = float(null_model.probability(np.array([threshold]))[0])
     return Judgement(Reason.LARGE_THRESHOLD, extent=extent, chance=chance) if chance >= _USELESS else None
 
