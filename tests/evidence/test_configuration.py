@@ -56,6 +56,16 @@ def test_general_scenes_are_general(n, ratio, noise):
 
 
 @whole_search
+@pytest.mark.parametrize("shape", [(3, 3), (3, 4), (5, 3), (5, 5), (6, 5)])
+def test_an_exact_grid_that_moves_by_whole_pixels_is_a_plane(shape):
+    rng = np.random.default_rng(shape)
+    for seed in range(5):
+        x1 = 50.0 + rng.integers(20, 100) * np.indices(shape).reshape(2, -1).T
+        result = bansac.estimate_fundamental(x1, x1 + rng.integers(-40, 41, 2), threshold=1.0, seed=seed)
+        assert (result.success, result.configuration, result.num_inliers) == (True, "planar", len(x1))
+
+
+@whole_search
 @pytest.mark.parametrize(("n", "ratio", "noise"), [(500, 0.5, 0.5), (200, 0.4, 0.3), (100, 0.8, 0.3)])
 def test_planes_and_rotations_are_said(n, ratio, noise):
     for seed in SEEDS:

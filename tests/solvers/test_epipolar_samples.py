@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bansac.geometry import apply_transform
 from bansac.solvers.essential_5pt import essential_5pt
 from bansac.solvers.fundamental_7pt import fundamental_7pt
 from tests.reference import epipolar as reference
@@ -95,6 +96,50 @@ def test_equal_matches_have_no_model(solve):
     assert solve(np.zeros((n, 2)), np.zeros((n, 2))).shape == (0, 3, 3)
     assert solve(np.zeros((n, 2)), np.ones((n, 2))).shape == (0, 3, 3)
     assert solve(np.full((n, 2), [0.1, 0.2]), np.full((n, 2), [0.3, 0.4])).shape == (0, 3, 3)
+
+
+def seven_of_a_grid(rng):
+    """Return seven nodes of a grid (7, 2), not all on a conic."""
+    nodes = np.indices((5, 4)).reshape(2, -1).T
+    while True:
+        x = 40.0 * nodes[rng.choice(len(nodes), 7, replace=False)] + 60.0
+        if np.linalg.matrix_rank(np.column_stack([x * x, x[:, 0] * x[:, 1], x, np.ones(7)]) / 200.0**2) == 6:
+            return x
+
+
+def test_seven_matches_of_a_moved_grid_have_the_model_of_a_plane():
+    """F = [e2]x H agrees with H for any e2, and then the symmetric part of H^T F is 0."""
+    rng, generic = np.random.default_rng(4), 0
+    for _ in range(200):
+        x1, shift = seven_of_a_grid(rng), rng.integers(-40, 41, 2)
+        (F,) = fundamental_7pt(x1, x1 + shift)
+        product = np.array([[1, 0, shift[0]], [0, 1, shift[1]], [0, 0, 1]]).T @ F
+        np.testing.assert_allclose(product, -product.T, atol=1e-12)
+        epipole = np.linalg.svd(F.T)[2][2]
+        lines = np.cross(epipole, np.column_stack([x1 + shift, np.ones(7)]))
+        lines /= np.linalg.norm(lines, axis=1, keepdims=True)
+        generic += (np.abs(lines @ lines.T) > 1 - 1e-9).sum() == 7  # the epipole is on no line through two points
+    assert generic >= 190
+
+
+def test_the_models_of_a_noise_free_plane_agree_with_it():
+    rng, found = np.random.default_rng(5), 0
+    for _ in range(300):
+        x1, H = rng.uniform(0, 1000, (7, 2)), np.eye(3) + rng.normal(0, [0.2, 0.2, 100], (3, 3))
+        H[2] = rng.normal(0, 2e-4), rng.normal(0, 2e-4), 1
+        x2 = apply_transform(H, x1)
+        models = fundamental_7pt(x1, x2)
+        found += len(models) > 0
+        for F in models:
+            product = H.T @ F
+            np.testing.assert_allclose(product, -product.T, atol=1e-6 * np.abs(product).max())
+    assert found >= 290
+
+
+def test_a_repeated_match_leaves_too_few():
+    data, _, _ = reference.random_scene(np.random.default_rng(6), 7)
+    data[:, 6] = data[:, 0]
+    assert len(fundamental_7pt(data[:2].T, data[2:].T)) == 0
 
 
 def test_sideways_motion_is_found():

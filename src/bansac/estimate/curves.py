@@ -50,7 +50,8 @@ def fit_circle(points: ArrayLike, *, threshold: Threshold | None = None, **setti
     Returns
     -------
     Result
-        ``model`` is (x, y, r), centre and radius.
+        ``model`` is (x, y, r), centre and radius. If a line fits the points as well, they do not determine the radius,
+        and ``configuration`` is "undetermined_curvature".
 
     Examples
     --------
@@ -76,7 +77,8 @@ def fit_ellipse(points: ArrayLike, *, threshold: Threshold | None = None, **sett
     -------
     Result
         ``model`` is (x, y, a, b, angle): the centre, the semi-axes ``a >= b``, and the angle of the longer one, from
-        the x axis towards the y axis, in [0, pi).
+        the x axis towards the y axis, in [0, pi). If a line or a parabola fits the points as well, as on a short arc,
+        they do not determine the long axis, and ``configuration`` is "undetermined_curvature".
 
     Examples
     --------
@@ -107,7 +109,8 @@ def fit_polynomial(
     Returns
     -------
     Result
-        ``model`` is (c0, ..., cd), in the order of :mod:`numpy.polynomial`.
+        ``model`` is (c0, ..., cd), in the order of :mod:`numpy.polynomial`. If a polynomial of degree d - 1 fits the
+        points as well, they do not determine cd, and ``configuration`` is "undetermined_curvature".
 
     Examples
     --------

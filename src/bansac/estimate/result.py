@@ -185,7 +185,9 @@ class Result:
         translation of E and of the pose is undetermined. With "collinear", also that of a plane of space, the run has
         no success. With "undetermined_focal" the inliers do not determine an unknown focal length, because the optical
         axes meet or the motion is small; this is also the configuration of an absolute pose whose 3D points do not
-        determine it. The plane of a homography is "planar". None without a model and for other models.
+        determine it. With "undetermined_curvature" a simpler curve fits the points of a circle, an ellipse or a
+        polynomial as well: a line, a parabola or a lower degree. The plane of a homography is "planar". None without a
+        model and for other models.
     rival : Rival or None
         A second model that many points support, and that chance does not explain.
     first_threshold : float or None

@@ -11,6 +11,7 @@ import numpy as np
 
 from bansac.evidence.ambiguity import count_other_support
 from bansac.evidence.configuration import SEARCHED, configuration_message, find_configuration, threshold_of_noise
+from bansac.evidence.curvature import find_simpler_curve
 from bansac.evidence.duplicate_points import determines_plane, first_of_equals
 from bansac.evidence.misfit import has_misfit
 from bansac.evidence.significance import (
@@ -37,6 +38,7 @@ _NOT_CONFIRMED = "; the restarts did not agree before the search ended, and pres
 _REPEATS = "; the inliers lie on a plane or one step to either side of it, as if a pattern on it repeats"
 _OTHER_SUPPORT = "; off a plane of many inliers, {} outliers support another {}"
 _MISFIT = "; residuals of neighbours are alike, as with lens distortion, a deformation or a wrong model"
+_SIMPLER_CURVE = "; a {} fits as well, so the inliers do not determine the {}"
 _FROM_PLANE = ", from the homography of their plane, with which two motions agree"
 
 
@@ -79,6 +81,10 @@ def find_verdict(
         configuration = None if determines_plane(data[:, some], measured.inliers[some], threshold) else "collinear"
     elif judgement.reason is Reason.COLLINEAR:
         configuration = "collinear"
+    simpler_curve = find_simpler_curve(problem, data, measured) if is_significant else ""
+    if simpler_curve:
+        configuration = "undetermined_curvature"
+        text += _SIMPLER_CURVE.format(simpler_curve, problem.name)
     if two_views and configuration is None:
         data = np.ascontiguousarray(data[:4])  # without the verticals
         configuration = find_configuration(problem, data, residuals, threshold, by_chance=not is_significant)

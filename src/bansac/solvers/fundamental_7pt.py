@@ -17,21 +17,31 @@ _ROOTS = _CUBIC + 4
 
 SCRATCH = _ROOTS + 3
 
-# Largest remaining coefficient of a linearly dependent equation.
-_DEPENDENT = 1e-14
+# Largest remaining coefficient of a linearly dependent equation, and sum of the coefficients of a cubic that vanishes.
+_VANISHING = 1e-12
+
+# Weight of further vectors of a null space, and of the second vector if all weights give models. The numbers are not
+# simple, so that the epipole of a grid is on none of its lines.
+_FURTHER, _SECOND = 0.37, 0.63
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     """Compute the one to three fundamental matrices of unit Frobenius norm from seven matches.
 
     The matrices that satisfy the seven equations are F = A + x B, where A and B are a basis of their null space.
-    det F = 0 is a cubic in x.
+    det F = 0 is a cubic in x. If all matches follow a homography H without noise, the equations are dependent, and
+    F = [e2]x H agrees with them for any e2. So det F = 0 for every x, and one of these matrices is the only model.
     """
     write_equations(data, sample, scratch)
-    if not null_space(scratch, 7):
+    rank = null_space(scratch, 7)
+    if rank < 6:
         return 0
     _write_determinant(scratch)
-    count = cubic_roots(scratch[_CUBIC:_ROOTS], scratch[_ROOTS:])
+    if rank == 7:
+        count = cubic_roots(scratch[_CUBIC:_ROOTS], scratch[_ROOTS:])
+    else:
+        size = abs(scratch[_CUBIC]) + abs(scratch[_CUBIC + 1]) + abs(scratch[_CUBIC + 2]) + abs(scratch[_CUBIC + 3])
+        scratch[_ROOTS], count = _SECOND, 1 if size <= _VANISHING else 0
     for k in range(count):
         x = scratch[_ROOTS + k]
         for i in range(9):
@@ -52,13 +62,15 @@ def write_equations(data: Floats, sample: Ints, rows: Floats) -> None:
 
 
 @inner_kernel
-def null_space(a: Floats, equations: int) -> bool:
-    """Write a basis of the matrices that satisfy some equations; False if the equations are dependent.
+def null_space(a: Floats, equations: int) -> int:
+    """Write a basis of the matrices that satisfy some equations; return the rank, 0 if an equation is not finite.
 
-    The first rows of ``a``, of nine numbers each, hold the equations. The next rows, up to nine, get the basis. The
-    next nine numbers are work space. The method is Gauss-Jordan elimination; each equation is solved for the entry of F
-    with its largest coefficient.
+    The first rows of ``a``, of nine numbers each, hold the equations. The next rows, up to nine, get the basis. If the
+    equations are dependent, the last row gets a combination of its further vectors. The next nine numbers are work
+    space. The method is Gauss-Jordan elimination; each equation is solved for the entry of F with its largest
+    coefficient.
     """
+    rank = equations
     for i in range(9):
         a[81 + i] = -1.0  # index of the equation that is solved for entry i
     for k in range(equations):
@@ -68,8 +80,11 @@ def null_space(a: Floats, equations: int) -> bool:
             size = abs(a[row + i])
             if size > largest:
                 column, largest = i, size
-        if not _DEPENDENT < largest < np.inf:
-            return False
+        if not largest < np.inf:
+            return 0
+        if largest <= _VANISHING:
+            rank -= 1
+            continue
         a[81 + column] = k
         scale = 1.0 / a[row + column]
         for i in range(9):
@@ -82,12 +97,16 @@ def null_space(a: Floats, equations: int) -> bool:
     row = 9 * equations
     for free in range(9):
         if a[81 + free] < 0.0:
+            last = row == 81
             for i in range(9):
                 k = int(a[81 + i])
-                a[row + i] = -a[9 * k + free] if k >= 0 else 0.0
-            a[row + free] = 1.0
-            row += 9
-    return True
+                value = -a[9 * k + free] if k >= 0 else 1.0 if i == free else 0.0
+                if last:
+                    a[72 + i] += _FURTHER * value
+                else:
+                    a[row + i] = value
+            row += 0 if last else 9
+    return rank
 
 
 @inner_kernel
@@ -110,7 +129,10 @@ def _write_determinant(scratch: Floats) -> None:
 
 
 def fundamental_7pt(x1: ArrayLike, x2: ArrayLike) -> Floats:
-    """Compute the fundamental matrices (K, 3, 3) of unit norm from points (7, 2): one to three, none if degenerate."""
+    """Compute the fundamental matrices (K, 3, 3) of unit norm from points (7, 2): one to three.
+
+    Matches of a homography agree with many, of which one is returned. There are none for other degenerate matches.
+    """
     data = stack_matches(x1, x2, 7)
     transform, models = np.empty(5), np.empty((3, 9))
     normalize(data, transform)

@@ -95,7 +95,7 @@ def solve_second(data: Floats, sample: Ints, models: Floats, scratch: Floats) ->
 def _solve(data: Floats, sample: Ints, models: Floats, scratch: Floats, shared: bool) -> int:
     """Compute the models of six matches; the focal length is that of both images or of the second only."""
     write_equations(data, sample, scratch)
-    if not null_space(scratch, 6) or not _orthonormalize(scratch):
+    if null_space(scratch, 6) < 6 or not _orthonormalize(scratch):
         return 0
     for k in range(3):
         _build_constraints(scratch, _THREE_U[k] / _SQUARE, shared, _THREE + _STEP * k)
