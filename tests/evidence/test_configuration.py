@@ -9,6 +9,7 @@ import pytest
 import bansac
 from bansac.compiled.jit import plain
 from bansac.evidence.configuration import (
+    UNVERIFIED,
     configuration_message,
     find_configuration,
     matches_of_plane,
@@ -177,6 +178,49 @@ def test_few_exact_matches_of_a_general_scene_are_general(n):
         scene = epipolar_matches(n + 3, n / (n + 3), 0.0, seed)
         data = np.ascontiguousarray(np.column_stack([scene.x1, scene.x2]).T)
         assert find_configuration(FUNDAMENTAL, data, np.where(scene.inliers, 0.0, 100.0), 0.5) == "general"
+
+
+def row(n, *others):
+    """Return matches of a row of n points and of others (4 x N)."""
+    x = np.vstack([np.column_stack([np.arange(n) * 40.0 + 50, np.full(n, 80.0)]), *others])
+    return np.ascontiguousarray(np.hstack([x, x + np.array([30.0, 20.0])]).T)
+
+
+OFF_ROW = [[100.0, 400]], [[300.0, 450]], [[410.0, 250]], [[80.0, 330]]
+
+
+@pytest.mark.parametrize("threshold", [0.2, 1.0, 10.0])
+@pytest.mark.parametrize(
+    ("off", "of_h", "of_f"),
+    [
+        (1, "collinear", "collinear"),
+        (2, UNVERIFIED, "collinear"),
+        (3, UNVERIFIED, "collinear"),
+        (4, "planar", UNVERIFIED),
+    ],
+)
+def test_matches_off_a_line_determine_a_model_before_they_verify_it(off, of_h, of_f, threshold):
+    data = row(20, *OFF_ROW[:off])
+    residuals = np.zeros(data.shape[1])
+    assert find_configuration(HOMOGRAPHY, data, residuals, threshold) == of_h
+    assert find_configuration(FUNDAMENTAL, data, residuals, threshold) == of_f
+
+
+@pytest.mark.parametrize("outliers", [2, 6])
+def test_a_model_of_a_line_and_of_some_outliers_is_not_determined(outliers):
+    data = row(20, *OFF_ROW[:2], np.random.default_rng(0).uniform(0, 500, (outliers, 2)))
+    residuals = np.where(np.arange(data.shape[1]) < 22, 0.0, 100.0)
+    assert find_configuration(HOMOGRAPHY, data, residuals, 1.0) == "collinear"
+
+
+def test_an_exact_curve_is_no_line_at_a_threshold_of_its_size():
+    angles = np.linspace(0, 6, 60)
+    x = np.column_stack([5 * np.cos(angles), 3 * np.sin(angles)])
+    data = np.ascontiguousarray(np.hstack([x, x + 3]).T)
+    for threshold in (0.1, 1.0, 10.0):
+        for problem in (HOMOGRAPHY, FUNDAMENTAL):
+            found = find_configuration(problem, data, np.zeros(60), threshold, by_chance=True)
+            assert found in (None, "planar")
 
 
 def test_equal_points_are_collinear():

@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from bansac.evidence.duplicate_points import SAME_POINT, count_off_line, count_off_plane, first_of_equals, wrap
+from bansac.evidence.duplicate_points import (
+    SAME_POINT,
+    count_off_line,
+    count_off_plane,
+    first_of_equals,
+    threshold_of_flat,
+    wrap,
+)
+from bansac.problems.affine_3d import AFFINE_3D
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
 from bansac.problems.polynomial import polynomial
@@ -68,6 +76,25 @@ def test_points_off_a_line_of_space_are_counted():
     assert count_off_line(points + rng.normal(0, 0.01, points.shape), 0.1) == 0
     points[:, :3] += [[1.0], [0.0], [1.0]]  # across the line
     assert count_off_line(points, 0.1) == 3
+
+
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_points_of_a_volume_are_off_a_line_and_off_a_plane_at_any_threshold(unit):
+    rng = np.random.default_rng(0)
+    points, exact = unit * rng.uniform(0, 1, (3, 60)), np.zeros(60)
+    for threshold in (0.03 * unit, 0.5 * unit, 1e3 * unit):
+        flat = threshold_of_flat(AFFINE_3D, points, exact, threshold)
+        assert flat == pytest.approx(min(threshold, 0.05 * unit), rel=0.05)
+        assert count_off_line(points, flat) > 50
+        assert count_off_plane(points, flat) > 30
+
+
+def test_the_noise_is_a_tolerance_of_a_short_line():
+    rng = np.random.default_rng(0)
+    points = np.stack([np.linspace(0, 10, 40), np.zeros(40)]) + rng.normal(0, 0.5, (2, 40))
+    residuals = np.linalg.norm(rng.normal(0, 0.5, (2, 40)), axis=0)
+    assert threshold_of_flat(HOMOGRAPHY, points, residuals, 3.0) == pytest.approx(1.5, rel=0.25)
+    assert threshold_of_flat(HOMOGRAPHY, np.zeros((2, 0)), residuals, 3.0) == 3.0
 
 
 def test_points_off_a_plane_are_counted():

@@ -8,7 +8,15 @@ import pytest
 
 import bansac
 from bansac import Options
-from bansac.evidence.noise_scale import SMALLEST, WIDE, estimate_threshold, threshold_factor
+from bansac.evidence.noise_scale import (
+    SMALLEST,
+    WIDE,
+    estimate_threshold,
+    first_threshold,
+    is_in_other_unit,
+    threshold_bounds,
+    threshold_factor,
+)
 from bansac.lab.known_scenes import known_scene
 from bansac.lab.metrics import corner_error
 from bansac.problems.essential import ESSENTIAL
@@ -51,6 +59,48 @@ def model_error(kind, result, scene, seed):
 def test_factors_are_quantiles_of_lengths_of_normal_vectors():
     assert threshold_factor(1) == pytest.approx(2.5758, rel=0.01)
     assert threshold_factor(2) == pytest.approx(np.sqrt(-2 * np.log(0.01)), rel=0.01)
+
+
+@pytest.mark.parametrize(
+    ("extent", "is_other", "is_finer"),
+    [(1.0, True, True), (49.0, True, True), (51.0, False, True), (501.0, False, False), (6e4, True, True)],
+)
+def test_the_second_points_tell_whether_a_default_in_pixels_is_meant(extent, is_other, is_finer):
+    data = np.random.default_rng(0).uniform(0, 1, (4, 300)) + 47.0
+    data[2:, :2] = [[0.0, extent], [0.0, extent]]
+    data[2:, 2:] = extent * (data[2:, 2:] - 47.0)
+    assert is_in_other_unit(HOMOGRAPHY, data) == is_other
+    assert not is_in_other_unit(FUNDAMENTAL, data)
+    assert not is_in_other_unit(HOMOGRAPHY, data[:, :1])
+    assert first_threshold(HOMOGRAPHY, data) == pytest.approx(0.002 * extent)
+    smallest, largest = threshold_bounds(HOMOGRAPHY, 2.0, data)
+    assert smallest == pytest.approx(2.0 * (0.01 if is_finer else SMALLEST))
+    assert largest == 13.0
+
+
+@pytest.mark.parametrize("kind", ["homography", "affine", "similarity"])
+@pytest.mark.parametrize(("first", "second", "origin"), [(1e-3, 1e-3, 0.0), (1e-4, 1e-4, 47.0), (1.0, 2e-4, 0.0)])
+def test_the_threshold_of_a_map_follows_the_unit_of_the_second_points(kind, first, second, origin):
+    rng = np.random.default_rng(3)
+    x1 = rng.uniform(0, 1000, (120, 2))
+    x2 = 0.9 * x1 @ [[0.8, 0.6], [-0.6, 0.8]] + 40 + rng.normal(0, 0.4, x1.shape)
+    x2[60:] = rng.uniform(x2.min(axis=0), x2.max(axis=0), (60, 2))
+    function = getattr(bansac, f"estimate_{kind}")
+    pixels = function(x1, x2, seed=0)
+    result = function(first * x1 + origin, second * x2 + origin, seed=0)
+    assert result.success
+    assert result.inliers[:60].mean() > 0.95
+    assert not result.inliers[60:].any()
+    assert 1 / 1.3 < result.threshold / (second * pixels.threshold) < 1.3
+    assert pixels.first_threshold == 2.0
+    assert result.first_threshold == pytest.approx(second * 0.002 * np.ptp(x2, axis=0).max())
+
+
+@pytest.mark.parametrize("settings", [{"threshold": 0.2}, {"threshold": "auto", "options": Options(threshold=0.2)}])
+def test_a_number_is_kept_in_any_unit(settings):
+    x1 = np.random.default_rng(3).uniform(0, 1, (60, 2))
+    result = bansac.estimate_homography(x1, x1 + 1, seed=0, **settings)
+    assert (result.threshold if settings["threshold"] == 0.2 else result.first_threshold) == 0.2
 
 
 @pytest.mark.parametrize("problem", [FUNDAMENTAL, HOMOGRAPHY])

@@ -13,7 +13,7 @@ from bansac.engine.sampling import SAMPLERS
 from bansac.estimate.model_forms import ModelForm, form_of
 from bansac.estimate.presets import SHARED_ARGUMENTS, CallSettings, Settings, Threshold, find_preset, resolve_options
 from bansac.evidence.neighbours import neighbour_priors
-from bansac.evidence.noise_scale import first_threshold
+from bansac.evidence.noise_scale import first_threshold, is_in_other_unit
 from bansac.evidence.weights import density_weights, reliability_weights, scale_weights
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_weights, check_probabilities, scores_and_range
@@ -146,6 +146,9 @@ def make_request(
         default_threshold=default_threshold,
         epipolar_choice=epipolar_choice,
     )
+    start = getattr(given.get("options"), "threshold", None)
+    if is_estimated and start is None and is_in_other_unit(problem, data):
+        options = options.replace(threshold=None)  # the first threshold is from the extent
     form = form_of(problem) if form is None else form
     return Request(
         problem,

@@ -164,7 +164,8 @@ class Result:
         - ``"ransac"``, ``"sprt"``, ``"prosac"`` or ``"bansac"``: this stopping criterion ended a single restart;
         - ``"no_data"``: there are fewer points than a sample needs.
     success : bool
-        True if the model has significantly more support than expected by chance and its inliers do not lie on a line.
+        True if the model has significantly more support than expected by chance, its inliers do not lie on a line, and
+        those off a line are enough to verify it.
     message : str
         Description of the outcome.
     seed : int

@@ -37,7 +37,7 @@ _REVERSED = (
 )
 _NOISY = "with threshold={threshold:.3g} a model has {inliers} inliers, so the noise may be larger than estimates allow"
 
-# A coarse threshold, in first thresholds: a tenth of the extent of the data.
+# A coarse threshold, in first thresholds from the extent of the data: a tenth of it for problems without a default.
 _COARSE = 20.0
 
 # If the threshold is estimated, displacements within this number of first thresholds may differ by their noise only.

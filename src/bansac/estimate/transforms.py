@@ -21,7 +21,7 @@ def estimate_affine(
         As in :func:`bansac.estimate_homography` (``scores``, ``priors`` and all others), with the same errors.
     threshold : float or "auto", optional
         Largest transfer error ``|x2 - A x1 - b|`` of an inlier, in pixels. By default it is estimated, as in
-        :func:`bansac.estimate_homography`, starting from 2.
+        :func:`bansac.estimate_homography`, starting from 2, or in other units than pixels from .002 of the extent.
 
     Returns
     -------

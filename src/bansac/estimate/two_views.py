@@ -56,8 +56,9 @@ def estimate_homography(
         Matched points in the first and the second image, in pixels; (N, 1, 2) works too.
     threshold : float or "auto", optional
         Largest transfer error ``|x2 - H x1|`` of an inlier, in pixels. By default it is estimated from the
-        data, starting from 2 (see :class:`bansac.Options`); ``Result.threshold`` is the estimate. ``preset="paper"``
-        has 1. ``"auto"`` estimates it even if ``options`` or ``preset`` have a threshold.
+        data, starting from 2 (see :class:`bansac.Options`); ``Result.threshold`` is the estimate. If the extent of
+        ``x2`` is below 50 or above 50,000, it is in another unit: the estimate starts from .002 of the extent.
+        ``preset="paper"`` has 1. ``"auto"`` estimates it even if ``options`` or ``preset`` have a threshold.
     scores : (N,) array_like, optional
         Quality of the matches, larger is better. Scores define the order of PROSAC, P-NAPSAC and PROSAC's stopping
         criterion. Samplers that start from probabilities (BANSAC, BaySAC, AR) use the scores as prior inlier

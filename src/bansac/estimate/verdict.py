@@ -2,7 +2,7 @@
 
 :func:`find_verdict` decides whether a model is a success, and :func:`plane_motion_verdict` the motion of a plane. It is
 a success if chance does not explain its support (:mod:`bansac.evidence.significance`) and its inliers do not lie on a
-line.
+line. Inliers on a line do not determine the model. If a few others determine it, they may be too few to verify it.
 """
 
 from typing import NamedTuple
@@ -10,9 +10,15 @@ from typing import NamedTuple
 import numpy as np
 
 from bansac.evidence.ambiguity import count_other_support
-from bansac.evidence.configuration import SEARCHED, configuration_message, find_configuration, threshold_of_noise
+from bansac.evidence.configuration import (
+    SEARCHED,
+    UNVERIFIED,
+    configuration_message,
+    find_configuration,
+    threshold_of_noise,
+)
 from bansac.evidence.curvature import find_simpler_curve
-from bansac.evidence.duplicate_points import determines_plane, first_of_equals
+from bansac.evidence.duplicate_points import count_off_line, determines_plane, first_of_equals, threshold_of_flat
 from bansac.evidence.misfit import has_misfit
 from bansac.evidence.significance import (
     EXACT,
@@ -30,6 +36,9 @@ from bansac.problems.problem import Problem
 
 # A model of fewer inliers than this share of its score in the search is not represented by its numbers.
 _ROUNDED_SHARE = 0.5
+
+# Configurations of models with significantly many inliers on a line.
+_FLAT = {Reason.COLLINEAR: "collinear", Reason.FEW_OFF_LINE: UNVERIFIED}
 
 # Limits that end a search before its restarts agree, and what a success then says.
 _LIMITS = "max_iterations", "max_seconds", "restarts"
@@ -78,16 +87,21 @@ def find_verdict(
     if is_significant and problem.sample_size == problem.channels == 3 and len(problem.points) == 1:
         some = np.random.default_rng(0).permutation(first_of_inliers(measured, problem, data, threshold))
         some = some[: np.searchsorted(np.cumsum(measured.inliers[some]), SEARCHED)]
-        configuration = None if determines_plane(data[:, some], measured.inliers[some], threshold) else "collinear"
-    elif judgement.reason is Reason.COLLINEAR:
-        configuration = "collinear"
+        if not determines_plane(data[:, some], measured.inliers[some], threshold):
+            points = np.ascontiguousarray(data[:, measured.inliers])
+            flat = threshold_of_flat(problem, points, residuals, threshold)
+            outliers = measured.inliers.size - measured.num_inliers
+            configuration = UNVERIFIED if count_off_line(points, flat) > outliers else "collinear"
+    else:
+        configuration = _FLAT.get(judgement.reason)
     simpler_curve = find_simpler_curve(problem, data, measured) if is_significant else ""
     if simpler_curve:
         configuration = "undetermined_curvature"
         text += _SIMPLER_CURVE.format(simpler_curve, problem.name)
-    if two_views and configuration is None:
+    if two_views and configuration != "collinear" and judgement.reason is not Reason.LARGE_THRESHOLD:
         data = np.ascontiguousarray(data[:4])  # without the verticals
-        configuration = find_configuration(problem, data, residuals, threshold, by_chance=not is_significant)
+        found = find_configuration(problem, data, residuals, threshold, by_chance=not is_significant)
+        configuration = found if configuration is None or found == "collinear" else configuration
     text += configuration_message(problem, configuration)
     if configuration == "general":
         others, repeats = count_other_support(data, residuals, threshold_of_noise(problem, residuals, threshold))
@@ -97,10 +111,10 @@ def find_verdict(
     elif configuration == "general" and _has_misfit(problem, data, measured):
         configuration = "misfit"
         text += _MISFIT
-    success = is_significant and configuration != "collinear"
+    success = is_significant and configuration not in _FLAT.values()
     if success and stop_reason in _LIMITS:
         text += _NOT_CONFIRMED
-    return Verdict(success, configuration, text)
+    return Verdict(success, None if configuration == UNVERIFIED else configuration, text)
 
 
 def plane_motion_verdict(problem: Problem, data: Floats, measured: MeasuredModel, unit: float) -> Verdict:
@@ -114,7 +128,7 @@ def plane_motion_verdict(problem: Problem, data: Floats, measured: MeasuredModel
 def explain(judgement: Judgement, problem: Problem, data: Floats, measured: MeasuredModel, unit: float) -> str:
     """Return why a model is no success; "" if it is significant. A length of 1 is ``unit`` in the text."""
     match judgement.reason:
-        case Reason.SIGNIFICANT | Reason.COLLINEAR:
+        case Reason.SIGNIFICANT | Reason.COLLINEAR | Reason.FEW_OFF_LINE:
             return ""
         case Reason.ROUNDED:
             return (
@@ -127,6 +141,13 @@ def explain(judgement: Judgement, problem: Problem, data: Floats, measured: Meas
             )
         case Reason.COPLANAR:
             return " on a plane, which does not determine the map"
+        case Reason.FEW_OFF_PLANE:
+            return ", of which too few lie off a plane to verify the map"
+        case Reason.LARGE_THRESHOLD if np.isfinite(measured.noise):
+            return (
+                f", but within the estimated threshold of {unit * measured.threshold:.3g} a random data point is an "
+                f"inlier with probability {judgement.chance:.2f}"
+            )
         case Reason.LARGE_THRESHOLD:
             return (
                 f", but the threshold of {unit * measured.threshold:.3g} is too large for data with an extent of "
@@ -145,10 +166,10 @@ def _explain_chance(distinct: int, problem: Problem, data: Floats, measured: Mea
         return f"{text}: at least {missing} more {are} needed" if missing > 0 else text
     if distinct > 0.5 * count:
         return f" ({distinct} without a common point){text}"
-    return (
-        f", but only {distinct} of them at distinct points: points repeat, or the threshold is large compared with "
-        f"their distances{text}"
-    )
+    reason = "or the threshold is large compared with their distances"
+    if np.isfinite(measured.noise):
+        reason = "or their distances are small compared with the noise"
+    return f", but only {distinct} of them at distinct points: points repeat, {reason}{text}"
 
 
 def _has_misfit(problem: Problem, data: Floats, measured: MeasuredModel) -> bool:

@@ -15,7 +15,7 @@ import math
 import numpy as np
 
 from bansac.compiled.jit import allocating_kernel, inlined, inner_kernel, kernel, plain
-from bansac.evidence.duplicate_points import squared_area, squared_length
+from bansac.evidence.duplicate_points import squared_area, squared_length, threshold_of_flat
 from bansac.evidence.false_alarms import log_binomial_tail, log_choose
 from bansac.evidence.noise_scale import SMALLEST, WIDE, estimate_threshold
 from bansac.maths.arrays import Bools, Floats, Words
@@ -24,6 +24,9 @@ from bansac.maths.rng import fixed_rng, next_index
 from bansac.problems.degensac import mark_plane, plane_terms, refit_plane
 from bansac.problems.problem import Problem
 from bansac.solvers import homography_4pt, homography_dlt
+
+UNVERIFIED = "unverified"
+"""Configuration of inliers that determine a model, but of which too few are off a line to exclude chance."""
 
 DETERMINED = "general", "ambiguous", "misfit"
 """Configurations of inliers that determine an epipolar geometry, right or wrong."""
@@ -36,6 +39,7 @@ TOLERANCE = 3.0
 _SAMPLES = 48
 
 # Number of matches off a line, and off a plane, that fit the model in any case: they determine its free parameters.
+# Half as many off a line determine a homography, because a match has two residuals.
 _FREE_OF_LINE, FREE_OF_PLANE = 4, 2
 
 # Log of the largest probability of a significant support off the structure: one of a thousand scenes.
@@ -64,11 +68,13 @@ def find_configuration(
 
     Planes are not degenerate for a problem of codimension 2 (H). Rotations can be told from planes only in normalised
     units (E). ``residuals`` and ``threshold`` are in the unit of ``data``. If chance explains the support of the model,
-    ``by_chance``, only lines are detected: the configuration is "collinear" or None.
+    ``by_chance``, only lines are detected: the configuration is "collinear", ``UNVERIFIED`` or None.
     """
     noise = threshold_of_noise(problem, residuals, threshold)
-    if _on_line(data, residuals, max(noise, threshold), problem.codimension):
-        return "collinear"
+    flat = threshold_of_flat(problem, data[2:, residuals <= threshold], residuals, max(noise, threshold))
+    is_on_line, is_determined = _on_line(data, residuals, flat, problem.codimension)
+    if is_on_line:
+        return UNVERIFIED if is_determined else "collinear"
     if by_chance:
         return None
     if problem.codimension == 2:
@@ -85,6 +91,8 @@ def configuration_message(problem: Problem, configuration: str | None) -> str:
     """Return the part of a message that says which model the configuration leaves undetermined, or ""."""
     if configuration == "collinear":
         return f"; the inliers lie on a line, which does not determine the {problem.name}"
+    if configuration == UNVERIFIED:
+        return f"; too few inliers lie off a line to verify the {problem.name}"
     if configuration == "pure_rotation":
         return "; the camera turns about its centre, which does not determine a translation"
     if configuration == "planar" and problem.unit == "normalised":
@@ -124,18 +132,20 @@ def fit_rotation(rays: Floats) -> Floats:
 
 
 @kernel
-def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int) -> bool:
+def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int) -> tuple[bool, bool]:
     """Return whether the inliers lie on a line in one of the images, except those that chance explains.
 
-    The line is the one through most of the inliers. That of a homography is in image 2, where its residuals are.
+    The line is the one through most of the inliers. That of a homography is in image 2, where its residuals are. Also
+    return whether the others determine the model: they are enough, and most of the matches off the line.
     """
     rng, tolerance, low, high = fixed_rng(), TOLERANCE * threshold, NEAR * threshold, FAR * threshold
+    free, found = _FREE_OF_LINE // codimension, False
     members, size = np.empty(residuals.size, np.int64), 0
     for k in range(residuals.size):
         members[size] = k
         size += 1 if residuals[k] <= threshold else 0
     if size == 0:
-        return True
+        return True, False
     step = 1 + size // SEARCHED
     n = (size + step - 1) // step
     some = np.empty((2, n))
@@ -159,9 +169,11 @@ def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int
             support += 1 if off_line and r <= threshold else 0
             near += 1 if off_line and low < r <= high else 0
             others += 1 if off_line else 0
-        if support <= (1.0 - _FEWEST) * size and is_chance(support, near, others, _FREE_OF_LINE, codimension, 0.0):
-            return True
-    return False
+        if support <= (1.0 - _FEWEST) * size and is_chance(support, near, others, free, codimension, 0.0):
+            found = True
+            if support < free or 2 * support <= others:
+                return True, False
+    return found, found
 
 
 @kernel

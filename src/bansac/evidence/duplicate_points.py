@@ -3,11 +3,15 @@
 import numpy as np
 
 from bansac.compiled.jit import inlined, kernel
+from bansac.evidence.noise_scale import estimate_threshold
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.problems.problem import Problem
 
 # Points closer than this share of the threshold count as one point; up to twice this distance they may count as one.
 SAME_POINT = 0.25
+
+SMALL = 0.1
+"""A threshold above this share of the extent of the data is not small: many random data may be within it."""
 
 # A line is fitted _FITS times to the half of the inliers that is nearest to it. Chance explains the inliers off a line
 # with a probability of at most _CHANCE, by likelihood ratios with one of these factors for each inlier. The smallest is
@@ -79,6 +83,16 @@ def wrap(cell: float, period: float) -> float:
     """Return exactly ``cell % period`` for a whole number and a power of two; the operator ``%`` would take 10 ns."""
     wrapped: float = cell - period * np.floor(cell / period)
     return wrapped
+
+
+def threshold_of_flat(problem: Problem, points: Floats, residuals: Floats, threshold: float) -> float:
+    """Return the threshold for tests whether ``points`` (D x N) are on a line or a plane.
+
+    If twice the given one is not small against their extent, that of the noise replaces it, but none that is smaller
+    than needed.
+    """
+    widest = 0.5 * SMALL * float(np.ptp(points, axis=1).max()) if points.size > 0 else 0.0
+    return estimate_threshold(residuals, problem, (widest, threshold)) if 0.0 < widest < threshold else threshold
 
 
 @kernel

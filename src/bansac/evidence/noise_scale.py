@@ -41,8 +41,10 @@ Problems in space start from a small share of the extent of the data.
 WIDE = 4.0
 """The wide threshold, in thresholds of the start."""
 
-# The first threshold as a share of the extent of the data, for problems without a default.
-_SHARE = 0.005
+# The first threshold is a share of the extent of the data for problems without a default, and in other units than
+# pixels. Then a default in pixels is that of an image with an extent of _IMAGE pixels. Points with an extent between
+# the first and the last of _PIXELS look like pixels, below the second perhaps like a larger unit.
+_SHARE, _IMAGE, _PIXELS = 0.005, 1000.0, (50.0, 500.0, 5e4)
 
 # Thresholds whose ratio is below _CLOSE count as equal.
 _CLOSE = 1.25
@@ -53,23 +55,46 @@ _FEW, _RAISED, _HIGHEST = 50.0, 8.0, 0.5
 
 
 def first_threshold(problem: Problem, data: NDArray[np.float64]) -> float:
-    """Return the first threshold for a problem without a default, from the extent of the data (channels x N).
+    """Return the first threshold from the extent of the data (channels x N).
 
-    Residuals have the unit of the last point, or of the last channel if the data have no points. Far data do not count.
-    The extent of a single point, and of no data, is 1.
+    It is for problems without a default, and for data in another unit than that of the default. The extent of a single
+    point, and of no data, is 1.
+    """
+    default = problem.default_threshold
+    return (_SHARE if default is None else default / _IMAGE) * (_extent(problem, data) or 1.0)
+
+
+def is_in_other_unit(problem: Problem, data: Floats, *, perhaps: bool = False) -> bool:
+    """Return whether the default threshold is in pixels, but the points are not, or ``perhaps`` not.
+
+    The points are those to which residuals belong. Epipolar geometries keep their default, because their residuals
+    belong to both images.
+    """
+    if problem.unit != "pixels" or problem.codimension == 1 or problem.default_threshold is None:
+        return False
+    extent = _extent(problem, data)
+    return extent > 0.0 and not _PIXELS[perhaps] <= extent <= _PIXELS[-1]
+
+
+def _extent(problem: Problem, data: Floats) -> float:
+    """Return the extent of the last point, or of the last channel if the data have no points, without far data.
+
+    Residuals have its unit.
     """
     channels = list(problem.points[-1]) if problem.points else [problem.channels - 1]
     box = near_box(np.ascontiguousarray(data[channels]), GRID)  # from inf to -inf without data
-    return _SHARE * (max(float((box[1] - box[0]).max()), 0.0) or 1.0)
+    return max(float((box[1] - box[0]).max()), 0.0)
 
 
 def threshold_bounds(problem: Problem, first: float, data: Floats) -> tuple[float, float]:
     """Return the smallest and the largest threshold of data (channels x N) for a first threshold."""
     largest = {1: LARGEST, 2: LARGEST_IN_PLANE}.get(problem.codimension, LARGEST_IN_SPACE)
-    smallest = SMALLEST * first
+    smallest, least = SMALLEST * first, max(_OF_MANY / max(data.shape[1], 1), _LEAST) * first
     if problem.default_threshold is None and problem.codimension == 1:
         step = max(map(grid_step, data[list(problem.points[-1])] if problem.points else data[-1:]))
-        smallest = min(max(_OF_MANY / data.shape[1] * first, _LEAST * first, _STEPS * step), smallest)
+        smallest = min(max(least, _STEPS * step), smallest)
+    elif is_in_other_unit(problem, data, perhaps=True):
+        smallest = min(least, smallest)
     return smallest, largest * first
 
 

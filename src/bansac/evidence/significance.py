@@ -15,7 +15,13 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from bansac.evidence.duplicate_points import count_off_line, count_off_plane, first_of_equals
+from bansac.evidence.duplicate_points import (
+    SMALL,
+    count_off_line,
+    count_off_plane,
+    first_of_equals,
+    threshold_of_flat,
+)
 from bansac.evidence.false_alarms import SIGNIFICANT, binomial_tail, log_nfa
 from bansac.evidence.fast_test import is_significant_fast
 from bansac.evidence.null_model import NullModel, add_neighbours, measure_far
@@ -35,10 +41,8 @@ _SHARES = 1.0, 0.5, 0.25
 # Largest probability that the model itself has its support on rearranged matches, and that a search of them has it. At
 # most _MOST_SEARCHED matches are searched.
 _SELDOM, _RARE, _MOST_SEARCHED = 3e-3, 1e-3, 200
-# If the threshold exceeds the share _SMALL of the extent of the data, the probability of a random inlier is checked. At
-# _USELESS or above, the inliers prove nothing, and neither do they if that of a match with the displacement of another
-# one is as large.
-_SMALL = 0.1
+# If the threshold is not small, the probability of a random inlier is checked. At _USELESS or above, the inliers prove
+# nothing, and neither do they if that of a match with the displacement of another one is as large.
 _USELESS = 0.5
 
 # Of at most _FEW data, the number of further inliers that a success needs at least is told, up to _MOST_MISSING.
@@ -48,14 +52,17 @@ _FEW, _MOST_MISSING = 20, 10
 class Reason(enum.Enum):
     """The result of the test of a model: it is significant, or the reason why it is not.
 
-    The inliers of a ``COLLINEAR`` model are significant, but lie on a line.
+    The inliers of a ``COLLINEAR`` model are significant, but lie on a line, so that they do not determine it. Those of
+    ``FEW_OFF_LINE`` determine it, but too few are off the line to exclude chance. The same holds for planes.
     """
 
     SIGNIFICANT = enum.auto()
     COLLINEAR = enum.auto()
+    FEW_OFF_LINE = enum.auto()
     CHANCE = enum.auto()
     LARGE_THRESHOLD = enum.auto()
     COPLANAR = enum.auto()
+    FEW_OFF_PLANE = enum.auto()
     MIRRORED = enum.auto()
     ROUNDED = enum.auto()
 
@@ -75,7 +82,7 @@ class Judgement(NamedTuple):
     @property
     def is_significant(self) -> bool:
         """Whether chance does not explain the support."""
-        return self.reason in (Reason.SIGNIFICANT, Reason.COLLINEAR)
+        return self.reason in (Reason.SIGNIFICANT, Reason.COLLINEAR, Reason.FEW_OFF_LINE)
 
 
 class MeasuredModel(NamedTuple):
@@ -179,19 +186,34 @@ def _test(form: _Form, measured: MeasuredModel, searches: bool) -> Judgement:
     support = kept[inliers[kept]]
     if not is_supported:
         return useless or Judgement(Reason.CHANCE, support.size)
-    # The test is for problems with m > 2 whose data are matches or points in space. Two matches determine a similarity
-    # and are always on a line; points of the plane on a line determine a line. At least m - 1 points must be off the
-    # line. The test of find_configuration has a wider tolerance and requires more points off the line than chance
-    # explains, because a long noisy line has some.
-    if m > 2 and (len(problem.points) > 1 or any(len(point) > 2 for point in problem.points)):
-        for point in problem.points:
-            if count_off_line(np.ascontiguousarray(data[list(point)][:, support]), threshold) < m - 1:
-                return Judgement(Reason.COLLINEAR)
-    if is_map_of_space(problem):
-        for point in problem.points:
-            if count_off_plane(data[list(point)][:, support], threshold) < m - 1:
-                return Judgement(Reason.COPLANAR)
-    return Judgement(Reason.SIGNIFICANT)
+    return Judgement(_find_flat(problem, data, measured, support, kept.size - support.size))
+
+
+def _find_flat(problem: Problem, data: Floats, measured: MeasuredModel, support: Ints, outliers: int) -> Reason:
+    """Return the reason if nearly all of the support lies on a line, or for a map of space on a plane.
+
+    The test is for problems with m > 2 whose data are matches or points in space. Two matches determine a similarity
+    and are always on a line; points of the plane on a line determine a line. At least m - 1 points must be off the
+    line. Fewer determine the model: a line fixes all its parameters but those of m - 2 matches, of m - 3 of an epipolar
+    geometry, and a plane all but those of m - 3. But if they are no more than the outliers, they may be some of these.
+    The test of find_configuration has a wider tolerance and requires more points off the line than chance explains,
+    because a long noisy line has some.
+    """
+    m, points, reason = problem.sample_size, problem.points, Reason.SIGNIFICANT
+    for point in points if m > 2 and (len(points) > 1 or (len(points) == 1 and len(points[0]) > 2)) else ():
+        x = np.ascontiguousarray(data[list(point)][:, support])
+        flat = threshold_of_flat(problem, x, measured.residuals, measured.threshold)
+        off = count_off_line(x, flat)
+        if off < m - 1:
+            free = m - 2 - (len(points) > 1 and problem.codimension == 1)
+            if off < free or off <= outliers:
+                return Reason.COLLINEAR
+            reason = Reason.FEW_OFF_LINE
+        elif reason is not Reason.FEW_OFF_LINE and is_map_of_space(problem):
+            off = count_off_plane(x, flat)
+            if off < m - 1 and reason is not Reason.COPLANAR:
+                reason = Reason.COPLANAR if off < m - 3 or off <= outliers else Reason.FEW_OFF_PLANE
+    return reason
 
 
 def is_map_of_space(problem: Problem) -> bool:
@@ -263,7 +285,7 @@ def _large_threshold(form: _Form, threshold: float) -> Judgement | None:
     points = points or tuple((channel,) for channel in range(problem.channels))
     boxes = (near_box(np.ascontiguousarray(data[list(point)]), GRID) for point in points)  # without far data
     extent = min(float(np.ptp(box, axis=0).max()) for box in boxes)
-    if threshold <= _SMALL * extent:
+    if threshold <= SMALL * extent:
         return None
     null_model = add_neighbours(measure_far(problem, data, form.model), problem, data, form.model, threshold)
     chance = float(null_model.probability(np.array([threshold]))[0])

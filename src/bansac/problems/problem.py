@@ -168,7 +168,8 @@ class Problem:
         Number of components of the error vector whose length is the residual: 1 for the distance from a line or a
         curve, 2 for the distance between two points of the plane.
     default_threshold : float, optional
-        First threshold of the estimate if the caller gives none. By default it is a share of the extent of the data.
+        First threshold of the estimate if the caller gives none. By default it is a share of the extent of the data. If
+        the unit is pixels, but the extent of the second points is not one of an image, it is scaled to the extent.
     default_max_iterations : int
         Default of the largest number of samples.
     default_agreement : int

@@ -218,14 +218,14 @@ RULES = (
         {"estimate.solve._NOISE": _value(np.inf)},
     ),
     Rule(
-        "beyond a window",
-        "Matches in space whose displacements differ by more than a threshold are in no search window.",
-        {f"{_SIGNIFICANCE}._is_beyond_window": _returns(False)},
+        "own support",
+        "A model whose own support is frequent on rearranged matches is not significant.",
+        {f"{_SIGNIFICANCE}._is_rare": _returns(True)},
     ),
     Rule(
-        "magnified maps",
-        "The first points of a map that magnifies are tested at the scale of the second points, too.",
-        {f"{_SIGNIFICANCE}._MAGNIFIED": _value(np.inf)},
+        "searches of rearranged matches",
+        "Few matches of an epipolar geometry are compared with searches of rearranged ones.",
+        {f"{_SIGNIFICANCE}._exceeds_searches": _returns(False)},
     ),
     Rule(
         "motion of a plane",
