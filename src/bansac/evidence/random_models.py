@@ -40,12 +40,8 @@ NEAR = 3.0
 
 # Sets of rearranged matches and samples of each, for the rates; and the largest number of matches in a set.
 _SETS, _SAMPLES, _MOST = 10, 60, 2000
-# Largest number of support sizes k that are tried.
-_SIZES = 16
 # Searches of rearranged matches, and largest number of models of one.
 _SEARCHES, _MODELS = 24, 1800
-# Fewer unexplained matches, or fewer than a third of all, show no window.
-_FEWEST = 6
 # Number of bits of a coordinate of a cell on a space-filling curve, and of matches in a block.
 _BITS, _BLOCK = 10, 3
 
@@ -88,7 +84,7 @@ def log_nfa_of_rates(matches: Matches, exact: float) -> float:
     m, support = problem.sample_size, np.sort(matches.distances[inliers])
     if support.size <= m:
         return math.inf
-    sizes = np.unique(np.linspace(m + 1, support.size, _SIZES).round().astype(np.int64))
+    sizes = m + np.unique(np.minimum(2 ** np.arange(support.size.bit_length()), support.size - m))
     # A model that is fitted to k inliers has smaller residuals than one of m of them.
     distances = np.maximum(support[sizes - 1] * np.sqrt(sizes / (sizes - m)), exact * matches.threshold)
     distances = np.append(np.minimum(distances, matches.threshold), matches.threshold)
@@ -187,7 +183,7 @@ def _displacements(matches: Matches, copies: int) -> Floats:
         motion = fit_motion(np.ascontiguousarray(matches.data)).reshape(2, 3)
         common = motion[:, :2] @ x + motion[:, 2:]
     others, is_map = (y - common)[:, ~matches.inliers], matches.problem.codimension > 1
-    is_small = others.shape[1] < max(_FEWEST, x.shape[1] / 3)
+    is_small = others.shape[1] * (others.shape[1] - 1) < 2 * x.shape[1]  # pairs of them would repeat
     if is_small and is_map:
         places = rng.uniform(y.min(axis=1)[:, None, None], y.max(axis=1)[:, None, None], (len(y), *shape))
     else:

@@ -264,7 +264,7 @@ def _is_rare(form: _Form, measured: MeasuredModel, kept: Ints) -> bool:
     null_model = add_neighbours(null_model, problem, thinned, model, measured.threshold, measured.noise)
     alpha = null_model.probability(np.maximum(support, EXACT * measured.threshold))
     level, sizes = _SELDOM / (support.size - m), range(support.size, m, -1)
-    return any(binomial_tail(k - m, n - m, alpha[k - 1]) < level for k in sizes)
+    return alpha[-1] < _USELESS and any(binomial_tail(k - m, n - m, alpha[k - 1]) < level for k in sizes)
 
 
 def _is_mirrored(form: _Form, measured: MeasuredModel) -> bool:
