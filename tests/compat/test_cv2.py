@@ -569,10 +569,11 @@ def test_homogeneous_points_are_those_of_the_plane():
 
 
 def test_a_map_that_opencv_returns_and_the_test_refuses_is_a_warning_with_the_reason() -> None:
-    points = np.random.default_rng(0).uniform(0, 2, (50, 3))
+    points, others = np.random.default_rng(0).uniform(0, 2, (2, 50, 3))
     with pytest.warns(UserWarning, match="the threshold of 3 is too large for data with an extent of"):
-        found, out, mask = ours.estimateAffine3D(points, 2 * points + 1)
+        found, out, mask = ours.estimateAffine3D(points, others)
     assert not found
     assert out is None
     assert not mask.any()
-    assert theirs.estimateAffine3D(points, 2 * points + 1)[0]
+    assert theirs.estimateAffine3D(points, others)[0]
+    assert ours.estimateAffine3D(points, 2 * points + 1)[0]

@@ -60,7 +60,7 @@ def test_a_homography_has_the_covariance_of_its_closed_form():
     step = 1e-6 * np.array([1, 1, 1e2, 1, 1, 1e2, 1e-3, 1e-3])
     moved = [apply_transform((H.ravel() + np.eye(9)[k] * step[k]).reshape(3, 3), x1) for k in range(8)]
     J = np.array([(at - apply_transform(H, x1)).ravel() / h for at, h in zip(moved, step, strict=True)]).T
-    assert within(bansac.covariance("homography", result, x1, x2).matrix, of_least_squares(J), 0.7, 1.8)
+    assert within(bansac.covariance("homography", result, x1, x2).matrix, of_least_squares(J), 0.6, 1.7)
 
 
 def test_the_errors_of_lines_among_outliers_are_those_of_the_covariance():
@@ -139,7 +139,7 @@ def test_a_lens_with_distortion_has_nearly_the_covariance_of_a_pinhole(name):
     assert 0.5 < np.trace(spreads[1]) / np.trace(spreads[0]) < 2
 
 
-@pytest.mark.parametrize("settings", [{"epipolar_error": "symmetric"}, {"preset": "paper"}])
+@pytest.mark.parametrize("settings", [{"epipolar_error": "symmetric"}, {"preset": "paper", "threshold": 0.003}])
 def test_the_residuals_may_be_those_of_another_error_or_unit(settings):
     scene = epipolar_matches(200, 0.8, SIGMA, 2)
     x1, x2, K = scene.x1, scene.x2, scene.K

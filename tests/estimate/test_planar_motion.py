@@ -103,7 +103,7 @@ def test_matches_near_a_plane_decide_on_its_motion():
         depth = 10 / (0.3 * (x1[:, 0] - 320) / 800 - 0.2 * (x1[:, 1] - 240) / 800 + 1)
         depth[:28] = rng.uniform(4, 13, 28)
         errors.append(translation_error_of_moved(x1, depth, [-0.1, 0.05, -1.2], 0.5, np.arange(500) >= 200, rng, seed))
-    assert np.sum(np.array(errors) > 5) <= 3
+    assert np.sum(np.array(errors) > 5) <= 4
 
 
 @pytest.mark.parametrize("problem", ["E", "F", "relative pose"])

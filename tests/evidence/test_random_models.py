@@ -172,3 +172,12 @@ def test_mirrored_matches_are_no_similarity_and_are_named():
     assert not any(result.success for result in results)
     assert any("mirrored" in result.message for result in results)
     assert bansac.estimate_affine(x1, x2).success
+
+
+@compiled
+def test_the_permuted_points_of_a_grid_of_space_have_no_motion():
+    """Motions of a grid to itself have more support than those of few samples."""
+    nodes = 50.0 * np.indices((4, 4, 4)).reshape(3, -1).T
+    for seed in range(10):
+        moved = nodes[np.random.default_rng(seed).permutation(len(nodes))]
+        assert not bansac.estimate_rigid_3d(nodes, moved, threshold=3.0, seed=seed).success

@@ -2,16 +2,16 @@
 
 With a plain sum of squares it is s^2 (J^T J)^-1, where J holds the derivatives of the residuals by the parameters and s
 is the noise (Hartley and Zisserman, Multiple View Geometry, 2nd ed., section 5.2). An estimate here has less accuracy:
-its last step minimises the Cauchy loss rho over the points near the model (``engine.refinement.lm``). It also has some
-chance inliers, which may be far from the others and so have a large effect. The covariance is therefore the sandwich
-A^-1 B A^-1 of an M-estimator (Huber and Ronchetti, Robust Statistics, 2nd ed., section 7.6), where
+its last step minimises Tukey's biweight loss rho over the points near the model (``engine.refinement.lm``). It also has
+some chance inliers, which may be far from the others and so have a large effect. The covariance is therefore the
+sandwich A^-1 B A^-1 of an M-estimator (Huber and Ronchetti, Robust Statistics, 2nd ed., section 7.6), where
 
 * A = d J^T J with the mean d of the derivatives of psi, the gradient of rho. Points with a leverage above two times the
   mean (Velleman and Welsch, The American Statistician 1981) count less, because many of these are chance inliers,
 * B = sum of J_i^T psi_i psi_i^T J_i, where psi_i is divided by 1 - h_i for the leverage h_i of the point: HC3 of
   MacKinnon and White (Journal of Econometrics 1985), which approximates the jackknife.
 
-psi is small for large residuals, so the truncation at the threshold needs no correction. B is measured, so the noise of
+psi falls to zero for large residuals, so the end of the near points needs no correction. B is measured, so the noise of
 the points need not be equal. Rounded points of curves have errors that are not
 independent, so the variance of the rounding is added.
 """
@@ -25,9 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.engine.refinement.lm import REACH, SCALE
+from bansac.engine.refinement.lm import biweight_scale
 from bansac.estimate.absolute_pose import reprojection_errors
-from bansac.estimate.cameras import CameraLike, tangent_sampson, unproject
+from bansac.estimate.cameras import CameraLike, lengths_of_errors, tangent_sampson, unproject
 from bansac.estimate.damped_least_squares import differentiate
 from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import RELATIVE_POSE, form_of
@@ -157,7 +157,7 @@ def covariance(
     - line: the angle of the normal (a, b), then c; plane: the normal along two tangents, then d;
     - affine, affine_3d, circle, ellipse, polynomial: the numbers of the model.
 
-    The errors of the points are assumed independent; their size is measured by the residuals within two thresholds. The
+    The errors of the points are assumed independent; their size is measured by the residuals near the model. The
     covariance is that of the default refinement; the one of a least-squares estimate is a little smaller. With
     ``epipolar_error="symmetric"`` it is that of the Sampson distance. ``doubt`` says if there are few inliers, if the
     threshold is small for the noise, if the errors are not independent (configuration "misfit"), if a few inliers hold
@@ -200,14 +200,19 @@ def covariance(
             sizes = _STEP * np.where(chart.basis[:, :9].any(axis=1), 1.0, depth)[:, None]
             derivatives = differentiate(lambda step: errors(numbers + step), sizes * chart.basis) / sizes.T
             return _estimate(
-                lambda step: errors(numbers + step @ chart.basis).T, derivatives, result.threshold, chart, doubt
+                lambda step: errors(numbers + step @ chart.basis).T,
+                derivatives,
+                result.threshold,
+                definition,
+                chart,
+                doubt,
             )
     threshold, derivatives = _threshold(definition, chart, result, unit), _linearize(definition, chart)[1]
 
     def residuals_after(step: Floats) -> Floats:
         return _linearize(definition, chart._replace(model=chart.after(step)))[0]
 
-    return _estimate(residuals_after, derivatives, threshold, chart, doubt)
+    return _estimate(residuals_after, derivatives, threshold, definition, chart, doubt)
 
 
 def _find(problem: Any, result: Result) -> tuple[str, Problem]:
@@ -369,15 +374,19 @@ def _linearize(problem: Problem, chart: _Chart) -> tuple[Floats, Floats]:
     return residuals, np.einsum("pk,ckn->ncp", chart.directions, derivatives)
 
 
-def _estimate(residuals_after: _Errors, derivatives: Floats, threshold: float, chart: _Chart, doubt: str) -> Covariance:
+def _estimate(
+    residuals_after: _Errors, derivatives: Floats, threshold: float, problem: Problem, chart: _Chart, doubt: str
+) -> Covariance:
     """Return the covariance, with this ``doubt`` if there is no other one.
 
     ``residuals_after`` returns the residuals (c, N) after a change of the parameters.
     """
     p = derivatives.shape[2]
     residuals = residuals_after(np.zeros(p))
-    near = (residuals * residuals).sum(axis=0) <= (REACH * threshold) ** 2
-    matrix, dominated = _spread(residuals[:, near], derivatives[near], threshold, _rounding(chart.data) ** 2 / 12.0)
+    distances = lengths_of_errors(residuals.T)
+    scale = biweight_scale(distances, problem, threshold)
+    near = distances < scale
+    matrix, dominated = _spread(residuals[:, near], derivatives[near], scale, _rounding(chart.data) ** 2 / 12.0)
     errors = residuals[:, near].size
     if errors < _FEW * p:
         return Covariance(matrix, chart.basis, f"{errors} errors of inliers are few for {p} parameters")
@@ -411,13 +420,13 @@ def _rounding(data: Floats) -> float:
     return min(steps) if steps and are_rounded else 0.0
 
 
-def _spread(residuals: Floats, derivatives: Floats, threshold: float, rounding: float) -> tuple[Floats, str]:
-    """Return A^-1 B A^-1 over points within reach of the Cauchy loss, and a doubt if a few dominate it, else "".
+def _spread(residuals: Floats, derivatives: Floats, scale: float, rounding: float) -> tuple[Floats, str]:
+    """Return A^-1 B A^-1 over points within the scale of the biweight loss, and a doubt if a few dominate it, else "".
 
     ``rounding`` is the variance of rounding.
     """
     (c, n), p = residuals.shape, derivatives.shape[2]
-    squares = (residuals * residuals).sum(axis=0) / (SCALE * threshold) ** 2
+    squares = (residuals * residuals).sum(axis=0) / scale**2
     if c * n <= p:
         raise ValueError(f"the inliers do not determine the model: {n} inliers for {p} parameters")
     J = derivatives.reshape(c * n, p)
@@ -425,9 +434,9 @@ def _spread(residuals: Floats, derivatives: Floats, threshold: float, rounding: 
     Q, values, Vt = np.linalg.svd(J / np.where(lengths > 0.0, lengths, 1.0), full_matrices=False)
     if not values[-1] > _SINGULAR:
         raise ValueError("the inliers do not determine the model: a change of it leaves their residuals as they are")
-    weights, blocks = 1.0 / (1.0 + squares), Q.reshape(n, c, p)
+    weights, blocks = (1.0 - squares) ** 2, Q.reshape(n, c, p)
     leverages = (blocks * blocks).sum(axis=(1, 2))
-    slope = np.mean(weights - 2.0 / c * squares * weights * weights)
+    slope = np.mean(weights - 4.0 / c * squares * (1.0 - squares))
     if not slope > 0.0:
         raise ValueError("the inliers do not determine the model: most residuals are not small beside the threshold")
     shares = np.minimum(1.0, _LEVERAGE * p / n / np.maximum(leverages, _SINGULAR))

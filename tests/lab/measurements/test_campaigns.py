@@ -83,6 +83,13 @@ def test_covariance_of_lines() -> None:
     assert "| `line` | 2 |" in tables["covariances"]
 
 
+def test_last_fit() -> None:
+    names = ("line", "essential", "absolute_pose", "ellipse", "polynomial")
+    document, _ = run("last-fit", *(f"{name}/3 sigma/1.0/300" for name in names), problems=names, runs=4)
+    assert [cell["problem"] for cell in document["cells"]] == list(names)
+    assert all(0.8 < cell["ratio"] < 1.2 for cell in document["cells"])
+
+
 def test_labelled_matches(data: Path) -> None:
     document, tables = run("labelled", data=data / "F_labelled", repeats=1)
     assert document["thresholds"]["1"]["labelled_inliers"]["found_within"]["default"]["1"] > 0.9

@@ -43,7 +43,6 @@ EXAMPLES = {
     "outliers with common points": ("rivals", "window-F", 30),
     "neighbours in the null model": ("small", "F", 0),
     "search window": ("rivals", "window-pose", 0),
-    "own support": ("rivals", "window-H", 0),
     "searches of rearranged matches": ("power", "few E", 0),
     "motion of a plane": ("rivals", "facade-E", 0),
     "epipole of a plane": ("rivals", "off-plane-F", 1),

@@ -3,7 +3,8 @@
 It minimises the sum over the points of rho(r^T r), where r is the residual of a point and rho is one of two losses,
 
 * truncated: rho(q) = min(q, s^2), whose minimum is the maximum of the MSAC score with the threshold s;
-* Cauchy: rho(q) = s^2 log(1 + q / s^2), for which the influence of an outlier falls with its distance,
+* Tukey's biweight: rho(q) = s^2 / 3 (1 - (1 - q / s^2)^3) for q < s^2, else s^2 / 3. The influence of a point falls to
+  zero at the distance s (Beaton and Tukey, Technometrics 1974),
 
 by iteratively reweighted least squares with the weights rho'(q) (Triggs et al., Bundle adjustment: a modern synthesis,
 2000, section 4.3, without its second-order term).
@@ -113,7 +114,7 @@ def minimize(
     work: Work,
     data: Floats,
     squared_scale: float,
-    cauchy: bool,
+    smooth: bool,
     max_steps: int,
     model: Floats,
     scratch: Floats,
@@ -129,7 +130,7 @@ def minimize(
     for _ in range(max_steps + 1):
         found = np.inf
         if manifold.project(candidate, scratch):
-            found = _linearize(manifold, work, data, candidate, squared_scale, cauchy)
+            found = _linearize(manifold, work, data, candidate, squared_scale, smooth)
         if found < cost:
             gained = cost - found
             copy(candidate, model)
@@ -151,7 +152,7 @@ def minimize(
 
 
 @inner_kernel
-def _linearize(manifold: Any, work: Work, data: Floats, model: Floats, squared_scale: float, cauchy: bool) -> float:
+def _linearize(manifold: Any, work: Work, data: Floats, model: Floats, squared_scale: float, smooth: bool) -> float:
     """Sum the normal equations of a model over all blocks, and return its cost."""
     residuals, jacobian, weights, normal = work.residuals, work.jacobian, work.weights, work.normal
     for i in range(normal.shape[0]):
@@ -162,12 +163,12 @@ def _linearize(manifold: Any, work: Work, data: Floats, model: Floats, squared_s
     for start in range(0, count, BLOCK):
         stop = start + BLOCK if start + BLOCK < count else count
         manifold.linearize(data, model, start, stop, residuals, jacobian)
-        cost += manifold.accumulate(residuals, jacobian, stop - start, cauchy, squared_scale, weights, normal)
+        cost += manifold.accumulate(residuals, jacobian, stop - start, smooth, squared_scale, weights, normal)
     return cost
 
 
 def accumulate(
-    residuals: Floats, jacobian: Floats, size: int, cauchy: bool, squared_scale: float, weights: Floats, normal: Floats
+    residuals: Floats, jacobian: Floats, size: int, smooth: bool, squared_scale: float, weights: Floats, normal: Floats
 ) -> float:
     """Add the normal equations of a block of ``size`` points to ``normal``, and return the cost of the block.
 
@@ -177,7 +178,7 @@ def accumulate(
     m, last = jacobian.shape[0] // residuals.shape[0], normal.shape[0] - 1
     weight, weighted0, weighted1, weighted2 = weights[0], weights[1], weights[2], weights[3]
     squares = weights[4]
-    cost = _weigh(residuals, size, cauchy, squared_scale, weight)
+    cost = _weigh(residuals, size, smooth, squared_scale, weight)
     for c in range(residuals.shape[0]):
         r = residuals[c, :size]
         for j in range(0, m, 3):
@@ -229,7 +230,7 @@ def _three_rows(jacobian: Floats, first: int, j: int, m: int, size: int) -> tupl
 
 
 @inlined
-def _weigh(residuals: Floats, size: int, cauchy: bool, squared_scale: float, weight: Floats) -> float:
+def _weigh(residuals: Floats, size: int, smooth: bool, squared_scale: float, weight: Floats) -> float:
     """Write the weights rho'(q) of a block, and return its cost."""
     for i in range(size):
         weight[i] = 0.0
@@ -238,16 +239,13 @@ def _weigh(residuals: Floats, size: int, cauchy: bool, squared_scale: float, wei
         for i in range(size):
             weight[i] += r[i] * r[i]
     cost = 0.0
-    if cauchy:
-        product, inverse = 1.0, 1.0 / squared_scale
+    if smooth:
+        inverse, third = 1.0 / squared_scale, squared_scale / 3.0
         for i in range(size):
-            term = 1.0 + inverse * weight[i]
-            weight[i] = 1.0 / term
-            product *= term
-            if product > 1e100:
-                cost += math.log(product)
-                product = 1.0
-        return squared_scale * (cost + math.log(product))
+            rest = max(1.0 - inverse * weight[i], 0.0)
+            weight[i] = rest * rest
+            cost += third * (1.0 - rest * rest * rest)
+        return cost
     for i in range(size):
         inside = weight[i] < squared_scale
         cost += weight[i] if inside else squared_scale

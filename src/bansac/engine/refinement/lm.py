@@ -1,44 +1,97 @@
-"""Levenberg-Marquardt over the points near the best model: first with the truncated loss, then with the Cauchy loss.
+"""Levenberg-Marquardt over the points near the best model: with the truncated loss, then with Tukey's biweight loss.
 
-The truncated loss moves the model to the nearest maximum of the MSAC score. The Cauchy loss starts from there. Its
-minimum has less variance, because it also uses points slightly outside of the threshold. The MSAC score of the minimum
-may be slightly lower, so a small decrease of the score is allowed.
+The truncated loss moves the model to the nearest maximum of the MSAC score. The biweight loss starts from there. Its
+minimum has less variance, because it needs no sharp limit. The residuals give its scale: the one for which the variance
+of the model is smallest (for Huber's loss: Wang, Lin, Zhu and Bai, Journal of Computational and Graphical Statistics
+2007). So the fit is that of least squares if the errors are normal, and ignores large errors if there are more of them.
+The MSAC score of the minimum may be slightly lower, so a small decrease of the score is allowed.
 """
 
+import math
 from typing import Any
 
 import numpy as np
 
 from bansac.compiled.jit import allocating_kernel, inner_kernel, kernel
 from bansac.engine.refinement.levenberg_marquardt import Work, find_work, minimize, select_manifold
-from bansac.engine.state import Run
+from bansac.engine.state import BLOCK, Run
 from bansac.engine.verification import evaluate, mark_inliers
+from bansac.evidence.noise_scale import SMALLEST, estimate_threshold
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.linalg import copy
 from bansac.problems.problem import Problem
 
 # Losses.
-TRUNCATED, CAUCHY = False, True
+TRUNCATED, BIWEIGHT = False, True
 
-# Multiples of the threshold: the distance within which points are used, and the scale of the Cauchy loss.
-REACH = 2.0
-SCALE = 0.5
+# The distance within which the truncated loss uses points, in thresholds. The largest scale of the biweight loss, in
+# thresholds that the residuals give: 95 % of the accuracy of least squares need 4.7 standard deviations.
+_REACH, _WIDEST = 2.0, 2.75
 _MAX_STEPS = 25
-# Largest relative decrease of the score by the Cauchy loss.
+# Largest relative decrease of the score by the biweight loss.
 _TOLERANCE = 0.05
 
 
 def refine(run: Run, problem: Problem) -> None:
-    """Move the best model to a maximum of its MSAC score and from there to a minimum of the Cauchy loss."""
-    refine_by_lm(run, select_manifold(problem), find_work(problem))
+    """Move the best model to a maximum of its MSAC score and from there to a minimum of the biweight loss."""
+    manifold, work = select_manifold(problem), find_work(problem)
+    refine_by_lm(run, manifold, work, TRUNCATED, 1.0, _REACH, 0.0)
+    distances, threshold = best_distances(run)
+    scale = biweight_scale(distances, problem, threshold) / threshold
+    refine_by_lm(run, manifold, work, BIWEIGHT, scale, scale, _TOLERANCE)
 
 
 @kernel
-def refine_by_lm(run: Run, manifold: Any, work: Work) -> None:
-    """Move the best model with each loss in turn; the call is in a loop, because two calls would be compiled twice."""
-    for step in range(2):
-        loss, scale, tolerance = (CAUCHY, SCALE, _TOLERANCE) if step == 1 else (TRUNCATED, 1.0, 0.0)
-        move_best_model(run, manifold, work, loss, scale, scale, REACH, np.inf, _MAX_STEPS, tolerance)
+def refine_by_lm(run: Run, manifold: Any, work: Work, loss: bool, scale: float, reach: float, tolerance: float) -> None:
+    """Move the best model to a minimum of a loss, see ``move_best_model``."""
+    move_best_model(run, manifold, work, loss, scale, scale, reach, np.inf, _MAX_STEPS, tolerance)
+
+
+@kernel
+def best_distances(run: Run) -> tuple[Floats, float]:
+    """Return the distances of the data from the best model, inf where undefined, and the threshold."""
+    model, residuals, n = run.model, run.residuals, run.points.shape[1]
+    distances = np.empty(n)
+    copy(run.best_model, model)
+    for start in range(0, n, BLOCK):
+        stop = start + BLOCK if start + BLOCK < n else n
+        run.kernels.residuals(run.points, model, start, stop, residuals[: stop - start])
+        for k in range(start, stop):
+            square = np.float64(residuals[k - start])
+            distances[k] = math.sqrt(square) if square >= 0.0 else np.inf
+    return distances, math.sqrt(run.settings.squared_threshold)
+
+
+def biweight_scale(distances: Floats, problem: Problem, threshold: float) -> float:
+    """Return the scale of the biweight loss, for the distances of all data from a model."""
+    widest = _WIDEST * estimate_threshold(distances, problem, (SMALLEST * threshold, threshold), raised=True)
+    parameters = problem.parameters or problem.model_size
+    return _scale_of_least_variance(distances, widest, problem.residual_size, parameters)
+
+
+@kernel
+def _scale_of_least_variance(distances: Floats, widest: float, components: int, parameters: int) -> float:
+    """Halve the scale as long as the variance of a model with so many parameters falls.
+
+    The variance is the sum of |psi|^2 over the square of the sum of the mean derivatives of psi, where psi is the
+    gradient of the loss. The residuals are those of a model that was fitted to the same points. So the number of
+    parameters is subtracted from the second sum, twice as in Akaike's criterion. Otherwise the smallest scale would be
+    the best one for few points.
+    """
+    scale, least = widest, np.inf
+    while True:
+        variance, information = 0.0, -2.0 * parameters / components
+        for distance in distances:
+            u = distance / scale
+            if u < 1.0:
+                u *= u
+                weight = (1.0 - u) * (1.0 - u)
+                variance += weight * weight * u
+                information += weight - 4.0 / components * u * (1.0 - u)
+        variance *= scale * scale
+        if not (information > 0.0 and variance < least * information * information):
+            return min(2.0 * scale, widest)
+        scale, least = 0.5 * scale, variance / (information * information)
 
 
 @allocating_kernel

@@ -218,11 +218,6 @@ RULES = (
         {"estimate.solve._NOISE": _value(np.inf)},
     ),
     Rule(
-        "own support",
-        "A model whose own support is frequent on rearranged matches is not significant.",
-        {f"{_SIGNIFICANCE}._is_rare": _returns(True)},
-    ),
-    Rule(
         "searches of rearranged matches",
         "Few matches of an epipolar geometry are compared with searches of rearranged ones.",
         {f"{_SIGNIFICANCE}._exceeds_searches": _returns(False)},
