@@ -29,10 +29,9 @@ from bansac.engine.trace import TRACE_COLUMNS, Recorder
 from bansac.engine.verification import mark_inliers
 from bansac.maths.arrays import Bools, Floats
 
-# The first slice measures the speed of the loop, and is shorter for many points.
+# The first slice measures the speed of the loop.
 _SLICE_SECONDS = 0.05
-_FIRST_SLICE, _SHORT_SLICE = 64, 16
-_FEW = 10_000
+_FIRST_SLICE = 32
 
 _NO_TRACE = np.empty((0, len(TRACE_COLUMNS)))
 
@@ -54,7 +53,7 @@ class InterruptibleLoop:
         self.selection: tuple[Any, ModelSelection | None] = None, None
         if frame.plausibility is not None:
             self.selection = make_model_selection(frame.problem, frame.plausibility, frame.transform)
-        self._slice = _FIRST_SLICE if self.state.odds.size < _FEW else _SHORT_SLICE
+        self._slice = _FIRST_SLICE
         self._iterate: Callable[..., tuple[int, int, int]] = functools.partial(run_iterations, self.packed)
         self._optimize: Callable[[], None] | None = None
         if self.components.optimization is not None:

@@ -24,8 +24,8 @@ from bansac.problems.problem import Problem
 
 _SLOTS = 2048
 _LINES = 16
-_SAMPLE = 500  # points or matches tested, evenly spaced
-_PAIRS = 500  # smallest number of rearranged pairs: each of few matches is exchanged, and displaced, several times
+# Points or matches tested, evenly spaced, and smallest number of rearranged ones: few are rearranged several times.
+_SAMPLE = 500
 
 # Size of a sample, its largest number of models, and number of others that each point or match is rearranged with.
 _Form = tuple[int, int, int]
@@ -57,7 +57,7 @@ def is_significant_fast(
     cell = MATCH_CELL * threshold if pairs else cell_sizes(problem, data, threshold)[0]
     lengths = _Lengths(threshold, cell, SAME_POINT * threshold, smallest)
     motion = fit_motion(data) if pairs else np.empty(0)
-    form = m, problem.max_models, min(n - 1, -(-_PAIRS // min(n, _SAMPLE)))
+    form = m, problem.max_models, min(n - 1, -(-_SAMPLE // min(n, _SAMPLE)))
     return bool(_bound_false_alarms(problem.float64, data, model, inliers, lengths, motion, form) < SIGNIFICANT)
 
 

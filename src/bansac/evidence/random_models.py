@@ -84,7 +84,7 @@ def log_nfa_of_rates(matches: Matches, exact: float) -> float:
     m, support = problem.sample_size, np.sort(matches.distances[inliers])
     if support.size <= m:
         return math.inf
-    sizes = m + np.unique(np.minimum(2 ** np.arange(support.size.bit_length()), support.size - m))
+    sizes = m + np.unique(np.minimum(2 ** np.arange(support.size.bit_length() + 1), support.size - m))
     # A model that is fitted to k inliers has smaller residuals than one of m of them.
     distances = np.maximum(support[sizes - 1] * np.sqrt(sizes / (sizes - m)), exact * matches.threshold)
     distances = np.append(np.minimum(distances, matches.threshold), matches.threshold)
