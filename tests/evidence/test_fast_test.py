@@ -31,7 +31,7 @@ def test_of_few_data_each_is_exchanged_with_several(monkeypatch):
     few = np.zeros(40, np.bool_)
     few[np.flatnonzero(scene.inliers)[:9]] = True
     assert not is_significant_fast(FUNDAMENTAL, data, F, 0.5, few)
-    monkeypatch.setattr(fast_test, "_PAIRS", 40)
+    monkeypatch.setattr(fast_test, "_SAMPLE", 40)
     assert not is_significant_fast(FUNDAMENTAL, data, F, 0.5, scene.inliers)
 
 

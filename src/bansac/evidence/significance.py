@@ -238,14 +238,14 @@ def _matches(form: _Form, measured: MeasuredModel, kept: Ints) -> Matches:
 
 def _exceeds_rates(form: _Form, data: Floats, measured: MeasuredModel) -> tuple[bool, Ints]:
     """Return whether models of rearranged matches do not explain the support, and the indices of those that count."""
-    kept = _distinct(form.tested, data, measured)
+    kept = first_of_inliers(measured, form.tested, data, measured.threshold)
     is_rare = _is_rare(form, measured, kept)
     return is_rare and log_nfa_of_rates(_matches(form, measured, kept), EXACT) < SIGNIFICANT, kept
 
 
 def _exceeds_searches(form: _Form, measured: MeasuredModel) -> bool:
     """Return whether searches of rearranged matches do not explain the support of an epipolar geometry."""
-    kept = _distinct(form.tested, form.matches, measured)
+    kept = first_of_inliers(measured, form.tested, form.matches, measured.threshold)
     is_rare = kept.size <= _MOST_SEARCHED and _is_rare(form, measured, kept)
     return is_rare and log_tail(_matches(form, measured, kept)) < math.log(_RARE)
 
@@ -312,12 +312,6 @@ def count_missing(problem: Problem, data: Floats, measured: MeasuredModel) -> in
         if log_nfa(extended, n + more, m, problem.max_models) < SIGNIFICANT:
             return more
     return 0
-
-
-def _distinct(problem: Problem, data: Floats, measured: MeasuredModel) -> Ints:
-    """Return the indices of data that share no point: of those that do, the first inlier, or else the first outlier."""
-    order = np.argsort(~measured.inliers, kind="stable")
-    return np.asarray(order[first_of_equals(problem, np.take(data, order, axis=1), measured.threshold)])
 
 
 def first_of_inliers(measured: MeasuredModel, problem: Problem, data: Floats, threshold: float) -> Ints:
