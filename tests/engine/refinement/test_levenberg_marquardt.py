@@ -140,13 +140,12 @@ def conditions(problem, data, model, scale, smooth):
 @given(seed=seeds)
 def test_it_ends_at_a_minimum(name, smooth, seed):
     rng = np.random.default_rng(seed)
-    problem, data, truth, start = start_near(name, rng)
+    problem, data, _, start = start_near(name, rng)
     scale = (12 if smooth else 3) * NOISE  # the biweight loss has other minima if it is narrow
     model, _ = run_kernel(problem, data, start, scale, smooth, max_steps=200)
     cost, promise = conditions(problem, data, model, scale, smooth)
     assert cost <= conditions(problem, data, start, scale, smooth)[0] * (1 + 1e-9)
     assert promise <= 1e-3 * cost
-    assert conditions(problem, data, truth, scale, smooth)[0] >= cost * (1 - 1e-3) or not smooth
 
 
 # The same costs by SciPy, which minimises over as few parameters as a model has, from literal residuals.
