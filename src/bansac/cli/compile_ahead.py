@@ -40,8 +40,8 @@ _VARIANTS = {
     "unknown_focal_pose": ("estimate_absolute_pose", "projections, focal length unknown"),
 }
 
-# Number of matches or points.
-_SIZE = 60
+# Number of matches or points, and of those of calls with the option ``few``, most of which are wrong.
+_SIZE, _FEW = 60, 12
 
 Task = tuple[str, dict[str, Any]]
 """The name of an estimator, and its options."""
@@ -49,6 +49,7 @@ Task = tuple[str, dict[str, Any]]
 DEFAULTS: tuple[Task, ...] = (
     *((name, {}) for name in _PROBLEMS),
     ("sized_images", {}),  # the plausibility of the focal lengths of F
+    *((name, {"few": True}) for name in _PROBLEMS),  # samples and searches of rearranged matches
     ("relative_pose", {"scores": True}),
     *((name, {}) for name in ("known_vertical", "shared_focal", "one_focal", "unknown_focal_pose")),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
@@ -150,11 +151,15 @@ def _run(name: str, options: dict[str, Any]) -> Warmed:
 
 
 def call_estimator(name: str, options: dict[str, Any]) -> Result:
-    """Call an estimator, or a variant of one, on small data; the option ``scores=True`` adds scores."""
+    """Call an estimator, or a variant of one, on small data; ``scores`` adds scores, ``few`` leaves few data."""
     rows = {row.name: (row.function, row.warm) for row in ESTIMATORS if row.warm is not None}
     function, key = (rows | _VARIANTS)[name]
-    scores = {"scores": np.linspace(0.9, 0.1, _SIZE)} if options.get("scores") else {}
-    result: Result = getattr(bansac, function)(max_iterations=50, **_data()[key] | options | scores)
+    settings, data = dict(options), _data()[key]
+    if settings.get("scores"):
+        settings["scores"] = np.linspace(0.9, 0.1, _SIZE)
+    if settings.pop("few", False):
+        data = {name: value[:_FEW] if isinstance(value, np.ndarray) else value for name, value in data.items()}
+    result: Result = getattr(bansac, function)(max_iterations=50, **data | settings)
     _ = result.probabilities  # computed on access
     return result
 
