@@ -20,7 +20,7 @@ pytestmark = pytest.mark.slow
 def test_every_part_is_compiled_by_a_task():
     calls = [
         find_preset(settings.get("preset")).options.replace(
-            **{name: value for name, value in settings.items() if name not in ("preset", "scores", "threshold")}
+            **{name: value for name, value in settings.items() if name not in ("preset", "scores", "threshold", "few")}
         )
         for _, settings in compile_ahead.DEFAULTS + compile_ahead.OPTIONS
     ]
@@ -33,8 +33,8 @@ def test_every_part_is_compiled_by_a_task():
     assert {name for name, _ in compile_ahead.DEFAULTS} >= {row.name for row in ESTIMATORS} - {"relative_pose"}
 
 
-def test_defaults_have_no_option_but_the_scores_and_those_of_commands():
-    options = [settings for _, settings in compile_ahead.DEFAULTS if settings.keys() - {"scores"}]
+def test_defaults_have_no_option_but_scores_few_data_and_those_of_commands():
+    options = [settings for _, settings in compile_ahead.DEFAULTS if settings.keys() - {"scores", "few"}]
     assert options == [{"sampler": "uniform"}, {"trace": True}, {"preset": "fast"}]
 
 
