@@ -12,11 +12,11 @@ from bansac.engine.kernels import select_kernels
 from bansac.engine.refinement import Refiner, least_squares
 from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.sampling import uniform as uniform_module
-from bansac.engine.sampling.distinct import draw_distinct
 from bansac.engine.scoring import SCORES, Score
 from bansac.engine.stopping import MAX_CRITERIA, STOPS, Stop
 from bansac.engine.stopping import ransac as ransac_module
 from bansac.engine.verification import evaluate
+from bansac.maths.distinct import draw_distinct
 from bansac.problems.line import LINE
 from bansac.synthetic import homography_matches, line_points
 from tests.engine import own_sampler

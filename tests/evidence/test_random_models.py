@@ -147,7 +147,7 @@ def test_noise_has_no_small_tail():
     for seed in range(5):
         data = np.random.default_rng(seed).uniform(0, 600, (4, 20))
         result = bansac.estimate_fundamental(data[:2].T, data[2:].T, threshold=2.0, seed=seed)
-        tails.append(log_tail(matches_of(FUNDAMENTAL, data, np.array(result.model).ravel(), 2.0)))
+        tails.append(log_tail(matches_of(FUNDAMENTAL, data, np.array(result.model).ravel(), 2.0), 0.0))
     assert min(tails) > math.log(1e-2)
 
 

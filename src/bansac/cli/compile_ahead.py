@@ -40,7 +40,7 @@ _VARIANTS = {
     "unknown_focal_pose": ("estimate_absolute_pose", "projections, focal length unknown"),
 }
 
-# Number of matches or points, and of those of calls with the option ``few``, most of which are wrong.
+# Number of matches or points, and with the option ``few``, where most matches are wrong.
 _SIZE, _FEW = 60, 12
 
 Task = tuple[str, dict[str, Any]]

@@ -5,6 +5,7 @@ All lengths of the engine are in the unit of the data. Only this module knows th
 its data by it. It also converts the prior inlier probabilities P^0 of P-BANSAC to the first odds of the network.
 """
 
+import copy
 from collections.abc import Callable
 from typing import Self
 
@@ -95,8 +96,7 @@ class Frame:
 
     def restrict(self, members: Bools | None, *, with_prior: bool = True) -> Self:
         """Return the frame of the data of a mask, None for all, with the prior or with equal odds."""
-        part, ranking = object.__new__(type(self)), self.ranking
-        part.__dict__.update(self.__dict__)
+        part, ranking = copy.copy(self), self.ranking
         if not with_prior:
             part.prior = None
         if members is None:

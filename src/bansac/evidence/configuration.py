@@ -26,7 +26,7 @@ from bansac.problems.problem import Problem
 from bansac.solvers import homography_4pt, homography_dlt
 
 UNVERIFIED = "unverified"
-"""Configuration of inliers that determine a model, but of which too few are off a line to exclude chance."""
+"""Configuration of inliers that determine a model: too few are off a line to exclude chance."""
 
 DETERMINED = "general", "ambiguous", "misfit"
 """Configurations of inliers that determine an epipolar geometry, right or wrong."""

@@ -9,8 +9,9 @@ further parameter explains one point in any case: the points whose squares diffe
 Two simpler curves of an ellipse are tested:
 
 - A line. The points are near one of the two sides of a thin ellipse, which lowers the residuals of any points with
-  noise. A model of two sides has half the density on each. So twice the logarithm of the likelihood ratio of n points,
-  of which m are near the line, is n log(S / S_0) - 2 m log 2. S and S_0 are the sums of squares of line and ellipse.
+  noise. A model of two sides has half the density on each. If m of n points are near the
+  line, twice the logarithm of their likelihood ratio is n log(S / S_0) - 2 m log 2. S and S_0 are the sums of squares
+  of line and ellipse.
 - A parabola. Its sum of squares may be larger by less than four variances, too.
 """
 
@@ -64,8 +65,8 @@ def _rise(distances_of: _Distances, data: Floats, measured: MeasuredModel, param
 def _squares(distances_of: _Distances, data: Floats, measured: MeasuredModel, further: int) -> tuple[Floats, Floats]:
     """Return the squared distances, in thresholds, of the points from a simpler curve and from the curve of a model.
 
-    The simpler curve, of which ``distances_of`` returns the distances of all points, is fitted to the inliers, then to
-    points nearer than half of them or the threshold. The curve has ``further`` parameters more.
+    ``distances_of`` fits the simpler curve to members and returns the distances of all points. The members are the
+    inliers, then points nearer than half of them or the threshold. The curve has ``further`` parameters more.
     """
     inliers, threshold = measured.inliers, measured.threshold
     distances = distances_of(data, inliers)

@@ -82,8 +82,7 @@ def binomial_tail(k: int, n: int, p: float) -> float:
     """Return P(X >= k) for a binomial X with n trials of probability p, or 1 if k is at most n p."""
     if k <= n * p:
         return 1.0
-    log_first = math.lgamma(n + 1.0) - math.lgamma(k + 1.0) - math.lgamma(n - k + 1.0)
-    term = math.exp(log_first + k * math.log(p) + (n - k) * math.log1p(-p))
+    term = math.exp(log_choose(n, k) + k * math.log(p) + (n - k) * math.log1p(-p))
     total, ratio = 0.0, p / (1.0 - p)
     for i in range(k, n + 1):
         total += term

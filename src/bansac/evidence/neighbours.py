@@ -26,8 +26,8 @@ from bansac.maths.extent import GRID, SAMPLE, bound_near
 _PER_CELL = 1.5
 # Prior of a match with no more neighbours than chance gives, and its increase for _FULL more neighbours.
 _LOW, _RANGE, _FULL = 0.02, 0.7, 6.0
-# A neighbourhood with more matches than this is a crowd: three times the average. Of each of its rows, at most so many
-# neighbours, evenly spaced, are used, so clusters cost no more time.
+# A neighbourhood with more matches than this is a crowd: three times the average. No more neighbours of a row of cells
+# are used, evenly spaced, so clusters cost no more time.
 _CROWD = 40
 # Near duplicates are within this share of the diagonal of the box of an image.
 _DUPLICATE = 1e-3

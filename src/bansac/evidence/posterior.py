@@ -35,7 +35,7 @@ BINS = 2, 64
 
 MAX_STEPS = 30
 CONVERGED = 0.01
-"""Estimates are iterated until they change by less than this share, at most so many times."""
+"""Estimates are iterated until they change by less than this share, at most ``MAX_STEPS`` times."""
 
 
 def inlier_probabilities(residuals: Floats, threshold: float, codimension: int = 1) -> Floats:

@@ -32,7 +32,8 @@ from bansac.evidence.common_motion import fit_motion
 from bansac.evidence.false_alarms import SIGNIFICANT, binomial_tail, log_factorials
 from bansac.evidence.null_model import turn
 from bansac.maths.arrays import Bools, Floats, Ints
-from bansac.maths.rng import fixed_rng, next_index
+from bansac.maths.distinct import draw_distinct
+from bansac.maths.rng import fixed_rng
 from bansac.problems.problem import Problem
 
 NEAR = 3.0
@@ -47,7 +48,7 @@ _BITS, _BLOCK = 10, 3
 
 
 class Matches(NamedTuple):
-    """Matches without a common point, in the frame of the problem, and the distances from the tested model there.
+    """The matches that count, in the frame of the problem, and their distances from the tested model there.
 
     ``first`` and ``second`` are the channels of the first points and all others.
     """
@@ -93,12 +94,11 @@ def log_nfa_of_rates(matches: Matches, exact: float) -> float:
     if n > _MOST:
         chosen = np.random.default_rng(0).permutation(n)[:_MOST]
         some = matches._replace(data=matches.data[:, chosen], distances=matches.distances[chosen])
-    explained = np.ascontiguousarray(some.data[:, some.inliers])
     near, table = (NEAR * matches.threshold) ** 2, log_factorials(n)
     choices = math.log(sizes.size) + table[n] - table[m] - table[n - m] - math.log(_SETS * _SAMPLES)
     worst = -math.inf
     for sets in _rearranged(some, _SETS):
-        hits, _ = _measure(problem, sets, explained, near, distances, _SAMPLES)
+        hits, _ = _measure(problem, sets, some.data[:, some.inliers], near, distances, _SAMPLES)
         log_sum = _log_sum_of_tails(hits, volumes, sets.shape[2] - m, sizes - m, n - m, _SETS * _SAMPLES)
         worst = max(worst, choices + log_sum)
         if worst >= SIGNIFICANT:
@@ -106,11 +106,11 @@ def log_nfa_of_rates(matches: Matches, exact: float) -> float:
     return worst
 
 
-def log_tail(matches: Matches) -> float:
+def log_tail(matches: Matches, level: float) -> float:
     """Return the log of the probability that a search of rearranged matches has the score of the tested model.
 
     The number of its samples is that of all samples, or the default of the problem if that is smaller. The largest
-    value of the three ways to rearrange counts.
+    value of the ways to rearrange counts, or the first one from ``level`` on.
     """
     problem, shares = matches.problem, matches.distances[matches.inliers] / matches.threshold
     n, score, worst = matches.distances.size, float(np.sum(1.0 - shares * shares)), -math.inf
@@ -123,7 +123,7 @@ def log_tail(matches: Matches) -> float:
         location = best.mean() - np.euler_gamma * scale + more * scale
         expected = math.exp(min(-(score - location) / scale, 700.0))
         worst = max(worst, math.log(-math.expm1(-expected)) if expected > 1e-300 else -math.inf)
-        if worst >= 0.0:
+        if worst >= level:
             break
     return worst
 
@@ -236,7 +236,7 @@ def _write_hits(
         data = sets[k]
         best[k] = 0.0
         for _ in range(samples):
-            _draw(rng, n, sample)
+            draw_distinct(rng, n, sample, 0, sample.size)
             for row in range(functions.solve(data, sample, models, scratch)):
                 model = models[row]
                 functions.residuals(explained, model, 0, others.size, others)
@@ -252,17 +252,6 @@ def _write_hits(
                 best[k] = max(best[k], score / squares[last] + sample.size)
                 count += 1
     return count
-
-
-@inner_kernel
-def _draw(rng: Any, n: int, sample: Ints) -> None:
-    """Write a sample of distinct indices below n."""
-    for c in range(sample.size):
-        is_new = False
-        while not is_new:
-            sample[c], is_new = next_index(rng, n), True
-            for b in range(c):
-                is_new &= sample[b] != sample[c]
 
 
 @inner_kernel

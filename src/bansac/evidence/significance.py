@@ -247,7 +247,8 @@ def _exceeds_searches(form: _Form, measured: MeasuredModel) -> bool:
     """Return whether searches of rearranged matches do not explain the support of an epipolar geometry."""
     kept = first_of_inliers(measured, form.tested, form.matches, measured.threshold)
     is_rare = kept.size <= _MOST_SEARCHED and _is_rare(form, measured, kept)
-    return is_rare and log_tail(_matches(form, measured, kept)) < math.log(_RARE)
+    level = math.log(_RARE)
+    return is_rare and log_tail(_matches(form, measured, kept), level) < level
 
 
 def _is_rare(form: _Form, measured: MeasuredModel, kept: Ints) -> bool:

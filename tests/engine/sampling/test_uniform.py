@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.engine.sampling.distinct import draw_distinct
+from bansac.maths.distinct import draw_distinct
 from bansac.maths.rng import seed_rng
 from tests.engine.sampling.helpers import draw_samples, equally_frequent, fits
 

@@ -71,7 +71,7 @@ def biweight_scale(distances: Floats, problem: Problem, threshold: float) -> flo
 
 @kernel
 def _scale_of_least_variance(distances: Floats, widest: float, components: int, parameters: int) -> float:
-    """Halve the scale as long as the variance of a model with so many parameters falls.
+    """Halve the scale while the variance of a model with this number of parameters falls.
 
     The variance is the sum of |psi|^2 over the square of the sum of the mean derivatives of psi, where psi is the
     gradient of the loss. The residuals are those of a model that was fitted to the same points. So the number of

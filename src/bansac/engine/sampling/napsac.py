@@ -11,8 +11,8 @@ import numpy as np
 
 from bansac.compiled.jit import inlined, plain
 from bansac.engine.sampling import SamplerInput
-from bansac.engine.sampling.distinct import draw_distinct
 from bansac.maths.arrays import Floats, Ints, Singles, Words
+from bansac.maths.distinct import draw_distinct
 from bansac.maths.extent import GRID, near_box
 from bansac.maths.rng import next_index
 

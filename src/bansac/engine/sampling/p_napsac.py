@@ -23,9 +23,9 @@ import numpy as np
 
 from bansac.compiled.jit import inlined
 from bansac.engine.sampling import SamplerInput, prosac
-from bansac.engine.sampling.distinct import draw_distinct
 from bansac.engine.sampling.prosac import complete_by_prosac, grow_subset, growth_function
 from bansac.maths.arrays import Floats, Ints, Singles, Words
+from bansac.maths.distinct import draw_distinct
 from bansac.maths.extent import GRID, near_box
 from bansac.maths.rng import next_index
 

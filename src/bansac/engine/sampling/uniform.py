@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from bansac.engine.sampling.distinct import draw_distinct
 from bansac.maths.arrays import Floats, Ints, Singles, Words
+from bansac.maths.distinct import draw_distinct
 
 
 def draw(

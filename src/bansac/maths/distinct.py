@@ -1,4 +1,4 @@
-"""Distinct indices: functions that the samplers share."""
+"""Distinct random indices, for kernels that draw samples."""
 
 import numpy as np
 
