@@ -21,6 +21,7 @@ from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
+from bansac.synthetic.families import awkward_scene
 from tests.reference import degensac as reference
 
 whole_search = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="a minute as plain Python: whole searches")
@@ -84,6 +85,18 @@ def test_noise_above_the_threshold_gives_planes_no_depth(n, noise):
     assert bansac.estimate_relative_pose(rotation.x1, rotation.x2, rotation.K).configuration == "pure_rotation"
     for scene in (epipolar_matches(n, 0.7, noise, 1), planar_scene_matches(n, 0.7, 0.8, noise, 1)):
         assert bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K).configuration == "general"
+
+
+@whole_search
+def test_little_depth_shows_among_many_outliers():
+    """The parallax is at most 6 pixels, and fewer than 30 of 120 inliers are off a plane."""
+    right = 0
+    for seed in range(40):
+        scene = awkward_scene("short baseline", "F", 300, 0.4, seed=seed)
+        x1, x2 = scene.arguments
+        found = bansac.estimate_fundamental(x1, x2, threshold=scene.threshold, seed=seed)
+        right += found.configuration == "general"
+    assert right >= 36
 
 
 @whole_search

@@ -180,6 +180,7 @@ def _on_line(data: Floats, residuals: Floats, threshold: float, codimension: int
 def _on_plane(data: Floats, residuals: Floats, threshold: float, codimension: int, follows: Floats) -> bool:
     """Return whether the inliers follow the homography of most of them, except those that chance explains.
 
+    Those near the homography are tested apart, too: among all matches off it, chance explains a few inliers of depth.
     ``follows`` is set to 1 for the matches that follow the homography and to 0 for the others. It is 0 everywhere if
     few inliers follow it.
     """
@@ -190,15 +191,18 @@ def _on_plane(data: Floats, residuals: Floats, threshold: float, codimension: in
     if on_plane < _FEWEST * searched.shape[1] or on_plane == 0:
         return is_chance(support, near, others, FREE_OF_PLANE, codimension, 0.0)
     refit_plane(data, squared_tolerance(threshold), models[1], models[0], follows, scratch)
-    support, others, by_noise = 0, 0, 0.0
-    for k in range(residuals.size):
-        if follows[k] == 0.0:
-            r = residuals[k]
-            support += 1 if r <= threshold else 0
-            near += 1 if NEAR * threshold < r <= FAR * threshold else 0
-            others += 1
-            by_noise += rate_by_noise(threshold / plane_distance(data, models[1], k))
-    return is_chance(support, near, others, FREE_OF_PLANE, codimension, by_noise / max(others, 1))
+    for reach in (FAR * threshold, np.inf):  # the matches that noise may have moved off the plane, then all
+        support, near, others, by_noise = 0, 0, 0, 0.0
+        for k in range(residuals.size):
+            distance, r = plane_distance(data, models[1], k), residuals[k]
+            if follows[k] == 0.0 and distance <= reach:
+                support += 1 if r <= threshold else 0
+                near += 1 if NEAR * threshold < r <= FAR * threshold else 0
+                others += 1
+                by_noise += rate_by_noise(threshold / distance)
+        if not is_chance(support, near, others, FREE_OF_PLANE, codimension, by_noise / max(others, 1)):
+            return False
+    return True
 
 
 @inner_kernel
