@@ -55,6 +55,14 @@ def test_public_name_resolves_and_is_documented(name: str) -> None:
         assert value.__doc__
 
 
+@pytest.mark.parametrize("name", ["colmap", "compat", "geometry", "matches", "plotting", "synthetic"])
+def test_a_public_package_is_an_attribute(name: str) -> None:
+    assert (
+        output(f"import bansac; print({name!r} in dir(bansac), bansac.{name}.__name__)").strip()
+        == f"True bansac.{name}"
+    )
+
+
 def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no_such_name"):
         bansac.no_such_name  # noqa: B018

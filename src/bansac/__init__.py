@@ -67,6 +67,8 @@ _MODULES |= {name: f"bansac.{module}" for module, names in _NAMES.items() for na
 
 __all__ = sorted([*_MODULES, "__version__"])
 
+_SUBMODULES = "colmap", "compat", "geometry", "matches", "plotting", "synthetic"
+
 
 if not TYPE_CHECKING:  # a type checker reports unknown names
 
@@ -80,8 +82,10 @@ if not TYPE_CHECKING:  # a type checker reports unknown names
                 if enabled:
                     gc.enable()
             return found
+        if name in _SUBMODULES:
+            return importlib.import_module(f"bansac.{name}")
         raise AttributeError(f"module 'bansac' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, *_SUBMODULES])
