@@ -19,7 +19,7 @@ from bansac.maths.linalg import matrix_entries
 _IN_CELL, _MOST_CELLS = 5, 10
 
 # Share of the variance between the cells, and number of standard deviations by which it exceeds chance.
-_SHARE, _DEVIATIONS = 0.15, 3.3
+SHARE, DEVIATIONS = 0.15, 3.3
 
 
 def has_misfit(data: Floats, model: Floats, inliers: Bools, exact: float) -> bool:
@@ -34,10 +34,10 @@ def has_misfit(data: Floats, model: Floats, inliers: Bools, exact: float) -> boo
     ratio = between / (cells - 1) / (max(within, 1e-9 * between) / (n - cells))
     mean_size = (n - squared_sizes / n) / (cells - 1)
     share = (ratio - 1.0) / (ratio + mean_size - 1.0)  # the intraclass correlation
-    return share > _SHARE and _deviations(ratio, cells - 1, n - cells) > _DEVIATIONS
+    return share > SHARE and deviations(ratio, cells - 1, n - cells) > DEVIATIONS
 
 
-def _deviations(ratio: float, first: int, second: int) -> float:
+def deviations(ratio: float, first: int, second: int) -> float:
     """Return the standard normal deviate of an F ratio with these degrees of freedom (Paulson, 1942)."""
     a, b, root = 2.0 / (9.0 * first), 2.0 / (9.0 * second), math.cbrt(ratio)
     return ((1.0 - b) * root - (1.0 - a)) / math.sqrt(b * root * root + a)
