@@ -403,6 +403,8 @@ def _doubt_of_result(problem: Problem, result: Result) -> str:
     """Return a doubt if errors depend on the place, or if the threshold excludes the largest ones; else ""."""
     if result.configuration == "misfit":
         return "residuals of neighbours are alike, so errors are not independent"
+    if result.configuration == "static":
+        return "many inliers are static, as those of an overlay"
     threshold = result.threshold
     estimated = estimate_threshold(result.residuals, problem, (SMALLEST * threshold, LARGEST * threshold))
     if estimated <= _SMALL * threshold:

@@ -34,6 +34,7 @@ from bansac.evidence.significance import (
     judge,
     significance_form,
 )
+from bansac.evidence.static_share import count_static
 from bansac.maths.arrays import Floats
 from bansac.problems.problem import Problem
 
@@ -51,6 +52,9 @@ _NOT_CONFIRMED = "; the restarts did not agree before the search ended, and pres
 
 _REPEATS = "; the inliers lie on a plane or one step to either side of it, as if a pattern on it repeats"
 _OTHER_SUPPORT = "; off a plane of many inliers, {} outliers support another {}"
+_STATIC = (
+    "; {} inliers do not move and others do, as with an overlay (logo, date stamp): mask it, or ignore such matches"
+)
 _MISFIT = "; residuals of neighbours are alike, as with lens distortion, a deformation or a wrong model"
 _CAMERA = "; other focal lengths or lens distortion fit better: correct the camera, or see Camera.unknown_focal"
 _FOCAL = "; a focal length of about {:.4g} instead of {:.4g} fits better: correct it, or see Camera.unknown_focal"
@@ -94,7 +98,7 @@ def find_verdict(
     if not is_significant and measured.num_inliers < _ROUNDED_SHARE * score:
         judgement = Judgement(Reason.ROUNDED)
     text = explain(judgement, problem, data, measured, unit)
-    residuals, threshold, others, repeats = measured.residuals, measured.threshold, 0, False
+    residuals, threshold, others, repeats, static = measured.residuals, measured.threshold, 0, False, 0
     if is_significant and problem.sample_size == problem.channels == 3 and len(problem.points) == 1:
         some = np.random.default_rng(0).permutation(first_of_inliers(measured, problem, data, threshold))
         some = some[: np.searchsorted(np.cumsum(measured.inliers[some]), SEARCHED)]
@@ -113,12 +117,17 @@ def find_verdict(
         data = np.ascontiguousarray(data[:4])  # without the verticals
         found = find_configuration(problem, data, residuals, threshold, by_chance=not is_significant)
         configuration = found if configuration is None or found == "collinear" else configuration
+        if is_significant and configuration not in _FLAT.values():
+            static = count_static(data, measured.inliers, threshold)
     text += configuration_message(problem, configuration)
     if configuration == "general":
         others, repeats = count_other_support(data, residuals, threshold_of_noise(problem, residuals, threshold))
     if others > 0 or repeats:
         configuration = "ambiguous"
         text += _REPEATS if repeats else _OTHER_SUPPORT.format(others, problem.name)
+    elif static > 0:
+        configuration = "static"
+        text += _STATIC.format(static)
     elif configuration == "general" or (is_significant and configuration is None and problem.unit == "normalised"):
         misfit = _explain_misfit(problem, data, measured, unit)
         configuration = "misfit" if misfit else configuration

@@ -16,7 +16,7 @@ from bansac.maths.arrays import Bools, Floats
 from bansac.maths.linalg import matrix_entries
 
 # Mean number of inliers in a cell, and the largest number of cells along a side.
-_IN_CELL, _MOST_CELLS = 5, 10
+IN_CELL, MOST_CELLS = 5, 10
 
 # Share of the variance between the cells, and number of standard deviations by which it exceeds chance.
 SHARE, DEVIATIONS = 0.15, 3.3
@@ -27,7 +27,7 @@ def has_misfit(data: Floats, model: Floats, inliers: Bools, exact: float) -> boo
 
     Residuals below ``exact`` are due to rounding.
     """
-    side = int(min(max(math.sqrt(np.count_nonzero(inliers) / _IN_CELL), 2.0), _MOST_CELLS))
+    side = int(min(max(math.sqrt(np.count_nonzero(inliers) / IN_CELL), 2.0), MOST_CELLS))
     n, cells, between, within, squared_sizes = _analyse(data, model, inliers, np.zeros((side, side, 2)))
     if cells < 2 or n <= cells or not between + within > n * exact * exact:
         return False
