@@ -52,9 +52,7 @@ _NOT_CONFIRMED = "; the restarts did not agree before the search ended, and pres
 
 _REPEATS = "; the inliers lie on a plane or one step to either side of it, as if a pattern on it repeats"
 _OTHER_SUPPORT = "; off a plane of many inliers, {} outliers support another {}"
-_STATIC = (
-    "; {} inliers do not move and others do, as with an overlay (logo, date stamp): mask it, or ignore such matches"
-)
+_STATIC = "; {} inliers do not move and others do, as with a logo or a date stamp: leave out the matches of overlays"
 _MISFIT = "; residuals of neighbours are alike, as with lens distortion, a deformation or a wrong model"
 _CAMERA = "; other focal lengths or lens distortion fit better: correct the camera, or see Camera.unknown_focal"
 _FOCAL = "; a focal length of about {:.4g} instead of {:.4g} fits better: correct it, or see Camera.unknown_focal"

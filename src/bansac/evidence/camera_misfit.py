@@ -28,6 +28,8 @@ def find_focal_factors(problem: Problem, data: Floats, model: Floats, inliers: B
     normalised image points. Residuals below ``exact`` are due to rounding.
     """
     members = np.flatnonzero(inliers)
+    if members.size <= problem.sample_size:
+        return []
     points = np.take(data, members[:: 1 + members.size // SEARCHED], axis=1)
     is_absolute = len(problem.points[1]) == 3
     p, columns = _linearize_pose(points, model) if is_absolute else _linearize_essential(problem, points, model)
