@@ -5,10 +5,11 @@ import pytest
 from scipy.optimize import least_squares
 
 import bansac
+from bansac.evidence import camera_misfit
 from bansac.evidence.camera_misfit import find_focal_factors
 from bansac.geometry import essential_from_pose, normalize_points, rotation_matrix
 from bansac.lab.scenes import make_scene
-from bansac.maths.quaternion import model_of
+from bansac.maths.quaternion import matrix_of, model_of
 from bansac.problems.absolute_pose import ABSOLUTE_POSE
 from bansac.problems.essential import ESSENTIAL
 from bansac.synthetic import epipolar_matches
@@ -34,6 +35,24 @@ def test_the_focal_length_of_an_absolute_pose_is_found(factor):
     data, model = _rays_of_pose(factor)
     (found,) = find_focal_factors(ABSOLUTE_POSE, data, model, np.ones(300, np.bool_), 1e-9)
     assert found == pytest.approx(1 / factor, rel=0.1)
+
+
+def test_the_products_are_those_of_differences():
+    data, model = _rays_of_pose(1.2, n=30)
+    matrix, step = matrix_of(model), 1e-6
+    seen = matrix[:, :3] @ data[2:] + matrix[:, 3:]
+    depth = 1.0 / np.mean(1.0 / seen[2])
+
+    def errors(k, size):
+        vector = np.eye(8)[k] * size
+        moved = rotation_matrix(vector[:3]) @ seen + depth * vector[3:6, None]
+        rays = moved[:2] / moved[2]
+        return (rays * (1.0 + vector[6] + vector[7] * np.sum(rays * rays, axis=0)) - data[:2]).ravel()
+
+    rows = [(errors(k, step) - errors(k, -step)) / (2 * step) for k in range(8)] + [errors(0, 0.0)]
+    products = np.zeros((9, 9))
+    camera_misfit._multiply_pose(data, model, np.empty((2, 9)), products)
+    np.testing.assert_allclose(products, np.array(rows) @ np.array(rows).T, rtol=1e-6, atol=1e-7)
 
 
 def test_a_right_camera_is_not_doubted():

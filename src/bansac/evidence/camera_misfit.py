@@ -9,16 +9,17 @@ variance, or if it moves the pose.
 
 import numpy as np
 
+from bansac.compiled.jit import kernel
 from bansac.evidence.configuration import SEARCHED
 from bansac.evidence.misfit import DEVIATIONS, SHARE, deviations
 from bansac.maths.arrays import Bools, Floats
-from bansac.maths.quaternion import matrix_of
+from bansac.maths.quaternion import entries
 from bansac.problems.problem import Problem
 
 # Radians by which the freed parameters turn the pose, or move the camera as seen from the points.
 _MOVED = 0.05
 
-_SINGULAR = 1e-5
+_SINGULAR = 1e-10
 
 
 def find_focal_factors(problem: Problem, data: Floats, model: Floats, inliers: Bools, exact: float) -> list[float]:
@@ -32,56 +33,67 @@ def find_focal_factors(problem: Problem, data: Floats, model: Floats, inliers: B
         return []
     points = np.take(data, members[:: 1 + members.size // SEARCHED], axis=1)
     is_absolute = len(problem.points[1]) == 3
-    p, columns = _linearize_pose(points, model) if is_absolute else _linearize_essential(problem, points, model)
-    count, q = columns.shape[1], len(columns) - 1
-    products = columns @ columns.T
-    scales = np.sqrt(np.diag(products))
+    if is_absolute:
+        p, products, count = 6, np.zeros((9, 9)), 2 * points.shape[1]
+        _multiply_pose(points, model, np.empty((2, 9)), products)
+    else:
+        p, products, count = 5, *_multiply_essential(problem, points, model)
+    q = len(products) - 1
     try:
-        triangle = np.linalg.cholesky(products / np.outer(scales, scales)).T
+        triangle = np.linalg.cholesky(products).T
     except np.linalg.LinAlgError:
         return []
-    *explained, after = triangle[p:, -1] ** 2
-    before, rest = sum(explained) + after, count - q
-    is_regular = rest > 0 and np.diag(triangle)[:q].min() > _SINGULAR
-    if not is_regular or before * products[q, q] <= count * exact * exact:
+    squares, rest = triangle.diagonal() ** 2, count - q
+    after, explained = squares[q], float(triangle[p:q, q] @ triangle[p:q, q])
+    before = explained + after
+    is_regular = rest > 0 and (squares[:q] > _SINGULAR * products.diagonal()[:q]).all()
+    if not is_regular or before <= count * exact * exact:
         return []
-    if deviations(sum(explained) / (q - p) / (max(after, 1e-9 * before) / rest), q - p, rest) <= DEVIATIONS:
+    if deviations(explained / (q - p) / (max(after, 1e-9 * before) / rest), q - p, rest) <= DEVIATIONS:
         return []
-    steps = [scales[q] / scales[:k] * np.linalg.solve(triangle[:k, :k], triangle[:k, q]) for k in (p, q)]
+    steps = [np.linalg.solve(triangle[:k, :k], triangle[:k, q]) for k in (p, q)]
     moved = np.linalg.norm(steps[1][:p] - steps[0])
     if 1.0 - after / rest / (before / (count - p)) <= SHARE and moved <= _MOVED:
         return []
     return [float(1.0 - step) for step in steps[1][p : p + 1 if is_absolute else q]]
 
 
-def _linearize_pose(points: Floats, model: Floats) -> tuple[int, Floats]:
-    """Return the number of parameters of the pose, and rows: derivatives by the pose, by the camera, and the errors.
+@kernel
+def _multiply_pose(points: Floats, model: Floats, rows: Floats, products: Floats) -> None:
+    """Write the products of derivatives of reprojection errors, and of the errors, for points in front of the camera.
 
-    A step of the pose is a rotation about the camera and a translation in units of the depth.
+    The derivatives are those by a rotation about the camera, a translation in units of the depth, the focal length and
+    the distortion. ``rows`` has space for those of one point.
     """
-    matrix, columns = matrix_of(model), np.zeros((9, 2, points.shape[1]))
-    u, v, depth = matrix[:, :3] @ points[2:] + matrix[:, 3:]
-    u, v, near = u / depth, v / depth, 1.0 / depth
-    near /= near.mean()
-    uv = np.array([u, v])
-    columns[0], columns[1], columns[2] = -v * uv, u * uv, [-v, u]
-    columns[0, 1] -= 1.0
-    columns[1, 0] += 1.0
-    columns[3, 0] = columns[4, 1] = near
-    columns[5], columns[6], columns[7], columns[8] = -near * uv, uv, (u * u + v * v) * uv, uv - points[:2]
-    return 6, columns.reshape(9, -1)
+    r11, r12, r13, r21, r22, r23, r31, r32, r33 = entries(model)
+    t1, t2, t3 = model[4], model[5], model[6]
+    x_row, y_row, n, scale = rows[0], rows[1], points.shape[1], 0.0
+    for k in range(n):
+        scale += 1.0 / (r31 * points[2, k] + r32 * points[3, k] + r33 * points[4, k] + t3) / n
+    for k in range(n):
+        px, py, pz = points[2, k], points[3, k], points[4, k]
+        inverse = 1.0 / (r31 * px + r32 * py + r33 * pz + t3)
+        u, v = inverse * (r11 * px + r12 * py + r13 * pz + t1), inverse * (r21 * px + r22 * py + r23 * pz + t2)
+        near, squared = inverse / scale, u * u + v * v
+        x_row[0], x_row[1], x_row[2], x_row[3], x_row[4], x_row[5] = -u * v, 1.0 + u * u, -v, near, 0.0, -near * u
+        y_row[0], y_row[1], y_row[2], y_row[3], y_row[4], y_row[5] = -1.0 - v * v, u * v, u, 0.0, near, -near * v
+        x_row[6], x_row[7], x_row[8] = u, u * squared, u - points[0, k]
+        y_row[6], y_row[7], y_row[8] = v, v * squared, v - points[1, k]
+        for i in range(9):
+            for j in range(9):
+                products[i, j] += x_row[i] * x_row[j] + y_row[i] * y_row[j]
 
 
-def _linearize_essential(problem: Problem, points: Floats, model: Floats) -> tuple[int, Floats]:
-    """Return the number of parameters of the motion, and rows: derivatives by it, by the focal lengths, and the errors.
+def _multiply_essential(problem: Problem, points: Floats, model: Floats) -> tuple[Floats, int]:
+    """Return the products of derivatives by motion and focal lengths, and of errors, and the number of errors.
 
     With focal lengths that are f1 and f2 times as large the matrix is diag(1, 1, f2) E diag(1, 1, f1). A step of the
     motion is about the angle by which it turns rotation or translation.
     """
     E = model / np.linalg.norm(model)
     errors, derivatives = problem.linearized(points, E)
-    tangents = np.zeros((7, 9))
-    tangents[:5] = problem.tangent_basis(E)
-    tangents[5, 2::3], tangents[6, 6:] = E[2::3], E[6:]
-    columns = [*(tangents @ derivatives).transpose(1, 0, 2), errors]
-    return 5, np.reshape(columns, (8, -1))
+    tangents = np.zeros((8, 10))
+    tangents[:5, :9] = problem.tangent_basis(E)
+    tangents[5, 2:9:3], tangents[6, 6:9], tangents[7, 9] = E[2::3], E[6:], 1.0
+    rows = (tangents @ np.concatenate([derivatives, errors[:, None]], axis=1)).transpose(1, 0, 2).reshape(8, -1)
+    return rows @ rows.T, rows.shape[1]
