@@ -15,6 +15,7 @@ from bansac.evidence.ambiguity import count_other_support
 from bansac.evidence.camera_misfit import find_focal_factors
 from bansac.evidence.configuration import (
     SEARCHED,
+    TOLERANCE,
     UNVERIFIED,
     configuration_message,
     find_configuration,
@@ -35,7 +36,7 @@ from bansac.evidence.significance import (
     significance_form,
 )
 from bansac.evidence.static_share import count_static
-from bansac.maths.arrays import Floats
+from bansac.maths.arrays import Bools, Floats
 from bansac.problems.problem import Problem
 
 _Outcome = TypeVar("_Outcome")
@@ -193,11 +194,12 @@ def _explain_chance(distinct: int, problem: Problem, data: Floats, measured: Mea
 
 def _explain_misfit(problem: Problem, data: Floats, measured: MeasuredModel, unit: float) -> str:
     """Return how residuals show that the model, or its camera, does not fit; "" if they do not."""
-    if len(data) == 4 and _says(has_misfit, problem, data, measured):
+    if len(data) == 4 and _says(has_misfit, problem, data, measured, measured.inliers):
         return _MISFIT
     if problem.unit != "normalised":
         return ""
-    match _says(functools.partial(find_focal_factors, problem), problem, data, measured):
+    near = measured.residuals <= TOLERANCE * measured.threshold  # inliers of a wrong camera are those that it explains
+    match _says(functools.partial(find_focal_factors, problem), problem, data, measured, near):
         case []:
             return ""
         case [factor] if abs(factor - 1.0) > _OTHER_FOCAL:
@@ -205,15 +207,17 @@ def _explain_misfit(problem: Problem, data: Floats, measured: MeasuredModel, uni
     return _CAMERA
 
 
-def _says(test: Callable[..., _Outcome], problem: Problem, data: Floats, measured: MeasuredModel) -> _Outcome:
-    """Return the outcome of a test of the inliers; if it is positive, that of the inliers without equal points."""
-    model, inliers, exact = measured.model, measured.inliers, EXACT * measured.threshold
-    outcome = test(data, model, inliers, exact)
+def _says(
+    test: Callable[..., _Outcome], problem: Problem, data: Floats, measured: MeasuredModel, members: Bools
+) -> _Outcome:
+    """Return the outcome of a test of members; if it is positive, that of the members without equal points."""
+    model, exact = measured.model, EXACT * measured.threshold
+    outcome = test(data, model, members, exact)
     if not outcome:
         return outcome
-    distinct = np.zeros(inliers.size, np.bool_)
+    distinct = np.zeros(members.size, np.bool_)
     distinct[first_of_equals(*significance_form(problem, data, model)[:2], measured.threshold)] = True
-    return test(data, model, inliers & distinct, exact)
+    return test(data, model, members & distinct, exact)
 
 
 def explain_no_model(problem: Problem, n: int, iterations: int, models_tested: int) -> str:

@@ -22,13 +22,13 @@ _MOVED = 0.05
 _SINGULAR = 1e-10
 
 
-def find_focal_factors(problem: Problem, data: Floats, model: Floats, inliers: Bools, exact: float) -> list[float]:
-    """Return the factors of the focal lengths that fit better than the given ones; empty if these fit.
+def find_focal_factors(problem: Problem, data: Floats, model: Floats, near: Bools, exact: float) -> list[float]:
+    """Return the factors of the focal lengths that fit the points near a pose better; empty if the given ones fit.
 
     There is one of an absolute pose, about 1 if only the distortion is wrong, and two of a relative pose. ``data`` have
     normalised image points. Residuals below ``exact`` are due to rounding.
     """
-    members = np.flatnonzero(inliers)
+    members = np.flatnonzero(near)
     if members.size <= problem.sample_size:
         return []
     points = np.take(data, members[:: 1 + members.size // SEARCHED], axis=1)
