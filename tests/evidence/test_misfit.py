@@ -30,7 +30,7 @@ def test_the_analysis_is_that_of_the_definition(seed, n):
 @given(st.floats(0.2, 20), st.integers(3, 99), st.integers(10, 3000))
 def test_deviations_are_those_of_the_f_distribution(ratio, first, second):
     tail = f.logsf(ratio, first, second)
-    deviations = misfit._deviations(ratio, first, second)
+    deviations = misfit.deviations(ratio, first, second)
     if -20 < tail < -1e-3:
         assert norm.logsf(deviations) == pytest.approx(tail, rel=0.1, abs=0.1)
 

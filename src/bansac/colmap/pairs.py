@@ -254,7 +254,7 @@ def _support(result: Result, max_error: float) -> Support:
     inliers = result.residuals <= max_error
     if not result.success:
         return Support(None, np.zeros_like(inliers))
-    on_plane = result.configuration in ("planar", "pure_rotation")
+    on_plane = result.configuration in ("planar", "pure_rotation", "static")
     return Support(result.model, inliers, on_plane, result.configuration == "ambiguous")
 
 

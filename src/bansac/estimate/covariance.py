@@ -160,9 +160,9 @@ def covariance(
     The errors of the points are assumed independent; their size is measured by the residuals near the model. The
     covariance is that of the default refinement; the one of a least-squares estimate is a little smaller. With
     ``epipolar_error="symmetric"`` it is that of the Sampson distance. ``doubt`` says if there are few inliers, if the
-    threshold is small for the noise, if the errors are not independent (configuration "misfit"), if a few inliers hold
-    nearly all of the information, because some may be chance inliers, or if the residuals are not linear in the
-    parameters within two standard deviations: a short arc of an ellipse.
+    threshold is small for the noise, if the errors are not independent (configuration "misfit"), if inliers are those
+    of an overlay ("static"), if a few inliers hold nearly all of the information, because some may be chance inliers,
+    or if the residuals are not linear in the parameters within two standard deviations: a short arc of an ellipse.
 
     Examples
     --------
@@ -402,7 +402,9 @@ def _estimate(
 def _doubt_of_result(problem: Problem, result: Result) -> str:
     """Return a doubt if errors depend on the place, or if the threshold excludes the largest ones; else ""."""
     if result.configuration == "misfit":
-        return "residuals of neighbours are alike, so errors are not independent"
+        return "residuals depend on the place or the camera, so errors are not independent"
+    if result.configuration == "static":
+        return "many inliers are static, as those of an overlay"
     threshold = result.threshold
     estimated = estimate_threshold(result.residuals, problem, (SMALLEST * threshold, LARGEST * threshold))
     if estimated <= _SMALL * threshold:

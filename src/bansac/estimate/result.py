@@ -180,15 +180,17 @@ class Result:
         "ambiguous" if the data support a second model, the ``rival``, if many inliers are on a plane, and outliers off
         it support another epipolar geometry, or if nearly all inliers are on three planes, as of a repeated pattern;
         the result may be the wrong one. Else the configuration of the inliers of two views: "general", "misfit",
-        "planar", "pure_rotation", "collinear" or "undetermined_focal". With "misfit" the residuals of neighbouring
-        matches are alike, as with lens distortion, a deformation or a wrong epipolar geometry. Planar points and a pure
-        rotation do not determine a fundamental matrix; for this problem both are "planar". With "pure_rotation" the
-        translation of E and of the pose is undetermined. With "collinear", also that of a plane of space, the run has
-        no success. With "undetermined_focal" the inliers do not determine an unknown focal length, because the optical
-        axes meet or the motion is small; this is also the configuration of an absolute pose whose 3D points do not
-        determine it. With "undetermined_curvature" a simpler curve fits the points of a circle, an ellipse or a
-        polynomial as well: a line, a parabola or a lower degree. The plane of a homography is "planar". None without a
-        model and for other models.
+        "static", "planar", "pure_rotation", "collinear" or "undetermined_focal". With "misfit" the residuals of
+        neighbouring matches are alike, as with lens distortion, a deformation or a wrong epipolar geometry, or other
+        focal lengths fit better. It is also the configuration of an absolute pose that another focal length or lens
+        distortion fits better. With "static" many inliers do not move, as those of a logo, and others do. Planar points
+        and a pure rotation do not determine a fundamental matrix; for this problem both are "planar". With
+        "pure_rotation" the translation of E and of the pose is undetermined. With "collinear", also that of a plane of
+        space, the run has no success. With "undetermined_focal" the inliers do not determine an unknown focal length,
+        because the optical axes meet or the motion is small; this is also the configuration of an absolute pose whose
+        3D points do not determine it. With "undetermined_curvature" a simpler curve fits the points of a circle, an
+        ellipse or a polynomial as well: a line, a parabola or a lower degree. The plane of a homography is "planar".
+        None without a model and for other models.
     rival : Rival or None
         A second model that many points support, and that chance does not explain.
     first_threshold : float or None

@@ -5,13 +5,17 @@ a success if chance does not explain its support (:mod:`bansac.evidence.signific
 line. Inliers on a line do not determine the model. If a few others determine it, they may be too few to verify it.
 """
 
-from typing import NamedTuple
+import functools
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from bansac.evidence.ambiguity import count_other_support
+from bansac.evidence.camera_misfit import find_focal_factors
 from bansac.evidence.configuration import (
     SEARCHED,
+    TOLERANCE,
     UNVERIFIED,
     configuration_message,
     find_configuration,
@@ -31,8 +35,11 @@ from bansac.evidence.significance import (
     judge,
     significance_form,
 )
-from bansac.maths.arrays import Floats
+from bansac.evidence.static_share import count_static
+from bansac.maths.arrays import Bools, Floats
 from bansac.problems.problem import Problem
+
+_Outcome = TypeVar("_Outcome")
 
 # A model of fewer inliers than this share of its score in the search is not represented by its numbers.
 _ROUNDED_SHARE = 0.5
@@ -46,7 +53,14 @@ _NOT_CONFIRMED = "; the restarts did not agree before the search ended, and pres
 
 _REPEATS = "; the inliers lie on a plane or one step to either side of it, as if a pattern on it repeats"
 _OTHER_SUPPORT = "; off a plane of many inliers, {} outliers support another {}"
+_STATIC = "; {} inliers do not move and others do, as with a logo or a date stamp: leave out the matches of overlays"
 _MISFIT = "; residuals of neighbours are alike, as with lens distortion, a deformation or a wrong model"
+_CAMERA = "; other focal lengths or lens distortion fit better: correct the camera, or see Camera.unknown_focal"
+_FOCAL = "; a focal length of about {:.4g} instead of {:.4g} fits better: correct it, or see Camera.unknown_focal"
+
+# The message names a focal length that differs by more than this share.
+_OTHER_FOCAL = 0.05
+
 _SIMPLER_CURVE = "; a {} fits as well, so the inliers do not determine the {}"
 _FROM_PLANE = ", from the homography of their plane, with which two motions agree"
 
@@ -83,7 +97,7 @@ def find_verdict(
     if not is_significant and measured.num_inliers < _ROUNDED_SHARE * score:
         judgement = Judgement(Reason.ROUNDED)
     text = explain(judgement, problem, data, measured, unit)
-    residuals, threshold, others, repeats = measured.residuals, measured.threshold, 0, False
+    residuals, threshold, others, repeats, static = measured.residuals, measured.threshold, 0, False, 0
     if is_significant and problem.sample_size == problem.channels == 3 and len(problem.points) == 1:
         some = np.random.default_rng(0).permutation(first_of_inliers(measured, problem, data, threshold))
         some = some[: np.searchsorted(np.cumsum(measured.inliers[some]), SEARCHED)]
@@ -102,15 +116,21 @@ def find_verdict(
         data = np.ascontiguousarray(data[:4])  # without the verticals
         found = find_configuration(problem, data, residuals, threshold, by_chance=not is_significant)
         configuration = found if configuration is None or found == "collinear" else configuration
+        if is_significant and configuration not in _FLAT.values():
+            static = count_static(data, measured.inliers, threshold)
     text += configuration_message(problem, configuration)
     if configuration == "general":
         others, repeats = count_other_support(data, residuals, threshold_of_noise(problem, residuals, threshold))
     if others > 0 or repeats:
         configuration = "ambiguous"
         text += _REPEATS if repeats else _OTHER_SUPPORT.format(others, problem.name)
-    elif configuration == "general" and _has_misfit(problem, data, measured):
-        configuration = "misfit"
-        text += _MISFIT
+    elif static > 0:
+        configuration = "static"
+        text += _STATIC.format(static)
+    elif configuration == "general" or (is_significant and configuration is None and problem.unit == "normalised"):
+        misfit = _explain_misfit(problem, data, measured, unit)
+        configuration = "misfit" if misfit else configuration
+        text += misfit
     success = is_significant and configuration not in _FLAT.values()
     if success and stop_reason in _LIMITS:
         text += _NOT_CONFIRMED
@@ -172,14 +192,32 @@ def _explain_chance(distinct: int, problem: Problem, data: Floats, measured: Mea
     return f", but only {distinct} of them at distinct points: points repeat, {reason}{text}"
 
 
-def _has_misfit(problem: Problem, data: Floats, measured: MeasuredModel) -> bool:
-    """Return whether the residuals of an epipolar geometry depend on the place, also if equal matches count once."""
-    model, inliers, exact = measured.model, measured.inliers, EXACT * measured.threshold
-    if not has_misfit(data, model, inliers, exact):
-        return False
-    distinct = np.zeros(inliers.size, np.bool_)
-    distinct[first_of_equals(significance_form(problem, data, model)[0], data, measured.threshold)] = True
-    return has_misfit(data, model, inliers & distinct, exact)
+def _explain_misfit(problem: Problem, data: Floats, measured: MeasuredModel, unit: float) -> str:
+    """Return how residuals show that the model, or its camera, does not fit; "" if they do not."""
+    if len(data) == 4 and _says(has_misfit, problem, data, measured, measured.inliers):
+        return _MISFIT
+    if problem.unit != "normalised":
+        return ""
+    near = measured.residuals <= TOLERANCE * measured.threshold  # inliers of a wrong camera are those that it explains
+    match _says(functools.partial(find_focal_factors, problem), problem, data, measured, near):
+        case []:
+            return ""
+        case [factor] if abs(factor - 1.0) > _OTHER_FOCAL:
+            return _FOCAL.format(factor * unit, unit)
+    return _CAMERA
+
+
+def _says(
+    test: Callable[..., _Outcome], problem: Problem, data: Floats, measured: MeasuredModel, members: Bools
+) -> _Outcome:
+    """Return the outcome of a test of members; if it is positive, that of the members without equal points."""
+    model, exact = measured.model, EXACT * measured.threshold
+    outcome = test(data, model, members, exact)
+    if not outcome:
+        return outcome
+    distinct = np.zeros(members.size, np.bool_)
+    distinct[first_of_equals(*significance_form(problem, data, model)[:2], measured.threshold)] = True
+    return test(data, model, members & distinct, exact)
 
 
 def explain_no_model(problem: Problem, n: int, iterations: int, models_tested: int) -> str:

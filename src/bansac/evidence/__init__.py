@@ -16,5 +16,7 @@
 ``ambiguity``         another epipolar geometry off a dominant plane
 ``configuration``     planar, collinear and rotation-only configurations of two views
 ``misfit``            residuals that depend on the place in the image
+``camera_misfit``     poses that other focal lengths or lens distortion fit better
+``static_share``      models that follow the static matches of an overlay
 ====================  ==============================================================================
 """

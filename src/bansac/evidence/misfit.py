@@ -16,10 +16,10 @@ from bansac.maths.arrays import Bools, Floats
 from bansac.maths.linalg import matrix_entries
 
 # Mean number of inliers in a cell, and the largest number of cells along a side.
-_IN_CELL, _MOST_CELLS = 5, 10
+IN_CELL, MOST_CELLS = 5, 10
 
 # Share of the variance between the cells, and number of standard deviations by which it exceeds chance.
-_SHARE, _DEVIATIONS = 0.15, 3.3
+SHARE, DEVIATIONS = 0.15, 3.3
 
 
 def has_misfit(data: Floats, model: Floats, inliers: Bools, exact: float) -> bool:
@@ -27,17 +27,17 @@ def has_misfit(data: Floats, model: Floats, inliers: Bools, exact: float) -> boo
 
     Residuals below ``exact`` are due to rounding.
     """
-    side = int(min(max(math.sqrt(np.count_nonzero(inliers) / _IN_CELL), 2.0), _MOST_CELLS))
+    side = int(min(max(math.sqrt(np.count_nonzero(inliers) / IN_CELL), 2.0), MOST_CELLS))
     n, cells, between, within, squared_sizes = _analyse(data, model, inliers, np.zeros((side, side, 2)))
     if cells < 2 or n <= cells or not between + within > n * exact * exact:
         return False
     ratio = between / (cells - 1) / (max(within, 1e-9 * between) / (n - cells))
     mean_size = (n - squared_sizes / n) / (cells - 1)
     share = (ratio - 1.0) / (ratio + mean_size - 1.0)  # the intraclass correlation
-    return share > _SHARE and _deviations(ratio, cells - 1, n - cells) > _DEVIATIONS
+    return share > SHARE and deviations(ratio, cells - 1, n - cells) > DEVIATIONS
 
 
-def _deviations(ratio: float, first: int, second: int) -> float:
+def deviations(ratio: float, first: int, second: int) -> float:
     """Return the standard normal deviate of an F ratio with these degrees of freedom (Paulson, 1942)."""
     a, b, root = 2.0 / (9.0 * first), 2.0 / (9.0 * second), math.cbrt(ratio)
     return ((1.0 - b) * root - (1.0 - a)) / math.sqrt(b * root * root + a)

@@ -48,6 +48,8 @@ EXAMPLES = {
     "epipole of a plane": ("rivals", "off-plane-F", 1),
     "rival off a plane": ("rivals", "far-80", 0),
     "misfit": ("rivals", "focal", 0),
+    "misfit of a camera": ("rivals", "pose-focal", 0),
+    "static matches": ("rivals", "H-overlay", 0),
     "other support": ("rivals", "planes", 0),
 }
 MOST_SEARCHED = 12

@@ -7,7 +7,7 @@ import numpy as np
 
 from bansac.geometry import apply_transform, essential_from_pose, rotation_matrix
 from bansac.lab.peers.library import Array
-from bansac.lab.scenes import Scene, scene_of
+from bansac.lab.scenes import Scene, make_scene, scene_of
 from bansac.synthetic import epipolar_matches, homography_matches
 from bansac.synthetic.two_views import camera_pair, image_extent, observe, viewing_rays
 
@@ -81,6 +81,25 @@ def wrong_focal(seed: int) -> Scene:
     K = scene.truth.K1.copy()
     K[[0, 1], [0, 1]] *= factor if rng.random() < 0.5 else 1 / factor
     return dataclasses.replace(scene, data=(*scene.data[:2], K, K))
+
+
+def wrong_focal_of_pose(seed: int) -> Scene:
+    """Return an absolute pose with 50 to 80 % inliers whose given focal length is wrong by 20 to 40 %."""
+    rng, n, noise = vary(seed, 16, 200, 1.0)
+    scene = make_scene("pose", n, rng.uniform(0.5, 0.8), noise, seed)
+    points, pixels, K = scene.data
+    factor = rng.uniform(1.2, 1.4) ** rng.choice([-1, 1])
+    return dataclasses.replace(scene, data=(points, pixels, K @ np.diag([factor, factor, 1.0])))
+
+
+def overlaid_pair(pair: Any, fields: Array, rng: np.random.Generator) -> Any:
+    """Return a real pair with static matches in fields of an overlay: 10 to 60 % of the matches, .1 px noise."""
+    share, n = rng.uniform(0.1, 0.6), len(pair.x1)
+    chosen = rng.choice(fields, round(share / (1 - share) * n))
+    still = rng.uniform(chosen[:, :2], chosen[:, 2:]) * pair.x1.max(axis=0)
+    x1, x2 = np.vstack([pair.x1, still]), np.vstack([pair.x2, still + rng.normal(0, 0.1, still.shape)])
+    inliers = np.append(pair.inliers, np.zeros(len(still), np.bool_))
+    return dataclasses.replace(pair, x1=x1, x2=x2, inliers=inliers)
 
 
 def parallel_planes(seed: int) -> Scene:

@@ -243,6 +243,16 @@ RULES = (
         {"estimate.verdict.has_misfit": _returns(False)},
     ),
     Rule(
+        "misfit of a camera",
+        "A pose is a misfit if other focal lengths, or distortion, explain its inliers better.",
+        {"estimate.verdict.find_focal_factors": _returns([])},
+    ),
+    Rule(
+        "static matches",
+        "A model is static if many of its inliers do not move, and others at other places do.",
+        {"estimate.verdict.count_static": _returns(0)},
+    ),
+    Rule(
         "other support",
         "A result is ambiguous if outliers off its plane support another model, or if a pattern repeats.",
         {"estimate.verdict.count_other_support": _returns((0, False))},

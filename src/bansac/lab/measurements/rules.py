@@ -12,10 +12,10 @@ and flags count, too.
 - "real", with --data: image pairs, E and F with an SNN ratio below .85, or without the ratio test; warped photographs.
 
 An outcome of a run is in [0, 1]: "accuracy" is 1 - error / limit, at least 0, and its loss is measured. The flags are
-"claimed", a wrong model that is a success and not "ambiguous" or a "misfit"; "refused", a right model that is no
-success; and "ambiguous", a right one that is called "ambiguous" or a "misfit" although no other structure has as much
-support. A model is right if its error is at most the limit: 5 px or degrees (rotations for absolute poses), and ten
-times the noise if that is larger; 10 degrees for real E and F; that of "power" for its classes.
+"claimed", a wrong model that is a success and not "ambiguous", "misfit" or "static"; "refused", a right model that is
+no success; and "ambiguous", a right one of these configurations although no other structure has as much support. A
+model is right if its error is at most the limit: 5 px or degrees (rotations for absolute poses), and ten times the
+noise if that is larger; 10 degrees for real E and F; that of "power" for its classes.
 
 A cell is a class and an outcome. A sign-flip test of its paired differences, those of .002 and more, decides whether it
 is worse without the rule, with Holm's correction for all cells of the rule (``bansac.lab.paired_tests``). A rule is
@@ -204,7 +204,7 @@ def run(case: Case, rule: Rule, seed: int) -> Estimate:
 def _judge(case: Case, estimate: Estimate) -> Row:
     """Return the outcomes of a run."""
     scene, result, error = case.scene, estimate.result, case.error(estimate.result.model)
-    right, is_open = error <= case.limit, result.success and result.configuration in ("ambiguous", "misfit")
+    right, is_open = error <= case.limit, result.success and result.configuration in rivals.UNSURE
     return {
         "accuracy": max(0.0, 1.0 - error / case.limit),
         "claimed": bool(not right and result.success and not is_open),
