@@ -7,6 +7,8 @@ import pytest
 
 import bansac
 from bansac.estimate import solve
+from bansac.lab.measurements.rivals import CLASSES
+from bansac.lab.scenes import errors
 from bansac.synthetic import epipolar_matches, planar_scene_matches
 
 SCENE = epipolar_matches(200, inlier_ratio=0.6, noise=0.5, seed=1)
@@ -56,3 +58,12 @@ def test_lengths_in_messages_are_in_the_unit_of_the_threshold():
     extents = [float(text.message.partition("extent of ")[2].partition(":")[0]) for text in (in_pixels, in_hundreds)]
     assert extents[0] == pytest.approx(100 * extents[1], rel=0.01)
     assert extents[0] > 100
+
+
+@pytest.mark.parametrize("name", ["half-turn", "period"])
+def test_a_true_homography_with_less_support_than_a_symmetric_one_is_its_rival(name):
+    scenes = [CLASSES[name][1](seed) for seed in range(30)]
+    results = [bansac.estimate_homography(*scene.data) for scene in scenes]
+    rivals = [(scene, result.rival) for scene, result in zip(scenes, results, strict=True) if result.rival is not None]
+    assert len(rivals) >= 29
+    assert sum(errors(scene, rival.model)["corner_error"] < 5 for scene, rival in rivals) >= 29

@@ -94,7 +94,7 @@ class RestartPlan(NamedTuple):
 
     ``members`` marks its data, None for all. ``threshold`` is in the unit of the data. It has at most ``iterations``.
     It starts from the prior if ``with_prior``, else from equal odds, and updates the network if ``learns``. A model is
-    of use from ``least`` inliers on.
+    of use from ``least`` inliers among all data on.
     """
 
     members: Bools | None
@@ -120,7 +120,6 @@ class History:
     first: float
     is_estimated: bool = False
     majority_agrees: bool = True
-    is_informed: bool = False
     find_supported: Callable[[], Bools | None] = lambda: None
     ranked: list[Hypothesis] = field(default_factory=list)
     count: int = 0
@@ -235,14 +234,16 @@ def _plan_restart(history: History) -> RestartPlan:
 def _plan_other_data(history: History, best: Hypothesis) -> RestartPlan | None:
     """Return the plan to search the data that are not near any hypothesis.
 
-    Without prior probabilities, a long search is on those that neighbours support.
+    A long search is on those that neighbours support, which may be half of the inliers of an alternative.
     """
     members, most = ~_near(history.ranked, history.n), min(history.next_length(), _LONGEST)
-    length = alternative_length(best, int(np.count_nonzero(members)), history.sample_size, most, 1.0)
-    if length == _LONGEST and not history.is_informed and history.supported is not None:
+    least = _least(history, best)
+    length = alternative_length(least, int(np.count_nonzero(members)), history.sample_size, most)
+    if length == _LONGEST and history.supported is not None:
         members &= history.supported
-        length = alternative_length(best, int(np.count_nonzero(members)), history.sample_size, most, 1.0)
-    threshold, least = max(history.first, best.threshold), _least(history, best)
+        half = max(least // 2, history.sample_size + 1)
+        length = alternative_length(half, int(np.count_nonzero(members)), history.sample_size, most)
+    threshold = max(history.first, best.threshold)
     plan = RestartPlan(members, threshold, length, True, True, Purpose.OTHER_DATA, least)
     return plan if length > 0 else None
 
@@ -262,13 +263,15 @@ def _plan_less_noise(history: History, best: Hypothesis) -> RestartPlan | None:
     if threshold is None:
         return None
     members, most = ~_near(history.ranked[1:], history.n), min(history.budget - history.iterations, _LONGEST_FINER)
-    length = alternative_length(best, int(np.count_nonzero(members)), history.sample_size, most, RIVAL)
-    plan = RestartPlan(members, threshold, length, False, False, Purpose.LESS_NOISE, _least(history, best))
+    least = _least(history, best)
+    length = alternative_length(least, int(np.count_nonzero(members)), history.sample_size, most)
+    plan = RestartPlan(members, threshold, length, False, False, Purpose.LESS_NOISE, least)
     return plan if length > 0 else None
 
 
 def _least(history: History, best: Hypothesis) -> int:
-    return max(history.sample_size, int(RIVAL * best.inliers) - 1) + 1
+    """Return the smallest number of inliers of an alternative."""
+    return max(history.sample_size + 1, int(RIVAL * best.inliers))
 
 
 def _near(hypotheses: list[Hypothesis], n: int) -> Bools:
@@ -279,15 +282,12 @@ def _near(hypotheses: list[Hypothesis], n: int) -> Bools:
     return near
 
 
-def alternative_length(best: Hypothesis, others: int, sample_size: int, most: int, share: float) -> int:
-    """Return the number of iterations, at most ``most``, to search ``others`` data for an alternative.
+def alternative_length(least: int, others: int, sample_size: int, most: int) -> int:
+    """Return the number of iterations, at most ``most``, to sample ``least`` inliers of an alternative among others.
 
-    They sample a structure with a share of the inliers that the best has, but no more than half of the data. A rival
-    has a quarter at least. Returns 0 if there are too few data.
+    Returns 0 if there are too few data.
     """
-    least = max(RIVAL * best.inliers, sample_size + 1.0)
     if least >= others:
         return 0
-    needed = max(min(share * best.inliers, 0.5 * others), least)
-    all_inlier = (needed / others) ** sample_size
+    all_inlier = (least / others) ** sample_size
     return min(math.ceil(math.log1p(-_CONFIDENCE) / math.log1p(-all_inlier)), most)

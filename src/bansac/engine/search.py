@@ -57,7 +57,6 @@ class Search:
             first=frame.threshold,
             is_estimated=frame.is_estimated,
             majority_agrees=frame.problem.majority_agrees,
-            is_informed=frame.prior is not None,
             find_supported=frame.supported,
         )
         # The loop on all data, which refines all models, and whether it has not yet run.
@@ -200,10 +199,11 @@ class Search:
     def _move_to_all_data(self, loop: InterruptibleLoop, plan: RestartPlan, stop: int) -> bool:
         """Optimise the model of a restart on all data, at the threshold of the restart, before its refinement.
 
-        Return False if it has too few inliers, or if it is a duplicate of the best hypothesis and not better.
+        Return False if it has too few inliers, or if it is a duplicate of the best hypothesis and not better. The data
+        of the restart may be half of those of a structure.
         """
         least, best = 1 if plan.members is None else self.frame.problem.sample_size + 1, self.history.best
-        if loop.state.progress["best_inliers"] < max(least, plan.least):
+        if loop.state.progress["best_inliers"] < max(least, plan.least // 2):
             return False
         loop.optimize()
         score = float(loop.state.progress["best_score"])
@@ -211,7 +211,9 @@ class Search:
         if is_duplicate and best is not None and score <= loop.target_score:
             best.restarts += 1
             return False
-        return loop is self._all or self._all.take(loop.state.best_model, loop.threshold)
+        if loop is not self._all and not self._all.take(loop.state.best_model, loop.threshold):
+            return False
+        return bool(self._all.state.progress["best_inliers"] >= plan.least)
 
     def _refine(
         self, is_significant: bool, loop: InterruptibleLoop | None = None, plan: RestartPlan | None = None
