@@ -77,6 +77,15 @@ def test_thresholds_alternate_until_a_model_is_significant(ranked):
     assert [plan.threshold for plan in given] == [1.0] * 8
 
 
+def test_restarts_leave_out_a_search_window_instead_of_a_wide_threshold():
+    window = hypothesis(range(60), range(90), is_significant=False, is_window=True, restarts=9, threshold=8.0)
+    ranked = [lonely(12, is_significant=False, restarts=9), window]
+    plans = [plan_of(history(*ranked, count=count)) for count in range(4)]  # a window leaves hope
+    assert [plan.members for plan in plans] == [None, [*range(60, N)]] * 2
+    assert [plan.threshold for plan in plans] == [1.0] * 4
+    assert plan_of(history(*reversed(ranked), count=1, supported=SUPPORTED)).members == [*range(60, N)]
+
+
 @pytest.mark.parametrize("is_significant", [False, True])
 def test_restarts_are_among_supported_matches_except_each_fourth(is_significant):
     ranked = [lonely(20, is_significant=is_significant)]

@@ -67,3 +67,11 @@ def test_a_true_homography_with_less_support_than_a_symmetric_one_is_its_rival(n
     rivals = [(scene, result.rival) for scene, result in zip(scenes, results, strict=True) if result.rival is not None]
     assert len(rivals) >= 29
     assert sum(errors(scene, rival.model)["corner_error"] < 5 for scene, rival in rivals) >= 29
+
+
+def test_outliers_of_a_search_window_hide_few_homographies_and_are_not_claimed():
+    scenes = [CLASSES["window-H"][1](seed) for seed in range(40)]
+    results = [bansac.estimate_homography(*scene.data) for scene in scenes]
+    rights = [errors(scene, of.model)["corner_error"] < 5 for scene, of in zip(scenes, results, strict=True)]
+    assert sum(rights) >= 37
+    assert all(of.success == right for of, right in zip(results, rights, strict=True))

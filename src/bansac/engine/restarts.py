@@ -56,6 +56,7 @@ class Hypothesis:
     ``distances`` are those of the data from it. ``weighted_score`` is the score over the matches in front
     of the cameras times the plausibility. ``is_significant`` says whether chance does not explain its support.
     ``restarts`` is the number of restarts that led to it, without the caller's initial model (``is_initial``).
+    ``is_window`` says whether its inliers are outliers of a search window (``bansac.evidence.search_window``).
     ``searched`` is 1 after the search of other data, and grows by 1 with each search for less noise. ``significance``
     is that over all thresholds, NaN until it is compared. ``beliefs`` are those of the sampler at the end of its
     restart.
@@ -71,6 +72,7 @@ class Hypothesis:
     is_significant: bool
     restarts: int = 1
     is_initial: bool = False
+    is_window: bool = False
     searched: int = 0
     significance: float = math.nan
     beliefs: Floats | None = None
@@ -159,7 +161,8 @@ class History:
         """Return whether no restart is left, apart from a search for an alternative.
 
         Before ``min_iterations`` only the budget of iterations ends the restarts. If restarts lead to the same models
-        again and again although chance explains them, at each threshold that was tried, more would do the same.
+        again and again although chance explains them, at each threshold that was tried, more would do the same. But
+        outliers of a search window may hide another model.
         """
         options = self.options
         if self.iterations >= self.budget:
@@ -167,7 +170,7 @@ class History:
         needed = int(options.agreement or 1)
         has_tried_all = self.count > self.is_estimated  # thresholds: the second restart has the wide one
         is_hopeless = bool(self.ranked) and not self.is_significant and has_tried_all
-        is_hopeless = is_hopeless and all(h.restarts >= needed for h in self.ranked)
+        is_hopeless = is_hopeless and all(h.restarts >= needed and not h.is_window for h in self.ranked)
         enough = self.iterations >= options.min_iterations
         return enough and (self.is_confirmed() or is_hopeless or self.count >= options.restarts)
 
@@ -210,19 +213,22 @@ def _plan_restart(history: History) -> RestartPlan:
 
     Until a hypothesis is significant, the restarts alternate between the first threshold and a wide one, because the
     noise may be larger than expected, and those of a round that are on all data do not learn, except the first restart,
-    because outliers that agree may hold the network.
+    because outliers that agree may hold the network. Instead of the wide threshold, those after a search window leave
+    out its inliers.
     """
     count, best, is_significant = history.count, history.best, history.is_significant
     is_complete = count % (_ROUND if count <= _ROUND or is_significant else 2) == 0
     members = None if is_complete else history.supported
     with_prior = count == 0 or not is_complete or history.supported is None
-    threshold = history.first
+    threshold, windows = history.first, [h for h in history.ranked if h.is_window]
     if best is not None and is_significant:
         if history.is_estimated:
             threshold = best.threshold if best.restarts > 0 else max(history.first, best.threshold)
         if len(history.ranked) > 1:
             kept = best.is_inlier | ~_near(history.ranked[1:], history.n)
             members = kept if members is None else members & kept
+    elif windows and count % 2:
+        members = ~np.any([h.is_inlier for h in windows], axis=0)
     elif history.is_estimated and count % 2:
         threshold *= WIDE
     if members is not None and not history.sample_size < np.count_nonzero(members) < history.n:
@@ -239,7 +245,7 @@ def _plan_other_data(history: History, best: Hypothesis) -> RestartPlan | None:
     members, most = ~_near(history.ranked, history.n), min(history.next_length(), _LONGEST)
     least = _least(history, best)
     length = alternative_length(least, int(np.count_nonzero(members)), history.sample_size, most)
-    if length == _LONGEST and history.supported is not None:
+    if length == most and history.supported is not None:
         members &= history.supported
         half = max(least // 2, history.sample_size + 1)
         length = alternative_length(half, int(np.count_nonzero(members)), history.sample_size, most)

@@ -26,6 +26,7 @@ from bansac.evidence.false_alarms import SIGNIFICANT
 from bansac.evidence.noise_scale import are_close, estimate_threshold, threshold_bounds
 from bansac.evidence.posterior import WINDOW
 from bansac.evidence.rivals import FINER, RIVAL, has_more_near, is_same, significance_over_thresholds
+from bansac.evidence.search_window import fits_window
 from bansac.evidence.significance import is_significant
 from bansac.maths.arrays import Bools, Floats
 
@@ -35,8 +36,6 @@ _EARLY = 50, 150
 _ESTIMATES = 3
 # A model that shares more of its inliers with the best hypothesis is compared with it at the same threshold.
 _SHARED = 0.5
-# The residuals of a model fill a window if the threshold estimated from them is above this share of it.
-_FULL = 0.98
 # Models of different noise are compared over thresholds from this number of first thresholds on.
 _SMALLEST = 0.05
 
@@ -237,7 +236,10 @@ class Search:
         return new
 
     def _settle(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Return a hypothesis at the threshold of its residuals, unless chance explains it at the first threshold."""
+        """Return a hypothesis at the threshold of its residuals, unless chance explains it at the first threshold.
+
+        It is not significant if these are those of a search window.
+        """
         if not hypothesis.is_significant:
             hypothesis.is_significant = self._test_hypothesis(hypothesis)
             if not hypothesis.is_significant and hypothesis.threshold == self.frame.threshold:
@@ -251,6 +253,8 @@ class Search:
             if not keeps and not self._test_hypothesis(moved):
                 break
             moved.beliefs, hypothesis = hypothesis.beliefs, moved
+        hypothesis.is_window = self._fits_window(hypothesis.model, hypothesis.threshold)
+        hypothesis.is_significant &= not hypothesis.is_window
         return hypothesis
 
     def _estimate(self, distances: Floats, last: float, window: float = WINDOW, *, raised: bool = True) -> float:
@@ -262,16 +266,15 @@ class Search:
     def _test(self, model: Floats, distances: Floats, threshold: float, fast: bool = False) -> bool:
         """Return whether chance does not explain the support of a model with these distances.
 
-        They must not fill the window of the threshold, as those of outliers do.
+        The inliers at the threshold that is estimated from them must not be those of a search window.
         """
         if not self._exceeds_chance(model, threshold, fast):
             return False
-        # Outliers, such as those of a closed curve, may not be uniform in the wide window.
-        for window in (np.inf, WINDOW):
-            most = min(window * threshold, self._bounds[1])
-            if self._estimate(distances, threshold, window, raised=False) < _FULL * most:
-                return True
-        return False
+        return not self._fits_window(model, self._estimate(distances, threshold, raised=False))
+
+    def _fits_window(self, model: Floats, threshold: float) -> bool:
+        frame = self.frame
+        return fits_window(frame.problem, frame.caller_data, frame.to_data(model), threshold, frame.noise)
 
     def _test_hypothesis(self, one: Hypothesis) -> bool:
         return self._test(one.model, one.distances, one.threshold)
