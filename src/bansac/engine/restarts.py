@@ -45,8 +45,8 @@ _SAME_SCORE = 0.003
 _ROUND = 4
 
 # A search for an alternative samples a structure of the needed size with this probability, if it may be so long. It has
-# at most _LONGEST iterations, or _LONGEST_FINER at a smaller threshold.
-_CONFIDENCE, _LONGEST, _LONGEST_FINER = 0.95, 600, 1500
+# at most _LONGEST iterations, or _LONGEST_FINER at a smaller threshold. Of the needed size, PART is among its data.
+_CONFIDENCE, _LONGEST, _LONGEST_FINER, PART = 0.95, 600, 1500, 0.75
 
 
 @dataclass(eq=False)
@@ -240,15 +240,15 @@ def _plan_restart(history: History) -> RestartPlan:
 def _plan_other_data(history: History, best: Hypothesis) -> RestartPlan | None:
     """Return the plan to search the data that are not near any hypothesis.
 
-    A long search is on those that neighbours support, which may be half of the inliers of an alternative.
+    A long search is on those that neighbours support.
     """
     members, most = ~_near(history.ranked, history.n), min(history.next_length(), _LONGEST)
     least = _least(history, best)
     length = alternative_length(least, int(np.count_nonzero(members)), history.sample_size, most)
     if length == most and history.supported is not None:
         members &= history.supported
-        half = max(least // 2, history.sample_size + 1)
-        length = alternative_length(half, int(np.count_nonzero(members)), history.sample_size, most)
+        part = max(int(PART * least), history.sample_size + 1)
+        length = alternative_length(part, int(np.count_nonzero(members)), history.sample_size, most)
     threshold = max(history.first, best.threshold)
     plan = RestartPlan(members, threshold, length, True, True, Purpose.OTHER_DATA, least)
     return plan if length > 0 else None

@@ -19,7 +19,7 @@ from bansac.engine.cheirality_score import cheirality_score
 from bansac.engine.frame import Frame
 from bansac.engine.interruptible import InterruptibleLoop
 from bansac.engine.model_selection import plausibility_of
-from bansac.engine.restarts import History, Hypothesis, Purpose, RestartPlan, finer_threshold, next_restart
+from bansac.engine.restarts import PART, History, Hypothesis, Purpose, RestartPlan, finer_threshold, next_restart
 from bansac.engine.state import DUPLICATE, MAX_ITERATIONS, RUNNING, STOPPED_BANSAC, STOPPED_CRITERION
 from bansac.engine.trace import Recorder, Trace
 from bansac.evidence.false_alarms import SIGNIFICANT
@@ -198,11 +198,10 @@ class Search:
     def _move_to_all_data(self, loop: InterruptibleLoop, plan: RestartPlan, stop: int) -> bool:
         """Optimise the model of a restart on all data, at the threshold of the restart, before its refinement.
 
-        Return False if it has too few inliers, or if it is a duplicate of the best hypothesis and not better. The data
-        of the restart may be half of those of a structure.
+        Return False if it has too few inliers, or if it is a duplicate of the best hypothesis and not better.
         """
         least, best = 1 if plan.members is None else self.frame.problem.sample_size + 1, self.history.best
-        if loop.state.progress["best_inliers"] < max(least, plan.least // 2):
+        if loop.state.progress["best_inliers"] < max(least, int(PART * plan.least)):
             return False
         loop.optimize()
         score = float(loop.state.progress["best_score"])
