@@ -7,7 +7,9 @@ import pytest
 
 import bansac
 from bansac.estimate import solve
+from bansac.geometry import apply_transform
 from bansac.lab.measurements.rivals import CLASSES
+from bansac.lab.metrics import corner_error
 from bansac.lab.scenes import errors
 from bansac.synthetic import epipolar_matches, planar_scene_matches
 
@@ -75,3 +77,18 @@ def test_outliers_of_a_search_window_hide_few_homographies_and_are_not_claimed()
     rights = [errors(scene, of.model)["corner_error"] < 5 for scene, of in zip(scenes, results, strict=True)]
     assert sum(rights) >= 37
     assert all(of.success == right for of, right in zip(results, rights, strict=True))
+
+
+@pytest.mark.parametrize("width", [4.0, 10.0])
+def test_a_homography_within_a_search_window_is_found(width):
+    found = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        H = np.eye(3)
+        H[:2] += rng.normal(0.0, (0.004, 0.004, 2.0), (2, 3))
+        x1 = rng.uniform(0.0, (640.0, 480.0), (600, 2))
+        x2 = x1 + rng.uniform(-width, width, x1.shape)
+        x2[:150] = apply_transform(H, x1[:150]) + rng.normal(0.0, 0.5, (150, 2))
+        result = bansac.estimate_homography(x1, x2)
+        found += result.success and corner_error(result.model, H, (480, 640)) < 2.0
+    assert found >= 8

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bansac.evidence.search_window import fits_window
+from bansac.evidence.search_window import fits_window, has_peak
 from bansac.evidence.significance import MeasuredModel, Reason, judge
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.homography import HOMOGRAPHY
@@ -55,6 +55,15 @@ def test_errors_with_one_component_are_not_those_of_a_window():
 def test_right_models_with_large_noise_are_seldom_those_of_a_window():
     rng = np.random.default_rng(4)
     assert sum(is_of_window(rng.normal(0.0, 3.0, (2, 100))) for _ in range(500)) <= 5
+
+
+def test_a_structure_within_a_window_is_a_peak():
+    rng = np.random.default_rng(5)
+    for _ in range(50):
+        errors = rng.uniform(-5.0, 5.0, (2, 300))
+        assert not has_peak(HOMOGRAPHY, matches(errors), IDENTITY, 9.0)
+        errors[:, :90] = rng.normal(0.0, 0.5, (2, 90))
+        assert has_peak(HOMOGRAPHY, matches(errors), IDENTITY, 9.0)
 
 
 def test_a_model_of_a_window_is_not_significant():

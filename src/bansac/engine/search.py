@@ -26,7 +26,7 @@ from bansac.evidence.false_alarms import SIGNIFICANT
 from bansac.evidence.noise_scale import are_close, estimate_threshold, threshold_bounds
 from bansac.evidence.posterior import WINDOW
 from bansac.evidence.rivals import FINER, RIVAL, has_more_near, is_same, significance_over_thresholds
-from bansac.evidence.search_window import fits_window
+from bansac.evidence.search_window import fits_window, has_peak
 from bansac.evidence.significance import is_significant
 from bansac.maths.arrays import Bools, Floats
 
@@ -191,7 +191,8 @@ class Search:
         threshold = self._estimate(distances, last)
         if not are_close(threshold, last):
             optimizes = not (is_over and threshold < last)
-            if not loop.take(model, threshold, optimizes=optimizes):
+            taken = loop.take(model, threshold, optimizes=optimizes)
+            if not taken or self._fits_window(loop.state.best_model, threshold):
                 loop.take(model, last)
         return True
 
@@ -237,7 +238,7 @@ class Search:
     def _settle(self, hypothesis: Hypothesis) -> Hypothesis:
         """Return a hypothesis at the threshold of its residuals, unless chance explains it at the first threshold.
 
-        It is not significant if these are those of a search window.
+        A hypothesis of a search window is not significant, and one with a peak within it keeps its threshold.
         """
         if not hypothesis.is_significant:
             hypothesis.is_significant = self._test_hypothesis(hypothesis)
@@ -248,6 +249,8 @@ class Search:
             if are_close(threshold, hypothesis.threshold) or not self._all.take(hypothesis.model, threshold):
                 break
             moved = self._refine(is_significant=True)
+            if self._fits_window(moved.model, moved.threshold) and self._has_peak(hypothesis.model, moved.threshold):
+                break
             keeps = hypothesis.is_significant and moved.inliers >= hypothesis.inliers
             if not keeps and not self._test_hypothesis(moved):
                 break
@@ -265,15 +268,24 @@ class Search:
     def _test(self, model: Floats, distances: Floats, threshold: float, fast: bool = False) -> bool:
         """Return whether chance does not explain the support of a model with these distances.
 
-        The inliers at the threshold that is estimated from them must not be those of a search window.
+        They must not fill the window of the threshold, as those of outliers do, nor be those of a search window.
         """
         if not self._exceeds_chance(model, threshold, fast):
             return False
-        return not self._fits_window(model, self._estimate(distances, threshold, raised=False))
+        # Outliers, such as those of a closed curve, may not be uniform in the wide window.
+        for window in (np.inf, WINDOW):
+            estimated = self._estimate(distances, threshold, window, raised=False)
+            fills = estimated >= min(window * threshold, self._bounds[1])
+            if not fills and (not self._fits_window(model, estimated) or self._has_peak(model, estimated)):
+                return True
+        return False
 
     def _fits_window(self, model: Floats, threshold: float) -> bool:
         frame = self.frame
         return fits_window(frame.problem, frame.caller_data, frame.to_data(model), threshold, frame.noise)
+
+    def _has_peak(self, model: Floats, threshold: float) -> bool:
+        return has_peak(self.frame.problem, self.frame.caller_data, self.frame.to_data(model), threshold)
 
     def _test_hypothesis(self, one: Hypothesis) -> bool:
         return self._test(one.model, one.distances, one.threshold)
