@@ -11,7 +11,7 @@ from bansac.geometry import apply_transform
 from bansac.lab.measurements.rivals import CLASSES
 from bansac.lab.metrics import corner_error
 from bansac.lab.scenes import errors
-from bansac.synthetic import epipolar_matches, planar_scene_matches
+from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches
 
 SCENE = epipolar_matches(200, inlier_ratio=0.6, noise=0.5, seed=1)
 PLANE = planar_scene_matches(300, 0.5, 1.0, 0.5, 1)
@@ -92,3 +92,10 @@ def test_a_homography_within_a_search_window_is_found(width):
         result = bansac.estimate_homography(x1, x2)
         found += result.success and corner_error(result.model, H, (480, 640)) < 2.0
     assert found >= 8
+
+
+@pytest.mark.parametrize("bend", [lambda x: 15.0 * np.sin(x / 100.0), lambda x: 12.0 * (x[:, :1] > 320.0)])
+def test_errors_of_a_bent_or_broken_plane_are_not_those_of_a_search_window(bend):
+    for seed in range(5):
+        matches = homography_matches(500, 0.7, 0.5, seed)
+        assert bansac.estimate_homography(matches.x1, matches.x2 + bend(matches.x1)).success
