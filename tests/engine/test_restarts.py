@@ -77,6 +77,15 @@ def test_thresholds_alternate_until_a_model_is_significant(ranked):
     assert [plan.threshold for plan in given] == [1.0] * 8
 
 
+def test_restarts_leave_out_a_search_window_instead_of_a_wide_threshold():
+    window = hypothesis(range(60), range(90), is_significant=False, is_window=True, restarts=9, threshold=8.0)
+    ranked = [lonely(12, is_significant=False, restarts=9), window]
+    plans = [plan_of(history(*ranked, count=count)) for count in range(4)]  # a window leaves hope
+    assert [plan.members for plan in plans] == [None, [*range(60, N)]] * 2
+    assert [plan.threshold for plan in plans] == [1.0] * 4
+    assert plan_of(history(*reversed(ranked), count=1, supported=SUPPORTED)).members == [*range(60, N)]
+
+
 @pytest.mark.parametrize("is_significant", [False, True])
 def test_restarts_are_among_supported_matches_except_each_fourth(is_significant):
     ranked = [lonely(20, is_significant=is_significant)]
@@ -233,74 +242,70 @@ def less_noise(threshold, iterations, least, members=None):
 
 
 @pytest.mark.parametrize(
-    ("inliers", "others", "sample_size", "most", "share", "length"),
+    ("least", "others", "sample_size", "most", "length"),
     [
         # A sample of inliers of a structure with half of the others: log(.05) / log(1 - .5^4) = 46.4.
-        (80, 40, 4, 600, 1.0, 47),
-        (80, 40, 4, 30, 1.0, 30),
-        (80, 40, 7, 600, 1.0, 382),  # log(.05) / log(1 - .5^7) = 381.95
-        (30, 90, 4, 600, 1.0, 242),  # as large as the best one, a third: log(.05) / log(1 - 3^-4) = 241.2
-        # A quarter of the best at least: 20 of 21, log(.05) / log(1 - (20 / 21)^4) = 1.7; of 20 no rival is left.
-        (80, 21, 4, 600, 1.0, 2),
-        (80, 20, 4, 600, 1.0, 0),
-        # One more than a sample at least: 5 of 6, log(.05) / log(1 - (5 / 6)^4) = 4.6.
-        (10, 6, 4, 600, 1.0, 5),
-        (10, 5, 4, 600, 1.0, 0),
-        (80, 80, 4, 1500, 0.5, 47),
-        (80, 80, 4, 1500, 0.25, 766),  # log(.05) / log(1 - .25^4) = 765.4
+        (20, 40, 4, 600, 47),
+        (20, 40, 4, 30, 30),
+        (20, 40, 7, 600, 382),  # log(.05) / log(1 - .5^7) = 381.95
+        (20, 60, 4, 600, 242),  # log(.05) / log(1 - 3^-4) = 241.2
+        (20, 21, 4, 600, 2),  # log(.05) / log(1 - (20 / 21)^4) = 1.7
+        (20, 20, 4, 600, 0),
+        (20, 80, 4, 1500, 766),  # log(.05) / log(1 - .25^4) = 765.4
     ],
 )
-def test_a_search_for_an_alternative_is_as_long_as_this_is_rare(inliers, others, sample_size, most, share, length):
-    assert alternative_length(lonely(inliers), others, sample_size, most, share) == length
+def test_a_search_for_an_alternative_is_as_long_as_this_is_rare(least, others, sample_size, most, length):
+    assert alternative_length(least, others, sample_size, most) == length
 
 
-CONFIRMED = hypothesis(range(40), range(60), restarts=2)
+CONFIRMED = hypothesis(range(40), range(70), restarts=2)
 
 
 @pytest.mark.parametrize(
     ("state", "expected"),
     [
-        # 40 others, half of them a structure of 20; a quarter of 40 inliers is of use.
-        (history(CONFIRMED, count=2), other_data([*range(60, N)], 47, 10)),
-        (history(CONFIRMED, count=2, is_estimated=False), other_data([*range(60, N)], 47, 10)),
-        (history(CONFIRMED, count=2, sample_size=12), other_data([*range(60, N)], 600, 13)),
+        # A quarter of 40 inliers, which are a third of the 30 others; one more than a sample at least.
+        (history(CONFIRMED, count=2), other_data([*range(70, N)], 242, 10)),
+        (history(CONFIRMED, count=2, is_estimated=False), other_data([*range(70, N)], 242, 10)),
+        (history(CONFIRMED, count=2, sample_size=12), other_data([*range(70, N)], 600, 13)),
         # The threshold is that of the best one, or the first one if it is larger.
-        (history(hypothesis(range(40), range(60), restarts=2, threshold=0.5)), other_data([*range(60, N)], 47, 10)),
+        (history(hypothesis(range(40), range(70), restarts=2, threshold=0.5)), other_data([*range(70, N)], 242, 10)),
         (
-            history(hypothesis(range(40), range(60), restarts=2, threshold=3.0)),
-            other_data([*range(60, N)], 47, 10, threshold=3.0),
+            history(hypothesis(range(40), range(70), restarts=2, threshold=3.0)),
+            other_data([*range(70, N)], 242, 10, threshold=3.0),
         ),
         # No data near any hypothesis; 20 others are too few for 80 inliers.
-        (history(CONFIRMED, hypothesis(range(90, N)), count=2), other_data([*range(60, 90)], 47, 10)),
+        (history(CONFIRMED, hypothesis(range(90, N)), count=2), other_data([*range(70, 90)], 47, 10)),
         (history(hypothesis(range(80), restarts=2), count=2), None),
         # Not longer than the next restart, nor than the budget.
         (history(CONFIRMED, count=2, sample_size=12, settings={"restart_iterations": 40}),
-         other_data([*range(60, N)], 40, 13)),
-        (history(CONFIRMED, count=2, iterations=BUDGET - 7), other_data([*range(60, N)], 7, 10)),
+         other_data([*range(70, N)], 40, 13)),
+        (history(CONFIRMED, count=2, iterations=BUDGET - 7), other_data([*range(70, N)], 7, 10)),
         (history(CONFIRMED, count=2, iterations=BUDGET), None),
         # The restarts are over although the best one is not confirmed.
-        (history(hypothesis(range(40), range(60)), count=16), other_data([*range(60, N)], 47, 10)),
+        (history(hypothesis(range(40), range(70)), count=16), other_data([*range(70, N)], 242, 10)),
     ],
 )  # fmt: skip
 def test_a_confirmed_model_is_challenged_by_the_data_that_are_not_near_it(state, expected):
     assert plan_of(state) == expected
 
 
-def test_a_long_search_for_an_alternative_is_among_supported_matches_without_priors():
-    best, supported = hypothesis(range(40), range(40), restarts=2), np.arange(N) < 80
-    more = {"count": 2, "sample_size": 8, "supported": supported}
-    assert plan_of(history(best, **more)) == other_data([*range(40, 80)], 600, 10)
-    assert plan_of(history(best, **more, is_informed=True)) == other_data([*range(40, N)], 600, 10)
-    assert plan_of(history(best, **more | {"sample_size": 4})) == other_data([*range(40, N)], 47, 10)  # short
-    few = np.arange(N) < 49
-    assert plan_of(history(best, **more | {"supported": few})) is None  # 9 supported ones are no rival
+def test_a_long_search_for_an_alternative_is_among_supported_matches_where_it_has_three_quarters_of_its_inliers():
+    best, more = hypothesis(range(80), range(70), restarts=2), {"count": 2, "sample_size": 14}
+    assert plan_of(history(best, **more)) == other_data([*range(70, N)], 600, 20)
+    assert plan_of(history(best, **more | {"sample_size": 9})) == other_data([*range(70, N)], 114, 20)  # short
+    best = hypothesis(range(40), range(60), restarts=2)
+    supported = np.arange(N) < 75  # 7 of 15: log(.05) / log(1 - (7 / 15)^4) = 61.7
+    assert plan_of(history(best, count=2, supported=supported)) == other_data([*range(60, 75)], 62, 10)
+    few = np.arange(N) < 67
+    assert plan_of(history(best, count=2, supported=few)) is None  # 7 supported ones are no rival
 
 
 def test_a_significant_model_is_challenged_after_a_round_although_it_is_not_confirmed():
-    best = hypothesis(range(40), range(60))
+    best = hypothesis(range(40), range(70))
     assert plan_of(history(best, count=3)) == best_plan(iterations=600)
-    assert plan_of(history(best, count=4)) == other_data([*range(60, N)], 47, 10)
-    assert plan_of(history(hypothesis(range(40), range(60), searched=1), count=4)) == best_plan(iterations=1200)
+    assert plan_of(history(best, count=4)) == other_data([*range(70, N)], 242, 10)
+    assert plan_of(history(hypothesis(range(40), range(70), searched=1), count=4)) == best_plan(iterations=1200)
     assert plan_of(history(hypothesis(range(48), range(90)), count=4)) == best_plan(iterations=1200)  # 10 others
 
 
@@ -342,7 +347,7 @@ def test_structures_of_less_noise_are_searched_at_doubling_thresholds(threshold,
     ("state", "expected"),
     [
         # First the other data, then less noise, in all data that are not near hypotheses that have lost.
-        (history(hypothesis(range(60), restarts=2, threshold=9.0)), other_data([*range(60, N)], 47, 15, 9.0)),
+        (history(hypothesis(range(60), restarts=2, threshold=9.0)), other_data([*range(60, N)], 150, 15, 9.0)),
         (history(hypothesis(range(60), restarts=2, threshold=9.0, searched=1), hypothesis(range(90, N))),
          less_noise(2.0, 1500, 15, [*range(90)])),
         (history(lonely(80, threshold=9.0, restarts=2), iterations=BUDGET - 9), less_noise(2.0, 9, 20)),

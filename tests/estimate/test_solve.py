@@ -7,7 +7,11 @@ import pytest
 
 import bansac
 from bansac.estimate import solve
-from bansac.synthetic import epipolar_matches, planar_scene_matches
+from bansac.geometry import apply_transform
+from bansac.lab.measurements.rivals import CLASSES
+from bansac.lab.metrics import corner_error
+from bansac.lab.scenes import errors
+from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches
 
 SCENE = epipolar_matches(200, inlier_ratio=0.6, noise=0.5, seed=1)
 PLANE = planar_scene_matches(300, 0.5, 1.0, 0.5, 1)
@@ -56,3 +60,42 @@ def test_lengths_in_messages_are_in_the_unit_of_the_threshold():
     extents = [float(text.message.partition("extent of ")[2].partition(":")[0]) for text in (in_pixels, in_hundreds)]
     assert extents[0] == pytest.approx(100 * extents[1], rel=0.01)
     assert extents[0] > 100
+
+
+@pytest.mark.parametrize("name", ["half-turn", "period"])
+def test_a_true_homography_with_less_support_than_a_symmetric_one_is_its_rival(name):
+    scenes = [CLASSES[name][1](seed) for seed in range(30)]
+    results = [bansac.estimate_homography(*scene.data) for scene in scenes]
+    rivals = [(scene, result.rival) for scene, result in zip(scenes, results, strict=True) if result.rival is not None]
+    assert len(rivals) >= 29
+    assert sum(errors(scene, rival.model)["corner_error"] < 5 for scene, rival in rivals) >= 29
+
+
+def test_outliers_of_a_search_window_hide_few_homographies_and_are_not_claimed():
+    scenes = [CLASSES["window-H"][1](seed) for seed in range(40)]
+    results = [bansac.estimate_homography(*scene.data) for scene in scenes]
+    rights = [errors(scene, of.model)["corner_error"] < 5 for scene, of in zip(scenes, results, strict=True)]
+    assert sum(rights) >= 37
+    assert all(of.success == right for of, right in zip(results, rights, strict=True))
+
+
+@pytest.mark.parametrize("width", [4.0, 10.0])
+def test_a_homography_within_a_search_window_is_found(width):
+    found = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        H = np.eye(3)
+        H[:2] += rng.normal(0.0, (0.004, 0.004, 2.0), (2, 3))
+        x1 = rng.uniform(0.0, (640.0, 480.0), (600, 2))
+        x2 = x1 + rng.uniform(-width, width, x1.shape)
+        x2[:150] = apply_transform(H, x1[:150]) + rng.normal(0.0, 0.5, (150, 2))
+        result = bansac.estimate_homography(x1, x2)
+        found += result.success and corner_error(result.model, H, (480, 640)) < 2.0
+    assert found >= 8
+
+
+@pytest.mark.parametrize("bend", [lambda x: 15.0 * np.sin(x / 100.0), lambda x: 12.0 * (x[:, :1] > 320.0)])
+def test_errors_of_a_bent_or_broken_plane_are_not_those_of_a_search_window(bend):
+    for seed in range(5):
+        matches = homography_matches(500, 0.7, 0.5, seed)
+        assert bansac.estimate_homography(matches.x1, matches.x2 + bend(matches.x1)).success

@@ -70,6 +70,14 @@ def test_nothing_is_said_of_a_line_if_the_threshold_is_too_large():
         assert "lie on" not in result.message
 
 
+def test_a_search_window_is_named():
+    rng = np.random.default_rng(0)
+    x = rng.uniform(0, 500, (200, 2))
+    result = bansac.estimate_homography(x, x + rng.uniform(-5, 5, x.shape))
+    assert not result.success
+    assert "uniform, as those of wrong matches in a search window" in result.message
+
+
 def test_an_estimated_threshold_is_not_said_to_be_too_large():
     data = np.random.default_rng(0).uniform(0, 5, (2, 20))
     judgement = Judgement(Reason.LARGE_THRESHOLD, extent=5.0, chance=0.75)

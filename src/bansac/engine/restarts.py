@@ -45,8 +45,8 @@ _SAME_SCORE = 0.003
 _ROUND = 4
 
 # A search for an alternative samples a structure of the needed size with this probability, if it may be so long. It has
-# at most _LONGEST iterations, or _LONGEST_FINER at a smaller threshold.
-_CONFIDENCE, _LONGEST, _LONGEST_FINER = 0.95, 600, 1500
+# at most _LONGEST iterations, or _LONGEST_FINER at a smaller threshold. Of the needed size, PART is among its data.
+_CONFIDENCE, _LONGEST, _LONGEST_FINER, PART = 0.95, 600, 1500, 0.75
 
 
 @dataclass(eq=False)
@@ -56,6 +56,7 @@ class Hypothesis:
     ``distances`` are those of the data from it. ``weighted_score`` is the score over the matches in front
     of the cameras times the plausibility. ``is_significant`` says whether chance does not explain its support.
     ``restarts`` is the number of restarts that led to it, without the caller's initial model (``is_initial``).
+    ``is_window`` says whether its inliers are outliers of a search window (``bansac.evidence.search_window``).
     ``searched`` is 1 after the search of other data, and grows by 1 with each search for less noise. ``significance``
     is that over all thresholds, NaN until it is compared. ``beliefs`` are those of the sampler at the end of its
     restart.
@@ -71,6 +72,7 @@ class Hypothesis:
     is_significant: bool
     restarts: int = 1
     is_initial: bool = False
+    is_window: bool = False
     searched: int = 0
     significance: float = math.nan
     beliefs: Floats | None = None
@@ -94,7 +96,7 @@ class RestartPlan(NamedTuple):
 
     ``members`` marks its data, None for all. ``threshold`` is in the unit of the data. It has at most ``iterations``.
     It starts from the prior if ``with_prior``, else from equal odds, and updates the network if ``learns``. A model is
-    of use from ``least`` inliers on.
+    of use from ``least`` inliers among all data on.
     """
 
     members: Bools | None
@@ -120,7 +122,6 @@ class History:
     first: float
     is_estimated: bool = False
     majority_agrees: bool = True
-    is_informed: bool = False
     find_supported: Callable[[], Bools | None] = lambda: None
     ranked: list[Hypothesis] = field(default_factory=list)
     count: int = 0
@@ -160,7 +161,8 @@ class History:
         """Return whether no restart is left, apart from a search for an alternative.
 
         Before ``min_iterations`` only the budget of iterations ends the restarts. If restarts lead to the same models
-        again and again although chance explains them, at each threshold that was tried, more would do the same.
+        again and again although chance explains them, at each threshold that was tried, more would do the same. But
+        outliers of a search window may hide another model.
         """
         options = self.options
         if self.iterations >= self.budget:
@@ -168,7 +170,7 @@ class History:
         needed = int(options.agreement or 1)
         has_tried_all = self.count > self.is_estimated  # thresholds: the second restart has the wide one
         is_hopeless = bool(self.ranked) and not self.is_significant and has_tried_all
-        is_hopeless = is_hopeless and all(h.restarts >= needed for h in self.ranked)
+        is_hopeless = is_hopeless and all(h.restarts >= needed and not h.is_window for h in self.ranked)
         enough = self.iterations >= options.min_iterations
         return enough and (self.is_confirmed() or is_hopeless or self.count >= options.restarts)
 
@@ -211,19 +213,22 @@ def _plan_restart(history: History) -> RestartPlan:
 
     Until a hypothesis is significant, the restarts alternate between the first threshold and a wide one, because the
     noise may be larger than expected, and those of a round that are on all data do not learn, except the first restart,
-    because outliers that agree may hold the network.
+    because outliers that agree may hold the network. Instead of the wide threshold, those after a search window leave
+    out its inliers.
     """
     count, best, is_significant = history.count, history.best, history.is_significant
     is_complete = count % (_ROUND if count <= _ROUND or is_significant else 2) == 0
     members = None if is_complete else history.supported
     with_prior = count == 0 or not is_complete or history.supported is None
-    threshold = history.first
+    threshold, windows = history.first, [h for h in history.ranked if h.is_window]
     if best is not None and is_significant:
         if history.is_estimated:
             threshold = best.threshold if best.restarts > 0 else max(history.first, best.threshold)
         if len(history.ranked) > 1:
             kept = best.is_inlier | ~_near(history.ranked[1:], history.n)
             members = kept if members is None else members & kept
+    elif windows and count % 2:
+        members = ~np.any([h.is_inlier for h in windows], axis=0)
     elif history.is_estimated and count % 2:
         threshold *= WIDE
     if members is not None and not history.sample_size < np.count_nonzero(members) < history.n:
@@ -235,14 +240,16 @@ def _plan_restart(history: History) -> RestartPlan:
 def _plan_other_data(history: History, best: Hypothesis) -> RestartPlan | None:
     """Return the plan to search the data that are not near any hypothesis.
 
-    Without prior probabilities, a long search is on those that neighbours support.
+    A long search is on those that neighbours support.
     """
     members, most = ~_near(history.ranked, history.n), min(history.next_length(), _LONGEST)
-    length = alternative_length(best, int(np.count_nonzero(members)), history.sample_size, most, 1.0)
-    if length == _LONGEST and not history.is_informed and history.supported is not None:
+    least = _least(history, best)
+    length = alternative_length(least, int(np.count_nonzero(members)), history.sample_size, most)
+    if length == most and history.supported is not None:
         members &= history.supported
-        length = alternative_length(best, int(np.count_nonzero(members)), history.sample_size, most, 1.0)
-    threshold, least = max(history.first, best.threshold), _least(history, best)
+        part = max(int(PART * least), history.sample_size + 1)
+        length = alternative_length(part, int(np.count_nonzero(members)), history.sample_size, most)
+    threshold = max(history.first, best.threshold)
     plan = RestartPlan(members, threshold, length, True, True, Purpose.OTHER_DATA, least)
     return plan if length > 0 else None
 
@@ -262,13 +269,15 @@ def _plan_less_noise(history: History, best: Hypothesis) -> RestartPlan | None:
     if threshold is None:
         return None
     members, most = ~_near(history.ranked[1:], history.n), min(history.budget - history.iterations, _LONGEST_FINER)
-    length = alternative_length(best, int(np.count_nonzero(members)), history.sample_size, most, RIVAL)
-    plan = RestartPlan(members, threshold, length, False, False, Purpose.LESS_NOISE, _least(history, best))
+    least = _least(history, best)
+    length = alternative_length(least, int(np.count_nonzero(members)), history.sample_size, most)
+    plan = RestartPlan(members, threshold, length, False, False, Purpose.LESS_NOISE, least)
     return plan if length > 0 else None
 
 
 def _least(history: History, best: Hypothesis) -> int:
-    return max(history.sample_size, int(RIVAL * best.inliers) - 1) + 1
+    """Return the smallest number of inliers of an alternative."""
+    return max(history.sample_size + 1, int(RIVAL * best.inliers))
 
 
 def _near(hypotheses: list[Hypothesis], n: int) -> Bools:
@@ -279,15 +288,12 @@ def _near(hypotheses: list[Hypothesis], n: int) -> Bools:
     return near
 
 
-def alternative_length(best: Hypothesis, others: int, sample_size: int, most: int, share: float) -> int:
-    """Return the number of iterations, at most ``most``, to search ``others`` data for an alternative.
+def alternative_length(least: int, others: int, sample_size: int, most: int) -> int:
+    """Return the number of iterations, at most ``most``, to sample ``least`` inliers of an alternative among others.
 
-    They sample a structure with a share of the inliers that the best has, but no more than half of the data. A rival
-    has a quarter at least. Returns 0 if there are too few data.
+    Returns 0 if there are too few data.
     """
-    least = max(RIVAL * best.inliers, sample_size + 1.0)
     if least >= others:
         return 0
-    needed = max(min(share * best.inliers, 0.5 * others), least)
-    all_inlier = (needed / others) ** sample_size
+    all_inlier = (least / others) ** sample_size
     return min(math.ceil(math.log1p(-_CONFIDENCE) / math.log1p(-all_inlier)), most)

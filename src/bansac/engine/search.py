@@ -19,13 +19,14 @@ from bansac.engine.cheirality_score import cheirality_score
 from bansac.engine.frame import Frame
 from bansac.engine.interruptible import InterruptibleLoop
 from bansac.engine.model_selection import plausibility_of
-from bansac.engine.restarts import History, Hypothesis, Purpose, RestartPlan, finer_threshold, next_restart
+from bansac.engine.restarts import PART, History, Hypothesis, Purpose, RestartPlan, finer_threshold, next_restart
 from bansac.engine.state import DUPLICATE, MAX_ITERATIONS, RUNNING, STOPPED_BANSAC, STOPPED_CRITERION
 from bansac.engine.trace import Recorder, Trace
 from bansac.evidence.false_alarms import SIGNIFICANT
 from bansac.evidence.noise_scale import are_close, estimate_threshold, threshold_bounds
 from bansac.evidence.posterior import WINDOW
 from bansac.evidence.rivals import FINER, RIVAL, has_more_near, is_same, significance_over_thresholds
+from bansac.evidence.search_window import fits_window, has_peak
 from bansac.evidence.significance import is_significant
 from bansac.maths.arrays import Bools, Floats
 
@@ -35,8 +36,6 @@ _EARLY = 50, 150
 _ESTIMATES = 3
 # A model that shares more of its inliers with the best hypothesis is compared with it at the same threshold.
 _SHARED = 0.5
-# The residuals of a model fill a window if the threshold estimated from them is above this share of it.
-_FULL = 0.98
 # Models of different noise are compared over thresholds from this number of first thresholds on.
 _SMALLEST = 0.05
 
@@ -57,7 +56,6 @@ class Search:
             first=frame.threshold,
             is_estimated=frame.is_estimated,
             majority_agrees=frame.problem.majority_agrees,
-            is_informed=frame.prior is not None,
             find_supported=frame.supported,
         )
         # The loop on all data, which refines all models, and whether it has not yet run.
@@ -193,7 +191,8 @@ class Search:
         threshold = self._estimate(distances, last)
         if not are_close(threshold, last):
             optimizes = not (is_over and threshold < last)
-            if not loop.take(model, threshold, optimizes=optimizes):
+            taken = loop.take(model, threshold, optimizes=optimizes)
+            if not taken or self._fits_window(loop.state.best_model, threshold):
                 loop.take(model, last)
         return True
 
@@ -203,7 +202,7 @@ class Search:
         Return False if it has too few inliers, or if it is a duplicate of the best hypothesis and not better.
         """
         least, best = 1 if plan.members is None else self.frame.problem.sample_size + 1, self.history.best
-        if loop.state.progress["best_inliers"] < max(least, plan.least):
+        if loop.state.progress["best_inliers"] < max(least, int(PART * plan.least)):
             return False
         loop.optimize()
         score = float(loop.state.progress["best_score"])
@@ -211,7 +210,9 @@ class Search:
         if is_duplicate and best is not None and score <= loop.target_score:
             best.restarts += 1
             return False
-        return loop is self._all or self._all.take(loop.state.best_model, loop.threshold)
+        if loop is not self._all and not self._all.take(loop.state.best_model, loop.threshold):
+            return False
+        return bool(self._all.state.progress["best_inliers"] >= plan.least)
 
     def _refine(
         self, is_significant: bool, loop: InterruptibleLoop | None = None, plan: RestartPlan | None = None
@@ -235,7 +236,10 @@ class Search:
         return new
 
     def _settle(self, hypothesis: Hypothesis) -> Hypothesis:
-        """Return a hypothesis at the threshold of its residuals, unless chance explains it at the first threshold."""
+        """Return a hypothesis at the threshold of its residuals, unless chance explains it at the first threshold.
+
+        A hypothesis of a search window is not significant, and one with a peak within it keeps its threshold.
+        """
         if not hypothesis.is_significant:
             hypothesis.is_significant = self._test_hypothesis(hypothesis)
             if not hypothesis.is_significant and hypothesis.threshold == self.frame.threshold:
@@ -245,10 +249,14 @@ class Search:
             if are_close(threshold, hypothesis.threshold) or not self._all.take(hypothesis.model, threshold):
                 break
             moved = self._refine(is_significant=True)
+            if self._fits_window(moved.model, moved.threshold) and self._has_peak(hypothesis.model, moved.threshold):
+                break
             keeps = hypothesis.is_significant and moved.inliers >= hypothesis.inliers
             if not keeps and not self._test_hypothesis(moved):
                 break
             moved.beliefs, hypothesis = hypothesis.beliefs, moved
+        hypothesis.is_window = self._fits_window(hypothesis.model, hypothesis.threshold)
+        hypothesis.is_significant &= not hypothesis.is_window
         return hypothesis
 
     def _estimate(self, distances: Floats, last: float, window: float = WINDOW, *, raised: bool = True) -> float:
@@ -260,16 +268,24 @@ class Search:
     def _test(self, model: Floats, distances: Floats, threshold: float, fast: bool = False) -> bool:
         """Return whether chance does not explain the support of a model with these distances.
 
-        They must not fill the window of the threshold, as those of outliers do.
+        They must not fill the window of the threshold, as those of outliers do, nor be those of a search window.
         """
         if not self._exceeds_chance(model, threshold, fast):
             return False
         # Outliers, such as those of a closed curve, may not be uniform in the wide window.
         for window in (np.inf, WINDOW):
-            most = min(window * threshold, self._bounds[1])
-            if self._estimate(distances, threshold, window, raised=False) < _FULL * most:
+            estimated = self._estimate(distances, threshold, window, raised=False)
+            fills = estimated >= min(window * threshold, self._bounds[1])
+            if not fills and (not self._fits_window(model, estimated) or self._has_peak(model, estimated)):
                 return True
         return False
+
+    def _fits_window(self, model: Floats, threshold: float) -> bool:
+        frame = self.frame
+        return fits_window(frame.problem, frame.caller_data, frame.to_data(model), threshold, frame.noise)
+
+    def _has_peak(self, model: Floats, threshold: float) -> bool:
+        return has_peak(self.frame.problem, self.frame.caller_data, self.frame.to_data(model), threshold)
 
     def _test_hypothesis(self, one: Hypothesis) -> bool:
         return self._test(one.model, one.distances, one.threshold)

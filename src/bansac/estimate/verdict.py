@@ -159,6 +159,8 @@ def explain(judgement: Judgement, problem: Problem, data: Floats, measured: Meas
             return (
                 ", but mirrored matches have a model with more: change the sign of one coordinate of the second points"
             )
+        case Reason.WINDOW:
+            return ", but their errors are uniform, as those of wrong matches in a search window"
         case Reason.COPLANAR:
             return " on a plane, which does not determine the map"
         case Reason.FEW_OFF_PLANE:

@@ -9,6 +9,7 @@
 ``duplicate_points``  inliers that share no point; points on a line or a plane
 ``vertical``          the nearest essential matrix that keeps known verticals
 ``noise_scale``       the threshold from the residuals of a significant model
+``search_window``     uniform errors of outliers that were searched near a prediction
 ``posterior``         inlier probabilities under a model
 ``neighbours``        prior inlier probabilities of matches, from their neighbours
 ``weights``           weights of the points in the score

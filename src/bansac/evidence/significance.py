@@ -26,6 +26,7 @@ from bansac.evidence.false_alarms import SIGNIFICANT, binomial_tail, log_nfa
 from bansac.evidence.fast_test import is_significant_fast
 from bansac.evidence.null_model import NullModel, add_neighbours, measure_far
 from bansac.evidence.random_models import Matches, as_matches, count_mirrored, log_nfa_of_rates, log_tail
+from bansac.evidence.search_window import fits_window
 from bansac.evidence.vertical import has_verticals, keep_verticals, of_three_matches
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.extent import GRID, near_box
@@ -53,7 +54,8 @@ class Reason(enum.Enum):
     """The result of the test of a model: it is significant, or the reason why it is not.
 
     The inliers of a ``COLLINEAR`` model are significant, but lie on a line, so that they do not determine it. Those of
-    ``FEW_OFF_LINE`` determine it, but too few are off the line to exclude chance. The same holds for planes.
+    ``FEW_OFF_LINE`` determine it, but too few are off the line to exclude chance. The same holds for planes. Those of
+    ``WINDOW`` are outliers of a search window.
     """
 
     SIGNIFICANT = enum.auto()
@@ -65,6 +67,7 @@ class Reason(enum.Enum):
     FEW_OFF_PLANE = enum.auto()
     MIRRORED = enum.auto()
     ROUNDED = enum.auto()
+    WINDOW = enum.auto()
 
 
 class Judgement(NamedTuple):
@@ -123,6 +126,8 @@ def judge(problem: Problem, data: Floats, measured: MeasuredModel, *, searches: 
     With known verticals, the model that keeps them is tested, too. Without ``searches``, few matches of an epipolar
     geometry are not compared with searches of rearranged ones, which take some milliseconds.
     """
+    if fits_window(problem, data, measured.model, measured.threshold, measured.noise):
+        return Judgement(Reason.WINDOW)
     form = _Form(problem, data, measured.model, *significance_form(problem, data, measured.model))
     first = _test(form, measured._replace(model=form.model), searches)
     if searches and form.is_map and _is_mirrored(form, measured):
