@@ -6,7 +6,8 @@ translation is often off by tens of degrees. The homography is well determined, 
 At most two of them have the plane in front of the cameras, and a search that has drawn matches of the plane only may
 end at either. Matches off the plane agree with one of them. So if the other motion has more of these, it competes with
 the model that was found. Of a fundamental matrix, the plane leaves the epipole free, and the one that most matches off
-the plane agree with competes (plane and parallax, :mod:`bansac.problems.degensac`).
+the plane agree with competes (plane and parallax, :mod:`bansac.problems.degensac`). So does that of an essential matrix if its
+inliers follow a rotation, because most points may be far away.
 """
 
 import math
@@ -21,7 +22,7 @@ from bansac.estimate.presets import Settings, resolve_options
 from bansac.estimate.result import RelativePose, Rival
 from bansac.estimate.solve import Solution, measure, search
 from bansac.evidence.ambiguity import mark_off_plane
-from bansac.evidence.configuration import matches_of_plane
+from bansac.evidence.configuration import fit_rotation, matches_of_plane
 from bansac.evidence.rivals import RIVAL
 from bansac.evidence.significance import is_significant
 from bansac.geometry import decompose_homography, essential_from_pose
@@ -51,6 +52,10 @@ _SEARCH: Settings = {"max_iterations": 20, "restarts": 1, "seed": 0}
 _search_epipole = kernel(search_epipole)
 
 
+def _fit_homography(data: Floats) -> Floats | None:
+    return homography_dlt(data[:2].T, data[2:].T)
+
+
 def motions_of_plane(rays: Floats) -> list[tuple[Floats, Floats]]:
     """Return the motions of a camera from matches on a plane, the one that sees the plane least obliquely first.
 
@@ -60,7 +65,7 @@ def motions_of_plane(rays: Floats) -> list[tuple[Floats, Floats]]:
     if no motion has the plane in front of the camera. Rays of a wrong scale, such as pixels, can give a homography of
     rank 2, which has no motion.
     """
-    H = homography_dlt(rays[:2].T, rays[2:].T)
+    H = _fit_homography(rays)
     if H is None or not np.linalg.det(H) > 0.0:
         return []
     try:
@@ -100,14 +105,18 @@ def choose_motion(solution: Solution) -> Solution:
 
 
 def choose_epipole(solution: Solution) -> Solution:
-    """Return the solution of a planar fundamental matrix with the epipole of most matches off the plane."""
-    data, plane = solution.request.data, _plane_of(solution)
-    H = homography_dlt(data[:2, plane].T, data[2:, plane].T)
+    """Return the solution of a planar fundamental matrix with the epipole of most matches off the plane.
+
+    If the matches follow a rotation, the solution is an essential matrix, and far points are the plane at infinity.
+    """
+    data, plane = np.ascontiguousarray(solution.request.data[:4]), _plane_of(solution)
+    turns = solution.verdict.configuration == "pure_rotation"
+    H = (fit_rotation if turns else _fit_homography)(np.compress(plane, data, axis=1))
     assert solution.model is not None
     if H is None:
         return solution
     F, off_plane = solution.model.copy(), np.empty(np.count_nonzero(~plane))
-    reach = (_REACH * solution.threshold) ** 2
+    reach = (_REACH * solution.threshold / solution.request.unit) ** 2
     if not _search_epipole(data, plane.astype(float), off_plane, H.ravel(), F, np.empty(9), reach, seed_rng(0)):
         return solution
     return _refine_better(solution, [solution.moved(F)], plane)
@@ -175,6 +184,7 @@ def _refine(solution: Solution) -> Solution:
     """Refine the model of a solution and its threshold, as an initial model with one iteration after it."""
     request = solution.request
     options = request.options.replace(max_iterations=1, min_iterations=0, restarts=1, trace=False)
+    options = options.replace(local_optimization="lm")  # samples of the inliers would be on the plane
     refined = search(replace(request, options=options, initial_model=solution.model))
     names = "iterations", "models_tested", "restarts", "stop_reason", "beliefs", "trace"
     return replace(refined, request=request, rival=None, **{name: getattr(solution, name) for name in names})

@@ -180,8 +180,10 @@ def _of_plane(solution: Solution) -> Solution:
         return solution
     from bansac.estimate.planar_motion import choose_epipole, choose_motion, rival_off_plane
 
-    if verdict.configuration == "planar":
-        solution = (choose_motion if solution.request.problem.unit == "normalised" else choose_epipole)(solution)
+    if verdict.configuration == "planar" and solution.request.problem.unit == "normalised":
+        solution = choose_motion(solution)
+    elif verdict.configuration in ("planar", "pure_rotation"):
+        solution = choose_epipole(solution)
     rival = rival_off_plane(solution) if solution.rival is None else None
     return solution if rival is None else replace(solution, rival=rival, public=None)
 
