@@ -6,8 +6,8 @@ translation is often off by tens of degrees. The homography is well determined, 
 At most two of them have the plane in front of the cameras, and a search that has drawn matches of the plane only may
 end at either. Matches off the plane agree with one of them. So if the other motion has more of these, it competes with
 the model that was found. Of a fundamental matrix, the plane leaves the epipole free, and the one that most matches off
-the plane agree with competes (plane and parallax, :mod:`bansac.problems.degensac`). So does that of an essential matrix if its
-inliers follow a rotation, because most points may be far away.
+the plane agree with competes (plane and parallax, :mod:`bansac.problems.degensac`). So does that of an essential matrix
+if its inliers follow a rotation, because most points may be far away.
 """
 
 import math
@@ -107,7 +107,8 @@ def choose_motion(solution: Solution) -> Solution:
 def choose_epipole(solution: Solution) -> Solution:
     """Return the solution of a planar fundamental matrix with the epipole of most matches off the plane.
 
-    If the matches follow a rotation, the solution is an essential matrix, and far points are the plane at infinity.
+    If the matches follow a rotation, the solution is an essential matrix, and far points are the plane at infinity. It
+    remains if chance explains the matches off the rotation that agree with the epipole.
     """
     data, plane = np.ascontiguousarray(solution.request.data[:4]), _plane_of(solution)
     turns = solution.verdict.configuration == "pure_rotation"
@@ -119,7 +120,8 @@ def choose_epipole(solution: Solution) -> Solution:
     reach = (_REACH * solution.threshold / solution.request.unit) ** 2
     if not _search_epipole(data, plane.astype(float), off_plane, H.ravel(), F, np.empty(9), reach, seed_rng(0)):
         return solution
-    return _refine_better(solution, [solution.moved(F)], plane)
+    better = _refine_better(solution, [solution.moved(F)], plane)
+    return solution if better.verdict.configuration == "pure_rotation" else better
 
 
 def rival_off_plane(solution: Solution) -> Rival | None:
