@@ -12,6 +12,7 @@ if its inliers follow a rotation, because most points may be far away.
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -120,7 +121,9 @@ def choose_epipole(solution: Solution) -> Solution:
     reach = (_REACH * solution.threshold / solution.request.unit) ** 2
     if not _search_epipole(data, plane.astype(float), off_plane, H.ravel(), F, np.empty(9), reach, seed_rng(0)):
         return solution
-    better = _refine_better(solution, [solution.moved(F)], plane)
+    # Few samples of the inliers have a near match, so that the refinement of a distant scene must not sample.
+    changes = {"local_optimization": "lm"} if turns else {}
+    better = _refine_better(solution, [solution.moved(F)], plane, **changes)
     return solution if better.verdict.configuration == "pure_rotation" else better
 
 
@@ -167,7 +170,7 @@ def _scores(solution: Solution) -> Floats:
     return np.maximum(1.0 - (solution.residuals / solution.threshold) ** 2, 0.0)
 
 
-def _refine_better(solution: Solution, others: list[Solution], plane: Bools) -> Solution:
+def _refine_better(solution: Solution, others: list[Solution], plane: Bools, **changes: Any) -> Solution:
     """Return the refined other geometry of a plane if more matches off the plane agree with it, and more in all.
 
     The scores do not decide: a model of the plane alone fits the noise of its many matches better.
@@ -176,17 +179,16 @@ def _refine_better(solution: Solution, others: list[Solution], plane: Bools) -> 
     own, *counts = (np.count_nonzero(each.residuals[~plane] <= reach) for each in (solution, *others))
     for other, count in zip(others, counts, strict=True):
         if count - own > _DEVIATIONS * math.sqrt(count + own):
-            refined = _refine(other)
+            refined = _refine(other, **changes)
             if refined.model is not None and solution.moved(refined.model).count > solution.count:
                 return refined
     return solution
 
 
-def _refine(solution: Solution) -> Solution:
+def _refine(solution: Solution, **changes: Any) -> Solution:
     """Refine the model of a solution and its threshold, as an initial model with one iteration after it."""
     request = solution.request
-    options = request.options.replace(max_iterations=1, min_iterations=0, restarts=1, trace=False)
-    options = options.replace(local_optimization="lm")  # samples of the inliers would be on the plane
+    options = request.options.replace(max_iterations=1, min_iterations=0, restarts=1, trace=False, **changes)
     refined = search(replace(request, options=options, initial_model=solution.model))
     names = "iterations", "models_tested", "restarts", "stop_reason", "beliefs", "trace"
     return replace(refined, request=request, rival=None, **{name: getattr(solution, name) for name in names})
