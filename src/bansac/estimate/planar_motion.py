@@ -21,7 +21,7 @@ from bansac.engine.frame import Frame
 from bansac.engine.search import Search
 from bansac.estimate.presets import Settings, resolve_options
 from bansac.estimate.result import RelativePose, Rival
-from bansac.estimate.solve import Solution, measure, search
+from bansac.estimate.solve import Solution, measure, refine
 from bansac.evidence.ambiguity import mark_off_plane
 from bansac.evidence.configuration import fit_rotation, matches_of_plane
 from bansac.evidence.rivals import RIVAL
@@ -179,16 +179,7 @@ def _refine_better(solution: Solution, others: list[Solution], plane: Bools, **c
     own, *counts = (np.count_nonzero(each.residuals[~plane] <= reach) for each in (solution, *others))
     for other, count in zip(others, counts, strict=True):
         if count - own > _DEVIATIONS * math.sqrt(count + own):
-            refined = _refine(other, **changes)
+            refined = refine(other, **changes)
             if refined.model is not None and solution.moved(refined.model).count > solution.count:
                 return refined
     return solution
-
-
-def _refine(solution: Solution, **changes: Any) -> Solution:
-    """Refine the model of a solution and its threshold, as an initial model with one iteration after it."""
-    request = solution.request
-    options = request.options.replace(max_iterations=1, min_iterations=0, restarts=1, trace=False, **changes)
-    refined = search(replace(request, options=options, initial_model=solution.model))
-    names = "iterations", "models_tested", "restarts", "stop_reason", "beliefs", "trace"
-    return replace(refined, request=request, rival=None, **{name: getattr(solution, name) for name in names})

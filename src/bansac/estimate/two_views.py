@@ -179,11 +179,14 @@ def _of_plane(solution: Solution) -> Solution:
     if solution.request.as_paper or not verdict.success or verdict.configuration == "ambiguous":
         return solution
     from bansac.estimate.planar_motion import choose_epipole, choose_motion, rival_off_plane
+    from bansac.estimate.twins import choose_twin
 
     if verdict.configuration == "planar" and solution.request.problem.unit == "normalised":
         solution = choose_motion(solution)
     elif verdict.configuration in ("planar", "pure_rotation"):
         solution = choose_epipole(solution)
+    elif verdict.configuration == "general" and solution.request.problem.unit == "normalised":
+        solution = choose_twin(solution)
     rival = rival_off_plane(solution) if solution.rival is None else None
     return solution if rival is None else replace(solution, rival=rival, public=None)
 
