@@ -1,4 +1,4 @@
-"""The twin of a motion, as of a narrow view with reversed depths: the better one is returned, see evidence/twins.py."""
+"""The twin of a motion, as that of a narrow view with reversed depths (:mod:`bansac.evidence.twins`)."""
 
 import math
 from dataclasses import replace
@@ -11,7 +11,7 @@ from bansac.evidence.twins import along_valley, compare_twins
 from bansac.maths.arrays import Floats
 
 # Essential matrices that differ by less, an angle in radians, are the same.
-_SAME = math.radians(5.0)
+_SAME = math.radians(3.0)
 
 
 def choose_twin(solution: Solution) -> Solution:
@@ -19,21 +19,25 @@ def choose_twin(solution: Solution) -> Solution:
 
     Only a matrix that its inliers determine badly is compared.
     """
-    request, start = solution.request, solution
-    problem = request.problem
-    assert start.model is not None
-    for model in along_valley(problem, np.compress(start.inliers, request.data, axis=1), start.model):
-        twin = refine(start.moved(model), local_optimization="lm")
-        assert solution.model is not None
-        if twin.model is None or _angle(twin.model, start.model) < _SAME:
+    best, request = solution, solution.request
+    assert best.model is not None
+    ends = along_valley(request.problem, np.compress(best.inliers, request.data, axis=1), best.model)
+    candidates = [best, *(refine(best.moved(end), local_optimization="lm") for end in ends)]
+    for twin in candidates[1:]:
+        best = twin if _compare(best, twin, solution.threshold)[0] else best
+    for other in candidates:
+        if other.model is None or best.model is None or _angle(best.model, other.model) < _SAME:
             continue
-        lengths = solution.residuals, twin.residuals
-        is_better, is_undecided = compare_twins(*lengths, start.threshold, problem.codimension, problem.parameters or 0)
-        other = solution if is_better else twin
-        assert other.model is not None
-        rival = Rival(request.form.to_public(other.model), other.inliers, other.threshold) if is_undecided else None
-        solution = replace(twin if is_better else solution, rival=rival, public=None)
-    return solution
+        if _compare(best, other, solution.threshold)[1]:
+            rival = Rival(request.form.to_public(other.model), other.inliers, other.threshold)
+            return replace(best, rival=rival, public=None)
+    return best
+
+
+def _compare(first: Solution, second: Solution, threshold: float) -> tuple[bool, bool]:
+    problem = first.request.problem
+    parameters = problem.parameters or problem.model_size
+    return compare_twins(first.residuals, second.residuals, threshold, problem.codimension, parameters)
 
 
 def _angle(first: Floats, second: Floats) -> float:

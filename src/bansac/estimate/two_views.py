@@ -185,7 +185,7 @@ def _of_plane(solution: Solution) -> Solution:
         solution = choose_motion(solution)
     elif verdict.configuration in ("planar", "pure_rotation"):
         solution = choose_epipole(solution)
-    elif verdict.configuration == "general" and solution.request.problem.unit == "normalised":
+    elif verdict.configuration in ("general", "misfit") and solution.request.problem.unit == "normalised":
         solution = choose_twin(solution)
     rival = rival_off_plane(solution) if solution.rival is None else None
     return solution if rival is None else replace(solution, rival=rival, public=None)

@@ -9,6 +9,7 @@ import math
 
 import numpy as np
 
+from bansac.evidence.configuration import SEARCHED
 from bansac.maths.arrays import Floats
 from bansac.problems.problem import Problem
 
@@ -17,8 +18,8 @@ REACH, RISE = 2.0, 4.0
 data if the sum of squared errors rises by less than two standard deviations, ``RISE`` variances (chi-square). In units
 of the variance, the rise is twice the logarithm of the likelihood ratio."""
 
-# Standard deviation of a badly determined direction, in radians for a motion. Of narrow views it is at most .02 for
-# right models and at least .08 for wrong ones.
+# Standard deviation of a badly determined direction, in radians for a motion. For the motions of narrow views it is
+# below .027 in 90 % of the right ones, and above .076 in all wrong ones.
 _WEAK = 0.035
 
 
@@ -39,16 +40,17 @@ def compare_twins(
 
 
 def along_valley(problem: Problem, data: Floats, model: Floats) -> list[Floats]:
-    """Return the models two standard deviations off, along the worst direction of a model; none if it is good.
+    """Return models up to two standard deviations off, along the worst direction of a model; none if it is good.
 
-    The refinement of one of them leads over the bottom of the valley to the twin. ``data`` are the inliers.
+    The refinement of one of them leads along the valley to the twin. ``data`` are the inliers; some of many are enough.
     """
-    residuals, derivatives = problem.linearized(data, model)
+    step = 1 + data.shape[1] // SEARCHED
+    residuals, derivatives = problem.linearized(np.ascontiguousarray(data[:, ::step]), model)
     basis = problem.tangent_basis(model)
-    jacobian = np.einsum("pk,ckn->pcn", basis, derivatives).reshape(len(basis), -1)
-    values, axes = np.linalg.eigh(jacobian @ jacobian.T)
-    variance = float(np.sum(residuals**2)) / max(residuals.size - len(basis), 1)
+    jacobians = basis @ derivatives
+    values, axes = np.linalg.eigh((jacobians @ jacobians.transpose(0, 2, 1)).sum(axis=0))
+    variance = float(np.vdot(residuals, residuals)) / max(residuals.size - len(basis), 1) / step
     if not variance > _WEAK * _WEAK * values[0] > 0.0:
         return []
-    step = math.sqrt(RISE * variance / values[0]) * axes[:, 0] @ basis
-    return [model + step, model - step]
+    change = math.sqrt(RISE * variance / values[0]) * axes[:, 0] @ basis
+    return [model + share * change for share in (1.0, 0.5, -0.5, -1.0)]

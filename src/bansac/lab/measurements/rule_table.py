@@ -229,8 +229,18 @@ RULES = (
     ),
     Rule(
         "epipole of a plane",
-        "A planar fundamental matrix gets the epipole of most matches off its plane.",
+        "The epipole of most matches off a plane, or off the rotation of far points, competes.",
         {"estimate.planar_motion.choose_epipole": _SAME},
+    ),
+    Rule(
+        "twin of a motion",
+        "Both sides of the worst direction of a badly determined motion are refined.",
+        {"estimate.twins.choose_twin": _SAME},
+    ),
+    Rule(
+        "threshold between structures",
+        "A threshold does not grow to that of a model between its inliers.",
+        {"engine.search.is_between": _returns(False)},
     ),
     Rule(
         "rival off a plane",
