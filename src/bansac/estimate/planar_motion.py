@@ -53,10 +53,6 @@ _SEARCH: Settings = {"max_iterations": 20, "restarts": 1, "seed": 0}
 _search_epipole = kernel(search_epipole)
 
 
-def _fit_homography(data: Floats) -> Floats | None:
-    return homography_dlt(data[:2].T, data[2:].T)
-
-
 def motions_of_plane(rays: Floats) -> list[tuple[Floats, Floats]]:
     """Return the motions of a camera from matches on a plane, the one that sees the plane least obliquely first.
 
@@ -66,7 +62,7 @@ def motions_of_plane(rays: Floats) -> list[tuple[Floats, Floats]]:
     if no motion has the plane in front of the camera. Rays of a wrong scale, such as pixels, can give a homography of
     rank 2, which has no motion.
     """
-    H = _fit_homography(rays)
+    H = homography_dlt(rays[:2].T, rays[2:].T)
     if H is None or not np.linalg.det(H) > 0.0:
         return []
     try:
@@ -113,7 +109,8 @@ def choose_epipole(solution: Solution) -> Solution:
     """
     data, plane = np.ascontiguousarray(solution.request.data[:4]), _plane_of(solution)
     turns = solution.verdict.configuration == "pure_rotation"
-    H = (fit_rotation if turns else _fit_homography)(np.compress(plane, data, axis=1))
+    on_plane = np.compress(plane, data, axis=1)
+    H = fit_rotation(on_plane) if turns else homography_dlt(on_plane[:2].T, on_plane[2:].T)
     assert solution.model is not None
     if H is None:
         return solution
