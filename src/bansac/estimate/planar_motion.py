@@ -21,10 +21,10 @@ from bansac.engine.frame import Frame
 from bansac.engine.search import Search
 from bansac.estimate.presets import Settings, resolve_options
 from bansac.estimate.result import RelativePose, Rival
-from bansac.estimate.solve import Solution, measure, refine
+from bansac.estimate.solve import Solution, refine
 from bansac.evidence.ambiguity import mark_off_plane
 from bansac.evidence.configuration import fit_rotation, matches_of_plane
-from bansac.evidence.rivals import RIVAL
+from bansac.evidence.rivals import RIVAL, is_same
 from bansac.evidence.significance import is_significant
 from bansac.geometry import decompose_homography, essential_from_pose
 from bansac.maths.arrays import Bools, Floats
@@ -124,11 +124,12 @@ def choose_epipole(solution: Solution) -> Solution:
     return solution if better.verdict.configuration == "pure_rotation" else better
 
 
-def rival_off_plane(solution: Solution) -> Rival | None:
-    """Return the geometry that more matches off the plane of most inliers agree with; None if there is none.
+def compare_off_plane(solution: Solution) -> Solution:
+    """Return the solution with the geometry that more matches off the plane of most inliers agree with as its rival.
 
     Matches that are shifted along a repeated pattern lie on a plane, too. A wrong geometry holds this plane and, as a
     compromise, some of the right matches off it. A search among these and those near the model leads to the right one.
+    If it has more inliers in all, the solution is its rival, unless both have nearly the same inliers.
     """
     request, best = solution.request, solution.measured
     assert best is not None
@@ -138,21 +139,29 @@ def rival_off_plane(solution: Solution) -> Rival | None:
     own, near = residuals <= best.threshold, residuals <= _NEAR * best.threshold
     count = np.count_nonzero(own)
     if np.count_nonzero(near) < max((1.0 + RIVAL) * count, problem.sample_size):  # most of these are its inliers
-        return None
+        return solution
     options, _ = resolve_options(problem, None, None, None, _SEARCH)
     frame = Frame(problem, np.compress(near, data, axis=1), options, best.threshold)
     run = Search(frame, lambda: False)
     run.run()
     if run.history.best is None:
-        return None
+        return solution
     model = frame.to_data(run.history.best.model)
     others = problem.distances(data, model) <= best.threshold
     gained, lost = np.count_nonzero(others & ~own), np.count_nonzero(own & ~others)
     few = gained - lost <= max(_DEVIATIONS_OF_RIVAL * math.sqrt(gained + lost), _MORE * count)
     if few or not is_significant(problem, data, model, best.threshold, noise=best.noise):
-        return None
-    inliers = measure(problem, request.data, model, solution.threshold, request.unit)[1]
-    return Rival(request.form.to_public(model), inliers, solution.threshold)
+        return solution
+    other = solution.moved(model)
+    if other.count > solution.count:
+        refined = refine(other, local_optimization="lm")
+        if refined.model is not None and solution.moved(refined.model).count > solution.count:
+            solution, other = refined, solution
+            if is_same(solution.inliers, other.inliers):
+                return solution
+    assert other.model is not None
+    rival = Rival(request.form.to_public(other.model), other.inliers, other.threshold)
+    return replace(solution, rival=rival, public=None)
 
 
 def _plane_of(solution: Solution) -> Bools:

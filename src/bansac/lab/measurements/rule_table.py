@@ -245,7 +245,7 @@ RULES = (
     Rule(
         "rival off a plane",
         "A geometry that more matches off the plane of most inliers agree with is a rival.",
-        {"estimate.planar_motion.rival_off_plane": _returns(None)},
+        {"estimate.planar_motion.compare_off_plane": _SAME},
     ),
     Rule(
         "misfit",
