@@ -53,6 +53,12 @@ def test_only_a_badly_determined_model_has_a_valley():
     assert valley < min(costs)  # it rises least
 
 
+def test_what_is_beyond_the_range_of_floats_has_no_valley():
+    rays, E = rays_and_truth(narrow_view(0))
+    with np.errstate(all="ignore"):
+        assert along_valley(ESSENTIAL, 1e200 * rays[:, :8], E.ravel()) == []
+
+
 def test_exact_matches_have_no_valley():
     rays, E = rays_and_truth(scene_of("E", epipolar_matches(50, 1.0, 0.0, seed=0)))
     assert along_valley(ESSENTIAL, rays, E.ravel()) == []

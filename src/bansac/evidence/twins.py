@@ -48,7 +48,10 @@ def along_valley(problem: Problem, data: Floats, model: Floats) -> list[Floats]:
     residuals, derivatives = problem.linearized(np.ascontiguousarray(data[:, ::step]), model)
     basis = problem.tangent_basis(model)
     jacobians = basis @ derivatives
-    values, axes = np.linalg.eigh((jacobians @ jacobians.transpose(0, 2, 1)).sum(axis=0))
+    normal = (jacobians @ jacobians.transpose(0, 2, 1)).sum(axis=0)
+    if not np.isfinite(normal).all():  # beyond the range of floats
+        return []
+    values, axes = np.linalg.eigh(normal)
     variance = float(np.vdot(residuals, residuals)) / max(residuals.size - len(basis), 1) / step
     if not variance > _WEAK * _WEAK * values[0] > 0.0:
         return []
