@@ -19,25 +19,24 @@ def choose_twin(solution: Solution) -> Solution:
 
     Only a matrix that its inliers determine badly is compared.
     """
-    best, request = solution, solution.request
+    best, request, rival = solution, solution.request, None
+    problem = request.problem
     assert best.model is not None
-    ends = along_valley(request.problem, np.compress(best.inliers, request.data, axis=1), best.model)
-    candidates = [best, *(refine(best.moved(end), local_optimization="lm") for end in ends)]
-    for twin in candidates[1:]:
-        best = twin if _compare(best, twin, solution.threshold)[0] else best
-    for other in candidates:
-        if other.model is None or best.model is None or _angle(best.model, other.model) < _SAME:
+    for end in along_valley(problem, np.compress(best.inliers, request.data, axis=1), best.model):
+        twin = refine(solution.moved(end), local_optimization="lm")
+        assert best.model is not None
+        if twin.model is None or _angle(best.model, twin.model) < _SAME:
             continue
-        if _compare(best, other, solution.threshold)[1]:
+        lengths = best.residuals, twin.residuals
+        is_better, is_undecided = compare_twins(
+            *lengths, solution.threshold, problem.codimension, problem.parameters or 0
+        )
+        best, other = (twin, best) if is_better else (best, twin)
+        if is_undecided and other.model is not None:
             rival = Rival(request.form.to_public(other.model), other.inliers, other.threshold)
-            return replace(best, rival=rival, public=None)
-    return best
-
-
-def _compare(first: Solution, second: Solution, threshold: float) -> tuple[bool, bool]:
-    problem = first.request.problem
-    parameters = problem.parameters or problem.model_size
-    return compare_twins(first.residuals, second.residuals, threshold, problem.codimension, parameters)
+        elif is_better:
+            rival = None
+    return best if rival is None else replace(best, rival=rival, public=None)
 
 
 def _angle(first: Floats, second: Floats) -> float:

@@ -19,8 +19,8 @@ data if the sum of squared errors rises by less than two standard deviations, ``
 of the variance, the rise is twice the logarithm of the likelihood ratio."""
 
 # Standard deviation of a badly determined direction, in radians for a motion. For the motions of narrow views it is
-# below .027 in 90 % of the right ones, and above .076 in all wrong ones.
-_WEAK = 0.035
+# below .027 in 90 % of the right ones, and above .076 in all wrong ones. Short baselines have .04.
+_WEAK = 0.07
 
 
 def compare_twins(
