@@ -1,5 +1,7 @@
 """The motion of a camera that sees a plane."""
 
+import dataclasses
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ import bansac
 from bansac.estimate.planar_motion import motions_of_plane
 from bansac.geometry import normalize_points, recover_pose
 from bansac.lab.measurements.planes import repeated_plane_matches
+from bansac.lab.measurements.rival_scenes import far_scene
 from bansac.lab.metrics import rotation_error, translation_error
 from bansac.lab.scenes import errors, scene_of
 from bansac.synthetic import planar_scene_matches, rotation_matches
@@ -68,6 +71,31 @@ def test_matches_off_a_plane_decide_on_its_motion(problem, n, share):
         scene = scene_of(problem, truth)
         result = ESTIMATORS[problem](*scene.data, seed=seed)
         assert errors(scene, result.model)["pose_error"] < 5 or (problem, result.configuration) == ("F", "planar")
+
+
+@pytest.mark.parametrize("problem", ["E", "relative pose"])
+def test_near_matches_give_the_translation_of_a_distant_scene(problem):
+    """A majority is far away and determines the rotation only: of these poses 14 were wrong."""
+    wrong, ambiguous = 0, 0
+    for seed in range(16):
+        scene = dataclasses.replace(far_scene(0.9, seed), problem=problem)
+        result = ESTIMATORS[problem](*scene.data, seed=seed)
+        assert result.success
+        ambiguous += result.configuration == "ambiguous"
+        if errors(scene, result.model)["pose_error"] > 5:
+            wrong += 1
+            assert result.configuration == "pure_rotation"
+    assert wrong <= 2
+    assert ambiguous <= 2
+
+
+def test_matches_off_a_rotation_give_it_no_translation():
+    """A search of pairs among the outliers finds some that agree; a rotation stays one."""
+    for seed in range(10):
+        turned = rotation_matches(400, 0.6, 0.5, seed=seed)
+        result = bansac.estimate_relative_pose(turned.x1, turned.x2, turned.K, seed=seed)
+        assert result.configuration == "pure_rotation"
+        assert rotation_error(result.model.R, turned.R) < 0.5
 
 
 def translation_error_of_moved(x1, depth, t, noise, outliers, rng, seed):

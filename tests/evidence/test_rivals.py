@@ -6,7 +6,7 @@ import pytest
 
 import bansac
 from bansac.compiled.jit import kernel
-from bansac.evidence.rivals import are_same, is_rival, is_same, significance_over_thresholds
+from bansac.evidence.rivals import are_same, is_between, is_rival, is_same, significance_over_thresholds
 from bansac.evidence.significance import MeasuredModel
 from bansac.lab.metrics import corner_error, rotation_error
 from bansac.problems.line import LINE
@@ -118,6 +118,44 @@ def test_a_finer_model_is_a_rival_of_a_compromise_only(height, noise):
     residuals = LINE.distances(points, middle)
     best = MeasuredModel(middle, 3.0, residuals, residuals <= 3.0, int(np.sum(residuals <= 3.0)))
     assert is_rival(LINE, points, best, np.array([0.0, 1.0, 0.0]), 0.3) == (height > 0.0)
+
+
+@pytest.mark.parametrize("components", [1, 2])
+def test_a_model_between_two_structures_is_told_from_noise(components):
+    rng = np.random.default_rng(0)
+    normal, uniform = rng.normal(size=(500, components)), rng.uniform(-1, 1, (500, components))
+    two = normal.copy()
+    two[:, 0] += np.repeat([-3.0, 3.0], 250)
+    found = [is_between(np.linalg.norm(errors, axis=1), components) for errors in (normal, uniform, two, two[::50])]
+    assert found == [False, False, True, False]  # ten prove nothing
+    assert not is_between(np.empty(0), components)
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_parallel_structures_are_not_one_of_large_noise(dimension):
+    """The threshold grew to that of a model between the two: of these lines and planes 11 and 10 were wrong."""
+    fit, right, ambiguous = (bansac.fit_line, bansac.fit_plane)[dimension - 2], 0, 0
+    for seed in range(16):
+        rng = np.random.default_rng(seed)
+        points, gap = rng.uniform(-500, 500, (400, dimension)), 4 * rng.uniform(6, 15)
+        points[:300, -1] = rng.normal(np.repeat([0.0, gap], [180, 120]), 4)
+        result = fit(points, seed=seed)
+        right += abs(result.model[dimension] / result.model[dimension - 1]) < 5
+        ambiguous += result.configuration == "ambiguous"
+    assert right >= 15
+    assert ambiguous >= 12
+
+
+@pytest.mark.parametrize("noise", ["normal", "uniform", "laplace"])
+def test_a_plane_of_large_noise_is_one_plane(noise):
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        points, draw = rng.uniform(-500, 500, (400, 3)), getattr(rng, noise)
+        points[:300, 2] = draw(-30, 30, 300) if noise == "uniform" else draw(0, 15, 300)
+        result = bansac.fit_plane(points, seed=seed)
+        assert result.configuration is None
+        assert result.threshold > 25
+        assert result.num_inliers > 240
 
 
 def test_one_structure_has_no_rival():

@@ -20,7 +20,7 @@ def test_matches_in_front_count_and_those_behind_do_not(seed, scale):
     data, R, t = reference.random_scene(rng, 30)
     E = scale * reference.cross_matrix(t) @ R
     scores = rng.uniform(0.1, 1, 30)
-    assert compiled(data, E.ravel(), scores) == pytest.approx(scores.sum())
+    assert compiled(data, E.ravel(), scores, 0.0) == pytest.approx(scores.sum())
     # The same points with the depth of some of them turned around: their rays fit E, and they lie behind a camera.
     X = reference.triangulate(data, R, t)
     X[:, :10] *= -1
@@ -32,17 +32,30 @@ def test_matches_in_front_count_and_those_behind_do_not(seed, scale):
         for direction in (t, -t)
     )
     assert expected < scores.sum()
-    assert compiled(data, E.ravel(), scores) == pytest.approx(expected)
+    assert compiled(data, E.ravel(), scores, 0.0) == pytest.approx(expected)
 
 
 def test_what_gains_nothing_is_not_asked_for_its_side():
     data, R, t = reference.random_scene(np.random.default_rng(0), 5)
     data[:, 0] = np.nan
     scores = np.array([0.0, 1.0, 0.5, 0.25, 0.0])
-    assert score_in_front(data, (reference.cross_matrix(t) @ R).ravel(), scores) == pytest.approx(1.75)
+    assert score_in_front(data, (reference.cross_matrix(t) @ R).ravel(), scores, 0.0) == pytest.approx(1.75)
+
+
+def test_far_matches_count_on_any_side():
+    """Noise moves a far match behind the cameras. It counts if the rotation alone explains it within the threshold."""
+    data, R, t = reference.random_scene(np.random.default_rng(3), 30)
+    X = reference.triangulate(data, R, t)
+    X[:, :10] *= -1e4 / X[2, :10]
+    Y = R @ X + t[:, None]
+    data = np.ascontiguousarray(np.vstack([X[:2] / X[2], Y[:2] / Y[2]]))
+    E, ones = (reference.cross_matrix(t) @ R).ravel(), np.ones(30)
+    assert compiled(data, E, ones, 1e-12) == 20
+    assert compiled(data, E, ones, 1e-6) == 30
+    assert compiled(data, (reference.cross_matrix(t) @ -R).ravel(), ones, 1e-6) == 30  # the other sign of E
 
 
 @pytest.mark.parametrize("model", [np.zeros(9), np.full(9, np.nan), np.ones(9)])
 def test_what_is_no_essential_matrix_sees_nothing_or_less_than_all(model):
     data, _, _ = reference.random_scene(np.random.default_rng(0), 5)
-    assert 0 <= compiled(data, model, np.ones(5)) <= 5
+    assert 0 <= compiled(data, model, np.ones(5), 0.0) <= 5

@@ -234,7 +234,7 @@ def too_few(data, sample):
         ("normalize", solve, r"normalize\(data, transform\), got solve"),
         ("denormalize", solve, r"denormalize\(model, transform\), got solve"),
         ("repair_degenerate", solve, r"repair_degenerate\(data, sample, model, squared_threshold, rng, scratch\)"),
-        ("score_in_front", solve, r"score_in_front\(data, model, scores\), got solve"),
+        ("score_in_front", too_few, r"score_in_front\(data, model, scores, squared_threshold\), got too_few"),
         ("canonical", too_few, r"canonical\(model\), got too_few\(data, sample\)"),
     ],
 )

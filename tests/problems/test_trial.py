@@ -156,7 +156,7 @@ RESIDUALS = {
         *(({"solve": solver}, message) for solver, message in SOLVERS.items()),
         *(({"residuals": f, "precision": p}, RESIDUALS[f]) for f in RESIDUALS for p in ("float32", "float64")),
         (
-            {"score_in_front": lambda data, model, scores: scores[data.shape[1]]},
+            {"score_in_front": lambda data, model, scores, squared_threshold: scores[data.shape[1]]},
             "score_in_front reads or writes outside an array: index 40 is out of",
         ),
         ({"residuals": lambda data, model, start, stop, out: out.fill(-0.5)}, "residuals writes -0.5, but out"),

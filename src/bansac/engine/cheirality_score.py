@@ -24,9 +24,9 @@ def cheirality_score(problem: Problem, state: State, packed: Any, model: Floats,
     """
     if problem.compiled_score_in_front is None:
         return float(score_in_full(packed, model, is_inlier))
-    scores = np.empty(state.data.shape[1])
+    scores, squared_threshold = np.empty(state.data.shape[1]), float(state.settings["squared_threshold"])
     write_point_scores(packed, model, scores, is_inlier)
-    return float(problem.compiled_score_in_front(state.data, model, scores))
+    return float(problem.compiled_score_in_front(state.data, model, scores, squared_threshold))
 
 
 @kernel

@@ -25,7 +25,7 @@ from bansac.engine.trace import Recorder, Trace
 from bansac.evidence.false_alarms import SIGNIFICANT
 from bansac.evidence.noise_scale import are_close, estimate_threshold, threshold_bounds
 from bansac.evidence.posterior import WINDOW
-from bansac.evidence.rivals import FINER, RIVAL, has_more_near, is_same, significance_over_thresholds
+from bansac.evidence.rivals import FINER, RIVAL, has_more_near, is_between, is_same, significance_over_thresholds
 from bansac.evidence.search_window import fits_window, has_peak
 from bansac.evidence.significance import is_significant
 from bansac.maths.arrays import Bools, Floats
@@ -249,6 +249,8 @@ class Search:
             if are_close(threshold, hypothesis.threshold) or not self._all.take(hypothesis.model, threshold):
                 break
             moved = self._refine(is_significant=True)
+            if is_between(moved.distances[moved.is_inlier], self.frame.problem.codimension):
+                break
             if self._fits_window(moved.model, moved.threshold) and self._has_peak(hypothesis.model, moved.threshold):
                 break
             keeps = hypothesis.is_significant and moved.inliers >= hypothesis.inliers

@@ -6,11 +6,13 @@ translation is often off by tens of degrees. The homography is well determined, 
 At most two of them have the plane in front of the cameras, and a search that has drawn matches of the plane only may
 end at either. Matches off the plane agree with one of them. So if the other motion has more of these, it competes with
 the model that was found. Of a fundamental matrix, the plane leaves the epipole free, and the one that most matches off
-the plane agree with competes (plane and parallax, :mod:`bansac.problems.degensac`).
+the plane agree with competes (plane and parallax, :mod:`bansac.problems.degensac`). So does that of an essential matrix
+if its inliers follow a rotation, because most points may be far away.
 """
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -19,10 +21,10 @@ from bansac.engine.frame import Frame
 from bansac.engine.search import Search
 from bansac.estimate.presets import Settings, resolve_options
 from bansac.estimate.result import RelativePose, Rival
-from bansac.estimate.solve import Solution, measure, search
+from bansac.estimate.solve import Solution, refine
 from bansac.evidence.ambiguity import mark_off_plane
-from bansac.evidence.configuration import matches_of_plane
-from bansac.evidence.rivals import RIVAL
+from bansac.evidence.configuration import fit_rotation, matches_of_plane
+from bansac.evidence.rivals import RIVAL, is_same
 from bansac.evidence.significance import is_significant
 from bansac.geometry import decompose_homography, essential_from_pose
 from bansac.maths.arrays import Bools, Floats
@@ -100,24 +102,34 @@ def choose_motion(solution: Solution) -> Solution:
 
 
 def choose_epipole(solution: Solution) -> Solution:
-    """Return the solution of a planar fundamental matrix with the epipole of most matches off the plane."""
-    data, plane = solution.request.data, _plane_of(solution)
-    H = homography_dlt(data[:2, plane].T, data[2:, plane].T)
+    """Return the solution of a planar fundamental matrix with the epipole of most matches off the plane.
+
+    If the matches follow a rotation, the solution is an essential matrix, and far points are the plane at infinity. It
+    remains if chance explains the matches off the rotation that agree with the epipole.
+    """
+    data, plane = np.ascontiguousarray(solution.request.data[:4]), _plane_of(solution)
+    turns = solution.verdict.configuration == "pure_rotation"
+    on_plane = np.compress(plane, data, axis=1)
+    H = fit_rotation(on_plane) if turns else homography_dlt(on_plane[:2].T, on_plane[2:].T)
     assert solution.model is not None
     if H is None:
         return solution
     F, off_plane = solution.model.copy(), np.empty(np.count_nonzero(~plane))
-    reach = (_REACH * solution.threshold) ** 2
+    reach = (_REACH * solution.threshold / solution.request.unit) ** 2
     if not _search_epipole(data, plane.astype(float), off_plane, H.ravel(), F, np.empty(9), reach, seed_rng(0)):
         return solution
-    return _refine_better(solution, [solution.moved(F)], plane)
+    # Few samples of the inliers have a near match, so that the refinement of a distant scene must not sample.
+    changes = {"local_optimization": "lm"} if turns else {}
+    better = _refine_better(solution, [solution.moved(F)], plane, **changes)
+    return solution if better.verdict.configuration == "pure_rotation" else better
 
 
-def rival_off_plane(solution: Solution) -> Rival | None:
-    """Return the geometry that more matches off the plane of most inliers agree with; None if there is none.
+def compare_off_plane(solution: Solution) -> Solution:
+    """Return the solution with the geometry that more matches off the plane of most inliers agree with as its rival.
 
     Matches that are shifted along a repeated pattern lie on a plane, too. A wrong geometry holds this plane and, as a
     compromise, some of the right matches off it. A search among these and those near the model leads to the right one.
+    If it has more inliers in all, the solution is its rival, unless both have nearly the same inliers.
     """
     request, best = solution.request, solution.measured
     assert best is not None
@@ -127,21 +139,29 @@ def rival_off_plane(solution: Solution) -> Rival | None:
     own, near = residuals <= best.threshold, residuals <= _NEAR * best.threshold
     count = np.count_nonzero(own)
     if np.count_nonzero(near) < max((1.0 + RIVAL) * count, problem.sample_size):  # most of these are its inliers
-        return None
+        return solution
     options, _ = resolve_options(problem, None, None, None, _SEARCH)
     frame = Frame(problem, np.compress(near, data, axis=1), options, best.threshold)
     run = Search(frame, lambda: False)
     run.run()
     if run.history.best is None:
-        return None
+        return solution
     model = frame.to_data(run.history.best.model)
     others = problem.distances(data, model) <= best.threshold
     gained, lost = np.count_nonzero(others & ~own), np.count_nonzero(own & ~others)
     few = gained - lost <= max(_DEVIATIONS_OF_RIVAL * math.sqrt(gained + lost), _MORE * count)
     if few or not is_significant(problem, data, model, best.threshold, noise=best.noise):
-        return None
-    inliers = measure(problem, request.data, model, solution.threshold, request.unit)[1]
-    return Rival(request.form.to_public(model), inliers, solution.threshold)
+        return solution
+    other = solution.moved(model)
+    if other.count > solution.count:
+        refined = refine(other, local_optimization="lm")
+        if refined.model is not None and solution.moved(refined.model).count > solution.count:
+            solution, other = refined, solution
+            if is_same(solution.inliers, other.inliers):
+                return solution
+    assert other.model is not None
+    rival = Rival(request.form.to_public(other.model), other.inliers, other.threshold)
+    return replace(solution, rival=rival, public=None)
 
 
 def _plane_of(solution: Solution) -> Bools:
@@ -156,7 +176,7 @@ def _scores(solution: Solution) -> Floats:
     return np.maximum(1.0 - (solution.residuals / solution.threshold) ** 2, 0.0)
 
 
-def _refine_better(solution: Solution, others: list[Solution], plane: Bools) -> Solution:
+def _refine_better(solution: Solution, others: list[Solution], plane: Bools, **changes: Any) -> Solution:
     """Return the refined other geometry of a plane if more matches off the plane agree with it, and more in all.
 
     The scores do not decide: a model of the plane alone fits the noise of its many matches better.
@@ -165,16 +185,7 @@ def _refine_better(solution: Solution, others: list[Solution], plane: Bools) -> 
     own, *counts = (np.count_nonzero(each.residuals[~plane] <= reach) for each in (solution, *others))
     for other, count in zip(others, counts, strict=True):
         if count - own > _DEVIATIONS * math.sqrt(count + own):
-            refined = _refine(other)
+            refined = refine(other, **changes)
             if refined.model is not None and solution.moved(refined.model).count > solution.count:
                 return refined
     return solution
-
-
-def _refine(solution: Solution) -> Solution:
-    """Refine the model of a solution and its threshold, as an initial model with one iteration after it."""
-    request = solution.request
-    options = request.options.replace(max_iterations=1, min_iterations=0, restarts=1, trace=False)
-    refined = search(replace(request, options=options, initial_model=solution.model))
-    names = "iterations", "models_tested", "restarts", "stop_reason", "beliefs", "trace"
-    return replace(refined, request=request, rival=None, **{name: getattr(solution, name) for name in names})

@@ -14,6 +14,7 @@ import numpy as np
 from bansac.estimate.model_forms import as_pose
 from bansac.estimate.result import Rival
 from bansac.estimate.solve import Solution
+from bansac.evidence.twins import REACH, compare_twins
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of
 
@@ -21,11 +22,6 @@ from bansac.maths.quaternion import model_of
 _FLAT = 0.1
 # Poses whose rotations differ by less, in degrees, are the same.
 _SAME = 5.0
-# The poses are compared within this number of thresholds. A threshold estimated from the wrong one may be too small.
-_REACH = 2.0
-# Both explain the points if the sum of squared errors rises by less than two standard deviations (chi-square of 4). In
-# units of the variance, the rise is twice the logarithm of the likelihood ratio.
-_RISE = 4.0
 # Parameters of a pose, and components of an error.
 _PARAMETERS, _COMPONENTS = 6, 2
 
@@ -43,18 +39,13 @@ def choose_pose(refine: Callable[..., Solution], refines_all: bool, solution: So
     mirrored = _mirror(solution.request.data[2:], inliers, model)
     if mirrored is None:
         return solution
-    best, other = refine(solution, model, _REACH), refine(solution, mirrored, _REACH, inliers)
+    best, other = refine(solution, model, REACH), refine(solution, mirrored, REACH, inliers)
     assert best.model is not None
     assert other.model is not None
     if _angle(best.model, other.model) < _SAME:
         return solution
-    reach = _REACH * solution.threshold
-    costs = [float(np.sum(np.minimum(pose.residuals, reach) ** 2)) for pose in (best, other)]
-    is_mirrored = costs[1] < costs[0]
-    residuals = (best, other)[is_mirrored].residuals
-    errors = residuals[residuals <= reach]
-    limit = _RISE / max(_COMPONENTS * errors.size - _PARAMETERS, 1) * float(errors @ errors)
-    is_rival = abs(costs[1] - costs[0]) <= limit
+    lengths = best.residuals, other.residuals
+    is_mirrored, is_rival = compare_twins(*lengths, solution.threshold, _COMPONENTS, _PARAMETERS)
     if is_rival and solution.request.plausibility is not None:  # the search has compared the focal lengths, too
         is_mirrored = False
     if not is_mirrored and not is_rival:

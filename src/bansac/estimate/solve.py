@@ -207,6 +207,15 @@ def search(request: Request) -> Solution:
     return replace(solution, rival=_find_rival(solution, run)) if len(history.ranked) > 1 else solution
 
 
+def refine(solution: Solution, **changes: Any) -> Solution:
+    """Refine the model of a solution and its threshold, as an initial model with one iteration after it."""
+    request = solution.request
+    options = request.options.replace(max_iterations=1, min_iterations=0, restarts=1, trace=False, **changes)
+    refined = search(replace(request, options=options, initial_model=solution.model))
+    names = "iterations", "models_tested", "restarts", "stop_reason", "beliefs", "trace"
+    return replace(refined, request=request, rival=None, **{name: getattr(solution, name) for name in names})
+
+
 def _find_rival(solution: Solution, run: Search) -> Rival | None:
     """Return the best of the other hypotheses that is a rival; None if there is none."""
     request, measured = solution.request, solution.measured

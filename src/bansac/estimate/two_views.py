@@ -178,12 +178,16 @@ def _of_plane(solution: Solution) -> Solution:
     verdict = solution.verdict
     if solution.request.as_paper or not verdict.success or verdict.configuration == "ambiguous":
         return solution
-    from bansac.estimate.planar_motion import choose_epipole, choose_motion, rival_off_plane
+    from bansac.estimate.planar_motion import choose_epipole, choose_motion, compare_off_plane
+    from bansac.estimate.twins import choose_twin
 
-    if verdict.configuration == "planar":
-        solution = (choose_motion if solution.request.problem.unit == "normalised" else choose_epipole)(solution)
-    rival = rival_off_plane(solution) if solution.rival is None else None
-    return solution if rival is None else replace(solution, rival=rival, public=None)
+    if verdict.configuration == "planar" and solution.request.problem.unit == "normalised":
+        solution = choose_motion(solution)
+    elif verdict.configuration in ("planar", "pure_rotation"):
+        solution = choose_epipole(solution)
+    elif verdict.configuration in ("general", "misfit") and solution.request.problem.unit == "normalised":
+        solution = choose_twin(solution)
+    return compare_off_plane(solution) if solution.rival is None else solution
 
 
 def _focal_plausibility(

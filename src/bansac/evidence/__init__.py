@@ -14,6 +14,7 @@
 ``neighbours``        prior inlier probabilities of matches, from their neighbours
 ``weights``           weights of the points in the score
 ``rivals``            models that the data support beside the best one
+``twins``             two minima of one sum of squared errors
 ``ambiguity``         another epipolar geometry off a dominant plane
 ``configuration``     planar, collinear and rotation-only configurations of two views
 ``misfit``            residuals that depend on the place in the image

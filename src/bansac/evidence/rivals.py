@@ -96,6 +96,18 @@ def is_same(first: Bools, second: Bools) -> bool:
     return both >= SAME * (int(np.count_nonzero(first)) + int(np.count_nonzero(second)) - both)
 
 
+def is_between(residuals: Floats, codimension: int) -> bool:
+    """Return whether a model lies between its inliers, with these residuals: few are near it, beyond chance.
+
+    The residuals of noise are not denser farther off, and those of a compromise of two structures are. So the numbers
+    are compared in two equal volumes, which the median residual limits.
+    """
+    median = np.median(residuals) if residuals.size else 0.0
+    within = np.count_nonzero(residuals <= median)
+    near = np.count_nonzero(residuals <= median * 0.5 ** (1.0 / codimension))
+    return bool(within - 2 * near > _MORE * math.sqrt(within))
+
+
 def has_more_near(distances: Floats, others: Floats, threshold: float) -> bool:
     """Return whether more data are within a threshold of a model than of another one, beyond chance (McNemar, 1947).
 

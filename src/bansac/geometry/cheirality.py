@@ -29,17 +29,21 @@ def side(a0: float, a1: float, a2: float, x2: float, y2: float, t0: float, t1: f
     return (1 if d1 > 0.0 and d2 > 0.0 else 0) - (1 if d1 < 0.0 and d2 < 0.0 else 0)
 
 
-def score_in_front(data: Floats, model: Floats, scores: Floats) -> float:
+def score_in_front(data: Floats, model: Floats, scores: Floats, squared_threshold: float) -> float:
     """Return the summed scores of the matches in front of both cameras, maximised over the four motions of E.
 
     The epipolar constraint does not depend on the side of a camera on which a point lies. A wrong model therefore
-    scores from points behind the cameras as much as from points in front of them; the correct model does not.
+    scores from points behind the cameras as much as from points in front of them; the correct model does not. Noise
+    decides on the side of a far point. So a match counts in any case if the rotation alone explains it within the
+    threshold.
     """
-    return score_rays_in_front(data, model, scores, 1.0, 1.0)
+    return score_rays_in_front(data, model, scores, squared_threshold, 1.0, 1.0)
 
 
 @inner_kernel
-def score_rays_in_front(data: Floats, model: Floats, scores: Floats, f1: float, f2: float) -> float:
+def score_rays_in_front(
+    data: Floats, model: Floats, scores: Floats, squared_threshold: float, f1: float, f2: float
+) -> float:
     """Do the same for a fundamental matrix and two focal lengths; the principal points are at the origin."""
     t0, t1, t2 = second_epipole(model)
     t2 *= f2
@@ -57,7 +61,7 @@ def score_rays_in_front(data: Floats, model: Floats, scores: Floats, f1: float, 
     c1, c2, c3 = e5 * e9 - e6 * e8, e6 * e7 - e4 * e9, e4 * e8 - e5 * e7
     c4, c5, c6 = e8 * e3 - e9 * e2, e9 * e1 - e7 * e3, e7 * e2 - e8 * e1
     c7, c8, c9 = e2 * e6 - e3 * e5, e3 * e4 - e1 * e6, e1 * e5 - e2 * e4
-    first, first_behind, second, second_behind = 0.0, 0.0, 0.0, 0.0
+    first, first_behind, second, second_behind, limit = 0.0, 0.0, 0.0, 0.0, squared_threshold / (f2 * f2)
     for n in range(scores.size):
         if not scores[n] > 0.0:
             continue
@@ -65,13 +69,19 @@ def score_rays_in_front(data: Floats, model: Floats, scores: Floats, f1: float, 
         u, v, w = e1 * x1 + e2 * y1 + e3, e4 * x1 + e5 * y1 + e6, e7 * x1 + e8 * y1 + e9
         a, b, c = c1 * x1 + c2 * y1 + c3, c4 * x1 + c5 * y1 + c6, c7 * x1 + c8 * y1 + c9
         p, q, r = t1 * w - t2 * v, t2 * u - t0 * w, t0 * v - t1 * u
-        where = side(a - p, b - q, c - r, x2, y2, t0, t1, t2)
-        first += scores[n] if where == 1 else 0.0
-        first_behind += scores[n] if where == -1 else 0.0
-        where = side(a + p, b + q, c + r, x2, y2, t0, t1, t2)
-        second += scores[n] if where == 1 else 0.0
-        second_behind += scores[n] if where == -1 else 0.0
+        where, far = side(a - p, b - q, c - r, x2, y2, t0, t1, t2), _is_far(a - p, b - q, c - r, x2, y2, limit)
+        first += scores[n] if where == 1 or far else 0.0
+        first_behind += scores[n] if where == -1 or far else 0.0
+        where, far = side(a + p, b + q, c + r, x2, y2, t0, t1, t2), _is_far(a + p, b + q, c + r, x2, y2, limit)
+        second += scores[n] if where == 1 or far else 0.0
+        second_behind += scores[n] if where == -1 or far else 0.0
     return max(first, first_behind, second, second_behind)
+
+
+@inlined
+def _is_far(a0: float, a1: float, a2: float, x2: float, y2: float, squared_threshold: float) -> bool:
+    """Return whether x2 is within the threshold of the point at infinity with the direction ``a``, R (x1, y1, 1)."""
+    return a2 > 0.0 and (a0 - x2 * a2) ** 2 + (a1 - y2 * a2) ** 2 <= squared_threshold * a2 * a2
 
 
 def sides(R: Floats, t: Floats, data: Floats) -> NDArray[np.int8]:

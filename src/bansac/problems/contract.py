@@ -116,8 +116,8 @@ _ROLES = (
     ),
     Function(
         "score_in_front",
-        ("data", "model", "scores"),
-        lambda real: float64(_MATRIX, _VECTOR, _VECTOR),
+        ("data", "model", "scores", "squared_threshold"),
+        lambda real: float64(_MATRIX, _VECTOR, _VECTOR, float64),
         in_loop=False,
     ),
     Function(

@@ -123,9 +123,9 @@ class Problem:
         model. ``rng`` is the state of the random number generator of the run. ``repair_degenerate`` needs
         ``is_degenerate``.
     score_in_front : callable, optional
-        ``score_in_front(data, model, scores) -> float``: return the cheirality score, the sum of ``scores`` over the
-        points in front of the cameras. ``scores`` holds the contribution of every point to the score. The cheirality
-        score decides between the best models.
+        ``score_in_front(data, model, scores, squared_threshold) -> float``: return the cheirality score, the sum of
+        ``scores`` over the points in front of the cameras, or too far to tell. ``scores`` holds the contribution of
+        every point to the score. The cheirality score decides between the best models.
     linearize : callable, optional
         ``linearize(data, model, start, stop, residuals, jacobian)``: linearise the residuals for the
         Levenberg-Marquardt method. Write the signed residuals, not squared, of the points ``start`` to ``stop - 1``

@@ -58,14 +58,14 @@ def project_one(model: Floats, scratch: Floats) -> bool:
     return _project(model, scratch, 1.0)
 
 
-def score_in_front_shared(data: Floats, model: Floats, scores: Floats) -> float:
+def score_in_front_shared(data: Floats, model: Floats, scores: Floats, squared_threshold: float) -> float:
     """Return the summed scores of the matches in front of both cameras."""
-    return cheirality.score_rays_in_front(data, model, scores, model[9], model[9])
+    return cheirality.score_rays_in_front(data, model, scores, squared_threshold, model[9], model[9])
 
 
-def score_in_front_one(data: Floats, model: Floats, scores: Floats) -> float:
+def score_in_front_one(data: Floats, model: Floats, scores: Floats, squared_threshold: float) -> float:
     """Return the summed scores of the matches in front of both cameras."""
-    return cheirality.score_rays_in_front(data, model, scores, 1.0, model[9])
+    return cheirality.score_rays_in_front(data, model, scores, squared_threshold, 1.0, model[9])
 
 
 @inner_kernel

@@ -83,7 +83,8 @@ class _Trial:
             self._try_residuals(model)
             self._try_manifold(model.copy(), scratch)
             self._try_repair(sample, model)
-            self._call("score_in_front", data=data, model=model, scores=_padded((data.shape[1],)))
+            scores = _padded((data.shape[1],))
+            self._call("score_in_front", data=data, model=model, scores=scores, squared_threshold=1.0)
         weights = _padded((data.shape[1],))
         for everything in (True, False):
             weights[:] = 1.0 if everything else 0.0

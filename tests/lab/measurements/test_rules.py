@@ -46,6 +46,8 @@ EXAMPLES = {
     "searches of rearranged matches": ("power", "few E", 0),
     "motion of a plane": ("rivals", "facade-E", 0),
     "epipole of a plane": ("rivals", "off-plane-F", 1),
+    "twin of a motion": ("rivals", "narrow", 12),
+    "threshold between structures": ("rivals", "parallel", 8),
     "rival off a plane": ("rivals", "far-80", 0),
     "misfit": ("rivals", "focal", 0),
     "misfit of a camera": ("rivals", "pose-focal", 0),

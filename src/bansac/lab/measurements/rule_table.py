@@ -229,13 +229,23 @@ RULES = (
     ),
     Rule(
         "epipole of a plane",
-        "A planar fundamental matrix gets the epipole of most matches off its plane.",
+        "The epipole of most matches off a plane, or off the rotation of far points, competes.",
         {"estimate.planar_motion.choose_epipole": _SAME},
+    ),
+    Rule(
+        "twin of a motion",
+        "Both sides of the worst direction of a badly determined motion are refined.",
+        {"estimate.twins.choose_twin": _SAME},
+    ),
+    Rule(
+        "threshold between structures",
+        "A threshold does not grow to that of a model between its inliers.",
+        {"engine.search.is_between": _returns(False)},
     ),
     Rule(
         "rival off a plane",
         "A geometry that more matches off the plane of most inliers agree with is a rival.",
-        {"estimate.planar_motion.rival_off_plane": _returns(None)},
+        {"estimate.planar_motion.compare_off_plane": _SAME},
     ),
     Rule(
         "misfit",
