@@ -176,5 +176,5 @@ def _refine(solution: Solution) -> Solution:
     request = solution.request
     options = request.options.replace(max_iterations=1, min_iterations=0, restarts=1, trace=False)
     refined = search(replace(request, options=options, initial_model=solution.model))
-    names = "iterations", "models_tested", "restarts", "stop_reason", "beliefs", "trace"
+    names = "iterations", "models_tested", "restarts", "stop_reason", "beliefs", "trace", "alternative"
     return replace(refined, request=request, rival=None, **{name: getattr(solution, name) for name in names})
