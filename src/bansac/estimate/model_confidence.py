@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bansac.evidence.ambiguity import mark_off_plane
 from bansac.evidence.rivals import significance_over_thresholds
 from bansac.evidence.significance import EXACT, MeasuredModel
 from bansac.maths.arrays import Floats
@@ -35,11 +34,23 @@ _STILL, _MOVING = 2.0, 0.1
 # Smallest standard deviation that counts, and the largest one, relative to the size of the model.
 _PRECISE, _VAGUE = 1e-6, 1.0
 
+# fmt: off
 COEFFICIENTS: Mapping[str, Mapping[str, float]] = {
-    "essential matrix": {},
-    "fundamental matrix": {},
-    "homography": {},
+    "essential matrix": {
+        "constant": 2.781, "significance": 0.357, "moving": 2.697, "inliers": 0.549, "threshold": 0.260,
+        "samples": 2.155, "alternative": 0.824, "success": 1.874, "unambiguous": 0.399, "no_plane": 2.002,
+        "off_plane": 1.001, "precision": 0.168,
+    },
+    "fundamental matrix": {
+        "constant": -5.893, "moving": 0.847, "inliers": 0.704, "share": 0.135, "threshold": 0.286, "samples": 0.540,
+        "success": 2.620, "unambiguous": 0.543, "no_misfit": 2.256, "no_plane": 1.870, "off_plane": 0.581,
+    },
+    "homography": {
+        "constant": -6.599, "significance": 1.394, "moving": 3.705, "inliers": 1.790, "threshold": 0.456,
+        "samples": 0.234, "agreement": 0.931, "success": 1.076, "unambiguous": 0.457, "precision": 0.713,
+    },
 }
+# fmt: on
 """Coefficient of each number by the name of the problem, as ``bansac bench trust`` fits them on all scenes."""
 
 
@@ -64,11 +75,10 @@ def evidence(solution: Solution, success: bool, configuration: str | None) -> di
     """Return the numbers that speak for a model, by name; ``success`` and ``configuration`` are its verdict.
 
     ``significance`` is log10(1 - log10 NFA) over all thresholds, and ``moving`` what it loses without the matches that
-    do not move. ``inliers``, ``samples`` and ``off_plane``, the inliers off the plane of most of them, are log10.
-    ``share`` is the logit of the inlier ratio, ``threshold`` the log2 of its first one over it. ``alternative`` is
-    minus the best score of another hypothesis, relative to that of the model. ``precision`` is that of :func:`precision`.
-    The others are 1 or 0: the restarts agree, chance does not explain the model, and none of the configurations that
-    speak against it.
+    do not move. ``inliers`` and ``samples``, those of a search without a limit, are log10, ``share`` is the logit of the inlier ratio, and ``threshold``
+    the log2 of its first one over it. ``alternative`` is minus the best score of another hypothesis, relative to that
+    of the model. ``precision`` is that of :func:`precision`. The others are 1 or 0: the restarts agree, chance does not
+    explain the model, and it has none of the configurations that speak against it.
     """
     request, measured = solution.request, solution.measured
     assert measured is not None
@@ -78,9 +88,8 @@ def evidence(solution: Solution, success: bool, configuration: str | None) -> di
     significance = moving = _significance(problem, request.data, measured)
     if np.mean(moves & ~inliers) >= _MOVING:
         moving = min(moving, _significance(problem, np.compress(moves, request.data, axis=1), measured))
-    is_off = np.zeros(n, np.bool_)
-    if is_epipolar:
-        mark_off_plane(request.data, measured.residuals, measured.threshold, is_off)
+    agrees = solution.stop_reason == "agreement"
+    samples = solution.iterations if agrees else max(solution.iterations, problem.default_max_iterations)
     ratio = solution.threshold / (request.unit * request.threshold) if request.is_estimated else 1.0
     return {
         "significance": significance,
@@ -88,14 +97,13 @@ def evidence(solution: Solution, success: bool, configuration: str | None) -> di
         "inliers": math.log10(1 + count),
         "share": math.log((count + 0.5) / (n - count + 0.5)),
         "threshold": -max(math.log2(ratio), 0.0),
-        "samples": -math.log10(1 + solution.iterations),
-        "agreement": float(solution.stop_reason == "agreement"),
+        "samples": -math.log10(1 + samples),
+        "agreement": float(agrees),
         "alternative": -min(solution.alternative, 1.0),
         "success": float(success),
         "unambiguous": float(configuration != "ambiguous"),
         "no_misfit": float(configuration != "misfit"),
         "no_plane": float(not is_epipolar or configuration not in ("planar", "pure_rotation")),
-        "off_plane": math.log10(1 + np.count_nonzero(is_off & inliers)),
         "precision": precision(problem, request.data, measured),
     }
 
@@ -125,9 +133,9 @@ def precision(problem: Problem, data: Floats, measured: MeasuredModel) -> float:
     scales = np.linalg.norm(own, axis=1) + np.finfo(float).tiny
     values, axes = np.linalg.eigh((own / scales[:, None]) @ (own / scales[:, None]).T)
     root = axes / np.sqrt(np.maximum(values, np.finfo(float).eps)) / scales[:, None]  # its square is (J^T J)^-1
-    noise = np.linalg.norm(errors) / math.sqrt(max(errors.size - p, 1))
+    noise = float(np.linalg.norm(errors)) / math.sqrt(max(errors.size - p, 1))
     if problem.codimension == 1:
-        deviation = noise * np.linalg.norm(root, 2) / np.linalg.norm(model)
+        deviation = noise * float(np.linalg.norm(root, 2) / np.linalg.norm(model))
     else:
-        deviation = noise * np.linalg.norm(root.T @ changes.reshape(p, -1)) / math.sqrt(data.shape[1])
-    return -math.log10(min(max(deviation, _PRECISE), _VAGUE)) if np.isfinite(deviation) else -math.log10(_VAGUE)
+        deviation = noise * float(np.linalg.norm(root.T @ changes.reshape(p, -1))) / math.sqrt(data.shape[1])
+    return -math.log10(min(max(deviation, _PRECISE), _VAGUE) if math.isfinite(deviation) else _VAGUE)

@@ -239,8 +239,10 @@ class Result:
         def __getattr__(self, name: str) -> Any:
             """Compute a field on first access, if it was given as a function."""
             fields = self.__dict__
-            if name in _LAZY and f"_{name}" in fields:
-                fields[name] = _frozen(fields[f"_{name}"]())
+            if name in _LAZY:
+                if function := fields.get(f"_{name}"):
+                    fields[name] = _frozen(function())
+                    fields.pop(f"_{name}", None)  # and the data that it holds
                 return fields[name]
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
@@ -283,12 +285,14 @@ class Result:
     def __repr__(self) -> str:
         """Summarise the result in a few lines, with the model."""
         outcome = "success" if self.success else "failure"
-        confidence = "" if self.model_confidence is None else f", model confidence {self.model_confidence:.2f}"
+        stop = self.stop_reason
+        if self.model_confidence is not None:
+            stop += f", model confidence {self.model_confidence:.2f}"
         summary = (
             f"Result({outcome}: {self.message}\n"
             f"       {self.num_inliers} of {len(self.inliers)} inliers at threshold {self.threshold:g}, {self.timing}, "
             f"seed {self.seed}\n"
-            f"       {self.iterations} iterations, {self.models_tested} models, stopped by {self.stop_reason}{confidence})"
+            f"       {self.iterations} iterations, {self.models_tested} models, stopped by {stop})"
         )
         parts = {} if self.model is None else {"model": self.model}
         if isinstance(self.model, RelativePose | AbsolutePose):
@@ -370,8 +374,8 @@ class Result:
         >>> again.num_inliers
         30
         """
-        fields = {"rival": None, "first_threshold": None, "model_confidence": None} | read_fields(path)  # earlier versions have none
-        return _restored(cls, path, fields)
+        of_later_versions = dict.fromkeys(("rival", "first_threshold", "model_confidence"))
+        return _restored(cls, path, of_later_versions | read_fields(path))
 
     def _fields(self) -> dict[str, Any]:
         fields = self.__getstate__() | {"model": _stored(self.model)}

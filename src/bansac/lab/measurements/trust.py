@@ -9,11 +9,12 @@ within 5 degrees (E, F), a homography within 5 px at the corners. A pair has run
 - shuffled: the same, with random partners, for the other pairs.
 
 Some runs have scores, image sizes for F, or a given threshold of .5 to 4 px. The homographies are those of sets with an
-exact truth.
+exact truth (exact_warp).
 
 The fit is logistic, with coefficients held at 0 or above, a small ridge and equal weights of all scenes. Each scene is
-predicted by the fit to the others. Sets of one building are one scene, and so are the synthetic families. The pairs of
-exact_warp are one scene for each photograph.
+predicted by the fit to the others. Sets of one building are one scene, and so are the synthetic families. Pairs of
+homographies are one scene for each photograph. middlebury_dino, whose poses are ill-conditioned, is in no fit and no
+mean: it shows what the confidence is worth on data that are unlike all others.
 
 The calibration error is the expected one over ten bins. Its band is the 95 % quantile of a calibrated predictor: pairs
 are drawn with replacement, and right runs by their probabilities. The coefficients of the fit to all scenes are for
@@ -22,6 +23,7 @@ are drawn with replacement, and right runs by their probabilities. The coefficie
 
 import dataclasses
 import re
+import textwrap
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -32,7 +34,18 @@ import bansac
 from bansac.estimate.model_confidence import evidence
 from bansac.estimate.result import Result
 from bansac.lab.frames import DataFrame, to_frame
-from bansac.lab.measurement import FIRST_SEED, ON_DATA, Document, Option, Report, Row, Setup, Unit, choose_sets, of_module
+from bansac.lab.measurement import (
+    FIRST_SEED,
+    ON_DATA,
+    Document,
+    Option,
+    Report,
+    Row,
+    Setup,
+    Unit,
+    choose_sets,
+    of_module,
+)
 from bansac.lab.measurements.rivals import LIMIT, add_overlay
 from bansac.lab.pairs import open_set
 from bansac.lab.peers.library import Array
@@ -42,6 +55,7 @@ from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.tutorial import evenly_spaced
 from bansac.lab.task import distances_to_truth
 from bansac.matches import Matches
+from bansac.maths.arrays import Bools
 from bansac.synthetic import FAMILIES, awkward_scene
 
 PROBLEMS: Mapping[str, tuple[str, Any, tuple[float, ...], float]] = {
@@ -51,8 +65,8 @@ PROBLEMS: Mapping[str, tuple[str, Any, tuple[float, ...], float]] = {
 }
 """Name of the problem, estimator, SNN ratios, and the distance of inliers from the truth in pixels."""
 
-EXACT_SETS = ("exact_warp", "homogr")
-FAMILY = "synthetic"
+EXACT_SETS = ("exact_warp",)
+FAMILY, APART = "synthetic", ("middlebury_dino",)
 FEWEST, BINS, SURE = 15, 10, 0.95
 RIDGE, STEPS, DRAWS = 1e-3, 4000, 500
 
@@ -95,9 +109,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 def scene_name(name: str, key: str) -> str:
     """Return the scene of a pair: the set without its number of images, of homographies the photograph."""
-    if name in EXACT_SETS:
-        return re.match("[A-Za-z]*", key).group().removesuffix("A")  # type: ignore[union-attr]
-    return re.sub(r"-P\d+$", "", name)
+    return re.sub(r"A?\d+-.*", "", key) if name in EXACT_SETS else re.sub(r"-P\d+$", "", name)
 
 
 def _variants(problem: str, pair: Matches, number: int, rng: np.random.Generator) -> Iterator[tuple[str, Matches]]:
@@ -106,7 +118,8 @@ def _variants(problem: str, pair: Matches, number: int, rng: np.random.Generator
 
     def filtered(ratio: float) -> Matches:
         chosen = pair.filtered(ratio)
-        return dataclasses.replace(chosen, inliers=distances_to_truth(chosen, problem) <= distance)
+        size1 = chosen.size1 or tuple(1 + int(x) for x in chosen.x1.max(axis=0)[::-1])
+        return dataclasses.replace(chosen, size1=size1, inliers=distances_to_truth(chosen, problem) <= distance)
 
     for ratio in ratios:
         yield "plain", filtered(ratio)
@@ -122,7 +135,7 @@ def _variants(problem: str, pair: Matches, number: int, rng: np.random.Generator
 def thin(pair: Matches, rng: np.random.Generator) -> Matches:
     """Return some of the matches of a pair: 3 to 80 % inliers, and at most 40 to 2000."""
     assert pair.inliers is not None
-    share, most = np.exp(rng.uniform(np.log(0.03), np.log(0.8))), np.exp(rng.uniform(np.log(40), np.log(2000)))
+    share, most = rng.uniform(0.03, 0.8), np.exp(rng.uniform(np.log(40), np.log(2000)))
     true, wrong = (rng.permutation(np.flatnonzero(mask)) for mask in (pair.inliers, ~pair.inliers))
     total = min(most, true.size / share, wrong.size / (1 - share))
     keep = np.zeros(len(pair), np.bool_)
@@ -201,7 +214,7 @@ def predict(frame: DataFrame) -> tuple[Array, dict[str, float]]:
     columns = [name for name in frame.columns if name not in NOT_NUMBERS]
     numbers, right = frame[columns].to_numpy(float), frame["right"].to_numpy(float)
     scenes = frame["scene"].to_numpy()
-    weights = 1.0 / frame.groupby("scene")["scene"].transform("size").to_numpy(float)
+    weights = np.where(np.isin(scenes, APART), 0.0, 1.0 / frame.groupby("scene")["scene"].transform("size"))
     p = np.empty(len(frame))
     for scene in np.unique(scenes):
         others = scenes != scene
@@ -211,7 +224,7 @@ def predict(frame: DataFrame) -> tuple[Array, dict[str, float]]:
     return p, {"constant": constant} | {name: c for name, c in zip(columns, slopes, strict=True) if c > 0.0}
 
 
-def area(score: Array, right: Array) -> float:
+def area(score: Array, right: Bools) -> float:
     """Return the area under the ROC curve: the probability that a right model has the larger score (Mann-Whitney)."""
     above, below = score[right], score[~right]
     if not (above.size and below.size):
@@ -219,7 +232,7 @@ def area(score: Array, right: Array) -> float:
     return float(np.mean(np.sign(above[:, None] - below) * 0.5 + 0.5))
 
 
-def calibration_error(p: Array, right: Array) -> float:
+def calibration_error(p: Array, right: Bools) -> float:
     """Return the expected calibration error over bins of equal width."""
     which = np.minimum((p * BINS).astype(int), BINS - 1)
     return float(np.abs(np.bincount(which, p - right, BINS)).sum() / p.size)
@@ -256,19 +269,21 @@ def _figures(frame: DataFrame) -> Row:
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
     """Return the figures by problem, for all real runs and for each scene, the reliability and the coefficients."""
     problems: dict[str, Any] = {}
-    for problem, frame in to_frame(rows).groupby("problem", sort=False):
+    runs = to_frame(rows)
+    for problem, frame in runs.groupby("problem", sort=False):
         p, coefficients = predict(frame)
         frame = frame.assign(p=p)
-        real = frame[frame["scene"] != FAMILY]
+        real = frame[~frame["scene"].isin([FAMILY, *APART])]
         scenes = {str(name): _figures(of_scene) for name, of_scene in frame.groupby("scene", sort=False)}
         whole = _figures(real) | {"band": band(real["p"].to_numpy(), list(real["pair"]), np.random.default_rng(0))}
         for name in ("ROC", "significance"):  # scenes with right and wrong runs
-            of_scenes = [figures[name] for scene, figures in scenes.items() if scene != FAMILY]
+            of_scenes = [figures[name] for scene, figures in scenes.items() if scene in set(real["scene"])]
             whole[f"{name} within scenes"] = float(np.nanmean(of_scenes))
         which = np.minimum((real["p"] * BINS).astype(int), BINS - 1)
         bins = [[len(part), float(part["p"].mean()), float(part["right"].mean())] for _, part in real.groupby(which)]
         problems[str(problem)] = {"all": whole, "scenes": scenes, "bins": bins, "coefficients": coefficients}
-    return Report(records={"pairs": setup.pairs, "problems": problems})
+    texts = {".csv": runs.to_csv(index=False, float_format="%.5g")}
+    return Report(records={"pairs": setup.pairs, "problems": problems}, texts=texts)
 
 
 _SHOWN = ("ROC", "significance", "inliers", "success", "ECE", "sure", "wrong of sure", "right that are sure")
@@ -297,12 +312,13 @@ def reliability(document: Document) -> str:
 
 
 def coefficients(document: Document) -> str:
-    """Return the coefficients of the fit to all scenes, as they stand in the library."""
-    rows = []
+    """Return the coefficients of the fit to all scenes, as code for the library."""
+    code = []
     for problem, found in document["problems"].items():
-        values = ", ".join(f'"{name}": {value:.3f}' for name, value in found["coefficients"].items())
-        rows.append([f'`"{PROBLEMS[problem][0]}": {{{values}}},`'])
-    return lines(["`COEFFICIENTS`"], rows)
+        values = " ".join(f'"{name}":~{value:.3f},' for name, value in found["coefficients"].items())
+        text = textwrap.indent(textwrap.fill(values, 110).replace(":~", ": "), " " * 8)
+        code += [f'    "{PROBLEMS[problem][0]}": {{', text, "    },"]
+    return "\n".join(["```python", "COEFFICIENTS = {", *code, "}", "```", ""])
 
 
 MEASUREMENT = of_module(
@@ -310,8 +326,8 @@ MEASUREMENT = of_module(
     title="How often a model is right, given its confidence",
     options=(
         *ON_DATA,
-        Option("pairs", int, 25, "Maximum number of pairs of a set with poses.", least=1),
-        Option("repeats", int, 8, "Scenes of every synthetic family.", least=1, flag="--seeds"),
+        Option("pairs", int, 40, "Maximum number of pairs of a set with poses.", least=1),
+        Option("repeats", int, 10, "Scenes of every synthetic family.", least=1, flag="--seeds"),
         FIRST_SEED,
     ),
     tables={"trust": table, "trust-reliability": reliability, "trust-coefficients": coefficients},
