@@ -37,17 +37,17 @@ _PRECISE, _VAGUE = 1e-6, 1.0
 # fmt: off
 COEFFICIENTS: Mapping[str, Mapping[str, float]] = {
     "essential matrix": {
-        "constant": 2.781, "significance": 0.357, "moving": 2.697, "inliers": 0.549, "threshold": 0.260,
-        "samples": 2.155, "alternative": 0.824, "success": 1.874, "unambiguous": 0.399, "no_plane": 2.002,
-        "off_plane": 1.001, "precision": 0.168,
+        "constant": -9.608, "significance": 0.440, "moving": 1.667, "share": 0.027, "samples": 0.145,
+        "agreement": 1.609, "alternative": 0.523, "success": 2.844, "unambiguous": 1.736, "no_misfit": 0.792,
+        "no_plane": 2.950, "precision": 0.941,
     },
     "fundamental matrix": {
-        "constant": -5.893, "moving": 0.847, "inliers": 0.704, "share": 0.135, "threshold": 0.286, "samples": 0.540,
-        "success": 2.620, "unambiguous": 0.543, "no_misfit": 2.256, "no_plane": 1.870, "off_plane": 0.581,
+        "constant": -9.071, "significance": 0.497, "moving": 0.739, "inliers": 0.648, "share": 0.209,
+        "threshold": 0.518, "success": 2.577, "unambiguous": 1.648, "no_misfit": 2.101, "no_plane": 2.470,
     },
     "homography": {
-        "constant": -6.599, "significance": 1.394, "moving": 3.705, "inliers": 1.790, "threshold": 0.456,
-        "samples": 0.234, "agreement": 0.931, "success": 1.076, "unambiguous": 0.457, "precision": 0.713,
+        "constant": -4.930, "significance": 1.673, "moving": 3.243, "threshold": 0.339, "samples": 0.451,
+        "agreement": 0.488, "success": 1.431, "unambiguous": 0.677, "precision": 0.905,
     },
 }
 # fmt: on
@@ -75,10 +75,11 @@ def evidence(solution: Solution, success: bool, configuration: str | None) -> di
     """Return the numbers that speak for a model, by name; ``success`` and ``configuration`` are its verdict.
 
     ``significance`` is log10(1 - log10 NFA) over all thresholds, and ``moving`` what it loses without the matches that
-    do not move. ``inliers`` and ``samples``, those of a search without a limit, are log10, ``share`` is the logit of the inlier ratio, and ``threshold``
-    the log2 of its first one over it. ``alternative`` is minus the best score of another hypothesis, relative to that
-    of the model. ``precision`` is that of :func:`precision`. The others are 1 or 0: the restarts agree, chance does not
-    explain the model, and it has none of the configurations that speak against it.
+    do not move. ``inliers`` and ``samples``, those of a search without a limit, are log10. ``share`` is the logit of
+    the inlier ratio, and ``threshold`` the log2 of its first one over it. ``alternative`` is minus the best score of
+    another hypothesis, relative to that of the model. ``precision`` is that of :func:`precision`. The others are 1 or
+    0: the restarts agree, chance does not explain the model, and it has none of the configurations that speak against
+    it.
     """
     request, measured = solution.request, solution.measured
     assert measured is not None

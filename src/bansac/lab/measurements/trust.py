@@ -1,24 +1,26 @@
 """Fit the probability that a model is right (``Result.model_confidence``), and check it on scenes that are left out.
 
-The runs are the default of this package on real pairs with ground truth, and on the synthetic families. A pose is right
-within 5 degrees (E, F), a homography within 5 px at the corners. A pair has runs with
+The runs are the default of this package on real pairs with ground truth, on the synthetic families, and on the
+structures of ``bansac bench rivals``. A pose is right within 5 degrees (E, F), a homography within 5 px at the corners.
+A pair has runs with
 
 - plain: all matches below each of three SNN ratios;
 - thinned: 3 to 80 % inliers, by fewer inliers or fewer outliers, and 40 to 2000 matches, twice;
 - static: the same, with 10 to 60 % static matches of an overlay in place of outliers, for every second pair;
 - shuffled: the same, with random partners, for the other pairs.
 
-Some runs have scores, image sizes for F, or a given threshold of .5 to 4 px. The homographies are those of sets with an
-exact truth (exact_warp).
+Some runs have scores, image sizes for F, or a given threshold of .5 to 4 px. The homographies are those of exact_warp,
+whose truth is exact.
 
 The fit is logistic, with coefficients held at 0 or above, a small ridge and equal weights of all scenes. Each scene is
-predicted by the fit to the others. Sets of one building are one scene, and so are the synthetic families. Pairs of
-homographies are one scene for each photograph. middlebury_dino, whose poses are ill-conditioned, is in no fit and no
-mean: it shows what the confidence is worth on data that are unlike all others.
+predicted by the fit to the others. The sets of one building are one scene, and so are all families, and all structures.
+Pairs of homographies are one scene for each photograph. middlebury_dino, whose poses are ill-conditioned, is in no fit
+and no mean: it shows what the confidence is worth on data that are unlike all others.
 
 The calibration error is the expected one over ten bins. Its band is the 95 % quantile of a calibrated predictor: pairs
 are drawn with replacement, and right runs by their probabilities. The coefficients of the fit to all scenes are for
-``COEFFICIENTS`` of :mod:`bansac.estimate.model_confidence`.
+``COEFFICIENTS`` of :mod:`bansac.estimate.model_confidence`. The evidence of all runs is in a CSV file beside the
+report.
 """
 
 import dataclasses
@@ -46,11 +48,11 @@ from bansac.lab.measurement import (
     choose_sets,
     of_module,
 )
-from bansac.lab.measurements.rivals import LIMIT, add_overlay
+from bansac.lab.measurements.rivals import CLASSES, LIMIT, add_overlay
 from bansac.lab.pairs import open_set
 from bansac.lab.peers.library import Array
 from bansac.lab.reports import lines, share
-from bansac.lab.scenes import errors, scene_of
+from bansac.lab.scenes import Scene, errors, scene_of
 from bansac.lab.sets import PairSet, find_sets
 from bansac.lab.sets.tutorial import evenly_spaced
 from bansac.lab.task import distances_to_truth
@@ -66,7 +68,9 @@ PROBLEMS: Mapping[str, tuple[str, Any, tuple[float, ...], float]] = {
 """Name of the problem, estimator, SNN ratios, and the distance of inliers from the truth in pixels."""
 
 EXACT_SETS = ("exact_warp",)
-FAMILY, APART = "synthetic", ("middlebury_dino",)
+FAMILY, STRUCTURES, APART = "families", "structures", ("middlebury_dino",)
+MADE = FAMILY, STRUCTURES
+_KINDS = {"E": ("E", "relative pose"), "F": ("F", "relative pose"), "H": ("H",)}
 FEWEST, BINS, SURE = 15, 10, 0.95
 RIDGE, STEPS, DRAWS = 1e-3, 4000, 500
 
@@ -85,23 +89,24 @@ def units(setup: Setup) -> list[Unit]:
             keys = evenly_spaced(one.keys, None if problem == "H" else setup.pairs)
             names = ((f"{problem}/{one.name}/{key}", key) for key in keys)
             made += [Unit(name, (problem, key, str(one.folder), k)) for k, (name, key) in enumerate(names)]
-        made += [Unit(f"{problem}/{FAMILY}/{name}", (problem, name, "", 0)) for name in FAMILIES]
+        made += [Unit(f"{problem}/{FAMILY}/{name}", (problem, name, FAMILY, 0)) for name in FAMILIES]
+        classes = [name for name, (title, _) in CLASSES.items() if title.partition(",")[0] in _KINDS[problem]]
+        made += [Unit(f"{problem}/{STRUCTURES}/{name}", (problem, name, STRUCTURES, 0)) for name in classes]
     return made
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Return the evidence of all runs of a pair or a family, and whether their models are right."""
-    problem, key, folder, number = unit.payload
+    problem, key, source, number = unit.payload
     rng = np.random.default_rng([zlib.crc32(unit.key.encode()), setup.seed])
-    name = scene_name(open_set(folder).name, key) if folder else FAMILY
     rows = []
-    variants = _variants(problem, open_set(folder).pair(key), number, rng) if folder else _family(setup, problem, key)
-    for k, (variant, pair) in enumerate(variants):
-        result = _estimate(problem, pair, rng, setup.seed + k) if len(pair) >= FEWEST else None
+    for k, (variant, scene) in enumerate(_scenes(setup, problem, key, source, number, rng)):
+        result = _estimate(problem, scene, rng, setup.seed + k) if len(scene.inliers) >= FEWEST else None
         if result is not None and result.model is not None:
-            *_, error = errors(scene_of(problem, pair), result.model).values()
-            pair_name = unit.key if folder else f"{unit.key}/{k}"
-            row: Row = {"problem": problem, "scene": name, "pair": pair_name, "variant": variant}
+            *_, error = errors(scene, result.model).values()
+            name = source if source in MADE else scene_name(open_set(source).name, key)
+            pair = f"{unit.key}/{k}" if source in MADE else unit.key
+            row: Row = {"problem": problem, "scene": name, "pair": pair, "variant": variant}
             row |= {"right": bool(error <= LIMIT), "claimed": result.success, **_evidence(result)}
             rows.append(row)
     return rows
@@ -112,14 +117,33 @@ def scene_name(name: str, key: str) -> str:
     return re.sub(r"A?\d+-.*", "", key) if name in EXACT_SETS else re.sub(r"-P\d+$", "", name)
 
 
+def _scenes(
+    setup: Setup, problem: str, key: str, source: str, number: int, rng: np.random.Generator
+) -> Iterator[tuple[str, Scene]]:
+    """Yield the scenes of a pair in a folder, of a family or of a class of ``bansac bench rivals``."""
+    if source == STRUCTURES:
+        for seed in range(setup.repeats):
+            yield key, dataclasses.replace(CLASSES[key][1](setup.seed + seed), problem=problem)
+        return
+    made = (
+        _family(setup, problem, key)
+        if source == FAMILY
+        else _variants(problem, open_set(source).pair(key), number, rng)
+    )
+    for variant, pair in made:
+        yield variant, scene_of(problem, pair, pair.scores)
+
+
 def _variants(problem: str, pair: Matches, number: int, rng: np.random.Generator) -> Iterator[tuple[str, Matches]]:
     """Yield the matches of the runs of a pair."""
     *_, ratios, distance = PROBLEMS[problem]
 
     def filtered(ratio: float) -> Matches:
         chosen = pair.filtered(ratio)
-        size1 = chosen.size1 or tuple(1 + int(x) for x in chosen.x1.max(axis=0)[::-1])
-        return dataclasses.replace(chosen, size1=size1, inliers=distances_to_truth(chosen, problem) <= distance)
+        height, width = (1 + int(x) for x in chosen.x1.max(axis=0)[::-1])
+        return dataclasses.replace(
+            chosen, size1=chosen.size1 or (height, width), inliers=distances_to_truth(chosen, problem) <= distance
+        )
 
     for ratio in ratios:
         yield "plain", filtered(ratio)
@@ -154,19 +178,18 @@ def _family(setup: Setup, problem: str, family: str) -> Iterator[tuple[str, Matc
             yield family, scene.matches
 
 
-def _estimate(problem: str, pair: Matches, rng: np.random.Generator, seed: int) -> Result:
+def _estimate(problem: str, scene: Scene, rng: np.random.Generator, seed: int) -> Result:
     """Return the result of a run, which may have scores, image sizes or a given threshold."""
     _, function, _, _ = PROBLEMS[problem]
     scored, sized, given = rng.random(3)
     settings: dict[str, Any] = {"seed": seed}
-    if scored < 0.4 and pair.scores is not None:
-        settings["scores"] = np.clip(pair.scores, 0.0, 1.0)
-    if sized < 0.75 and problem == "F" and pair.size1 is not None and _is_inside(pair):
-        settings |= {"image_size1": pair.size1, "image_size2": pair.size2}
+    if scored < 0.4 and scene.scores is not None:
+        settings["scores"] = np.clip(scene.scores, 0.0, 1.0)
+    if sized < 0.75 and problem == "F" and _is_inside(scene.truth):
+        settings |= {"image_size1": scene.truth.size1, "image_size2": scene.truth.size2}
     if given < 0.2:
         settings["threshold"] = 0.5 * 2 ** rng.uniform(0, 3)
-    cameras = (pair.K1, pair.K2) if problem == "E" else ()
-    return function(pair.x1, pair.x2, *cameras, **settings)  # type: ignore[no-any-return]
+    return function(*scene.data[: 4 if problem == "E" else 2], **settings)  # type: ignore[no-any-return]
 
 
 def _is_inside(pair: Matches) -> bool:
@@ -273,7 +296,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     for problem, frame in runs.groupby("problem", sort=False):
         p, coefficients = predict(frame)
         frame = frame.assign(p=p)
-        real = frame[~frame["scene"].isin([FAMILY, *APART])]
+        real = frame[~frame["scene"].isin([*MADE, *APART])]
         scenes = {str(name): _figures(of_scene) for name, of_scene in frame.groupby("scene", sort=False)}
         whole = _figures(real) | {"band": band(real["p"].to_numpy(), list(real["pair"]), np.random.default_rng(0))}
         for name in ("ROC", "significance"):  # scenes with right and wrong runs
