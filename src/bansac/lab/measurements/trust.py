@@ -313,10 +313,11 @@ _SHOWN = ("ROC", "significance", "inliers", "success", "ECE", "sure", "wrong of 
 
 
 def table(document: Document) -> str:
-    """Return the figures of every problem, and of its scenes."""
+    """Return the figures of every problem, and of its scenes with at least 50 runs."""
     rows = []
     for problem, found in document["problems"].items():
-        for name, of in ({"all real runs": found["all"]} | found["scenes"]).items():
+        large = {name: of for name, of in found["scenes"].items() if of["runs"] >= 50}
+        for name, of in ({"all real runs": found["all"]} | large).items():
             cells = ["" if of[key] is None or np.isnan(of[key]) else share(of[key]) for key in ("right", *_SHOWN)]
             cells[5] += f" (band {share(of['band'])})" if "band" in of else ""
             rows.append([problem, name, str(of["runs"]), *cells])
