@@ -25,6 +25,7 @@ from bansac.maths.normalization import apply_inverse
 from bansac.problems.problem import Problem
 
 if TYPE_CHECKING:
+    from bansac.estimate.request import Request
     from bansac.estimate.solve import Solution
 
 # A match does not move if its displacement is at most _STILL thresholds. The others decide alone if at least the share
@@ -42,8 +43,8 @@ COEFFICIENTS: Mapping[str, Mapping[str, float]] = {
         "no_plane": 2.950, "precision": 0.941,
     },
     "fundamental matrix": {
-        "constant": -9.071, "significance": 0.497, "moving": 0.739, "inliers": 0.648, "share": 0.209,
-        "threshold": 0.518, "success": 2.577, "unambiguous": 1.648, "no_misfit": 2.101, "no_plane": 2.470,
+        "constant": -9.002, "significance": 0.636, "moving": 0.737, "inliers": 0.465, "share": 0.206,
+        "threshold": 0.553, "success": 2.422, "unambiguous": 1.687, "no_misfit": 2.118, "no_plane": 2.608,
     },
     "homography": {
         "constant": -4.930, "significance": 1.673, "moving": 3.243, "threshold": 0.339, "samples": 0.451,
@@ -59,16 +60,15 @@ def model_confidence(solution: Solution, success: bool, configuration: str | Non
     known = COEFFICIENTS[solution.request.problem.name]
     if not known:
         return None
-    numbers = evidence(solution, success, configuration)
+    with np.errstate(all="ignore"):
+        numbers = evidence(solution, success, configuration)
     logit = known["constant"] + sum(known.get(name, 0.0) * number for name, number in numbers.items())
     return 1.0 / (1.0 + math.exp(-logit))
 
 
-def is_covered(solution: Solution) -> bool:
-    """Return whether a solution is one of those that the coefficients are fitted for."""
-    request = solution.request
-    is_known = request.problem.name in COEFFICIENTS and len(request.data) == request.problem.channels == 4
-    return is_known and solution.model is not None and not request.as_paper
+def is_covered(request: Request) -> bool:
+    """Return whether the coefficients are fitted for a request; they are not for one with verticals."""
+    return request.problem.name in COEFFICIENTS and len(request.data) == 4 and not request.as_paper
 
 
 def evidence(solution: Solution, success: bool, configuration: str | None) -> dict[str, float]:
@@ -131,12 +131,14 @@ def precision(problem: Problem, data: Floats, measured: MeasuredModel) -> float:
     changes = np.einsum("pk,ckn->pcn", problem.tangent_basis(model), derivatives)
     p = len(changes)
     own, errors = changes[:, :, measured.inliers].reshape(p, -1), residuals[:, measured.inliers].ravel()
-    scales = np.linalg.norm(own, axis=1) + np.finfo(float).tiny
-    values, axes = np.linalg.eigh((own / scales[:, None]) @ (own / scales[:, None]).T)
-    root = axes / np.sqrt(np.maximum(values, np.finfo(float).eps)) / scales[:, None]  # its square is (J^T J)^-1
+    information = own @ own.T
+    if not np.isfinite(information).all():
+        return -math.log10(_VAGUE)
+    values, axes = np.linalg.eigh(information)
+    root = axes / np.sqrt(np.maximum(values, np.finfo(float).eps * values[-1]))  # its square is (J^T J)^-1
     noise = float(np.linalg.norm(errors)) / math.sqrt(max(errors.size - p, 1))
     if problem.codimension == 1:
         deviation = noise * float(np.linalg.norm(root, 2) / np.linalg.norm(model))
     else:
         deviation = noise * float(np.linalg.norm(root.T @ changes.reshape(p, -1))) / math.sqrt(data.shape[1])
-    return -math.log10(min(max(deviation, _PRECISE), _VAGUE) if math.isfinite(deviation) else _VAGUE)
+    return -math.log10(min(_VAGUE, max(deviation, _PRECISE)))

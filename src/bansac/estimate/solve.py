@@ -269,7 +269,7 @@ def finish(solution: Solution, hint: str = "") -> Result:
         configuration=configuration,
         rival=rival,
         first_threshold=request.unit * request.threshold if request.is_estimated else None,
-        model_confidence=confidence if public is not None and is_covered(solution) else None,
+        model_confidence=confidence if public is not None and is_covered(request) else None,
     )
 
 

@@ -1,7 +1,7 @@
-"""Fit the probability that a model is right (``Result.model_confidence``), and check it on scenes that are left out.
+"""Fit the probability that a model is right (Result.model_confidence), and check it on scenes that are left out.
 
 The runs are the default of this package on real pairs with ground truth, on the synthetic families, and on the
-structures of ``bansac bench rivals``. A pose is right within 5 degrees (E, F), a homography within 5 px at the corners.
+structures of "bansac bench rivals". A pose is right within 5 degrees (E, F), a homography within 5 px at the corners.
 A pair has runs with
 
 - plain: all matches below each of three SNN ratios;
@@ -19,8 +19,7 @@ and no mean: it shows what the confidence is worth on data that are unlike all o
 
 The calibration error is the expected one over ten bins. Its band is the 95 % quantile of a calibrated predictor: pairs
 are drawn with replacement, and right runs by their probabilities. The coefficients of the fit to all scenes are for
-``COEFFICIENTS`` of :mod:`bansac.estimate.model_confidence`. The evidence of all runs is in a CSV file beside the
-report.
+COEFFICIENTS of bansac/estimate/model_confidence.py. The evidence of all runs is in a CSV file beside the report.
 """
 
 import dataclasses
@@ -36,18 +35,7 @@ import bansac
 from bansac.estimate.model_confidence import evidence
 from bansac.estimate.result import Result
 from bansac.lab.frames import DataFrame, to_frame
-from bansac.lab.measurement import (
-    FIRST_SEED,
-    ON_DATA,
-    Document,
-    Option,
-    Report,
-    Row,
-    Setup,
-    Unit,
-    choose_sets,
-    of_module,
-)
+from bansac.lab.measurement import FIRST_SEED, ON_DATA, Option, Report, Row, Setup, Unit, choose_sets, of_module
 from bansac.lab.measurements.rivals import CLASSES, LIMIT, add_overlay
 from bansac.lab.pairs import open_set
 from bansac.lab.peers.library import Array
@@ -71,6 +59,7 @@ EXACT_SETS = ("exact_warp",)
 FAMILY, STRUCTURES, APART = "families", "structures", ("middlebury_dino",)
 MADE = FAMILY, STRUCTURES
 _KINDS = {"E": ("E", "relative pose"), "F": ("F", "relative pose"), "H": ("H",)}
+NOT_NUMBERS = "problem", "scene", "pair", "variant", "right", "claimed"
 FEWEST, BINS, SURE = 15, 10, 0.95
 RIDGE, STEPS, DRAWS = 1e-3, 4000, 500
 
@@ -107,7 +96,11 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
             name = source if source in MADE else scene_name(open_set(source).name, key)
             pair = f"{unit.key}/{k}" if source in MADE else unit.key
             row: Row = {"problem": problem, "scene": name, "pair": pair, "variant": variant}
-            row |= {"right": bool(error <= LIMIT), "claimed": result.success, **_evidence(result)}
+            row |= {
+                "right": bool(error <= LIMIT),
+                "claimed": result.success,
+                **evidence(*vars(result)["_model_confidence"].args),
+            }
             rows.append(row)
     return rows
 
@@ -125,18 +118,17 @@ def _scenes(
         for seed in range(setup.repeats):
             yield key, dataclasses.replace(CLASSES[key][1](setup.seed + seed), problem=problem)
         return
-    made = (
-        _family(setup, problem, key)
-        if source == FAMILY
-        else _variants(problem, open_set(source).pair(key), number, rng)
-    )
-    for variant, pair in made:
+    of_pair = source != FAMILY
+    for variant, pair in _variants(problem, source, key, number, rng) if of_pair else _family(setup, problem, key):
         yield variant, scene_of(problem, pair, pair.scores)
 
 
-def _variants(problem: str, pair: Matches, number: int, rng: np.random.Generator) -> Iterator[tuple[str, Matches]]:
+def _variants(
+    problem: str, folder: str, key: str, number: int, rng: np.random.Generator
+) -> Iterator[tuple[str, Matches]]:
     """Yield the matches of the runs of a pair."""
     *_, ratios, distance = PROBLEMS[problem]
+    pair = open_set(folder).pair(key)
 
     def filtered(ratio: float) -> Matches:
         chosen = pair.filtered(ratio)
@@ -185,25 +177,12 @@ def _estimate(problem: str, scene: Scene, rng: np.random.Generator, seed: int) -
     settings: dict[str, Any] = {"seed": seed}
     if scored < 0.4 and scene.scores is not None:
         settings["scores"] = np.clip(scene.scores, 0.0, 1.0)
-    if sized < 0.75 and problem == "F" and _is_inside(scene.truth):
-        settings |= {"image_size1": scene.truth.size1, "image_size2": scene.truth.size2}
+    sizes = {"image_size1": scene.truth.size1, "image_size2": scene.truth.size2}
+    if sized < 0.75 and problem == "F" and scene.scores is not None and None not in sizes.values():
+        settings |= sizes  # the points of some families, which have no scores, lie outside
     if given < 0.2:
         settings["threshold"] = 0.5 * 2 ** rng.uniform(0, 3)
     return function(*scene.data[: 4 if problem == "E" else 2], **settings)  # type: ignore[no-any-return]
-
-
-def _is_inside(pair: Matches) -> bool:
-    """Return whether nearly all points lie in the images; others contradict the sizes."""
-    sides = ((pair.x1, pair.size1), (pair.x2, pair.size2))
-    return all(size is not None and np.mean((x >= 0) & (x < size[::-1])) > 0.9 for x, size in sides)
-
-
-def _evidence(result: Result) -> dict[str, float]:
-    """Return the numbers of a result whose confidence is not yet computed."""
-    return evidence(*vars(result)["_model_confidence"].args)
-
-
-NOT_NUMBERS = ("problem", "scene", "pair", "variant", "right", "claimed")
 
 
 def fit(numbers: Array, right: Array, weights: Array) -> Array:
@@ -312,7 +291,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 _SHOWN = ("ROC", "significance", "inliers", "success", "ECE", "sure", "wrong of sure", "right that are sure")
 
 
-def table(document: Document) -> str:
+def table(document: Mapping[str, Any]) -> str:
     """Return the figures of every problem, and of its scenes with at least 50 runs."""
     rows = []
     for problem, found in document["problems"].items():
@@ -325,7 +304,7 @@ def table(document: Document) -> str:
     return lines(["", "scene, left out", "runs", "right", *heads, "p >= .95", "wrong of these", "of the right"], rows)
 
 
-def reliability(document: Document) -> str:
+def reliability(document: Mapping[str, Any]) -> str:
     """Return the reliability diagram of the real runs as a table."""
     rows = [
         [problem, str(n), share(mean), share(right)]
@@ -335,7 +314,7 @@ def reliability(document: Document) -> str:
     return lines(["", "runs", "mean confidence", "share of right models"], rows)
 
 
-def coefficients(document: Document) -> str:
+def coefficients(document: Mapping[str, Any]) -> str:
     """Return the coefficients of the fit to all scenes, as code for the library."""
     code = []
     for problem, found in document["problems"].items():
