@@ -18,6 +18,7 @@ def rows_of(page: str) -> list[list[str]]:
 
 NASTY = '<script>alert(1)</script>&".jpg'
 VALUES = {"success": True, "num_data": 120, "num_inliers": 80, "seconds": 0.0123, "configuration": "pure_rotation"}
+VALUES |= {"model_confidence": 0.876}
 RECORDS = [
     as_record("x", ImagePair(NASTY, "b.jpg", "", ""), VALUES),
     as_record("y", ImagePair("a.jpg", "c.jpg", "", ""), {"message": "c.jpg: <b>no</b> image"}),
@@ -29,9 +30,10 @@ def test_rows_have_the_results_and_names_are_escaped(tmp_path: Path) -> None:
     write_summary(tmp_path / "s.html", RECORDS)
     page = (tmp_path / "s.html").read_text(encoding="utf-8")
     rows = rows_of(page)
-    assert rows[0] == ["image 1", "image 2", "matches", "inliers", "success", "configuration", "ms", "message"]
-    assert rows[1] == [NASTY, "b.jpg", "120", "80", "yes", "pure rotation", "12.3", ""]
-    assert rows[2] == ["a.jpg", "c.jpg", "0", "0", "no", "", "", "c.jpg: <b>no</b> image"]
+    heads = ["image 1", "image 2", "matches", "inliers", "success", "configuration", "confidence", "ms", "message"]
+    assert rows[0] == heads
+    assert rows[1] == [NASTY, "b.jpg", "120", "80", "yes", "pure rotation", "0.88", "12.3", ""]
+    assert rows[2] == ["a.jpg", "c.jpg", "0", "0", "no", "", "", "", "c.jpg: <b>no</b> image"]
     assert rows[3][0] == "from a file"
     assert not re.search(r"<(script|b|link|img)\b", page)
     assert "3 pairs, 1 with a model" in page

@@ -36,6 +36,9 @@ def database(tmp_path: Path) -> Path:
 def test_summary_and_second_run(bansac: Any, database: Path) -> None:
     document = bansac.json("colmap", "verify", database, "--workers", "1")
     assert document.pop("seconds") > 0
+    confidence = document.pop("model_confidence")
+    assert len(confidence) == 6
+    assert min(confidence.values()) > 0.5
     assert document == {
         "database": str(database),
         "pairs": 6,

@@ -28,6 +28,7 @@ SCALARS: dict[str, Any] = {
     "restarts": 0,
     "stop_reason": "",
     "configuration": None,
+    "model_confidence": np.nan,
     "seed": 0,
     "seconds": np.nan,
 }
@@ -55,6 +56,8 @@ def as_row(result: Result, indices: Ints | None) -> Row:
     values |= {"num_data": len(result.inliers), "inliers": np.packbits(result.inliers)}
     values |= {"model": result.model if pose is None else essential_from_pose(*pose), "R": R, "t": t}
     values |= {"index1": index1, "index2": index2}
+    if result.model_confidence is None:
+        values["model_confidence"] = np.nan
     return values | {name: _encode(values[name], dtype) for name, dtype in _STORED.items()}
 
 

@@ -31,7 +31,8 @@ th {{ position: sticky; top: 0; background: Canvas }}
 <h1>{title}</h1>
 <table>
 <thead><tr><th class="text">image 1</th><th class="text">image 2</th><th>matches</th><th>inliers</th>
-<th class="text">success</th><th class="text">configuration</th><th>ms</th><th class="text">message</th></tr></thead>
+<th class="text">success</th><th class="text">configuration</th><th>confidence</th><th>ms</th>
+<th class="text">message</th></tr></thead>
 <tbody>
 """
 
@@ -54,13 +55,14 @@ def write_summary(path: Path, records: Iterable[Record]) -> None:
 
 def _row(record: Record) -> str:
     milliseconds = "" if math.isnan(record["seconds"]) else f"{1e3 * record['seconds']:.1f}"
+    confidence = "" if math.isnan(record["model_confidence"]) else f"{record['model_confidence']:.2f}"
     cells = [
         _text(record["image1"] if "image1" in record else record["name"]),
         _text(record.get("image2", "")),
         f"<td>{record['num_data']}</td><td>{record['num_inliers']}</td>",
         _text("yes" if record["success"] else "no"),
         _text((record["configuration"] or "").replace("_", " ")),
-        f"<td>{milliseconds}</td>",
+        f"<td>{confidence}</td><td>{milliseconds}</td>",
         _text(record["message"]),
     ]
     return f"<tr{'' if record['success'] else ' class=no'}>{''.join(cells)}</tr>\n"

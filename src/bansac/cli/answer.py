@@ -41,6 +41,7 @@ _COUNTS = (
     "models_tested",
     "restarts",
     "stop_reason",
+    "model_confidence",
 )
 
 
@@ -88,6 +89,8 @@ class Answer:
             f"  threshold {threshold_in_words(result, self.unit)}, {result.iterations} iterations, "
             f"{result.models_tested} models, stopped by {result.stop_reason}, {result.timing}, seed {result.seed}"
         )
+        if result.model_confidence is not None:
+            report.print(f"  model confidence: {result.model_confidence:.3f}")
         posterior = summarize_posterior(result.probabilities)
         if posterior is not None:
             report.print(f"  posterior: {posterior_in_words(posterior)}")

@@ -94,6 +94,8 @@ class PairGeometry:
     ambiguous : bool
         Whether the search has found a second model, so that this geometry may be the wrong one (see ``Result.rival``).
         Pairs whose first restart succeeds are not searched for another one; ``multiple_models`` does that.
+    model_confidence : float or None
+        Probability that the model with the inlier matches is right (``Result.model_confidence``).
     """
 
     image_id1: int
@@ -105,6 +107,7 @@ class PairGeometry:
     H: Floats | None = None
     pose: RelativePose | None = None
     ambiguous: bool = False
+    model_confidence: float | None = None
 
 
 @dataclass(frozen=True)
@@ -176,7 +179,10 @@ def verify_pair(pair: PairMatches, options: VerificationOptions) -> PairGeometry
         configuration, pose = "watermark", None
     ids = pair.image_id1, pair.image_id2
     models: dict[str, Any] = {"E": E.model, "F": F.model, "H": H.model}
-    return PairGeometry(*ids, configuration, found.matches, **models, pose=pose, ambiguous=support.is_ambiguous)
+    if support.result is not None:
+        models["ambiguous"] = support.result.configuration == "ambiguous"
+        models["model_confidence"] = support.result.model_confidence
+    return PairGeometry(*ids, configuration, found.matches, pose=pose, **models)
 
 
 def _subset(pair: PairMatches, mask: Bools) -> PairMatches:
@@ -255,7 +261,7 @@ def _support(result: Result, max_error: float) -> Support:
     if not result.success:
         return Support(None, np.zeros_like(inliers))
     on_plane = result.configuration in ("planar", "pure_rotation", "static")
-    return Support(result.model, inliers, on_plane, result.configuration == "ambiguous")
+    return Support(result.model, inliers, on_plane, result)
 
 
 def _motion(

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bansac.colmap.options import VerificationOptions
+from bansac.estimate.result import Result
 from bansac.evidence.configuration import fit_rotation
 from bansac.maths.arrays import Bools, Floats
 
@@ -19,12 +20,12 @@ _Size = tuple[int, int]
 
 @dataclass(frozen=True, eq=False)
 class Support:
-    """Model of a pair, if it was estimated and is significant, its inliers (N) and what ``configuration`` tells."""
+    """Model of a pair, if it was estimated and is significant, its inliers (N), its configuration and its result."""
 
     model: Floats | None
     inliers: Bools
     on_plane: bool = False
-    is_ambiguous: bool = False
+    result: Result | None = None
 
     @property
     def count(self) -> int:

@@ -34,6 +34,8 @@ class VerificationSummary:
         Number of new pairs by configuration.
     ambiguous : list of str
         Names of the new pairs whose matches support a second model.
+    model_confidence : dict
+        Probability that the model is right (``Result.model_confidence``), by the name of the new pair.
     failures : dict
         Names of the pairs without geometry, by reason.
     seconds : float
@@ -45,6 +47,7 @@ class VerificationSummary:
     inlier_matches: int = 0
     configurations: dict[str, int] = field(default_factory=dict)
     ambiguous: list[str] = field(default_factory=list)
+    model_confidence: dict[str, float] = field(default_factory=dict)
     failures: dict[str, list[str]] = field(default_factory=dict)
     seconds: float = 0.0
 
@@ -142,6 +145,8 @@ def _count(summary: VerificationSummary, answer: Sequence[PairGeometry | PairFai
             summary.failures.setdefault(item.reason, []).append(name)
         else:
             summary.ambiguous += [name] if item.ambiguous else []
+            if item.model_confidence is not None:
+                summary.model_confidence[name] = item.model_confidence
             summary.new += 1
             summary.inlier_matches += len(item.inlier_matches)
             counts = summary.configurations

@@ -354,7 +354,8 @@ def _result(task: _Task, models: list[_Model], last: Result, form: ModelForm) ->
         )
         of_all = {"inliers": inliers, "residuals": model.residuals, "probabilities": probabilities[:, column]}
         of_all["model"] = form.to_public(model.result.model.flatten())
-        results.append(replace(model.result, **of_all, beliefs=None, message=message, configuration=None, rival=None))
+        of_one = dict.fromkeys(("beliefs", "configuration", "rival", "model_confidence"))
+        results.append(replace(model.result, **of_all, **of_one, message=message))
     reason = "max_seconds" if _out_of_time(task) else "max_models" if len(models) >= task.max_models else "no_more"
     seconds, loading_seconds = task.request.watch.read()
     seed = task.request.options.seed

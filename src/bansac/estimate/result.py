@@ -6,7 +6,7 @@ import functools
 import os
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
 
 import numpy as np
@@ -30,6 +30,8 @@ WHY_COUNTS_DIFFER = (
     "Inliers are within the threshold. The posterior also depends on how many outliers have such a residual by chance."
 )
 """The reason for different numbers of inliers and of sure inliers."""
+
+_LAZY = "probabilities", "model_confidence"
 
 _AS_THEY_ARE = frozenset({bool, int, float, str, type(None), functools.partial})
 
@@ -195,6 +197,11 @@ class Result:
         A second model that many points support, and that chance does not explain.
     first_threshold : float or None
         Threshold from which ``threshold`` was estimated; None if it was given.
+    model_confidence : float or None
+        Probability that the model is right: the pose of E and F within 5 degrees, a homography within 5 pixels at the
+        corners of the image. It is computed on first access, from the evidence alone, by a fit to image pairs with
+        ground truth (``bansac bench trust``). None without a model, for other problems and with ``preset="paper"``.
+        ``confidence`` is an option, that of the stopping criteria.
     """
 
     model: Any
@@ -217,23 +224,27 @@ class Result:
     configuration: str | None = None
     rival: Rival | None = None
     first_threshold: float | None = None
+    model_confidence: float | None = field(default_factory=lambda: None)  # a default would be found before __getattr__
 
     def __post_init__(self) -> None:
-        """Make arrays read-only and NumPy scalars Python numbers; a function as ``probabilities`` waits for access."""
+        """Make arrays read-only and NumPy scalars Python numbers; the functions in ``_LAZY`` fields wait for access."""
         fields = self.__dict__
         for name, value in fields.items():
             if type(value) not in _AS_THEY_ARE:
                 fields[name] = _frozen(value)
-        if callable(fields["probabilities"]):
-            fields["_posterior"] = fields.pop("probabilities")
+        for name in _LAZY:
+            if callable(fields[name]):
+                fields[f"_{name}"] = fields.pop(name)
 
     if not TYPE_CHECKING:  # a type checker reports unknown names
 
         def __getattr__(self, name: str) -> Any:
-            """Compute the probabilities on first access, if they were given as a function."""
+            """Compute a field on first access, if it was given as a function."""
             fields = self.__dict__
-            if name == "probabilities" and "_posterior" in fields:
-                fields[name] = _frozen(fields["_posterior"]())
+            if name in _LAZY:
+                if function := fields.get(f"_{name}"):
+                    fields[name] = _frozen(function())
+                    fields.pop(f"_{name}", None)  # and the data that it holds
                 return fields[name]
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
@@ -276,11 +287,14 @@ class Result:
     def __repr__(self) -> str:
         """Summarise the result in a few lines, with the model."""
         outcome = "success" if self.success else "failure"
+        stop = self.stop_reason
+        if self.model_confidence is not None:
+            stop += f", model confidence {self.model_confidence:.2f}"
         summary = (
             f"Result({outcome}: {self.message}\n"
             f"       {self.num_inliers} of {len(self.inliers)} inliers at threshold {self.threshold:g}, {self.timing}, "
             f"seed {self.seed}\n"
-            f"       {self.iterations} iterations, {self.models_tested} models, stopped by {self.stop_reason})"
+            f"       {self.iterations} iterations, {self.models_tested} models, stopped by {stop})"
         )
         parts = {} if self.model is None else {"model": self.model}
         if isinstance(self.model, RelativePose | AbsolutePose):
@@ -307,6 +321,8 @@ class Result:
         }
         if (counts := summarize_posterior(self.probabilities)) is not None:
             words["Posterior"] = f"{posterior_in_words(counts)}. {WHY_COUNTS_DIFFER}"
+        if self.model_confidence is not None:
+            words["Model confidence"] = f"{self.model_confidence:.3f}"
         if self.configuration is not None:
             words["Configuration"] = self.configuration
         if (rival := self.rival) is not None:
@@ -360,8 +376,8 @@ class Result:
         >>> again.num_inliers
         30
         """
-        fields = {"rival": None, "first_threshold": None} | read_fields(path)  # earlier versions have none
-        return _restored(cls, path, fields)
+        of_later_versions = dict.fromkeys(("rival", "first_threshold", "model_confidence"))
+        return _restored(cls, path, of_later_versions | read_fields(path))
 
     def _fields(self) -> dict[str, Any]:
         fields = self.__getstate__() | {"model": _stored(self.model)}

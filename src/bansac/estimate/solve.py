@@ -18,6 +18,7 @@ from bansac.engine.frame import Frame
 from bansac.engine.options import Options
 from bansac.engine.search import Search
 from bansac.engine.trace import Trace
+from bansac.estimate.model_confidence import is_covered, model_confidence
 from bansac.estimate.request import Request
 from bansac.estimate.result import Result, Rival
 from bansac.estimate.verdict import Verdict, explain_no_model, find_verdict, plane_motion_verdict
@@ -51,7 +52,8 @@ class Solution:
     ``model`` is flat, None if no model was found. ``public`` is its public form, by default that of the request.
     ``noise`` is the limit of :class:`bansac.evidence.significance.MeasuredModel`. ``codimension`` is the number of
     components of the errors with the lengths ``residuals``. If ``is_of_plane``, the model is the motion of the plane of
-    inliers. ``undetermined`` is a remark on focal lengths that the data do not determine.
+    inliers. ``undetermined`` is a remark on focal lengths that the data do not determine. ``alternative`` is the best
+    score of another hypothesis, relative to that of the model.
     """
 
     request: Request
@@ -71,6 +73,7 @@ class Solution:
     trace: Trace | None = None
     public: Any = None
     rival: Rival | None = None
+    alternative: float = 0.0
     is_of_plane: bool = False
     undetermined: str = ""
 
@@ -129,15 +132,13 @@ def solve(request: Request, conclude: Conclude | None = None, *, explains: bool 
         solution = search(request)
         if conclude is not None and solution.model is not None:
             solution = conclude(solution)
-        result = finish(solution)
-    hint = f"; {request.hint}" if request.hint else ""
-    if explains and not (result.success or request.as_paper) and request.options.max_seconds is None:
-        for attempt, text in _short_attempts(request):
-            other = solve(replace(attempt, initial_model=None, hint=""), explains=False)
-            if other.success:
-                hint = f"; {text.format(inliers=other.num_inliers, threshold=other.threshold)}{hint}"
-            result = replace(result, seconds=other.seconds, loading_seconds=other.loading_seconds)
-    return replace(result, message=result.message + hint) if hint else result
+        hint = f"; {request.hint}" if request.hint else ""
+        if explains and not (solution.verdict.success or request.as_paper) and request.options.max_seconds is None:
+            for attempt, text in _short_attempts(request):
+                other = solve(replace(attempt, initial_model=None, hint=""), explains=False)
+                if other.success:
+                    hint = f"; {text.format(inliers=other.num_inliers, threshold=other.threshold)}{hint}"
+        return finish(solution, hint)
 
 
 def _short_attempts(request: Request) -> Iterator[tuple[Request, str]]:
@@ -204,7 +205,10 @@ def search(request: Request) -> Solution:
         stop_reason=stop_reason,
         trace=run.trace(),
     )
-    return replace(solution, rival=_find_rival(solution, run)) if len(history.ranked) > 1 else solution
+    if len(history.ranked) < 2 or best is None:
+        return solution
+    alternative = max(other.score for other in history.ranked[1:]) / max(best.score, 1e-12)
+    return replace(solution, rival=_find_rival(solution, run), alternative=alternative)
 
 
 def refine(solution: Solution, **changes: Any) -> Solution:
@@ -212,7 +216,7 @@ def refine(solution: Solution, **changes: Any) -> Solution:
     request = solution.request
     options = request.options.replace(max_iterations=1, min_iterations=0, restarts=1, trace=False, **changes)
     refined = search(replace(request, options=options, initial_model=solution.model))
-    names = "iterations", "models_tested", "restarts", "stop_reason", "beliefs", "trace"
+    names = "iterations", "models_tested", "restarts", "stop_reason", "beliefs", "trace", "alternative"
     return replace(refined, request=request, rival=None, **{name: getattr(solution, name) for name in names})
 
 
@@ -230,7 +234,7 @@ def _find_rival(solution: Solution, run: Search) -> Rival | None:
     return None
 
 
-def finish(solution: Solution) -> Result:
+def finish(solution: Solution, hint: str = "") -> Result:
     """Return the result of a solution: its model in public form, with the verdict and the posterior of its inliers."""
     request, (success, configuration, text), n = solution.request, solution.verdict, solution.residuals.size
     start, public, seed = "", solution.public, request.options.seed
@@ -250,6 +254,7 @@ def finish(solution: Solution) -> Result:
     posterior: Any = functools.partial(
         inlier_probabilities, solution.residuals, solution.threshold, solution.codimension
     )
+    confidence: Any = functools.partial(model_confidence, solution, success, configuration)
     assert seed is not None
     seconds, loading_seconds = request.watch.read()
     return Result(
@@ -265,7 +270,7 @@ def finish(solution: Solution) -> Result:
         restarts=solution.restarts,
         stop_reason=solution.stop_reason,
         success=success,
-        message=f"{start}{text}",
+        message=f"{start}{text}{hint}",
         seed=seed,
         seconds=seconds,
         loading_seconds=loading_seconds,
@@ -273,6 +278,7 @@ def finish(solution: Solution) -> Result:
         configuration=configuration,
         rival=rival,
         first_threshold=request.unit * request.threshold if request.is_estimated else None,
+        model_confidence=confidence if public is not None and is_covered(request) else None,
     )
 
 

@@ -208,6 +208,7 @@ def test_the_table_for_notebooks_says_what_the_result_is(case):
         "Run",
         "Time",
         "Posterior",
+        "Model confidence",
         "Configuration",
     ]
     assert f"{case.result.num_inliers} of 200" in table
