@@ -102,7 +102,7 @@ def evidence(solution: Solution, success: bool, configuration: str | None) -> di
         "agreement": float(agrees),
         "alternative": -min(solution.alternative, 1.0),
         "success": float(success),
-        "unambiguous": float(configuration != "ambiguous"),
+        "unambiguous": float(configuration not in ("ambiguous", "static")),
         "no_misfit": float(configuration != "misfit"),
         "no_plane": float(not is_epipolar or configuration not in ("planar", "pure_rotation")),
         "precision": precision(problem, request.data, measured),
