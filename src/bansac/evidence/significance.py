@@ -25,7 +25,7 @@ from bansac.evidence.duplicate_points import (
 from bansac.evidence.false_alarms import SIGNIFICANT, binomial_tail, log_nfa
 from bansac.evidence.fast_test import is_significant_fast
 from bansac.evidence.null_model import NullModel, add_neighbours, measure_far
-from bansac.evidence.random_models import Matches, as_matches, count_mirrored, log_nfa_of_rates, log_tail
+from bansac.evidence.random_models import MOST, Matches, as_matches, count_mirrored, log_nfa_of_rates, log_tail
 from bansac.evidence.vertical import has_verticals, keep_verticals, of_three_matches
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.extent import GRID, near_box
@@ -40,7 +40,7 @@ EXACT = 1e-3
 _SHARES = 1.0, 0.5, 0.25
 # Largest probability that the model itself has its support on rearranged matches, and that a search of them has it. At
 # most _MOST_SEARCHED matches are searched.
-_SELDOM, _RARE, _MOST_SEARCHED = 3e-3, 1e-3, 200
+_SELDOM, _RARE, _MOST_SEARCHED = 3e-3, 5e-4, 60
 # If the threshold is not small, the probability of a random inlier is checked. At _USELESS or above, the inliers prove
 # nothing, and neither do they if that of a match with the displacement of another one is as large.
 _USELESS = 0.5
@@ -248,7 +248,7 @@ def _exceeds_searches(form: _Form, measured: MeasuredModel) -> bool:
     kept = first_of_inliers(measured, form.tested, form.matches, measured.threshold)
     is_rare = kept.size <= _MOST_SEARCHED and _is_rare(form, measured, kept)
     level = math.log(_RARE)
-    return is_rare and log_tail(_matches(form, measured, kept), level) < level
+    return is_rare and log_tail(_matches(form, measured, kept), EXACT, level) < level
 
 
 def _is_rare(form: _Form, measured: MeasuredModel, kept: Ints) -> bool:
@@ -276,7 +276,8 @@ def _is_mirrored(form: _Form, measured: MeasuredModel) -> bool:
     n = measured.inliers.size
     if measured.num_inliers > 0.5 * n:
         return False
-    return count_mirrored(_matches(form, measured, np.arange(n))) > 2 * measured.num_inliers
+    some = _matches(form, measured, np.arange(0, n, 1 + n // MOST))
+    return count_mirrored(some) > max(2 * np.count_nonzero(some.inliers), form.problem.sample_size)
 
 
 def _large_threshold(form: _Form, threshold: float) -> Judgement | None:
