@@ -18,7 +18,12 @@ from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.motion_3d import RIGID_3D
 from bansac.problems.similarity import SIMILARITY
 from bansac.synthetic import epipolar_matches, homography_matches
-from tests.reference.random_models import binomial_tail_slowly, log_sum_of_tails_slowly, measure_slowly
+from tests.reference.random_models import (
+    binomial_tail_slowly,
+    log_sum_of_tails_slowly,
+    log_tail_slowly,
+    measure_slowly,
+)
 
 compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its samples take minutes")
 
@@ -39,7 +44,7 @@ def listed(n, right, seed, noise=0.3):
 
 @given(st.integers(0, 10**6), st.sampled_from([SIMILARITY, HOMOGRAPHY, FUNDAMENTAL, RIGID_3D]))
 @settings(max_examples=20, deadline=None)
-def test_hits_and_scores_are_those_of_each_match(seed, problem):
+def test_hits_are_those_of_each_match(seed, problem):
     rng = np.random.default_rng(seed)
     n, distances = int(rng.integers(problem.sample_size + 1, 15)), np.sort(rng.uniform(0.05, 0.5, 3))
     sets = rng.uniform(-1, 1, (2, problem.channels, n))
@@ -47,6 +52,19 @@ def test_hits_and_scores_are_those_of_each_match(seed, problem):
     found = random_models._measure(problem, sets, explained, 0.25, distances, 4)
     for one, other in zip(found, measure_slowly(problem, sets, explained, 0.25, distances, 4), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_tail_is_that_of_the_largest_surprises_of_searches(seed, monkeypatch):
+    monkeypatch.setattr(random_models, "_SEARCHES", 3)
+    monkeypatch.setattr(random_models, "_MODELS", 15)
+    made = epipolar_matches(20, 12 / 20, 0.5, seed)
+    data, m = np.ascontiguousarray(np.column_stack([made.x1, made.x2]).T), FUNDAMENTAL.sample_size
+    matches = matches_of(FUNDAMENTAL, data, np.array(made.F).ravel(), 2.0)
+    support, more = np.sort(matches.distances[matches.inliers]), math.log(FUNDAMENTAL.default_max_iterations / 5)
+    assert support.size > m
+    ways = [log_tail_slowly(FUNDAMENTAL, sets, support, 5, more) for sets in random_models._rearranged(matches, 3)]
+    assert log_tail(matches, 0.0, math.inf) == pytest.approx(max(ways), abs=1e-9)
 
 
 @given(st.integers(1, 60), st.integers(0, 60), st.floats(1e-6, 1.0))
@@ -147,7 +165,7 @@ def test_noise_has_no_small_tail():
     for seed in range(5):
         data = np.random.default_rng(seed).uniform(0, 600, (4, 20))
         result = bansac.estimate_fundamental(data[:2].T, data[2:].T, threshold=2.0, seed=seed)
-        tails.append(log_tail(matches_of(FUNDAMENTAL, data, np.array(result.model).ravel(), 2.0), 0.0))
+        tails.append(log_tail(matches_of(FUNDAMENTAL, data, np.array(result.model).ravel(), 2.0), 1e-3, 0.0))
     assert min(tails) > math.log(1e-2)
 
 

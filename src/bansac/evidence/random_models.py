@@ -99,10 +99,10 @@ def log_nfa_of_rates(matches: Matches, exact: float) -> float:
     if beside < 1:
         return math.inf
     sizes = m + np.unique(np.minimum(2 ** np.arange(beside.bit_length() + 1), beside))
-    distances = _distances(matches, sizes, exact)
-    volumes = (distances / distances[-1]) ** problem.codimension
+    distances = np.append(np.minimum(_distances(matches, sizes, exact), matches.threshold), matches.threshold)
+    volumes = (distances / matches.threshold) ** problem.codimension
     some = matches if n <= MOST else matches.take(np.random.default_rng(0).permutation(n)[:MOST])
-    near, table = (NEAR * distances[-1]) ** 2, log_factorials(n)
+    near, table = (NEAR * matches.threshold) ** 2, log_factorials(n)
     choices = math.log(sizes.size) + table[n] - table[m] - table[n - m] - math.log(_SETS * _SAMPLES)
     worst = -math.inf
     for sets in _rearranged(some, _SETS):
@@ -122,6 +122,8 @@ def log_tail(matches: Matches, exact: float, level: float) -> float:
     """
     problem, n, m = matches.problem, matches.distances.size, matches.problem.sample_size
     sizes, table, worst = np.arange(m + 1, np.count_nonzero(matches.inliers) + 1), log_factorials(n), -math.inf
+    if sizes.size == 0:
+        return 0.0
     distances, samples, hits = _distances(matches, sizes, exact), _MODELS // problem.max_models, np.arange(n - m + 1)
     more = math.log(max(min(math.comb(n, m), problem.default_max_iterations) / samples, 1.0))
     for sets in _rearranged(matches, _SEARCHES):
@@ -171,7 +173,11 @@ def _neighbours(matches: Matches, copies: int) -> Floats:
     """
     sets, x, rng = np.repeat(matches.data[None], copies, axis=0), matches.data[matches.first], np.random.default_rng(0)
     low, extent, n = x.min(axis=1, keepdims=True), max(float(np.ptp(x, axis=1).max()), 1e-300), x.shape[1]
-    origins, whole, orders = rng.uniform(0.0, 1.0, (len(x), copies, 1)), n // _BLOCK * _BLOCK, np.empty((copies, n), int)
+    origins, whole, orders = (
+        rng.uniform(0.0, 1.0, (len(x), copies, 1)),
+        n // _BLOCK * _BLOCK,
+        np.empty((copies, n), int),
+    )
     cells = ((((x - low) / extent)[:, None] + origins) * 2.0 ** (_BITS - 1)).astype(np.int64)
     curves = np.argsort(_interleave(cells), axis=1, kind="stable")
     blocks = rng.permuted(curves[:, :whole].reshape(copies, -1, _BLOCK), axis=2)

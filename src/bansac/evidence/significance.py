@@ -40,7 +40,7 @@ EXACT = 1e-3
 _SHARES = 1.0, 0.5, 0.25
 # Largest probability that the model itself has its support on rearranged matches, and that a search of them has it. At
 # most _MOST_SEARCHED matches are searched.
-_SELDOM, _RARE, _MOST_SEARCHED = 3e-3, 5e-4, 60
+_SELDOM, _RARE, _MOST_SEARCHED = 3e-3, 7e-4, 60
 # If the threshold is not small, the probability of a random inlier is checked. At _USELESS or above, the inliers prove
 # nothing, and neither do they if that of a match with the displacement of another one is as large.
 _USELESS = 0.5
@@ -172,6 +172,7 @@ def _test(form: _Form, measured: MeasuredModel, searches: bool) -> Judgement:
         return Judgement(Reason.CHANCE, count)
     if is_significant_fast(problem, data, model, threshold, inliers, noise):
         return Judgement(Reason.SIGNIFICANT)
+    measured = measured._replace(threshold=_threshold_of_inliers(measured, m))
     if form.is_map:
         data = _at_one_scale(problem, data, inliers)
     useless = _large_threshold(form, threshold)
@@ -187,6 +188,17 @@ def _test(form: _Form, measured: MeasuredModel, searches: bool) -> Judgement:
     if not is_supported:
         return useless or Judgement(Reason.CHANCE, support.size)
     return Judgement(_find_flat(problem, data, measured, support, kept.size - support.size))
+
+
+def _threshold_of_inliers(measured: MeasuredModel, sample_size: int) -> float:
+    """Return a threshold with the same inliers that depends on nothing else, unless these are exact.
+
+    So the same inliers at a smaller threshold are not less significant. A model that is fitted to k inliers has smaller
+    residuals than one of a sample.
+    """
+    _, threshold, residuals, inliers, count, _ = measured
+    largest = residuals[inliers].max() * count / (count - sample_size)
+    return float(min(max(largest, EXACT * threshold), np.nextafter(residuals[~inliers].min(initial=np.inf), 0.0)))
 
 
 def _find_flat(problem: Problem, data: Floats, measured: MeasuredModel, support: Ints, outliers: int) -> Reason:
