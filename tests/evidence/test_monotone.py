@@ -1,5 +1,6 @@
 """The test of chance is monotone: in the threshold for the same inliers, in the mean in inliers and in outliers."""
 
+import itertools
 import math
 
 import numpy as np
@@ -58,7 +59,7 @@ def count_violations(name, seeds, monkeypatch):
         smallest, largest = residuals[inliers].max() * 1.0001, residuals[outliers].min() * 0.9999
         thresholds = np.geomspace(smallest, min(max(largest, smallest), 4 * measured.threshold), 3)
         successes = [is_success(problem, data, measured, threshold) for threshold in thresholds]
-        violations += any(larger and not smaller for smaller, larger in zip(successes, successes[1:], strict=False))
+        violations += any(larger and not smaller for smaller, larger in itertools.pairwise(successes))
         now = is_success(problem, data, measured)
         with_outlier += now - is_success(problem, data, measured, without=outliers[0])
         with_inlier += is_success(problem, data, measured, without=inliers[0]) - now

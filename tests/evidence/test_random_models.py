@@ -169,6 +169,45 @@ def test_noise_has_no_small_tail():
     assert min(tails) > math.log(1e-2)
 
 
+def tails_of_true_models(sets, searches):
+    """Return p of 24 searches and of many searches, of as many samples, for true models with few inliers."""
+    few, many = [], []
+    for seed in range(sets):
+        rng = np.random.default_rng(seed)
+        n, m = int(rng.integers(14, 40)), FUNDAMENTAL.sample_size
+        made = epipolar_matches(n, rng.integers(8, 11) / n, 0.5, seed)
+        data = np.ascontiguousarray(np.column_stack([made.x1, made.x2]).T)
+        matches = matches_of(FUNDAMENTAL, data, np.array(made.F).ravel(), 1.5)
+        if np.count_nonzero(matches.inliers) <= m:
+            continue
+        more = math.log(max(min(math.comb(n, m), FUNDAMENTAL.default_max_iterations) / 200, 1))
+        few.append(math.exp(min(log_tail(matches, 0.0, math.inf) - more, 0.0)))
+        sizes = np.arange(m + 1, np.count_nonzero(matches.inliers) + 1)
+        limits = random_models._distances(matches, sizes, 0.0)
+        copies = random_models._neighbours(matches, searches)
+        hits, owners = random_models._measure(FUNDAMENTAL, copies, data[:, :0], 0.0, limits, 200)
+        rates, choices = hits.mean(axis=0) / (n - m), np.array([math.comb(n - m, h) for h in range(n - m + 1)])
+        surprises = np.max(-hits * np.log(rates) - np.log(choices[hits]), axis=1)
+        largest = np.array([surprises[owners == k].max() for k in range(searches)])
+        own = np.max(-(sizes - m) * np.log(rates) - np.log(choices[sizes - m]))
+        many.append((1 + np.count_nonzero(largest >= own)) / (searches + 1))
+    return np.array(few), np.array(many)
+
+
+@compiled
+@pytest.mark.slow
+def test_tails_of_few_searches_are_those_of_many(monkeypatch):
+    monkeypatch.setattr(
+        random_models, "_rearranged", lambda matches, copies: [random_models._neighbours(matches, copies)]
+    )
+    few, many = tails_of_true_models(200, 999)
+    used = (many > 0.005) & (many < 0.5)
+    ratio = few[used] / many[used]
+    assert np.count_nonzero(used) > 60
+    assert 0.3 < np.median(ratio) < 1.5
+    assert np.mean((ratio > 0.1) & (ratio < 3.0)) > 0.95
+
+
 @compiled
 def test_points_of_space_have_no_displacements():
     rng = np.random.default_rng(0)

@@ -22,9 +22,9 @@ matches within t beside a sample is
 
     S(h, t) = -h log alpha(t) - log C(n - m, h)
 
-The surprise of a model is the largest one over the distances of the support. It is the negative log of a probability, so
-its tail falls as exp(-S). The largest surprise of a search has thus a Gumbel distribution with the scale 1, and that of
-c times as many samples is larger by log c. The threshold has no part in it: the same inliers give the same result.
+The surprise of a model is the largest one over the distances of the support. It is the negative log of a probability,
+so its tail falls as exp(-S). The largest surprise of a search has thus a Gumbel distribution with the scale 1, and that
+of c times as many samples is larger by log c.
 """
 
 import math

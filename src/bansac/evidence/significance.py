@@ -24,6 +24,7 @@ from bansac.evidence.duplicate_points import (
 )
 from bansac.evidence.false_alarms import SIGNIFICANT, binomial_tail, log_nfa
 from bansac.evidence.fast_test import is_significant_fast
+from bansac.evidence.noise_scale import SMALLEST
 from bansac.evidence.null_model import NullModel, add_neighbours, measure_far
 from bansac.evidence.random_models import MOST, Matches, as_matches, count_mirrored, log_nfa_of_rates, log_tail
 from bansac.evidence.vertical import has_verticals, keep_verticals, of_three_matches
@@ -198,7 +199,7 @@ def _threshold_of_inliers(measured: MeasuredModel, sample_size: int) -> float:
     """
     _, threshold, residuals, inliers, count, _ = measured
     largest = residuals[inliers].max() * count / (count - sample_size)
-    return float(min(max(largest, EXACT * threshold), np.nextafter(residuals[~inliers].min(initial=np.inf), 0.0)))
+    return float(min(max(largest, SMALLEST * threshold), np.nextafter(residuals[~inliers].min(initial=np.inf), 0.0)))
 
 
 def _find_flat(problem: Problem, data: Floats, measured: MeasuredModel, support: Ints, outliers: int) -> Reason:
@@ -289,7 +290,7 @@ def _is_mirrored(form: _Form, measured: MeasuredModel) -> bool:
     if measured.num_inliers > 0.5 * n:
         return False
     some = _matches(form, measured, np.arange(0, n, 1 + n // MOST))
-    return count_mirrored(some) > max(2 * np.count_nonzero(some.inliers), form.problem.sample_size)
+    return count_mirrored(some) > max(2 * int(some.inliers.sum()), form.problem.sample_size)
 
 
 def _large_threshold(form: _Form, threshold: float) -> Judgement | None:
