@@ -36,7 +36,7 @@ import numpy as np
 from bansac.compiled.jit import inner_kernel, kernel
 from bansac.evidence.common_motion import fit_motion
 from bansac.evidence.false_alarms import SIGNIFICANT, binomial_tail, log_factorials
-from bansac.evidence.null_model import turn
+from bansac.evidence.null_model import REARRANGED, turn
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.distinct import draw_distinct
 from bansac.maths.rng import fixed_rng
@@ -44,9 +44,6 @@ from bansac.problems.problem import Problem
 
 NEAR = 3.0
 """Data within this number of thresholds are near a model."""
-
-MOST = 2000
-"""Largest number of matches in a set."""
 
 # Sets of rearranged matches and samples of each, for the rates.
 _SETS, _SAMPLES = 10, 60
@@ -101,7 +98,7 @@ def log_nfa_of_rates(matches: Matches, exact: float) -> float:
     sizes = m + np.unique(np.minimum(2 ** np.arange(beside.bit_length() + 1), beside))
     distances = np.append(np.minimum(_distances(matches, sizes, exact), matches.threshold), matches.threshold)
     volumes = (distances / matches.threshold) ** problem.codimension
-    some = matches if n <= MOST else matches.take(np.random.default_rng(0).permutation(n)[:MOST])
+    some = matches if n <= REARRANGED else matches.take(np.random.default_rng(0).permutation(n)[:REARRANGED])
     near, table = (NEAR * matches.threshold) ** 2, log_factorials(n)
     choices = math.log(sizes.size) + table[n] - table[m] - table[n - m] - math.log(_SETS * _SAMPLES)
     worst = -math.inf

@@ -25,8 +25,8 @@ from bansac.evidence.duplicate_points import (
 from bansac.evidence.false_alarms import SIGNIFICANT, binomial_tail, log_nfa
 from bansac.evidence.fast_test import is_significant_fast
 from bansac.evidence.noise_scale import SMALLEST
-from bansac.evidence.null_model import NullModel, add_neighbours, measure_far
-from bansac.evidence.random_models import MOST, Matches, as_matches, count_mirrored, log_nfa_of_rates, log_tail
+from bansac.evidence.null_model import REARRANGED, NullModel, add_neighbours, measure_far
+from bansac.evidence.random_models import Matches, as_matches, count_mirrored, log_nfa_of_rates, log_tail
 from bansac.evidence.vertical import has_verticals, keep_verticals, of_three_matches
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.extent import GRID, near_box
@@ -289,7 +289,7 @@ def _is_mirrored(form: _Form, measured: MeasuredModel) -> bool:
     n = measured.inliers.size
     if measured.num_inliers > 0.5 * n:
         return False
-    some = _matches(form, measured, np.arange(0, n, 1 + n // MOST))
+    some = _matches(form, measured, np.arange(0, n, 1 + n // REARRANGED))
     return count_mirrored(some) > max(2 * int(some.inliers.sum()), form.problem.sample_size)
 
 
