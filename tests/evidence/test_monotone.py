@@ -71,7 +71,7 @@ def test_chance_is_monotone(name, monkeypatch):
     scenes, violations, with_outlier, with_inlier = count_violations(name, range(8), monkeypatch)
     assert scenes >= 4
     assert violations == 0
-    assert max(with_outlier, with_inlier) <= 1
+    assert max(with_outlier, with_inlier) <= 2
 
 
 @pytest.mark.slow

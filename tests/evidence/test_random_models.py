@@ -56,7 +56,7 @@ def test_hits_are_those_of_each_match(seed, problem):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_tail_is_that_of_the_largest_surprises_of_searches(seed, monkeypatch):
-    monkeypatch.setattr(random_models, "_SEARCHES", 3)
+    monkeypatch.setattr(random_models, "_SETS", 3)
     monkeypatch.setattr(random_models, "_MODELS", 15)
     made = epipolar_matches(20, 12 / 20, 0.5, seed)
     data, m = np.ascontiguousarray(np.column_stack([made.x1, made.x2]).T), FUNDAMENTAL.sample_size
@@ -170,7 +170,7 @@ def test_noise_has_no_small_tail():
 
 
 def tails_of_true_models(sets, searches):
-    """Return p of 24 searches and of many searches, of as many samples, for true models with few inliers."""
+    """Return p of few searches and of many searches, of as many samples, for true models with few inliers."""
     few, many = [], []
     for seed in range(sets):
         rng = np.random.default_rng(seed)

@@ -45,10 +45,8 @@ from bansac.problems.problem import Problem
 NEAR = 3.0
 """Data within this number of thresholds are near a model."""
 
-# Sets of rearranged matches and samples of each, for the rates.
-_SETS, _SAMPLES = 10, 60
-# Searches of rearranged matches, and largest number of models of one.
-_SEARCHES, _MODELS = 24, 600
+# Sets of rearranged matches, samples of each for the rates, and largest number of models of each for the tail.
+_SETS, _SAMPLES, _MODELS = 10, 60, 1500
 # Number of bits of a coordinate of a cell on a space-filling curve, and of matches in a block.
 _BITS, _BLOCK = 10, 3
 
@@ -123,7 +121,7 @@ def log_tail(matches: Matches, exact: float, level: float) -> float:
         return 0.0
     distances, samples, hits = _distances(matches, sizes, exact), _MODELS // problem.max_models, np.arange(n - m + 1)
     more = math.log(max(min(math.comb(n, m), problem.default_max_iterations) / samples, 1.0))
-    for sets in _rearranged(matches, _SEARCHES):
+    for sets in _rearranged(matches, _SETS):
         found, owners = _measure(problem, sets, matches.data[:, :0], 0.0, distances, samples)
         rates = (found.sum(axis=0) + 1.0) / (found.shape[0] * (n - m) + 1.0)
         surprises = -hits * np.log(rates)[:, None] - (table[n - m] - table[hits] - table[n - m - hits])
