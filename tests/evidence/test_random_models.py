@@ -18,7 +18,12 @@ from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.motion_3d import RIGID_3D
 from bansac.problems.similarity import SIMILARITY
 from bansac.synthetic import epipolar_matches, homography_matches
-from tests.reference.random_models import binomial_tail_slowly, log_sum_of_tails_slowly, measure_slowly
+from tests.reference.random_models import (
+    binomial_tail_slowly,
+    log_sum_of_tails_slowly,
+    log_tail_slowly,
+    measure_slowly,
+)
 
 compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its samples take minutes")
 
@@ -39,7 +44,7 @@ def listed(n, right, seed, noise=0.3):
 
 @given(st.integers(0, 10**6), st.sampled_from([SIMILARITY, HOMOGRAPHY, FUNDAMENTAL, RIGID_3D]))
 @settings(max_examples=20, deadline=None)
-def test_hits_and_scores_are_those_of_each_match(seed, problem):
+def test_hits_are_those_of_each_match(seed, problem):
     rng = np.random.default_rng(seed)
     n, distances = int(rng.integers(problem.sample_size + 1, 15)), np.sort(rng.uniform(0.05, 0.5, 3))
     sets = rng.uniform(-1, 1, (2, problem.channels, n))
@@ -47,6 +52,19 @@ def test_hits_and_scores_are_those_of_each_match(seed, problem):
     found = random_models._measure(problem, sets, explained, 0.25, distances, 4)
     for one, other in zip(found, measure_slowly(problem, sets, explained, 0.25, distances, 4), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_tail_is_that_of_the_largest_surprises_of_searches(seed, monkeypatch):
+    monkeypatch.setattr(random_models, "_SETS", 3)
+    monkeypatch.setattr(random_models, "_MODELS", 15)
+    made = epipolar_matches(20, 12 / 20, 0.5, seed)
+    data, m = np.ascontiguousarray(np.column_stack([made.x1, made.x2]).T), FUNDAMENTAL.sample_size
+    matches = matches_of(FUNDAMENTAL, data, np.array(made.F).ravel(), 2.0)
+    support, more = np.sort(matches.distances[matches.inliers]), math.log(FUNDAMENTAL.default_max_iterations / 5)
+    assert support.size > m
+    ways = [log_tail_slowly(FUNDAMENTAL, sets, support, 5, more) for sets in random_models._rearranged(matches, 3)]
+    assert log_tail(matches, 0.0, math.inf) == pytest.approx(max(ways), abs=1e-9)
 
 
 @given(st.integers(1, 60), st.integers(0, 60), st.floats(1e-6, 1.0))
@@ -147,8 +165,47 @@ def test_noise_has_no_small_tail():
     for seed in range(5):
         data = np.random.default_rng(seed).uniform(0, 600, (4, 20))
         result = bansac.estimate_fundamental(data[:2].T, data[2:].T, threshold=2.0, seed=seed)
-        tails.append(log_tail(matches_of(FUNDAMENTAL, data, np.array(result.model).ravel(), 2.0), 0.0))
+        tails.append(log_tail(matches_of(FUNDAMENTAL, data, np.array(result.model).ravel(), 2.0), 1e-3, 0.0))
     assert min(tails) > math.log(1e-2)
+
+
+def tails_of_true_models(sets, searches):
+    """Return p of few searches and of many searches, of as many samples, for true models with few inliers."""
+    few, many = [], []
+    for seed in range(sets):
+        rng = np.random.default_rng(seed)
+        n, m = int(rng.integers(14, 40)), FUNDAMENTAL.sample_size
+        made = epipolar_matches(n, rng.integers(8, 11) / n, 0.5, seed)
+        data = np.ascontiguousarray(np.column_stack([made.x1, made.x2]).T)
+        matches = matches_of(FUNDAMENTAL, data, np.array(made.F).ravel(), 1.5)
+        if np.count_nonzero(matches.inliers) <= m:
+            continue
+        more = math.log(max(min(math.comb(n, m), FUNDAMENTAL.default_max_iterations) / 200, 1))
+        few.append(math.exp(min(log_tail(matches, 0.0, math.inf) - more, 0.0)))
+        sizes = np.arange(m + 1, np.count_nonzero(matches.inliers) + 1)
+        limits = random_models._distances(matches, sizes, 0.0)
+        copies = random_models._neighbours(matches, searches)
+        hits, owners = random_models._measure(FUNDAMENTAL, copies, data[:, :0], 0.0, limits, 200)
+        rates, choices = hits.mean(axis=0) / (n - m), np.array([math.comb(n - m, h) for h in range(n - m + 1)])
+        surprises = np.max(-hits * np.log(rates) - np.log(choices[hits]), axis=1)
+        largest = np.array([surprises[owners == k].max() for k in range(searches)])
+        own = np.max(-(sizes - m) * np.log(rates) - np.log(choices[sizes - m]))
+        many.append((1 + np.count_nonzero(largest >= own)) / (searches + 1))
+    return np.array(few), np.array(many)
+
+
+@compiled
+@pytest.mark.slow
+def test_tails_of_few_searches_are_those_of_many(monkeypatch):
+    monkeypatch.setattr(
+        random_models, "_rearranged", lambda matches, copies: [random_models._neighbours(matches, copies)]
+    )
+    few, many = tails_of_true_models(200, 999)
+    used = (many > 0.005) & (many < 0.5)
+    ratio = few[used] / many[used]
+    assert np.count_nonzero(used) > 60
+    assert 0.3 < np.median(ratio) < 1.5
+    assert np.mean((ratio > 0.1) & (ratio < 3.0)) > 0.95
 
 
 @compiled

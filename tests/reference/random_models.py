@@ -8,10 +8,9 @@ from bansac.maths.rng import fixed_rng, next_index
 
 
 def measure_slowly(problem, sets, explained, near, distances, samples):
-    """Return the number of matches within each distance of each model, and the best MSAC score of each set."""
-    rng, hits, best = fixed_rng(), [], []
-    for data in sets:
-        scores = [0.0]
+    """Return the number of matches within each distance of each model, and the set of each model."""
+    rng, hits, owners = fixed_rng(), [], []
+    for owner, data in enumerate(sets):
         for _ in range(samples):
             sample = draw(rng, data.shape[1], problem.sample_size)
             for model in solve(problem, data, sample):
@@ -20,10 +19,24 @@ def measure_slowly(problem, sets, explained, near, distances, samples):
                     continue
                 others = np.delete(problem.distances(data, model), sample)
                 hits.append([np.sum(others <= distance) for distance in distances])
-                inside = others[others <= distances[-1]] / distances[-1]
-                scores.append(problem.sample_size + np.sum(1 - inside**2))
-        best.append(max(scores))
-    return np.array(hits).reshape(-1, len(distances)), np.array(best)
+                owners.append(owner)
+    return np.array(hits).reshape(-1, len(distances)), np.array(owners)
+
+
+def log_tail_slowly(problem, sets, support, samples, more):
+    """Return the log of the tail of the surprise of a support, in ascending order, over searches of some sets."""
+    m, n = problem.sample_size, sets.shape[2]
+    distances = [support[k - 1] * math.sqrt(k / (k - m)) for k in range(m + 1, len(support) + 1)]
+    distances = [max(distances[: k + 1]) for k in range(len(distances))]
+    hits, owners = measure_slowly(problem, sets, np.empty((problem.channels, 0)), 0.0, distances, samples)
+    rates = [(column.sum() + 1) / (len(column) * (n - m) + 1) for column in hits.T]
+
+    def surprise(counts):
+        values = zip(counts, rates, strict=True)
+        return max(-count * math.log(rate) - math.log(math.comb(n - m, count)) for count, rate in values)
+
+    largest = [max((surprise(row) for row in hits[owners == k]), default=0.0) for k in range(len(sets))]
+    return more + np.mean(largest) - np.euler_gamma - surprise(range(1, len(distances) + 1))
 
 
 def draw(rng, n, size):

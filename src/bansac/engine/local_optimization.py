@@ -39,12 +39,11 @@ _SAMPLES_A_FIT = 7
 _WIDEST = 2.0
 _STEPS = 4
 
-# Levenberg-Marquardt: the loss is truncated at _WIDEST_LOSS thresholds, then at the threshold, with at most _LM_STEPS
-# steps each. It uses the points within _REACH thresholds, at most _MOST_DATA of them.
+# Levenberg-Marquardt: the loss is truncated at _WIDEST_LOSS thresholds, then at the threshold. It uses the points
+# within _REACH thresholds, at most _MOST_DATA of them.
 _WIDEST_LOSS = 3.0
 _REACH = 4.0
 _MOST_DATA = 1000.0
-_LM_STEPS = 10
 
 
 @kernel
@@ -81,7 +80,7 @@ def optimize(run: Run, manifold: Any, work: Any, functions: Any, selection: Any)
 def optimize_by_lm(run: Run, manifold: Any, work: Any) -> None:
     """Move ``run.best_model`` to a nearby maximum of the score, and update the stopping criteria."""
     progress = run.progress
-    improved = move_best_model(run, manifold, work, TRUNCATED, _WIDEST_LOSS, 1.0, _REACH, _MOST_DATA, _LM_STEPS, 0.0)
+    improved = move_best_model(run, manifold, work, TRUNCATED, _WIDEST_LOSS, 1.0, _REACH, _MOST_DATA, 0.0)
     progress.models_tested += 1
     progress.unoptimized = False
     if improved:

@@ -1,18 +1,19 @@
 """The affine motion that most matches of two images follow, by least trimmed squares (Rousseeuw, JASA 1984).
 
 It starts with the median displacement. Then it is fitted to the half of the matches that follow it best, a few times.
-Far matches are thus left out.
+Far matches are thus left out. Evenly spaced matches stand for many.
 """
 
 import numpy as np
 
 from bansac.compiled.jit import inner_kernel, kernel
 from bansac.maths.arrays import Floats
+from bansac.maths.extent import SAMPLE
 from bansac.maths.linalg import copy
 from bansac.problems import affine
 
-_FITTED = 100  # matches, evenly spaced
-_FITS = 5
+FITS = 5
+"""Number of fits to the nearer half of the data."""
 
 _fit_affine = inner_kernel(affine.fit)
 
@@ -21,7 +22,7 @@ _fit_affine = inner_kernel(affine.fit)
 def fit_motion(data: Floats) -> Floats:
     """Return the affine motion (A | b), flat, of matches (4 x N, N at least 1) with rows x1, y1, x2, y2."""
     n = data.shape[1]
-    size = min(n, _FITTED)
+    size = min(n, SAMPLE)
     sample, weights, ordered, motion = np.empty((4, size)), np.empty(size), np.empty(size), np.empty(6)
     for c in range(4):
         for k in range(size):
@@ -31,7 +32,7 @@ def fit_motion(data: Floats) -> Floats:
         for k in range(size):
             weights[k] = sample[2 + c, k] - sample[c, k]
         motion[3 * c + 2] = _median(weights, ordered)
-    for _ in range(_FITS):
+    for _ in range(FITS):
         for k in range(size):
             dx = motion[0] * sample[0, k] + motion[1] * sample[1, k] + motion[2] - sample[2, k]
             dy = motion[3] * sample[0, k] + motion[4] * sample[1, k] + motion[5] - sample[3, k]

@@ -22,10 +22,15 @@ from typing import TypeAlias
 
 import numpy as np
 
+from bansac.evidence.common_motion import FITS
 from bansac.evidence.significance import EXACT, MeasuredModel
 from bansac.maths.arrays import Bools, Floats
 from bansac.problems import circle, ellipse, polynomial
 from bansac.problems.problem import Problem
+
+# Squared distances are clipped at this number of squared thresholds. Curves whose sums of squares differ by fewer
+# variances fit as well.
+_SQUARED = 4.0
 
 _Distances: TypeAlias = Callable[[Floats, Bools], Floats]
 
@@ -35,7 +40,7 @@ def find_simpler_curve(problem: Problem, data: Floats, measured: MeasuredModel) 
     step = 1 + data.shape[1] // 10_000
     data, residuals, inliers = data[:, ::step], measured.residuals[::step], measured.inliers[::step]
     measured = measured._replace(residuals=residuals, inliers=inliers)
-    return next((name for name, rise in _simpler_curves(problem, data, measured) if not rise >= 4.0), "")
+    return next((name for name, rise in _simpler_curves(problem, data, measured) if not rise >= _SQUARED), "")
 
 
 def _simpler_curves(problem: Problem, data: Floats, measured: MeasuredModel) -> Iterator[tuple[str, float]]:
@@ -48,16 +53,16 @@ def _simpler_curves(problem: Problem, data: Floats, measured: MeasuredModel) -> 
         yield f"polynomial of degree {degree}", _rise(distances, data, measured, problem.model_size)
     elif problem.solve is ellipse.solve:
         simple, own = _squares(_line_distances, data, measured, 3)
-        exact, near = own.size * EXACT**2, np.count_nonzero(simple < 4.0)
+        exact, near = own.size * EXACT**2, np.count_nonzero(simple < _SQUARED)
         ratio = (simple.sum() + exact) / (own.sum() + exact)
-        yield "line", own.size * math.log(ratio) - near * math.log(4.0)
+        yield "line", own.size * math.log(ratio) - 2.0 * near * math.log(2.0)
         yield "parabola", _rise_of_parabola(data[:, measured.inliers], measured)
 
 
 def _rise(distances_of: _Distances, data: Floats, measured: MeasuredModel, parameters: int) -> float:
     """Return by how many variances the sum of squares of a curve with one parameter less is larger."""
     simple, own = _squares(distances_of, data, measured, 1)
-    near = own[own < 4.0]
+    near = own[own < _SQUARED]
     variance = max(near.sum() / max(near.size - parameters, 1), EXACT**2)
     return float((simple.sum() - own.sum()) / variance)
 
@@ -70,11 +75,11 @@ def _squares(distances_of: _Distances, data: Floats, measured: MeasuredModel, fu
     """
     inliers, threshold = measured.inliers, measured.threshold
     distances = distances_of(data, inliers)
-    for _ in range(5):
+    for _ in range(FITS):
         distances = distances_of(data, distances <= max(threshold, np.median(distances[inliers])))
-    simple, own = (np.fmin(of / threshold, 2.0) ** 2 for of in (distances, measured.residuals))
+    simple, own = (np.fmin((of / threshold) ** 2, _SQUARED) for of in (distances, measured.residuals))
     counted = np.argsort(simple - own)[: own.size - further]
-    counted = counted[np.fmin(simple, own)[counted] < 4.0]
+    counted = counted[np.fmin(simple, own)[counted] < _SQUARED]
     return simple[counted], own[counted]
 
 
@@ -111,7 +116,7 @@ def _rise_of_parabola(inliers: Floats, measured: MeasuredModel) -> float:
     terms = np.array([x * x, x * y, y * y, x, y, one])
     by_x, by_y = np.array([2.0 * x, y, zero, one, zero, zero]), np.array([zero, x, 2.0 * y, zero, one, zero])
     sums = []
-    for _ in range(4):
+    for _ in range(FITS):
         of, to_x, to_y = (part / np.hypot(conic @ by_x, conic @ by_y) for part in (terms, by_x, by_y))
         squares = of @ of.T
         if not np.isfinite(squares).all():

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bansac.compiled.jit import inlined, kernel
+from bansac.evidence.common_motion import FITS
 from bansac.evidence.noise_scale import estimate_threshold
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.problems.problem import Problem
@@ -13,10 +14,9 @@ SAME_POINT = 0.25
 SMALL = 0.1
 """A threshold above this share of the extent of the data is not small: many random data may be within it."""
 
-# A line is fitted _FITS times to the half of the inliers that is nearest to it. Chance explains the inliers off a line
-# with a probability of at most _CHANCE, by likelihood ratios with one of these factors for each inlier. The smallest is
-# for the many chance inliers of a large threshold.
-_FITS, _CHANCE, _FACTORS = 5, 0.01, np.array([[2.0], [5.0], [20.0]])
+# Chance explains the inliers off a line with a probability of at most _CHANCE, by likelihood ratios with one of these
+# factors for each inlier. The smallest is for the many chance inliers of a large threshold.
+_CHANCE, _FACTORS = 0.01, np.array([[2.0], [5.0], [20.0]])
 
 
 def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
@@ -145,7 +145,7 @@ def determines_plane(x: Floats, inliers: Bools, threshold: float) -> bool:
     is divided by their number.
     """
     nearest = inliers
-    for _ in range(_FITS):
+    for _ in range(FITS):
         offsets = x - x[:, nearest].mean(axis=1, keepdims=True)
         along = np.linalg.eigh(offsets[:, nearest] @ offsets[:, nearest].T)[1][:, -1:]
         r = np.linalg.norm(offsets - along * (along.T @ offsets), axis=0)

@@ -30,8 +30,9 @@ from bansac.maths.extent import GRID, grid_step, near_box
 from bansac.maths.rng import seed_rng, shuffle
 from bansac.problems.problem import Problem
 
-# Smallest number of rearranged points or matches, if there are enough pairs.
-_PAIRS = 2000
+REARRANGED = 2000
+"""Smallest number of rearranged points or matches, if there are enough pairs."""
+
 # Neighbours share a cell. Its side is this number of thresholds for matches and for points. Points have at least
 # _POINT_CELLS cells along an axis: in larger cells, points of different clusters are neighbours. For data without
 # points, the side is the extent of each channel over _CELLS.
@@ -98,7 +99,7 @@ def measure_far(problem: Problem, data: Floats, model: Floats) -> NullModel:
     The probabilities are at most those of the complete null model.
     """
     n, shuffled = data.shape[1], np.take(data, _random_order(data), axis=1)
-    shifts = np.arange(1, min(n - 1, -(-_PAIRS // n)) + 1)[:, None]
+    shifts = np.arange(1, min(n - 1, -(-REARRANGED // n)) + 1)[:, None]
     far = _rearrange(problem, shuffled, np.take(shuffled, np.arange(n) + shifts, axis=1, mode="wrap"))
     return NullModel(
         far=_sorted_residuals(problem, far, model),
@@ -217,7 +218,7 @@ def _move(problem: Problem, data: Floats, smallest: float) -> Floats:
         motion = fit_motion(data).reshape(2, 3)
         common = motion[:, :2] @ first + motion[:, 2:]
     n = data.shape[1]
-    copies = max(1, min(n - 2, -(-_PAIRS // n)))
+    copies = max(1, min(n - 2, -(-REARRANGED // n)))
     start, step = np.arange(n), np.arange(copies)[:, None]
     displacement = second - common
     one, other = (np.take(displacement, start + shift, axis=1, mode="wrap") for shift in (step + 1, 2 * step + 3))

@@ -17,8 +17,14 @@ rate alpha_j(t). For n matches, samples of m and J samples, the expected number 
 Models that explain most inliers of the tested model repeat it and do not count.
 
 For epipolar geometries this sum is too large, because degenerate models have high rates. :func:`log_tail` compares the
-MSAC score with the largest scores of searches of rearranged matches. They have a Gumbel distribution, and the largest
-score of c times as many samples is larger by its scale times log c.
+support with the largest ones of searches of rearranged matches. Let alpha(t) be the mean rate. The surprise of h
+matches within t beside a sample is
+
+    S(h, t) = -h log alpha(t) - log C(n - m, h)
+
+The surprise of a model is the largest one over the distances of the support. It is the negative log of a probability,
+so its tail falls as exp(-S). The largest surprise of a search has thus a Gumbel distribution with the scale 1, and that
+of c times as many samples is larger by log c.
 """
 
 import math
@@ -30,7 +36,7 @@ import numpy as np
 from bansac.compiled.jit import inner_kernel, kernel
 from bansac.evidence.common_motion import fit_motion
 from bansac.evidence.false_alarms import SIGNIFICANT, binomial_tail, log_factorials
-from bansac.evidence.null_model import turn
+from bansac.evidence.null_model import REARRANGED, turn
 from bansac.maths.arrays import Bools, Floats, Ints
 from bansac.maths.distinct import draw_distinct
 from bansac.maths.rng import fixed_rng
@@ -39,10 +45,8 @@ from bansac.problems.problem import Problem
 NEAR = 3.0
 """Data within this number of thresholds are near a model."""
 
-# Sets of rearranged matches and samples of each, for the rates; and the largest number of matches in a set.
-_SETS, _SAMPLES, _MOST = 10, 60, 2000
-# Searches of rearranged matches, and largest number of models of one.
-_SEARCHES, _MODELS = 24, 1800
+# Sets of rearranged matches, samples of each for the rates, and largest number of models of each for the tail.
+_SETS, _SAMPLES, _MODELS = 10, 60, 1500
 # Number of bits of a coordinate of a cell on a space-filling curve, and of matches in a block.
 _BITS, _BLOCK = 10, 3
 
@@ -65,6 +69,10 @@ class Matches(NamedTuple):
         """The mask of the inliers of the tested model."""
         return self.distances <= self.threshold
 
+    def take(self, chosen: Ints) -> "Matches":
+        """Return some of the matches."""
+        return self._replace(data=np.take(self.data, chosen, axis=1), distances=self.distances[chosen])
+
 
 def as_matches(problem: Problem, data: Floats, distances: Floats, threshold: float, first: tuple[int, ...]) -> Matches:
     """Return matches (channels x N) with distances in the unit of the data; ``first`` are the channels of a point."""
@@ -81,19 +89,14 @@ def log_nfa_of_rates(matches: Matches, exact: float) -> float:
 
     The largest value of the ways to rearrange counts, or the first one that is not significant.
     """
-    problem, inliers, n = matches.problem, matches.inliers, matches.distances.size
-    m, support = problem.sample_size, np.sort(matches.distances[inliers])
-    if support.size <= m:
+    problem, n, m = matches.problem, matches.distances.size, matches.problem.sample_size
+    beside = int(np.count_nonzero(matches.inliers)) - m
+    if beside < 1:
         return math.inf
-    sizes = m + np.unique(np.minimum(2 ** np.arange(support.size.bit_length() + 1), support.size - m))
-    # A model that is fitted to k inliers has smaller residuals than one of m of them.
-    distances = np.maximum(support[sizes - 1] * np.sqrt(sizes / (sizes - m)), exact * matches.threshold)
-    distances = np.append(np.minimum(distances, matches.threshold), matches.threshold)
+    sizes = m + np.unique(np.minimum(2 ** np.arange(beside.bit_length() + 1), beside))
+    distances = np.append(np.minimum(_distances(matches, sizes, exact), matches.threshold), matches.threshold)
     volumes = (distances / matches.threshold) ** problem.codimension
-    some = matches
-    if n > _MOST:
-        chosen = np.random.default_rng(0).permutation(n)[:_MOST]
-        some = matches._replace(data=matches.data[:, chosen], distances=matches.distances[chosen])
+    some = matches if n <= REARRANGED else matches.take(np.random.default_rng(0).permutation(n)[:REARRANGED])
     near, table = (NEAR * matches.threshold) ** 2, log_factorials(n)
     choices = math.log(sizes.size) + table[n] - table[m] - table[n - m] - math.log(_SETS * _SAMPLES)
     worst = -math.inf
@@ -106,26 +109,38 @@ def log_nfa_of_rates(matches: Matches, exact: float) -> float:
     return worst
 
 
-def log_tail(matches: Matches, level: float) -> float:
-    """Return the log of the probability that a search of rearranged matches has the score of the tested model.
+def log_tail(matches: Matches, exact: float, level: float) -> float:
+    """Return the log of the probability that a search of rearranged matches has the surprise of the tested model.
 
     The number of its samples is that of all samples, or the default of the problem if that is smaller. The largest
     value of the ways to rearrange counts, or the first one from ``level`` on.
     """
-    problem, shares = matches.problem, matches.distances[matches.inliers] / matches.threshold
-    n, score, worst = matches.distances.size, float(np.sum(1.0 - shares * shares)), -math.inf
-    samples = _MODELS // problem.max_models
-    more = math.log(max(min(math.comb(n, problem.sample_size), problem.default_max_iterations) / samples, 1.0))
-    limit = np.array([matches.threshold])
-    for sets in _rearranged(matches, _SEARCHES):
-        best = _measure(problem, sets, matches.data[:, :0], 0.0, limit, samples)[1]
-        scale = max(best.std(ddof=1) * math.sqrt(6.0) / math.pi, 1e-9)
-        location = best.mean() - np.euler_gamma * scale + more * scale
-        expected = math.exp(min(-(score - location) / scale, 700.0))
-        worst = max(worst, math.log(-math.expm1(-expected)) if expected > 1e-300 else -math.inf)
+    problem, n, m = matches.problem, matches.distances.size, matches.problem.sample_size
+    sizes, table, worst = np.arange(m + 1, np.count_nonzero(matches.inliers) + 1), log_factorials(n), -math.inf
+    if sizes.size == 0:
+        return 0.0
+    distances, samples, hits = _distances(matches, sizes, exact), _MODELS // problem.max_models, np.arange(n - m + 1)
+    more = math.log(max(min(math.comb(n, m), problem.default_max_iterations) / samples, 1.0))
+    for sets in _rearranged(matches, _SETS):
+        found, owners = _measure(problem, sets, matches.data[:, :0], 0.0, distances, samples)
+        rates = (found.sum(axis=0) + 1.0) / (found.shape[0] * (n - m) + 1.0)
+        surprises = -hits * np.log(rates)[:, None] - (table[n - m] - table[hits] - table[n - m - hits])
+        columns, largest = np.arange(sizes.size), np.zeros(len(sets))
+        np.maximum.at(largest, owners, surprises[columns, found].max(axis=1))
+        worst = max(worst, more + largest.mean() - np.euler_gamma - surprises[columns, sizes - m].max())
         if worst >= level:
             break
     return worst
+
+
+def _distances(matches: Matches, sizes: Ints, exact: float) -> Floats:
+    """Return the distances within which models of samples have supports of these sizes, for that of the tested model.
+
+    A model that is fitted to k inliers has smaller residuals than one of m of them.
+    """
+    support = np.sort(matches.distances[matches.inliers])[sizes - 1]
+    distances = support * np.sqrt(sizes / (sizes - matches.problem.sample_size))
+    return np.asarray(np.maximum.accumulate(np.maximum(distances, exact * matches.threshold)))
 
 
 def count_mirrored(matches: Matches) -> int:
@@ -153,22 +168,28 @@ def _neighbours(matches: Matches, copies: int) -> Floats:
     """
     sets, x, rng = np.repeat(matches.data[None], copies, axis=0), matches.data[matches.first], np.random.default_rng(0)
     low, extent, n = x.min(axis=1, keepdims=True), max(float(np.ptp(x, axis=1).max()), 1e-300), x.shape[1]
-    orders, whole = np.empty((copies, n), np.int64), n // _BLOCK * _BLOCK
-    for order in orders:
-        cells = ((x - low) / extent + rng.uniform(0.0, 1.0, low.shape)) * 2.0 ** (_BITS - 1)
-        curve = np.argsort(_interleave(cells.astype(np.int64)), kind="stable")
-        blocks = rng.permuted(curve[:whole].reshape(-1, _BLOCK), axis=1)
-        order[blocks], order[curve[whole:]] = np.roll(blocks, 1, axis=1), np.roll(curve[whole:], 1)
-    for channel in matches.second:
-        sets[:, channel] = matches.data[channel][orders]
+    origins, whole, orders = (
+        rng.uniform(0.0, 1.0, (len(x), copies, 1)),
+        n // _BLOCK * _BLOCK,
+        np.empty((copies, n), int),
+    )
+    cells = ((((x - low) / extent)[:, None] + origins) * 2.0 ** (_BITS - 1)).astype(np.int64)
+    curves = np.argsort(_interleave(cells), axis=1, kind="stable")
+    blocks = rng.permuted(curves[:, :whole].reshape(copies, -1, _BLOCK), axis=2)
+    for circle in (blocks, curves[:, None, whole:]):
+        rolled = np.roll(circle, 1, axis=2).reshape(copies, -1)
+        np.put_along_axis(orders, circle.reshape(copies, -1), rolled, axis=1)
+    sets[:, matches.second] = matches.data[matches.second][:, orders].swapaxes(0, 1)
     return sets
 
 
 def _interleave(cells: Ints) -> Ints:
-    """Return the numbers of cells (dimensions x N, below 2 ** _BITS) on the curve of Morton."""
-    bits = cells[:, None] >> np.arange(_BITS)[:, None] & 1
-    places = len(cells) * np.arange(_BITS)[:, None] + np.arange(len(cells))[:, None, None]
-    return np.asarray(np.sum(bits << places, axis=(0, 1)))
+    """Return the numbers of cells (dimensions x ..., below 2 ** _BITS) on the curve of Morton."""
+    numbers = np.zeros(cells.shape[1:], np.int64)
+    for bit in range(_BITS):
+        for k, cell in enumerate(cells):
+            numbers |= (cell >> bit & 1) << len(cells) * bit + k
+    return numbers
 
 
 def _displacements(matches: Matches, copies: int) -> Floats:
@@ -199,20 +220,19 @@ def _displacements(matches: Matches, copies: int) -> Floats:
 
 def _measure(
     problem: Problem, sets: Floats, explained: Floats, near: float, distances: Floats, samples: int
-) -> tuple[Ints, Floats]:
-    """Return the matches within each distance of each model (models x distances), and the best score of each set.
+) -> tuple[Ints, Ints]:
+    """Return the matches within each distance of each model (models x distances), and the set of each model.
 
     The models are those of ``samples`` random samples of each set. Those with half of the ``explained`` matches within
-    the root of ``near`` do not count. A score is for the last distance.
+    the root of ``near`` do not count.
     """
-    hits = np.empty((len(sets) * samples * problem.max_models, distances.size), np.int64)
+    most = len(sets) * samples * problem.max_models
+    hits, owners = np.empty((most, distances.size), np.int64), np.empty(most, np.int64)
     work = np.empty((problem.max_models, problem.model_size)), np.empty(problem.scratch_size)
-    sample, best = np.empty(problem.sample_size, np.int64), np.empty(len(sets))
-    explained = np.ascontiguousarray(explained)
-    count = _write_hits(
-        problem.of_samples, sets, explained, near, distances * distances, samples, *work, sample, hits, best
-    )
-    return hits[:count], best
+    sample, explained = np.empty(problem.sample_size, np.int64), np.ascontiguousarray(explained)
+    squares = distances * distances
+    count = _write_hits(problem.of_samples, sets, explained, near, squares, samples, *work, sample, hits, owners)
+    return hits[:count], owners[:count]
 
 
 @kernel
@@ -227,14 +247,13 @@ def _write_hits(
     scratch: Floats,
     sample: Ints,
     hits: Ints,
-    best: Floats,
+    owners: Ints,
 ) -> int:
     """Write what ``_measure`` returns for squared distances, and return the number of models."""
-    rng, n, count, last = fixed_rng(), sets.shape[2], 0, squares.size - 1
+    rng, n, count = fixed_rng(), sets.shape[2], 0
     residuals, others = np.empty(n), np.empty(explained.shape[1])
     for k in range(sets.shape[0]):
         data = sets[k]
-        best[k] = 0.0
         for _ in range(samples):
             draw_distinct(rng, n, sample, 0, sample.size)
             for row in range(functions.solve(data, sample, models, scratch)):
@@ -248,16 +267,16 @@ def _write_hits(
                 functions.residuals(data, model, 0, n, residuals)
                 for c in range(sample.size):
                     residuals[sample[c]] = np.inf
-                score = _count_within(residuals, squares, hits[count])
-                best[k] = max(best[k], score / squares[last] + sample.size)
+                _count_within(residuals, squares, hits[count])
+                owners[count] = k
                 count += 1
     return count
 
 
 @inner_kernel
-def _count_within(residuals: Floats, squares: Floats, hits: Ints) -> float:
-    """Write the number of residuals within each square, in ascending order, and return the sum of last - residual."""
-    score, last = 0.0, squares.size - 1
+def _count_within(residuals: Floats, squares: Floats, hits: Ints) -> None:
+    """Write the number of residuals within each square, in ascending order."""
+    last = squares.size - 1
     for k in range(squares.size):
         hits[k] = 0
     for i in range(residuals.size):
@@ -270,10 +289,8 @@ def _count_within(residuals: Floats, squares: Floats, hits: Ints) -> float:
                 else:
                     low = middle + 1
             hits[low] += 1
-            score += squares[last] - residuals[i]
     for k in range(1, squares.size):
         hits[k] += hits[k - 1]
-    return score
 
 
 @kernel

@@ -319,7 +319,10 @@ def _dot(s: Floats, a: int, b: int) -> float:
 
 @inner_kernel
 def _add_model(data: Floats, sample: Ints, model: Floats, focal: float, s: Floats) -> bool:
-    """Write the model of the depths and the focal length; return False if there is none."""
+    """Write the model of the depths and the focal length; return False if there is none.
+
+    Wrong intersections, whose rows differ in length, give a rotation with other depths. These must be positive, too.
+    """
     if not _SHORTEST < focal < _LONGEST:
         return False
     _write_frame(s)
@@ -349,4 +352,8 @@ def _add_model(data: Floats, sample: Ints, model: Floats, focal: float, s: Float
         seen = scale * s[_LAST + r] / (focal if r < 2 else 1.0)
         model[4 + r] = seen - (s[_E + 3 * r] * X + s[_E + 3 * r + 1] * Y + s[_E + 3 * r + 2] * Z)
     model[7] = focal
+    for k in range(4):
+        X, Y, Z = data[2, sample[k]], data[3, sample[k]], data[4, sample[k]]
+        if not s[_E + 6] * X + s[_E + 7] * Y + s[_E + 8] * Z + model[6] > 0.0:
+            return False
     return write_quaternion(*matrix_entries(s[_E:]), model)

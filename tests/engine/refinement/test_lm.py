@@ -75,16 +75,14 @@ def test_a_linear_fit_is_not_needed():
     assert refined.score > plain.score
 
 
-def move(points, line, loss, tolerance, limit=np.inf, reach=2.0, max_steps=25):
+def move(points, line, loss, tolerance, limit=np.inf, reach=2.0):
     """Return whether the moved line is kept, and the run."""
     run = build_run(LINE, points.T, threshold=THRESHOLD, scoring="msac", local_optimization=None)
     run.best_model[:] = line
     run.progress["best_score"] = msac(points, line)
     scale = 1.5 if loss == BIWEIGHT else 1.0
     packed = pack_run(run)
-    kept = move_best_model(
-        packed, select_manifold(LINE), make_work(LINE), loss, scale, scale, reach, limit, max_steps, tolerance
-    )
+    kept = move_best_model(packed, select_manifold(LINE), make_work(LINE), loss, scale, scale, reach, limit, tolerance)
     return kept, run, mask_of(packed)
 
 

@@ -27,7 +27,7 @@ TRUNCATED, BIWEIGHT = False, True
 # The distance within which the truncated loss uses points, in thresholds. The largest scale of the biweight loss, in
 # thresholds that the residuals give: 95 % of the accuracy of least squares need 4.7 standard deviations.
 _REACH, _WIDEST = 2.0, 2.75
-_MAX_STEPS = 25
+_MAX_STEPS = 10  # of each scale
 # Largest relative decrease of the score by the biweight loss.
 _TOLERANCE = 0.05
 
@@ -44,7 +44,7 @@ def refine(run: Run, problem: Problem) -> None:
 @kernel
 def refine_by_lm(run: Run, manifold: Any, work: Work, loss: bool, scale: float, reach: float, tolerance: float) -> None:
     """Move the best model to a minimum of a loss, see ``move_best_model``."""
-    move_best_model(run, manifold, work, loss, scale, scale, reach, np.inf, _MAX_STEPS, tolerance)
+    move_best_model(run, manifold, work, loss, scale, scale, reach, np.inf, tolerance)
 
 
 @kernel
@@ -104,7 +104,6 @@ def move_best_model(
     scale: float,
     reach: float,
     limit: float,
-    max_steps: int,
     tolerance: float,
 ) -> bool:
     """Move the best model to a minimum of a loss over the points near it; return whether the new model is kept.
@@ -121,7 +120,7 @@ def move_best_model(
     near = np.empty((run.data.shape[0], np.int64(min(np.float64(count), limit))))
     _gather(run.data, is_inlier, near)
     for factor in (widest, scale):
-        minimize(manifold, work, near, factor * factor * squared_threshold, loss, max_steps, model, run.scratch)
+        minimize(manifold, work, near, factor * factor * squared_threshold, loss, _MAX_STEPS, model, run.scratch)
         if widest == scale:
             break
     score, inliers = evaluate(run, model, is_inlier, squared_threshold, -1.0, np.inf, first)
