@@ -24,7 +24,8 @@ matches within t beside a sample is
 
 The surprise of a model is the largest one over the distances of the support. It is the negative log of a probability,
 so its tail falls as exp(-S). The largest surprise of a search has thus a Gumbel distribution with the scale 1, and that
-of c times as many samples is larger by log c.
+of c times as many samples is larger by log c. Models of many matches in a search window differ in their rates, so that
+the scale is larger. It is estimated from the searches, with a weight that grows with the number of matches.
 """
 
 import math
@@ -44,6 +45,9 @@ from bansac.problems.problem import Problem
 
 NEAR = 3.0
 """Data within this number of thresholds are near a model."""
+
+MOST_SEARCHED = 200
+"""Largest number of matches of an epipolar geometry that searches of rearranged ones test."""
 
 # Sets of rearranged matches, samples of each for the rates, and largest number of models of each for the tail.
 _SETS, _SAMPLES, _MODELS = 10, 60, 1500
@@ -127,7 +131,9 @@ def log_tail(matches: Matches, exact: float, level: float) -> float:
         surprises = -hits * np.log(rates)[:, None] - (table[n - m] - table[hits] - table[n - m - hits])
         columns, largest = np.arange(sizes.size), np.zeros(len(sets))
         np.maximum.at(largest, owners, surprises[columns, found].max(axis=1))
-        worst = max(worst, more + largest.mean() - np.euler_gamma - surprises[columns, sizes - m].max())
+        scale = 1.0 + n / MOST_SEARCHED * max(float(largest.std(ddof=1)) * math.sqrt(6.0) / math.pi - 1.0, 0.0)
+        excess = (surprises[columns, sizes - m].max() - largest.mean()) / scale
+        worst = max(worst, more - np.euler_gamma - excess)
         if worst >= level:
             break
     return worst

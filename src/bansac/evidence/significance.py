@@ -24,9 +24,8 @@ from bansac.evidence.duplicate_points import (
 )
 from bansac.evidence.false_alarms import SIGNIFICANT, binomial_tail, log_nfa
 from bansac.evidence.fast_test import is_significant_fast
-from bansac.evidence.noise_scale import SMALLEST
 from bansac.evidence.null_model import REARRANGED, NullModel, add_neighbours, measure_far
-from bansac.evidence.random_models import Matches, as_matches, count_mirrored, log_nfa_of_rates, log_tail
+from bansac.evidence.random_models import MOST_SEARCHED, Matches, as_matches, count_mirrored, log_nfa_of_rates, log_tail
 from bansac.evidence.search_window import fits_window
 from bansac.evidence.vertical import has_verticals, keep_verticals, of_three_matches
 from bansac.maths.arrays import Bools, Floats, Ints
@@ -40,9 +39,8 @@ EXACT = 1e-3
 # The support is tested within these shares of the threshold. If the threshold is large, a support within a smaller one
 # shares fewer points, and its neighbours are nearer.
 _SHARES = 1.0, 0.5, 0.25
-# Largest probability that the model itself has its support on rearranged matches, and that a search of them has it. At
-# most _MOST_SEARCHED matches are searched.
-_SELDOM, _RARE, _MOST_SEARCHED = 3e-3, 7e-4, 60
+# Largest probability that the model itself has its support on rearranged matches, and that a search of them has it.
+_SELDOM, _RARE = 3e-3, 7e-4
 # If the threshold is not small, the probability of a random inlier is checked. At _USELESS or above, the inliers prove
 # nothing, and neither do they if that of a match with the displacement of another one is as large.
 _USELESS = 0.5
@@ -178,7 +176,6 @@ def _test(form: _Form, measured: MeasuredModel, searches: bool) -> Judgement:
         return Judgement(Reason.CHANCE, count)
     if is_significant_fast(problem, data, model, threshold, inliers, noise):
         return Judgement(Reason.SIGNIFICANT)
-    measured = measured._replace(threshold=_threshold_of_inliers(measured, m))
     if form.is_map:
         data = _at_one_scale(problem, data, inliers)
     useless = _large_threshold(form, threshold)
@@ -194,17 +191,6 @@ def _test(form: _Form, measured: MeasuredModel, searches: bool) -> Judgement:
     if not is_supported:
         return useless or Judgement(Reason.CHANCE, support.size)
     return Judgement(_find_flat(problem, data, measured, support, kept.size - support.size))
-
-
-def _threshold_of_inliers(measured: MeasuredModel, sample_size: int) -> float:
-    """Return a threshold with the same inliers that depends on nothing else, unless these are exact.
-
-    So the same inliers at a smaller threshold are not less significant. A model that is fitted to k inliers has smaller
-    residuals than one of a sample.
-    """
-    _, threshold, residuals, inliers, count, _ = measured
-    largest = residuals[inliers].max() * count / (count - sample_size)
-    return float(min(max(largest, SMALLEST * threshold), np.nextafter(residuals[~inliers].min(initial=np.inf), 0.0)))
 
 
 def _find_flat(problem: Problem, data: Floats, measured: MeasuredModel, support: Ints, outliers: int) -> Reason:
@@ -264,7 +250,7 @@ def _exceeds_rates(form: _Form, data: Floats, measured: MeasuredModel) -> tuple[
 def _exceeds_searches(form: _Form, measured: MeasuredModel) -> bool:
     """Return whether searches of rearranged matches do not explain the support of an epipolar geometry."""
     kept = first_of_inliers(measured, form.tested, form.matches, measured.threshold)
-    is_rare = kept.size <= _MOST_SEARCHED and _is_rare(form, measured, kept)
+    is_rare = kept.size <= MOST_SEARCHED and _is_rare(form, measured, kept)
     level = math.log(_RARE)
     return is_rare and log_tail(_matches(form, measured, kept), EXACT, level) < level
 

@@ -27,7 +27,7 @@ TRUNCATED, BIWEIGHT = False, True
 # The distance within which the truncated loss uses points, in thresholds. The largest scale of the biweight loss, in
 # thresholds that the residuals give: 95 % of the accuracy of least squares need 4.7 standard deviations.
 _REACH, _WIDEST = 2.0, 2.75
-_MAX_STEPS = 10  # of each scale
+_MAX_STEPS = 25  # of each scale
 # Largest relative decrease of the score by the biweight loss.
 _TOLERANCE = 0.05
 
