@@ -38,17 +38,17 @@ _PRECISE, _VAGUE = 1e-6, 1.0
 # fmt: off
 COEFFICIENTS: Mapping[str, Mapping[str, float]] = {
     "essential matrix": {
-        "constant": -9.608, "significance": 0.440, "moving": 1.667, "share": 0.027, "samples": 0.145,
-        "agreement": 1.609, "alternative": 0.523, "success": 2.844, "unambiguous": 1.736, "no_misfit": 0.792,
-        "no_plane": 2.950, "precision": 0.941,
+        "constant": -8.155, "significance": 0.907, "moving": 1.719, "share": 0.226, "threshold": 0.401,
+        "samples": 0.023, "agreement": 1.076, "alternative": 0.398, "success": 2.979, "unambiguous": 2.184,
+        "no_misfit": 0.551, "no_plane": 2.114, "precision": 0.493,
     },
     "fundamental matrix": {
-        "constant": -9.002, "significance": 0.636, "moving": 0.737, "inliers": 0.465, "share": 0.206,
-        "threshold": 0.553, "success": 2.422, "unambiguous": 1.687, "no_misfit": 2.118, "no_plane": 2.608,
+        "constant": -9.637, "significance": 0.545, "moving": 0.988, "inliers": 0.503, "share": 0.198,
+        "threshold": 0.566, "success": 2.825, "unambiguous": 1.620, "no_misfit": 2.395, "no_plane": 2.717,
     },
     "homography": {
-        "constant": -4.930, "significance": 1.673, "moving": 3.243, "threshold": 0.339, "samples": 0.451,
-        "agreement": 0.488, "success": 1.431, "unambiguous": 0.677, "precision": 0.905,
+        "constant": -7.733, "significance": 1.858, "moving": 3.265, "inliers": 0.358, "threshold": 0.272,
+        "samples": 0.316, "agreement": 1.084, "success": 1.300, "unambiguous": 2.085, "precision": 0.961,
     },
 }
 # fmt: on

@@ -19,8 +19,6 @@ from bansac.problems.problem import Problem
 # Radians by which the freed parameters turn the pose, or move the camera as seen from the points.
 _MOVED = 0.05
 
-_SINGULAR = 1e-10
-
 
 def find_focal_factors(problem: Problem, data: Floats, model: Floats, near: Bools, exact: float) -> list[float]:
     """Return the factors of the focal lengths that fit the points near a pose better; empty if the given ones fit.
@@ -46,7 +44,7 @@ def find_focal_factors(problem: Problem, data: Floats, model: Floats, near: Bool
     squares, rest = triangle.diagonal() ** 2, count - q
     after, explained = squares[q], float(triangle[p:q, q] @ triangle[p:q, q])
     before = explained + after
-    is_regular = rest > 0 and (squares[:q] > _SINGULAR * products.diagonal()[:q]).all()
+    is_regular = rest > 0 and (squares[:q] > np.sqrt(np.finfo(float).eps) * products.diagonal()[:q]).all()
     if not is_regular or before <= count * exact * exact:
         return []
     if deviations(explained / (q - p) / (max(after, 1e-9 * before) / rest), q - p, rest) <= DEVIATIONS:

@@ -46,11 +46,9 @@ from bansac.problems.problem import Problem
 NEAR = 3.0
 """Data within this number of thresholds are near a model."""
 
-MOST_SEARCHED = 200
-"""Largest number of matches of an epipolar geometry that searches of rearranged ones test."""
-
-# Sets of rearranged matches, samples of each for the rates, and largest number of models of each for the tail.
-_SETS, _SAMPLES, _MODELS = 10, 60, 1500
+# Sets of rearranged matches, and samples of each for the rates. The largest numbers of models of a set, and of matches,
+# for the tail.
+_SETS, _SAMPLES, _MODELS, MOST_SEARCHED = 10, 60, 1500, 200
 # Number of bits of a coordinate of a cell on a space-filling curve, and of matches in a block.
 _BITS, _BLOCK = 10, 3
 
