@@ -35,7 +35,8 @@ def test_every_part_is_compiled_by_a_task():
 
 def test_defaults_have_no_option_but_scores_few_data_and_those_of_commands():
     options = [settings for _, settings in compile_ahead.DEFAULTS if settings.keys() - {"scores", "few"}]
-    assert options == [{"sampler": "uniform"}, {"trace": True}, {"preset": "fast"}]
+    lm = {"local_optimization": "lm"}  # of twins and distant scenes
+    assert options == [lm, lm, {"sampler": "uniform"}, {"trace": True}, {"preset": "fast"}]
 
 
 @pytest.mark.parametrize("name", ["pose_of_plane", "planar_scene"])

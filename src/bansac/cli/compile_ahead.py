@@ -54,6 +54,7 @@ DEFAULTS: tuple[Task, ...] = (
     *((name, {}) for name in ("known_vertical", "shared_focal", "one_focal", "unknown_focal_pose")),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
     ("planar_scene", {}),  # the epipole of F of a plane
+    *((name, {"local_optimization": "lm"}) for name in ("fundamental", "essential")),  # twins, distant scenes
     ("pose_of_plane", {}),  # the motion of a plane, also in COLMAP's databases
     ("fundamental", {"sampler": "uniform"}),  # ``bansac demo``
     ("homography", {"trace": True}),  # ``bansac match --out`` and ``--report``
@@ -160,7 +161,7 @@ def call_estimator(name: str, options: dict[str, Any]) -> Result:
     if settings.pop("few", False):
         data = {name: value[:_FEW] if isinstance(value, np.ndarray) else value for name, value in data.items()}
     result: Result = getattr(bansac, function)(max_iterations=50, **data | settings)
-    _ = result.probabilities  # computed on access
+    _ = result.probabilities, result.model_confidence  # computed on access
     return result
 
 

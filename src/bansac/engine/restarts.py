@@ -45,7 +45,7 @@ _SAME_SCORE = 0.003
 _ROUND = 4
 
 # A search for an alternative samples a structure of the needed size with this probability, if it may be so long. It has
-# at most _LONGEST iterations, or _LONGEST_FINER at a smaller threshold. Of the needed size, PART is among its data.
+# at most _LONGEST models, or _LONGEST_FINER iterations at a smaller threshold. Of the needed size, PART is among its data.
 _CONFIDENCE, _LONGEST, _LONGEST_FINER, PART = 0.95, 600, 1500, 0.75
 
 
@@ -122,6 +122,7 @@ class History:
     first: float
     is_estimated: bool = False
     majority_agrees: bool = True
+    max_models: int = 1
     find_supported: Callable[[], Bools | None] = lambda: None
     ranked: list[Hypothesis] = field(default_factory=list)
     count: int = 0
@@ -240,9 +241,10 @@ def _plan_restart(history: History) -> RestartPlan:
 def _plan_other_data(history: History, best: Hypothesis) -> RestartPlan | None:
     """Return the plan to search the data that are not near any hypothesis.
 
-    A long search is on those that neighbours support.
+    A long search is on those that neighbours support. Solvers with several models a sample are slower, and have fewer
+    samples.
     """
-    members, most = ~_near(history.ranked, history.n), min(history.next_length(), _LONGEST)
+    members, most = ~_near(history.ranked, history.n), min(history.next_length(), _LONGEST // history.max_models)
     least = _least(history, best)
     length = alternative_length(least, int(np.count_nonzero(members)), history.sample_size, most)
     if length == most and history.supported is not None:

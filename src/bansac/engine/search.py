@@ -56,6 +56,7 @@ class Search:
             first=frame.threshold,
             is_estimated=frame.is_estimated,
             majority_agrees=frame.problem.majority_agrees,
+            max_models=frame.problem.max_models,
             find_supported=frame.supported,
         )
         # The loop on all data, which refines all models, and whether it has not yet run.
