@@ -44,8 +44,8 @@ _SAME_SCORE = 0.003
 # round, an alternative of a significant hypothesis is searched, although it is not confirmed.
 _ROUND = 4
 
-# A search for an alternative samples a structure of the needed size with this probability, if it may be so long. It has
-# at most _LONGEST models, or _LONGEST_FINER iterations at a smaller threshold. Of the needed size, PART is among its data.
+# A search for an alternative samples a structure of the needed size with this probability, if it may be so long: it has
+# at most _LONGEST models, or _LONGEST_FINER iterations at a smaller threshold. PART of that size is among its data.
 _CONFIDENCE, _LONGEST, _LONGEST_FINER, PART = 0.95, 600, 1500, 0.75
 
 
