@@ -38,13 +38,13 @@ _PRECISE, _VAGUE = 1e-6, 1.0
 # fmt: off
 COEFFICIENTS: Mapping[str, Mapping[str, float]] = {
     "essential matrix": {
-        "constant": -8.155, "significance": 0.907, "moving": 1.719, "share": 0.226, "threshold": 0.401,
-        "samples": 0.023, "agreement": 1.076, "alternative": 0.398, "success": 2.979, "unambiguous": 2.184,
-        "no_misfit": 0.551, "no_plane": 2.114, "precision": 0.493,
+        "constant": -5.164, "significance": 0.841, "moving": 1.744, "share": 0.220, "threshold": 0.360,
+        "samples": 0.653, "agreement": 0.347, "alternative": 0.364, "success": 2.905, "unambiguous": 2.164,
+        "no_misfit": 0.481, "no_plane": 2.004, "precision": 0.434,
     },
     "fundamental matrix": {
-        "constant": -9.637, "significance": 0.545, "moving": 0.988, "inliers": 0.503, "share": 0.198,
-        "threshold": 0.566, "success": 2.825, "unambiguous": 1.620, "no_misfit": 2.395, "no_plane": 2.717,
+        "constant": -9.508, "significance": 0.727, "moving": 0.987, "inliers": 0.263, "share": 0.181,
+        "threshold": 0.542, "success": 2.820, "unambiguous": 1.699, "no_misfit": 2.393, "no_plane": 2.633,
     },
     "homography": {
         "constant": -7.733, "significance": 1.858, "moving": 3.265, "inliers": 0.358, "threshold": 0.272,
