@@ -76,7 +76,10 @@ def _squares(distances_of: _Distances, data: Floats, measured: MeasuredModel, fu
     inliers, threshold = measured.inliers, measured.threshold
     distances = distances_of(data, inliers)
     for _ in range(FITS):
-        distances = distances_of(data, distances <= max(threshold, np.median(distances[inliers])))
+        members = distances <= max(threshold, np.median(distances[inliers]))
+        if not members.any():  # distances beyond the range of floats
+            break
+        distances = distances_of(data, members)
     simple, own = (np.fmin((of / threshold) ** 2, _SQUARED) for of in (distances, measured.residuals))
     counted = np.argsort(simple - own)[: own.size - further]
     counted = counted[np.fmin(simple, own)[counted] < _SQUARED]
