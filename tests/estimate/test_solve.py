@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.estimate import solve
+from bansac.estimate import solution
 from bansac.geometry import apply_transform
 from bansac.lab.measurements.rivals import CLASSES
 from bansac.lab.metrics import corner_error
@@ -36,12 +36,12 @@ def test_a_refined_model_has_the_verdict_on_its_own_inliers(name, is_success, mo
     measured = []
 
     def record(function, *arguments, **settings):
-        measured.append(next(a for a in arguments if isinstance(a, solve.MeasuredModel)))
+        measured.append(next(a for a in arguments if isinstance(a, solution.MeasuredModel)))
         return function(*arguments, **settings)._replace(success=is_success)
 
     for verdict in ("find_verdict", "plane_motion_verdict"):
-        function = getattr(solve, verdict)
-        monkeypatch.setattr(solve, verdict, lambda *a, function=function, **s: record(function, *a, **s))
+        function = getattr(solution, verdict)
+        monkeypatch.setattr(solution, verdict, lambda *a, function=function, **s: record(function, *a, **s))
     result = CALLS[name]()
     np.testing.assert_array_equal(measured[-1].inliers, result.inliers)
     np.testing.assert_array_equal(result.inliers, result.residuals <= result.threshold)

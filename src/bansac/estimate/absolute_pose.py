@@ -12,7 +12,8 @@ from bansac.estimate.planar_target import choose_pose
 from bansac.estimate.presets import CallSettings, Threshold, find_preset
 from bansac.estimate.request import is_default_threshold, make_request
 from bansac.estimate.result import AbsolutePose, Result
-from bansac.estimate.solve import Solution, solve
+from bansac.estimate.solution import Solution
+from bansac.estimate.solve import solve
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of

@@ -10,23 +10,18 @@ Inliers that do not move, of a watermark or a dashboard, agree by chance with no
 significance is also measured without the matches that do not move, if many of the others move.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from bansac.estimate.request import Request
+from bansac.estimate.solution import Solution
 from bansac.evidence.rivals import significance_over_thresholds
 from bansac.evidence.significance import EXACT, MeasuredModel
 from bansac.maths.arrays import Floats
 from bansac.maths.normalization import apply_inverse
 from bansac.problems.problem import Problem
-
-if TYPE_CHECKING:
-    from bansac.estimate.request import Request
-    from bansac.estimate.solve import Solution
 
 # A match does not move if its displacement is at most _STILL thresholds. The others decide alone if at least the share
 # _MOVING of all matches moves and is no inlier.

@@ -30,7 +30,8 @@ from bansac.estimate.model_forms import ModelForm, form_of
 from bansac.estimate.presets import CallSettings, Options, Settings, Threshold
 from bansac.estimate.request import Request, make_request
 from bansac.estimate.result import MultipleResult, Result
-from bansac.estimate.solve import measure, solve
+from bansac.estimate.solution import measure
+from bansac.estimate.solve import solve
 from bansac.evidence.posterior import inlier_probabilities
 from bansac.evidence.rivals import RIVAL
 from bansac.maths.arrays import Bools, Floats

@@ -21,7 +21,8 @@ from bansac.engine.frame import Frame
 from bansac.engine.search import Search
 from bansac.estimate.presets import Settings, resolve_options
 from bansac.estimate.result import RelativePose, Rival
-from bansac.estimate.solve import Solution, refine
+from bansac.estimate.solution import Solution
+from bansac.estimate.solve import refine
 from bansac.evidence.ambiguity import mark_off_plane
 from bansac.evidence.configuration import fit_rotation, matches_of_plane
 from bansac.evidence.rivals import RIVAL, is_same

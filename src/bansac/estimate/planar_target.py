@@ -13,7 +13,7 @@ import numpy as np
 
 from bansac.estimate.model_forms import as_pose
 from bansac.estimate.result import Rival
-from bansac.estimate.solve import Solution
+from bansac.estimate.solution import Solution
 from bansac.evidence.twins import REACH, compare_twins
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.quaternion import model_of

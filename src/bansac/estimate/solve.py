@@ -1,15 +1,15 @@
 """One record out: :func:`solve` runs the engine on a request, judges the model, and makes the ``Result``.
 
-Lengths are converted where the frame of the run is made, and in :func:`measure` and ``Solution.measured``: a request
-and a result are in the caller's unit, engine and evidence in that of the data.
+Lengths are converted where the frame of the run is made, and in :mod:`.solution`: a request and a result are in the
+caller's unit, engine and evidence in that of the data.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
-from typing import Any, Self, TypeAlias
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -17,19 +17,15 @@ from bansac.compiled.clock import Stopwatch
 from bansac.engine.frame import Frame
 from bansac.engine.options import Options
 from bansac.engine.search import Search
-from bansac.engine.trace import Trace
 from bansac.estimate.model_confidence import is_covered, model_confidence
 from bansac.estimate.request import Request
 from bansac.estimate.result import Result, Rival
-from bansac.estimate.verdict import Verdict, explain_no_model, find_verdict, plane_motion_verdict
+from bansac.estimate.solution import Solution, measure
 from bansac.evidence.configuration import DETERMINED
 from bansac.evidence.neighbours import has_support
 from bansac.evidence.noise_scale import first_threshold
 from bansac.evidence.posterior import inlier_probabilities
 from bansac.evidence.rivals import is_rival
-from bansac.evidence.significance import MeasuredModel
-from bansac.maths.arrays import Bools, Floats
-from bansac.problems.problem import Problem
 
 # If a run fails, this number of samples is drawn to find out why, and the message may say one of these.
 _FEW_ITERATIONS = 150
@@ -43,78 +39,6 @@ _COARSE = 20.0
 
 # If the threshold is estimated, displacements within this number of first thresholds may differ by their noise only.
 _NOISE = 2.0
-
-
-@dataclass(frozen=True, eq=False)
-class Solution:
-    """The model of a run and what is measured of it, in the caller's unit, except ``noise``.
-
-    ``model`` is flat, None if no model was found. ``public`` is its public form, by default that of the request.
-    ``noise`` is the limit of :class:`bansac.evidence.significance.MeasuredModel`. ``codimension`` is the number of
-    components of the errors with the lengths ``residuals``. If ``is_of_plane``, the model is the motion of the plane of
-    inliers. ``undetermined`` is a remark on focal lengths that the data do not determine. ``alternative`` is the best
-    score of another hypothesis, relative to that of the model.
-    """
-
-    request: Request
-    threshold: float
-    model: Floats | None
-    residuals: Floats
-    inliers: Bools
-    count: int
-    codimension: int
-    noise: float = np.inf
-    score: float = 0.0
-    beliefs: Floats | None = None
-    iterations: int = 0
-    models_tested: int = 0
-    restarts: int = 0
-    stop_reason: str = "no_data"
-    trace: Trace | None = None
-    public: Any = None
-    rival: Rival | None = None
-    alternative: float = 0.0
-    is_of_plane: bool = False
-    undetermined: str = ""
-
-    def moved(self, model: Floats, residuals: Floats | None = None, **changes: Any) -> Self:
-        """Return the solution with another flat model, measured again unless its residuals are given."""
-        request = self.request
-        if residuals is None:
-            residuals, inliers, count = measure(request.problem, request.data, model, self.threshold, request.unit)
-        else:
-            inliers = residuals <= self.threshold
-            count = int(np.count_nonzero(inliers))
-        return replace(self, model=model, residuals=residuals, inliers=inliers, count=count, **changes)
-
-    @property
-    def measured(self) -> MeasuredModel | None:
-        """The model as it is measured, in the unit of the data; None if there is none."""
-        if self.model is None:
-            return None
-        per_unit = 1.0 / self.request.unit
-        lengths = per_unit * self.threshold, per_unit * self.residuals
-        return MeasuredModel(self.model, *lengths, self.inliers, self.count, self.noise)
-
-    @functools.cached_property
-    def verdict(self) -> Verdict:
-        """The verdict on the inliers of the model."""
-        request, measured = self.request, self.measured
-        problem, data = request.problem, request.data
-        if measured is None:
-            text = explain_no_model(problem, data.shape[1], self.iterations, self.models_tested)
-            return Verdict(False, None, text)
-        if self.is_of_plane:
-            return plane_motion_verdict(problem, data, measured, request.unit)
-        return find_verdict(
-            problem,
-            data,
-            measured,
-            request.unit,
-            two_views=request.two_views,
-            score=self.score,
-            stop_reason="" if self.restarts <= 1 else self.stop_reason,
-        )
 
 
 Conclude: TypeAlias = Callable[[Solution], Solution]
@@ -280,15 +204,3 @@ def finish(solution: Solution, hint: str = "") -> Result:
         first_threshold=request.unit * request.threshold if request.is_estimated else None,
         model_confidence=confidence if public is not None and is_covered(request) else None,
     )
-
-
-def measure(
-    problem: Problem, data: Floats, model: Floats | None, threshold: float, unit: float = 1.0
-) -> tuple[Floats, Bools, int]:
-    """Return the residuals of a flat model times ``unit``, inf where undefined, the inliers, and their number."""
-    n = data.shape[1]
-    if model is None:
-        return np.full(n, np.inf), np.zeros(n, np.bool_), 0
-    residuals = problem.distances(data, model, unit)
-    inliers = residuals <= threshold
-    return residuals, inliers, int(np.count_nonzero(inliers))

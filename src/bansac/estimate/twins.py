@@ -6,7 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from bansac.estimate.result import Rival
-from bansac.estimate.solve import Solution, refine
+from bansac.estimate.solution import Solution
+from bansac.estimate.solve import refine
 from bansac.evidence.twins import along_valley, compare_twins
 from bansac.maths.arrays import Floats
 

@@ -16,7 +16,8 @@ from bansac.estimate.model_forms import RELATIVE_POSE, ModelForm
 from bansac.estimate.presets import CallSettings, Options, Settings, Threshold, find_preset
 from bansac.estimate.request import Request, is_default_threshold, make_request
 from bansac.estimate.result import RelativePose, Result
-from bansac.estimate.solve import Solution, solve
+from bansac.estimate.solution import Solution
+from bansac.estimate.solve import solve
 from bansac.evidence.configuration import DETERMINED
 from bansac.geometry import essential_from_pose, recover_pose
 from bansac.geometry.camera import Camera

@@ -23,7 +23,8 @@ from bansac.estimate.planar_target import choose_pose
 from bansac.estimate.presets import CallSettings, Threshold
 from bansac.estimate.request import make_request
 from bansac.estimate.result import AbsolutePose, RelativePose, Result
-from bansac.estimate.solve import Solution, solve
+from bansac.estimate.solution import Solution
+from bansac.estimate.solve import solve
 from bansac.geometry import cross_matrix, focal_lengths, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats

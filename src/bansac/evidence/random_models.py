@@ -172,11 +172,8 @@ def _neighbours(matches: Matches, copies: int) -> Floats:
     """
     sets, x, rng = np.repeat(matches.data[None], copies, axis=0), matches.data[matches.first], np.random.default_rng(0)
     low, extent, n = x.min(axis=1, keepdims=True), max(float(np.ptp(x, axis=1).max()), 1e-300), x.shape[1]
-    origins, whole, orders = (
-        rng.uniform(0.0, 1.0, (len(x), copies, 1)),
-        n // _BLOCK * _BLOCK,
-        np.empty((copies, n), int),
-    )
+    origins, orders = rng.uniform(0.0, 1.0, (len(x), copies, 1)), np.empty((copies, n), int)
+    whole = n // _BLOCK * _BLOCK
     cells = ((((x - low) / extent)[:, None] + origins) * 2.0 ** (_BITS - 1)).astype(np.int64)
     curves = np.argsort(_interleave(cells), axis=1, kind="stable")
     blocks = rng.permuted(curves[:, :whole].reshape(copies, -1, _BLOCK), axis=2)

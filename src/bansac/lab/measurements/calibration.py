@@ -179,7 +179,7 @@ def _distances(model: Kind, pair: Matches) -> Array:
     return distances_to_truth(pair, model)
 
 
-def bins(p: Series, true: Series) -> list[Bin]:
+def bins(p: Series | Array, true: Series | Array) -> list[Bin]:
     """Return every non-empty bin."""
     which = np.minimum((p * BINS).astype(int), BINS - 1)
     masks = [which == k for k in range(BINS)]
@@ -191,10 +191,10 @@ def measure(frame: DataFrame, kind: str) -> Row:
     p, true = frame[kind], frame["distance"] <= TRUE
     found = bins(p, true)
     parts = {"true_below_0.1": true[p < 0.1], "true_above_0.9": true[p > 0.9]}
-    row: Row = {"ECE": _error_of(found), "Brier": float(np.mean((p - true) ** 2))}
+    row: Row = {"ECE": error_of(found), "Brier": float(np.mean((p - true) ** 2))}
     if "inlier" in frame:
         parts["mask_below_0.5"] = p[frame["inlier"]] < 0.5
-        row["ECE_by_pixels"] = {str(pixels): _error_of(bins(p, frame["distance"] <= pixels)) for pixels in OTHERS}
+        row["ECE_by_pixels"] = {str(pixels): error_of(bins(p, frame["distance"] <= pixels)) for pixels in OTHERS}
     return {**row, **{name: float(part.mean()) if len(part) else None for name, part in parts.items()}, "bins": found}
 
 
@@ -221,7 +221,7 @@ def draw(groups: Mapping[str, Collection[Row]], kinds: Iterable[str]) -> Figure:
             if not (pooled := _pool(group, kind)):
                 continue
             n, mean, found = np.array(pooled).T
-            ax.plot(mean, found, color=color, linewidth=1, label=f"{kind}, ECE {_error_of(pooled):.3f}")
+            ax.plot(mean, found, color=color, linewidth=1, label=f"{kind}, ECE {error_of(pooled):.3f}")
             ax.scatter(mean, found, s=400 * n / n.sum(), color=color, linewidths=0, alpha=0.7, clip_on=False)
         ax.set(xlim=(0, 1), ylim=(0, 1), title=name, xlabel="probability", aspect="equal")
         ax.legend(frameon=False, fontsize="small", loc="lower right")
@@ -237,7 +237,7 @@ def _pool(sets: Iterable[Row], kind: str) -> list[Bin]:
     return [(int(n), mean / n, true / n) for n, mean, true in sums.tolist() if n]
 
 
-def _error_of(found: Sequence[Bin]) -> float:
+def error_of(found: Sequence[Bin]) -> float:
     """Return the ECE of bins."""
     return sum(n * abs(mean - true) for n, mean, true in found) / sum(n for n, _, _ in found)
 
@@ -273,7 +273,7 @@ def priors_table(document: Document) -> str:
             others = _pool((figures for other, figures in sets.items() if other != name), "neighbours")
             if "scores" in of_set and others:  # shares of true matches in the same bins of the other sets
                 shares = {int(mean * BINS): true for _, mean, true in others}
-                by_others = _error_of([(n, shares.get(int(mean * BINS), mean), true) for n, mean, true in own])
+                by_others = error_of([(n, shares.get(int(mean * BINS), mean), true) for n, mean, true in own])
                 figures += [by_others, of_set["scores"]["ECE"]]
             rows.append([group, name, *(share(figures[k]) if k < len(figures) else "" for k in range(7))])
     true = ["true", "ECE", "true of p < .1", "of p < .3", "of others"]

@@ -308,9 +308,8 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Run all methods of a class on a scene."""
     name, source, *_ = unit.payload
     scene = _make(setup, *unit.payload)
-    title = (
-        CLASSES[name][0] if name in CLASSES else f"real pairs{', static matches' * (name[0] == 's')}, {REAL[name][1]}"
-    )
+    real = "real pairs, static matches" if name.startswith("static") else "real pairs"
+    title = CLASSES[name][0] if name in CLASSES else f"{real}, {REAL[name][1]}"
     seed = setup.seed + (source if name in CLASSES else 0)
     cell: Row = {"class": title, "scene": unit.key, "undecided": scene.undecided}
     return [cell | row for row in run_scene(scene, _methods(name), unit.key, seed, _judge)]

@@ -36,6 +36,7 @@ from bansac.estimate.model_confidence import evidence
 from bansac.estimate.result import Result
 from bansac.lab.frames import DataFrame, to_frame
 from bansac.lab.measurement import FIRST_SEED, ON_DATA, Option, Report, Row, Setup, Unit, choose_sets, of_module
+from bansac.lab.measurements.calibration import bins, error_of
 from bansac.lab.measurements.rivals import CLASSES, LIMIT, add_overlay
 from bansac.lab.pairs import open_set
 from bansac.lab.peers.library import Array
@@ -60,7 +61,7 @@ FAMILY, STRUCTURES, APART = "families", "structures", ("middlebury_dino",)
 MADE = FAMILY, STRUCTURES
 _KINDS = {"E": ("E", "relative pose"), "F": ("F", "relative pose"), "H": ("H",)}
 NOT_NUMBERS = "problem", "scene", "pair", "variant", "right", "claimed"
-FEWEST, BINS, SURE = 15, 10, 0.95
+FEWEST, SURE = 15, 0.95
 RIDGE, STEPS, DRAWS = 1e-3, 4000, 500
 
 
@@ -236,8 +237,7 @@ def area(score: Array, right: Bools) -> float:
 
 def calibration_error(p: Array, right: Bools) -> float:
     """Return the expected calibration error over bins of equal width."""
-    which = np.minimum((p * BINS).astype(int), BINS - 1)
-    return float(np.abs(np.bincount(which, p - right, BINS)).sum() / p.size)
+    return error_of(bins(p, right))
 
 
 def band(p: Array, pairs: Sequence[str], rng: np.random.Generator) -> float:
@@ -281,9 +281,8 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
         for name in ("ROC", "significance"):  # scenes with right and wrong runs
             of_scenes = [figures[name] for scene, figures in scenes.items() if scene in set(real["scene"])]
             whole[f"{name} within scenes"] = float(np.nanmean(of_scenes))
-        which = np.minimum((real["p"] * BINS).astype(int), BINS - 1)
-        bins = [[len(part), float(part["p"].mean()), float(part["right"].mean())] for _, part in real.groupby(which)]
-        problems[str(problem)] = {"all": whole, "scenes": scenes, "bins": bins, "coefficients": coefficients}
+        diagram = bins(real["p"].to_numpy(), real["right"].to_numpy(bool))
+        problems[str(problem)] = {"all": whole, "scenes": scenes, "bins": diagram, "coefficients": coefficients}
     texts = {".csv": runs.to_csv(index=False, float_format="%.5g")}
     return Report(records={"pairs": setup.pairs, "problems": problems}, texts=texts)
 
