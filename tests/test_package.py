@@ -72,7 +72,7 @@ def test_unknown_name_is_an_attribute_error() -> None:
     ("modules", "heavy"),
     [
         ("bansac", ("numba", "numpy", "matplotlib")),
-        ("bansac.geometry, bansac.lab.metrics, bansac.plotting, bansac.matches", ("numba",)),
+        ("bansac.geometry, bansac_lab.metrics, bansac.plotting, bansac.matches", ("numba",)),
     ],
 )
 def test_an_import_does_not_load_what_is_slow(modules: str, heavy: tuple[str, ...]) -> None:
@@ -97,9 +97,9 @@ def test_estimating_needs_none_of_the_extras() -> None:
     assert output(program).splitlines() == [row.function for row in ESTIMATORS]
 
 
-def test_only_laboratory_and_command_line_import_extras_with_the_module() -> None:
+def test_only_the_command_line_imports_extras_with_the_module() -> None:
     for path in (ROOT / "src" / "bansac").rglob("*.py"):
-        if path.relative_to(ROOT / "src" / "bansac").parts[0] in ("lab", "cli"):
+        if path.relative_to(ROOT / "src" / "bansac").parts[0] == "cli":
             continue
         for statement in ast.parse(path.read_text(encoding="utf-8")).body:
             names = [name.name for name in getattr(statement, "names", ())] if isinstance(statement, ast.Import) else []

@@ -2,7 +2,6 @@ import errno
 import io
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -24,7 +23,6 @@ from bansac.cli.app import COMMANDS, app, load_command
 from bansac.compiled.cache import clear_cache, inspect_cache
 from bansac.compiled.numba_private import cache_folders
 from bansac.executors import processes, short_items
-from bansac.lab.measurements import MEASUREMENTS
 from tests.processes import ENVIRONMENT, interruptible, run_python
 
 SOURCE = Path(library.__file__).resolve().parents[1]
@@ -35,9 +33,14 @@ def test_version_and_unknown_command(bansac: Any) -> None:
     assert "no-such" in bansac.refused("no-such")
 
 
-def test_help_of_bench_lists_the_measurements(bansac: Any) -> None:
-    shown = bansac("bench", "--help").stdout
-    assert all(re.search(rf"^ +{name} ", shown, re.MULTILINE) for name in MEASUREMENTS)
+@pytest.mark.parametrize("arguments", [["bench", "--help"], ["data", "info", "DIR", "--json"], ["experiments"]])
+def test_a_command_of_the_laboratory_says_how_to_install_it(
+    bansac: Any, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("bansac.cli.app.entry_points", lambda **chosen: ())
+    message = bansac.refused(*arguments)
+    assert message.startswith("bansac: this command is part of the laboratory")
+    assert message.endswith("pip install ./lab in a clone")
 
 
 @pytest.mark.slow
@@ -171,7 +174,7 @@ def test_neither_help_nor_estimating_loads_the_laboratory(matches_csv: Path) -> 
     program = f"""
 import sys
 from bansac.cli import main
-heavy = ("bansac.lab", "pandas", "matplotlib")
+heavy = ("bansac_lab", "pandas", "matplotlib")
 for arguments in {calls!r}:
     sys.argv = ["bansac", *arguments]
     try:

@@ -12,9 +12,9 @@ import pytest
 
 from bansac.executors import EXECUTORS, ItemFailure, find_executor
 from bansac.executors.processes import ATTEMPTS
-from bansac.lab.measurement import Measurement, Setup
+from bansac_lab.measurement import Measurement, Setup
+from lab.tests import toy
 from tests.executors.cluster import UnloadableError
-from tests.lab import toy
 
 pytestmark = pytest.mark.slow
 
