@@ -17,7 +17,9 @@ from tests import user_script
 from tests.processes import run_python
 
 ROOT = Path(__file__).resolve().parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PROJECT, LABORATORY = (
+    tomllib.loads((folder / "pyproject.toml").read_text())["project"] for folder in (ROOT, ROOT / "lab")
+)
 
 
 def output(code: str) -> str:
@@ -141,7 +143,9 @@ def test_command_without_typer_says_how_to_install_it() -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_versions_of_package_and_citation_agree() -> None:
+def test_versions_of_packages_and_citation_agree() -> None:
+    assert LABORATORY["version"] == bansac.__version__
+    assert f"bansac[all,match]=={bansac.__version__}" in LABORATORY["dependencies"]
     citation = (ROOT / "CITATION.cff").read_text()
     assert f"\nversion: {bansac.__version__}\n" in citation
     assert f"## {bansac.__version__}" in (ROOT / "CHANGELOG.md").read_text()
@@ -158,7 +162,7 @@ def test_the_lock_has_what_the_development_needs() -> None:
     for package in lock:
         name, version = re.split(r"==| ", package)[:2]
         versions.setdefault(name, []).append(version)
-    wanted, found = [Requirement("bansac[dev]")], set()
+    wanted, found = [Requirement("bansac[dev]"), *map(Requirement, LABORATORY["dependencies"])], set()
     while wanted:
         need = wanted.pop()
         if need.name == "bansac":
@@ -167,7 +171,7 @@ def test_the_lock_has_what_the_development_needs() -> None:
             continue
         found.add(need.name)
         assert all(map(need.specifier.contains, versions[need.name])), need
-    assert {"numpy", "h5py", "pytest", "mkdocs-material"} <= found
+    assert {"numpy", "h5py", "pandas", "pytest", "mkdocs-material"} <= found
 
 
 def test_every_place_names_the_same_versions_of_python() -> None:

@@ -8,8 +8,9 @@
 ``metrics``       errors of poses, homographies and curves; mAA and AUC
 ``sets``          benchmark sets with ground truth: readers and download
 ``pages``         marked tables and figures of the documentation, from stored reports
+``cli``           ``bansac bench``, ``bansac data`` and ``bansac experiments``
 ================  =============================================================================
 
-``measurement`` has the contract, ``runner`` distributes and resumes units of work. The package imports the rest of the
-library. Only ``cli`` imports it.
+``measurement`` has the contract, ``runner`` distributes and resumes units of work. The package imports the library, and
+the library finds the commands of ``cli`` as entry points.
 """

@@ -9,9 +9,9 @@ import typer
 
 from bansac.batch.output_files import OutputFolder
 from bansac.cli.app import COMMANDS, Group
-from bansac.cli.arguments import ExecutorOption, SchedulerOption, WorkersOption, choose_executor, out_option, with_flags
+from bansac.cli.arguments import SchedulerOption, out_option, with_flags
 from bansac.cli.console import command, report, show_progress
-from bansac_lab.cli.measure import end, parameter_of, show_report
+from bansac_lab.cli.measure import ExecutorOption, WorkersOption, choose_executor, end, parameter_of, show_report
 from bansac_lab.experiments import EXPERIMENTS, find_experiment
 from bansac_lab.measurement import EXPERIMENT_OPTIONS, Measurement, Setup
 from bansac_lab.runner import RunSummary, run_experiment

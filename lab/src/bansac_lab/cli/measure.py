@@ -10,8 +10,10 @@ import typer
 
 from bansac.batch.output_files import OutputFolder
 from bansac.cli import arguments
-from bansac.cli.console import notes, print_json, report, show_markdown, show_progress
+from bansac.cli.console import notes, print_json, report, show_progress
 from bansac.cli.output import check_new_file
+from bansac.executors import EXECUTORS, Executor
+from bansac_lab.cli.markdown import show_markdown
 from bansac_lab.measurement import Measurement, Option, Setup
 from bansac_lab.runner import RunSummary, merge, run_measurement
 from bansac_lab.tables import to_markdown
@@ -22,6 +24,12 @@ FileOption = Annotated[
         "FILE",
         "Write the report here and its figures beside it; an interrupted run goes on from the journal beside it.",
     ),
+]
+WorkersOption = Annotated[
+    int, typer.Option(help="Processes. With more than 1, times are taken afterwards, on repeat 0 alone.")
+]
+ExecutorOption = Annotated[
+    str | None, typer.Option(help=f"One of {', '.join(EXECUTORS)}. Default: serial with one worker, else processes.")
 ]
 UpdateFlag = Annotated[bool, typer.Option("--update", help="Keep what else the report in --out has.")]
 
@@ -69,8 +77,8 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
         out: FileOption = None,
         overwrite: arguments.OverwriteFlag = False,
         update: UpdateFlag = False,
-        workers: arguments.WorkersOption = 1,
-        executor: arguments.ExecutorOption = None,
+        workers: WorkersOption = 1,
+        executor: ExecutorOption = None,
         scheduler: arguments.SchedulerOption = None,
         json: arguments.JsonFlag = False,
     ) -> None:
@@ -79,7 +87,7 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
         setup, bound = Setup(**options), measurement
         if measurement.bind is not None:
             bound, setup = measurement.bind(setup)
-        where = arguments.choose_executor(executor, workers, scheduler)
+        where = choose_executor(executor, workers, scheduler)
         if update and overwrite:
             raise ValueError("--update does not go with --overwrite")
         if out is None and (update or overwrite):
@@ -113,6 +121,15 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
     )
     made.__doc__ = (measurement.help or measurement.title).replace("``", "").replace("*", "")  # no raw Markdown
     return made
+
+
+def choose_executor(name: str | None, workers: int, scheduler: str | None) -> str | Executor | None:
+    """Return the cluster of --scheduler, which excludes --executor and --workers, or the name from --executor."""
+    if scheduler is None:
+        return name
+    if name is not None:
+        raise ValueError("--executor does not go with --scheduler")
+    return arguments.connect(scheduler, None if workers == 1 else workers)
 
 
 def _read_report(measurement: Measurement, out: Path) -> dict[str, Any]:
