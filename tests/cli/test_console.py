@@ -37,7 +37,7 @@ def test_version_and_unknown_command(bansac: Any) -> None:
 def test_a_command_of_the_laboratory_says_how_to_install_it(
     bansac: Any, arguments: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("bansac.cli.app.entry_points", lambda **chosen: ())
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **chosen: ())
     message = bansac.refused(*arguments)
     assert message.startswith("bansac: this command is part of the laboratory")
     assert message.endswith("pip install ./lab in a clone")

@@ -13,7 +13,7 @@ import pytest
 from bansac_lab.cli import experiments
 from bansac_lab.experiments import EXPERIMENTS
 from lab.tests.pair_sets import remove_entry, write_homography_set, write_pose_set
-from tests.processes import count_units, interruptible, wait_for_units
+from tests.processes import ENVIRONMENT, count_units, interruptible, wait_for_units
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +147,7 @@ def test_ctrl_c_ends_the_workers_and_keeps_their_units(sets: Path, tmp_path: Pat
     arguments = ["main-table", "--data", sets, "--out", out, "--repeats", "20", "--workers", "2"]
     command = [sys.executable, "-m", "bansac.cli", "experiments", "run", *arguments]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with interruptible(command, start_new_session=True, **pipes) as process:
+    with interruptible(command, start_new_session=True, **pipes, env=ENVIRONMENT) as process:
         wait_for_units(out / "journal.sqlite", 10, process)
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does, to the workers too
         _, stderr = process.communicate(timeout=30)

@@ -4,7 +4,6 @@ The commands of the laboratory, a distribution of its own, are entry points of t
 """
 
 import importlib
-from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
@@ -54,6 +53,8 @@ def load_command(name: str) -> Any:
         from bansac.cli.console import command
 
         if name in LABORATORY:
+            from importlib.metadata import entry_points
+
             found = next(iter(entry_points(group="bansac.commands", name=name)), None)
             loaded = _say_what_is_missing if found is None else found.load()
         else:
