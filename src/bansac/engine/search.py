@@ -5,9 +5,9 @@ the restart is on. If the threshold is estimated, each hypothesis has its own: i
 soon as this one is significant (``bansac.evidence.noise_scale``).
 
 A hypothesis with nearly the inliers of the best one is compared with it by the score at the same threshold, and is a
-*duplicate* of it if it is no other optimum. Any other one is an *alternative*. A score at one threshold does not compare
-structures of different noise: at the threshold of a fine structure, a larger and coarser one loses its inliers. So
-alternatives are compared by their significance over all thresholds.
+*duplicate* of it if it is no other optimum. Any other one is an *alternative*. A score at one threshold does not
+compare structures of different noise: at the threshold of a fine structure, a larger and coarser one loses its inliers.
+So alternatives are compared by their significance over all thresholds.
 """
 
 import math
