@@ -135,7 +135,7 @@ def precision(problem: Problem, data: Floats, measured: MeasuredModel) -> float:
     p = len(changes)
     own, errors = changes[:, :, measured.inliers].reshape(p, -1), residuals[:, measured.inliers].ravel()
     information = own @ own.T
-    if not np.isfinite(information).all():
+    if not (np.isfinite(information).all() and information.any()):
         return -math.log10(_VAGUE)
     values, axes = np.linalg.eigh(information)
     root = axes / np.sqrt(np.maximum(values, np.finfo(float).eps * values[-1]))  # its square is (J^T J)^-1
