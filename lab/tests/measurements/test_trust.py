@@ -82,7 +82,7 @@ def test_short_run(tmp_path: Path) -> None:
     setup = MEASUREMENT.resolve(Setup(data=tmp_path, repeats=1))
     units = list(MEASUREMENT.units(setup))
     assert not any("inexact" in unit.key for unit in units)
-    made = "plain", "window 10", "half-turn", "focal", "list"
+    made = "plain", "window 10", "half-turn", "focal", "list", "uniform"
     some = [unit for unit in units if unit.payload[2] not in trust.MADE or unit.payload[1] in made]
     rows = [row for unit in some for row in MEASUREMENT.run_unit(setup, unit)]
     of_pairs = [row for row in rows if row["scene"] not in (*trust.MADE, *trust.WRONG)]
