@@ -176,13 +176,11 @@ def call_solvers() -> None:
     """Call the functions that have kernels of their own and no search: the solvers of OpenCV's names, focal lengths."""
     from bansac.compat import cv2  # here, because "bansac cache" starts faster without it
 
-    x1, x2 = np.random.default_rng(0).uniform(size=(2, 8, 3))
-    centre, y1, y2 = (0.0, 0.0), x1[:, :2], x2[:, :2]
+    (x1, x2), centre = np.random.default_rng(0).uniform(size=(2, 8, 2)), (0.0, 0.0)
     bansac.focals_from_fundamental(np.eye(3), centre, centre)
-    cv2.findFundamentalMat(y1, y2, cv2.FM_8POINT)
-    cv2.findFundamentalMat(y1[:7], y2[:7], cv2.FM_7POINT)
-    cv2.findEssentialMat(y1[:5], y2[:5])
-    cv2.estimateAffine3D(x1, x2, force_rotation=True)
+    cv2.findFundamentalMat(x1, x2, cv2.FM_8POINT)
+    cv2.findFundamentalMat(x1[:7], x2[:7], cv2.FM_7POINT)
+    cv2.findEssentialMat(x1[:5], x2[:5])
 
 
 def _data() -> dict[str, dict[str, Any]]:
