@@ -11,7 +11,6 @@ import bansac
 from bansac.cli.compile_ahead import _data as warm_data
 from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
-from bansac.problems.translation import TRANSLATION_2D
 from tests.problems.number import CONSTANT
 
 RNG = np.random.default_rng(0)
@@ -245,11 +244,6 @@ def test_few_data_of_an_own_problem_are_survived(sample_size, n, threshold):
     data = np.random.default_rng(n).uniform(0, 10, (n, 1))
     problem = dataclasses.replace(CONSTANT, sample_size=sample_size)
     assert not bansac.ransac(problem, data, threshold=threshold).success
-
-
-def test_one_match_of_a_translation_is_survived():
-    result = bansac.ransac(TRANSLATION_2D, np.ones((1, 4)))
-    assert (result.success, result.num_inliers) == (False, 1)
 
 
 def test_something_that_is_no_problem_is_refused():

@@ -23,7 +23,8 @@ RUN_CODE = {
     "lab/pages.py": {"subprocess"},  # git, for the commits of reports
     "lab/measurements/cluster.py": {"pickle"},  # the bytes of what travels
     "lab/measurements/latency.py": {"subprocess"},  # waiting times of new processes
-    "compiled/numba_private.py": {"pickle"},  # cache of kernels
+    "compiled/numba_private/cache.py": {"pickle"},  # kernels of a pack
+    "compiled/numba_private/files.py": {"pickle"},  # cache of kernels
     "compiled/struct.py": {"compile", "exec"},  # writes functions from names in the source
 }
 MODULES = {

@@ -12,7 +12,8 @@ from bansac.geometry import apply_transform
 from bansac.geometry.camera import Camera
 from bansac.problems.affine import AFFINE
 from bansac.problems.estimators import ESTIMATORS
-from bansac.synthetic import awkward_scene, epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
+from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
+from bansac_lab.families import awkward_scene
 from tests.test_metamorphic import make_case
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take seconds each")

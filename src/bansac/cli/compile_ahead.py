@@ -15,8 +15,9 @@ import numpy as np
 from numba import config
 
 import bansac
+from bansac.compiled.cache import cache_folders
+from bansac.compiled.clock import KERNELS
 from bansac.compiled.compile_once import compile_once
-from bansac.compiled.numba_private import KERNELS, cache_folders, read_cache
 from bansac.compiled.pack import write_pack
 from bansac.compiled.target import describe_target, find_mismatch, portable_level
 from bansac.engine.sampling import SAMPLERS
@@ -78,6 +79,7 @@ OPTIONS: tuple[Task, ...] = (
         if row.name != "bansac"
     ),
     ("homography", {"sampler": "uniform", "verification": None}),
+    ("solvers", {}),
 )
 """Calls that use all other kernels: those of the presets, samplers, scores and stopping criteria."""
 
@@ -111,6 +113,8 @@ def build_pack(path: Path, jobs: int) -> int:
     ``NUMBA_CPU_FEATURES`` is empty; a RuntimeError if other processors would not run the code. Return the number of
     kernels.
     """
+    from bansac.compiled.numba_private.cache import read_cache  # private parts are for tested versions of Numba
+
     target = describe_target()
     if (config.CPU_NAME, config.CPU_FEATURES) != (portable_level(), ""):
         raise RuntimeError(f"set NUMBA_CPU_NAME={portable_level()} and NUMBA_CPU_FEATURES to nothing")
@@ -145,7 +149,10 @@ def _run_shared(locks: Path, task: Task) -> Warmed:
 def _run(name: str, options: dict[str, Any]) -> Warmed:
     """Call an estimator on small data, and count the kernels that it compiles and loads."""
     before, started = KERNELS.copy(), time.perf_counter()
-    call_estimator(name, options)
+    if name == "solvers":
+        call_solvers()
+    else:
+        call_estimator(name, options)
     label = ", ".join([name, *(f"{key}={value}" for key, value in options.items())])
     counts = {kind: KERNELS[kind] - before[kind] for kind in ("compiled", "loaded")}
     return Warmed(label, **counts, seconds=time.perf_counter() - started)
@@ -163,6 +170,17 @@ def call_estimator(name: str, options: dict[str, Any]) -> Result:
     result: Result = getattr(bansac, function)(max_iterations=50, **data | settings)
     _ = result.probabilities, result.model_confidence  # computed on access
     return result
+
+
+def call_solvers() -> None:
+    """Call the functions that have kernels of their own and no search: the solvers of OpenCV's names, focal lengths."""
+    from bansac.compat import cv2  # here, because "bansac cache" starts faster without it
+
+    (x1, x2), centre = np.random.default_rng(0).uniform(size=(2, 8, 2)), (0.0, 0.0)
+    bansac.focals_from_fundamental(np.eye(3), centre, centre)
+    cv2.findFundamentalMat(x1, x2, cv2.FM_8POINT)
+    cv2.findFundamentalMat(x1[:7], x2[:7], cv2.FM_7POINT)
+    cv2.findEssentialMat(x1[:5], x2[:5])
 
 
 def _data() -> dict[str, dict[str, Any]]:

@@ -406,7 +406,7 @@ def _doubt_of_result(problem: Problem, result: Result) -> str:
     if result.configuration == "static":
         return "many inliers are static, as those of an overlay"
     threshold = result.threshold
-    estimated = estimate_threshold(result.residuals, problem, (SMALLEST * threshold, LARGEST * threshold))
+    estimated = estimate_threshold(result.residuals.copy(), problem, (SMALLEST * threshold, LARGEST * threshold))
     if estimated <= _SMALL * threshold:
         return ""
     return f"the threshold of {threshold:.3g} is small for the noise, which needs {estimated:.3g}"

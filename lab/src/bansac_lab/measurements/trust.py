@@ -37,7 +37,7 @@ from bansac.estimate.model_confidence import evidence
 from bansac.estimate.result import Result
 from bansac.matches import Matches
 from bansac.maths.arrays import Bools
-from bansac.synthetic import FAMILIES, awkward_scene
+from bansac_lab.families import FAMILIES, awkward_scene
 from bansac_lab.frames import DataFrame, to_frame
 from bansac_lab.measurement import FIRST_SEED, ON_DATA, Option, Report, Row, Setup, Unit, choose_sets, of_module
 from bansac_lab.measurements.calibration import bins, error_of
