@@ -28,20 +28,41 @@ def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
     kept = np.arange(data.shape[1])
     if not problem.points:
         return np.sort(np.unique(data, axis=1, return_index=True)[1]) if problem.channels > 1 else kept
+    return _merge(problem, data, threshold, kept.copy())
+
+
+def groups_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
+    """Return the group of every match, the index of one of its matches; those of a group share points.
+
+    If the data are no matches, only equal columns are merged.
+    """
+    if len(problem.points) < 2:
+        return np.unique(data, axis=1, return_inverse=True)[1].ravel()
+    groups = np.arange(data.shape[1])
+    _merge(problem, data, threshold, groups)
+    while (groups[groups] != groups).any():
+        groups = groups[groups]
+    return groups
+
+
+def _merge(problem: Problem, data: Floats, threshold: float, groups: Ints) -> Ints:
+    """Return the indices of :func:`first_of_equals`; each other index of ``groups`` becomes one that it shares with."""
+    kept = np.arange(groups.size)
     table = np.empty(4 << kept.size.bit_length(), np.int64)
     for point in problem.points:
         x = np.ascontiguousarray(data[list(point)])
-        kept = kept[: _keep_first_of_cells(x, 2 * SAME_POINT * threshold, kept, table)]
+        kept = kept[: _keep_first_of_cells(x, 2 * SAME_POINT * threshold, kept, groups, table)]
     return kept
 
 
 @kernel
-def _keep_first_of_cells(x: Floats, width: float, kept: Ints, table: Ints) -> int:
+def _keep_first_of_cells(x: Floats, width: float, kept: Ints, groups: Ints, table: Ints) -> int:
     """Keep the index of the first point of each cell in ``kept``, and return the number of indices kept.
 
-    ``x`` holds the points (coordinates x N). The grids are shifted by half a cell, so two points near each other share
-    a cell of at least one grid. The grids are processed one after the other. ``table`` is a hash table; its length is a
-    power of two and a multiple of the number of points, so that few points find their slot occupied.
+    The others get this index in ``groups``. ``x`` holds the points (coordinates x N). The grids are shifted by half a
+    cell, so two points near each other share a cell of at least one grid. The grids are processed one after the other.
+    ``table`` is a hash table; its length is a power of two and a multiple of the number of points, so that few points
+    find their slot occupied.
     """
     d, count, last = x.shape[0], kept.size, table.size - 1
     cells = np.empty((count, d))  # of the points kept in this grid
@@ -66,6 +87,8 @@ def _keep_first_of_cells(x: Floats, width: float, kept: Ints, table: Ints) -> in
                 table[place] = count
                 kept[count] = i
                 count += 1
+            else:
+                groups[i] = kept[table[place]]
     return count
 
 
