@@ -69,7 +69,7 @@ _SMALL = 1.8
 # The last doubt is that chance inliers may hold more than the share _HELD of the information on a parameter, which is
 # the largest one that is subtracted. The points beyond the scale of the loss, up to _BEYOND times it, show how many
 # there are.
-_BEYOND, _HELD = 4.0, 0.4
+_BEYOND, _HELD = 10.0, 0.5
 
 _UNDETERMINED: dict[tuple[str, str | None], str] = {
     ("fundamental", "planar"): "they agree with a homography",
