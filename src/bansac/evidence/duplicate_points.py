@@ -25,34 +25,22 @@ def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
     If several share a point, the first one is kept. If the data have no points (see ``Problem``), only equal columns
     are merged.
     """
-    kept = np.arange(data.shape[1])
-    if not problem.points:
-        return np.sort(np.unique(data, axis=1, return_index=True)[1]) if problem.channels > 1 else kept
-    return _merge(problem, data, threshold, kept.copy())
+    return np.flatnonzero(groups_of_equals(problem, data, threshold) == np.arange(data.shape[1]))
 
 
 def groups_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
-    """Return the group of every match, the index of one of its matches; those of a group share points.
-
-    If the data are no matches, only equal columns are merged.
-    """
-    if len(problem.points) < 2:
-        return np.unique(data, axis=1, return_inverse=True)[1].ravel()
+    """Return the group of every point or match: the index that :func:`first_of_equals` keeps of it."""
     groups = np.arange(data.shape[1])
-    _merge(problem, data, threshold, groups)
-    while (groups[groups] != groups).any():
-        groups = groups[groups]
-    return groups
-
-
-def _merge(problem: Problem, data: Floats, threshold: float, groups: Ints) -> Ints:
-    """Return the indices of :func:`first_of_equals`; each other index of ``groups`` becomes one that it shares with."""
-    kept = np.arange(groups.size)
-    table = np.empty(4 << kept.size.bit_length(), np.int64)
+    if not problem.points:
+        _, first, which = np.unique(data, axis=1, return_index=True, return_inverse=True)
+        return first[which.ravel()] if problem.channels > 1 else groups
+    kept, table = groups.copy(), np.empty(4 << groups.size.bit_length(), np.int64)
     for point in problem.points:
         x = np.ascontiguousarray(data[list(point)])
         kept = kept[: _keep_first_of_cells(x, 2 * SAME_POINT * threshold, kept, groups, table)]
-    return kept
+    while (groups[groups] != groups).any():
+        groups = groups[groups]
+    return groups
 
 
 @kernel
