@@ -165,13 +165,13 @@ def covariance(
     - affine, affine_3d, circle, ellipse, polynomial: the numbers of the model.
 
     The errors of the points are assumed independent, but for matches that share a point in an image, such as several
-    descriptors of one keypoint; their size is measured by the residuals near the model. The
-    covariance is that of the default refinement; the one of a least-squares estimate is a little smaller. With
-    ``epipolar_error="symmetric"`` it is that of the Sampson distance. ``doubt`` says if there are few inliers, if the
-    threshold is small for the noise, if the errors are not independent (configuration "misfit"), if inliers are those
-    of an overlay ("static"), if chance inliers may hold much of the information on a parameter, as in a corridor among
-    many outliers, or if the residuals are not linear in the parameters within two standard deviations: a short arc of
-    an ellipse, or distant points that a long lens sees.
+    descriptors of one keypoint. Their size is measured by the residuals near the model. The covariance is that of the
+    default refinement; the one of a least-squares estimate is a little smaller. With ``epipolar_error="symmetric"`` it
+    is that of the Sampson distance. ``doubt`` says if there are few inliers, if the threshold is small for the noise,
+    if the errors are not independent (configuration "misfit"), if inliers are those of an overlay ("static"), if chance
+    inliers may hold much of the information on a parameter, as in a corridor among many outliers, or if the residuals
+    are not linear in the parameters within two standard deviations: a short arc of an ellipse, or distant points that a
+    long lens sees.
 
     Examples
     --------
@@ -208,13 +208,9 @@ def covariance(
             depth = np.median(chart.data[4] + numbers[11]) if name == "absolute_pose" else 1.0  # the scale of t
             sizes = _STEP * np.where(chart.basis[:, :9].any(axis=1), 1.0, depth)[:, None]
             derivatives = differentiate(lambda step: errors(numbers + step), sizes * chart.basis) / sizes.T
+            thresholds = result.threshold, result.threshold / unit
             return _estimate(
-                lambda step: errors(numbers + step @ chart.basis).T,
-                derivatives,
-                (result.threshold, result.threshold / unit),
-                definition,
-                chart,
-                doubt,
+                lambda step: errors(numbers + step @ chart.basis).T, derivatives, thresholds, definition, chart, doubt
             )
     threshold, derivatives = _threshold(definition, chart, result, unit), _linearize(definition, chart)[1]
 
@@ -390,21 +386,16 @@ def _linearize(problem: Problem, chart: _Chart) -> tuple[Floats, Floats]:
 
 
 def _estimate(
-    residuals_after: _Errors,
-    derivatives: Floats,
-    thresholds: tuple[float, float],
-    problem: Problem,
-    chart: _Chart,
-    doubt: str,
+    evaluate: _Errors, derivatives: Floats, thresholds: tuple[float, float], problem: Problem, chart: _Chart, doubt: str
 ) -> Covariance:
     """Return the covariance, with this ``doubt`` if there is no other one.
 
-    ``residuals_after`` returns the residuals (c, N) after a change of the parameters. ``thresholds`` are in the units
+    ``evaluate`` returns the residuals (c, N) after a change of the parameters. ``thresholds`` are in the units
     of the residuals and of the data.
     """
     threshold, of_data = thresholds
     p = derivatives.shape[2]
-    residuals = residuals_after(np.zeros(p))
+    residuals = evaluate(np.zeros(p))
     distances = lengths_of_errors(residuals.T)
     scale = biweight_scale(distances, problem, threshold)
     near, beyond = distances < scale, (distances >= scale) & (distances < _BEYOND * scale)
@@ -418,7 +409,7 @@ def _estimate(
         return Covariance(matrix, chart.basis, f"{errors} independent errors of inliers are few for {p} parameters")
     variances, axes = np.linalg.eigh(matrix)
     for step in _STANDARD * np.sqrt(np.maximum(variances, 0.0))[:, None] * axes.T:
-        after, before = residuals_after(step)[:, near], residuals_after(-step)[:, near]
+        after, before = evaluate(step)[:, near], evaluate(-step)[:, near]
         curved = np.linalg.norm(after + before - 2.0 * residuals[:, near])
         if not curved <= _NONLINEAR * np.linalg.norm(after - before) + _EQUAL * threshold:
             return Covariance(matrix, chart.basis, "the residuals are not linear within two standard deviations")
