@@ -40,7 +40,7 @@ from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_matches
 from bansac.problems.ellipse import conic_of
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
-from bansac.problems.estimators import ESTIMATORS, find_estimator
+from bansac.problems.estimators import find_estimator
 from bansac.problems.polynomial import polynomial
 from bansac.problems.problem import Problem
 
@@ -221,7 +221,7 @@ def _find(problem: Any, result: Result) -> tuple[str, Problem]:
         if problem.linearize is None:
             raise ValueError(f"problem {problem.name!r} has no derivatives: it needs linearize")
         return "", problem
-    estimator = find_estimator(problem, ESTIMATORS)
+    estimator = find_estimator(problem)
     is_fixed = estimator.problem is not None
     return estimator.name, estimator.load_problem() if is_fixed else polynomial(np.size(result.model) - 1)
 
