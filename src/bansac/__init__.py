@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from bansac.geometry import focals_from_fundamental as focals_from_fundamental
     from bansac.geometry.camera import Camera as Camera
     from bansac.problems.problem import Problem as Problem
+    from bansac.problems.traits import Traits as Traits
 
 __version__ = "0.1.0"
 
@@ -61,6 +62,7 @@ _NAMES = {
     "geometry": ("focals_from_fundamental",),
     "geometry.camera": ("Camera",),
     "problems.problem": ("Problem",),
+    "problems.traits": ("Traits",),
 }
 _MODULES = {row.function: f"bansac.estimate.{row.module}" for row in ESTIMATORS}
 _MODULES |= {name: f"bansac.{module}" for module, names in _NAMES.items() for name in names}

@@ -303,7 +303,7 @@ def test_the_scale_of_the_weights_has_no_effect_on_the_fit(name):
 )
 def test_defaults(name, threshold, max_iterations, unit):
     problem = EVERY[name]
-    found = (problem.default_threshold, problem.default_max_iterations, problem.unit)
+    found = (problem.default_threshold, problem.default_max_iterations, problem.traits.unit)
     assert found == (threshold, max_iterations, unit)
 
 
@@ -334,7 +334,7 @@ def test_the_codimension_is_the_rank_of_the_derivatives_by_the_point(name):
         if point is not None:
             ranks.append(np.linalg.matrix_rank(derivatives, tol=1e-4 * np.linalg.norm(derivatives)))
     assert len(ranks) >= 3  # a random circle may have a negative radius
-    assert set(ranks) == {problem.codimension}
+    assert set(ranks) == {problem.traits.codimension}
 
 
 @names

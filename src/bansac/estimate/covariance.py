@@ -279,7 +279,7 @@ def _reader(name: str, problem: Problem) -> Callable[..., _Data]:
         "relative_pose": _read_rays,
         "absolute_pose": _read_projections,
     }
-    return of_cameras.get(name, _read_matches if name and len(problem.points) == 2 else _read_points)
+    return of_cameras.get(name, _read_matches if name and problem.traits.are_matches else _read_points)
 
 
 def _chart(name: str, problem: Problem, model: Any, data: Floats) -> _Chart:

@@ -19,6 +19,7 @@ from bansac.estimate.request import Request
 from bansac.estimate.solution import Solution
 from bansac.evidence.rivals import significance_over_thresholds
 from bansac.evidence.significance import EXACT, MeasuredModel
+from bansac.evidence.vertical import has_verticals
 from bansac.maths.arrays import Floats
 from bansac.maths.normalization import apply_inverse
 from bansac.problems.problem import Problem
@@ -63,7 +64,7 @@ def model_confidence(solution: Solution, success: bool, configuration: str | Non
 
 def is_covered(request: Request) -> bool:
     """Return whether the coefficients are fitted for a request; they are not for one with verticals."""
-    return request.problem.name in COEFFICIENTS and len(request.data) == 4 and not request.as_paper
+    return request.problem.name in COEFFICIENTS and not has_verticals(request.problem) and not request.as_paper
 
 
 def evidence(solution: Solution, success: bool, configuration: str | None) -> dict[str, float]:
@@ -79,7 +80,7 @@ def evidence(solution: Solution, success: bool, configuration: str | None) -> di
     request, measured = solution.request, solution.measured
     assert measured is not None
     problem, n, count = request.problem, solution.residuals.size, solution.count
-    inliers, is_epipolar = solution.inliers, problem.codimension == 1
+    inliers, is_epipolar = solution.inliers, problem.traits.codimension == 1
     moves = np.hypot(*(request.data[2:] - request.data[:2])) > _STILL * measured.threshold
     significance = moving = _significance(problem, request.data, measured)
     if np.mean(moves & ~inliers) >= _MOVING:
@@ -132,7 +133,7 @@ def precision(problem: Problem, data: Floats, measured: MeasuredModel) -> float:
     values, axes = np.linalg.eigh(information)
     root = axes / np.sqrt(np.maximum(values, np.finfo(float).eps * values[-1]))  # its square is (J^T J)^-1
     noise = float(np.linalg.norm(errors)) / math.sqrt(max(errors.size - p, 1))
-    if problem.codimension == 1:
+    if problem.traits.codimension == 1:
         deviation = noise * float(np.linalg.norm(root, 2) / np.linalg.norm(model))
     else:
         deviation = noise * float(np.linalg.norm(root.T @ changes.reshape(p, -1))) / math.sqrt(data.shape[1])

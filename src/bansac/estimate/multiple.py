@@ -271,7 +271,7 @@ def _description_length(task: _Task, coarse: _Model, models: list[_Model]) -> fl
     It is the Bayesian information criterion (Schwarz, 1978) of Gaussian residuals, with the logarithm of the number of
     samples that may give a model. Points of no model are uniform within the threshold of the coarse model.
     """
-    m, d, own = task.request.problem.sample_size, task.request.problem.codimension, coarse.odds > 1.0
+    m, d, own = task.request.problem.sample_size, task.request.problem.traits.codimension, coarse.odds > 1.0
     n, shares = int(np.count_nonzero(own)), _shares(task, models)[:, own]
     density = np.maximum(1.0 - shares.sum(axis=0), 1e-3).mean() / (2.0 * coarse.result.threshold) ** d
     for model, share in zip(models, shares, strict=True):
@@ -315,7 +315,7 @@ def _neutral_prior(task: _Task) -> Floats | float:
 def _measure(task: _Task, result: Result) -> _Model:
     """Return a model with the residuals and the posterior odds of all points."""
     residuals = measure(task.request.problem, task.request.data, result.model.flatten(), result.threshold)[0]
-    inlier = inlier_probabilities(residuals, result.threshold, task.request.problem.codimension)
+    inlier = inlier_probabilities(residuals, result.threshold, task.request.problem.traits.codimension)
     return _Model(result, residuals, inlier / np.maximum(1.0 - inlier, 1e-12))
 
 

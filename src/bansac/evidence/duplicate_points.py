@@ -26,10 +26,10 @@ def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
     are merged.
     """
     kept = np.arange(data.shape[1])
-    if not problem.points:
+    if not problem.traits.points:
         return np.sort(np.unique(data, axis=1, return_index=True)[1]) if problem.channels > 1 else kept
     table = np.empty(4 << kept.size.bit_length(), np.int64)
-    for point in problem.points:
+    for point in problem.traits.points:
         x = np.ascontiguousarray(data[list(point)])
         kept = kept[: _keep_first_of_cells(x, 2 * SAME_POINT * threshold, kept, table)]
     return kept

@@ -11,6 +11,7 @@ from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.linalg import normalize_vector, smallest_eigenvector, weighted_means
 from bansac.maths.normalization import fix_sign, normalize
 from bansac.problems.problem import Problem
+from bansac.problems.traits import Traits
 
 # Three points with sides u and v are collinear if |u x v| <= _COLLINEAR (|u|^2 + |v|^2).
 _COLLINEAR = 1e-9
@@ -118,5 +119,5 @@ PLANE = Problem(
     normalize=normalize,
     denormalize=denormalize,
     canonical=canonical,
-    points=((0, 1, 2),),
+    traits=Traits(points=((0, 1, 2),), flat="line"),
 )

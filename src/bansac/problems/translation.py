@@ -8,6 +8,7 @@ import dataclasses
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
+from bansac.problems.traits import Traits
 
 
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
@@ -60,10 +61,8 @@ TRANSLATION_2D = Problem(
     precision="float32",
     normalize=normalize,
     denormalize=denormalize,
-    codimension=2,
     default_threshold=2.0,
-    unit="pixels",
-    points=((0, 1), (2, 3)),
+    traits=Traits(points=((0, 1), (2, 3)), codimension=2, unit="pixels"),
 )
 
 TRANSLATION_3D = dataclasses.replace(
@@ -71,8 +70,6 @@ TRANSLATION_3D = dataclasses.replace(
     name="translation of space",
     channels=6,
     model_shape=(3,),
-    codimension=3,
     default_threshold=None,
-    unit="data",
-    points=((0, 1, 2), (3, 4, 5)),
+    traits=Traits(points=((0, 1, 2), (3, 4, 5)), codimension=3),
 )
