@@ -12,9 +12,9 @@ import site_pages
 
 import bansac
 from bansac.evidence.neighbours import neighbour_priors
-from bansac.lab import pages, reports
 from bansac.matches import load_demo
 from bansac.problems.estimators import ESTIMATORS
+from bansac_lab import pages, reports
 from tests.test_examples import PAGES, ROOT
 
 ARCHITECTURE = PAGES["docs/architecture.md"]
@@ -110,7 +110,7 @@ def test_the_files_that_the_architecture_names_are_there() -> None:
     named = set(re.findall(r"`([\w.-]+/[\w./-]+|\w+\.toml)`|\b([\w/]+\.py)\b", ARCHITECTURE))
     named = {folder or file for folder, file in named}
     assert {"engine/loop.py", "engine/sampling", "pyproject.toml"} <= named
-    known = [ROOT, ROOT / "src" / "bansac"]
+    known = [ROOT, ROOT / "src" / "bansac", ROOT / "lab" / "src"]
     missing = [name for name in named if "NAME" not in name and not any((folder / name).exists() for folder in known)]
     assert missing == []
 
