@@ -24,9 +24,9 @@ from bansac.engine.scoring import SCORES
 from bansac.estimate.result import Result
 from bansac.executors import ItemFailure, processes
 from bansac.maths.arrays import Floats
-from bansac.problems.estimators import ESTIMATORS
+from bansac.problems.estimators import ESTIMATORS, Estimator
 
-_PROBLEMS = tuple(row.name for row in ESTIMATORS if row.warm is not None)
+_ROWS = {row.name: row for row in ESTIMATORS if row.warm is not None or row.scene}
 
 # Further calls: the function and the key of its data.
 _VARIANTS = {
@@ -47,9 +47,9 @@ Task = tuple[str, dict[str, Any]]
 """The name of an estimator, and its options."""
 
 DEFAULTS: tuple[Task, ...] = (
-    *((name, {}) for name in _PROBLEMS),
+    *((name, {}) for name in _ROWS),
     ("sized_images", {}),  # the plausibility of the focal lengths of F
-    *((name, {"few": True}) for name in _PROBLEMS),  # samples and searches of rearranged matches
+    *((name, {"few": True}) for name in _ROWS),  # samples and searches of rearranged matches
     ("relative_pose", {"scores": True}),
     *((name, {}) for name in ("known_vertical", "shared_focal", "one_focal", "unknown_focal_pose")),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
@@ -64,7 +64,7 @@ DEFAULTS: tuple[Task, ...] = (
 
 OPTIONS: tuple[Task, ...] = (
     ("essential", {"epipolar_error": "symmetric"}),
-    *((name, {"preset": "paper"}) for name in _PROBLEMS),
+    *((name, {"preset": "paper"}) for name in _ROWS),
     ("planar_scene", {"preset": "paper"}),  # without local optimisation, the repair of all samples
     ("sized_images", {"preset": "paper"}),  # without local optimisation, the plausibility of the focal lengths
     *((name, {"local_optimization": "lm"}) for name in ("homography", "circle")),
@@ -153,9 +153,8 @@ def _run(name: str, options: dict[str, Any]) -> Warmed:
 
 def call_estimator(name: str, options: dict[str, Any]) -> Result:
     """Call an estimator, or a variant of one, on small data; ``scores`` adds scores, ``few`` leaves few data."""
-    rows = {row.name: (row.function, row.warm) for row in ESTIMATORS if row.warm is not None}
-    function, key = (rows | _VARIANTS)[name]
-    settings, data = dict(options), _data()[key]
+    function, key = _VARIANTS[name] if name in _VARIANTS else (_ROWS[name].function, _ROWS[name].warm)
+    settings, data = dict(options), _data_of_scene(_ROWS[name]) if key is None else _data()[key]
     if settings.get("scores"):
         settings["scores"] = np.linspace(0.9, 0.1, _SIZE)
     if settings.pop("few", False):
@@ -163,6 +162,13 @@ def call_estimator(name: str, options: dict[str, Any]) -> Result:
     result: Result = getattr(bansac, function)(max_iterations=50, **data | settings)
     _ = result.probabilities, result.model_confidence  # computed on access
     return result
+
+
+def _data_of_scene(row: Estimator) -> dict[str, Any]:
+    """Return exact points of the scene of a row; ten of them are wrong."""
+    points, _ = row.load_scene()(_SIZE, np.random.default_rng(0))
+    points[:10] = points[10:20, ::-1]
+    return {next(iter(row.data)): points, "threshold": 1.0}
 
 
 def _data() -> dict[str, dict[str, Any]]:

@@ -386,7 +386,8 @@ def _estimate(
     distances = lengths_of_errors(residuals.T)
     scale = biweight_scale(distances, problem, threshold)
     near = distances < scale
-    matrix, dominated = _spread(residuals[:, near], derivatives[near], scale, _rounding(chart.data) ** 2 / 12.0)
+    rounding, d = _rounding(chart.data) ** 2 / 12.0, problem.traits.codimension
+    matrix, dominated = _spread(residuals[:, near], derivatives[near], scale, rounding, d)
     errors = residuals[:, near].size
     if errors < _FEW * p:
         return Covariance(matrix, chart.basis, f"{errors} errors of inliers are few for {p} parameters")
@@ -422,10 +423,10 @@ def _rounding(data: Floats) -> float:
     return min(steps) if steps and are_rounded else 0.0
 
 
-def _spread(residuals: Floats, derivatives: Floats, scale: float, rounding: float) -> tuple[Floats, str]:
+def _spread(residuals: Floats, derivatives: Floats, scale: float, rounding: float, d: int) -> tuple[Floats, str]:
     """Return A^-1 B A^-1 over points within the scale of the biweight loss, and a doubt if a few dominate it, else "".
 
-    ``rounding`` is the variance of rounding.
+    ``rounding`` is the variance of rounding, and ``d`` the codimension of the errors.
     """
     (c, n), p = residuals.shape, derivatives.shape[2]
     squares = (residuals * residuals).sum(axis=0) / scale**2
@@ -438,7 +439,7 @@ def _spread(residuals: Floats, derivatives: Floats, scale: float, rounding: floa
         raise ValueError("the inliers do not determine the model: a change of it leaves their residuals as they are")
     weights, blocks = (1.0 - squares) ** 2, Q.reshape(n, c, p)
     leverages = (blocks * blocks).sum(axis=(1, 2))
-    slope = np.mean(weights - 4.0 / c * squares * (1.0 - squares))
+    slope = np.mean(weights - 4.0 / d * squares * (1.0 - squares))
     if not slope > 0.0:
         raise ValueError("the inliers do not determine the model: most residuals are not small beside the threshold")
     shares = np.minimum(1.0, _LEVERAGE * p / n / np.maximum(leverages, _SINGULAR))

@@ -35,6 +35,7 @@ class Estimator(NamedTuple):
     data: Columns  # columns of each data array, by the name of the argument
     arguments: tuple[str, ...] = ()  # further arguments: camera matrices, image sizes, degree
     warm: str | None = None  # key of its data in ``bansac.cli.compile_ahead``; None if another row compiles the same
+    scene: bool = False  # the problem's module has ``scene(n, rng) -> (points, model)``: exact data and their model
     letter: str = ""  # short name for ``--model``
     coefficients: tuple[str, ...] = ()  # names of the coefficients of a vector model; by default c0, c1 and so on
     equation: str = ""  # meaning of the coefficients
@@ -62,8 +63,15 @@ class Estimator(NamedTuple):
         """Import the problem; raise a ValueError if it depends on an argument."""
         if self.problem is None:
             raise ValueError(f"the problem of {self.function} depends on its arguments")
-        module, name = self.problem.split(":")
-        return getattr(importlib.import_module(f"bansac.problems.{module}"), name)  # type: ignore[no-any-return]
+        return self._load(self.problem.split(":")[1])  # type: ignore[no-any-return]
+
+    def load_scene(self) -> Callable[..., Any]:
+        """Import the function ``scene`` of the problem's module."""
+        return self._load("scene")  # type: ignore[no-any-return]
+
+    def _load(self, name: str) -> Any:
+        """Return what has this name in the module of the problem."""
+        return getattr(importlib.import_module(f"bansac.problems.{str(self.problem).split(':')[0]}"), name)
 
 
 # fmt: off
