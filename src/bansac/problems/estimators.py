@@ -115,6 +115,10 @@ ESTIMATORS = (
         "fit_polynomial", "curves", None, _POINTS, ("degree",), warm="polynomial",
         equation="y = c0 + c1 x + c2 x^2 + ..."
     ),
+    Estimator(
+        "fit_line_3d", "surfaces", "line_3d:LINE_3D", _POINTS_3D, scene=True,
+        coefficients=("x", "y", "z", "dx", "dy", "dz"), equation="(x, y, z) + s (dx, dy, dz)"
+    ),
 )
 # fmt: on
 

@@ -1,0 +1,36 @@
+"""Fits of lines, spheres and cylinders to 3D points, and of vanishing points to segments."""
+
+from typing import Unpack
+
+from numpy.typing import ArrayLike
+
+from bansac.estimate.generic import as_columns, estimate
+from bansac.estimate.presets import CallSettings, Threshold
+from bansac.estimate.result import Result
+
+
+def fit_line_3d(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
+    """Fit a line to 3D points with outliers.
+
+    Parameters
+    ----------
+    points : (N, 3) array_like
+        The points.
+    threshold, **settings
+        As in :func:`bansac.fit_line`, with the same errors.
+
+    Returns
+    -------
+    Result
+        ``model`` is (x, y, z, dx, dy, dz): the point of the line nearest to the origin, and its direction of unit
+        length.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> points = np.linspace(-1, 1, 50)[:, None] * [0, 0, 1] + [1, 2, 0]
+    >>> line, inliers = bansac.fit_line_3d(points, threshold=0.01)
+    >>> np.round(line, 6) + 0.0
+    array([1., 2., 0., 0., 0., 1.])
+    """
+    return estimate("line_3d", as_columns("points", points, 3), threshold, settings)
