@@ -34,3 +34,29 @@ def fit_line_3d(points: ArrayLike, *, threshold: Threshold | None = None, **sett
     array([1., 2., 0., 0., 0., 1.])
     """
     return estimate("line_3d", as_columns("points", points, 3), threshold, settings)
+
+
+def fit_sphere(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
+    """Fit a sphere to 3D points with outliers.
+
+    Parameters
+    ----------
+    points, threshold, **settings
+        As in :func:`bansac.fit_line_3d`, with the same errors.
+
+    Returns
+    -------
+    Result
+        ``model`` is (x, y, z, r), centre and radius. If a plane fits the points as well, they do not determine the
+        radius, and ``configuration`` is "undetermined_curvature".
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> points = np.random.default_rng(0).normal(size=(50, 3))
+    >>> points /= np.linalg.norm(points, axis=1, keepdims=True)
+    >>> sphere, inliers = bansac.fit_sphere(2 * points + [1, 2, 3], threshold=0.01)
+    >>> np.round(sphere, 6) + 0.0
+    array([1., 2., 3., 2.])
+    """
+    return estimate("sphere", as_columns("points", points, 3), threshold, settings)

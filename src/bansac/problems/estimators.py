@@ -119,6 +119,10 @@ ESTIMATORS = (
         "fit_line_3d", "surfaces", "line_3d:LINE_3D", _POINTS_3D, scene=True,
         coefficients=("x", "y", "z", "dx", "dy", "dz"), equation="(x, y, z) + s (dx, dy, dz)"
     ),
+    Estimator(
+        "fit_sphere", "surfaces", "sphere:SPHERE", _POINTS_3D, scene=True,
+        coefficients=("x", "y", "z", "r"), equation="centre (x, y, z), radius r"
+    ),
 )
 # fmt: on
 
