@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from bansac.estimate.result import Result as Result
     from bansac.estimate.result import Rival as Rival
     from bansac.estimate.result import Trace as Trace
+    from bansac.estimate.surfaces import fit_cylinder as fit_cylinder
     from bansac.estimate.surfaces import fit_line_3d as fit_line_3d
     from bansac.estimate.surfaces import fit_sphere as fit_sphere
     from bansac.estimate.transforms import estimate_affine as estimate_affine

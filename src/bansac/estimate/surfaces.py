@@ -60,3 +60,33 @@ def fit_sphere(points: ArrayLike, *, threshold: Threshold | None = None, **setti
     array([1., 2., 3., 2.])
     """
     return estimate("sphere", as_columns("points", points, 3), threshold, settings)
+
+
+def fit_cylinder(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
+    """Fit a cylinder to 3D points with normals, with outliers.
+
+    Parameters
+    ----------
+    points : (N, 6) array_like
+        The points and their normals, x, y, z, nx, ny, nz. The normals, of any sign and length, lead the search. They
+        have no effect on the residuals.
+    threshold, **settings
+        As in :func:`bansac.fit_line`, with the same errors; the threshold is that of the distance to the surface.
+
+    Returns
+    -------
+    Result
+        ``model`` is (x, y, z, dx, dy, dz, r): the point of the axis nearest to the origin, the direction of the axis,
+        and the radius. If a plane fits the points as well, ``configuration`` is "undetermined_curvature".
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> angle, height = np.random.default_rng(0).uniform(0, 6, (2, 50))
+    >>> normals = np.column_stack([np.cos(angle), np.sin(angle), 0 * angle])
+    >>> points = 2 * normals + [1, 2, 0] + height[:, None] * [0, 0, 1]
+    >>> cylinder, inliers = bansac.fit_cylinder(np.hstack([points, normals]), threshold=0.01)
+    >>> np.round(cylinder, 6) + 0.0
+    array([1., 2., 0., 0., 0., 1., 2.])
+    """
+    return estimate("cylinder", as_columns("points", points, 6), threshold, settings)

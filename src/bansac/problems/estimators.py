@@ -23,6 +23,7 @@ MATCHES: Columns = {"x1": ("x1", "y1"), "x2": ("x2", "y2")}
 _MATCHES_3D: Columns = {"x1": ("x1", "y1", "z1"), "x2": ("x2", "y2", "z2")}
 _POINTS: Columns = {"points": ("x", "y")}
 _POINTS_3D: Columns = {"points": ("x", "y", "z")}
+_ORIENTED: Columns = {"points": ("x", "y", "z", "nx", "ny", "nz")}
 _PROJECTIONS: Columns = {"points3D": ("X", "Y", "Z"), "points2D": ("x", "y")}
 
 
@@ -122,6 +123,10 @@ ESTIMATORS = (
     Estimator(
         "fit_sphere", "surfaces", "sphere:SPHERE", _POINTS_3D, scene=True,
         coefficients=("x", "y", "z", "r"), equation="centre (x, y, z), radius r"
+    ),
+    Estimator(
+        "fit_cylinder", "surfaces", "cylinder:CYLINDER", _ORIENTED, scene=True,
+        coefficients=("x", "y", "z", "dx", "dy", "dz", "r"), equation="axis (x, y, z) + s (dx, dy, dz), radius r"
     ),
 )
 # fmt: on
