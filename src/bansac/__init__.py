@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from bansac.estimate.result import Result as Result
     from bansac.estimate.result import Rival as Rival
     from bansac.estimate.result import Trace as Trace
+    from bansac.estimate.surfaces import estimate_vanishing_point as estimate_vanishing_point
     from bansac.estimate.surfaces import fit_cylinder as fit_cylinder
     from bansac.estimate.surfaces import fit_line_3d as fit_line_3d
     from bansac.estimate.surfaces import fit_sphere as fit_sphere

@@ -90,3 +90,34 @@ def fit_cylinder(points: ArrayLike, *, threshold: Threshold | None = None, **set
     array([1., 2., 0., 0., 0., 1., 2.])
     """
     return estimate("cylinder", as_columns("points", points, 6), threshold, settings)
+
+
+def estimate_vanishing_point(
+    segments: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
+) -> Result:
+    """Estimate the vanishing point of line segments of an image, with outliers.
+
+    Parameters
+    ----------
+    segments : (N, 4) array_like
+        The ends of the segments, x1, y1, x2, y2.
+    threshold, **settings
+        As in :func:`bansac.fit_line`, with the same errors; the threshold is that of the distance of an end from the
+        line through the middle and the vanishing point.
+
+    Returns
+    -------
+    Result
+        ``model`` is (a, b, c) of unit norm, the point (a / c, b / c); at infinity c is 0. If the segments lie on one
+        line, they do not determine it, and ``configuration`` is "undetermined_curvature".
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> middles = np.random.default_rng(0).uniform(0, 500, (50, 2))
+    >>> halves = 0.1 * (np.array([900.0, 200.0]) - middles)
+    >>> (a, b, c), inliers = bansac.estimate_vanishing_point(np.hstack([middles - halves, middles + halves]))
+    >>> round(a / c, 3), round(b / c, 3)
+    (900.0, 200.0)
+    """
+    return estimate("vanishing_point", as_columns("segments", segments, 4), threshold, settings)

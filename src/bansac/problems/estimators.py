@@ -24,6 +24,7 @@ _MATCHES_3D: Columns = {"x1": ("x1", "y1", "z1"), "x2": ("x2", "y2", "z2")}
 _POINTS: Columns = {"points": ("x", "y")}
 _POINTS_3D: Columns = {"points": ("x", "y", "z")}
 _ORIENTED: Columns = {"points": ("x", "y", "z", "nx", "ny", "nz")}
+_SEGMENTS: Columns = {"segments": ("x1", "y1", "x2", "y2")}
 _PROJECTIONS: Columns = {"points3D": ("X", "Y", "Z"), "points2D": ("x", "y")}
 
 
@@ -127,6 +128,10 @@ ESTIMATORS = (
     Estimator(
         "fit_cylinder", "surfaces", "cylinder:CYLINDER", _ORIENTED, scene=True,
         coefficients=("x", "y", "z", "dx", "dy", "dz", "r"), equation="axis (x, y, z) + s (dx, dy, dz), radius r"
+    ),
+    Estimator(
+        "estimate_vanishing_point", "surfaces", "vanishing_point:VANISHING_POINT", _SEGMENTS, scene=True,
+        coefficients=("a", "b", "c"), equation="point (a / c, b / c)"
     ),
 )
 # fmt: on
