@@ -153,8 +153,8 @@ def _run(name: str, options: dict[str, Any]) -> Warmed:
 
 def call_estimator(name: str, options: dict[str, Any]) -> Result:
     """Call an estimator, or a variant of one, on small data; ``scores`` adds scores, ``few`` leaves few data."""
-    function, key = _VARIANTS[name] if name in _VARIANTS else (_ROWS[name].function, _ROWS[name].warm)
-    settings, data = dict(options), _data_of_scene(_ROWS[name]) if key is None else _data()[key]
+    function, key = _VARIANTS[name] if name in _VARIANTS else (_ROWS[name].function, _ROWS[name].warm or name)
+    settings, data = dict(options), _data()[key]
     if settings.get("scores"):
         settings["scores"] = np.linspace(0.9, 0.1, _SIZE)
     if settings.pop("few", False):
@@ -198,6 +198,7 @@ def _data() -> dict[str, dict[str, Any]]:
         "ellipse": {"points": circle * [2, 1], "threshold": 1.0},
         "points of a plane": {"points": np.column_stack([x1, x1[:, 0]]), "threshold": 1.0},
         "polynomial": {"points": x1 * np.array([1, 0]), "degree": 2, "threshold": 1.0},
+        **{row.name: _data_of_scene(row) for row in ESTIMATORS if row.scene},
     }
 
 
