@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from bansac.estimate.result import Result as Result
     from bansac.estimate.result import Rival as Rival
     from bansac.estimate.result import Trace as Trace
+    from bansac.estimate.surfaces import estimate_vanishing_point as estimate_vanishing_point
+    from bansac.estimate.surfaces import fit_cylinder as fit_cylinder
+    from bansac.estimate.surfaces import fit_line_3d as fit_line_3d
+    from bansac.estimate.surfaces import fit_sphere as fit_sphere
     from bansac.estimate.transforms import estimate_affine as estimate_affine
     from bansac.estimate.transforms import estimate_affine_3d as estimate_affine_3d
     from bansac.estimate.transforms import estimate_rigid_3d as estimate_rigid_3d
@@ -45,6 +49,7 @@ if TYPE_CHECKING:
     from bansac.geometry import focals_from_fundamental as focals_from_fundamental
     from bansac.geometry.camera import Camera as Camera
     from bansac.problems.problem import Problem as Problem
+    from bansac.problems.traits import Traits as Traits
 
 __version__ = "0.1.0"
 
@@ -61,6 +66,7 @@ _NAMES = {
     "geometry": ("focals_from_fundamental",),
     "geometry.camera": ("Camera",),
     "problems.problem": ("Problem",),
+    "problems.traits": ("Traits",),
 }
 _MODULES = {row.function: f"bansac.estimate.{row.module}" for row in ESTIMATORS}
 _MODULES |= {name: f"bansac.{module}" for module, names in _NAMES.items() for name in names}

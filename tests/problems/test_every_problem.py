@@ -17,7 +17,9 @@ from tests.engine.builder import BASE
 from tests.problems.in_loop import compile_residuals, fit_data, solve_sample
 from tests.reference import curves, epipolar, homography, space
 
-PROBLEMS = {row.name: row.load_problem() for row in ESTIMATORS if row.name not in ("polynomial", "relative_pose")}
+# Problems with a scene have files of their own.
+FREE = [row for row in ESTIMATORS if not row.scene and row.name not in ("polynomial", "relative_pose")]
+PROBLEMS = {row.name: row.load_problem() for row in FREE}
 PROBLEMS |= {
     "cubic": polynomial(3),
     "symmetric": ESSENTIAL_SYMMETRIC,
@@ -297,7 +299,7 @@ def test_the_scale_of_the_weights_has_no_effect_on_the_fit(name):
 )
 def test_defaults(name, threshold, max_iterations, unit):
     problem = PROBLEMS[name]
-    found = (problem.default_threshold, problem.default_max_iterations, problem.unit)
+    found = (problem.default_threshold, problem.default_max_iterations, problem.traits.unit)
     assert found == (threshold, max_iterations, unit)
 
 
@@ -328,7 +330,7 @@ def test_the_codimension_is_the_rank_of_the_derivatives_by_the_point(name):
         if point is not None:
             ranks.append(np.linalg.matrix_rank(derivatives, tol=1e-4 * np.linalg.norm(derivatives)))
     assert len(ranks) >= 3  # a random circle may have a negative radius
-    assert set(ranks) == {problem.codimension}
+    assert set(ranks) == {problem.traits.codimension}
 
 
 @names

@@ -25,9 +25,9 @@ from bansac.engine.scoring import SCORES
 from bansac.estimate.result import Result
 from bansac.executors import ItemFailure, processes
 from bansac.maths.arrays import Floats
-from bansac.problems.estimators import ESTIMATORS
+from bansac.problems.estimators import ESTIMATORS, Estimator
 
-_PROBLEMS = tuple(row.name for row in ESTIMATORS if row.warm is not None)
+_ROWS = {row.name: row for row in ESTIMATORS if row.warm is not None or row.scene}
 
 # Further calls: the function and the key of its data.
 _VARIANTS = {
@@ -48,9 +48,9 @@ Task = tuple[str, dict[str, Any]]
 """The name of an estimator, and its options."""
 
 DEFAULTS: tuple[Task, ...] = (
-    *((name, {}) for name in _PROBLEMS),
+    *((name, {}) for name in _ROWS),
     ("sized_images", {}),  # the plausibility of the focal lengths of F
-    *((name, {"few": True}) for name in _PROBLEMS),  # samples and searches of rearranged matches
+    *((name, {"few": True}) for name in _ROWS),  # samples and searches of rearranged matches
     ("relative_pose", {"scores": True}),
     *((name, {}) for name in ("known_vertical", "shared_focal", "one_focal", "unknown_focal_pose")),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
@@ -65,7 +65,7 @@ DEFAULTS: tuple[Task, ...] = (
 
 OPTIONS: tuple[Task, ...] = (
     ("essential", {"epipolar_error": "symmetric"}),
-    *((name, {"preset": "paper"}) for name in _PROBLEMS),
+    *((name, {"preset": "paper"}) for name in _ROWS),
     ("planar_scene", {"preset": "paper"}),  # without local optimisation, the repair of all samples
     ("sized_images", {"preset": "paper"}),  # without local optimisation, the plausibility of the focal lengths
     *((name, {"local_optimization": "lm"}) for name in ("homography", "circle")),
@@ -160,8 +160,7 @@ def _run(name: str, options: dict[str, Any]) -> Warmed:
 
 def call_estimator(name: str, options: dict[str, Any]) -> Result:
     """Call an estimator, or a variant of one, on small data; ``scores`` adds scores, ``few`` leaves few data."""
-    rows = {row.name: (row.function, row.warm) for row in ESTIMATORS if row.warm is not None}
-    function, key = (rows | _VARIANTS)[name]
+    function, key = _VARIANTS[name] if name in _VARIANTS else (_ROWS[name].function, _ROWS[name].warm or name)
     settings, data = dict(options), _data()[key]
     if settings.get("scores"):
         settings["scores"] = np.linspace(0.9, 0.1, _SIZE)
@@ -181,6 +180,13 @@ def call_solvers() -> None:
     cv2.findFundamentalMat(x1, x2, cv2.FM_8POINT)
     cv2.findFundamentalMat(x1[:7], x2[:7], cv2.FM_7POINT)
     cv2.findEssentialMat(x1[:5], x2[:5])
+
+
+def _data_of_scene(row: Estimator) -> dict[str, Any]:
+    """Return exact points of the scene of a row; ten of them are wrong."""
+    points, _ = row.load_scene()(_SIZE, np.random.default_rng(0))
+    points[:10] = points[10:20, ::-1]
+    return {next(iter(row.data)): points, "threshold": 1.0}
 
 
 def _data() -> dict[str, dict[str, Any]]:
@@ -210,6 +216,7 @@ def _data() -> dict[str, dict[str, Any]]:
         "ellipse": {"points": circle * [2, 1], "threshold": 1.0},
         "points of a plane": {"points": np.column_stack([x1, x1[:, 0]]), "threshold": 1.0},
         "polynomial": {"points": x1 * np.array([1, 0]), "degree": 2, "threshold": 1.0},
+        **{row.name: _data_of_scene(row) for row in ESTIMATORS if row.scene},
     }
 
 

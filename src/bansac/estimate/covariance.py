@@ -46,7 +46,7 @@ from bansac.maths.arrays import Floats, Ints
 from bansac.maths.validate import as_matches
 from bansac.problems.ellipse import conic_of
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
-from bansac.problems.estimators import ESTIMATORS, find_estimator
+from bansac.problems.estimators import find_estimator
 from bansac.problems.polynomial import polynomial
 from bansac.problems.problem import Problem
 
@@ -232,7 +232,7 @@ def _find(problem: Any, result: Result) -> tuple[str, Problem]:
         if problem.linearize is None:
             raise ValueError(f"problem {problem.name!r} has no derivatives: it needs linearize")
         return "", problem
-    estimator = find_estimator(problem, ESTIMATORS)
+    estimator = find_estimator(problem)
     is_fixed = estimator.problem is not None
     return estimator.name, estimator.load_problem() if is_fixed else polynomial(np.size(result.model) - 1)
 
@@ -290,7 +290,7 @@ def _reader(name: str, problem: Problem) -> Callable[..., _Data]:
         "relative_pose": _read_rays,
         "absolute_pose": _read_projections,
     }
-    return of_cameras.get(name, _read_matches if name and len(problem.points) == 2 else _read_points)
+    return of_cameras.get(name, _read_matches if name and problem.traits.are_matches else _read_points)
 
 
 def _chart(name: str, problem: Problem, model: Any, data: Floats) -> _Chart:
@@ -402,8 +402,7 @@ def _estimate(
     tested, points, _ = significance_form(problem, chart.data, chart.model)
     groups = groups_of_equals(tested, np.compress(near, points, axis=1), of_data)
     moves, rounding = (derivatives[near], derivatives[beyond]), _rounding(chart.data) ** 2 / 12.0
-    dilution = _BEYOND**problem.codimension - 1.0  # chance inliers are as dense as the points beyond
-    matrix, share = _spread(residuals[:, near], *moves, dilution, groups, scale, rounding)
+    matrix, share = _spread(residuals[:, near], *moves, problem.traits.codimension, groups, scale, rounding)
     errors = len(residuals) * np.unique(groups).size
     if errors < _FEW * p:
         return Covariance(matrix, chart.basis, f"{errors} independent errors of inliers are few for {p} parameters")
@@ -442,12 +441,12 @@ def _rounding(data: Floats) -> float:
 
 
 def _spread(
-    residuals: Floats, moves: Floats, beyond: Floats, dilution: float, groups: Ints, scale: float, rounding: float
+    residuals: Floats, moves: Floats, beyond: Floats, codimension: int, groups: Ints, scale: float, rounding: float
 ) -> tuple[Floats, float]:
     """Return A^-1 B A^-1 over points within the scale of the biweight loss, and the share of chance inliers.
 
-    It is the largest share of the information on a parameter, that of the points ``beyond`` the scale divided by
-    ``dilution``. ``moves`` and ``beyond`` are derivatives. ``rounding`` is the variance of rounding.
+    It is the largest share of the information on a parameter, that of the points ``beyond`` the scale, which
+    are as dense as they. ``moves`` and ``beyond`` are derivatives. ``rounding`` is the variance of rounding.
     """
     (c, n), p = residuals.shape, moves.shape[2]
     squares = (residuals * residuals).sum(axis=0) / scale**2
@@ -459,7 +458,7 @@ def _spread(
     if not values[-1] > _SINGULAR:
         raise ValueError("the inliers do not determine the model: a change of it leaves their residuals as they are")
     weights, blocks = (1.0 - squares) ** 2, Q.reshape(n, c, p)
-    slope = np.mean(weights - 4.0 / c * squares * (1.0 - squares))
+    slope = np.mean(weights - 4.0 / codimension * squares * (1.0 - squares))
     if not slope > 0.0:
         raise ValueError("the inliers do not determine the model: most residuals are not small beside the threshold")
     root = Vt / (values[:, None] * lengths)
@@ -472,7 +471,7 @@ def _spread(
     if not min(np.linalg.det(outside).min(), slope * values[0]) > _SINGULAR:
         raise ValueError("the inliers do not determine the model: one of them alone determines a parameter")
     axes = axes / np.sqrt(values)  # the information is 1 along each of them
-    shares, along = np.linalg.eigh(axes.T @ other @ axes / dilution)
+    shares, along = np.linalg.eigh(axes.T @ other @ axes / (_BEYOND**codimension - 1.0))
     axes = axes @ along
     left = slope * (1.0 - np.minimum(shares, _HELD))
     half = np.linalg.solve(outside, scores[:, :, None])[:, :, 0] @ (axes / left) @ axes.T @ root

@@ -85,7 +85,7 @@ def evidence(solution: Solution, success: bool, configuration: str | None) -> di
     request, measured = solution.request, solution.measured
     assert measured is not None
     problem, n, count = request.problem, solution.residuals.size, solution.count
-    inliers, is_epipolar = solution.inliers, problem.codimension == 1
+    inliers, is_epipolar = solution.inliers, problem.traits.codimension == 1
     moves = np.zeros(n, np.bool_)
     if len(request.data) == 4:
         moves = np.hypot(*(request.data[2:] - request.data[:2])) > _STILL * measured.threshold
@@ -140,7 +140,7 @@ def precision(problem: Problem, data: Floats, measured: MeasuredModel) -> float:
     values, axes = np.linalg.eigh(information)
     root = axes / np.sqrt(np.maximum(values, np.finfo(float).eps * values[-1]))  # its square is (J^T J)^-1
     noise = float(np.linalg.norm(errors)) / math.sqrt(max(errors.size - p, 1))
-    if problem.codimension == 1:
+    if problem.traits.codimension == 1:
         deviation = noise * float(np.linalg.norm(root, 2) / np.linalg.norm(model))
     else:
         deviation = noise * float(np.linalg.norm(root.T @ changes.reshape(p, -1))) / math.sqrt(data.shape[1])

@@ -30,7 +30,7 @@ def choose_twin(solution: Solution) -> Solution:
             continue
         lengths = best.residuals, twin.residuals
         is_better, is_undecided = compare_twins(
-            *lengths, solution.threshold, problem.codimension, problem.parameters or 0
+            *lengths, solution.threshold, problem.traits.codimension, problem.parameters or 0
         )
         best, other = (twin, best) if is_better else (best, twin)
         if is_undecided and other.model is not None:

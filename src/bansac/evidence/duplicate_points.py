@@ -31,11 +31,11 @@ def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
 def groups_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
     """Return the group of every point or match: the index that :func:`first_of_equals` keeps of it."""
     groups = np.arange(data.shape[1])
-    if not problem.points:
+    if not problem.traits.points:
         _, first, which = np.unique(data, axis=1, return_index=True, return_inverse=True)
         return first[which.ravel()] if problem.channels > 1 else groups
     kept, table = groups.copy(), np.empty(4 << groups.size.bit_length(), np.int64)
-    for point in problem.points:
+    for point in problem.traits.points:
         x = np.ascontiguousarray(data[list(point)])
         kept = kept[: _keep_first_of_cells(x, 2 * SAME_POINT * threshold, kept, groups, table)]
     while (groups[groups] != groups).any():

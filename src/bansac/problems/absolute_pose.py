@@ -13,6 +13,7 @@ from bansac.maths.arrays import Floats, Reals
 from bansac.maths.quaternion import entries, matrix_of, project_unit, span_motions
 from bansac.problems.affine import AFFINE
 from bansac.problems.problem import Problem
+from bansac.problems.traits import Traits
 from bansac.solvers import p3p
 
 # Distance from the image point that stands for a projection behind the camera.
@@ -137,13 +138,11 @@ ABSOLUTE_POSE = Problem(
     denormalize=denormalize,
     normalize_model=normalize_model,
     significance_form=significance_form,
-    codimension=2,
     default_threshold=4e-3,
     default_max_iterations=50_000,
     default_local_optimization="lm",
     default_weighting="scores",
-    unit="normalised",
-    points=((0, 1), (2, 3, 4)),
+    traits=Traits(points=((0, 1), (2, 3, 4)), codimension=2, unit="normalised"),
 )
 
 # The significance test treats the matches as those of a fixed affine map, with the same sample size of 3.

@@ -42,6 +42,7 @@ PROBLEMS = {name: name for name in (*KINDS, "line", "circle", "plane", "ellipse"
     "absolute pose": "absolute_pose",
     "rigid motion": "rigid_3d",
     "similarity of space": "similarity_3d",
+    **{row.load_problem().name: row.name for row in ESTIMATORS if row.scene and "points" in row.data},
 }
 ARGUMENTS: Mapping[str, tuple[Any, ...]] = {"essential": (CAMERA,), "absolute pose": (CAMERA,), "cubic": (DEGREE,)}
 
