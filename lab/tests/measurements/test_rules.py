@@ -26,6 +26,7 @@ EXAMPLES = {
     "round limit": ("rivals", "pose-overlay", 0),
     "search of other data": ("small", "H", 0),
     "search of less noise": ("rivals", "object-F", 1),
+    "comparison at one threshold": ("rivals", "H", 0),
     "compromise": ("rivals", "window-F", 12),
     "rival": ("rivals", "H", 0),
     "early estimates of the threshold": ("small", "F", 0),

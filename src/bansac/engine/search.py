@@ -4,10 +4,10 @@
 the restart is on. If the threshold is estimated, each hypothesis has its own: it follows the residuals of the model as
 soon as this one is significant (``bansac.evidence.noise_scale``).
 
-A hypothesis with nearly the inliers of the best one is compared with it by the score at the same threshold, and is a
-*duplicate* of it if it is no other optimum. Any other one is an *alternative*. A score at one threshold does not
-compare structures of different noise: at the threshold of a fine structure, a larger and coarser one loses its inliers.
-So alternatives are compared by their significance over all thresholds.
+A hypothesis with nearly the inliers of another one is a *duplicate* of it. One that has most of its inliers near the
+best one is compared with it by the score at the same threshold. Any other one is an *alternative*. A score at one
+threshold does not compare structures of different noise: at the threshold of a fine structure, a larger and coarser one
+loses its inliers. So alternatives are compared by their significance over all thresholds.
 """
 
 import math
@@ -34,6 +34,8 @@ from bansac.maths.arrays import Bools, Floats
 _EARLY = 50, 150
 # Largest number of estimates after a restart.
 _ESTIMATES = 3
+# A model that shares more of its inliers with the best hypothesis is compared with it at the same threshold.
+_SHARED = 0.5
 # Models of different noise are compared over thresholds from this number of first thresholds on.
 _SMALLEST = 0.05
 
@@ -311,7 +313,8 @@ class Search:
             self._rank(self._settle(new) if is_best and is_estimated else new, old, is_best, is_duplicate)
             return
         old = next((h for h in history.ranked if is_same(h.is_inlier, new.is_inlier)), None)
-        if old is not best:
+        shared = np.count_nonzero(new.is_inlier & best.is_near)
+        if old is not best and (plan.purpose is Purpose.LESS_NOISE or shared <= _SHARED * new.inliers):
             self._compare_structures(new, old, best, plan)
             return
         if new.threshold != best.threshold and self._all.take(new.model, best.threshold):

@@ -133,6 +133,11 @@ RULES = (
         {f"{_RESTARTS}._plan_less_noise": _returns(None)},
     ),
     Rule(
+        "comparison at one threshold",
+        "Models that share most inliers are compared by the score at the same threshold.",
+        {f"{_SEARCH}._SHARED": _value(2.0)},
+    ),
+    Rule(
         "compromise",
         "A structure of less noise is better than a compromise of it and others, whatever its significance.",
         {f"{_SEARCH}.Search._is_mixture": _returns(False)},
