@@ -259,7 +259,7 @@ def estimate_vanishing_point(
     >>> middles = np.random.default_rng(0).uniform(0, 500, (50, 2))
     >>> halves = 0.1 * (np.array([900.0, 200.0]) - middles)
     >>> (a, b, c), inliers = bansac.estimate_vanishing_point(np.hstack([middles - halves, middles + halves]))
-    >>> round(a / c, 3), round(b / c, 3)
+    >>> round(float(a / c), 3), round(float(b / c), 3)
     (900.0, 200.0)
     """
     return estimate("vanishing_point", as_columns("segments", segments, 4), threshold, settings)
