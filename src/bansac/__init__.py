@@ -16,11 +16,15 @@ if TYPE_CHECKING:
     from bansac.estimate.absolute_pose import estimate_absolute_pose as estimate_absolute_pose
     from bansac.estimate.covariance import Covariance as Covariance
     from bansac.estimate.covariance import covariance as covariance
+    from bansac.estimate.curves import estimate_vanishing_point as estimate_vanishing_point
     from bansac.estimate.curves import fit_circle as fit_circle
+    from bansac.estimate.curves import fit_cylinder as fit_cylinder
     from bansac.estimate.curves import fit_ellipse as fit_ellipse
     from bansac.estimate.curves import fit_line as fit_line
+    from bansac.estimate.curves import fit_line_3d as fit_line_3d
     from bansac.estimate.curves import fit_plane as fit_plane
     from bansac.estimate.curves import fit_polynomial as fit_polynomial
+    from bansac.estimate.curves import fit_sphere as fit_sphere
     from bansac.estimate.generic import ransac as ransac
     from bansac.estimate.many import Failure as Failure
     from bansac.estimate.many import estimate_many as estimate_many
@@ -33,10 +37,6 @@ if TYPE_CHECKING:
     from bansac.estimate.result import Result as Result
     from bansac.estimate.result import Rival as Rival
     from bansac.estimate.result import Trace as Trace
-    from bansac.estimate.surfaces import estimate_vanishing_point as estimate_vanishing_point
-    from bansac.estimate.surfaces import fit_cylinder as fit_cylinder
-    from bansac.estimate.surfaces import fit_line_3d as fit_line_3d
-    from bansac.estimate.surfaces import fit_sphere as fit_sphere
     from bansac.estimate.transforms import estimate_affine as estimate_affine
     from bansac.estimate.transforms import estimate_affine_3d as estimate_affine_3d
     from bansac.estimate.transforms import estimate_rigid_3d as estimate_rigid_3d

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numba import config
 
 import bansac
 from tests.problems.of_scene import check
@@ -24,6 +25,7 @@ def random_segments(rng, n, longest):
     return np.hstack([middles - halves, middles + halves])
 
 
+@pytest.mark.skipif(bool(config.DISABLE_JIT), reason="a minute as plain Python: whole searches")
 @pytest.mark.parametrize("longest", [5.0, 30.0])
 def test_short_segments_of_random_directions_have_none(longest):
     results = [

@@ -8,7 +8,7 @@ import numpy as np
 from bansac.estimate.result import Rival
 from bansac.estimate.solution import Solution
 from bansac.estimate.solve import refine
-from bansac.evidence.twins import along_valley, compare_twins
+from bansac.evidence.twins import compare_twins, find_twins
 from bansac.maths.arrays import Floats
 
 # Essential matrices that differ by less, an angle in radians, are the same.
@@ -23,7 +23,7 @@ def choose_twin(solution: Solution) -> Solution:
     best, request, rival = solution, solution.request, None
     problem = request.problem
     assert best.model is not None
-    for end in along_valley(problem, np.compress(best.inliers, request.data, axis=1), best.model):
+    for end in find_twins(problem, np.compress(best.inliers, request.data, axis=1), best.model):
         twin = refine(solution.moved(end), local_optimization="lm")
         assert best.model is not None
         if twin.model is None or _angle(best.model, twin.model) < _SAME:

@@ -118,19 +118,19 @@ ESTIMATORS = (
         equation="y = c0 + c1 x + c2 x^2 + ..."
     ),
     Estimator(
-        "fit_line_3d", "surfaces", "line_3d:LINE_3D", _POINTS_3D, scene=True,
+        "fit_line_3d", "curves", "line_3d:LINE_3D", _POINTS_3D, scene=True,
         coefficients=("x", "y", "z", "dx", "dy", "dz"), equation="(x, y, z) + s (dx, dy, dz)"
     ),
     Estimator(
-        "fit_sphere", "surfaces", "sphere:SPHERE", _POINTS_3D, scene=True,
+        "fit_sphere", "curves", "sphere:SPHERE", _POINTS_3D, scene=True,
         coefficients=("x", "y", "z", "r"), equation="centre (x, y, z), radius r"
     ),
     Estimator(
-        "fit_cylinder", "surfaces", "cylinder:CYLINDER", _ORIENTED, scene=True,
+        "fit_cylinder", "curves", "cylinder:CYLINDER", _ORIENTED, scene=True,
         coefficients=("x", "y", "z", "dx", "dy", "dz", "r"), equation="axis (x, y, z) + s (dx, dy, dz), radius r"
     ),
     Estimator(
-        "estimate_vanishing_point", "surfaces", "vanishing_point:VANISHING_POINT", _SEGMENTS, scene=True,
+        "estimate_vanishing_point", "curves", "vanishing_point:VANISHING_POINT", _SEGMENTS, scene=True,
         coefficients=("a", "b", "c"), equation="point (a / c, b / c)"
     ),
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
-from bansac.maths.linalg import normalize_vector, smallest_eigenvector, span_complement, weighted_means, write_scatter
+from bansac.maths.linalg import normalize_vector, smallest_eigenvector, span_complement, write_scatter
 from bansac.maths.normalization import fix_sign, normalize
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Traits
@@ -83,9 +83,8 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     Its direction is the smallest eigenvector of the trace of the scatter matrix minus this matrix.
     """
     centroid, matrix = scratch[:_MATRIX], scratch[_MATRIX:]
-    if not weighted_means(data, weights, centroid):
+    if not write_scatter(data, weights, centroid, matrix):
         return False
-    write_scatter(data, weights, centroid, matrix)
     trace = matrix[0] + matrix[4] + matrix[8]
     for k in range(9):
         matrix[k] = (trace if k % 4 == 0 else 0.0) - matrix[k]

@@ -8,7 +8,7 @@ import math
 import numpy as np
 
 from bansac.maths.arrays import Floats, Ints, Reals
-from bansac.maths.linalg import normalize_vector, smallest_eigenvector, weighted_means, write_scatter
+from bansac.maths.linalg import normalize_vector, smallest_eigenvector, write_scatter
 from bansac.maths.normalization import fix_sign, normalize
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Traits
@@ -75,9 +75,8 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     on a line.
     """
     centroid, scatter = scratch[:_SCATTER], scratch[_SCATTER:]
-    if not weighted_means(data, weights, centroid):
+    if not write_scatter(data, weights, centroid, scatter):
         return False
-    write_scatter(data, weights, centroid, scatter)
     if not smallest_eigenvector(scatter, 3):
         return False
     model[3] = 0.0

@@ -46,6 +46,9 @@ class Traits:
         is for points of space.
     limit : Limit, optional
         The simpler model that explains data as well if they do not determine the model, as a line an arc of few points.
+    twins : callable, optional
+        ``twins(data, model) -> models``: models near those that explain the data of the inliers as well, such as a pose
+        with its planar target mirrored. Each is refined, and the better one wins.
     """
 
     points: tuple[tuple[int, ...], ...] = ()
@@ -54,6 +57,7 @@ class Traits:
     unit: Literal["data", "pixels", "normalised"] = "data"
     flat: Literal["", "line", "plane"] = ""
     limit: Limit | None = None
+    twins: Callable[[Floats, Floats], list[Floats]] | None = None
 
     @property
     def are_matches(self) -> bool:
