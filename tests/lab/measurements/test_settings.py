@@ -27,7 +27,8 @@ def test_ablation_compares_every_variant_with_the_default(data: Path) -> None:
     assert variants["default"]["difference"] == 0
     assert list(variants["default"]["sets"]) == ["room", "yard"]
     assert document["problems"]["F"]["protocol"]["repeats"] == 1
-    assert len(tables["ablation"].splitlines()) == len(tables["ablation-scenes"].splitlines()) == len(variants) + 2
+    assert len(tables["ablation-all"].splitlines()) == len(tables["ablation-scenes"].splitlines()) == len(variants) + 2
+    assert {*tables["ablation"].splitlines()} <= {*tables["ablation-all"].splitlines()}
     assert "| F | agreement | 2 " in tables["leave-one-out"]
 
 
