@@ -38,13 +38,13 @@ nox.options.error_on_missing_interpreters = False
 
 
 def prepare(session: nox.Session) -> dict[str, str]:
-    """Install this tree, and return the environment in which it is what ``import bansac`` finds."""
-    session.install("-e", ".[dev]")
+    """Install this tree, and return the environment in which its packages are those that are imported."""
+    session.install("-e", ".[dev]", "-e", "./lab")
     cache = os.environ.get("NUMBA_CACHE_DIR")
     if cache is None:
         cache = str(Path(session.create_tmp(), "numba"))
         shutil.rmtree(cache, ignore_errors=True)
-    return {"PYTHONPATH": "src", "NUMBA_CACHE_DIR": cache}
+    return {"PYTHONPATH": os.pathsep.join(["src", "lab/src"]), "NUMBA_CACHE_DIR": cache}
 
 
 @nox.session
@@ -73,7 +73,7 @@ def slow(session: nox.Session) -> None:
 def lowest(session: nox.Session) -> None:
     """Run the tests with the lowest versions of the dependencies; old packages may warn about newer ones."""
     session.install("uv")
-    session.run_install("uv", "pip", "install", "--resolution", "lowest-direct", "-e", ".[dev]")
+    session.run_install("uv", "pip", "install", "--resolution", "lowest-direct", "-e", ".[dev]", "-e", "./lab")
     environment = prepare(session)  # nothing is missing, so the versions stay
     session.run("pytest", "-W", "default", "-n", "2", "--dist", "loadfile", *session.posargs, env=environment)
 
@@ -116,7 +116,7 @@ def bench(session: nox.Session) -> None:
     environment = prepare(session)
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        session.run("python", "-m", "tests.lab.pair_sets", str(work / "sets"), env=environment)
+        session.run("python", "-m", "lab.tests.pair_sets", str(work / "sets"), env=environment)
         for model, sets in (("E", "poses"), ("H", "homographies")):
             report = work / f"{model}.json"
             arguments = [str(work / "sets" / sets), "--model", model, "--methods", METHODS, "--out", str(report)]
@@ -154,7 +154,7 @@ def wheels(session: nox.Session) -> None:
     session.run("python", "-m", "venv", str(folder / "empty"))
     python = str(folder / "empty" / ("Scripts/python.exe" if os.name == "nt" else "bin/python"))
     session.run(python, "-m", "pip", "install", str(built), external=True)
-    session.run(python, "tools/wheel.py", *session.posargs, external=True)
+    session.run(python, "lab/tools/wheel.py", *session.posargs, env={"PYTHONPATH": "lab/src"}, external=True)
     Path(DIST).mkdir(exist_ok=True)
     shutil.copy(built, DIST)
 

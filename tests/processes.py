@@ -14,9 +14,10 @@ from typing import Any
 
 import bansac
 
-_FOLDERS = (Path(bansac.__file__).resolve().parents[1], Path(__file__).resolve().parents[1])
+_ROOT = Path(__file__).resolve().parents[1]
+_FOLDERS = (Path(bansac.__file__).resolve().parents[1], _ROOT / "lab" / "src", _ROOT)
 ENVIRONMENT = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, _FOLDERS))}
-"""Environment in which a process imports what this one imports: the package and these tests."""
+"""Environment in which a process imports what this one imports: the packages and these tests."""
 
 
 def run_python(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:

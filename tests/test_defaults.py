@@ -11,10 +11,10 @@ from bansac.compiled import clock
 from bansac.engine.interruptible import InterruptibleLoop
 from bansac.engine.model_selection import Plausibility
 from bansac.geometry import normalize_points
-from bansac.lab.known_scenes import DEGREE, known_scene
 from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches
+from bansac_lab.known_scenes import DEGREE, known_scene
 from tests.reference import focal_lengths
 from tests.results import assert_same
 

@@ -12,9 +12,9 @@ import site_pages
 
 import bansac
 from bansac.evidence.neighbours import neighbour_priors
-from bansac.lab import pages, reports
 from bansac.matches import load_demo
 from bansac.problems.estimators import ESTIMATORS
+from bansac_lab import pages, reports
 from tests.test_examples import PAGES, ROOT
 
 ARCHITECTURE = PAGES["docs/architecture.md"]
@@ -110,7 +110,7 @@ def test_the_files_that_the_architecture_names_are_there() -> None:
     named = set(re.findall(r"`([\w.-]+/[\w./-]+|\w+\.toml)`|\b([\w/]+\.py)\b", ARCHITECTURE))
     named = {folder or file for folder, file in named}
     assert {"engine/loop.py", "engine/sampling", "pyproject.toml"} <= named
-    known = [ROOT, ROOT / "src" / "bansac"]
+    known = [ROOT, ROOT / "src" / "bansac", ROOT / "lab" / "src"]
     missing = [name for name in named if "NAME" not in name and not any((folder / name).exists() for folder in known)]
     assert missing == []
 
@@ -140,7 +140,7 @@ def test_the_priors_of_how_it_works_are_those_of_the_demo_pair() -> None:
     neighbours = neighbour_priors(np.column_stack([pair.x1, pair.x2]).T.copy())
     right, wrong = ([np.median(p[mask]) for p in (pair.scores, neighbours)] for mask in (pair.inliers, ~pair.inliers))
     of_scores, of_neighbours, *of_wrong = (f"{median:.2f}"[1:] for median in (*right, *wrong))
-    text = "a right match is {} from the scores and {} from the neighbours, that of a wrong match {} and {}."
+    text = "a right match is {} from the scores and {} from the neighbors, that of a wrong match {} and {}."
     assert text.format(of_scores, of_neighbours, *of_wrong) in PAGES["docs/how-it-works.md"]
 
 

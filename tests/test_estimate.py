@@ -6,8 +6,8 @@ import pytest
 import bansac
 from bansac.estimate.presets import PRESETS
 from bansac.geometry import normalize_points
-from bansac.lab.metrics import corner_error
 from bansac.synthetic import epipolar_matches, homography_matches
+from bansac_lab.metrics import corner_error
 
 
 @pytest.fixture(scope="module")

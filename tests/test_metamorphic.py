@@ -13,8 +13,8 @@ import pytest
 
 from bansac.engine.sampling import SAMPLERS
 from bansac.geometry import rotation_matrix
-from bansac.lab.known_scenes import known_scene
 from bansac.problems.estimators import ESTIMATORS
+from bansac_lab.known_scenes import known_scene
 
 N, SHARE, SIDE = 250, 0.6, 1000.0
 TABLE = {row.name: row for row in ESTIMATORS}

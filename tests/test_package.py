@@ -17,7 +17,9 @@ from tests import user_script
 from tests.processes import run_python
 
 ROOT = Path(__file__).resolve().parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+PROJECT, LABORATORY = (
+    tomllib.loads((folder / "pyproject.toml").read_text())["project"] for folder in (ROOT, ROOT / "lab")
+)
 
 
 def output(code: str) -> str:
@@ -72,7 +74,7 @@ def test_unknown_name_is_an_attribute_error() -> None:
     ("modules", "heavy"),
     [
         ("bansac", ("numba", "numpy", "matplotlib")),
-        ("bansac.geometry, bansac.lab.metrics, bansac.plotting, bansac.matches", ("numba",)),
+        ("bansac.geometry, bansac_lab.metrics, bansac.plotting, bansac.matches", ("numba",)),
     ],
 )
 def test_an_import_does_not_load_what_is_slow(modules: str, heavy: tuple[str, ...]) -> None:
@@ -97,9 +99,9 @@ def test_estimating_needs_none_of_the_extras() -> None:
     assert output(program).splitlines() == [row.function for row in ESTIMATORS]
 
 
-def test_only_laboratory_and_command_line_import_extras_with_the_module() -> None:
+def test_only_the_command_line_imports_extras_with_the_module() -> None:
     for path in (ROOT / "src" / "bansac").rglob("*.py"):
-        if path.relative_to(ROOT / "src" / "bansac").parts[0] in ("lab", "cli"):
+        if path.relative_to(ROOT / "src" / "bansac").parts[0] == "cli":
             continue
         for statement in ast.parse(path.read_text(encoding="utf-8")).body:
             names = [name.name for name in getattr(statement, "names", ())] if isinstance(statement, ast.Import) else []
@@ -141,7 +143,9 @@ def test_command_without_typer_says_how_to_install_it() -> None:
     assert "Traceback" not in done.stderr
 
 
-def test_versions_of_package_and_citation_agree() -> None:
+def test_versions_of_packages_and_citation_agree() -> None:
+    assert LABORATORY["version"] == bansac.__version__
+    assert f"bansac[all,match]=={bansac.__version__}" in LABORATORY["dependencies"]
     citation = (ROOT / "CITATION.cff").read_text()
     assert f"\nversion: {bansac.__version__}\n" in citation
     assert f"## {bansac.__version__}" in (ROOT / "CHANGELOG.md").read_text()
@@ -158,7 +162,7 @@ def test_the_lock_has_what_the_development_needs() -> None:
     for package in lock:
         name, version = re.split(r"==| ", package)[:2]
         versions.setdefault(name, []).append(version)
-    wanted, found = [Requirement("bansac[dev]")], set()
+    wanted, found = [Requirement("bansac[dev]"), *map(Requirement, LABORATORY["dependencies"])], set()
     while wanted:
         need = wanted.pop()
         if need.name == "bansac":
@@ -167,7 +171,7 @@ def test_the_lock_has_what_the_development_needs() -> None:
             continue
         found.add(need.name)
         assert all(map(need.specifier.contains, versions[need.name])), need
-    assert {"numpy", "h5py", "pytest", "mkdocs-material"} <= found
+    assert {"numpy", "h5py", "pandas", "pytest", "mkdocs-material"} <= found
 
 
 def test_every_place_names_the_same_versions_of_python() -> None:

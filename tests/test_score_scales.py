@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.lab.known_scenes import FUNCTIONS
 from bansac.matches import load_demo
 from bansac.synthetic import epipolar_matches, homography_matches
+from bansac_lab.known_scenes import FUNCTIONS
 
 MIN_UPDATES = 20
 

@@ -7,8 +7,8 @@ import pytest
 
 import bansac
 import bansac.synthetic
-from bansac.lab.measurement import Setup
-from bansac.lab.measurements import honesty
+from bansac_lab.measurement import Setup
+from bansac_lab.measurements import honesty
 from tests.evidence.test_configuration import line_matches
 from tests.space_scenes import seen_points
 

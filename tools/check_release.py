@@ -9,6 +9,7 @@ ROOT = Path(__file__).resolve().parents[1]
 # Where the version is stated; the changelog's newest version has a date.
 STATED = {
     "src/bansac/__init__.py": r'^__version__ = "(.+)"$',
+    "lab/pyproject.toml": r'^version = "(.+)"$',
     "CITATION.cff": r"^version: (.+)$",
     "CHANGELOG.md": r"^## (\S+) \(\d{4}-\d\d-\d\d\)$",
 }

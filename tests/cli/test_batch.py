@@ -19,8 +19,8 @@ from bansac.geometry import normalize_points
 from bansac.matches import HlocPairs
 from bansac.matches.match_files import read_matches
 from bansac.synthetic import homography_matches
+from lab.tests.pair_sets import write_homography_set, write_pose_set
 from tests.arrays import read_arrays
-from tests.lab.pair_sets import write_homography_set, write_pose_set
 from tests.processes import count_units, interruptible, wait_for_units
 
 

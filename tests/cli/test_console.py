@@ -2,7 +2,6 @@ import errno
 import io
 import json
 import os
-import re
 import shutil
 import signal
 import subprocess
@@ -24,7 +23,6 @@ from bansac.cli.app import COMMANDS, app, load_command
 from bansac.compiled.cache import clear_cache, inspect_cache
 from bansac.compiled.numba_private import cache_folders
 from bansac.executors import processes, short_items
-from bansac.lab.measurements import MEASUREMENTS
 from tests.processes import ENVIRONMENT, interruptible, run_python
 
 SOURCE = Path(library.__file__).resolve().parents[1]
@@ -35,9 +33,14 @@ def test_version_and_unknown_command(bansac: Any) -> None:
     assert "no-such" in bansac.refused("no-such")
 
 
-def test_help_of_bench_lists_the_measurements(bansac: Any) -> None:
-    shown = bansac("bench", "--help").stdout
-    assert all(re.search(rf"^ +{name} ", shown, re.MULTILINE) for name in MEASUREMENTS)
+@pytest.mark.parametrize("arguments", [["bench", "--help"], ["data", "info", "DIR", "--json"], ["experiments"]])
+def test_a_command_of_the_laboratory_says_how_to_install_it(
+    bansac: Any, arguments: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **chosen: ())
+    message = bansac.refused(*arguments)
+    assert message.startswith("bansac: this command is part of the laboratory")
+    assert message.endswith("pip install ./lab in a clone")
 
 
 @pytest.mark.slow
@@ -171,7 +174,7 @@ def test_neither_help_nor_estimating_loads_the_laboratory(matches_csv: Path) -> 
     program = f"""
 import sys
 from bansac.cli import main
-heavy = ("bansac.lab", "pandas", "matplotlib")
+heavy = ("bansac_lab", "pandas", "matplotlib")
 for arguments in {calls!r}:
     sys.argv = ["bansac", *arguments]
     try:
@@ -254,7 +257,7 @@ def test_a_warning_is_one_line_that_names_a_pair_of_many(
         assert all(where in line and ".py" not in line for line in lines)
 
 
-def test_a_terminal_breaks_lines_between_words_and_shows_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_breaks_lines_between_words_and_a_file_does_not() -> None:
     path = "/a/" + "long" * 20
     file, terminal = io.StringIO(), io.StringIO()
     for stream in (file, terminal):
@@ -262,45 +265,10 @@ def test_a_terminal_breaks_lines_between_words_and_shows_tables(monkeypatch: pyt
             file=stream, width=40, force_terminal=stream is terminal, soft_wrap=True, color_system=None, highlight=False
         )
         screen.print("  five words, " * 4 + path)
-        monkeypatch.setattr(console, "report", screen)
-        console.show_markdown("| a | b |\n|---|---|\n| 1 | 2 |")
-    assert file.getvalue().startswith("  five words, " * 4 + path + "\n")
-    assert "| 1 | 2 |" in file.getvalue()
+    assert file.getvalue() == "  five words, " * 4 + path + "\n"
     first, *others = terminal.getvalue().splitlines()
     assert first == "  five words,   five words,   five"
     assert f"    {path}" in others
-    assert "|" not in terminal.getvalue()
-
-
-@pytest.mark.parametrize("width", [40, 80])
-def test_columns_of_a_wide_table_that_do_not_fit_follow_below(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = ["method", *(f"measurement {k} [ms]" for k in range(5))]
-    rows = [["*Homographies of photographs of two planes, all pairs*", *[""] * 5], ["**default**", *map(str, range(5))]]
-    rule = [":---", *["---:"] * 5]
-    stream = io.StringIO()
-    screen = console._Screen(file=stream, width=width, force_terminal=True, soft_wrap=True, color_system=None)
-    monkeypatch.setattr(console, "report", screen)
-    console.show_markdown("Times\n\n" + "\n".join(f"| {' | '.join(line)} |" for line in (names, rule, *rows)))
-    lines = stream.getvalue().splitlines()
-    assert max(map(len, lines)) <= max(width, len(rows[0][0]))
-    assert lines[0] == "Times"
-    assert [name for name in names[1:] if name in stream.getvalue()] == names[1:]
-    below = sum(line.split()[:1] == ["default"] for line in lines)
-    assert below == sum("method" in line for line in lines) == {40: 5, 80: 2}[width]
-    assert not set("|*…") & set(stream.getvalue())
-
-
-def test_groups_of_columns_stand_above_the_names_of_their_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = (["", "Without it", "", "With it"], [":---", *["---:"] * 3], ["**Metrics**", *["**A**", "**B**", "**A**"]])
-    rows = (["*Essential*", "", "", ""], ["mAA", "1", "2", "3"], ["*Fundamental*", "", "", ""], ["mAA", "4", "5", "6"])
-    stream = io.StringIO()
-    screen = console._Screen(file=stream, width=80, force_terminal=True, soft_wrap=True, color_system=None)
-    monkeypatch.setattr(console, "report", screen)
-    console.show_markdown("\n".join(f"| {' | '.join(line)} |" for line in (*lines, *rows)))
-    shown = [line.split() for line in stream.getvalue().splitlines() if line.strip()]
-    assert shown[:4] == [["Essential"], ["Without", "Without", "With"], ["it", "it", "it"], ["Metrics", "A", "B", "A"]]
-    assert shown.count(["Metrics", "A", "B", "A"]) == 2
-    assert ["mAA", "4", "5", "6"] in shown
 
 
 def commands_of(group: Any, *names: str) -> Iterator[tuple[str, ...]]:

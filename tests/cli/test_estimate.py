@@ -12,12 +12,12 @@ from bansac.cli.arguments import uses_scores
 from bansac.cli.estimate import MANY
 from bansac.engine.sampling import SAMPLERS
 from bansac.geometry import normalize_points
-from bansac.lab.known_scenes import known_scene
-from bansac.lab.metrics import corner_error, rotation_error, translation_error
 from bansac.problems.estimators import MODELS
 from bansac.problems.line import LINE
+from bansac_lab.known_scenes import known_scene
+from bansac_lab.metrics import corner_error, rotation_error, translation_error
+from lab.tests.pair_sets import write_pose_set
 from tests.arrays import write_arrays
-from tests.lab.pair_sets import write_pose_set
 
 
 @pytest.mark.parametrize("name", ["matches.csv", "matches.npz", "matches.h5", "x1_x2.npz", "x1_x2.h5"])

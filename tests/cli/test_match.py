@@ -9,10 +9,10 @@ import pytest
 from bansac import plotting
 from bansac.batch.output_files import OutputFolder
 from bansac.cli import answer as answer_module
-from bansac.lab.metrics import corner_error
 from bansac.matches import load_demo
 from bansac.matches.demo import plane_inliers
 from bansac.problems.homography import HOMOGRAPHY
+from bansac_lab.metrics import corner_error
 
 
 def test_match_finds_the_known_homography(bansac: Any, tmp_path: Path) -> None:

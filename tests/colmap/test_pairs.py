@@ -9,8 +9,8 @@ import pytest
 from bansac.colmap import PairGeometry, VerificationOptions, pairs, verify_pairs
 from bansac.colmap.pairs import PairFailure
 from bansac.geometry import essential_from_pose
-from bansac.lab.metrics import rotation_error, translation_error
 from bansac.synthetic import epipolar_matches, planar_scene_matches, rotation_matches
+from bansac_lab.metrics import rotation_error, translation_error
 from tests.colmap.scenes import as_pair, two_motions, verify
 
 OPTIONS = VerificationOptions()

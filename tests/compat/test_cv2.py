@@ -13,8 +13,8 @@ from bansac import estimate_absolute_pose, estimate_homography
 from bansac.compat import return_values
 from bansac.compat.arguments import Call
 from bansac.geometry import apply_transform, rotation_matrix
-from bansac.lab.metrics import pose_error
 from bansac.synthetic import epipolar_matches, homography_matches
+from bansac_lab.metrics import pose_error
 
 PLANE = homography_matches(300, inlier_ratio=0.5, noise=0.5, seed=3)
 SCENE = epipolar_matches(300, inlier_ratio=0.5, noise=0.5, seed=3)

@@ -82,7 +82,7 @@ def test_edited_and_new_source_makes_a_pack_invalid(
 def test_functions_of_users_are_in_no_pack() -> None:
     assert holds_kernels(str(PACKAGE / "maths" / "arrays.py"))
     assert holds_kernels(str(PACKAGE / "estimate" / "result.py"))
-    assert not holds_kernels(str(PACKAGE / "lab" / "module.py"))
+    assert not holds_kernels(str(PACKAGE / "cli" / "app.py"))
     assert not holds_kernels(__file__)
     assert not holds_kernels(f"{PACKAGE}2/engine/module.py")
     assert not holds_kernels("<stdin>")

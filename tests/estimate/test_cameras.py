@@ -10,7 +10,7 @@ import bansac
 from bansac import Camera
 from bansac.estimate.cameras import tangent_sampson
 from bansac.geometry import essential_from_pose, rotation_matrix
-from bansac.lab.metrics import pose_error
+from bansac_lab.metrics import pose_error
 
 LENSES = {
     "OPENCV": Camera("OPENCV", (1000, 1010, 800, 600, -0.25, 0.08, 1e-3, -1e-3), 1600, 1200),

@@ -8,10 +8,10 @@ import pytest
 import bansac
 from bansac.cli.compile_ahead import _data
 from bansac.geometry import apply_transform
-from bansac.lab.metrics import corner_error
 from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches, homography_matches, line_points
+from bansac_lab.metrics import corner_error
 from tests.results import assert_same
 from tests.space_scenes import seen_points
 

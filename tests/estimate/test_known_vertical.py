@@ -6,8 +6,8 @@ import pytest
 import bansac
 from bansac.evidence.weights import density_weights
 from bansac.geometry import normalize_points
-from bansac.lab.metrics import pose_error
 from bansac.synthetic import epipolar_matches
+from bansac_lab.metrics import pose_error
 
 DOWN = np.array([0.1, 1.0, 0.2])
 

@@ -7,11 +7,11 @@ import skimage.data
 
 import bansac
 from bansac.geometry import normalize_points
-from bansac.lab.known_scenes import known_scene
 from bansac.problems.estimators import MODELS
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches
+from bansac_lab.known_scenes import known_scene
 
 
 def crossing_lines(count, outliers, noise=0.004, seed=0):

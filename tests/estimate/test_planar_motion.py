@@ -8,11 +8,11 @@ import pytest
 import bansac
 from bansac.estimate.planar_motion import motions_of_plane
 from bansac.geometry import normalize_points, recover_pose
-from bansac.lab.measurements.planes import repeated_plane_matches
-from bansac.lab.measurements.rival_scenes import far_scene
-from bansac.lab.metrics import rotation_error, translation_error
-from bansac.lab.scenes import errors, scene_of
 from bansac.synthetic import planar_scene_matches, rotation_matches
+from bansac_lab.measurements.planes import repeated_plane_matches
+from bansac_lab.measurements.rival_scenes import far_scene
+from bansac_lab.metrics import rotation_error, translation_error
+from bansac_lab.scenes import errors, scene_of
 
 ESTIMATORS = {
     "E": bansac.estimate_essential,

@@ -6,7 +6,7 @@ import pytest
 import bansac
 from bansac.estimate import absolute_pose
 from bansac.geometry import apply_transform, rotation_matrix
-from bansac.lab.metrics import rotation_error
+from bansac_lab.metrics import rotation_error
 
 K = np.array([[800.0, 0, 320], [0, 800, 240], [0, 0, 1]])
 R = rotation_matrix(np.array([0.0, 0.0, 0.7])) @ rotation_matrix(np.array([0.5, 0.0, 0.0]))

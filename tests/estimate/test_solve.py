@@ -8,10 +8,10 @@ import pytest
 import bansac
 from bansac.estimate import solution
 from bansac.geometry import apply_transform
-from bansac.lab.measurements.rivals import CLASSES
-from bansac.lab.metrics import corner_error
-from bansac.lab.scenes import errors
 from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches
+from bansac_lab.measurements.rivals import CLASSES
+from bansac_lab.metrics import corner_error
+from bansac_lab.scenes import errors
 
 SCENE = epipolar_matches(200, inlier_ratio=0.6, noise=0.5, seed=1)
 PLANE = planar_scene_matches(300, 0.5, 1.0, 0.5, 1)

@@ -4,9 +4,9 @@ import numpy as np
 
 import bansac
 from bansac.estimate import twins
-from bansac.lab.measurements.rival_scenes import narrow_view
-from bansac.lab.scenes import errors
 from bansac.synthetic import epipolar_matches
+from bansac_lab.measurements.rival_scenes import narrow_view
+from bansac_lab.scenes import errors
 
 
 def poses(seeds):

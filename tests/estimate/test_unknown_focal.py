@@ -9,8 +9,8 @@ import pytest
 import bansac
 from bansac.estimate import unknown_focal
 from bansac.geometry import rotation_matrix
-from bansac.lab.metrics import pose_error, rotation_error
 from bansac.synthetic import epipolar_matches, homography_matches
+from bansac_lab.metrics import pose_error, rotation_error
 from tests.space_scenes import seen_points
 
 SIZE = 640, 480

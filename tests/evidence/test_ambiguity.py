@@ -6,9 +6,9 @@ import pytest
 import bansac
 from bansac.evidence.ambiguity import count_other_support
 from bansac.geometry import essential_from_pose
-from bansac.lab.measurements.planes import repeated_plane_matches
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.synthetic import epipolar_matches, planar_scene_matches
+from bansac_lab.measurements.planes import repeated_plane_matches
 
 THRESHOLD = 1.5
 

@@ -8,12 +8,12 @@ import bansac
 from bansac.evidence import camera_misfit
 from bansac.evidence.camera_misfit import find_focal_factors
 from bansac.geometry import essential_from_pose, normalize_points, rotation_matrix
-from bansac.lab.scenes import make_scene
 from bansac.maths.quaternion import matrix_of, model_of
 from bansac.problems.absolute_pose import ABSOLUTE_POSE
 from bansac.problems.essential import ESSENTIAL
 from bansac.synthetic import epipolar_matches
 from bansac.synthetic.two_views import camera_pair, image_extent, observe, viewing_rays
+from bansac_lab.scenes import make_scene
 
 
 def _rays_of_pose(factor, n=300, seed=0):

@@ -9,7 +9,7 @@ from numba import config
 
 from bansac.estimate import verdict
 from bansac.evidence.significance import judge
-from bansac.lab.known_scenes import FUNCTIONS, SCENES, known_scene
+from bansac_lab.known_scenes import FUNCTIONS, SCENES, known_scene
 
 NOISE = 0.5
 

@@ -17,14 +17,14 @@ from bansac.evidence.noise_scale import (
     threshold_bounds,
     threshold_factor,
 )
-from bansac.lab.known_scenes import known_scene
-from bansac.lab.metrics import corner_error
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.upright import upright
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points
+from bansac_lab.known_scenes import known_scene
+from bansac_lab.metrics import corner_error
 
 pytestmark = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="whole searches take minutes as plain Python")
 

@@ -8,9 +8,9 @@ import bansac
 from bansac.compiled.jit import kernel
 from bansac.evidence.rivals import are_same, is_between, is_rival, is_same, significance_over_thresholds
 from bansac.evidence.significance import MeasuredModel
-from bansac.lab.metrics import corner_error, rotation_error
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches, homography_matches
+from bansac_lab.metrics import corner_error, rotation_error
 
 pytestmark = pytest.mark.skipif(bool(numba.config.DISABLE_JIT), reason="whole searches take minutes as plain Python")
 

@@ -5,10 +5,10 @@ import pytest
 
 from bansac.evidence.twins import along_valley, compare_twins
 from bansac.geometry import essential_from_pose, normalize_points
-from bansac.lab.measurements.rival_scenes import narrow_view
-from bansac.lab.scenes import scene_of
 from bansac.problems.essential import ESSENTIAL
 from bansac.synthetic import epipolar_matches
+from bansac_lab.measurements.rival_scenes import narrow_view
+from bansac_lab.scenes import scene_of
 
 
 @pytest.mark.parametrize(

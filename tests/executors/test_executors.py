@@ -12,9 +12,10 @@ import pytest
 
 from bansac.executors import EXECUTORS, ItemFailure, find_executor
 from bansac.executors.processes import ATTEMPTS
-from bansac.lab.measurement import Measurement, Setup
+from bansac_lab.measurement import Measurement, Setup
+from lab.tests import toy
 from tests.executors.cluster import UnloadableError
-from tests.lab import toy
+from tests.processes import ENVIRONMENT
 
 pytestmark = pytest.mark.slow
 
@@ -133,7 +134,7 @@ def sleep_after_the_first(setup: Setup, unit: Any) -> Any:
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
 def test_workers_leave_if_their_parent_is_killed(tmp_path: Path) -> None:
     script = "from tests.executors import test_executors as t; t.run(t.toy.make_toy(run_unit=t.tell_and_sleep))"
-    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True) as parent:
+    with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as parent:
         assert parent.stdout is not None
         workers = [int(parent.stdout.readline()) for _ in range(2)]
         parent.send_signal(signal.SIGKILL)

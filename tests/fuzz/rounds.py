@@ -18,7 +18,7 @@ from typing import Any
 import hypothesis
 from hypothesis import HealthCheck, Phase, given, settings
 
-from bansac.lab.provenance import circumstances
+from bansac_lab.provenance import circumstances
 
 SECONDS = float(os.environ.get("BANSAC_FUZZ_SECONDS", "120"))
 HANG = 120  # seconds; an input may compile kernels

@@ -20,13 +20,13 @@ from bansac.batch import features
 from bansac.batch.journal import Unit
 from bansac.batch.pair_selection import select_pairs
 from bansac.batch.sources import find_sources
-from bansac.lab.rows import Rows, TimedJournal
-from bansac.lab.sets import fetch as archives
 from bansac.matches import HlocPairs
 from bansac.matches.images import read_image
 from bansac.matches.match_files import read_calibration, read_data, read_matches
 from bansac.matches.pair_folder import PairFolder
 from bansac.problems.estimators import MODELS
+from bansac_lab.rows import Rows, TimedJournal
+from bansac_lab.sets import fetch as archives
 from tests.colmap.conftest import synthetic as colmap_database  # noqa: F401  a fixture
 from tests.fuzz.rounds import fuzz, no_hang
 

@@ -13,7 +13,6 @@ from numba import config
 
 import bansac
 from bansac.geometry import rotation_matrix
-from bansac.lab.known_scenes import known_scene
 from bansac.maths.quaternion import matrix_of
 from bansac.problems import similarity
 from bansac.problems.affine import AFFINE
@@ -21,6 +20,7 @@ from bansac.problems.affine_3d import AFFINE_3D
 from bansac.problems.motion_3d import RIGID_3D, SIMILARITY_3D
 from bansac.problems.similarity import SIMILARITY
 from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
+from bansac_lab.known_scenes import known_scene
 from tests.problems.in_loop import fit_data, solve_sample
 
 MOTIONS = [bansac.estimate_rigid_3d, bansac.estimate_similarity_3d]

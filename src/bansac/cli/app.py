@@ -1,4 +1,7 @@
-"""The ``bansac`` application, which imports the module of a command when the command is called."""
+"""The ``bansac`` application, which imports the module of a command when the command is called.
+
+The commands of the laboratory, a distribution of its own, are entry points of the group ``bansac.commands``.
+"""
 
 import importlib
 from typing import Annotated, Any
@@ -20,6 +23,8 @@ COMMANDS = {
     "experiments": "Run the experiments of the paper.",
 }
 """The first sentence of the help of every command. ``bansac.cli.NAME`` has an ``app`` or a function ``NAME``."""
+
+LABORATORY = ("bench", "data", "experiments")
 
 
 class Group(TyperGroup):
@@ -47,15 +52,29 @@ def load_command(name: str) -> Any:
     try:
         from bansac.cli.console import command
 
-        module = importlib.import_module(f"bansac.cli.{name}")
+        if name in LABORATORY:
+            from importlib.metadata import entry_points
+
+            found = next(iter(entry_points(group="bansac.commands", name=name)), None)
+            loaded = _say_what_is_missing if found is None else found.load()
+        else:
+            module = importlib.import_module(f"bansac.cli.{name}")
+            loaded = getattr(module, "app", None) or getattr(module, name)
     except KeyboardInterrupt:
         raise SystemExit(130) from None
     holder = typer.Typer(rich_markup_mode=None, callback=lambda: None)
-    if hasattr(module, "app"):
-        holder.add_typer(module.app, name=name)
+    if isinstance(loaded, typer.Typer):
+        holder.add_typer(loaded, name=name)
+    elif loaded is _say_what_is_missing:
+        anything = {"allow_extra_args": True, "ignore_unknown_options": True}
+        holder.command(name, help=COMMANDS[name], add_help_option=False, context_settings=anything)(command(loaded))
     else:
-        holder.command(name)(command(getattr(module, name)))
+        holder.command(name)(command(loaded))
     return get_group(holder).commands[name]
+
+
+def _say_what_is_missing() -> None:
+    raise ImportError("this command is part of the laboratory, which is not installed: pip install ./lab in a clone")
 
 
 app = typer.Typer(

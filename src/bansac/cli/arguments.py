@@ -11,7 +11,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from bansac.estimate.presets import PRESETS, Options, Settings, resolve_options
-from bansac.executors import EXECUTORS, Executor, short_items, threads
+from bansac.executors import Executor, short_items, threads
 from bansac.maths.arrays import Floats
 from bansac.problems.estimators import MODELS
 from bansac.problems.polynomial import polynomial
@@ -135,12 +135,6 @@ CalibrationOption = Annotated[
         "cameras, such as fisheyes: JSON with COLMAP's model and params, or a row of its cameras.txt.",
     ),
 ]
-WorkersOption = Annotated[
-    int, typer.Option(help="Processes. With more than 1, times are taken afterwards, on repeat 0 alone.")
-]
-ExecutorOption = Annotated[
-    str | None, typer.Option(help=f"One of {', '.join(EXECUTORS)}. Default: serial with one worker, else processes.")
-]
 SchedulerOption = Annotated[
     str | None,
     typer.Option(
@@ -175,15 +169,6 @@ class Shared:
         for name in names:
             if getattr(self, name) is not None:
                 raise ValueError(f"--{name} {why}")
-
-
-def choose_executor(name: str | None, workers: int, scheduler: str | None) -> str | Executor | None:
-    """Return the cluster of --scheduler, which excludes --executor and --workers, or the name from --executor."""
-    if scheduler is None:
-        return name
-    if name is not None:
-        raise ValueError("--executor does not go with --scheduler")
-    return connect(scheduler, None if workers == 1 else workers)
 
 
 def pair_executor(scheduler: str | None, workers: int | None, **settings: Any) -> tuple[Executor, int]:

@@ -2,7 +2,7 @@
 
 A pose (E, F, relative pose) is right within 5 degrees, a homography within 5 pixels at the corners of the image.
 :func:`evidence` returns the numbers, each oriented so that more of it speaks for the model. Their coefficients are
-therefore held at 0 or above in the fit (``bansac bench trust``, :mod:`bansac.lab.measurements.trust`), which prints
+therefore held at 0 or above in the fit (``bansac bench trust``, :mod:`bansac_lab.measurements.trust`), which prints
 :data:`COEFFICIENTS`. No number is constant over a data set, such as a focal length. A problem without coefficients has
 no confidence.
 

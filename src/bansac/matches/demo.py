@@ -1,6 +1,6 @@
 """Two image pairs for examples and tests: one is part of this package, the other comes from scikit-image.
 
-``scripts/demo_pairs.py`` renders the first pair, which includes its matches: :func:`load_demo` needs only NumPy. So
+``lab/tools/demo_pairs.py`` renders the first pair, which includes its matches: :func:`load_demo` needs only NumPy. So
 does :func:`load_motorcycle_matches`, without the photographs; the script writes its file, too.
 """
 
@@ -59,7 +59,7 @@ def load_demo(folder: str | os.PathLike[str] | None = None) -> Matches:
     Parameters
     ----------
     folder : str or path or None, optional
-        Folder of another pair, in the format of ``scripts/demo_pairs.py``. A file that is missing or damaged is
+        Folder of another pair, in the format of ``lab/tools/demo_pairs.py``. A file that is missing or damaged is
         an OSError.
 
     Returns

@@ -7,7 +7,7 @@
 ``size.h5``, ``size2.h5``     optional, (2,): height and width of image 1 and image 2
 ============================  ==================================================================================
 
-This is the layout of the "RANSAC in 2020" tutorial without its ground truth, which :mod:`bansac.lab.sets` reads.
+This is the layout of the "RANSAC in 2020" tutorial without its ground truth, which :mod:`bansac_lab.sets` reads.
 """
 
 import os

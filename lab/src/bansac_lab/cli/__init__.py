@@ -1,0 +1,1 @@
+"""The commands ``bansac bench``, ``bansac data`` and ``bansac experiments``."""

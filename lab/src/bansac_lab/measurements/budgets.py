@@ -1,0 +1,137 @@
+"""Accuracy over time: one curve for each method, one point for each budget.
+
+A budget is a maximum number of minimal samples. A method may stop earlier by its own criterion, so that the points of
+a curve converge at large budgets. Some presets divide their samples among restarts. Their number of restarts stays
+constant up to the preset's own number of samples. Beyond it the number grows in proportion to the budget.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bansac.estimate.presets import resolve_options
+from bansac.problems.estimators import MODELS, Kind
+from bansac_lab.charts import Chart, Series, plot_charts
+from bansac_lab.frames import Figure
+from bansac_lab.measurement import Report
+from bansac_lab.peers.library import Method
+from bansac_lab.tables import Better, Table, format_number, sectioned, to_markdown
+
+Points = Sequence[Mapping[str, float]]
+"""One curve. Each point has ``max_iterations`` and the values of :func:`.folders.build_report`."""
+
+ACCURACY: Mapping[Kind, str] = {"E": "AUC@10", "F": "AUC@10", "H": "mAA@10"}
+"""Accuracy measure of the curves by model."""
+
+TIMES = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+"""Columns of the table, in milliseconds."""
+
+_NAMES: Mapping[Kind, str] = {"E": "Essential matrix", "F": "Fundamental matrix", "H": "Homography"}
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Methods, one curve each, and budgets: distinct maximum numbers of minimal samples, at least 1."""
+
+    kind: Kind
+    methods: tuple[Method, ...]
+    budgets: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        """Check the budgets."""
+        if not self.budgets:
+            raise ValueError("budgets must hold at least one number of iterations")
+        for budget in self.budgets:
+            if budget < 1:
+                raise ValueError(f"budgets must be at least 1, got {budget}")
+            if self.budgets.count(budget) > 1:
+                raise ValueError(f"budgets: {budget} is given twice")
+
+    def limited_methods(self) -> tuple[Method, ...]:
+        """Return every method at every budget. :meth:`curves` takes the report of a bench with these methods."""
+        return tuple(limit(method, budget, self.kind) for method in self.methods for budget in self.budgets)
+
+    def report(self, bench: Mapping[str, Any]) -> Report:
+        """Return the report of a bench with :meth:`limited_methods` as curves, from its records.
+
+        A curve is a list of points in the order of the budgets. There is one for each method, of each set and of the
+        mean.
+        """
+        mean = self._by_method(bench["mean"])
+        found = bench["sets"].items()
+        sets = {name: {"pairs": of["pairs"], "curves": self._by_method(of["methods"])} for name, of in found}
+        tables = {"budgets": budget_table(mean, self.kind), "times": time_table(mean, self.kind)}
+        note = f"Means over {len(sets)} {'set' if len(sets) == 1 else 'sets'}: {', '.join(sets)}."
+        text = "\n\n".join([*map(to_markdown, tables.values()), note]) + "\n"
+        records = {
+            "protocol": {name: value for name, value in bench["protocol"].items() if name != "max_iterations"},
+            "settings": {method.name: dict(method.settings) for method in self.methods},
+            "budgets": list(self.budgets),
+            "sets": sets,
+            "mean": mean,
+        }
+        figures = {"bench": plot_curves(mean, self.kind)}
+        return Report(tables=tables, figures=figures, texts={".md": text}, records=records, notes=[note])
+
+    def _by_method(self, figures: Mapping[str, Mapping[str, float]]) -> dict[str, list[dict[str, float]]]:
+        found = {}
+        for method in self.methods:
+            points = {budget: figures[_limited_name(method, budget)] for budget in self.budgets}
+            found[method.name] = [{"max_iterations": budget, **point} for budget, point in points.items()]
+        return found
+
+
+def limit(method: Method, budget: int, kind: Kind) -> Method:
+    """Return the method with a budget as its maximum number of iterations."""
+    settings = {"max_iterations": budget}
+    if method.ours and "preset" in method.settings:
+        problem = MODELS[kind].load_problem()
+        preset = method.settings["preset"]
+        options, _ = resolve_options(problem, None, preset, None, {}, epipolar_choice=kind == "E")
+        assert options.max_iterations is not None  # set by resolve_options
+        if options.restarts > 1:
+            in_proportion = math.ceil(options.restarts * budget / options.max_iterations)
+            settings["restarts"] = max(options.restarts, in_proportion)
+        if options.min_iterations > budget:
+            settings["min_iterations"] = budget
+    return method.changed(_limited_name(method, budget), **settings)
+
+
+def best_within(points: Points, milliseconds: float, accuracy: str) -> float:
+    """Return the best accuracy among the points of a curve within a mean time; NaN if there is no such point."""
+    return max((point[accuracy] for point in points if point["ms_mean"] <= milliseconds), default=math.nan)
+
+
+def time_table(curves: Mapping[str, Points], kind: Kind) -> Table:
+    """Tabulate the best accuracy of each method within given mean times, without interpolation."""
+    accuracy = ACCURACY[kind]
+    rows = {name: [best_within(points, time, accuracy) for time in TIMES] for name, points in curves.items()}
+    title = f"{_NAMES[kind]}: {accuracy} within a mean time of"
+    better: list[Better | None] = ["higher"] * len(TIMES)
+    return sectioned(title, "method", (f"{time:g} ms" for time in TIMES), {"": rows}, tuple(better))
+
+
+def budget_table(curves: Mapping[str, Points], kind: Kind) -> Table:
+    """Tabulate the accuracy and the mean time of each method at each budget, the same for all curves."""
+    rows = {
+        name: [f"{format_number(point[ACCURACY[kind]])} ({format_number(point['ms_mean'])} ms)" for point in points]
+        for name, points in curves.items()
+    }
+    columns = (str(point["max_iterations"]) for point in next(iter(curves.values())))
+    title = f"{_NAMES[kind]}: {ACCURACY[kind]} (mean time) at a maximum number of iterations of"
+    return sectioned(title, "method", columns, {"": rows})
+
+
+def plot_curves(curves: Mapping[str, Points], kind: Kind) -> Figure:
+    """Plot accuracy over mean time, one line for each method, its points sorted by time."""
+    series = []
+    for name, points in curves.items():
+        in_order = sorted(points, key=lambda point: point["ms_mean"])
+        times = [point["ms_mean"] for point in in_order]
+        series.append(Series(name, times, [point[ACCURACY[kind]] for point in in_order]))
+    return plot_charts([[Chart(series, _NAMES[kind], "mean time of a call [ms]", ACCURACY[kind], xscale="log")]])
+
+
+def _limited_name(method: Method, budget: int) -> str:
+    return f"{method.name} [{budget}]"

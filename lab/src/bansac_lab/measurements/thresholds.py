@@ -1,0 +1,115 @@
+"""Accuracy and time over the threshold, including ``threshold="auto"``, compared with MAGSAC++ and PoseLib.
+
+Pairs, matches, seeds, budgets and errors are those of ``bansac bench DIR``. This package gets the scores and, for F,
+the image sizes. Thresholds are in pixels; for E they are divided by the mean focal length of the pair. The accuracy is
+AUC@10 (E, F) or mAA@10 (H). Accuracy and time are averaged over the calls of a set, then over the sets.
+"""
+
+import itertools
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bansac import Options
+from bansac_lab.measurement import Document, Report, Row, Setup, Unit
+from bansac_lab.measurements.folders import label
+from bansac_lab.pairs import BENCH_GROUPS, PairRuns, open_set
+from bansac_lab.peers.library import Method
+from bansac_lab.peers.methods import METHODS
+from bansac_lab.reports import grid, lines, share
+from bansac_lab.summary import AUC_10, CORNERS_10, TIME, Summary
+
+PIXELS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
+
+GROUPS = dict(zip(("E", "F", "H", "exact_warp"), BENCH_GROUPS.values(), strict=True))
+COMMON = {"E": 1.0, "F": 0.5, "H": 2.0, "exact_warp": 2.0}
+"""Threshold of each group in pixels from which "auto" starts, and which the tables compare with the best one."""
+
+CURVES = {
+    "default": METHODS["default"],
+    "magsac++": METHODS["default"].changed("magsac++", scoring="magsac++"),
+    "opencv-magsac": METHODS["opencv-magsac"],
+    "poselib-prosac": METHODS["poselib-prosac"],
+}
+AUTO = "default@auto"
+
+
+def methods(group: str, unit: Unit) -> list[Method]:
+    """Return the methods of every curve's points on a pair: CURVE@PIXELS and CURVE@auto."""
+    pixel = 1.0  # in the unit of the task
+    if group == "E":
+        pair: Any = open_set(unit.payload[1]).pair(unit.payload[2])
+        pixel = 4.0 / float(np.trace(pair.K1[:2, :2]) + np.trace(pair.K2[:2, :2]))
+    points = itertools.product(PIXELS, CURVES.items())
+    fixed = [method.changed(f"{name}@{pixels:g}", threshold=pixels * pixel) for pixels, (name, method) in points]
+    start = {"options": Options(threshold=COMMON[group] * pixel), "threshold": "auto"}
+    return [*fixed, CURVES["default"].configured(AUTO, start, columns={"pixel": pixel})]
+
+
+_RUNS = PairRuns(methods, GROUPS, "models")
+
+
+def report(setup: Setup, rows: Iterable[Row]) -> Report:
+    """Return accuracy and time by group, method and threshold, and quantiles of the thresholds found by "auto"."""
+    return Report(records={"groups": {name: _figures(name, runs) for name, runs in _RUNS.by_group(rows).items()}})
+
+
+def _figures(group: str, rows: list[Row]) -> dict[str, Any]:
+    kind, summary = GROUPS[group].protocol.kind, Summary(rows)
+    metrics = {"accuracy": CORNERS_10 if kind == "H" else AUC_10, "ms_mean": TIME}
+    curves: dict[str, dict[str, dict[str, float]]] = {name: {} for name in CURVES}
+    for name in dict.fromkeys(row["configuration"] for row in rows):
+        curve, _, threshold = name.partition("@")
+        curves[curve][threshold] = {key: summary.mean(metric, kind, name) for key, metric in metrics.items()}
+    found = [row["threshold"] / row["pixel"] for row in rows if row["configuration"] == AUTO]
+    quantiles = dict(zip(("5%", "50%", "95%"), np.quantile(found, [0.05, 0.5, 0.95]).tolist(), strict=True))
+    return {"units": len(found), "default_pixels": COMMON[group], "auto_pixels": quantiles, "methods": curves}
+
+
+_TITLES = {"E": "E", "F": "F", "exact_warp": "H, warped photographs", "H": "H, small sets"}
+_LABELS = {name: label(name) for name in CURVES} | {"magsac++": 'default, `scoring="magsac++"`'}
+
+
+def best_thresholds(document: Document) -> str:
+    """Return accuracy and time of each method at the common threshold, and at the one that is best for it."""
+    rows = []
+    for group, found in ((group, document["groups"][group]) for group in _TITLES if group in document["groups"]):
+        common = f"{found['default_pixels']:g}"
+        for method, name in _LABELS.items():
+            points = {key: point for key, point in found["methods"][method].items() if key != "auto"}
+            best = max(points, key=lambda key: points[key]["accuracy"])
+            cells = (f"{share(points[key]['accuracy'])}, {points[key]['ms_mean']:.1f} ms" for key in (common, best))
+            rows.append([_TITLES[group], name, f"{common} px", next(cells), f"{best} px", next(cells)])
+    return lines(["data", "method", "common threshold", "accuracy, time", "best threshold", "accuracy, time"], rows)
+
+
+def over_thresholds(document: Document, group: str) -> str:
+    """Return accuracy over thresholds, and the cost of the estimated ones."""
+    if group not in document["groups"]:
+        return "Not measured yet.\n"
+    found = document["groups"][group]
+    methods = found["methods"]
+    columns: dict[str, dict[str, float]] = {}
+    for method, key in itertools.product(_LABELS, methods["default"]):
+        if key in methods[method]:
+            columns.setdefault(key if key == "auto" else f"{key} px", {})[method] = methods[method][key]["accuracy"]
+    table = grid("method", columns, share, _LABELS)
+    ours, (low, middle, high) = methods["default"], found["auto_pixels"].values()
+    ratio = ours["auto"]["ms_mean"] / ours[f"{found['default_pixels']:g}"]["ms_mean"]
+    return (
+        f"{table}\nThe mean time of auto is {ratio:.1f} times that of the default at {found['default_pixels']:g} px. "
+        f"Auto finds {middle:.2f} px in the median, {low:.2f} to {high:.2f} px in 90 % of the runs.\n"
+    )
+
+
+MEASUREMENT = _RUNS.measurement(
+    name="thresholds",
+    title="Accuracy and time over the threshold",
+    help=__doc__,
+    report=report,
+    tables={f"thresholds-{group}": partial(over_thresholds, group=group) for group in GROUPS}
+    | {"best-thresholds": best_thresholds},
+    packages=("cv2", "poselib"),
+)

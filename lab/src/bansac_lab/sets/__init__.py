@@ -1,0 +1,9 @@
+"""Benchmark sets with ground truth.
+
+The package imports ``matches`` and the packages below it, but no estimator.
+"""
+
+from bansac_lab.sets.survey import find_sets
+from bansac_lab.sets.tutorial import PairSet
+
+__all__ = ["PairSet", "find_sets"]

@@ -1,0 +1,280 @@
+"""Matches with true poses or homographies in the file format of the "RANSAC in 2020" tutorial.
+
+A folder is one set. Each file in it is an HDF5 file keyed by pair ("img1-img2") or by image:
+
+==================  =========================================================================
+``matches.h5``      (N, 4): x1 y1 x2 y2 in pixels, pixel centres at integer coordinates
+``match_conf.h5``   (N,): ratio of the nearest to the second nearest distance (SNN), lower is better
+``K1_K2.h5``        EF: camera matrices (1, 2, 3, 3)
+``R.h5``, ``T.h5``  EF, by image: rotation (3, 3) and translation (3, 1), ``x_camera = R X + T``
+``Hgt.h5``          H: homography (3, 3) from image 1 to image 2
+``size.h5``         optional: height and width of image 1
+``size2.h5``        optional: height and width of image 2
+==================  =========================================================================
+
+The tutorial stores PhotoTourism in ``val/<scene>`` and ``train/<scene>``, and EVD and HPatches in folders such as
+``<name>/val``. E and F are computed from the poses. The matches are one-way nearest neighbours. The tutorial's scripts
+keep matches with a ratio < 0.85 (:data:`MAX_RATIO`, :meth:`Matches.filtered`). Our experiments use the same limit,
+also for homographies. For these the paper uses "all the available pairs".
+
+Without ``size.h5``, the sizes are read from the images (:mod:`bansac_lab.sets.image_finder`).
+"""
+
+import contextlib
+import itertools
+import os
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bansac.geometry import essential_from_pose
+from bansac.matches.hdf5 import Reader
+from bansac.matches.matches import Matches
+from bansac.matches.pair_folder import SIZE_FILES, PairFolder, Which
+from bansac_lab.sets.image_finder import ImageFinder, cuts
+
+MAX_RATIO = 0.85
+"""The tutorial's scripts keep matches with an SNN ratio below this value."""
+
+_MATCH_FILES = ("matches.h5", "match_conf.h5")
+_TRUTH_FILES = {"EF": ("K1_K2.h5", "R.h5", "T.h5"), "H": ("Hgt.h5",)}
+
+
+class PairSet(PairFolder):
+    """Pairs in one folder. A pair is read from the files when it is requested.
+
+    Parameters
+    ----------
+    folder : str or path
+        Folder with the files of one set.
+
+    Attributes
+    ----------
+    folder : Path
+        The folder.
+    name : str
+        Name of the set; the tutorial's ``EVD/val`` is "EVD-val".
+    kind : {"EF", "H"}
+        Ground truth: poses ("EF") or homographies ("H").
+    keys : tuple of str
+        Names of the pairs, sorted.
+
+    Raises
+    ------
+    OSError
+        If a file is missing, damaged, or lacks a pair; the message names it.
+    ImportError
+        If h5py is not installed.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        if not Path(folder).is_dir():
+            raise FileNotFoundError(f"there is no folder {folder}")
+        if missing := missing_files(folder):
+            raise FileNotFoundError(f"{Path(folder)} is no complete set of pairs: {missing} is missing")
+        super().__init__(folder)
+        self.kind: Literal["EF", "H"] = "H" if (self.folder / "Hgt.h5").exists() else "EF"
+        self._images = ImageFinder(self.folder)
+
+    def __repr__(self) -> str:
+        """Show the name, the kind and the number of pairs."""
+        return f"PairSet({self.name!r}, kind={self.kind!r}, {len(self)} pairs)"
+
+    def pair(self, key: str) -> Matches:
+        """Read one pair.
+
+        Parameters
+        ----------
+        key : str
+            Name of the pair, one of ``keys``.
+
+        Returns
+        -------
+        Matches
+            Matches and ground truth of the pair.
+
+        Raises
+        ------
+        ValueError
+            If the set has no such pair.
+        OSError
+            If a file is damaged, lacks the pair, or has an array of another shape.
+        """
+        pair = super().pair(key)
+        if self.kind == "EF":
+            return replace(pair, **self._pose(key, pair.K1, pair.K2))
+        size1, size2 = pair.size1 or self._size_of_file(key, 1), pair.size2 or self._size_of_file(key, 2)
+        return replace(pair, H=self._read("Hgt.h5", key, (3, 3)), size1=size1, size2=size2)
+
+    def pairs(self, limit: int | None = 43, *, first: int | None = None) -> Iterator[Matches]:
+        """Read pairs lazily, evenly spaced over the sorted keys.
+
+        Parameters
+        ----------
+        limit : int or None, optional
+            Maximum number of pairs; None for all.
+        first : int or None, optional
+            Choose among the first ``first`` keys; None for all. The paper uses the first 4000 pairs of a scene.
+
+        Yields
+        ------
+        Matches
+            The next pair.
+
+        Raises
+        ------
+        ValueError
+            If the limit or ``first`` is below 1.
+        OSError
+            As for :meth:`pair`.
+        """
+        if first is not None and first < 1:
+            raise ValueError(f"first must be at least 1, got {first}")
+        return map(self.pair, evenly_spaced(self.keys[:first], limit))
+
+    def match_counts(self, max_ratio: float = MAX_RATIO, limit: int | None = 50) -> NDArray[np.int64]:
+        """Count the matches below a ratio, for pairs evenly spaced over the sorted keys.
+
+        Only the file of the ratios is read.
+
+        Parameters
+        ----------
+        max_ratio : float, optional
+            Count matches with a lower SNN ratio; by default the tutorial's limit, :data:`MAX_RATIO`.
+        limit : int or None, optional
+            Maximum number of pairs; None for all.
+
+        Returns
+        -------
+        (P,) ndarray of int64
+            Number of matches of each pair.
+
+        Raises
+        ------
+        ValueError
+            If the limit is below 1.
+        OSError
+            If the file is damaged or lacks a pair.
+        """
+        with Reader(self.folder / "match_conf.h5") as file:
+            counts = [np.count_nonzero(file.array(key, (-1,)) < max_ratio) for key in evenly_spaced(self.keys, limit)]
+        return np.array(counts, dtype=np.int64)
+
+    def image_size(self, key: str, which: Which = 1) -> tuple[int, int]:
+        """Return the size of an image, from the set's file of sizes or, without one, from the image itself.
+
+        Parameters
+        ----------
+        key, which : str and {1, 2}
+            As in :meth:`image_path`.
+
+        Returns
+        -------
+        (int, int)
+            Height and width in pixels.
+
+        Raises
+        ------
+        ValueError, OSError
+            As for :meth:`image_path`, or if a file cannot be read.
+        ImportError
+            If the image must be read and OpenCV is not installed.
+        """
+        self._check_image(key, which)
+        return self._stored_size(key, which) or self._images.size(key, which)
+
+    def image_path(self, key: str, which: Which = 1) -> Path:
+        """Find the file of an image; :mod:`bansac_lab.sets.image_finder` documents the search.
+
+        Parameters
+        ----------
+        key : str
+            Name of the pair, one of ``keys``.
+        which : {1, 2}, optional
+            Image 1 or image 2 of the pair.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        ValueError
+            If the set has no such pair, or ``which`` is neither 1 nor 2.
+        OSError
+            If no file or several files match. The message lists the searched names and folders, or the files.
+        """
+        self._check_image(key, which)
+        return self._images.find(key, which)
+
+    def files(self) -> list[Path]:
+        """Return the absolute paths of the files that :meth:`pair` reads, without duplicates.
+
+        If the sizes come from the images, the list includes the images that exist.
+        """
+        names = (*_MATCH_FILES, "K1_K2.h5", *_TRUTH_FILES[self.kind], *SIZE_FILES.values())
+        paths = [path for name in names if (path := self.folder.resolve() / name).exists()]
+        unknown = [which for which, name in SIZE_FILES.items() if not (self.folder / name).exists()]
+        for which, key in itertools.product(unknown, self.keys if self.kind == "H" else ()):
+            with contextlib.suppress(OSError):
+                paths.append(self._images.find(key, which))
+        return list(dict.fromkeys(paths))
+
+    def size_source(self) -> Literal["files", "images"] | None:
+        """Return the source of the size of image 1; only the first pair is checked, and no image is read."""
+        if (self.folder / SIZE_FILES[1]).exists():
+            return "files"
+        try:
+            self.image_path(self.keys[0])
+        except OSError:
+            return None
+        return "images"
+
+    def _check_image(self, key: str, which: int) -> None:
+        self._check(key)
+        if which not in SIZE_FILES:
+            raise ValueError(f"which must be 1 or 2, got {which!r}")
+
+    def _pose(self, key: str, K1: Any, K2: Any) -> dict[str, Any]:
+        with Reader(self.folder / "R.h5") as rotations:
+            known = frozenset(rotations.keys())
+        images = next((names for names in cuts(key) if known.issuperset(names)), None)  # names may contain hyphens
+        if images is None:
+            raise OSError(f"{self.folder / 'R.h5'} lacks an image of the pair {key!r}")
+        R1, R2 = (self._read("R.h5", image, (3, 3)) for image in images)
+        T1, T2 = (self._read("T.h5", image, (3,)) for image in images)
+        R = R2 @ R1.T
+        t = T2 - R @ T1
+        E = essential_from_pose(R, t)
+        F = np.linalg.inv(K2).T @ E @ np.linalg.inv(K1)
+        return {"R": R, "t": t, "E": E / np.linalg.norm(E), "F": F / np.linalg.norm(F)}
+
+    def _size_of_file(self, key: str, which: Which) -> tuple[int, int] | None:
+        """Return the size of an image file; None if there is none, because many callers do not need the size."""
+        try:
+            return self._images.size(key, which)
+        except (OSError, ImportError):
+            return None
+
+
+def missing_files(folder: str | os.PathLike[str]) -> str:
+    """Name the missing files of a set of pairs; "" if the folder is complete."""
+    names = _MATCH_FILES + _TRUTH_FILES["H" if (Path(folder) / "Hgt.h5").exists() else "EF"]
+    missing = [name for name in names if not (Path(folder) / name).exists()]
+    alternative = " (or Hgt.h5)" if set(_TRUTH_FILES["EF"]) <= set(missing) else ""
+    return ", ".join(missing) + alternative
+
+
+def evenly_spaced(keys: tuple[str, ...], limit: int | None) -> list[str]:
+    """Return at most ``limit`` of the keys, evenly spaced, including the first and the last."""
+    if limit is None or limit >= len(keys):
+        return list(keys)
+    if limit < 1:
+        raise ValueError(f"limit must be at least 1, got {limit}")
+    places = np.unique(np.linspace(0, len(keys) - 1, limit).astype(int))
+    return [keys[i] for i in places]

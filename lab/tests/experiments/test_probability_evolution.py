@@ -1,0 +1,104 @@
+"""The probability evolution: which pair it takes, and that figure and table show one run of it."""
+
+import numpy as np
+import pytest
+
+import bansac
+from bansac.matches import load_demo
+from bansac_lab.experiments import probability_evolution as experiment
+from bansac_lab.experiments.probability_evolution import rank_probability
+from bansac_lab.measurement import Setup
+from bansac_lab.sets import PairSet
+from lab.tests.measurements.short_form import run_all
+from lab.tests.pair_sets import write_pose_set
+
+pytest.importorskip("matplotlib", reason="figures need Matplotlib")
+
+
+def test_demo_pair_learns_its_true_matches():
+    _, rows, report = run_all(experiment, Setup())
+    demo = load_demo()
+    used = demo.ratios < 0.85
+    np.testing.assert_array_equal([row["true"] for row in rows], demo.inliers[used])
+    trace = bansac.estimate_homography(
+        demo.x1[used], demo.x2[used], preset="paper", sampler="bansac", stopping=None, seed=0, trace=True
+    ).trace
+    assert len(trace) == 1000
+    for k in (0, 10, 100, 1000):
+        np.testing.assert_array_equal([row[f"p{k}"] for row in rows], trace.snapshots[k])
+    first, *_, last = (row.values for row in report.tables["probability_evolution"].rows)
+    assert first == ("0.500", "0.500", "0.500")
+    assert float(last[0]) > 0.9
+    assert float(last[1]) < 0.01
+    assert float(last[2]) > 0.99
+
+
+def test_demo_figure_has_four_moments_and_both_outlines():
+    _, _, report = run_all(experiment, Setup())
+    axes = report.figures["probability_evolution_H"].axes
+    assert [ax.get_title() for ax in axes[:4]] == ["Start", "Iteration 10", "Iteration 100", "Iteration 1000"]
+    assert [text.get_text() for text in axes[-1].get_legend().get_texts()] == ["image 1, true", "image 1, estimated"]
+
+
+def test_of_data_it_takes_one_pair_for_each_kind(sets, monkeypatch):
+    monkeypatch.setitem(experiment.ITERATIONS, "F", (0, 10, 100))
+    monkeypatch.setitem(experiment.ITERATIONS, "H", (0, 10, 100))
+    units, rows, report = run_all(experiment, Setup(data=sets))
+    assert {unit.payload[0] for unit in units} == {"F", "H"}
+    assert set(report.figures) == {"probability_evolution_F", "probability_evolution_H"}
+    for unit in units:
+        model, folder, key = unit.payload
+        matches = len(PairSet(folder).pair(key).filtered(0.85))
+        assert sum(row["model"] == model for row in rows) == matches
+
+
+def test_of_poses_e_can_be_asked_for_and_a_pair_be_named(sets, monkeypatch):
+    monkeypatch.setitem(experiment.ITERATIONS, "E", (0, 10, 100))
+    key = PairSet(sets / "EF" / "yard").keys[-1]
+    (unit,), rows, _ = run_all(experiment, Setup(data=sets, model="E", sets=("yard",), pair=key))
+    assert unit.key == f"E/yard/{key}"
+    true = np.array([row["true"] for row in rows])
+    last = np.array([row["p100"] for row in rows])
+    assert last[true].mean() > last[~true].mean() + 0.3
+
+
+def test_sacre_coeur_goes_before_other_sets(tmp_path):
+    for name in ("aaa", "sacre_coeur", "zzz"):
+        write_pose_set(tmp_path / name, pairs=1)
+    (unit,) = experiment.units(Setup(data=tmp_path))
+    assert unit.key.startswith("F/sacre_coeur/")
+
+
+@pytest.mark.parametrize(
+    ("setup", "message"),
+    [
+        ({"model": "F"}, "model 'F' needs data"),
+        ({"pair": "a-b"}, "pair needs data"),
+        ({"max_ratio": 0.001}, "the pair demo has 0 matches of an SNN ratio below 0.001, at least 26"),
+        ({"max_ratio": 0.17}, r"the pair demo has \d+ matches of an SNN ratio below 0.17, at least 26"),
+        ({"max_ratio": -1.0}, "max_ratio must be > 0, got -1.0"),
+    ],
+)
+def test_settings_that_fit_no_pair_are_errors(setup, message):
+    with pytest.raises(ValueError, match=message):
+        run_all(experiment, Setup(**setup))
+
+
+def test_a_pair_that_is_not_there_is_an_error(sets):
+    with pytest.raises(ValueError, match="has a pair 'x-y' for model H"):
+        experiment.units(Setup(data=sets, model="H", pair="x-y"))
+    with pytest.raises(ValueError, match="truth that it needs for model H"):
+        experiment.units(Setup(data=sets / "EF", model="H"))
+    key = PairSet(sets / "EF" / "yard").keys[0]
+    with pytest.raises(ValueError, match=f"the pair {key} has [0-9]+ matches of an SNN ratio below 0.25, at least 26"):
+        experiment.units(Setup(data=sets, model="F", pair=key, max_ratio=0.25))
+    with pytest.raises(ValueError, match="no pair has 26 matches"):
+        experiment.units(Setup(data=sets, model="F", max_ratio=0.001))
+
+
+@pytest.mark.parametrize(
+    ("values", "positive", "expected"),
+    [([3, 2, 1], [1, 0, 0], 1.0), ([1, 2, 3], [1, 0, 0], 0.0), ([1, 1, 1], [1, 0, 1], 0.5), ([1, 2], [1, 1], None)],
+)
+def test_rank_probability(values, positive, expected):
+    assert rank_probability(np.array(values, float), np.array(positive, bool)) == expected

@@ -1,0 +1,116 @@
+"""Short forms of the measurements on many scenes: their units run, and their tables read the report."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba import config
+
+from bansac.synthetic import epipolar_matches
+from bansac_lab.known_scenes import FUNCTIONS, SCENES, known_scene
+from lab.tests.measurements.short_form import run
+from lab.tests.pair_sets import ratios, write_files, write_homography_set, write_pose_set
+
+pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, the searches take minutes")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sets of the measurements."""
+    folder = tmp_path_factory.mktemp("data")
+    write_pose_set(folder / "EF" / "kitti_seq1", pairs=1)
+    write_homography_set(folder / "H" / "exact_warp", pairs=1)
+    scene = epipolar_matches(120, 0.7, 0.1)
+    matches = {"matches": {"a": np.hstack([scene.x1, scene.x2])}}
+    truth = {"labels": {"a": scene.inliers.astype(np.uint8)}, "Fgt": {"a": scene.F}}
+    write_files(folder / "F_labelled" / "adelaidermf", {**matches, **truth})
+    points = {"vpts": {"a": np.hstack([scene.x1, scene.x2])[scene.inliers][:20]}}
+    confidences = {"match_conf": {"a": ratios(scene.inliers)}}
+    write_files(folder / "F_labelled" / "kusvod2_strechamvs", {**matches, **points, **confidences})
+    return folder
+
+
+def test_calibration_of_a_set_and_of_a_family(data: Path) -> None:
+    name = "F, AdelaideRMF (labels)"
+    document, tables = run("calibration", name, data=data)
+    assert document["groups"][name]["runs"] == 1
+    assert document["groups"][name]["probabilities"]["ECE"] < 0.1
+    assert f"| {name} | probabilities | .0" in tables["calibration"]
+    document, tables = run("calibration", "F/plain", runs=2)
+    figures = document["families"]["F"]["plain"]
+    assert figures["runs"] == 2
+    assert tables["calibration"].startswith("| family | F |")
+
+
+def test_priors_are_flat_without_coherence_and_low_for_false_matches(data: Path) -> None:
+    document, tables = run("calibration", "any depth", "unrelated", data=data, runs=1)
+    of_half = {name: sets["50%"] for name, sets in document["priors"].items()}
+    assert abs(of_half["unrelated"]["neighbours"]["true_below_0.1"] - 0.5) < 0.03
+    assert of_half["any depth"]["neighbours"]["true_below_0.1"] < 0.35
+    assert of_half["any depth"]["estimates"]["E"]["no neighbours"]["right"] == 1
+    assert tables["neighbours-switched"].count("| any depth | ") == 6
+    assert tables["calibration-priors"].count("| unrelated | ") == 3
+
+
+def test_configurations_of_scenes_and_of_a_set(data: Path) -> None:
+    settings = "100 matches, 80% inliers, 0.3 px"
+    units = f"synthetic/pose/planar/{settings}", f"wrong_translations/{settings}", "real/kitti", "real/exact"
+    document, tables = run("configurations", *units, data=data, scenes=2)
+    assert document["synthetic"]["pose, planar"]["right"][settings] == 1
+    assert document["wrong_translations"][settings]["bansac"] == 0
+    assert document["real"]["F, kitti_seq1"] == {"right model": {"general": 1}, "wrong model": {}}
+    assert "| F, exact_warp | none | none | 1 planar |" in tables["real-configurations"]
+    document, _ = run(
+        "configurations", "synthetic/noisy pose/planar, 20% off/100 matches, 0.1 px", noisy=True, scenes=1
+    )
+    assert document["synthetic"]["noisy pose, planar, 20% off"]["right"] == {"100 matches, 0.1 px": 1}
+
+
+def test_honesty_of_noise_scenes_and_sets(data: Path) -> None:
+    noise = "false success/line/N = 200/3 px/grid", "samplers/ar/line/uniform"
+    families = (f"{part}/homography/N = 300/grid 1" for part in ("families", "families without a model"))
+    document, tables = run("honesty", *noise, *families, "power/ellipse/10", "real", data=data, runs=2)
+    assert document["false success"] == {"line, N = 200, 3 px, grid": 0}
+    assert document["power"]["ellipse, 10 exact of 10"] == {"runs": 2, "right": 2, "success": 2}
+    assert document["real"]["essential, kitti_seq1"] == {"runs": 2, "right": 2, "right but no success": 0}
+    assert "families without a model: 1 cells, 0 above 1 %" in "; ".join(document["notes"])
+    assert "| families with a model | 1 | 2 | 2 | 2 |" in tables["misleading-scenes"]
+
+
+def test_covariance_of_lines() -> None:
+    document, tables = run("covariance", problems=("line",), runs=10)
+    assert 0.3 < document["problems"]["line"]["300 points"]["mean"] < 3
+    assert "| `line` | 2 |" in tables["covariances"]
+
+
+def test_last_fit() -> None:
+    names = ("line", "essential", "absolute_pose", "ellipse", "polynomial")
+    document, _ = run("last-fit", *(f"{name}/3 sigma/1.0/300" for name in names), problems=names, runs=4)
+    assert [cell["problem"] for cell in document["cells"]] == list(names)
+    assert all(0.8 < cell["ratio"] < 1.2 for cell in document["cells"])
+
+
+def test_labelled_matches(data: Path) -> None:
+    document, tables = run("labelled", data=data / "F_labelled", repeats=1)
+    assert document["thresholds"]["1"]["labelled_inliers"]["found_within"]["default"]["1"] > 0.9
+    assert "\n| a | " in tables["check-points"]
+    assert "default-unscored" not in tables["labelled-inliers"]
+    assert "| BANSAC | 1" in tables["second-group"]
+    assert tables["second-group"].rstrip().endswith("|  |  |")  # P-BANSAC needs scores
+
+
+def test_scales_of_scores(data: Path) -> None:
+    document, tables = run("score-scales", data=data / "EF")
+    assert document["models"]["E"]["scales"]["times 1"]["within 3 %"] == 1
+    assert document["models"]["F"]["pairs"] == 1
+    assert "AUC@10 as it is, and with at least 20 updates of the network: E .998 and .998" in tables["score-scales"]
+
+
+@pytest.mark.parametrize("name", SCENES)
+def test_a_scene_has_its_true_model(name: str) -> None:
+    scene = known_scene(name, 60, 0.8, 0.0, 1)
+    result = FUNCTIONS[name](*scene.arguments, threshold=1e-3)
+    assert result.inliers[scene.inliers].all()
+    numbers = np.concatenate([np.ravel(part) for part in result.model])
+    near = min(np.abs(numbers - sign * scene.model.ravel()).max() for sign in (1, -1))
+    assert near < 1e-4 * max(1, np.abs(scene.model).max())

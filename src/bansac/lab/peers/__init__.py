@@ -1,9 +1,0 @@
-"""Libraries to compare, one adapter and its rows of settings a module.
-
-An adapter converts a :class:`~.library.Task` to the call of its library, and the answer to a model. Thresholds, limits
-and variants are settings of a row. To add a library, add its module with an adapter and a tuple ``METHODS``, its name
-to ``PEERS``, and its package to the extra ``peers`` of ``pyproject.toml``.
-"""
-
-PEERS = ("opencv", "poselib", "pycolmap", "pydegensac", "superansac")
-"""Names of the modules of other libraries."""

@@ -1,9 +1,0 @@
-"""Benchmark sets with ground truth.
-
-The package imports ``matches`` and the packages below it, but no estimator.
-"""
-
-from bansac.lab.sets.survey import find_sets
-from bansac.lab.sets.tutorial import PairSet
-
-__all__ = ["PairSet", "find_sets"]
