@@ -98,9 +98,9 @@ def test_leads_of_comparisons() -> None:
 
 def test_words_of_leads() -> None:
     found = [Measured(0.02, 0.01), Measured(0.005, 0.01), Measured(-0.03, 0.01)]
-    assert in_words(found) == "1/1/1, -0.030 to +0.020"
+    assert in_words(found) == "1/1/1, -0.030…+0.020"
     assert in_words(found[:1], " ms") == "+0.02 ± 0.01 ms"
-    assert in_words([Measured(1, 0), Measured(2, 0)], "°") == "2/0/0, +1.00 to +2.00°"
+    assert in_words([Measured(1, 0), Measured(2, 0)], "°") == "2/0/0, +1.00…+2.00°"
 
 
 def test_the_tables_of_the_network_are_the_papers() -> None:

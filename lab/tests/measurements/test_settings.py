@@ -49,7 +49,7 @@ def test_thresholds_of_the_warped_photographs(data: Path) -> None:
     assert document["groups"]["exact_warp"]["units"] == 1
     assert tables["thresholds-F"] == "Not measured yet.\n"
     assert tables["thresholds-exact_warp"].startswith("| method | 0.25 px | 0.5 px |")
-    assert tables["best-thresholds"].count("| H, warped photographs | ") == 4
+    assert tables["best-thresholds"].startswith("| method | H, warped photographs |")
 
 
 def test_many_pairs_without_peers(data: Path) -> None:

@@ -107,7 +107,7 @@ def in_words(found: Sequence[Measured], unit: str = "") -> str:
     if len(found) == 1:
         interval = f" ± {found[0].error:.{digits}f}" if found[0].error else ""
         return f"{found[0].value:+.{digits}f}{interval}{unit}"
-    ends = " to ".join(f"{pick(lead.value for lead in found):+.{digits}f}" for pick in (min, max))
+    ends = "…".join(f"{pick(lead.value for lead in found):+.{digits}f}" for pick in (min, max))
     ahead, behind = sum(lead.ahead for lead in found), sum(lead.behind for lead in found)
     return f"{ahead}/{len(found) - ahead - behind}/{behind}, {ends}{unit}"
 
