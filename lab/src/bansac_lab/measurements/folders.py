@@ -62,9 +62,17 @@ def in_order(methods: Iterable[str]) -> list[str]:
     return sorted(methods, key=lambda method: places.get(method.partition("@")[0], len(places)))
 
 
+_GROUPS = ("Presets", "The paper's methods", "Other libraries")
+_BASIC = ("uniform", "prosac", "bansac", "p-bansac")
+
+
 def accuracies(*documents: Document, titles: Sequence[str]) -> str:
-    """Return accuracy and mean time by method, means over the sets of each benchmark; the best accuracy is bold."""
-    methods = in_order(dict.fromkeys(method for document in documents for method in document["mean"]))
+    """Return accuracy and mean time by method, means over the sets of each benchmark; the best accuracy is bold.
+
+    Methods of the paper that :mod:`bansac_lab.reproduction` compares are left out, but for the basic ones.
+    """
+    found = dict.fromkeys(method for document in documents for method in document["mean"])
+    methods = in_order(method for method in found if group(method) != _GROUPS[1] or method in _BASIC)
     keys = [ACCURACY[document["protocol"]["kind"]] for document in documents]
     pairs = list(zip(documents, keys, strict=True))
     best = [max(of[key] for of in document["mean"].values()) for document, key in pairs]
@@ -88,8 +96,8 @@ def group(method: str) -> str:
     """Return the title of the group of a method."""
     settings = METHODS[method.partition("@")[0]].settings
     if "preset" in settings:
-        return "Presets"
-    return "The paper's methods" if method in _OURS.split() else "Other libraries"
+        return _GROUPS[0]
+    return _GROUPS[1 if method in _OURS.split() else 2]
 
 
 def presets(*documents: Document) -> str:
