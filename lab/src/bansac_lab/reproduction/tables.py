@@ -1,15 +1,12 @@
 """The experiments' tables: the paper's figures beside ours."""
 
-import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from bansac_lab.experiments.grids import PRINTED, READINGS
 from bansac_lab.reports import bench, lines, number, share, shares
-from bansac_lab.reproduction.runs import METHODS, MODELS, OURS, RATES, TIME, stored, table
+from bansac_lab.reproduction.runs import METHODS, MODELS, RATES, TIME, stored, table
 
 SETS_OF_H = ("main-table-small", "main-table-exact")
-AUC = "AUC (10°) of the larger error, not in the paper"
 
 
 def _cell(rates: Iterable[float], ms: float) -> str:
@@ -98,26 +95,6 @@ def degenerate_sampling() -> str:
     return lines(["F wrong off the plane, %", *of_plane], rows)
 
 
-def readings() -> str:
-    """Return what other readings change: AUC, time, and how many rates are better and worse beyond the interval."""
-    ours, gains = table("readings"), table("readings", "gains")
-    places = list(itertools.product("EF", OURS))
-
-    def cell(title: str, model: str, method: str) -> str:
-        if (title, method) not in ours.headings():
-            return ""
-        place = {"section": MODELS[model], "group": title}
-        auc, ms = (ours.value(metric, method, **place) for metric in (AUC, TIME))
-        text = f"{share(auc)}, {number(ms)} ms"
-        if title == PRINTED:
-            return text
-        found = [gains.value(metric, method, **place) for metric in RATES]
-        return f"{text}, {sum(gain.ahead for gain in found)}/{sum(gain.behind for gain in found)}"
-
-    rows = [[title, *(cell(title, *place) for place in places)] for title in READINGS]
-    return lines(["AUC@10, time, better/worse", *(f"{model}: {method}" for model, method in places)], rows)
-
-
 ABLATIONS: dict[str, tuple[str, Sequence[str]]] = {
     "markov-order": ("", ("order 1", "order 2", "order 3")),
     "classification-cpt": ("BANSAC", ("gamma_1", "gamma_2", "gamma_3")),
@@ -129,5 +106,4 @@ TABLES: dict[str, Callable[[], Any]] = {
     "ablations": ablations,
     "authors-code": authors_code,
     "degenerate-sampling": degenerate_sampling,
-    "readings": readings,
 }
