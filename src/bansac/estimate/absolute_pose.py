@@ -31,7 +31,7 @@ def estimate_absolute_pose(
     *,
     threshold: Threshold | None = None,
     **settings: Unpack[CallSettings],
-) -> Result:
+) -> Result[AbsolutePose]:
     """Estimate the pose of a camera from 3D points and their images, with outliers.
 
     Poses are computed from three points (P3P) and refined by Levenberg-Marquardt on the reprojection errors. If the

@@ -7,9 +7,12 @@ from numpy.typing import ArrayLike
 from bansac.estimate.generic import as_columns, estimate
 from bansac.estimate.presets import CallSettings, Threshold
 from bansac.estimate.result import Result
+from bansac.maths.arrays import Floats
 
 
-def fit_line(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
+def fit_line(
+    points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
+) -> Result[Floats]:
     """Fit a line to 2D points with outliers.
 
     Parameters
@@ -39,7 +42,9 @@ def fit_line(points: ArrayLike, *, threshold: Threshold | None = None, **setting
     return estimate("line", as_columns("points", points, 2), threshold, settings)
 
 
-def fit_circle(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
+def fit_circle(
+    points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
+) -> Result[Floats]:
     """Fit a circle to 2D points with outliers.
 
     Parameters
@@ -64,7 +69,9 @@ def fit_circle(points: ArrayLike, *, threshold: Threshold | None = None, **setti
     return estimate("circle", as_columns("points", points, 2), threshold, settings)
 
 
-def fit_ellipse(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
+def fit_ellipse(
+    points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
+) -> Result[Floats]:
     """Fit an ellipse to 2D points with outliers.
 
     Parameters
@@ -94,7 +101,7 @@ def fit_ellipse(points: ArrayLike, *, threshold: Threshold | None = None, **sett
 
 def fit_polynomial(
     points: ArrayLike, degree: int, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
-) -> Result:
+) -> Result[Floats]:
     """Fit a polynomial curve y = c0 + c1 x + ... + cd x^d to 2D points with outliers.
 
     Parameters
@@ -125,7 +132,9 @@ def fit_polynomial(
     return estimate(polynomial(degree), as_columns("points", points, 2), threshold, settings)
 
 
-def fit_plane(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
+def fit_plane(
+    points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
+) -> Result[Floats]:
     """Fit a plane to 3D points with outliers.
 
     Parameters

@@ -19,7 +19,7 @@ from bansac.problems.trial import try_once
 
 def ransac(
     problem: Problem, data: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
-) -> Result:
+) -> Result[Floats]:
     """Estimate any model, built in or user-defined, from data with outliers.
 
     Parameters

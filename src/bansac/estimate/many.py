@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike
 from bansac.estimate.generic import ransac
 from bansac.estimate.multiple import check_max_models, estimate_multiple
 from bansac.estimate.presets import SHARED_ARGUMENTS, resolve_options
-from bansac.estimate.result import MultipleResult, Result
+from bansac.estimate.result import Model, MultipleResult, Result
 from bansac.executors import ItemFailure, can_be_pickled, short_items
 from bansac.executors.progress_bar import progress_bar
 from bansac.executors.threads import PENDING_PER_THREAD, count_workers, in_order, until_broken
@@ -58,6 +58,10 @@ class Failure:
         """The message of the error."""
         return str(self.error) or type(self.error).__name__
 
+    def __bool__(self) -> Literal[False]:
+        """Return False, as a result without success does."""
+        return False
+
     def __iter__(self) -> Iterator[Any]:
         """Unpack as ``model, inliers``: None and an empty mask."""
         return iter((None, np.empty(0, np.bool_)))
@@ -65,7 +69,11 @@ class Failure:
 
 @overload
 def estimate_many(
-    problem: _Estimated,
+    problem: Callable[..., Result[Model]], pairs: Iterable[Any], *, multiple: Literal[False] = ..., **arguments: Any
+) -> list[Result[Model] | Failure]: ...
+@overload
+def estimate_many(
+    problem: str | Problem,
     pairs: Iterable[Any],
     *,
     multiple: Literal[False] = ...,
@@ -184,7 +192,11 @@ def estimate_many(
 
 @overload
 def iter_estimates(
-    problem: _Estimated,
+    problem: Callable[..., Result[Model]], pairs: Iterable[Any], *, multiple: Literal[False] = ..., **arguments: Any
+) -> Generator[Result[Model] | Failure, None, None]: ...
+@overload
+def iter_estimates(
+    problem: str | Problem,
     pairs: Iterable[Any],
     *,
     multiple: Literal[False] = ...,
@@ -335,7 +347,6 @@ def _prepare(problem: Any, arguments: dict[str, Any], multiple: bool) -> Callabl
         arguments.get("preset"),
         1.0 if threshold is None else threshold,  # each pair may have its own
         settings,  # type: ignore[arg-type]
-        epipolar_choice=names == ("K1", "K2"),
     )
     check_max_models(arguments.get("max_models"))
     attributes = {"scores": "scores"} if resolved.uses_scores(row) else {}

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from bansac.compiled.clock import Stopwatch
 from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import ModelForm, form_of
-from bansac.estimate.presets import CallSettings, Options, Settings, Threshold
+from bansac.estimate.presets import CallSettings, Options, PresetName, Settings, Threshold
 from bansac.estimate.request import Request, make_request
 from bansac.estimate.result import MultipleResult, Result
 from bansac.estimate.solution import measure
@@ -98,7 +98,7 @@ def estimate_multiple(
     scores: ArrayLike | None = None,
     priors: ArrayLike | None = None,
     weights: ArrayLike | None = None,
-    preset: str | None = None,
+    preset: PresetName | None = None,
     options: Options | None = None,
     **settings: Unpack[Settings],
 ) -> MultipleResult:

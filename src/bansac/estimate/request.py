@@ -130,7 +130,6 @@ def make_request(
     *,
     form: ModelForm | None = None,
     default_threshold: float | None = None,
-    epipolar_choice: bool = False,
     **more: Any,
 ) -> Request:
     """Return the request of a public function for checked data; ``more`` are fields of :class:`Request`."""
@@ -144,7 +143,6 @@ def make_request(
         threshold,
         cast(Settings, named),
         default_threshold=default_threshold,
-        epipolar_choice=epipolar_choice,
     )
     start = getattr(given.get("options"), "threshold", None)
     if is_estimated and start is None and is_in_other_unit(problem, data):

@@ -7,12 +7,13 @@ from numpy.typing import ArrayLike
 from bansac.estimate.generic import estimate
 from bansac.estimate.presets import CallSettings, Threshold
 from bansac.estimate.result import Result
+from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_matches
 
 
 def estimate_affine(
     x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
-) -> Result:
+) -> Result[Floats]:
     """Estimate the affine map between two sets of 2D points from matches with outliers.
 
     Parameters
@@ -42,7 +43,7 @@ def estimate_affine(
 
 def estimate_similarity(
     x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
-) -> Result:
+) -> Result[Floats]:
     """Estimate the similarity between two sets of 2D points from matches with outliers.
 
     Parameters
@@ -69,7 +70,7 @@ def estimate_similarity(
 
 def estimate_rigid_3d(
     x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
-) -> Result:
+) -> Result[Floats]:
     """Estimate the rigid motion between two sets of 3D points from matches with outliers.
 
     Parameters
@@ -103,7 +104,7 @@ def estimate_rigid_3d(
 
 def estimate_similarity_3d(
     x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
-) -> Result:
+) -> Result[Floats]:
     """Estimate the similarity between two sets of 3D points from matches with outliers.
 
     Parameters
@@ -132,7 +133,7 @@ def estimate_similarity_3d(
 
 def estimate_affine_3d(
     x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
-) -> Result:
+) -> Result[Floats]:
     """Estimate the affine map between two sets of 3D points from matches with outliers.
 
     Parameters
