@@ -35,7 +35,7 @@ def lonely(inliers, **more):
 
 
 def history(*ranked, count=1, iterations=0, supported=None, settings=None, **more):
-    options = Options(**{"max_iterations": BUDGET, "restarts": Restarts(agreement=2)} | (settings or {}))
+    options = Options(max_iterations=BUDGET, restarts=Restarts(agreement=2)).replace(**settings or {})
     fields = {"n": N, "sample_size": 4, "first": 1.0, "is_estimated": True, "find_supported": lambda: supported} | more
     return History(options, ranked=list(ranked), count=count, iterations=iterations, **fields)
 

@@ -36,7 +36,7 @@ def stack(scene):
 
 def make_frame(problem, data, *, threshold=None, **settings):
     """Return a frame as the estimators make it, but without neighbours and weights."""
-    options = resolve_options(problem, None, None, threshold, settings)[0]
+    options = resolve_options(problem, threshold, settings)[0]
     data = np.ascontiguousarray(data)
     first = options.threshold or first_threshold(problem, data)
     is_estimated, noise = threshold is None, np.inf if threshold is not None else 2.0 * first

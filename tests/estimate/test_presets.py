@@ -192,7 +192,8 @@ def test_every_name_is_accepted_and_explained(name):
 
 
 def resolve(problem=HOMOGRAPHY, *, options=None, preset=None, threshold=None, default_threshold=None, **settings):
-    return resolve_options(problem, options, preset, threshold, settings, default_threshold=default_threshold)[0]
+    settings |= {"options": options, "preset": preset}
+    return resolve_options(problem, threshold, settings, default_threshold=default_threshold)[0]
 
 
 def test_settings_go_before_options_and_these_before_the_preset():
@@ -249,8 +250,8 @@ def test_the_problem_fills_in_what_is_left_open():
     ],
 )
 def test_the_threshold_is_estimated_unless_it_is_given(given, estimated):
-    arguments = {"options": None, "preset": None, "threshold": None, **given}
-    assert presets.resolve_options(HOMOGRAPHY, settings={}, **arguments)[1] is estimated
+    threshold = given.pop("threshold", None)
+    assert presets.resolve_options(HOMOGRAPHY, threshold, given)[1] is estimated
 
 
 # The preset "paper" does not follow the defaults.

@@ -6,11 +6,11 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
-from bansac.estimate.presets import PRESETS, Options, Settings, resolve_options
+from bansac.estimate.presets import PRESETS, Options, resolve_options
 from bansac.executors import Executor, short_items, threads
 from bansac.maths.arrays import Floats
 from bansac.problems.estimators import MODELS
@@ -190,10 +190,9 @@ def connect(scheduler: str, workers: int | None, **settings: Any) -> Executor:
 def uses_scores(model: str, settings: Mapping[str, Any], no_scores: bool) -> bool:
     """Return whether the estimation of a model uses scores, and --no-scores is not given."""
     options = dict(settings)
-    preset, threshold = options.pop("preset", None), options.pop("threshold", None)
+    threshold = options.pop("threshold", None)
     problem = polynomial(1) if MODELS[model].problem is None else MODELS[model].load_problem()
-    first = 1.0 if threshold is None else threshold
-    resolved, _ = resolve_options(problem, None, preset, first, cast(Settings, options))
+    resolved, _ = resolve_options(problem, 1.0 if threshold is None else threshold, options)
     return not no_scores and resolved.uses_scores(problem)
 
 

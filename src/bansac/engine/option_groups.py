@@ -105,18 +105,3 @@ class Restarts(Group):
     def check(cls, name: str, value: Any) -> Self:
         """Return the rules; a number is their limit."""
         return value if isinstance(value, cls) else cls(limit=_RESTARTS(name, value))
-
-    @property
-    def most(self) -> int:
-        """The limit of complete options."""
-        return int(self.limit)
-
-    @property
-    def needed(self) -> int:
-        """The agreement of complete options."""
-        return 1 if self.agreement == "default" else self.agreement
-
-    @property
-    def length(self) -> int | None:
-        """The number of samples of every restart; None if they grow."""
-        return None if self.iterations == "default" else self.iterations

@@ -237,9 +237,10 @@ class Options(Checked):
 
     def _check_iterations(self) -> None:
         """Raise a ValueError if the smallest number of iterations exceeds a largest one."""
+        rules = self.restart_rules
         limits = {"max_iterations": self.max_iterations}
-        if self.restart_rules.limit == 1:
-            limits["the iterations of one restart"] = self.restart_rules.length
+        if rules.limit == 1 and rules.iterations != "default":
+            limits["the iterations of one restart"] = rules.iterations
         for name, most in limits.items():
             if most is not None and self.min_iterations > most:
                 raise ValueError(f"min_iterations must be at most {name} ({most}), got {self.min_iterations}")
@@ -322,12 +323,8 @@ class Options(Checked):
         With scores or priors, P-BANSAC has "prosac" instead of "sprt". Without SPRT verification, "sprt" becomes
         "ransac".
         """
-        names = self.sampler_row.stopping
-        if self.sampler_row.adaptive and informed:
-            names = tuple("prosac" if name == "sprt" else name for name in names)
-        if self.verification != "sprt":
-            names = tuple("ransac" if name == "sprt" else name for name in names)
-        return names
+        last = "prosac" if self.sampler_row.adaptive and informed else self.verification or "ransac"
+        return tuple(last if name == "sprt" else name for name in self.sampler_row.stopping)
 
     def _check_stopping(self) -> None:
         """Raise a ValueError for unknown criteria, too many, or those that the other options exclude."""

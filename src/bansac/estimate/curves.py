@@ -5,14 +5,12 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from bansac.estimate.generic import as_columns, estimate
-from bansac.estimate.presets import CallSettings, Threshold
+from bansac.estimate.presets import Arguments, Threshold
 from bansac.estimate.result import Result
 from bansac.maths.arrays import Floats
 
 
-def fit_line(
-    points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
-) -> Result[Floats]:
+def fit_line(points: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]) -> Result[Floats]:
     """Fit a line to 2D points with outliers.
 
     Parameters
@@ -42,9 +40,7 @@ def fit_line(
     return estimate("line", as_columns("points", points, 2), threshold, settings)
 
 
-def fit_circle(
-    points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
-) -> Result[Floats]:
+def fit_circle(points: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]) -> Result[Floats]:
     """Fit a circle to 2D points with outliers.
 
     Parameters
@@ -69,9 +65,7 @@ def fit_circle(
     return estimate("circle", as_columns("points", points, 2), threshold, settings)
 
 
-def fit_ellipse(
-    points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
-) -> Result[Floats]:
+def fit_ellipse(points: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]) -> Result[Floats]:
     """Fit an ellipse to 2D points with outliers.
 
     Parameters
@@ -100,7 +94,7 @@ def fit_ellipse(
 
 
 def fit_polynomial(
-    points: ArrayLike, degree: int, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
+    points: ArrayLike, degree: int, *, threshold: Threshold = None, **settings: Unpack[Arguments]
 ) -> Result[Floats]:
     """Fit a polynomial curve y = c0 + c1 x + ... + cd x^d to 2D points with outliers.
 
@@ -132,9 +126,7 @@ def fit_polynomial(
     return estimate(polynomial(degree), as_columns("points", points, 2), threshold, settings)
 
 
-def fit_plane(
-    points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
-) -> Result[Floats]:
+def fit_plane(points: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]) -> Result[Floats]:
     """Fit a plane to 3D points with outliers.
 
     Parameters

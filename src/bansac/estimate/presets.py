@@ -10,21 +10,16 @@ from numpy.typing import ArrayLike
 
 from bansac.engine.components import check_abilities
 from bansac.engine.option_groups import Network, Restarts
-from bansac.engine.options import (
-    Degeneracy,
-    LocalOptimization,
-    Verification,
-    Weighting,
-    check_names,
-)
+from bansac.engine.options import Degeneracy, LocalOptimization, Verification, Weighting
 from bansac.engine.options import Options as Options
+from bansac.engine.options import check_names as check_names
 from bansac.engine.refinement import Refiner, RefinerName
 from bansac.engine.sampling import Sampler, SamplerName
 from bansac.engine.scoring import Score, ScoreName
 from bansac.engine.stopping import Stop, StopName
 from bansac.problems.problem import Problem
 
-Threshold = float | Literal["auto"]
+Threshold = float | Literal["auto"] | None
 """Type of the argument ``threshold`` of the public functions."""
 
 PresetName = Literal["paper", "fast", "accurate", "paper-20"]
@@ -52,7 +47,7 @@ class Settings(TypedDict, total=False):
     trace: bool
 
 
-class CallSettings(Settings, total=False):
+class Arguments(Settings, total=False):
     """The keyword arguments of the estimators, except the threshold; ``estimate_homography`` explains them."""
 
     scores: ArrayLike | None
@@ -119,26 +114,27 @@ def find_preset(name: Any) -> Preset:
 
 def resolve_options(
     problem: Problem,
-    options: Options | None,
-    preset: str | None,
-    threshold: Threshold | None,
-    settings: Settings,
+    threshold: Threshold,
+    settings: Mapping[str, Any],
     *,
     default_threshold: float | None = None,
 ) -> tuple[Options, bool]:
-    """Merge the options or a preset with single settings and the defaults of the problem.
+    """Merge the keyword arguments of an estimator with the defaults of the problem.
 
     Returns the complete options of one call, and whether the threshold is estimated from the data. The options have a
     number of iterations, a seed, and a threshold, from which an estimate starts. Only an estimate that starts from the
     extent of the data has none.
 
-    ``settings`` override ``options``, which replace those of ``preset``. A number as ``threshold`` overrides the
+    Single settings override ``options``, which replace those of ``preset``. A number as ``threshold`` overrides the
     threshold of the options; ``"auto"`` estimates it, starting from that one; None estimates it if there is none. An
     estimate starts from ``default_threshold`` instead of the default of the problem. The least squares of a preset are
     ignored for a problem without ``fit``.
     """
     # The types are part of the key, since 1 == True. The seed is not: calls that differ only in it share the result.
-    items = tuple([(name, value, type(value)) for name, value in settings.items() if name != "seed"])
+    options, preset = settings.get("options"), settings.get("preset")
+    items = tuple(
+        [(name, value, type(value)) for name, value in settings.items() if name not in ("seed", *SHARED_ARGUMENTS)]
+    )
     arguments = (problem, options, preset, threshold, items, default_threshold)
     try:
         resolved = _merge(*arguments)
@@ -161,7 +157,7 @@ def _merge(
     problem: Problem,
     options: Options | None,
     preset: str | None,
-    threshold: Threshold | None,
+    threshold: Threshold,
     items: tuple[tuple[str, Any, type], ...],
     default_threshold: float | None,
 ) -> Options:

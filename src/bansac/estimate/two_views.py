@@ -14,7 +14,7 @@ from bansac.engine.option_fields import check_name
 from bansac.estimate import cameras
 from bansac.estimate.cameras import CameraLike
 from bansac.estimate.model_forms import RELATIVE_POSE, ModelForm
-from bansac.estimate.presets import CallSettings, Threshold, find_preset
+from bansac.estimate.presets import Arguments, Threshold, find_preset
 from bansac.estimate.request import Request, is_default_threshold, make_request
 from bansac.estimate.result import RelativePose, Result
 from bansac.estimate.solution import Solution
@@ -40,7 +40,7 @@ _FEWEST, _LARGEST_NORMALISED = 7, 2.0
 
 
 def estimate_homography(
-    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
+    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]
 ) -> Result[Floats]:
     """Estimate the homography between two images from matches with outliers.
 
@@ -109,10 +109,10 @@ def estimate_fundamental(
     x1: ArrayLike,
     x2: ArrayLike,
     *,
-    threshold: Threshold | None = None,
+    threshold: Threshold = None,
     image_size1: tuple[int, int] | None = None,
     image_size2: tuple[int, int] | None = None,
-    **settings: Unpack[CallSettings],
+    **settings: Unpack[Arguments],
 ) -> Result[Floats]:
     """Estimate the fundamental matrix of two images from matches with outliers.
 
@@ -199,9 +199,9 @@ def estimate_essential(
     K1: CameraLike | None = None,
     K2: CameraLike | None = None,
     *,
-    threshold: Threshold | None = None,
+    threshold: Threshold = None,
     epipolar_error: EpipolarError = "default",
-    **settings: Unpack[CallSettings],
+    **settings: Unpack[Arguments],
 ) -> Result[Floats]:
     """Estimate the essential matrix of two calibrated images from matches with outliers.
 
@@ -260,11 +260,11 @@ def estimate_relative_pose(
     K1: CameraLike | None = None,
     K2: CameraLike | None = None,
     *,
-    threshold: Threshold | None = None,
+    threshold: Threshold = None,
     epipolar_error: EpipolarError = "default",
     gravity1: ArrayLike | None = None,
     gravity2: ArrayLike | None = None,
-    **settings: Unpack[CallSettings],
+    **settings: Unpack[Arguments],
 ) -> Result[RelativePose]:
     """Estimate the motion between two calibrated cameras from matches with outliers.
 
@@ -385,9 +385,9 @@ def _request_essential(
     x2: ArrayLike,
     K1: CameraLike | None,
     K2: CameraLike | None,
-    threshold: Threshold | None,
+    threshold: Threshold,
     epipolar_error: EpipolarError,
-    settings: CallSettings,
+    settings: Arguments,
     form: ModelForm | None = None,
 ) -> tuple[Request, Jacobians | None]:
     """Return the request of E with the chosen epipolar error, and the jacobians of :func:`as_rays` for Sampson's."""

@@ -132,7 +132,7 @@ def _of_value(setting: str, value: Any, dense: bool) -> Variant:
     if setting == "agreement":
         settings = {"restarts": Restarts(agreement=value)}
     if setting == "restart_iterations":  # as many as the budget allows; a share of it is the least length
-        most = _OPTIONS.restart_rules.most
+        most = int(_OPTIONS.restart_rules.limit)
         settings = {"restarts": Restarts(limit=max(most, -(-most * DEFAULT_LENGTH // value)), iterations=value)}
     return _variant(setting, _text(value), settings)
 

@@ -88,9 +88,9 @@ def limit(method: Method, budget: int, kind: Kind) -> Method:
     if method.ours and "preset" in method.settings:
         problem = MODELS[kind].load_problem()
         preset = method.settings["preset"]
-        options, _ = resolve_options(problem, None, preset, None, {})
+        options, _ = resolve_options(problem, None, {"preset": preset})
         assert options.max_iterations is not None  # set by resolve_options
-        restarts = options.restart_rules.most
+        restarts = int(options.restart_rules.limit)
         if restarts > 1:
             in_proportion = math.ceil(restarts * budget / options.max_iterations)
             settings["restarts"] = max(restarts, in_proportion)
