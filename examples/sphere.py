@@ -116,6 +116,7 @@ def main() -> None:
     print(f"centre ({x:.3f}, {y:.3f}, {z:.3f}), radius {r:.3f}")
     print(f"{result.inliers.sum()} inliers, {result.inliers[on_sphere].sum()} of the 300 true ones")
     print(f"{result.iterations} iterations")
+    assert result.probabilities is not None
     print(f"mean probability: {result.probabilities[on_sphere].mean():.3f} on the sphere, ", end="")
     print(f"{result.probabilities[~on_sphere].mean():.3f} elsewhere")
 

@@ -169,7 +169,7 @@ def draw_update() -> Figure:
             write_initial_odds(before, odds)
             votes = np.full(len(before), vote)
             gamma = float(gamma_1(np.array(ratio)))
-            update_first_order(odds, np.empty((2, 0)), votes, gamma, pack_cpt(None, 1), 0, np.empty(0))
+            update_first_order(odds, np.empty((2, 0)), votes, gamma, pack_cpt("default", 1), 0, np.empty(0))
             label = f"{ratio:.0%} inliers"
             color = BLUE if vote else RED
             ax.plot(before, probabilities_from_odds(odds), style, color=color, linewidth=1.8, label=label)
