@@ -23,8 +23,9 @@ import bansac
 from bansac.engine.dbn import gamma_1, pack_cpt, probabilities_from_odds, update_first_order, write_initial_odds
 from bansac.evidence.neighbours import neighbour_priors
 from bansac.matches import Matches, load_demo
-from bansac.plotting import plot_matches, plot_point_evolution, plot_probability_evolution, save_figure
+from bansac.plotting import plot_matches, save_figure
 from bansac.synthetic import CurvePoints, polynomial_points
+from bansac_lab.evolution import plot_point_evolution, plot_probability_evolution
 from bansac_lab.measurements.budgets import ACCURACY
 from bansac_lab.measurements.few_inliers import means
 from bansac_lab.measurements.folders import group, in_order, label
