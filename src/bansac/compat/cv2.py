@@ -32,8 +32,10 @@ iteration takes a fraction of OpenCV's time. None is the default of the estimato
 
 Differences from OpenCV's return values:
 
-- If the model is not significant (its support is explained by chance), None and a mask of zeros are returned. If the
-  number of points is that of a minimal sample, significance cannot be tested and the model is returned.
+- A model that is not significant, whose support chance explains, is returned as in OpenCV if it has more inliers than a
+  minimal sample, with a :class:`bansac.compat.DoubtWarning` that says why. None comes with such a warning, too. In the
+  context of :func:`bansac.compat.strict`, both are None without a warning.
+- If the number of points is that of a minimal sample, significance cannot be tested and the model is returned.
 - The threshold of a fundamental matrix is for the Sampson distance. OpenCV's ``FM_RANSAC`` uses the distances to both
   epipolar lines.
 - The mask is always that of the returned matrix.
@@ -49,7 +51,7 @@ from numpy.typing import ArrayLike
 
 from bansac.compat.arguments import LMEDS, RANSAC, RHO, Call, as_pair, is_flag, read_method
 from bansac.compat.calibrated import findEssentialMat, recoverPose, solvePnPRansac
-from bansac.compat.return_values import Answer, answer, answer_of_all, error_type, raises_opencv_error
+from bansac.compat.return_values import Answer, answer, answer_of_all, error_type, raises_opencv_error, warn_of_doubt
 from bansac.compat.transforms import estimateAffine3D, estimateTranslation2D, estimateTranslation3D
 from bansac.estimate.transforms import estimate_affine, estimate_similarity
 from bansac.estimate.two_views import estimate_fundamental, estimate_homography
@@ -191,6 +193,7 @@ def findFundamentalMat(
         maxIters, mask = _OF_FUNDAMENTAL, maxIters
     mask = ransacReprojThreshold if hasattr(method, "maxIterations") and mask is None else mask  # as in OpenCV
     if len(x1) < 7:
+        warn_of_doubt(f"no model: a fundamental matrix needs 7 points, got {len(x1)}")
         return None, None
     if len(x1) == 7 and any(is_flag(method, classic) for classic in (FM_7POINT, FM_8POINT, FM_LMEDS, FM_RANSAC)):
         return answer_of_all([_divide(F) for F in fundamental_7pt(x1, x2)], 7, mask)

@@ -1,13 +1,12 @@
 """Adapters of OpenCV's functions for points of space and for translations."""
 
-import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.compat.arguments import LMEDS, RANSAC, Call, as_pair, is_flag, is_number, read_method
-from bansac.compat.return_values import answer, raises_opencv_error, write_same_shape
+from bansac.compat.return_values import answer, raises_opencv_error, warn_of_doubt, write_same_shape
 from bansac.estimate.generic import ransac
 from bansac.estimate.result import Result
 from bansac.estimate.transforms import estimate_affine_3d
@@ -60,8 +59,7 @@ def estimateAffine3D(
     out : (3, 4) ndarray or None
         Affine map.
     inliers : (N, 1) ndarray of uint8 or None
-        1 for an inlier. All zeros without a map, or None for fewer than four points. A map without more support than
-        chance gives, as with a threshold beyond the extent of the points, is refused with a warning.
+        1 for an inlier. All zeros without a map, or None for fewer than four points.
     T, scale : (3, 4) ndarray and float
         With the second signature: (R | t) and s with ``dst = s R src + t``.
     """
@@ -158,11 +156,9 @@ def _of_space(
     result: Result, shape: tuple[int, int], out: Any, inliers: Any
 ) -> tuple[bool, Floats | None, Bytes | None]:
     if len(result.inliers) < _LEAST:
+        warn_of_doubt(f"no model: OpenCV needs {_LEAST} points, got {len(result.inliers)}")
         return False, None, None
     model, mask = answer(result, _LEAST, inliers)
-    if model is None and 2 * result.num_inliers > len(result.inliers):
-        # OpenCV returns a model of most matches. The frames: this function, the public one, its decorator, the caller.
-        warnings.warn(f"no model where OpenCV returns one: {result.message}", stacklevel=4)
     return model is not None, None if model is None else write_same_shape(model.reshape(shape), out), mask
 
 
