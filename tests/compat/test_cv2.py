@@ -372,7 +372,8 @@ def test_motions_of_space_and_translations_are_those_of_opencv():
         for mine, other in zip(call(ours), call(theirs), strict=True):
             np.testing.assert_allclose(mine, other, atol=0.05)
     for call in (ours.estimateAffine3D, ours.estimateTranslation3D):
-        assert call(SOLID, np.roll(noise, 7, axis=0), ransacThreshold=0.001)[:2] == (False, None)
+        with strict():
+            assert call(SOLID, np.roll(noise, 7, axis=0), ransacThreshold=0.001)[:2] == (False, None)
     t, mask = ours.estimateTranslation2D(X1, X1[::-1], ransacReprojThreshold=0.5)
     assert np.isnan(t).all()
     assert mask.sum() == 0

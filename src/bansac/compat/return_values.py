@@ -66,12 +66,12 @@ def answer(result: Result, sample_size: int, mask: Any) -> Answer:
 def is_returned(result: Result, sample_size: int) -> bool:
     """Return whether a caller of OpenCV gets the model of a result.
 
-    These models are returned: significant ones, those of a minimal sample, and, with a warning, those with more inliers
-    than a minimal sample, which is OpenCV's rule.
+    These models are returned: significant ones, those of a minimal sample, and, with a warning, those with the
+    inliers of a minimal sample or more, which is OpenCV's rule.
     """
     if result.model is not None and (result.success or len(result.inliers) == sample_size):
         return True
-    meets_rule = result.model is not None and result.num_inliers > sample_size
+    meets_rule = result.model is not None and result.num_inliers >= sample_size
     warn_of_doubt(f"{'the model is in doubt' if meets_rule else 'no model'}: {result.message}")
     return meets_rule and not _is_strict.get()
 
