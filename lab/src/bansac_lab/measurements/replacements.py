@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from bansac.compat import DoubtWarning
 from bansac.geometry import apply_transform, homogeneous, rotation_matrix
 from bansac.maths.arrays import Floats
 from bansac_lab.frames import to_frame
@@ -168,7 +167,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
         error = (
             np.inf if model is None else float(np.median(residuals(model, x[good], unit_of_y * y[good]))) / unit_of_y
         )
-        doubt = any(issubclass(record.category, DoubtWarning) for record in caught)
+        doubt = any(record.category.__name__ == "DoubtWarning" for record in caught)
         row |= {f"{side}_found": model is not None, f"{side}_right": error <= TOLERANCE, f"{side}_doubt": doubt}
     return [row]
 
