@@ -174,7 +174,6 @@ class Unreadable:
     ("settings", "error", "found"),
     [
         ({"scores": np.ones(29)}, ValueError, r"scores must have shape \(30,\)"),
-        ({"scores": np.full(30, 2.0)}, ValueError, r"scores must lie in \[0, 1\].*SNN"),
         ({"scores": np.full(30, np.nan)}, ValueError, "scores must be finite"),
         ({"priors": np.full(30, -0.1)}, ValueError, r"priors must lie in \[0, 1\]"),
         ({"priors": np.ones((30, 1))}, ValueError, "priors must have shape"),

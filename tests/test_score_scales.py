@@ -47,7 +47,18 @@ def test_the_scale_of_scores_does_not_decide_what_is_found(kind, preset, transfo
         assert scaled.num_inliers == pytest.approx(plain.num_inliers, rel=0.06)
 
 
-@pytest.mark.parametrize("value", [0.01, 0.3, 1.0])
+@pytest.mark.parametrize("kind", ["demo", *KINDS])
+def test_scores_outside_of_0_and_1_are_their_ranks(kind):
+    estimate, points, scores = make(kind)
+    distances = -np.round(100.0 * (1.0 - scores))  # with equal ones, as Hamming distances
+    shares = (distances[:, None] >= distances).mean(axis=1)
+    expected, result = (estimate(*points, scores=of) for of in (shares, distances))
+    assert result.success
+    assert np.array_equal(result.model, expected.model)
+    assert np.array_equal(result.beliefs, expected.beliefs)
+
+
+@pytest.mark.parametrize("value", [-30.0, 0.01, 0.3, 1.0])
 @pytest.mark.parametrize("kind", ["demo", *KINDS])
 def test_scores_that_are_all_equal_are_no_scores(kind, value):
     estimate, points, scores = make(kind)

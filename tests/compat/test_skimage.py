@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from skimage import measure, transform
 
+import bansac
 from bansac.compat.skimage import ransac
 from bansac.geometry import apply_transform
 from bansac.synthetic import epipolar_matches, homography_matches
@@ -143,3 +144,34 @@ def test_classes_of_scikit_image_are_compiled():
     assert inliers[good].all()
     with pytest.warns(UserWarning, match="line"):
         assert ransac(np.ones((5, 2)), measure.LineModelND, 2, 0.2) == (None, None)
+
+
+def test_circles_have_the_parameters_of_the_robust_fit():
+    # Of a short arc the algebraic fit has a radius that is much too small.
+    rng = np.random.default_rng(2)
+    angles = rng.uniform(0.0, 0.7, 80)
+    data = 49.0 * np.column_stack([np.cos(angles), np.sin(angles)]) + rng.normal(0.0, 0.5, (80, 2))
+    model, inliers = ransac(data, measure.CircleModel, 3, 1.5)
+    expected = bansac.fit_circle(data, threshold=1.5, seed=int(np.random.default_rng(0).integers(2**32)))
+    assert type(model) is measure.CircleModel
+    np.testing.assert_array_equal([*model.center, model.radius], expected.model)
+    np.testing.assert_array_equal(inliers, np.abs(model.residuals(data)) <= 1.5)
+    assert abs(model.radius - 49) < abs(measure.CircleModel.from_estimate(data[inliers]).radius - 49)
+
+
+def test_a_threshold_of_0_is_the_warning_of_scikit_image():
+    data, _ = points()
+    for loop in (ransac, measure.ransac):
+        with pytest.warns(UserWarning, match="No inliers found"):
+            assert loop(data, measure.LineModelND, 2, 0) == (None, None)
+
+
+def test_model_kwargs_reach_the_class():
+    x1 = np.random.default_rng(0).uniform(0.0, 10.0, (60, 2))
+    x2 = x1 + 0.1 * x1**2
+    x2[:10] += 20.0
+    calls = transform.PolynomialTransform, 6, 0.01
+    model, inliers = ransac((x1, x2), *calls, max_trials=200, model_kwargs={"order": 2})
+    assert type(model) is transform.PolynomialTransform
+    assert inliers.sum() == 50
+    assert ransac((x1, x2), transform.AffineTransform, 3, 5.0, model_kwargs={})[0] is not None

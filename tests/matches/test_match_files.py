@@ -11,6 +11,7 @@ import numpy as np
 import pandas
 import pytest
 
+import bansac
 from bansac.geometry.camera import Camera
 from bansac.matches import Matches
 from bansac.matches.hdf5 import Reader
@@ -190,6 +191,10 @@ class TestOpenCV:
         np.testing.assert_allclose(matches.x1, TABLE[[4, 0, 2], :2], rtol=1e-6)
         np.testing.assert_allclose(matches.x2, TABLE[[0, 3, 2], 2:4], rtol=1e-6)
         assert matches.scores.tolist() == [1, 0.5, 0]
+        near = [cv2.DMatch(0, 0, 30.0), cv2.DMatch(1, 1, 20.0)]
+        assert Matches.from_opencv(keypoints1, keypoints2, near).scores.tolist() == [-30.0, -20.0]
+        with pytest.raises(ValueError, match=r"^x1 must be .*KeyPoint; bansac\.matches\.Matches\.from_opencv"):
+            bansac.estimate_homography(keypoints1, keypoints2)
         assert len(Matches.from_opencv(keypoints1, keypoints2, [])) == 0
         assert len(Matches.from_opencv([], [], [])) == 0
         with pytest.raises(ValueError, match=r"matches must be a sequence of cv2\.DMatch; of the pairs of knnMatch"):

@@ -102,6 +102,13 @@ def test_labelled_matches(data: Path) -> None:
     assert tables["second-group"].rstrip().endswith("|  |  |")  # P-BANSAC needs scores
 
 
+def test_replacements_have_a_model_where_the_others_are_right() -> None:
+    document, tables = run("replacements", repeats=2)
+    assert len(document["counts"]) == 12
+    assert all(row["calls"] == 2 and row["theirs right, ours None"] == 0 for row in document["counts"].values())
+    assert "\n| `solvePnPRansac` | 2 |" in tables["replacements"]
+
+
 def test_scales_of_scores(data: Path) -> None:
     document, tables = run("score-scales", data=data / "EF")
     assert document["models"]["E"]["scales"]["times 1"]["within 3 %"] == 1

@@ -13,8 +13,9 @@ from bansac.compat.return_values import (
     answer,
     answer_of_all,
     column,
-    has_model,
+    is_returned,
     raises_opencv_error,
+    warn_of_doubt,
     write_out,
     write_same_shape,
 )
@@ -102,6 +103,7 @@ def _essential(arguments: Mapping[str, Any]) -> Answer:
     camera1, camera2 = _cameras(arguments)
     mask = arguments["mask"]
     if len(x1) < 5:
+        warn_of_doubt(f"no model: an essential matrix needs 5 points, got {len(x1)}")
         return None, None
     method = arguments["params"] if "params" in arguments else arguments["method"]
     if len(x1) == 5 and any(is_flag(method, classic) for classic in (0, LMEDS, RANSAC)):
@@ -243,7 +245,7 @@ def solvePnPRansac(
         guess = as_numbers("rvec", np.ravel(rvec), (3,)), as_numbers("tvec", np.ravel(tvec), (3,))
         call.settings["initial_model"] = (rotation_matrix(guess[0]), guess[1])
     result = call.run(estimate_absolute_pose, X, x, camera)
-    success = has_model(result, 4)
+    success = is_returned(result, 4)
     pose = (_rotation_vector(result.model.R), result.model.t) if success else guess
     if pose is None and is_flag(method, RANSAC):
         pose = np.zeros(3), np.zeros(3)

@@ -32,8 +32,10 @@ iteration takes a fraction of OpenCV's time. None is the default of the estimato
 
 Differences from OpenCV's return values:
 
-- If the model is not significant (its support is explained by chance), None and a mask of zeros are returned. If the
-  number of points is that of a minimal sample, significance cannot be tested and the model is returned.
+- A model that is not significant, whose support chance explains, is returned as in OpenCV if it has the inliers of a
+  minimal sample, with a :class:`bansac.compat.DoubtWarning` that says why. None comes with such a warning, too. In the
+  context of :func:`bansac.compat.strict`, both are None without a warning.
+- If the number of points is that of a minimal sample, significance cannot be tested and the model is returned.
 - The threshold of a fundamental matrix is for the Sampson distance. OpenCV's ``FM_RANSAC`` uses the distances to both
   epipolar lines.
 - The mask is always that of the returned matrix.
@@ -42,7 +44,6 @@ Differences from OpenCV's return values:
 """
 
 import importlib
-import warnings
 from typing import Any
 
 import numpy as np
@@ -56,6 +57,7 @@ from bansac.compat.return_values import (
     answer_of_all,
     error_type,
     raises_opencv_error,
+    warn_of_doubt,
     write_same_shape,
 )
 from bansac.estimate.transforms import estimate_affine, estimate_affine_3d, estimate_similarity
@@ -199,6 +201,7 @@ def findFundamentalMat(
         maxIters, mask = _OF_FUNDAMENTAL, maxIters
     mask = ransacReprojThreshold if hasattr(method, "maxIterations") and mask is None else mask  # as in OpenCV
     if len(x1) < 7:
+        warn_of_doubt(f"no model: a fundamental matrix needs 7 points, got {len(x1)}")
         return None, None
     if len(x1) == 7 and any(is_flag(method, classic) for classic in (FM_7POINT, FM_8POINT, FM_LMEDS, FM_RANSAC)):
         return answer_of_all([_divide(F) for F in fundamental_7pt(x1, x2)], 7, mask)
@@ -307,8 +310,7 @@ def estimateAffine3D(
     out : (3, 4) ndarray or None
         Affine map.
     inliers : (N, 1) ndarray of uint8 or None
-        1 for an inlier. All zeros without a map, or None for fewer than four points. A map without more support than
-        chance gives, as with a threshold beyond the extent of the points, is refused with a warning.
+        1 for an inlier. All zeros without a map, or None for fewer than four points.
     """
     x1, x2 = as_pair("src", src, "dst", dst, channels=(3, 3), least=3)
     if confidence is None or (is_number(confidence) and (confidence <= 0.0 or confidence >= 1.0)):
@@ -316,11 +318,9 @@ def estimateAffine3D(
     call = read_method(RANSAC, ransacThreshold, _OF_SPACE, confidence, _DEFAULT_THRESHOLD)
     result = call.run(estimate_affine_3d, x1, x2)
     if len(x1) < _LEAST_OF_SPACE:
+        warn_of_doubt(f"no model: OpenCV needs {_LEAST_OF_SPACE} points, got {len(x1)}")
         return False, None, None
     model, mask = answer(result, _LEAST_OF_SPACE, inliers)
-    if model is None and 2 * result.num_inliers > len(x1):
-        # OpenCV returns a model of most matches. The frames: this function, its decorator, the caller.
-        warnings.warn(f"no model where OpenCV returns one: {result.message}", stacklevel=3)
     return model is not None, None if model is None else write_same_shape(model, out), mask
 
 

@@ -4,7 +4,10 @@ import contextlib
 import functools
 import importlib.util
 import inspect
+import sys
+import warnings
 from collections.abc import Callable, Collection, Iterator
+from contextvars import ContextVar
 from typing import Any, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
@@ -25,21 +28,67 @@ _PARAMETERS = {
 }
 _OF_SIGNATURES = "maxIters", "prob"  # of functions with several signatures
 
+_is_strict = ContextVar("is_strict", default=False)
+
+
+class DoubtWarning(UserWarning):
+    """Warning with the reason for a model in doubt, or for None."""
+
+
+@contextlib.contextmanager
+def strict() -> Iterator[None]:
+    """Let the functions of ``bansac.compat.cv2`` return None for models in doubt, without warnings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import bansac.compat.cv2 as cv2
+    >>> from bansac.compat import strict
+    >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> with strict():  # the threshold of 3 is larger than the square
+    ...     cv2.estimateAffinePartial2D(square, square + 1.0)[0] is None
+    True
+    """
+    token = _is_strict.set(True)
+    try:
+        yield
+    finally:
+        _is_strict.reset(token)
+
 
 def answer(result: Result, sample_size: int, mask: Any) -> Answer:
     """Return the model and the mask of a result; without a model to return, None and zeros."""
-    if has_model(result, sample_size):
+    if is_returned(result, sample_size):
         return result.model.copy(), write_out(column(result.inliers), mask)
-    return answer_of_all([], len(result.inliers), mask)
+    return None, write_out(np.zeros((len(result.inliers), 1), np.uint8), mask)
 
 
-def has_model(result: Result, sample_size: int) -> bool:
-    """Return whether a result has a model to return: a significant one, or that of a minimal sample."""
-    return result.model is not None and (result.success or len(result.inliers) == sample_size)
+def is_returned(result: Result, sample_size: int) -> bool:
+    """Return whether a caller of OpenCV gets the model of a result.
+
+    These models are returned: significant ones, those of a minimal sample, and, with a warning, those with the
+    inliers of a minimal sample or more, which is OpenCV's rule.
+    """
+    if result.model is not None and (result.success or len(result.inliers) == sample_size):
+        return True
+    meets_rule = result.model is not None and result.num_inliers >= sample_size
+    warn_of_doubt(f"{'the model is in doubt' if meets_rule else 'no model'}: {result.message}")
+    return meets_rule and not _is_strict.get()
+
+
+def warn_of_doubt(text: str) -> None:
+    """Warn at the line that calls this package, except in :func:`strict`."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).startswith("bansac."):
+        level, frame = level + 1, frame.f_back
+    if not _is_strict.get():
+        warnings.warn(text, DoubtWarning, stacklevel=level)
 
 
 def answer_of_all(models: list[Floats], n: int, mask: Any) -> Answer:
     """Return the stacked models of all n points, or None without a model, and their mask."""
+    if not models:
+        warn_of_doubt(f"no model: the {n} points determine none")
     return np.vstack(models) if models else None, write_out(np.full((n, 1), bool(models), np.uint8), mask)
 
 

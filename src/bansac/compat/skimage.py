@@ -10,7 +10,7 @@ define a :class:`bansac.Problem`.
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,7 @@ def ransac(
     stop_probability: float = 1.0,
     rng: int | np.random.Generator | None = None,
     initial_inliers: ArrayLike | None = None,
+    model_kwargs: Mapping[str, Any] | None = None,
 ) -> tuple[Any, Bools | None]:
     """Fit a model to data with outliers, as ``skimage.measure.ransac``.
 
@@ -64,7 +65,7 @@ def ransac(
     min_samples : int
         Sample size; ignored by the compiled estimators.
     residual_threshold : float
-        Residuals of inliers are smaller.
+        Residuals of inliers are smaller; 0 finds no inliers, with scikit-image's warning.
     is_data_valid, is_model_valid, stop_sample_num, stop_residuals_sum, initial_inliers
         As for ``skimage.measure.ransac``. If ``is_model_valid`` refuses the last model, None is returned;
         scikit-image returns the model, with the same warning.
@@ -75,6 +76,9 @@ def ransac(
         The compiled estimators have their own stopping criterion.
     rng : int or numpy.random.Generator, optional
         Seed. Without it, results are still reproducible.
+
+    model_kwargs : dict, optional
+        Further arguments of ``from_estimate``; scikit-image has them since 0.27, here they need no version.
 
     Returns
     -------
@@ -98,8 +102,14 @@ def ransac(
     """
     arrays = tuple(np.asarray(part) for part in (data if isinstance(data, tuple | list) else (data,)))
     generator = np.random.default_rng(0 if rng is None else rng)
-    plain = is_data_valid is None and is_model_valid is None and initial_inliers is None
-    if plain and stop_sample_num == math.inf and stop_residuals_sum == 0.0 and _is_compiled(model_class, arrays):
+    plain = is_data_valid is None and is_model_valid is None and initial_inliers is None and not model_kwargs
+    if (
+        plain
+        and residual_threshold != 0
+        and stop_sample_num == math.inf
+        and stop_residuals_sum == 0.0
+        and _is_compiled(model_class, arrays)
+    ):
         settings: dict[str, Any] = {"seed": int(generator.integers(2**32))}
         if max_trials is not None:
             settings["max_iterations"] = max_trials
@@ -110,12 +120,19 @@ def ransac(
 
     from skimage.measure import ransac as loop
 
-    what = arrays, model_class, min_samples, residual_threshold, is_data_valid, is_model_valid
+    with_kwargs = _bind(model_class, model_kwargs) if model_kwargs else model_class
+    what = arrays, with_kwargs, min_samples, residual_threshold, is_data_valid, is_model_valid
     limits = 100 if max_trials is None else max_trials, stop_sample_num, stop_residuals_sum, stop_probability
     model, inliers = loop(*what, *limits, generator, initial_inliers)
     if model is None or is_model_valid is None or is_model_valid(model, *(array[inliers] for array in arrays)):
         return model, inliers
     return None, None  # scikit-image has warned
+
+
+def _bind(model_class: Any, model_kwargs: Mapping[str, Any]) -> Any:
+    """Return a subclass whose ``from_estimate`` passes further arguments to that of the class."""
+    estimate = classmethod(lambda _, *data: model_class.from_estimate(*data, **model_kwargs))
+    return type(model_class.__name__, (model_class,), {"from_estimate": estimate})
 
 
 def _is_compiled(model_class: Any, arrays: tuple[NDArray[Any], ...]) -> bool:
@@ -139,7 +156,10 @@ def _run_compiled(
     if as_matrix:
         matrix = result.model if result.model.shape == (3, 3) else np.vstack([result.model, [0.0, 0.0, 1.0]])
         return model_class(matrix=matrix.copy()), result.inliers.copy()
-    if model_class.__name__ == "EllipseModel":  # a fit to the inliers would lose the result of the robust one
+    # Another fit to the inliers of a curve would lose the result of the robust one.
+    if model_class.__name__ == "CircleModel":
+        return model_class(result.model[:2].copy(), float(result.model[2])), result.inliers.copy()
+    if model_class.__name__ == "EllipseModel":
         x, y, a, b, angle = result.model.tolist()
         return model_class(np.array([x, y]), np.array([a, b]), angle), result.inliers.copy()
     model = model_class.from_estimate(*(array[result.inliers] for array in arrays))

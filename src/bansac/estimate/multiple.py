@@ -34,6 +34,7 @@ from bansac.estimate.solution import measure
 from bansac.estimate.solve import solve
 from bansac.evidence.posterior import inlier_probabilities
 from bansac.evidence.rivals import RIVAL
+from bansac.evidence.weights import prior_of_scores
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_integer, as_probabilities, as_scores, as_weights
 from bansac.problems.estimators import ESTIMATORS, find_estimator
@@ -303,8 +304,7 @@ def _neutral_prior(task: _Task) -> Floats | float:
     """Return the prior inlier probabilities of points that no model explains."""
     if task.prior is not None:
         return task.prior
-    in_range = task.scores is not None and task.scores.min() >= 0.0 and task.scores.max() <= 1.0
-    return task.scores if in_range and task.scores is not None else _NEUTRAL
+    return _NEUTRAL if task.scores is None else prior_of_scores(task.scores)
 
 
 def _measure(task: _Task, result: Result) -> _Model:

@@ -15,7 +15,7 @@ from bansac.estimate.presets import Arguments, Threshold, find_preset, resolve_o
 from bansac.evidence.neighbours import neighbour_priors
 from bansac.evidence.noise_scale import first_threshold, is_in_other_unit
 from bansac.evidence.vertical import has_verticals
-from bansac.evidence.weights import density_weights, reliability_weights, scale_weights
+from bansac.evidence.weights import density_weights, prior_of_scores, reliability_weights, scale_weights
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_weights, check_probabilities, scores_and_range
 from bansac.problems.problem import Problem
@@ -89,8 +89,7 @@ class Request:
         if scores is not None:
             quality, lowest, highest = scores_and_range("scores", scores, n)
             if sampler.prior and priors is None:
-                advice = "; bring them there, for example by 1 - SNN ratio, or give priors"
-                check_probabilities("scores", lowest, highest, advice)
+                quality = prior_of_scores(quality)
                 prior = quality if lowest < highest else None  # equal scores give no information
         if priors is not None:
             prior, lowest, highest = scores_and_range("priors", priors, n)

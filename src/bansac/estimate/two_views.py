@@ -56,7 +56,8 @@ def estimate_homography(
     scores : (N,) array_like, optional
         Quality of the matches, larger is better. Scores define the order of PROSAC, P-NAPSAC and PROSAC's stopping
         criterion. Samplers that start from probabilities (BANSAC, BaySAC, AR) use the scores as prior inlier
-        probabilities if ``priors`` is not given; the scores must then lie in [0, 1]. If the run fails, a short run
+        probabilities if ``priors`` is not given; scores outside of [0, 1], such as the negative
+        distances of descriptors, are then replaced by their ranks divided by N. If the run fails, a short run
         without scores and priors follows, except with ``preset="paper"``. ``Result.message`` says if it finds a model.
     priors : (N,) array_like, optional
         Prior inlier probabilities in [0, 1].

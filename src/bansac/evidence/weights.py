@@ -50,6 +50,20 @@ def reliability_weights(probabilities: Floats) -> Floats | None:
     return np.square(probabilities)
 
 
+def prior_of_scores(scores: Floats) -> Floats:
+    """Return scores in [0, 1] as they are, and others by rank: the share of the data whose scores are not larger.
+
+    Examples
+    --------
+    >>> prior_of_scores(np.array([-60.0, -20.0, -35.0, -35.0]))  # of Hamming distances
+    array([0.25, 1.  , 0.75, 0.75])
+    """
+    if scores.size == 0 or (scores.min() >= 0.0 and scores.max() <= 1.0):
+        return scores
+    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    return np.asarray((np.cumsum(counts) / scores.size)[place], dtype=np.float64)
+
+
 def density_weights(data: Floats) -> Floats:
     """Return weights of points (2 x N) or matches (4 x N) that decrease with the density around them.
 

@@ -140,7 +140,7 @@ class Matches:
         matches : sequence of cv2.DMatch
             Matches from ``cv2.DescriptorMatcher.match``, whose order is kept.
         scores : (N,) array_like or None, optional
-            Quality of each match; larger is better.
+            Quality of each match; larger is better. By default it is the negative distance of the match.
 
         Raises
         ------
@@ -164,7 +164,8 @@ class Matches:
             pairs = [(match.queryIdx, match.trainIdx) for match in matches]
         except (AttributeError, TypeError):
             raise ValueError("matches must be a sequence of cv2.DMatch; of the pairs of knnMatch take one") from None
-        return cls.from_indices(points[0], points[1], pairs, scores)
+        quality = [-match.distance for match in matches] if scores is None else scores
+        return cls.from_indices(points[0], points[1], pairs, quality)
 
     def __len__(self) -> int:
         """Return the number of matches."""

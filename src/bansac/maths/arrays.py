@@ -37,6 +37,7 @@ def as_floats(argument: str, value: ArrayLike) -> Floats:
         if not odd:
             return array.astype(np.float64)
         found = _KINDS.get(array.dtype.kind, type(value).__name__ + f" with {odd[0]}" * (array.ndim > 0))
+        found += "; bansac.matches.Matches.from_opencv takes it" * ("KeyPoint" in odd)
     except (TypeError, ValueError, OverflowError, RuntimeError) as error:  # ragged rows, PyTorch tensors with gradients
         found = f"{type(value).__name__}: {error}"
     raise ValueError(f"{argument} must be an array of real numbers, got {found}")

@@ -62,10 +62,10 @@ def as_probabilities(argument: str, value: ArrayLike, n: int) -> Floats:
     return array
 
 
-def check_probabilities(argument: str, lowest: float, highest: float, advice: str = "") -> None:
-    """Raise an error if numbers from ``lowest`` to ``highest`` are not probabilities; ``advice`` ends the message."""
+def check_probabilities(argument: str, lowest: float, highest: float) -> None:
+    """Raise an error if numbers from ``lowest`` to ``highest`` are not probabilities."""
     if lowest < 0 or highest > 1:
-        raise ValueError(f"{argument} must lie in [0, 1], got values in [{lowest:g}, {highest:g}]{advice}")
+        raise ValueError(f"{argument} must lie in [0, 1], got values in [{lowest:g}, {highest:g}]")
 
 
 def as_weights(argument: str, value: ArrayLike, n: int) -> Floats:
