@@ -11,12 +11,12 @@ import bansac
 from bansac.cli.compile_ahead import _data as warm_data
 from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
-from bansac.problems.translation import TRANSLATION_2D
 from tests.problems.number import CONSTANT
 
 RNG = np.random.default_rng(0)
 GOOD = RNG.uniform(0, 100, (30, 2))
 SPACE = RNG.uniform(0, 100, (30, 3))
+ROWS = {2: GOOD, 3: SPACE} | {k: RNG.uniform(0, 100, (30, k)) for k in (4, 6)}
 K = np.array([[500.0, 0, 50], [0, 500, 50], [0, 0, 1]])
 PAIR = {"x1": GOOD, "x2": GOOD + 1}
 NEAR, FEW = {"threshold": 0.5}, {"max_iterations": 200}
@@ -24,7 +24,7 @@ NEAR, FEW = {"threshold": 0.5}, {"max_iterations": 200}
 
 def call_of(row):
     """Return the function of a row, the arrays that it takes, further arguments, and the size of a minimal sample."""
-    good = {name: (GOOD if len(columns) == 2 else SPACE) + k for k, (name, columns) in enumerate(row.data.items())}
+    good = {name: ROWS[len(columns)] + k for k, (name, columns) in enumerate(row.data.items())}
     if "degree" in row.arguments:
         return row.load_function(), good, FEW | {"degree": 3}, 4
     return row.load_function(), good, FEW, row.load_problem().sample_size
@@ -125,12 +125,13 @@ def test_poor_data_are_survived(function, good, settings, least):
         "one point": [np.full((50, x.shape[1]), 7.0) for x in good.values()],
         "a sample, often": [x[np.arange(90) % least] for x in good.values()],
         "some points, often": [np.repeat(x[:8], 10, axis=0) for x in good.values()],
-        "a line": [np.column_stack([line, 2 * line + 1, line])[:, : x.shape[1]] for x in good.values()],
+        "a line": [np.column_stack([line, 2 * line + 1, line] * 2)[:, : x.shape[1]] for x in good.values()],
     }
     for name, arrays in poor.items():
         result = function(**dict(zip(good, arrays, strict=True)), **settings)
         assert_honest(result, len(arrays[0]))
-        lines = (bansac.fit_line, bansac.fit_polynomial, bansac.estimate_similarity)
+        lines = (bansac.fit_line, bansac.fit_line_3d, bansac.fit_polynomial, bansac.estimate_similarity)
+        lines += (bansac.estimate_vanishing_point,)  # of segments that are parallel
         may = name == "some points, often" or (name == "a line" and (function in lines or "data" in good))
         assert may or not result.success, name
 
@@ -247,11 +248,6 @@ def test_few_data_of_an_own_problem_are_survived(sample_size, n, threshold):
     assert not bansac.ransac(problem, data, threshold=threshold).success
 
 
-def test_one_match_of_a_translation_is_survived():
-    result = bansac.ransac(TRANSLATION_2D, np.ones((1, 4)))
-    assert (result.success, result.num_inliers) == (False, 1)
-
-
 def test_something_that_is_no_problem_is_refused():
     with pytest.raises(ValueError, match=r"problem must be a bansac\.Problem"):
         bansac.ransac("line", GOOD, threshold=1.0)
@@ -290,8 +286,8 @@ def test_a_point_beyond_float32_is_an_outlier(function, far):
 @pytest.mark.parametrize("scale", [1e-320, 1e-308, 1e-300, 1e-154, 1e-100, 1e90])
 @pytest.mark.parametrize("row", ESTIMATORS, ids=lambda row: row.function)
 def test_a_unit_at_the_limits_of_floats_gives_a_finite_model_or_none(row, scale):
-    function, kind = row.load_function(), row.warm or next(r.warm for r in ESTIMATORS if r.problem == row.problem)
-    data = warm_data()[kind]
+    function, of_problem = row.load_function(), next(r for r in ESTIMATORS if r.problem == row.problem)
+    data = warm_data()[of_problem.warm or row.name]
     scaled = {name: np.asarray(data[name]) * scale for name in row.data}
     first, array = next(iter(scaled.items()))
     far = {first: np.where(array == array.flat[0], 1e90, array)}

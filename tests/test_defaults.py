@@ -96,6 +96,8 @@ OF_VIEWS = {
     "inner": {"local_optimization": "inner"},
     "iterative": {"local_optimization": "iterative"},
 }
+# Thresholds of the estimators without a default for the preset "paper".
+NO_DEFAULT = {"estimate_absolute_pose": 4e-3, "estimate_vanishing_point": 1.0}
 
 
 @pytest.mark.parametrize(
@@ -109,7 +111,7 @@ OF_VIEWS = {
 def test_every_method_of_the_paper_finds_the_model(name, method):
     call, made = CALLS[name]
     for seed in (0, 1):
-        threshold = {"threshold": 4e-3} if name == "estimate_absolute_pose" else {}  # it has no default for this preset
+        threshold = {"threshold": NO_DEFAULT[name]} if name in NO_DEFAULT else {}
         result = call(preset="paper", seed=seed, **(METHODS | OF_VIEWS)[method], **threshold)
         assert result.success, result.message
         assert is_right(result.model, made)
@@ -120,7 +122,7 @@ def test_a_seed_gives_the_same_bits_over_several_rounds(call, made):
     first, second, other = (call(seed=seed, agreement=6, restart_iterations=40) for seed in (3, 3, 4))
     assert first.restarts >= 3
     assert_same(first, second)
-    assert not np.array_equal(first.beliefs, other.beliefs)
+    assert first.models_tested != other.models_tested or not np.array_equal(first.beliefs, other.beliefs)
 
 
 def sample_size(name):
@@ -134,7 +136,7 @@ def test_single_settings_turn_every_step_off(name):
     assert plain.success
     assert plain.stop_reason != "agreement"
     relative = plain.residuals / plain.threshold
-    if name not in ("estimate_rigid_3d", "estimate_similarity_3d"):  # three matches have more than 6 or 7 numbers
+    if name not in ("estimate_rigid_3d", "estimate_similarity_3d", "fit_cylinder"):  # samples have too many numbers
         assert np.sort(relative)[sample_size(name) - 1] < 1e-6, "the model of a minimal sample goes through it"
     assert plain.score == pytest.approx(np.maximum(1 - relative**2, 0).sum(), abs=1e-2), "all data count alike"
 

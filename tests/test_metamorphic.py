@@ -20,6 +20,8 @@ N, SHARE, SIDE = 250, 0.6, 1000.0
 TABLE = {row.name: row for row in ESTIMATORS}
 # Largest change of the residual of a true inlier, in thresholds. Added outliers may be inliers by chance.
 TOLERANCE, TOLERANCE_OF_MORE = 0.1, 0.3
+# Data of two vectors, with their dimension: the ends of a segment, or a point and its normal.
+VECTORS = {"vanishing_point": 2, "cylinder": 3}
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,13 @@ def shifted(case, rng):
     if not case.arguments.keys().isdisjoint(("K", "K1")):
         return turned(case, 0.7), np.arange(N), 1.0
     functions = []
+    if case.name in VECTORS:
+        (x,), size = case.arrays, VECTORS[case.name]
+        R = rotation_matrix([0.3, 0.2, 0.5])[:size, :size] if size == 3 else rotation_matrix([0, 0, 0.7])[:2, :2]
+        shift = rng.uniform(-1, 1, size) * 1e3
+        shifts = shift, np.zeros(size) if case.name == "cylinder" else shift
+        first, second = (part @ R + step for part, step in zip(np.split(x, 2, axis=1), shifts, strict=True))
+        return replace(case, arrays=(np.hstack([first, second]),)), np.arange(N), 1.0
     for x in case.arrays:
         shift = rng.uniform(-1, 1, x.shape[1]) * (1e3 if case.name == "polynomial" else 1e6)
         axis = np.array([0.3, 0.2, 0.5])
@@ -108,7 +117,9 @@ def reflected(case, rng):
 
     def mirror(x):
         centre = K[0, 2] if K is not None and x.shape[1] == 2 else 0.0
-        return np.column_stack([2 * centre - x[:, 0], x[:, 1:]])
+        changed = x.copy()
+        changed[:, :: VECTORS.get(case.name, x.shape[1])] = 2 * centre - x[:, :: VECTORS.get(case.name, x.shape[1])]
+        return changed
 
     return case.map(*[mirror] * len(case.arrays)), np.arange(N), 1.0
 

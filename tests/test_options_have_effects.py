@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.synthetic import awkward_scene, epipolar_matches, homography_matches, line_points
+from bansac.synthetic import epipolar_matches, homography_matches, line_points
+from bansac_lab.families import awkward_scene
 
 N = 60
 LINE = line_points(N, inlier_ratio=0.6, noise=0.005, seed=3)

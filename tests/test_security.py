@@ -11,20 +11,22 @@ import numpy as np
 import pytest
 
 import bansac
+import bansac_lab
 from bansac.batch.features import load_features
 from bansac.matches.hdf5 import Reader
 from bansac.matches.match_files import read_calibration, read_matches
 
-SOURCE = Path(bansac.__file__).parent
+SOURCES = [Path(package.__file__).parent for package in (bansac, bansac_lab)]
 
 # Modules that import one of MODULES, or call one of FUNCTIONS, and what they use.
 RUN_CODE = {
-    "executors/__init__.py": {"pickle"},  # whether an exception can be sent to the caller
-    "lab/pages.py": {"subprocess"},  # git, for the commits of reports
-    "lab/measurements/cluster.py": {"pickle"},  # the bytes of what travels
-    "lab/measurements/latency.py": {"subprocess"},  # waiting times of new processes
-    "compiled/numba_private.py": {"pickle"},  # cache of kernels
-    "compiled/struct.py": {"compile", "exec"},  # writes functions from names in the source
+    "bansac/executors/__init__.py": {"pickle"},  # whether an exception can be sent to the caller
+    "bansac_lab/pages.py": {"subprocess"},  # git, for the commits of reports
+    "bansac_lab/measurements/cluster.py": {"pickle"},  # the bytes of what travels
+    "bansac_lab/measurements/latency.py": {"subprocess"},  # waiting times of new processes
+    "bansac/compiled/numba_private/cache.py": {"pickle"},  # kernels of a pack
+    "bansac/compiled/numba_private/files.py": {"pickle"},  # cache of kernels
+    "bansac/compiled/struct.py": {"compile", "exec"},  # writes functions from names in the source
 }
 MODULES = {
     "cloudpickle",
@@ -109,7 +111,8 @@ def test_the_file_would_be_noticed(tmp_path: Path) -> None:
 
 
 def test_few_modules_can_run_code() -> None:
-    found = {path.relative_to(SOURCE).as_posix(): code_runners(path) for path in SOURCE.rglob("*.py")}
+    files = ((root, path) for root in SOURCES for path in root.rglob("*.py"))
+    found = {path.relative_to(root.parent).as_posix(): code_runners(path) for root, path in files}
     assert {name: used for name, used in found.items() if used} == RUN_CODE
 
 

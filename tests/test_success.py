@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import bansac
-import bansac.synthetic
+from bansac_lab.families import awkward_scene
 from bansac_lab.measurement import Setup
 from bansac_lab.measurements import honesty
 from tests.evidence.test_configuration import line_matches
@@ -65,7 +65,7 @@ def test_the_families_of_the_campaign_have_the_expected_answers():
     assert len(negative) == 3 * 3 * len(honesty.WITHOUT_MODEL)
     assert not any("window" in name for name in positive)
     for family in honesty.WITHOUT_MODEL:
-        assert bansac.synthetic.awkward_scene(family, "F", 300, 0.0).success is False
+        assert awkward_scene(family, "F", 300, 0.0).success is False
 
 
 def test_a_threshold_that_is_not_small_against_the_data_is_said():

@@ -44,7 +44,7 @@ seconds = time.process_time()
 """
 
 COUNT = """
-from bansac.compiled.numba_private import KERNELS
+from bansac.compiled.clock import KERNELS
 print(seconds, KERNELS["compiled"], KERNELS["packed"])
 """
 
@@ -60,10 +60,11 @@ MORE_CALLS = {
 # Calls with the presets, and with the samplers of the paper, on all problems.
 OPTIONS = """
 import hashlib, pickle
-from bansac.cli.compile_ahead import DEFAULTS, OPTIONS, call_estimator
+from bansac.cli.compile_ahead import DEFAULTS, OPTIONS, call_estimator, call_solvers
+call_solvers()
 names = [name for name, options in DEFAULTS if not options]
 tasks = [(name, {"preset": preset}) for preset in ("fast", "accurate", "paper") for name in names]
-tasks += [task for task in (*DEFAULTS, *OPTIONS) if task not in tasks]
+tasks += [task for task in (*DEFAULTS, *OPTIONS[:-1]) if task not in tasks]
 for name, options in tasks:
     result = call_estimator(name, options)
     content = pickle.dumps((result.model, result.inliers, result.probabilities, result.residuals))

@@ -16,11 +16,15 @@ if TYPE_CHECKING:
     from bansac.estimate.absolute_pose import estimate_absolute_pose as estimate_absolute_pose
     from bansac.estimate.covariance import Covariance as Covariance
     from bansac.estimate.covariance import covariance as covariance
+    from bansac.estimate.curves import estimate_vanishing_point as estimate_vanishing_point
     from bansac.estimate.curves import fit_circle as fit_circle
+    from bansac.estimate.curves import fit_cylinder as fit_cylinder
     from bansac.estimate.curves import fit_ellipse as fit_ellipse
     from bansac.estimate.curves import fit_line as fit_line
+    from bansac.estimate.curves import fit_line_3d as fit_line_3d
     from bansac.estimate.curves import fit_plane as fit_plane
     from bansac.estimate.curves import fit_polynomial as fit_polynomial
+    from bansac.estimate.curves import fit_sphere as fit_sphere
     from bansac.estimate.generic import ransac as ransac
     from bansac.estimate.many import Failure as Failure
     from bansac.estimate.many import estimate_many as estimate_many
@@ -45,6 +49,7 @@ if TYPE_CHECKING:
     from bansac.geometry import focals_from_fundamental as focals_from_fundamental
     from bansac.geometry.camera import Camera as Camera
     from bansac.problems.problem import Problem as Problem
+    from bansac.problems.traits import Traits as Traits
 
 __version__ = "0.1.0"
 
@@ -61,6 +66,7 @@ _NAMES = {
     "geometry": ("focals_from_fundamental",),
     "geometry.camera": ("Camera",),
     "problems.problem": ("Problem",),
+    "problems.traits": ("Traits",),
 }
 _MODULES = {row.function: f"bansac.estimate.{row.module}" for row in ESTIMATORS}
 _MODULES |= {name: f"bansac.{module}" for module, names in _NAMES.items() for name in names}

@@ -20,8 +20,7 @@ from typer.testing import CliRunner
 import bansac as library
 from bansac.cli import console
 from bansac.cli.app import COMMANDS, app, load_command
-from bansac.compiled.cache import clear_cache, inspect_cache
-from bansac.compiled.numba_private import cache_folders
+from bansac.compiled.cache import cache_folders, clear_cache, inspect_cache
 from bansac.executors import processes, short_items
 from tests.processes import ENVIRONMENT, interruptible, run_python
 

@@ -42,9 +42,12 @@ def test_a_wheel_that_cannot_be_used_is_told_once() -> None:
     assert compile_twice("are damaged") == ["bansac: the kernels of the wheel are damaged", LINE]
 
 
-def test_without_a_cache_every_process_compiles() -> None:
-    (line,) = compile_twice(kept=False)
-    assert line.endswith("in every process, because no cache folder is writable (set NUMBA_CACHE_DIR)")
+def test_without_a_cache_one_warning_says_that_every_process_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.warns(RuntimeWarning, match="in every process, because no cache folder is writable") as caught:
+        assert compile_twice(kept=False) == []
+    assert len(caught) == 1
+    monkeypatch.setattr(multiprocessing.process, "_parent_process", object())
+    assert compile_twice(kept=False) == []
 
 
 def test_a_variable_silences_it(monkeypatch: pytest.MonkeyPatch) -> None:

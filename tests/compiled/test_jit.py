@@ -69,7 +69,7 @@ def test_a_lean_kernel_that_allocates_is_refused():
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_waits_until_code_is_loaded(monkeypatch, number):
     """An exception in a callback of LLVM would crash the process."""
-    from bansac.compiled.numba_private import CheckedCache, _FolderCache
+    from bansac.compiled.numba_private.cache import CheckedCache, _FolderCache
 
     loaded = []
 

@@ -1,6 +1,7 @@
 """A damaged file of the cache is compiled anew, whatever the damage."""
 
 import errno
+import os
 import sys
 
 import numba
@@ -8,7 +9,8 @@ import pytest
 from numba import config
 
 from bansac.compiled.jit import kernel
-from bansac.compiled.numba_private import CheckedCache, _CheckedFile
+from bansac.compiled.numba_private.cache import CheckedCache
+from bansac.compiled.numba_private.files import CheckedFile
 from tests.processes import run_module
 from tests.test_security import Bomb
 
@@ -20,7 +22,7 @@ pytestmark = [
 MODULE = """
 from numba import float64
 from bansac.compiled.jit import compile_kernel, inner_kernel, kernel
-from bansac.compiled.numba_private import KERNELS
+from bansac.compiled.clock import KERNELS
 
 
 @inner_kernel
@@ -61,6 +63,16 @@ def test_damaged_files_are_compiled_anew(tmp_path):
     assert run(tmp_path) == ["42.0", "0", "1"]
 
 
+@pytest.mark.skipif(numba.version_info.short < (0, 68), reason="compares times")
+def test_a_copy_of_an_image_with_other_times_compiles_nothing(tmp_path):
+    assert run(tmp_path) == ["42.0", "3", "0"]
+    for file in tmp_path.rglob("*"):
+        os.utime(file, (1, 1))
+    for folder in files(tmp_path, ""):
+        folder.chmod(0o555)
+    assert run(tmp_path) == ["42.0", "0", "1"]
+
+
 def truncate(content):
     return content[: len(content) // 2]
 
@@ -71,7 +83,7 @@ def change_one_bit(content):
 
 @pytest.fixture
 def file(tmp_path):
-    return _CheckedFile(str(tmp_path), "name", ("stamp",))
+    return CheckedFile(str(tmp_path), "name", ("stamp",))
 
 
 def test_entries_come_back(file):
@@ -152,9 +164,9 @@ print(*(sum(f.stats.cache_hits.values()) for f in (inner, fast, exact, entry)))
 
 def test_another_stamp_or_version_of_numba_finds_nothing(file, tmp_path, monkeypatch):
     file.save("a", [1])
-    assert _CheckedFile(str(tmp_path), "name", ("edited",)).load("a") is None
+    assert CheckedFile(str(tmp_path), "name", ("edited",)).load("a") is None
     monkeypatch.setattr(numba, "__version__", "0.0")
-    assert _CheckedFile(str(tmp_path), "name", ("stamp",)).load("a") is None
+    assert CheckedFile(str(tmp_path), "name", ("stamp",)).load("a") is None
 
 
 class Gone:

@@ -44,7 +44,7 @@ logging.basicConfig(level=logging.INFO, format="%(message)s")
 {before}
 import numpy as np
 from bansac.maths.linalg import normalize_vector
-from bansac.compiled.numba_private import KERNELS
+from bansac.compiled.clock import KERNELS
 
 vector = np.array([3.0, 4.0])
 normalize_vector(vector)

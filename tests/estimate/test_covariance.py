@@ -12,7 +12,8 @@ from bansac.geometry import apply_transform
 from bansac.geometry.camera import Camera
 from bansac.problems.affine import AFFINE
 from bansac.problems.estimators import ESTIMATORS
-from bansac.synthetic import awkward_scene, epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
+from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
+from bansac_lab.families import awkward_scene
 from tests.test_metamorphic import make_case
 
 pytestmark = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its searches take seconds each")
@@ -216,17 +217,36 @@ def test_a_threshold_that_is_small_for_the_noise_is_a_doubt():
     assert doubts[1] == ""
 
 
-def test_a_few_inliers_with_nearly_all_of_the_information_are_a_doubt():
-    x = np.append(np.linspace(-10, 10, 97), [-500, 400, 500])
-    x = np.column_stack([x, np.random.default_rng(0).normal(0, 0.1, 100)])
-    doubts = [bansac.covariance("line", bansac.fit_line(some, threshold=0.3), some).doubt for some in (x, x[:97])]
-    assert doubts == ["3 inliers hold nearly all of the information on a parameter", ""]
+def test_chance_inliers_with_much_of_the_information_are_a_doubt():
+    """Far points of a line are no doubt without outliers, and one among many outliers near it."""
+    rng = np.random.default_rng(0)
+    x = np.column_stack([np.append(np.linspace(-10, 10, 97), [-500, 400, 500]), rng.normal(0, 0.1, 100)])
+    near = np.concatenate([x[:97], rng.uniform([-500, -5], [500, 5], (97, 2))])
+    doubts = [bansac.covariance("line", bansac.fit_line(some, threshold=0.3), some).doubt for some in (x, near)]
+    assert doubts[0] == ""
+    assert "chance inliers may hold" in doubts[1]
+
+
+@pytest.mark.parametrize("name", ["homography", "relative_pose", "absolute_pose"])
+def test_matches_that_share_a_point_count_once(name):
+    """Three times the same matches, or three detections of each point, have nearly the covariance of the matches."""
+    first, second, *others = call(name)
+    spreads = []
+    for times, own in ((1, 0.0), (3, 0.0), (3, 0.05)):
+        rng = np.random.default_rng(0)
+        moved = [np.tile(x, (times, 1)) for x in (first, second)]
+        pixels = moved[1]  # those of image 2
+        pixels += rng.normal(0, own, pixels.shape)
+        result = getattr(bansac, f"estimate_{name}")(*moved, *others, threshold=1.5, seed=0)
+        spreads.append(np.trace(bansac.covariance(name, result, *moved, *others).of_model))
+    assert 0.7 < spreads[1] / spreads[0] < 1.4
+    assert 0.7 < spreads[2] / spreads[0] < 1.4
 
 
 def test_doubts_are_few_inliers_and_short_arcs():
     few, short, half = arc(1.0, 0, n=30), arc(0.15, 0), arc(0.5, 0)
     doubts = [bansac.covariance("ellipse", bansac.fit_ellipse(x, seed=0), x).doubt for x in (few, short, half)]
-    assert doubts[0] == "30 errors of inliers are few for 5 parameters"
+    assert doubts[0] == "29 independent errors of inliers are few for 5 parameters"  # two points are near each other
     assert doubts[1:] == ["the residuals are not linear within two standard deviations", ""]
     found = bansac.covariance("ellipse", bansac.fit_ellipse(short, seed=0), short)
     assert "not linear" in repr(found)

@@ -32,12 +32,14 @@ def result():
 
 def test_right_models_have_a_high_confidence_and_shuffled_partners_a_low_one():
     x2 = np.random.default_rng(0).permutation(SCENE.x2)
+    points = np.where(SCENE.inliers[:, None], SCENE.points, np.random.default_rng(0).uniform(2, 9, (400, 3)))
     plane = homography_matches(400, 0.6, 0.5, 1)
     shuffled = np.random.default_rng(0).permutation(plane.x2)
     for function, right, wrong in (
         (bansac.estimate_fundamental, (SCENE.x1, SCENE.x2), (SCENE.x1, x2)),
         (bansac.estimate_essential, (SCENE.x1, SCENE.x2, SCENE.K), (SCENE.x1, x2, SCENE.K)),
         (bansac.estimate_homography, (plane.x1, plane.x2), (plane.x1, shuffled)),
+        (bansac.estimate_absolute_pose, (points, SCENE.x2, SCENE.K), (points, x2, SCENE.K)),
     ):
         assert function(*right).model_confidence > 0.7
         assert function(*wrong, max_iterations=600).model_confidence < 0.2

@@ -202,6 +202,17 @@ def test_invalid_arguments_are_named():
             bansac.estimate_multiple(**{"problem": "line", "data": points} | change)
 
 
+@pytest.mark.parametrize("name", ["affine_3d", "affine-3d", "estimate_affine_3d"])
+def test_one_problem_has_the_same_names_everywhere(name):
+    scene = known_scene("affine_3d", 40, 1.0, 1e-3, 0)
+    function = getattr(bansac, name, name)
+    result = bansac.estimate_many(function, [scene.arguments], threshold=0.01)[0]
+    several = bansac.estimate_multiple(function, np.hstack(scene.arguments), threshold=0.01)
+    assert result.success
+    assert len(several.models) == 1
+    assert bansac.covariance(function, result, *scene.arguments).matrix.shape == (12, 12)
+
+
 @pytest.mark.parametrize("name", ["ellipse", "rigid-3d", "similarity-3d"])
 def test_models_have_the_form_of_the_estimator(name):
     row = MODELS[name]

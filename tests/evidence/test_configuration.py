@@ -21,7 +21,7 @@ from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.synthetic import epipolar_matches, homography_matches, planar_scene_matches, rotation_matches
-from bansac.synthetic.families import awkward_scene
+from bansac_lab.families import awkward_scene
 from tests.reference import degensac as reference
 
 whole_search = pytest.mark.skipif(numba.config.DISABLE_JIT, reason="a minute as plain Python: whole searches")

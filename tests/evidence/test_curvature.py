@@ -7,6 +7,7 @@ import pytest
 import bansac
 from bansac.evidence import curvature
 from bansac.evidence.significance import MeasuredModel
+from bansac.maths.flat import flat_distances
 from bansac.problems.circle import CIRCLE
 from bansac.problems.ellipse import ELLIPSE, conic_of
 from bansac.problems.line import LINE
@@ -128,12 +129,14 @@ def test_the_distances_are_those_of_least_squares():
     centred = points[members] - points[members].mean(axis=0)
     normal = np.linalg.svd(centred)[2][1]
     line = np.append(normal, -normal @ points[members].mean(axis=0))
-    found = curvature._line_distances(points.T, members)
+    found = flat_distances(points.T, members)
     np.testing.assert_allclose(found, reference.line_distances(line, points), atol=1e-9)
     for degree in (0, 1, 4):
         curve = reference.fit_polynomial(points[members], np.ones(20), degree)
         expected = np.abs(curve(points[:, 0]) - points[:, 1])
-        np.testing.assert_allclose(curvature._polynomial_distances(degree, points.T, members), expected, rtol=1e-6)
+        np.testing.assert_allclose(
+            polynomial(degree + 1).traits.limit.distances(points.T, members), expected, rtol=1e-6
+        )
 
 
 @pytest.mark.parametrize("scale", [1e-100, 1.0, 1e100])

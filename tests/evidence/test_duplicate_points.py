@@ -8,6 +8,7 @@ from bansac.evidence.duplicate_points import (
     count_off_line,
     count_off_plane,
     first_of_equals,
+    groups_of_equals,
     threshold_of_flat,
     wrap,
 )
@@ -24,6 +25,9 @@ def test_matches_that_share_a_point_on_either_side_are_one():
     data[2:, 10:20] = data[2:, [10]]
     data[:2, 30:] = data[:2, [30]]
     assert first_of_equals(HOMOGRAPHY, data, 1.0).tolist() == [*range(11), *range(20, 31)]
+    data[:2, 10] = data[:2, 0]  # match 10 counts as match 0, and match 11 is the first of the others
+    groups = groups_of_equals(HOMOGRAPHY, data, 1.0)
+    assert groups.tolist() == [*range(10), 0, *[11] * 9, *range(20, 30), *[30] * 10]
 
 
 def test_points_within_a_fraction_of_the_threshold_are_one_wherever_they_lie():

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from bansac import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.engine.frame import Frame
 from bansac.evidence.neighbours import has_support, neighbour_priors
-from bansac.synthetic import awkward_scene, epipolar_matches
+from bansac.synthetic import epipolar_matches
+from bansac_lab.families import awkward_scene
 from tests.reference import neighbours as reference
 
 

@@ -108,11 +108,11 @@ def test_a_number_is_kept_in_any_unit(settings):
 @pytest.mark.parametrize(("inliers", "outliers"), [(300, 0), (300, 300), (100, 400)])
 def test_threshold_of_residuals(problem, noise, inliers, outliers):
     rng = np.random.default_rng(1)
-    errors = np.linalg.norm(rng.normal(0, noise, (inliers, problem.codimension)), axis=1)
-    beyond = 200 * rng.random(outliers) ** (1 / problem.codimension)
+    errors = np.linalg.norm(rng.normal(0, noise, (inliers, problem.traits.codimension)), axis=1)
+    beyond = 200 * rng.random(outliers) ** (1 / problem.traits.codimension)
     residuals = np.concatenate([errors, beyond, [np.inf]])
     found = estimate_threshold(residuals, problem, (0.05, 4.0))
-    assert found == pytest.approx(threshold_factor(problem.codimension) * noise, rel=0.35)
+    assert found == pytest.approx(threshold_factor(problem.traits.codimension) * noise, rel=0.35)
 
 
 def test_threshold_counts_the_degrees_of_freedom():
@@ -145,7 +145,7 @@ def test_the_threshold_of_every_estimator_fits_the_noise(row, size):
     noise = 0.3 * np.clip(size, *((0.3, 3) if of_images else (1, 30)))
     scene = known_scene(row.name, 300, 0.6, noise, seed=1)
     result = row.load_function()(*scene.arguments)
-    codimension, unit = (1, 2e-3) if problem is None else (problem.codimension, 1.0)
+    codimension, unit = (1, 2e-3) if problem is None else (problem.traits.codimension, 1.0)
     assert result.success
     assert 0.5 < result.threshold / (threshold_factor(codimension) * noise * unit) < 2
 

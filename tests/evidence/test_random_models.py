@@ -30,7 +30,7 @@ compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its
 
 def matches_of(problem, data, model, threshold):
     data = np.ascontiguousarray(data)
-    return as_matches(problem, data, problem.distances(data, model), threshold, problem.points[0])
+    return as_matches(problem, data, problem.distances(data, model), threshold, problem.traits.points[0])
 
 
 def listed(n, right, seed, noise=0.3):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bansac.evidence.twins import along_valley, compare_twins
+from bansac.evidence.twins import compare_twins, find_twins
 from bansac.geometry import essential_from_pose, normalize_points
 from bansac.problems.essential import ESSENTIAL
 from bansac.synthetic import epipolar_matches
@@ -39,10 +39,10 @@ def rays_and_truth(scene):
 
 def test_only_a_badly_determined_model_has_a_valley():
     rays, E = rays_and_truth(scene_of("E", epipolar_matches(400, 0.8, 0.5, seed=0)))
-    assert along_valley(ESSENTIAL, rays, E.ravel()) == []
+    assert find_twins(ESSENTIAL, rays, E.ravel()) == []
     rays, E = rays_and_truth(narrow_view(0))
     few = np.ascontiguousarray(rays[:, :8])
-    ends = along_valley(ESSENTIAL, few, E.ravel())
+    ends = find_twins(ESSENTIAL, few, E.ravel())
     lengths = [np.linalg.norm(end - E.ravel()) for end in ends]
     np.testing.assert_allclose(sum(ends), 4 * E.ravel(), atol=1e-12)
     np.testing.assert_allclose(lengths, max(lengths) * np.array([1, 0.5, 0.5, 1]))
@@ -56,9 +56,9 @@ def test_only_a_badly_determined_model_has_a_valley():
 def test_what_is_beyond_the_range_of_floats_has_no_valley():
     rays, E = rays_and_truth(narrow_view(0))
     with np.errstate(all="ignore"):
-        assert along_valley(ESSENTIAL, 1e200 * rays[:, :8], E.ravel()) == []
+        assert find_twins(ESSENTIAL, 1e200 * rays[:, :8], E.ravel()) == []
 
 
 def test_exact_matches_have_no_valley():
     rays, E = rays_and_truth(scene_of("E", epipolar_matches(50, 1.0, 0.0, seed=0)))
-    assert along_valley(ESSENTIAL, rays, E.ravel()) == []
+    assert find_twins(ESSENTIAL, rays, E.ravel()) == []

@@ -296,6 +296,12 @@ def test_the_curve_of_an_estimate_is_found_by_its_residuals():
     assert len(figure.axes) == 2
 
 
+def test_a_sphere_is_not_drawn_as_a_plane():
+    normals = np.random.default_rng(0).normal(size=(60, 3))
+    points = 5 * normals / np.linalg.norm(normals, axis=1, keepdims=True)
+    assert len(bansac.fit_sphere(points, threshold=0.1).plot(points).axes[0].collections) == 1
+
+
 def test_planes_and_motions_of_space():
     points = np.column_stack([UNIT, np.full(30, 2.0)])
     ax = make_result(np.array([0.0, 0.0, 1.0, -2.0]), np.zeros(30)).plot(points).axes[0]

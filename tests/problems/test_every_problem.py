@@ -13,12 +13,13 @@ from bansac.problems.essential import ESSENTIAL_SYMMETRIC
 from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.polynomial import polynomial
 from bansac.problems.relative_focal import ONE_FOCAL, SHARED_FOCAL
-from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
 from tests.engine.builder import BASE
 from tests.problems.in_loop import compile_residuals, fit_data, solve_sample
 from tests.reference import curves, epipolar, homography, space
 
-PROBLEMS = {row.name: row.load_problem() for row in ESTIMATORS if row.name not in ("polynomial", "relative_pose")}
+# Problems with a scene have files of their own.
+FREE = [row for row in ESTIMATORS if not row.scene and row.name not in ("polynomial", "relative_pose")]
+PROBLEMS = {row.name: row.load_problem() for row in FREE}
 PROBLEMS |= {
     "cubic": polynomial(3),
     "symmetric": ESSENTIAL_SYMMETRIC,
@@ -27,8 +28,7 @@ PROBLEMS |= {
     "absolute_pose, f unknown": UNKNOWN_FOCAL_POSE,
 }
 FITS = {name: problem for name, problem in PROBLEMS.items() if problem.fit is not None}
-EVERY = PROBLEMS | {problem.name: problem for problem in (TRANSLATION_2D, TRANSLATION_3D)}
-NORMALIZED = {name: problem for name, problem in EVERY.items() if problem.normalize is not None}
+NORMALIZED = {name: problem for name, problem in PROBLEMS.items() if problem.normalize is not None}
 EPIPOLAR = ("fundamental", "essential", "symmetric")
 STEP = 1e-6
 
@@ -58,7 +58,7 @@ def random_model(name, rng):
         scale, angle = rng.uniform(0.5, 2.0, 2)
         model = np.array([1.0, 0.3 * angle, scale, *rng.normal(0, 0.1, 2), -rng.uniform(0.1, 0.5)])
         return model / np.linalg.norm(model)
-    model = rng.normal(size=EVERY[name].model_size)
+    model = rng.normal(size=PROBLEMS[name].model_size)
     if name == "similarity":
         model[4], model[3] = model[0], -model[1]
     if "absolute_pose" in name:
@@ -102,8 +102,6 @@ LITERAL = {
     "affine": shift_of,
     "similarity": shift_of,
     "affine_3d": shift_of,
-    TRANSLATION_2D.name: lambda m, x: x[:2].T + m - x[2:].T,
-    TRANSLATION_3D.name: lambda m, x: x[:3].T + m - x[3:].T,
     "rigid_3d": turned,
     "similarity_3d": turned,
     "fundamental": sampson,
@@ -123,13 +121,13 @@ SINGLE = ("homography", "fundamental", "symmetric", "line", "circle", "cubic")
 
 
 @pytest.mark.parametrize(
-    ("name", "dtype"), [*((name, "float64") for name in EVERY), *((name, "float32") for name in SINGLE)]
+    ("name", "dtype"), [*((name, "float64") for name in PROBLEMS), *((name, "float32") for name in SINGLE)]
 )
 @settings(max_examples=15)
 @given(seed=seeds)
 def test_the_residuals_are_the_literal_ones(name, dtype, seed):
     rng = np.random.default_rng(seed)
-    problem, model, squared = EVERY[name], random_model(name, rng), np.full(20, -1.0, dtype)
+    problem, model, squared = PROBLEMS[name], random_model(name, rng), np.full(20, -1.0, dtype)
     data = rng.uniform(-1, 1, (problem.channels, 20)) * (10 if "pose" in name else 1)
     residuals = problem.float64_residuals if dtype == "float64" else compile_residuals(problem.residuals)
     residuals(data.astype(dtype), model.astype(dtype), 5, 20, squared)
@@ -294,16 +292,14 @@ def test_the_scale_of_the_weights_has_no_effect_on_the_fit(name):
         ("homography", 2.0, 20_000, "pixels"),
         ("affine", 2.0, 20_000, "pixels"),
         ("similarity", 2.0, 20_000, "pixels"),
-        (TRANSLATION_2D.name, 2.0, 3000, "pixels"),
-        (TRANSLATION_3D.name, None, 3000, "data"),
         ("fundamental", 0.5, 20_000, "pixels"),
         ("essential", 5e-4, 12_000, "normalised"),
         ("affine_3d", None, 50_000, "data"),
     ],
 )
 def test_defaults(name, threshold, max_iterations, unit):
-    problem = EVERY[name]
-    found = (problem.default_threshold, problem.default_max_iterations, problem.unit)
+    problem = PROBLEMS[name]
+    found = (problem.default_threshold, problem.default_max_iterations, problem.traits.unit)
     assert found == (threshold, max_iterations, unit)
 
 
@@ -334,7 +330,7 @@ def test_the_codimension_is_the_rank_of_the_derivatives_by_the_point(name):
         if point is not None:
             ranks.append(np.linalg.matrix_rank(derivatives, tol=1e-4 * np.linalg.norm(derivatives)))
     assert len(ranks) >= 3  # a random circle may have a negative radius
-    assert set(ranks) == {problem.codimension}
+    assert set(ranks) == {problem.traits.codimension}
 
 
 @names

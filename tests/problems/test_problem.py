@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from numba import config
 
+import bansac
 from bansac.compiled.jit import kernel
 from bansac.engine.kernels import select_kernels
 from bansac.engine.sampling import SAMPLERS
@@ -139,7 +140,7 @@ def test_the_contract_lists_the_functions_of_a_problem():
 
 def test_a_user_s_problem_has_no_threshold_and_the_unit_of_its_data():
     problem = Problem(**FIELDS)
-    assert (problem.default_threshold, problem.default_max_iterations, problem.unit) == (None, 3000, "data")
+    assert (problem.default_threshold, problem.default_max_iterations, problem.traits.unit) == (None, 3000, "data")
 
 
 call = kernel(lambda function, data: function(data, np.zeros(1, np.int64), data[0], 1.0, data[0]))
@@ -186,7 +187,6 @@ def test_a_problem_runs_without_the_compiler():
         ("channels", 2.0, "channels must be an integer >= 1, got 2.0"),
         ("sample_size", True, "sample_size must be an integer >= 1, got True"),
         ("max_models", 0, "max_models must be an integer >= 1, got 0"),
-        ("codimension", 0, "codimension must be an integer >= 1, got 0"),
         ("scratch_size", -1, "scratch_size must be an integer >= 0, got -1"),
         ("model_shape", 3, "model_shape must be a tuple of sizes .* got 3"),
         ("model_shape", (), r"model_shape must be a tuple of sizes .* got \(\)"),
@@ -200,10 +200,6 @@ def test_a_problem_runs_without_the_compiler():
         ("default_weighting", "sparsity", "default_weighting must be 'density' or .* or None, got 'sparsity'"),
         ("default_max_iterations", 0, "default_max_iterations must be an integer >= 1, got 0"),
         ("majority_agrees", "no", "majority_agrees must be True or False, got 'no'"),
-        ("unit", "metres", "unit must be 'data' or 'pixels' or 'normalised', got 'metres'"),
-        ("points", ((0, 0),), r"points must be tuples that list each of the \d+ channels once, got \(\(0, 0\),\)"),
-        ("points", ((0,), (7,)), "points must be tuples that list"),
-        ("points", [0, 1], "points must be tuples that list"),
         ("repair_degenerate", lambda data, sample, model, t, rng, scratch: False, "repair_degenerate needs is_degen"),
         ("normalize", lambda data, transform: None, "normalize needs denormalize, which is None"),
         ("parameters", 1, "tangent and parameters belong together"),
@@ -214,6 +210,23 @@ def test_a_problem_runs_without_the_compiler():
 def test_a_bad_value_is_named(field, value, message):
     with pytest.raises(ValueError, match=message):
         Problem(**(FIELDS | {field: value}))
+
+
+@pytest.mark.parametrize(
+    ("trait", "value", "message"),
+    [
+        ("codimension", 0, "codimension must be an integer >= 1, got 0"),
+        ("unit", "metres", "unit must be 'data' or 'pixels' or 'normalised', got 'metres'"),
+        ("flat", "curve", "flat must be '' or 'line' or 'plane', got 'curve'"),
+        ("points", ((0, 0),), r"points must be tuples that list each of the \d+ channels once, got \(\(0, 0\),\)"),
+        ("points", ((0,), (7,)), "points must be tuples that list"),
+        ("points", [0, 1], "points must be tuples that list"),
+        ("directions", ((1,),), "directions must be tuples that list each of the"),
+    ],
+)
+def test_a_bad_trait_is_named(trait, value, message):
+    with pytest.raises(ValueError, match=message):
+        Problem(**FIELDS, traits=bansac.Traits(**{trait: value}))
 
 
 def too_few(data, sample):

@@ -19,7 +19,6 @@ from bansac.problems.affine import AFFINE
 from bansac.problems.affine_3d import AFFINE_3D
 from bansac.problems.motion_3d import RIGID_3D, SIMILARITY_3D
 from bansac.problems.similarity import SIMILARITY
-from bansac.problems.translation import TRANSLATION_2D, TRANSLATION_3D
 from bansac_lab.known_scenes import known_scene
 from tests.problems.in_loop import fit_data, solve_sample
 
@@ -136,21 +135,6 @@ def test_points_on_a_plane_and_on_a_line_of_space_are_no_success():
         assert not result.success
         assert message in result.message
     assert not bansac.estimate_affine_3d(*rng.uniform(0, 10, (2, 60, 3)), threshold=0.1).success
-
-
-@compiled
-@pytest.mark.parametrize("problem", [TRANSLATION_2D, TRANSLATION_3D], ids=lambda problem: problem.name)
-def test_the_translation_is_found_among_outliers(problem):
-    rng = np.random.default_rng(4)
-    d = problem.channels // 2
-    x1 = rng.uniform(0, 500, (100, d))
-    x2 = x1 + 5 + rng.normal(0, 0.5, x1.shape)
-    x2[30:] = rng.uniform(0, 500, (70, d))
-    result = bansac.ransac(problem, np.hstack([x1, x2]), threshold=3.0)
-    assert result.success
-    np.testing.assert_allclose(result.model, 5, atol=0.4)
-    np.testing.assert_array_equal(result.inliers[:30], True)
-    assert not bansac.ransac(problem, np.hstack([x1, x1[::-1]]), threshold=0.5).success
 
 
 @pytest.mark.parametrize(("name", "problem"), [("rigid_3d", RIGID_3D), ("similarity_3d", SIMILARITY_3D)])

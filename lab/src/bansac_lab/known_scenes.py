@@ -4,6 +4,7 @@ Two views, absolute poses, lines and circles are those of :mod:`.scenes`. The ot
 those of polynomials an extent of 2.
 """
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -75,7 +76,10 @@ _EXACT: Mapping[str, Callable[[str, int, np.random.Generator], tuple[Floats, ...
     "plane": _plane,
 }
 
-SCENES = (*_TRUTH, *_EXACT, "polynomial")
+_OF_PROBLEM = {row.name: row for row in ESTIMATORS if row.scene}
+"""Estimators whose problems have scenes of their own."""
+
+SCENES = (*_TRUTH, *_EXACT, *_OF_PROBLEM, "polynomial")
 """Estimators with scenes."""
 
 
@@ -89,7 +93,10 @@ def known_scene(name: str, n: int, inlier_ratio: float, noise: float, seed: int)
         curve = polynomial_points(n, DEGREE, inlier_ratio, 2 * noise / _SIDE, seed)
         return KnownScene((curve.points, DEGREE), curve.inliers, curve.model)
     rng, inliers = draw_inliers(n, inlier_ratio, noise, seed)
-    *others, points, model = _EXACT[name](name, n, rng)
-    outliers = rng.uniform(points.min(), points.max(), points.shape)
-    points = np.where(inliers[:, None], points + rng.normal(0, noise, points.shape), outliers)
+    make = _OF_PROBLEM[name].load_scene() if name in _OF_PROBLEM else functools.partial(_EXACT[name], name)
+    *others, points, model = make(n, rng)
+    outliers, noises = rng.uniform(points.min(), points.max(), points.shape), rng.normal(0, noise, points.shape)
+    if name in _OF_PROBLEM:
+        noises[:, sum(_OF_PROBLEM[name].load_problem().traits.directions, ())] = 0.0
+    points = np.where(inliers[:, None], points + noises, outliers)
     return KnownScene((*others, points), inliers, model)

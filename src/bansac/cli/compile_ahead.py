@@ -15,8 +15,9 @@ import numpy as np
 from numba import config
 
 import bansac
+from bansac.compiled.cache import cache_folders
+from bansac.compiled.clock import KERNELS
 from bansac.compiled.compile_once import compile_once
-from bansac.compiled.numba_private import KERNELS, cache_folders, read_cache
 from bansac.compiled.pack import write_pack
 from bansac.compiled.target import describe_target, find_mismatch, portable_level
 from bansac.engine.sampling import SAMPLERS
@@ -24,9 +25,9 @@ from bansac.engine.scoring import SCORES
 from bansac.estimate.result import Result
 from bansac.executors import ItemFailure, processes
 from bansac.maths.arrays import Floats
-from bansac.problems.estimators import ESTIMATORS
+from bansac.problems.estimators import ESTIMATORS, Estimator
 
-_PROBLEMS = tuple(row.name for row in ESTIMATORS if row.warm is not None)
+_ROWS = {row.name: row for row in ESTIMATORS if row.warm is not None or row.scene}
 
 # Further calls: the function and the key of its data.
 _VARIANTS = {
@@ -47,9 +48,9 @@ Task = tuple[str, dict[str, Any]]
 """The name of an estimator, and its options."""
 
 DEFAULTS: tuple[Task, ...] = (
-    *((name, {}) for name in _PROBLEMS),
+    *((name, {}) for name in _ROWS),
     ("sized_images", {}),  # the plausibility of the focal lengths of F
-    *((name, {"few": True}) for name in _PROBLEMS),  # samples and searches of rearranged matches
+    *((name, {"few": True}) for name in _ROWS),  # samples and searches of rearranged matches
     ("relative_pose", {"scores": True}),
     *((name, {}) for name in ("known_vertical", "shared_focal", "one_focal", "unknown_focal_pose")),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
@@ -64,7 +65,7 @@ DEFAULTS: tuple[Task, ...] = (
 
 OPTIONS: tuple[Task, ...] = (
     ("essential", {"epipolar_error": "symmetric"}),
-    *((name, {"preset": "paper"}) for name in _PROBLEMS),
+    *((name, {"preset": "paper"}) for name in _ROWS),
     ("planar_scene", {"preset": "paper"}),  # without local optimisation, the repair of all samples
     ("sized_images", {"preset": "paper"}),  # without local optimisation, the plausibility of the focal lengths
     *((name, {"local_optimization": "lm"}) for name in ("homography", "circle")),
@@ -78,6 +79,7 @@ OPTIONS: tuple[Task, ...] = (
         if row.name != "bansac"
     ),
     ("homography", {"sampler": "uniform", "verification": None}),
+    ("solvers", {}),
 )
 """Calls that use all other kernels: those of the presets, samplers, scores and stopping criteria."""
 
@@ -111,6 +113,8 @@ def build_pack(path: Path, jobs: int) -> int:
     ``NUMBA_CPU_FEATURES`` is empty; a RuntimeError if other processors would not run the code. Return the number of
     kernels.
     """
+    from bansac.compiled.numba_private.cache import read_cache  # private parts are for tested versions of Numba
+
     target = describe_target()
     if (config.CPU_NAME, config.CPU_FEATURES) != (portable_level(), ""):
         raise RuntimeError(f"set NUMBA_CPU_NAME={portable_level()} and NUMBA_CPU_FEATURES to nothing")
@@ -145,7 +149,10 @@ def _run_shared(locks: Path, task: Task) -> Warmed:
 def _run(name: str, options: dict[str, Any]) -> Warmed:
     """Call an estimator on small data, and count the kernels that it compiles and loads."""
     before, started = KERNELS.copy(), time.perf_counter()
-    call_estimator(name, options)
+    if name == "solvers":
+        call_solvers()
+    else:
+        call_estimator(name, options)
     label = ", ".join([name, *(f"{key}={value}" for key, value in options.items())])
     counts = {kind: KERNELS[kind] - before[kind] for kind in ("compiled", "loaded")}
     return Warmed(label, **counts, seconds=time.perf_counter() - started)
@@ -153,8 +160,7 @@ def _run(name: str, options: dict[str, Any]) -> Warmed:
 
 def call_estimator(name: str, options: dict[str, Any]) -> Result:
     """Call an estimator, or a variant of one, on small data; ``scores`` adds scores, ``few`` leaves few data."""
-    rows = {row.name: (row.function, row.warm) for row in ESTIMATORS if row.warm is not None}
-    function, key = (rows | _VARIANTS)[name]
+    function, key = _VARIANTS[name] if name in _VARIANTS else (_ROWS[name].function, _ROWS[name].warm or name)
     settings, data = dict(options), _data()[key]
     if settings.get("scores"):
         settings["scores"] = np.linspace(0.9, 0.1, _SIZE)
@@ -163,6 +169,24 @@ def call_estimator(name: str, options: dict[str, Any]) -> Result:
     result: Result = getattr(bansac, function)(max_iterations=50, **data | settings)
     _ = result.probabilities, result.model_confidence  # computed on access
     return result
+
+
+def call_solvers() -> None:
+    """Call the functions that have kernels of their own and no search: the solvers of OpenCV's names, focal lengths."""
+    from bansac.compat import cv2  # here, because "bansac cache" starts faster without it
+
+    (x1, x2), centre = np.random.default_rng(0).uniform(size=(2, 8, 2)), (0.0, 0.0)
+    bansac.focals_from_fundamental(np.eye(3), centre, centre)
+    cv2.findFundamentalMat(x1, x2, cv2.FM_8POINT)
+    cv2.findFundamentalMat(x1[:7], x2[:7], cv2.FM_7POINT)
+    cv2.findEssentialMat(x1[:5], x2[:5])
+
+
+def _data_of_scene(row: Estimator) -> dict[str, Any]:
+    """Return exact points of the scene of a row; ten of them are wrong."""
+    points, _ = row.load_scene()(_SIZE, np.random.default_rng(0))
+    points[:10] = points[10:20, ::-1]
+    return {next(iter(row.data)): points, "threshold": 1.0}
 
 
 def _data() -> dict[str, dict[str, Any]]:
@@ -192,6 +216,7 @@ def _data() -> dict[str, dict[str, Any]]:
         "ellipse": {"points": circle * [2, 1], "threshold": 1.0},
         "points of a plane": {"points": np.column_stack([x1, x1[:, 0]]), "threshold": 1.0},
         "polynomial": {"points": x1 * np.array([1, 0]), "degree": 2, "threshold": 1.0},
+        **{row.name: _data_of_scene(row) for row in ESTIMATORS if row.scene},
     }
 
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, cast, get_args
 
 import numpy as np
 import typer
@@ -13,7 +13,7 @@ from bansac.cli.answer import Answer, MultipleAnswer, estimate_model, matrices
 from bansac.cli.output import leave, result_folder
 from bansac.matches import match_files
 from bansac.maths.arrays import Floats
-from bansac.problems.estimators import MATCHES, MODELS, Kind
+from bansac.problems.estimators import MATCHES, MODELS, Kind, find_estimator
 
 # File in --out with the data and the results per point or match.
 DATA = "data.npz"
@@ -21,10 +21,13 @@ DATA = "data.npz"
 # Suffixes of --out for many pairs. The module that writes them is imported only if it is needed.
 MANY = (".npz", ".h5", ".parquet")
 
-if TYPE_CHECKING:
-    Model = str
-else:
-    Model = Literal[tuple(MODELS)]
+
+def _parse_model(text: str) -> str:
+    """Return the name of a model for ``--model`` from any name that :func:`find_estimator` accepts."""
+    try:
+        return find_estimator(text).model
+    except ValueError:
+        raise typer.BadParameter(f"{text!r} is not one of {', '.join(map(repr, MODELS))}.") from None
 
 
 def _columns() -> str:
@@ -46,7 +49,13 @@ class Options(arguments.Shared):
         ),
     ]
     model: Annotated[
-        Model, typer.Option(metavar="MODEL", help=f"The model to estimate. Columns of FILE: {_columns()}.")
+        str,
+        typer.Option(
+            metavar="MODEL",
+            parser=_parse_model,
+            autocompletion=lambda: list(MODELS),
+            help=f"The model to estimate. Columns of FILE: {_columns()}.",
+        ),
     ]
     degree: Annotated[int | None, typer.Option(help="Degree of the polynomial.")] = None
     multiple: Annotated[bool, typer.Option("--multiple", help="Estimate all models of this kind in the data.")] = False

@@ -42,18 +42,25 @@ Differences from OpenCV's return values:
 """
 
 import importlib
+import warnings
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.compat.arguments import LMEDS, RANSAC, RHO, Call, as_pair, is_flag, read_method
+from bansac.compat.arguments import LMEDS, RANSAC, RHO, Call, as_pair, is_flag, is_number, read_method
 from bansac.compat.calibrated import findEssentialMat, recoverPose, solvePnPRansac
-from bansac.compat.return_values import Answer, answer, answer_of_all, error_type, raises_opencv_error
-from bansac.compat.transforms import estimateAffine3D, estimateTranslation2D, estimateTranslation3D
-from bansac.estimate.transforms import estimate_affine, estimate_similarity
+from bansac.compat.return_values import (
+    Answer,
+    answer,
+    answer_of_all,
+    error_type,
+    raises_opencv_error,
+    write_same_shape,
+)
+from bansac.estimate.transforms import estimate_affine, estimate_affine_3d, estimate_similarity
 from bansac.estimate.two_views import estimate_fundamental, estimate_homography
-from bansac.maths.arrays import Floats
+from bansac.maths.arrays import Bytes, Floats
 from bansac.maths.validate import as_integer
 from bansac.solvers.fundamental_7pt import fundamental_7pt
 from bansac.solvers.fundamental_8pt import fundamental_8pt
@@ -80,8 +87,6 @@ __all__ = [
     "estimateAffine2D",
     "estimateAffine3D",
     "estimateAffinePartial2D",
-    "estimateTranslation2D",
-    "estimateTranslation3D",
     "findEssentialMat",
     "findFundamentalMat",
     "findHomography",
@@ -101,6 +106,9 @@ _DEFAULT_THRESHOLD = 3.0
 
 # Default of ``maxIters`` of fundamental matrices.
 _OF_FUNDAMENTAL = 4000
+
+# Iterations, confidence and least number of matches of OpenCV's affine maps of space.
+_OF_SPACE, _CONFIDENCE_OF_SPACE, _LEAST_OF_SPACE = 1000, 0.99, 4
 
 
 @raises_opencv_error
@@ -266,6 +274,54 @@ def estimateAffinePartial2D(
     """
     call = _without_refinement(read_method(method, ransacReprojThreshold, maxIters, confidence), refineIters)
     return answer(call.run(estimate_similarity, *as_pair("from_", from_, "to", to, least=2)), 2, inliers)
+
+
+@raises_opencv_error
+def estimateAffine3D(
+    src: ArrayLike,
+    dst: ArrayLike,
+    out: Any = None,
+    inliers: Any = None,
+    ransacThreshold: float = 3.0,
+    confidence: float | None = None,
+) -> tuple[bool, Floats | None, Bytes | None]:
+    """Estimate the affine map between two sets of 3D points, as ``cv2.estimateAffine3D`` without ``force_rotation``.
+
+    Parameters
+    ----------
+    src, dst : (N, 3), (N, 1, 3) or (1, N, 3) array_like
+        At least three matched points.
+    out : (3, 4) ndarray, optional
+        Output array for the map.
+    inliers : (N, 1) ndarray of uint8, optional
+        Output array for the mask.
+    ransacThreshold : float, optional
+        Largest distance of an inlier from its image. 0 or less is 3.
+    confidence : float, optional
+        By default, and outside of (0, 1), it is .99.
+
+    Returns
+    -------
+    retval : bool
+        Whether a map was found.
+    out : (3, 4) ndarray or None
+        Affine map.
+    inliers : (N, 1) ndarray of uint8 or None
+        1 for an inlier. All zeros without a map, or None for fewer than four points. A map without more support than
+        chance gives, as with a threshold beyond the extent of the points, is refused with a warning.
+    """
+    x1, x2 = as_pair("src", src, "dst", dst, channels=(3, 3), least=3)
+    if confidence is None or (is_number(confidence) and (confidence <= 0.0 or confidence >= 1.0)):
+        confidence = _CONFIDENCE_OF_SPACE
+    call = read_method(RANSAC, ransacThreshold, _OF_SPACE, confidence, _DEFAULT_THRESHOLD)
+    result = call.run(estimate_affine_3d, x1, x2)
+    if len(x1) < _LEAST_OF_SPACE:
+        return False, None, None
+    model, mask = answer(result, _LEAST_OF_SPACE, inliers)
+    if model is None and 2 * result.num_inliers > len(x1):
+        # OpenCV returns a model of most matches. The frames: this function, its decorator, the caller.
+        warnings.warn(f"no model where OpenCV returns one: {result.message}", stacklevel=3)
+    return model is not None, None if model is None else write_same_shape(model, out), mask
 
 
 def _without_refinement(call: Call, iterations: Any) -> Call:

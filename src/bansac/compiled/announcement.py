@@ -1,12 +1,13 @@
 """The lines that are said once in a process when kernels are compiled: how long it takes, and why a wheel has none.
 
 The lines appear on standard error in a terminal and in a notebook. Otherwise they are messages of the logger ``bansac``
-at level INFO. ``BANSAC_QUIET=1`` silences them.
+at level INFO. What makes every process slower is a warning. ``BANSAC_QUIET=1`` silences all.
 """
 
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -26,15 +27,23 @@ class Announcement:
         ``reason`` says why the kernels of a binary wheel are not used; it is empty if there are none. ``kept`` is
         whether later processes find the compiled kernels.
         """
-        often = "once" if kept else "in every process, because no cache folder is writable (set NUMBA_CACHE_DIR)"
         if reason:
             self._say_once(f"the kernels of the wheel {reason}")
-        self._say_once(f"compiling kernels for this machine, which takes up to about a minute, {often}")
+        what = "compiling kernels for this machine, which takes up to about a minute"
+        if kept:
+            self._say_once(f"{what}, once")
+        else:
+            self.warn(f"{what}, in every process, because no cache folder is writable (set NUMBA_CACHE_DIR)")
 
-    def _say_once(self, line: str) -> None:
+    def warn(self, line: str) -> None:
+        """Raise a warning once in a program: its worker processes raise none."""
+        if not _is_worker():
+            self._say_once(line, lambda text: warnings.warn(text, RuntimeWarning, stacklevel=4))
+
+    def _say_once(self, line: str, say: Callable[[str], None] | None = None) -> None:
         if line not in self._said and not is_quiet():
             self._said.add(line)
-            self.write(f"bansac: {line}")
+            (say or self.write)(f"bansac: {line}")
 
 
 def is_quiet() -> bool:
@@ -44,12 +53,15 @@ def is_quiet() -> bool:
 
 def _write(line: str) -> None:
     """Write the line to standard error if a person reads it, otherwise to the log."""
-    process = sys.modules.get("multiprocessing.process")
-    is_worker = process is not None and process.parent_process() is not None
-    if not is_worker and ("ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())):
+    if not _is_worker() and ("ipykernel" in sys.modules or (sys.stderr is not None and sys.stderr.isatty())):
         print(line, file=sys.stderr, flush=True)
     else:
         _LOGGER.info(line)
+
+
+def _is_worker() -> bool:
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and process.parent_process() is not None
 
 
 ANNOUNCEMENT = Announcement()

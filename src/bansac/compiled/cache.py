@@ -6,13 +6,34 @@ The kernels of user-defined problems are cached elsewhere, beside the user's mod
 
 from collections.abc import Iterable
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
-from bansac.compiled.numba_private import cache_folders, open_pack
-from bansac.compiled.pack import PACK_FILE
+from bansac.compiled.backend import make_dispatcher
+from bansac.compiled.pack import PACK_FILE, open_pack
+from bansac.compiled.source import PACKAGE
 
 # Suffixes of Numba's index and machine code files.
 _SUFFIXES = (".nbi", ".nbc")
+
+
+def cache_folders() -> tuple[Path, ...]:
+    """Return the existing folders in which Numba caches the kernels of this package.
+
+    They are below ``NUMBA_CACHE_DIR`` if it is set. Otherwise they are ``__pycache__`` beside the modules or, if that
+    is not writable, in the user's cache folder.
+    """
+    sources: dict[Path, Path] = {}
+    for module in sorted(PACKAGE.rglob("*.py")):
+        sources.setdefault(module.parent, module)
+    folders = []
+    for module in sources.values():
+        # A dummy function with the path of the module. Importing the module to get a real one would be slow.
+        code = (lambda: None).__code__.replace(co_filename=str(module))
+        folder = make_dispatcher(FunctionType(code, {"__name__": "bansac"})).stats.cache_path
+        if folder is not None and Path(folder).is_dir():
+            folders.append(Path(folder))
+    return tuple(folders)
 
 
 def inspect_cache() -> dict[str, Any]:

@@ -1,9 +1,13 @@
-"""Run time without the time that compiles or loads kernels."""
+"""Run time without the time that compiles or loads kernels, and the number of these kernels."""
 
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+KERNELS: Counter[str] = Counter()
+"""Number of kernels that this process has ``"compiled"`` and ``"loaded"`` so far, ``"packed"`` of these from a pack."""
 
 
 class _Loading(threading.local):

@@ -19,8 +19,8 @@ from typing import Any, TypeVar
 
 from numba import config, njit
 
-from bansac.compiled.numba_private import COMPILER_LOCK as COMPILER_LOCK
-from bansac.compiled.numba_private import make_dispatcher
+from bansac.compiled.backend import COMPILER_LOCK as COMPILER_LOCK
+from bansac.compiled.backend import make_dispatcher
 
 FAST_MATH = {"reassoc", "contract", "arcp", "nsz"}
 

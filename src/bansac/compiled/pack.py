@@ -15,12 +15,13 @@ import json
 import lzma
 import zipfile
 from collections.abc import Collection, Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bansac.compiled.source import PACKAGE, source_digest
+from bansac.compiled.target import find_mismatch
 
 PACK_FILE = PACKAGE / "_kernels" / "kernels.pack"
 """The pack of an installation from a binary wheel."""
@@ -78,6 +79,19 @@ class Pack:
     @cached_property
     def _llvm_code(self) -> bytes:
         return lzma.decompress(self._compressed)
+
+
+@cache
+def open_pack() -> tuple[Pack | None, str]:
+    """Return the pack of this installation; or None, and why it cannot be used, which is empty if there is none."""
+    if not PACK_FILE.exists():
+        return None, ""
+    try:
+        pack = Pack(PACK_FILE)
+    except PackError as error:
+        return None, str(error)
+    mismatch = find_mismatch(pack.target)
+    return (None, mismatch) if mismatch else (pack, "")
 
 
 def write_pack(path: Path, target: Mapping[str, Any], kernels: Mapping[str, Kernel]) -> None:

@@ -15,9 +15,9 @@ from weakref import WeakKeyDictionary
 from numba import config, types
 from numba.experimental import structref
 
+from bansac.compiled.backend import define_struct
 from bansac.compiled.clock import loading
 from bansac.compiled.jit import COMPILER_LOCK, compile_kernel
-from bansac.compiled.numba_private import define_struct
 
 
 class _Struct(types.StructRef):  # type: ignore[misc]

@@ -250,7 +250,7 @@ class Search:
             if are_close(threshold, hypothesis.threshold) or not self._all.take(hypothesis.model, threshold):
                 break
             moved = self._refine(is_significant=True)
-            if is_between(moved.distances[moved.is_inlier], self.frame.problem.codimension):
+            if is_between(moved.distances[moved.is_inlier], self.frame.problem.traits.codimension):
                 break
             if self._fits_window(moved.model, moved.threshold) and self._has_peak(hypothesis.model, moved.threshold):
                 break
@@ -266,7 +266,7 @@ class Search:
         """Return the threshold estimated from the distances of a model, at most ``window`` times the last threshold."""
         (smallest, largest), problem = self._bounds, self.frame.problem
         bounds = smallest, min(window * last, largest)
-        return estimate_threshold(distances, problem, bounds, raised=raised and len(problem.points) > 1)
+        return estimate_threshold(distances, problem, bounds, raised=raised and problem.traits.are_matches)
 
     def _test(self, model: Floats, distances: Floats, threshold: float, fast: bool = False) -> bool:
         """Return whether chance does not explain the support of a model with these distances.
@@ -359,7 +359,7 @@ class Search:
         The finer one has more data within its threshold. Beyond them, chance explains the support of the mixture. It
         does not explain that of a scene with more noise than an overlay.
         """
-        if len(self.frame.problem.points) < 2 or finer_threshold(coarse, self.frame.threshold) is None:
+        if not self.frame.problem.traits.are_matches or finer_threshold(coarse, self.frame.threshold) is None:
             return False
         if fine.threshold >= FINER * coarse.threshold or fine.inliers < RIVAL * coarse.inliers:
             return False

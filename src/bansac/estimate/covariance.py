@@ -3,17 +3,21 @@
 With a plain sum of squares it is s^2 (J^T J)^-1, where J holds the derivatives of the residuals by the parameters and s
 is the noise (Hartley and Zisserman, Multiple View Geometry, 2nd ed., section 5.2). An estimate here has less accuracy:
 its last step minimises Tukey's biweight loss rho over the points near the model (``engine.refinement.lm``). It also has
-some chance inliers, which may be far from the others and so have a large effect. The covariance is therefore the
-sandwich A^-1 B A^-1 of an M-estimator (Huber and Ronchetti, Robust Statistics, 2nd ed., section 7.6), where
+some chance inliers, which may be far from the others and so have a large effect. Matches that share a point have a
+common error. The covariance is therefore the sandwich A^-1 B A^-1 of an M-estimator (Huber and Ronchetti, Robust
+Statistics, 2nd ed., section 7.6), where
 
-* A = d J^T J with the mean d of the derivatives of psi, the gradient of rho. Points with a leverage above two times the
-  mean (Velleman and Welsch, The American Statistician 1981) count less, because many of these are chance inliers,
-* B = sum of J_i^T psi_i psi_i^T J_i, where psi_i is divided by 1 - h_i for the leverage h_i of the point: HC3 of
-  MacKinnon and White (Journal of Econometrics 1985), which approximates the jackknife.
+* A = d (J^T J - C) with the mean d of the derivatives of psi, the gradient of rho. C is the part of chance inliers:
+  over uniform residuals the derivatives of psi add up to zero. The points beyond the scale of the loss give it, as many
+  as there are in a volume of the same size. Points with a leverage above two times the mean (Velleman and Welsch, The
+  American Statistician 1981) count less, because many of these are chance inliers,
+* B = sum of g_k g_k^T over groups of matches that share points, where g_k = (I - G)^-1 J_k^T psi_k, and G is the part
+  of the group in the normalised J^T J: CR3 of Bell and McCaffrey (Survey Methodology 2002), which approximates the
+  jackknife over groups. For groups of one it is HC3 (MacKinnon and White, Journal of Econometrics 1985).
 
 psi falls to zero for large residuals, so the end of the near points needs no correction. B is measured, so the noise of
-the points need not be equal. Rounded points of curves have errors that are not
-independent, so the variance of the rounding is added.
+the points need not be equal. Rounded points of curves have errors that are not independent, so the variance of the
+rounding is added.
 """
 
 import functools
@@ -33,14 +37,16 @@ from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import RELATIVE_POSE, form_of
 from bansac.estimate.result import AbsolutePose, RelativePose, Result
 from bansac.estimate.two_views import as_rays
+from bansac.evidence.duplicate_points import groups_of_equals
 from bansac.evidence.noise_scale import LARGEST, SMALLEST, estimate_threshold
+from bansac.evidence.significance import significance_form
 from bansac.geometry import cross_matrix, essential_from_pose, orthogonal_axes
 from bansac.geometry.camera import Camera
-from bansac.maths.arrays import Floats
+from bansac.maths.arrays import Floats, Ints
 from bansac.maths.validate import as_matches
 from bansac.problems.ellipse import conic_of
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
-from bansac.problems.estimators import ESTIMATORS, find_estimator
+from bansac.problems.estimators import find_estimator
 from bansac.problems.polynomial import polynomial
 from bansac.problems.problem import Problem
 
@@ -57,12 +63,13 @@ _EQUAL = 1e-3
 _LEVERAGE = 2.0
 # The covariance is doubtful with fewer errors for a parameter than _FEW, or if the residuals have a second difference
 # above this share of the first within _STANDARD standard deviations.
-_FEW, _NONLINEAR, _STANDARD = 20, 0.1, 2.0
+_FEW, _NONLINEAR, _STANDARD = 20, 0.3, 2.0
 # It is also doubtful if the threshold that the noise gives is above this multiple of the threshold of the run.
 _SMALL = 1.8
-# The last doubt is that at most _MOST points for a parameter have a high leverage, and the others hold less than the
-# share _HELD of the information on a parameter. Some of the few may be chance inliers if errors have one component.
-_MOST, _HELD = 2, 0.05
+# The last doubt is that chance inliers may hold more than the share _HELD of the information on a parameter, which is
+# the largest one that is subtracted. The points beyond the scale of the loss, up to _BEYOND times it, show how many
+# there are.
+_BEYOND, _HELD = 10.0, 0.5
 
 _UNDETERMINED: dict[tuple[str, str | None], str] = {
     ("fundamental", "planar"): "they agree with a homography",
@@ -157,12 +164,14 @@ def covariance(
     - line: the angle of the normal (a, b), then c; plane: the normal along two tangents, then d;
     - affine, affine_3d, circle, ellipse, polynomial: the numbers of the model.
 
-    The errors of the points are assumed independent; their size is measured by the residuals near the model. The
-    covariance is that of the default refinement; the one of a least-squares estimate is a little smaller. With
-    ``epipolar_error="symmetric"`` it is that of the Sampson distance. ``doubt`` says if there are few inliers, if the
-    threshold is small for the noise, if the errors are not independent (configuration "misfit"), if inliers are those
-    of an overlay ("static"), if a few inliers hold nearly all of the information, because some may be chance inliers,
-    or if the residuals are not linear in the parameters within two standard deviations: a short arc of an ellipse.
+    The errors of the points are assumed independent, but for matches that share a point in an image, such as several
+    descriptors of one keypoint. Their size is measured by the residuals near the model. The covariance is that of the
+    default refinement; the one of a least-squares estimate is a little smaller. With ``epipolar_error="symmetric"`` it
+    is that of the Sampson distance. ``doubt`` says if there are few inliers, if the threshold is small for the noise,
+    if the errors are not independent (configuration "misfit"), if inliers are those of an overlay ("static"), if chance
+    inliers may hold much of the information on a parameter, as in a corridor among many outliers, or if the residuals
+    are not linear in the parameters within two standard deviations: a short arc of an ellipse, or distant points that a
+    long lens sees.
 
     Examples
     --------
@@ -199,20 +208,22 @@ def covariance(
             depth = np.median(chart.data[4] + numbers[11]) if name == "absolute_pose" else 1.0  # the scale of t
             sizes = _STEP * np.where(chart.basis[:, :9].any(axis=1), 1.0, depth)[:, None]
             derivatives = differentiate(lambda step: errors(numbers + step), sizes * chart.basis) / sizes.T
+            thresholds = result.threshold, result.threshold / unit
             return _estimate(
-                lambda step: errors(numbers + step @ chart.basis).T,
-                derivatives,
-                result.threshold,
-                definition,
-                chart,
-                doubt,
+                lambda step: errors(numbers + step @ chart.basis).T, derivatives, thresholds, definition, chart, doubt
             )
     threshold, derivatives = _threshold(definition, chart, result, unit), _linearize(definition, chart)[1]
 
     def residuals_after(step: Floats) -> Floats:
-        return _linearize(definition, chart._replace(model=chart.after(step)))[0]
+        return _linearize(definition, chart._replace(model=_project(definition, chart.after(step))))[0]
 
-    return _estimate(residuals_after, derivatives, threshold, definition, chart, doubt)
+    return _estimate(residuals_after, derivatives, (threshold, threshold), definition, chart, doubt)
+
+
+def _project(problem: Problem, model: Floats) -> Floats:
+    """Return a flat model that has moved in its tangent space, back on the manifold, in place."""
+    problem.manifold[2](model, np.empty(problem.scratch_size))
+    return model
 
 
 def _find(problem: Any, result: Result) -> tuple[str, Problem]:
@@ -221,7 +232,7 @@ def _find(problem: Any, result: Result) -> tuple[str, Problem]:
         if problem.linearize is None:
             raise ValueError(f"problem {problem.name!r} has no derivatives: it needs linearize")
         return "", problem
-    estimator = find_estimator(problem, ESTIMATORS)
+    estimator = find_estimator(problem)
     is_fixed = estimator.problem is not None
     return estimator.name, estimator.load_problem() if is_fixed else polynomial(np.size(result.model) - 1)
 
@@ -252,8 +263,8 @@ def _read_rays(
 
     def errors(numbers: Floats) -> Floats:
         is_pose = numbers.size == 12
-        E = essential_from_pose(numbers[:9].reshape(3, 3), numbers[9:]) if is_pose else numbers.reshape(3, 3)
-        return tangent_sampson(E, rays, *jacobians)
+        E = essential_from_pose(numbers[:9].reshape(3, 3), numbers[9:]) if is_pose else numbers
+        return tangent_sampson(_project(problem, np.array(E).ravel()).reshape(3, 3), rays, *jacobians)
 
     return rays, unit, errors
 
@@ -279,7 +290,7 @@ def _reader(name: str, problem: Problem) -> Callable[..., _Data]:
         "relative_pose": _read_rays,
         "absolute_pose": _read_projections,
     }
-    return of_cameras.get(name, _read_matches if name and len(problem.points) == 2 else _read_points)
+    return of_cameras.get(name, _read_matches if name and problem.traits.are_matches else _read_points)
 
 
 def _chart(name: str, problem: Problem, model: Any, data: Floats) -> _Chart:
@@ -375,28 +386,35 @@ def _linearize(problem: Problem, chart: _Chart) -> tuple[Floats, Floats]:
 
 
 def _estimate(
-    residuals_after: _Errors, derivatives: Floats, threshold: float, problem: Problem, chart: _Chart, doubt: str
+    evaluate: _Errors, derivatives: Floats, thresholds: tuple[float, float], problem: Problem, chart: _Chart, doubt: str
 ) -> Covariance:
     """Return the covariance, with this ``doubt`` if there is no other one.
 
-    ``residuals_after`` returns the residuals (c, N) after a change of the parameters.
+    ``evaluate`` returns the residuals (c, N) after a change of the parameters. ``thresholds`` are in the units
+    of the residuals and of the data.
     """
+    threshold, of_data = thresholds
     p = derivatives.shape[2]
-    residuals = residuals_after(np.zeros(p))
+    residuals = evaluate(np.zeros(p))
     distances = lengths_of_errors(residuals.T)
     scale = biweight_scale(distances, problem, threshold)
-    near = distances < scale
-    matrix, dominated = _spread(residuals[:, near], derivatives[near], scale, _rounding(chart.data) ** 2 / 12.0)
-    errors = residuals[:, near].size
+    near, beyond = distances < scale, (distances >= scale) & (distances < _BEYOND * scale)
+    tested, points, _ = significance_form(problem, chart.data, chart.model)
+    groups = groups_of_equals(tested, np.compress(near, points, axis=1), of_data)
+    moves, rounding = (derivatives[near], derivatives[beyond]), _rounding(chart.data) ** 2 / 12.0
+    matrix, share = _spread(residuals[:, near], *moves, problem.traits.codimension, groups, scale, rounding)
+    errors = len(residuals) * np.unique(groups).size
     if errors < _FEW * p:
-        return Covariance(matrix, chart.basis, f"{errors} errors of inliers are few for {p} parameters")
+        return Covariance(matrix, chart.basis, f"{errors} independent errors of inliers are few for {p} parameters")
     variances, axes = np.linalg.eigh(matrix)
     for step in _STANDARD * np.sqrt(np.maximum(variances, 0.0))[:, None] * axes.T:
-        after, before = residuals_after(step)[:, near], residuals_after(-step)[:, near]
+        after, before = evaluate(step)[:, near], evaluate(-step)[:, near]
         curved = np.linalg.norm(after + before - 2.0 * residuals[:, near])
         if not curved <= _NONLINEAR * np.linalg.norm(after - before) + _EQUAL * threshold:
             return Covariance(matrix, chart.basis, "the residuals are not linear within two standard deviations")
-    return Covariance(matrix, chart.basis, doubt or dominated)
+    if not doubt and share > _HELD:
+        doubt = f"chance inliers may hold {share:.0%} of the information on a parameter"
+    return Covariance(matrix, chart.basis, doubt)
 
 
 def _doubt_of_result(problem: Problem, result: Result) -> str:
@@ -406,7 +424,7 @@ def _doubt_of_result(problem: Problem, result: Result) -> str:
     if result.configuration == "static":
         return "many inliers are static, as those of an overlay"
     threshold = result.threshold
-    estimated = estimate_threshold(result.residuals, problem, (SMALLEST * threshold, LARGEST * threshold))
+    estimated = estimate_threshold(result.residuals.copy(), problem, (SMALLEST * threshold, LARGEST * threshold))
     if estimated <= _SMALL * threshold:
         return ""
     return f"the threshold of {threshold:.3g} is small for the noise, which needs {estimated:.3g}"
@@ -422,36 +440,46 @@ def _rounding(data: Floats) -> float:
     return min(steps) if steps and are_rounded else 0.0
 
 
-def _spread(residuals: Floats, derivatives: Floats, scale: float, rounding: float) -> tuple[Floats, str]:
-    """Return A^-1 B A^-1 over points within the scale of the biweight loss, and a doubt if a few dominate it, else "".
+def _spread(
+    residuals: Floats, moves: Floats, beyond: Floats, codimension: int, groups: Ints, scale: float, rounding: float
+) -> tuple[Floats, float]:
+    """Return A^-1 B A^-1 over points within the scale of the biweight loss, and the share of chance inliers.
 
-    ``rounding`` is the variance of rounding.
+    It is the largest share of the information on a parameter, that of the points ``beyond`` the scale, which
+    are as dense as they. ``moves`` and ``beyond`` are derivatives. ``rounding`` is the variance of rounding.
     """
-    (c, n), p = residuals.shape, derivatives.shape[2]
+    (c, n), p = residuals.shape, moves.shape[2]
     squares = (residuals * residuals).sum(axis=0) / scale**2
     if c * n <= p:
         raise ValueError(f"the inliers do not determine the model: {n} inliers for {p} parameters")
-    J = derivatives.reshape(c * n, p)
+    J = moves.reshape(c * n, p)
     lengths = np.linalg.norm(J, axis=0)
     Q, values, Vt = np.linalg.svd(J / np.where(lengths > 0.0, lengths, 1.0), full_matrices=False)
     if not values[-1] > _SINGULAR:
         raise ValueError("the inliers do not determine the model: a change of it leaves their residuals as they are")
     weights, blocks = (1.0 - squares) ** 2, Q.reshape(n, c, p)
-    leverages = (blocks * blocks).sum(axis=(1, 2))
-    slope = np.mean(weights - 4.0 / c * squares * (1.0 - squares))
+    slope = np.mean(weights - 4.0 / codimension * squares * (1.0 - squares))
     if not slope > 0.0:
         raise ValueError("the inliers do not determine the model: most residuals are not small beside the threshold")
-    shares = np.minimum(1.0, _LEVERAGE * p / n / np.maximum(leverages, _SINGULAR))
-    ordinary, high = blocks[shares == 1.0], int(np.count_nonzero(shares < 1.0))
-    held = np.linalg.eigvalsh(np.einsum("ncp,ncq->pq", ordinary, ordinary))[0]
-    A = slope * np.einsum("ncp,n,ncq->pq", blocks, shares, blocks)
-    outside = np.eye(c) - blocks @ blocks.transpose(0, 2, 1)  # the share of a residual that the fit leaves
-    if not min(np.linalg.det(outside).min(), np.linalg.eigvalsh(A)[0]) > _SINGULAR:
-        raise ValueError("the inliers do not determine the model: one of them alone determines a parameter")
-    errors = np.linalg.solve(outside, (residuals * weights).T[:, :, None])
-    influence = np.linalg.solve(A, (blocks * errors).sum(axis=1).T).T
     root = Vt / (values[:, None] * lengths)
-    half = influence @ root
-    few = c == 1 and high <= _MOST * p and held < _HELD
-    doubt = f"{high} inliers hold nearly all of the information on a parameter" if few else ""
-    return half.T @ half + rounding * root.T @ root, doubt
+    information, other = (_information(some, _LEVERAGE * p / n) for some in (blocks, beyond @ root.T))
+    values, axes = np.linalg.eigh(information)
+    scores, own = np.zeros((n, p)), np.zeros((n, p, p))
+    np.add.at(scores, groups, np.einsum("ncp,cn->np", blocks, residuals * weights))
+    np.add.at(own, groups, blocks.transpose(0, 2, 1) @ blocks)
+    outside = np.eye(p) - own  # the share of the errors of a group that the fit leaves
+    if not min(np.linalg.det(outside).min(), slope * values[0]) > _SINGULAR:
+        raise ValueError("the inliers do not determine the model: one of them alone determines a parameter")
+    axes = axes / np.sqrt(values)  # the information is 1 along each of them
+    shares, along = np.linalg.eigh(axes.T @ other @ axes / (_BEYOND**codimension - 1.0))
+    axes = axes @ along
+    left = slope * (1.0 - np.minimum(shares, _HELD))
+    half = np.linalg.solve(outside, scores[:, :, None])[:, :, 0] @ (axes / left) @ axes.T @ root
+    return half.T @ half + rounding * root.T @ root, float(shares[-1])
+
+
+def _information(blocks: Floats, limit: float) -> Floats:
+    """Return the sum of J^T J over points; those with a leverage above the limit count as at it."""
+    leverages = (blocks * blocks).sum(axis=(1, 2))
+    shares = np.minimum(1.0, limit / np.maximum(leverages, _SINGULAR))
+    return np.asarray(np.einsum("ncp,n,ncq->pq", blocks, shares, blocks))

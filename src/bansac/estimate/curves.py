@@ -1,4 +1,4 @@
-"""Fits of lines, circles, ellipses and polynomials to 2D points, and of planes to 3D points."""
+"""Fits of curves to 2D points, of planes, lines, spheres and cylinders to 3D points, and vanishing points."""
 
 from typing import Unpack
 
@@ -149,3 +149,117 @@ def fit_plane(points: ArrayLike, *, threshold: Threshold | None = None, **settin
     array([ 0.,  0.,  1., -5.])
     """
     return estimate("plane", as_columns("points", points, 3), threshold, settings)
+
+
+def fit_line_3d(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
+    """Fit a line to 3D points with outliers.
+
+    Parameters
+    ----------
+    points : (N, 3) array_like
+        The points.
+    threshold, **settings
+        As in :func:`bansac.fit_line`, with the same errors.
+
+    Returns
+    -------
+    Result
+        ``model`` is (x, y, z, dx, dy, dz): the point of the line nearest to the origin, and its direction of unit
+        length.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> points = np.linspace(-1, 1, 50)[:, None] * [0, 0, 1] + [1, 2, 0]
+    >>> line, inliers = bansac.fit_line_3d(points, threshold=0.01)
+    >>> np.round(line, 6) + 0.0
+    array([1., 2., 0., 0., 0., 1.])
+    """
+    return estimate("line_3d", as_columns("points", points, 3), threshold, settings)
+
+
+def fit_sphere(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
+    """Fit a sphere to 3D points with outliers.
+
+    Parameters
+    ----------
+    points, threshold, **settings
+        As in :func:`bansac.fit_line_3d`, with the same errors.
+
+    Returns
+    -------
+    Result
+        ``model`` is (x, y, z, r), centre and radius. If a plane fits the points as well, they do not determine the
+        radius, and ``configuration`` is "undetermined_curvature".
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> points = np.random.default_rng(0).normal(size=(50, 3))
+    >>> points /= np.linalg.norm(points, axis=1, keepdims=True)
+    >>> sphere, inliers = bansac.fit_sphere(2 * points + [1, 2, 3], threshold=0.01)
+    >>> np.round(sphere, 6) + 0.0
+    array([1., 2., 3., 2.])
+    """
+    return estimate("sphere", as_columns("points", points, 3), threshold, settings)
+
+
+def fit_cylinder(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
+    """Fit a cylinder to 3D points with normals, with outliers.
+
+    Parameters
+    ----------
+    points : (N, 6) array_like
+        The points and their normals, x, y, z, nx, ny, nz. The normals, of any sign and length, lead the search. They
+        have no effect on the residuals.
+    threshold, **settings
+        As in :func:`bansac.fit_line`, with the same errors; the threshold is that of the distance to the surface.
+
+    Returns
+    -------
+    Result
+        ``model`` is (x, y, z, dx, dy, dz, r): the point of the axis nearest to the origin, the direction of the axis,
+        and the radius. If a plane fits the points as well, ``configuration`` is "undetermined_curvature".
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> angle, height = np.random.default_rng(0).uniform(0, 6, (2, 50))
+    >>> normals = np.column_stack([np.cos(angle), np.sin(angle), 0 * angle])
+    >>> points = 2 * normals + [1, 2, 0] + height[:, None] * [0, 0, 1]
+    >>> cylinder, inliers = bansac.fit_cylinder(np.hstack([points, normals]), threshold=0.01)
+    >>> np.round(cylinder, 6) + 0.0
+    array([1., 2., 0., 0., 0., 1., 2.])
+    """
+    return estimate("cylinder", as_columns("points", points, 6), threshold, settings)
+
+
+def estimate_vanishing_point(
+    segments: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
+) -> Result:
+    """Estimate the vanishing point of line segments of an image, with outliers.
+
+    Parameters
+    ----------
+    segments : (N, 4) array_like
+        The ends of the segments, x1, y1, x2, y2.
+    threshold, **settings
+        As in :func:`bansac.fit_line`, with the same errors; the threshold is that of the distance of an end from the
+        line through the middle and the vanishing point.
+
+    Returns
+    -------
+    Result
+        ``model`` is (a, b, c) of unit norm, the point (a / c, b / c); at infinity c is 0. If the segments lie on one
+        line, they do not determine it, and ``configuration`` is "undetermined_curvature".
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> middles = np.random.default_rng(0).uniform(0, 500, (50, 2))
+    >>> halves = 0.1 * (np.array([900.0, 200.0]) - middles)
+    >>> (a, b, c), inliers = bansac.estimate_vanishing_point(np.hstack([middles - halves, middles + halves]))
+    >>> round(float(a / c), 3), round(float(b / c), 3)
+    (900.0, 200.0)
+    """
+    return estimate("vanishing_point", as_columns("segments", segments, 4), threshold, settings)

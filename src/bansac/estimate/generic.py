@@ -12,7 +12,7 @@ from bansac.estimate.result import Result
 from bansac.estimate.solve import solve
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_points
-from bansac.problems.estimators import ESTIMATORS
+from bansac.problems.estimators import find_estimator
 from bansac.problems.problem import Problem
 from bansac.problems.trial import try_once
 
@@ -69,7 +69,7 @@ def estimate(
     ``more`` are arguments of ``make_request``.
     """
     if isinstance(problem, str):
-        name = problem
-        problem = next(row for row in ESTIMATORS if row.name == name).load_problem()
-        more["form"] = form_of(problem, name)
+        row = find_estimator(problem)
+        problem = row.load_problem()
+        more["form"] = form_of(problem, row.name)
     return solve(make_request(problem, data, threshold, settings, **more))

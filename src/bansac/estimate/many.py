@@ -25,8 +25,8 @@ from bansac.executors.progress_bar import progress_bar
 from bansac.executors.threads import PENDING_PER_THREAD, count_workers, in_order, until_broken
 from bansac.maths.optional import import_optional
 from bansac.maths.rng import derive_seed
-from bansac.maths.validate import as_integer, as_matches
-from bansac.problems.estimators import ESTIMATORS, MODELS, find_estimator
+from bansac.maths.validate import as_integer, as_matches, as_points
+from bansac.problems.estimators import ESTIMATORS, find_estimator
 from bansac.problems.problem import Problem
 
 Progress = Callable[[int, int | None], object]
@@ -99,10 +99,9 @@ def estimate_many(
     Parameters
     ----------
     problem : str, callable or Problem
-        ``"homography"``, ``"fundamental"``, ``"essential"``, ``"relative_pose"``, ``"absolute_pose"``, ``"affine"``,
-        ``"similarity"``, ``"rigid_3d"``, ``"similarity_3d"``, ``"affine_3d"``, ``"line"``, ``"circle"``, ``"ellipse"``
-        or ``"plane"``, or the function that estimates it, for example :func:`bansac.estimate_homography`; or a
-        :class:`bansac.Problem`.
+        The name of an estimator, which is that of its function without ``estimate_`` or ``fit_``, such as
+        ``"homography"`` or ``"line"``, or its name for ``bansac estimate --model``, such as ``"H"``; or the function
+        itself, for example :func:`bansac.estimate_homography`; or a :class:`bansac.Problem`.
     pairs : iterable
         Each pair is one of
 
@@ -112,7 +111,7 @@ def estimate_many(
         * an object with the attributes ``x1``, ``x2``, such as :class:`bansac.matches.Matches`. Its ``scores`` are
           used if the sampler, the stopping criterion or the weighting uses scores. Its ``K1`` and ``K2`` are used if
           the problem has cameras, and its image sizes if the estimator has these arguments;
-        * an array: the data of a line, a circle, an ellipse, a plane or a ``Problem``;
+        * an array: the data of an estimator of points, such as a line, or of a ``Problem``;
         * a function without parameters that returns one of these. It is called in a worker, so pairs can be read lazily
           and in parallel.
 
@@ -354,16 +353,17 @@ def _find(problem: Any, multiple: bool) -> tuple[Callable[..., Any], Problem, tu
     if row.cameras:
         raise ValueError(f"multiple: {row.name} has cameras, which estimate_multiple does not take")
     function = _all_of_points if len(row.data) == 1 else _all_of_matches
-    return functools.partial(function, row.model or row.name), row.load_problem(), ()
+    return functools.partial(function, row.name, *map(len, row.data.values())), row.load_problem(), ()
 
 
-def _all_of_points(model: str, points: ArrayLike, **settings: Any) -> MultipleResult:
-    return estimate_multiple(model, points, **settings)
+def _all_of_points(name: str, channels: int, points: ArrayLike, **settings: Any) -> MultipleResult:
+    return estimate_multiple(name, as_points("points", points, channels), **settings)
 
 
-def _all_of_matches(model: str, x1: ArrayLike, x2: ArrayLike, **settings: Any) -> MultipleResult:
-    first, second = (len(columns) for columns in MODELS[model].data.values())
-    return estimate_multiple(model, as_matches(x1, x2, channels=(first, second)).T, **settings)
+def _all_of_matches(
+    name: str, first: int, second: int, x1: ArrayLike, x2: ArrayLike, **settings: Any
+) -> MultipleResult:
+    return estimate_multiple(name, as_matches(x1, x2, channels=(first, second)).T, **settings)
 
 
 def _estimate(

@@ -1,6 +1,7 @@
 """The probability that a model is right, from its evidence alone: a logistic fit of numbers without units.
 
-A pose (E, F, relative pose) is right within 5 degrees, a homography within 5 pixels at the corners of the image.
+A pose (E, F, relative pose) is right within 5 degrees, a homography within 5 pixels at the corners of the image. An
+absolute pose is right within 5 degrees and 5 % of the depth; it is fitted on synthetic scenes only.
 :func:`evidence` returns the numbers, each oriented so that more of it speaks for the model. Their coefficients are
 therefore held at 0 or above in the fit (``bansac bench trust``, :mod:`bansac_lab.measurements.trust`), which prints
 :data:`COEFFICIENTS`. No number is constant over a data set, such as a focal length. A problem without coefficients has
@@ -19,6 +20,7 @@ from bansac.estimate.request import Request
 from bansac.estimate.solution import Solution
 from bansac.evidence.rivals import significance_over_thresholds
 from bansac.evidence.significance import EXACT, MeasuredModel
+from bansac.evidence.vertical import has_verticals
 from bansac.maths.arrays import Floats
 from bansac.maths.normalization import apply_inverse
 from bansac.problems.problem import Problem
@@ -45,6 +47,10 @@ COEFFICIENTS: Mapping[str, Mapping[str, float]] = {
         "constant": -7.733, "significance": 1.858, "moving": 3.265, "inliers": 0.358, "threshold": 0.272,
         "samples": 0.316, "agreement": 1.084, "success": 1.300, "unambiguous": 2.085, "precision": 0.961,
     },
+    "absolute pose": {
+        "constant": -19.347, "significance": 3.136, "share": 0.871, "samples": 0.102, "agreement": 0.316,
+        "alternative": 0.365, "success": 2.649, "no_misfit": 18.670, "precision": 4.573,
+    },
 }
 # fmt: on
 """Coefficient of each number by the name of the problem, as ``bansac bench trust`` fits them on all scenes."""
@@ -63,7 +69,7 @@ def model_confidence(solution: Solution, success: bool, configuration: str | Non
 
 def is_covered(request: Request) -> bool:
     """Return whether the coefficients are fitted for a request; they are not for one with verticals."""
-    return request.problem.name in COEFFICIENTS and len(request.data) == 4 and not request.as_paper
+    return request.problem.name in COEFFICIENTS and not has_verticals(request.problem) and not request.as_paper
 
 
 def evidence(solution: Solution, success: bool, configuration: str | None) -> dict[str, float]:
@@ -79,8 +85,10 @@ def evidence(solution: Solution, success: bool, configuration: str | None) -> di
     request, measured = solution.request, solution.measured
     assert measured is not None
     problem, n, count = request.problem, solution.residuals.size, solution.count
-    inliers, is_epipolar = solution.inliers, problem.codimension == 1
-    moves = np.hypot(*(request.data[2:] - request.data[:2])) > _STILL * measured.threshold
+    inliers, is_epipolar = solution.inliers, problem.traits.codimension == 1
+    moves = np.zeros(n, np.bool_)
+    if len(request.data) == 4:
+        moves = np.hypot(*(request.data[2:] - request.data[:2])) > _STILL * measured.threshold
     significance = moving = _significance(problem, request.data, measured)
     if np.mean(moves & ~inliers) >= _MOVING:
         moving = min(moving, _significance(problem, np.compress(moves, request.data, axis=1), measured))
@@ -127,12 +135,12 @@ def precision(problem: Problem, data: Floats, measured: MeasuredModel) -> float:
     p = len(changes)
     own, errors = changes[:, :, measured.inliers].reshape(p, -1), residuals[:, measured.inliers].ravel()
     information = own @ own.T
-    if not np.isfinite(information).all():
+    if not (np.isfinite(information).all() and information.any()):
         return -math.log10(_VAGUE)
     values, axes = np.linalg.eigh(information)
     root = axes / np.sqrt(np.maximum(values, np.finfo(float).eps * values[-1]))  # its square is (J^T J)^-1
     noise = float(np.linalg.norm(errors)) / math.sqrt(max(errors.size - p, 1))
-    if problem.codimension == 1:
+    if problem.traits.codimension == 1:
         deviation = noise * float(np.linalg.norm(root, 2) / np.linalg.norm(model))
     else:
         deviation = noise * float(np.linalg.norm(root.T @ changes.reshape(p, -1))) / math.sqrt(data.shape[1])

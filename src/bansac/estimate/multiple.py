@@ -36,7 +36,7 @@ from bansac.evidence.posterior import inlier_probabilities
 from bansac.evidence.rivals import RIVAL
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_integer, as_probabilities, as_scores, as_weights
-from bansac.problems.estimators import MODELS
+from bansac.problems.estimators import ESTIMATORS, find_estimator
 from bansac.problems.problem import Problem
 from bansac.problems.trial import try_once
 
@@ -108,9 +108,9 @@ def estimate_multiple(
 
     Parameters
     ----------
-    problem : Problem or str
-        The problem, see :class:`bansac.Problem`, or its name for ``bansac estimate --model``, such as ``"line"`` or
-        ``"H"``. Data of ``"E"`` must be in normalised units, and so must those of ``"absolute-pose"``: x, y, X, Y, Z.
+    problem : Problem, str or callable
+        The problem, see :class:`bansac.Problem`, or an estimator as in :func:`bansac.estimate_many`, such as ``"line"``
+        or ``"H"``. Data of ``"E"`` and ``"absolute_pose"`` (x, y, X, Y, Z) must be in normalised units.
     data : (N, channels) array_like
         The data, one point or match per row: ``np.hstack([x1, x2])`` for matches.
     max_models : int, optional
@@ -167,11 +167,7 @@ def _find_problem(problem: Any) -> tuple[Problem, ModelForm]:
     """Return the problem, and the form of its models: that of the estimator for a name, the problem's own otherwise."""
     if isinstance(problem, Problem):
         return problem, form_of(problem)
-    estimators = {name: row for name, row in MODELS.items() if row.problem is not None}
-    estimator = estimators.get(str(problem))
-    if estimator is None:
-        got = repr(problem) if isinstance(problem, str) else type(problem).__name__
-        raise ValueError(f"problem must be a bansac.Problem or one of {', '.join(map(repr, estimators))}, got {got}")
+    estimator = find_estimator(problem, (row for row in ESTIMATORS if row.problem is not None))
     problem = estimator.load_problem()
     return problem, form_of(problem, estimator.name)
 
@@ -275,7 +271,7 @@ def _description_length(task: _Task, coarse: _Model, models: list[_Model]) -> fl
     It is the Bayesian information criterion (Schwarz, 1978) of Gaussian residuals, with the logarithm of the number of
     samples that may give a model. Points of no model are uniform within the threshold of the coarse model.
     """
-    m, d, own = task.request.problem.sample_size, task.request.problem.codimension, coarse.odds > 1.0
+    m, d, own = task.request.problem.sample_size, task.request.problem.traits.codimension, coarse.odds > 1.0
     n, shares = int(np.count_nonzero(own)), _shares(task, models)[:, own]
     density = np.maximum(1.0 - shares.sum(axis=0), 1e-3).mean() / (2.0 * coarse.result.threshold) ** d
     for model, share in zip(models, shares, strict=True):
@@ -319,7 +315,7 @@ def _neutral_prior(task: _Task) -> Floats | float:
 def _measure(task: _Task, result: Result) -> _Model:
     """Return a model with the residuals and the posterior odds of all points."""
     residuals = measure(task.request.problem, task.request.data, result.model.flatten(), result.threshold)[0]
-    inlier = inlier_probabilities(residuals, result.threshold, task.request.problem.codimension)
+    inlier = inlier_probabilities(residuals, result.threshold, task.request.problem.traits.codimension)
     return _Model(result, residuals, inlier / np.maximum(1.0 - inlier, 1e-12))
 
 

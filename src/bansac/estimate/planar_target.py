@@ -11,15 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from bansac.estimate.model_forms import as_pose
 from bansac.estimate.result import Rival
 from bansac.estimate.solution import Solution
-from bansac.evidence.twins import REACH, compare_twins
-from bansac.maths.arrays import Bools, Floats
-from bansac.maths.quaternion import model_of
+from bansac.evidence.twins import REACH, compare_twins, find_twins
+from bansac.maths.arrays import Floats
 
-# Points whose smallest deviation is at most this share of the second one are nearly coplanar.
-_FLAT = 0.1
 # Poses whose rotations differ by less, in degrees, are the same.
 _SAME = 5.0
 # Parameters of a pose, and components of an error.
@@ -36,7 +32,8 @@ def choose_pose(refine: Callable[..., Solution], refines_all: bool, solution: So
         solution = refine(solution, solution.model)
     inliers, model = solution.inliers, solution.model
     assert model is not None
-    mirrored = _mirror(solution.request.data[2:], inliers, model)
+    twins = find_twins(solution.request.problem, np.compress(inliers, solution.request.data, axis=1), model)
+    mirrored = next((twin for twin in twins if not _angle(model, twin) < _SAME), None)
     if mirrored is None:
         return solution
     best, other = refine(solution, model, REACH), refine(solution, mirrored, REACH, inliers)
@@ -58,28 +55,6 @@ def choose_pose(refine: Callable[..., Solution], refines_all: bool, solution: So
     assert second.model is not None
     public = solution.request.form.to_public(second.model) if second.public is None else second.public
     return replace(first, rival=Rival(public, second.inliers, second.threshold))
-
-
-def _mirror(points: Floats, inliers: Bools, model: Floats) -> Floats | None:
-    """Return the pose with the plane of the inliers mirrored in depth; None for no plane or the same pose."""
-    members = np.compress(inliers, points, axis=1)
-    if members.shape[1] <= 3:
-        return None
-    centre = members.mean(axis=1)
-    members -= centre[:, None]
-    (a, b, c), axes = np.linalg.eigh(members @ members.T)
-    if not a * b * c * (a + b + c) <= (_FLAT * (a * b + a * c + b * c)) ** 2:  # about a <= _FLAT^2 b
-        return None
-    normal = axes[:, 0]
-    R, t = as_pose(model)
-    seen = R @ centre + t
-    ray = seen / np.linalg.norm(seen)
-    turned = (np.eye(3) - 2.0 * np.outer(ray, ray)) @ R @ (np.eye(3) - 2.0 * np.outer(normal, normal))
-    if not np.isfinite(turned).all():  # lengths near the smallest float
-        return None
-    focal = model[7:]  # empty if it is known
-    mirrored = np.append(model_of(np.column_stack([turned, seen - turned @ centre])), focal)
-    return None if _angle(model, mirrored) < _SAME else mirrored
 
 
 def _angle(first: Floats, second: Floats) -> float:

@@ -14,13 +14,11 @@ from bansac.estimate.model_forms import ModelForm, form_of
 from bansac.estimate.presets import SHARED_ARGUMENTS, CallSettings, Settings, Threshold, find_preset, resolve_options
 from bansac.evidence.neighbours import neighbour_priors
 from bansac.evidence.noise_scale import first_threshold, is_in_other_unit
+from bansac.evidence.vertical import has_verticals
 from bansac.evidence.weights import density_weights, reliability_weights, scale_weights
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_weights, check_probabilities, scores_and_range
 from bansac.problems.problem import Problem
-
-# The points of matches of two images, whose neighbours tell which matches to search.
-_TWO_IMAGES = ((0, 1), (2, 3))
 
 
 def is_default_threshold(threshold: Threshold | None, options: Options | None) -> bool:
@@ -70,7 +68,8 @@ class Request:
         """The priors of matches of two images from their neighbours; None if the search does not use them."""
         options = self.options
         uses = options.neighbours and options.sampler_row.prior and self.priors is None
-        return neighbour_priors(self.data) if uses and self.problem.points == _TWO_IMAGES else None
+        of_images = self.problem.traits.of_images and not has_verticals(self.problem)
+        return neighbour_priors(self.data) if uses and of_images else None
 
     def prior_and_quality(self) -> tuple[Floats | None, Floats | None]:
         """Return the prior inlier probabilities P^0, and the quality that orders the points; None if not given.
@@ -99,7 +98,7 @@ class Request:
             prior, lowest, highest = scores_and_range("priors", priors, n)
             check_probabilities("priors", lowest, highest)
             quality = prior if quality is None and lowest < highest else quality
-        elif scores is None and self.problem.codimension == 1:
+        elif scores is None and self.problem.traits.codimension == 1:
             prior = self.neighbour_priors
             # Weights are squares of the quality. Neighbours tell less than scores: the weight is the root of the prior.
             quality = None if prior is None else prior**0.25

@@ -118,7 +118,9 @@ def search(request: Request) -> Solution:
         nothing = measure(problem, data, None, request.threshold)
         start = np.full(n, 0.5) if prior is None else prior.copy()
         beliefs = start if options.sampler_row.prior else None
-        return Solution(request, unit * request.threshold, None, *nothing, problem.codimension, noise, beliefs=beliefs)
+        return Solution(
+            request, unit * request.threshold, None, *nothing, problem.traits.codimension, noise, beliefs=beliefs
+        )
     watch, seconds = Stopwatch(), options.max_seconds  # kernels that compile take no time of the run
     frame = Frame(
         problem,
@@ -146,7 +148,7 @@ def search(request: Request) -> Solution:
         threshold,
         model,
         *measure(problem, data, model, threshold, unit),
-        problem.codimension,
+        problem.traits.codimension,
         noise,
         score=0.0 if best is None else best.score,
         beliefs=run.beliefs(),

@@ -8,7 +8,7 @@ import numpy as np
 from bansac.estimate.result import Rival
 from bansac.estimate.solution import Solution
 from bansac.estimate.solve import refine
-from bansac.evidence.twins import along_valley, compare_twins
+from bansac.evidence.twins import compare_twins, find_twins
 from bansac.maths.arrays import Floats
 
 # Essential matrices that differ by less, an angle in radians, are the same.
@@ -23,14 +23,14 @@ def choose_twin(solution: Solution) -> Solution:
     best, request, rival = solution, solution.request, None
     problem = request.problem
     assert best.model is not None
-    for end in along_valley(problem, np.compress(best.inliers, request.data, axis=1), best.model):
+    for end in find_twins(problem, np.compress(best.inliers, request.data, axis=1), best.model):
         twin = refine(solution.moved(end), local_optimization="lm")
         assert best.model is not None
         if twin.model is None or _angle(best.model, twin.model) < _SAME:
             continue
         lengths = best.residuals, twin.residuals
         is_better, is_undecided = compare_twins(
-            *lengths, solution.threshold, problem.codimension, problem.parameters or 0
+            *lengths, solution.threshold, problem.traits.codimension, problem.parameters or 0
         )
         best, other = (twin, best) if is_better else (best, twin)
         if is_undecided and other.model is not None:

@@ -182,11 +182,11 @@ def _of_plane(solution: Solution) -> Solution:
     from bansac.estimate.planar_motion import choose_epipole, choose_motion, compare_off_plane
     from bansac.estimate.twins import choose_twin
 
-    if verdict.configuration == "planar" and solution.request.problem.unit == "normalised":
+    if verdict.configuration == "planar" and solution.request.problem.traits.unit == "normalised":
         solution = choose_motion(solution)
     elif verdict.configuration in ("planar", "pure_rotation"):
         solution = choose_epipole(solution)
-    elif verdict.configuration in ("general", "misfit") and solution.request.problem.unit == "normalised":
+    elif verdict.configuration in ("general", "misfit") and solution.request.problem.traits.unit == "normalised":
         solution = choose_twin(solution)
     return compare_off_plane(solution) if solution.rival is None else solution
 

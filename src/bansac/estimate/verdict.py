@@ -31,7 +31,6 @@ from bansac.evidence.significance import (
     Reason,
     count_missing,
     first_of_inliers,
-    is_map_of_space,
     judge,
     significance_form,
 )
@@ -98,7 +97,7 @@ def find_verdict(
         judgement = Judgement(Reason.ROUNDED)
     text = explain(judgement, problem, data, measured, unit)
     residuals, threshold, others, repeats, static = measured.residuals, measured.threshold, 0, False, 0
-    if is_significant and problem.sample_size == problem.channels == 3 and len(problem.points) == 1:
+    if is_significant and problem.traits.flat == "line" and not problem.traits.are_matches:
         some = np.random.default_rng(0).permutation(first_of_inliers(measured, problem, data, threshold))
         some = some[: np.searchsorted(np.cumsum(measured.inliers[some]), SEARCHED)]
         if not determines_plane(data[:, some], measured.inliers[some], threshold):
@@ -127,7 +126,9 @@ def find_verdict(
     elif static > 0:
         configuration = "static"
         text += _STATIC.format(static)
-    elif configuration == "general" or (is_significant and configuration is None and problem.unit == "normalised"):
+    elif configuration == "general" or (
+        is_significant and configuration is None and problem.traits.unit == "normalised"
+    ):
         misfit = _explain_misfit(problem, data, measured, unit)
         configuration = "misfit" if misfit else configuration
         text += misfit
@@ -162,9 +163,9 @@ def explain(judgement: Judgement, problem: Problem, data: Floats, measured: Meas
         case Reason.WINDOW:
             return ", but their errors are uniform, as those of wrong matches in a search window"
         case Reason.COPLANAR:
-            return " on a plane, which does not determine the map"
+            return f" on a plane, which does not determine the {problem.name}"
         case Reason.FEW_OFF_PLANE:
-            return ", of which too few lie off a plane to verify the map"
+            return f", of which too few lie off a plane to verify the {problem.name}"
         case Reason.LARGE_THRESHOLD if np.isfinite(measured.noise):
             return (
                 f", but within the estimated threshold of {unit * measured.threshold:.3g} a random data point is an "
@@ -196,9 +197,9 @@ def _explain_chance(distinct: int, problem: Problem, data: Floats, measured: Mea
 
 def _explain_misfit(problem: Problem, data: Floats, measured: MeasuredModel, unit: float) -> str:
     """Return how residuals show that the model, or its camera, does not fit; "" if they do not."""
-    if len(data) == 4 and _says(has_misfit, problem, data, measured, measured.inliers):
+    if problem.traits.of_images and _says(has_misfit, problem, data, measured, measured.inliers):
         return _MISFIT
-    if problem.unit != "normalised":
+    if problem.traits.unit != "normalised":
         return ""
     near = measured.residuals <= TOLERANCE * measured.threshold  # inliers of a wrong camera are those that it explains
     match _says(functools.partial(find_focal_factors, problem), problem, data, measured, near):
@@ -228,6 +229,6 @@ def explain_no_model(problem: Problem, n: int, iterations: int, models_tested: i
         return f"{problem.name} needs at least {problem.sample_size} data points, got {n}"
     reason = f"none of the {models_tested} models tested has an inlier"
     if models_tested == 0:
-        flat = "coincident, collinear, coplanar" if is_map_of_space(problem) else "coincident, collinear"
+        flat = "coincident, collinear, coplanar" if problem.traits.flat == "plane" else "coincident, collinear"
         reason = f"none of {iterations} samples gives a valid model ({flat} or contradictory data?)"
     return f"no {problem.name} found: {reason}"

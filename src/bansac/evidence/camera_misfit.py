@@ -30,7 +30,7 @@ def find_focal_factors(problem: Problem, data: Floats, model: Floats, near: Bool
     if members.size <= problem.sample_size:
         return []
     points = np.take(data, members[:: 1 + members.size // SEARCHED], axis=1)
-    is_absolute = len(problem.points[1]) == 3
+    is_absolute = not problem.traits.of_images
     if is_absolute:
         p, products, count = 6, np.zeros((9, 9)), 2 * points.shape[1]
         _multiply_pose(points, model, np.empty((2, 9)), products)

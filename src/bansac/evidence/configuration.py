@@ -72,17 +72,17 @@ def find_configuration(
     """
     noise = threshold_of_noise(problem, residuals, threshold)
     flat = threshold_of_flat(problem, data[2:, residuals <= threshold], residuals, max(noise, threshold))
-    is_on_line, is_determined = _on_line(data, residuals, flat, problem.codimension)
+    is_on_line, is_determined = _on_line(data, residuals, flat, problem.traits.codimension)
     if is_on_line:
         return UNVERIFIED if is_determined else "collinear"
     if by_chance:
         return None
-    if problem.codimension == 2:
+    if problem.traits.codimension == 2:
         return "planar"
     plane = np.empty(residuals.size)
-    if not _on_plane(data, residuals, noise, problem.codimension, plane):
+    if not _on_plane(data, residuals, noise, problem.traits.codimension, plane):
         return "general"
-    if problem.unit == "normalised" and _is_rotation(data, plane, noise):
+    if problem.traits.unit == "normalised" and _is_rotation(data, plane, noise):
         return "pure_rotation"
     return "planar"
 
@@ -95,9 +95,9 @@ def configuration_message(problem: Problem, configuration: str | None) -> str:
         return f"; too few inliers lie off a line to verify the {problem.name}"
     if configuration == "pure_rotation":
         return "; the camera turns about its centre, which does not determine a translation"
-    if configuration == "planar" and problem.unit == "normalised":
+    if configuration == "planar" and problem.traits.unit == "normalised":
         return "; the inliers lie on a plane, with which two motions agree"
-    if configuration == "planar" and problem.codimension == 1:
+    if configuration == "planar" and problem.traits.codimension == 1:
         return (
             "; the inliers follow a homography (a plane, or a camera that turns about its centre), which does not "
             f"determine the {problem.name}"

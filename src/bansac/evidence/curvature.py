@@ -1,10 +1,11 @@
 """Curves that points do not determine, because a simpler curve explains the points as well.
 
-A circle or an ellipse fits points of a line, but its radius or long axis is due to noise. The simpler curve of a circle
-is a line, and that of a polynomial has the next lower degree. It fits as well if its sum of squares is larger by less
-than four variances of the noise (two standard deviations). A threshold that was estimated from the curve is small for
-another one, so all points count, not only inliers, and distances beyond two thresholds count as two thresholds. Each
-further parameter explains one point in any case: the points whose squares differ most do not count.
+A circle or an ellipse fits points of a line, but its radius or long axis is due to noise. Problems declare the simpler
+curve (``Traits.limit``): that of a circle is a line, and that of a polynomial has the next lower degree. It fits as
+well if its sum of squares is larger by less than four variances of the noise (two standard deviations). A threshold
+that was estimated from the curve is small for another one, so all points count, not only inliers, and distances beyond
+two thresholds count as two thresholds. Each further parameter explains one point in any case: the points whose squares
+differ most do not count.
 
 Two simpler curves of an ellipse are tested:
 
@@ -15,7 +16,6 @@ Two simpler curves of an ellipse are tested:
 - A parabola. Its sum of squares may be larger by less than four variances, too.
 """
 
-import functools
 import math
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
@@ -25,7 +25,8 @@ import numpy as np
 from bansac.evidence.common_motion import FITS
 from bansac.evidence.significance import EXACT, MeasuredModel
 from bansac.maths.arrays import Bools, Floats
-from bansac.problems import circle, ellipse, polynomial
+from bansac.maths.flat import flat_distances
+from bansac.problems import ellipse
 from bansac.problems.problem import Problem
 
 # Squared distances are clipped at this number of squared thresholds. Curves whose sums of squares differ by fewer
@@ -45,14 +46,11 @@ def find_simpler_curve(problem: Problem, data: Floats, measured: MeasuredModel) 
 
 def _simpler_curves(problem: Problem, data: Floats, measured: MeasuredModel) -> Iterator[tuple[str, float]]:
     """Yield simpler curves, each with the rise of its sum of squares in variances or twice a log likelihood ratio."""
-    if problem.solve is circle.solve:
-        yield "line", _rise(_line_distances, data, measured, problem.model_size)
-    elif problem.solve is polynomial.solve:
-        degree = problem.model_size - 2
-        distances = functools.partial(_polynomial_distances, degree)
-        yield f"polynomial of degree {degree}", _rise(distances, data, measured, problem.model_size)
-    elif problem.solve is ellipse.solve:
-        simple, own = _squares(_line_distances, data, measured, 3)
+    if problem.traits.limit is not None:
+        name, distances = problem.traits.limit
+        yield name, _rise(distances, data, measured, problem.parameters or problem.model_size)
+    if problem.solve is ellipse.solve:
+        simple, own = _squares(flat_distances, data, measured, 3)
         exact, near = own.size * EXACT**2, np.count_nonzero(simple < _SQUARED)
         ratio = (simple.sum() + exact) / (own.sum() + exact)
         yield "line", own.size * math.log(ratio) - 2.0 * near * math.log(2.0)
@@ -84,23 +82,6 @@ def _squares(distances_of: _Distances, data: Floats, measured: MeasuredModel, fu
     counted = np.argsort(simple - own)[: own.size - further]
     counted = counted[np.fmin(simple, own)[counted] < _SQUARED]
     return simple[counted], own[counted]
-
-
-def _line_distances(data: Floats, members: Bools) -> Floats:
-    """Return the distances of points from the line of total least squares of the members."""
-    x, y = data - data[:, members].mean(axis=1, keepdims=True)
-    of = np.array([x[members], y[members]]) / max(np.ptp(x[members]), np.ptp(y[members]))
-    (xx, xy), (_, yy) = of @ of.T
-    angle = 0.5 * math.atan2(2.0 * xy, xx - yy)
-    return np.asarray(np.abs(math.cos(angle) * y - math.sin(angle) * x))
-
-
-def _polynomial_distances(degree: int, data: Floats, members: Bools) -> Floats:
-    """Return the distances along y of points from the least-squares polynomial of the members."""
-    x, y = data
-    low, high = x[members].min(), x[members].max()
-    powers = np.polynomial.legendre.legvander((2.0 * x - low - high) / ((high - low) or 1.0), degree)
-    return np.asarray(np.abs(powers @ np.linalg.lstsq(powers[members], y[members], rcond=1e-15)[0] - y))
 
 
 def _rise_of_parabola(inliers: Floats, measured: MeasuredModel) -> float:

@@ -25,23 +25,32 @@ def first_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
     If several share a point, the first one is kept. If the data have no points (see ``Problem``), only equal columns
     are merged.
     """
-    kept = np.arange(data.shape[1])
-    if not problem.points:
-        return np.sort(np.unique(data, axis=1, return_index=True)[1]) if problem.channels > 1 else kept
-    table = np.empty(4 << kept.size.bit_length(), np.int64)
-    for point in problem.points:
+    return np.flatnonzero(groups_of_equals(problem, data, threshold) == np.arange(data.shape[1]))
+
+
+def groups_of_equals(problem: Problem, data: Floats, threshold: float) -> Ints:
+    """Return the group of every point or match: the index that :func:`first_of_equals` keeps of it."""
+    groups = np.arange(data.shape[1])
+    if not problem.traits.points:
+        _, first, which = np.unique(data, axis=1, return_index=True, return_inverse=True)
+        return first[which.ravel()] if problem.channels > 1 else groups
+    kept, table = groups.copy(), np.empty(4 << groups.size.bit_length(), np.int64)
+    for point in problem.traits.points:
         x = np.ascontiguousarray(data[list(point)])
-        kept = kept[: _keep_first_of_cells(x, 2 * SAME_POINT * threshold, kept, table)]
-    return kept
+        kept = kept[: _keep_first_of_cells(x, 2 * SAME_POINT * threshold, kept, groups, table)]
+    while (groups[groups] != groups).any():
+        groups = groups[groups]
+    return groups
 
 
 @kernel
-def _keep_first_of_cells(x: Floats, width: float, kept: Ints, table: Ints) -> int:
+def _keep_first_of_cells(x: Floats, width: float, kept: Ints, groups: Ints, table: Ints) -> int:
     """Keep the index of the first point of each cell in ``kept``, and return the number of indices kept.
 
-    ``x`` holds the points (coordinates x N). The grids are shifted by half a cell, so two points near each other share
-    a cell of at least one grid. The grids are processed one after the other. ``table`` is a hash table; its length is a
-    power of two and a multiple of the number of points, so that few points find their slot occupied.
+    The others get this index in ``groups``. ``x`` holds the points (coordinates x N). The grids are shifted by half a
+    cell, so two points near each other share a cell of at least one grid. The grids are processed one after the other.
+    ``table`` is a hash table; its length is a power of two and a multiple of the number of points, so that few points
+    find their slot occupied.
     """
     d, count, last = x.shape[0], kept.size, table.size - 1
     cells = np.empty((count, d))  # of the points kept in this grid
@@ -66,6 +75,8 @@ def _keep_first_of_cells(x: Floats, width: float, kept: Ints, table: Ints) -> in
                 table[place] = count
                 kept[count] = i
                 count += 1
+            else:
+                groups[i] = kept[table[place]]
     return count
 
 

@@ -48,12 +48,12 @@ def is_significant_fast(
     ``noise`` is the largest threshold for which displacements may differ by their noise only.
     """
     n, m = inliers.size, problem.sample_size
-    pairs = len(problem.points) == 2
-    if data.shape[0] != (4 if pairs else 2) or not problem.points or n < 2 * m:
+    pairs = problem.traits.of_images
+    if not (pairs or (problem.traits.points == ((0, 1),) and not problem.traits.directions)) or n < 2 * m:
         return False
     if not pairs and any(np.any(row[1:] == row[:-1]) for row in np.sort(data, axis=1)):
         return False  # the points may lie on a grid
-    smallest = smallest_move(problem.codimension) * min(threshold, noise)
+    smallest = smallest_move(problem.traits.codimension) * min(threshold, noise)
     cell = MATCH_CELL * threshold if pairs else cell_sizes(problem, data, threshold)[0]
     lengths = _Lengths(threshold, cell, SAME_POINT * threshold, smallest)
     motion = fit_motion(data) if pairs else np.empty(0)

@@ -70,7 +70,7 @@ def is_in_other_unit(problem: Problem, data: Floats, *, perhaps: bool = False) -
     The points are those to which residuals belong. Epipolar geometries keep their default, because their residuals
     belong to both images.
     """
-    if problem.unit != "pixels" or problem.codimension == 1 or problem.default_threshold is None:
+    if problem.traits.unit != "pixels" or problem.traits.codimension == 1 or problem.default_threshold is None:
         return False
     extent = _extent(problem, data)
     return extent > 0.0 and not _PIXELS[perhaps] <= extent <= _PIXELS[-1]
@@ -81,17 +81,17 @@ def _extent(problem: Problem, data: Floats) -> float:
 
     Residuals have its unit.
     """
-    channels = list(problem.points[-1]) if problem.points else [problem.channels - 1]
+    channels = list(problem.traits.points[-1]) if problem.traits.points else [problem.channels - 1]
     box = near_box(np.ascontiguousarray(data[channels]), GRID)  # from inf to -inf without data
     return max(float((box[1] - box[0]).max()), 0.0)
 
 
 def threshold_bounds(problem: Problem, first: float, data: Floats) -> tuple[float, float]:
     """Return the smallest and the largest threshold of data (channels x N) for a first threshold."""
-    largest = {1: LARGEST, 2: LARGEST_IN_PLANE}.get(problem.codimension, LARGEST_IN_SPACE)
+    largest = {1: LARGEST, 2: LARGEST_IN_PLANE}.get(problem.traits.codimension, LARGEST_IN_SPACE)
     smallest, least = SMALLEST * first, max(_OF_MANY / max(data.shape[1], 1), _LEAST) * first
-    if problem.default_threshold is None and problem.codimension == 1:
-        step = max(map(grid_step, data[list(problem.points[-1])] if problem.points else data[-1:]))
+    if problem.default_threshold is None and problem.traits.codimension == 1:
+        step = max(map(grid_step, data[list(problem.traits.points[-1])] if problem.traits.points else data[-1:]))
         smallest = min(max(least, _STEPS * step), smallest)
     elif is_in_other_unit(problem, data, perhaps=True):
         smallest = min(least, smallest)
@@ -113,7 +113,7 @@ def estimate_threshold(
     over several thresholds, and a narrow window would give the threshold instead of the noise. If ``raised``, sigma of
     few inliers is larger: they do not determine it, and too small a threshold costs more accuracy than too large a one.
     """
-    codimension = problem.codimension
+    codimension = problem.traits.codimension
     # Samples with verticals determine fewer parameters than the model has.
     explained = max(problem.sample_size * codimension, problem.parameters or 0)
     factor, peak = threshold_factor(codimension), peak_ratio(codimension)

@@ -5,9 +5,9 @@ points are clustered, lie on a grid or are shared by matches. So the residuals o
 data:
 
 * Matches have several points. The first point of one match is combined with the other points of another match.
-* Other data have one point. Two points are replaced by the third corner of the isosceles right triangle whose
-  hypotenuse they form. Two points of an isotropic normal distribution give a point of the same distribution. Two points
-  of a thin structure give a point beside it.
+* Other data have one point, and vectors at it get random directions. Two points are replaced by the third corner of the
+  isosceles right triangle whose hypotenuse they form. Two points of an isotropic normal distribution give a point of
+  the same distribution. Two points of a thin structure give a point beside it.
 
 The rearrangement is done twice: with any other match ("far"), and with a neighbour ("near"). The second one accounts
 for clusters in which each match agrees with the next by chance. Matches of two images are rearranged a third time
@@ -106,8 +106,8 @@ def measure_far(problem: Problem, data: Floats, model: Floats) -> NullModel:
         near=np.empty(0),
         moved=np.empty(0),
         n=n,
-        resolution=0.0 if len(problem.points) > 1 else _resolution(data),
-        decay=problem.codimension if all(len(point) == 2 for point in problem.points) else 1,
+        resolution=0.0 if problem.traits.are_matches else _resolution(_coordinates(problem, data)),
+        decay=problem.traits.codimension if all(len(point) == 2 for point in problem.traits.points) else 1,
     )
 
 
@@ -120,7 +120,7 @@ def add_neighbours(
     """
     earlier, later = _neighbours(problem, data, threshold)
     rearranged = _rearrange(problem, np.take(data, earlier, axis=1), np.take(data, later[None], axis=1))
-    smallest = smallest_move(problem.codimension) * min(threshold, noise)
+    smallest = smallest_move(problem.traits.codimension) * min(threshold, noise)
     return replace(
         null_model,
         near=_sorted_residuals(problem, rearranged, model),
@@ -145,7 +145,7 @@ def _neighbours(problem: Problem, data: Floats, threshold: float) -> tuple[Ints,
     """Return pairs of neighbours: of points or matches in one cell that share no point, the earlier and the later."""
     n, cells, order = data.shape[1], _cells(problem, data, threshold), _random_order(data)
     point_of = np.full(problem.channels, -1)
-    for k, point in enumerate(problem.points):
+    for k, point in enumerate(problem.traits.points):
         point_of[list(point)] = k
     first, second, table = np.empty(n, np.int64), np.empty(n, np.int64), np.full(4 << n.bit_length(), -1)
     shuffled = np.take(data, order, axis=1)
@@ -192,15 +192,20 @@ def _rearrange(problem: Problem, own: Floats, other: Floats) -> Floats:
     """Rearrange points or matches (channels x N) with others (channels x copies x N); return them in one row."""
     if own.size == 0:
         return own
-    if len(problem.points) > 1:
+    if problem.traits.are_matches:
         exchanged = other.copy()
-        exchanged[list(problem.points[0])] = own[list(problem.points[0]), None]
+        exchanged[list(problem.traits.points[0])] = own[list(problem.traits.points[0]), None]
     elif problem.channels == 1:
         exchanged = np.tile(np.linspace(own.min(), own.max(), own.shape[1]), (1, other.shape[1], 1))
     else:
-        scale, own = scales(problem, own)[:, None, None], own[:, None]
-        exchanged = 0.5 * (own + other + scale * turn((other - own) / scale, own.shape))
-    return exchanged.reshape(len(own), -1)
+        exchanged = other.copy()
+        for channels in map(list, problem.traits.directions):
+            random = np.random.Generator(np.random.PCG64(1)).normal(size=other[channels].shape)
+            exchanged[channels] = random * np.linalg.norm(other[channels], axis=0) / np.linalg.norm(random, axis=0)
+        rows = list(problem.traits.points[0]) if problem.traits.directions else slice(None)
+        scale, own, other = scales(problem, own)[rows, None, None], own[rows, None], other[rows]
+        exchanged[rows] = 0.5 * (own + other + scale * turn((other - own) / scale, own.shape))
+    return exchanged.reshape(len(exchanged), -1)
 
 
 def _move(problem: Problem, data: Floats, smallest: float) -> Floats:
@@ -209,12 +214,12 @@ def _move(problem: Problem, data: Floats, smallest: float) -> Floats:
     Displacements are measured from the common affine motion in images, and from the first point in space. Two that
     differ by less than ``smallest`` are taken as if they differed by it.
     """
-    if len(problem.points) != 2 or len(problem.points[0]) != len(problem.points[1]):
+    if not problem.traits.are_matches or len(problem.traits.points[0]) != len(problem.traits.points[1]):
         return data[:, :0]
     shuffled = np.take(data, _random_order(data), axis=1)
-    first, second = (shuffled[list(point)] for point in problem.points)
+    first, second = (shuffled[list(point)] for point in problem.traits.points)
     common = first
-    if len(data) == 4:
+    if problem.traits.of_images:
         motion = fit_motion(data).reshape(2, 3)
         common = motion[:, :2] @ first + motion[:, 2:]
     n = data.shape[1]
@@ -227,8 +232,8 @@ def _move(problem: Problem, data: Floats, smallest: float) -> Floats:
     difference[0, length == 0.0] = length[length == 0.0] = smallest
     corner = 0.5 * (one + other + turn(difference, difference.shape) * np.maximum(smallest / length, 1.0))
     moved = np.empty((len(data), copies, n))
-    moved[list(problem.points[0])] = first[:, None]
-    moved[list(problem.points[1])] = common[:, None] + corner
+    moved[list(problem.traits.points[0])] = first[:, None]
+    moved[list(problem.traits.points[1])] = common[:, None] + corner
     return moved.reshape(len(data), -1)
 
 
@@ -246,7 +251,7 @@ def turn(difference: Floats, shape: tuple[int, ...]) -> Floats:
 def scales(problem: Problem, data: Floats) -> Floats:
     """Return the extent of each channel without far data; channels of one point all get the largest of theirs."""
     extent = np.array([np.ptp(near_box(np.ascontiguousarray(row[None]), GRID)) for row in data])
-    for point in problem.points:
+    for point in problem.traits.points:
         extent[list(point)] = extent[list(point)].max()
     extent[extent == 0.0] = 1.0
     return np.asarray(extent)
@@ -260,21 +265,28 @@ def smallest_move(codimension: int) -> float:
 
 def cell_sizes(problem: Problem, data: Floats, threshold: float) -> Floats:
     """Return the sides of a cell of neighbours, along the channels of the first point, or of all without points."""
-    if len(problem.points) > 1:
-        return np.full(len(problem.points[0]), MATCH_CELL * threshold)
+    if problem.traits.are_matches:
+        return np.full(len(problem.traits.points[0]), MATCH_CELL * threshold)
     extent = scales(problem, data)
-    return np.minimum(_POINT_CELL * threshold, extent / _POINT_CELLS) if problem.points else extent / _CELLS
+    if not problem.traits.points:
+        return extent / _CELLS
+    return np.minimum(_POINT_CELL * threshold, extent[list(problem.traits.points[0])] / _POINT_CELLS)
 
 
 def _cells(problem: Problem, data: Floats, threshold: float) -> Floats:
     """Return a number for the cell of each point or match, by its first point, or by all channels without points."""
-    rows = data[list(problem.points[0])] if problem.points else data
+    rows = _coordinates(problem, data)
     size = cell_sizes(problem, data, threshold)
     key = np.zeros(data.shape[1])
     for row, width in zip(rows, size, strict=True):
         cell = np.floor((row - row.min()) / width)
         key = key * (cell.max() + 1) + cell
     return key
+
+
+def _coordinates(problem: Problem, data: Floats) -> Floats:
+    """Return the coordinates of the first point of each datum; all channels of data without points."""
+    return data[list(problem.traits.points[0])] if problem.traits.points else data
 
 
 def _resolution(data: Floats) -> float:

@@ -97,7 +97,7 @@ def log_nfa_of_rates(matches: Matches, exact: float) -> float:
         return math.inf
     sizes = m + np.unique(np.minimum(2 ** np.arange(beside.bit_length() + 1), beside))
     distances = np.append(np.minimum(_distances(matches, sizes, exact), matches.threshold), matches.threshold)
-    volumes = (distances / matches.threshold) ** problem.codimension
+    volumes = (distances / matches.threshold) ** problem.traits.codimension
     some = matches if n <= REARRANGED else matches.take(np.random.default_rng(0).permutation(n)[:REARRANGED])
     near, table = (NEAR * matches.threshold) ** 2, log_factorials(n)
     choices = math.log(sizes.size) + table[n] - table[m] - table[n - m] - math.log(_SETS * _SAMPLES)
@@ -204,7 +204,7 @@ def _displacements(matches: Matches, copies: int) -> Floats:
     if len(matches.data) == 4:
         motion = fit_motion(np.ascontiguousarray(matches.data)).reshape(2, 3)
         common = motion[:, :2] @ x + motion[:, 2:]
-    others, is_map = (y - common)[:, ~matches.inliers], matches.problem.codimension > 1
+    others, is_map = (y - common)[:, ~matches.inliers], matches.problem.traits.codimension > 1
     is_small = others.shape[1] * (others.shape[1] - 1) < 2 * x.shape[1]  # pairs of them would repeat
     if is_small and is_map:
         places = rng.uniform(y.min(axis=1)[:, None, None], y.max(axis=1)[:, None, None], (len(y), *shape))

@@ -52,7 +52,7 @@ def significance_over_thresholds(
     null_model = measure_far(problem, data, model)
     k = null_model.far.size // 100
     anchor = max(float(null_model.far[k]), smallest)
-    volume = (k + 1) / (null_model.far.size + 1) * (residuals / anchor) ** problem.codimension
+    volume = (k + 1) / (null_model.far.size + 1) * (residuals / anchor) ** problem.traits.codimension
     alpha = np.where(residuals < anchor, np.maximum(volume, null_model.resolution), null_model.probability(residuals))
     return -log_nfa(alpha, data.shape[1], problem.sample_size, problem.max_models)
 

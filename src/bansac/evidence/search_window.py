@@ -32,7 +32,7 @@ def fits_window(problem: Problem, data: Floats, model: Floats, threshold: float,
     kurtosis = np.mean(squares * squares, axis=1) / np.mean(squares, axis=1) ** 2 - 3.0
     if not kurtosis.max() < _UNIFORM:
         return False
-    return bool(threshold > max(grid_step(data[channel]) for channel in problem.points[-1]))
+    return bool(threshold > max(grid_step(data[channel]) for channel in problem.traits.points[-1]))
 
 
 def has_peak(problem: Problem, data: Floats, model: Floats, threshold: float) -> bool:

@@ -154,13 +154,13 @@ class _Form(NamedTuple):
     @property
     def displaced(self) -> tuple[Problem, Floats, Floats]:
         """The problem with the data and the model that show displacements: its own, if both points have one unit."""
-        own = len(self.problem.points) == 2 and self.tested.channels == self.problem.channels
+        own = self.problem.traits.are_matches and self.tested.channels == self.problem.channels
         return (self.problem, self.data, self.own_model) if own else (self.tested, self.matches, self.model)
 
     @property
     def is_map(self) -> bool:
         """Whether the model maps a point of a match to the other one."""
-        return len(self.tested.points) == 2 and self.tested.codimension > 1
+        return self.tested.traits.are_matches and self.tested.traits.codimension > 1
 
 
 def significance_form(problem: Problem, data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
@@ -185,7 +185,7 @@ def _test(form: _Form, measured: MeasuredModel, searches: bool) -> Judgement:
         return useless
     else:
         is_supported, kept = _exceeds_false_alarms(problem, data, measured)
-        if not is_supported and searches and len(problem.points) > 1:
+        if not is_supported and searches and problem.traits.are_matches:
             is_supported = _exceeds_searches(form, measured)
     support = kept[inliers[kept]]
     if not is_supported:
@@ -203,31 +203,26 @@ def _find_flat(problem: Problem, data: Floats, measured: MeasuredModel, support:
     The test of find_configuration has a wider tolerance and requires more points off the line than chance explains,
     because a long noisy line has some.
     """
-    m, points, reason = problem.sample_size, problem.points, Reason.SIGNIFICANT
-    for point in points if m > 2 and (len(points) > 1 or (len(points) == 1 and len(points[0]) > 2)) else ():
+    m, traits, reason = problem.sample_size, problem.traits, Reason.SIGNIFICANT
+    for point in traits.points if m > 2 and (traits.are_matches or traits.flat) else ():
         x = np.ascontiguousarray(data[list(point)][:, support])
         flat = threshold_of_flat(problem, x, measured.residuals, measured.threshold)
         off = count_off_line(x, flat)
         if off < m - 1:
-            free = m - 2 - (len(points) > 1 and problem.codimension == 1)
+            free = m - 2 - (traits.are_matches and traits.codimension == 1)
             if off < free or off <= outliers:
                 return Reason.COLLINEAR
             reason = Reason.FEW_OFF_LINE
-        elif reason is not Reason.FEW_OFF_LINE and is_map_of_space(problem):
+        elif reason is not Reason.FEW_OFF_LINE and traits.flat == "plane":
             off = count_off_plane(x, flat)
             if off < m - 1 and reason is not Reason.COPLANAR:
                 reason = Reason.COPLANAR if off < m - 3 or off <= outliers else Reason.FEW_OFF_PLANE
     return reason
 
 
-def is_map_of_space(problem: Problem) -> bool:
-    """Return whether the model is an affine map of space, which points on a plane do not determine."""
-    return problem.sample_size > 3 and problem.channels == 6 and len(problem.points) == 2
-
-
 def _at_one_scale(problem: Problem, data: Floats, inliers: Bools) -> Floats:
     """Return matches with the first points scaled to the spread of the second ones, which have the threshold's unit."""
-    first, second = (list(point) for point in problem.points)
+    first, second = (list(point) for point in problem.traits.points)
     scaled, (x1, x2) = data.copy(), (np.sum(np.var(data[point][:, inliers], axis=1)) for point in (first, second))
     if 0.0 < x1 < np.inf and x2 > 0.0:
         scaled[first] *= np.sqrt(x2 / x1)
@@ -237,7 +232,7 @@ def _at_one_scale(problem: Problem, data: Floats, inliers: Bools) -> Floats:
 def _matches(form: _Form, measured: MeasuredModel, kept: Ints) -> Matches:
     """Return the matches that count, with the problem whose samples give models."""
     data, distances = np.take(form.data, kept, axis=1), measured.residuals[kept]
-    return as_matches(form.problem, data, distances, measured.threshold, form.tested.points[0])
+    return as_matches(form.problem, data, distances, measured.threshold, form.tested.traits.points[0])
 
 
 def _exceeds_rates(form: _Form, data: Floats, measured: MeasuredModel) -> tuple[bool, Ints]:
@@ -287,7 +282,7 @@ def _is_mirrored(form: _Form, measured: MeasuredModel) -> bool:
 def _large_threshold(form: _Form, threshold: float) -> Judgement | None:
     """Return a judgement if a large threshold makes a random point or match an inlier, else None."""
     problem, data = form.tested, form.matches
-    points = problem.points[-1:] if form.is_map else problem.points
+    points = problem.traits.points[-1:] if form.is_map else problem.traits.points
     points = points or tuple((channel,) for channel in range(problem.channels))
     boxes = (near_box(np.ascontiguousarray(data[list(point)]), GRID) for point in points)  # without far data
     extent = min(float(np.ptp(box, axis=0).max()) for box in boxes)

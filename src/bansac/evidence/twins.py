@@ -39,7 +39,13 @@ def compare_twins(
     return is_better, abs(costs[1] - costs[0]) <= limit
 
 
-def along_valley(problem: Problem, data: Floats, model: Floats) -> list[Floats]:
+def find_twins(problem: Problem, data: Floats, model: Floats) -> list[Floats]:
+    """Return models near the twins of a model, which the problem declares; otherwise those along a valley."""
+    declared = problem.traits.twins
+    return _along_valley(problem, data, model) if declared is None else declared(data, model)
+
+
+def _along_valley(problem: Problem, data: Floats, model: Floats) -> list[Floats]:
     """Return models up to two standard deviations off, along the worst direction of a model; none if it is good.
 
     The refinement of one of them leads along the valley to the twin. ``data`` are the inliers; some of many are enough.

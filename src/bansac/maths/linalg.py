@@ -76,6 +76,20 @@ def weighted_means(data: Floats, weights: Floats, means: Floats) -> bool:
 
 
 @inner_kernel
+def write_scatter(data: Floats, weights: Floats, centroid: Floats, scatter: Floats) -> bool:
+    """Write the weighted centroid of points and their 3 x 3 scatter matrix about it; False if all weights are 0."""
+    if not weighted_means(data, weights, centroid):
+        return False
+    for j in range(3):
+        for k in range(j + 1):
+            entry = 0.0
+            for i in range(weights.size):
+                entry += weights[i] * (data[j, i] - centroid[j]) * (data[k, i] - centroid[k])
+            scatter[3 * j + k] = scatter[3 * k + j] = entry
+    return True
+
+
+@inner_kernel
 def normalize_vector(vector: Floats) -> bool:
     """Scale a vector to unit norm, in place; False if its norm is zero or not finite."""
     square = 0.0

@@ -64,7 +64,9 @@ def plot_data(
         if _draw_curve(ax, model, residuals, arrays[0], "black") != "polynomial":  # its axes have units of their own
             ax.set_aspect("equal", adjustable="datalim")
     elif dimensions == [3]:
-        _draw_plane(ax, model, arrays[0][good] if good.any() else arrays[0], layout.FAINT_COLOR)
+        if _is_plane(model, residuals, arrays[0]):
+            _draw_plane(ax, model, arrays[0][good] if good.any() else arrays[0], layout.FAINT_COLOR)
+        ax.set_aspect("equal")
     elif dimensions == [3, 3]:
         if isinstance(model, np.ndarray) and model.shape == (3, 4):
             moved = arrays[0][good] @ model[:, :3].T + model[:, 3]
@@ -91,7 +93,9 @@ def plot_labels(points: ArrayLike, labels: Ints, models: Sequence[tuple[Any, Flo
         own = data[labels == k]
         scatter(*own.T, s=14, linewidths=0, color=color, label=name)
         if k >= 0 and data.shape[1] == 3:
-            _draw_plane(ax, models[k][0], own, color)
+            if _is_plane(*models[k], data):
+                _draw_plane(ax, models[k][0], own, color)
+            ax.set_aspect("equal")
         elif k >= 0:
             curve = _draw_curve(ax, *models[k], data, color)
             curves.add(curve)
@@ -164,23 +168,31 @@ def _find_curve(model: Any, residuals: Floats, points: Floats) -> Callable[[Floa
 
     curves = {3: [line, circle], 5: [ellipse]}.get(model.size, [])
     for curve in (*curves, polynomial):
-        distances = np.abs(curve(*points.T))
-        if np.allclose(distances, residuals, rtol=_SAME, atol=1e-9 + _SAME * float(np.median(residuals))):
+        if _are_residuals(curve(*points.T), residuals):
             return curve
     return None
 
 
-def _draw_plane(ax: Any, model: Any, points: Floats, color: str) -> None:
+def _is_plane(model: Any, residuals: Floats, points: Floats) -> bool:
+    """Return whether a model is the plane whose distances are the residuals; a sphere has four numbers, too."""
+    if not isinstance(model, np.ndarray) or model.shape != (4,):
+        return False
+    return _are_residuals(points @ model[:3] + model[3], residuals)
+
+
+def _are_residuals(distances: Floats, residuals: Floats) -> bool:
+    return np.allclose(np.abs(distances), residuals, rtol=_SAME, atol=1e-9 + _SAME * float(np.median(residuals)))
+
+
+def _draw_plane(ax: Any, model: Floats, points: Floats, color: str) -> None:
     """Draw the part of the plane a x + b y + c z + d = 0 near the points."""
-    if isinstance(model, np.ndarray) and model.shape == (4,):
-        normal, offset = model[:3], model[3]
-        flat = points - np.outer(points @ normal + offset, normal)
-        centre = flat.mean(axis=0)
-        _, _, axes = np.linalg.svd(flat - centre, full_matrices=True)
-        along, across = np.abs((flat - centre) @ axes[:2].T).max(axis=0)[:, None] * axes[:2]
-        corners = centre + np.array([[u * along + v * across for u in (-1, 1)] for v in (-1, 1)])
-        ax.plot_surface(*np.moveaxis(corners, 2, 0), color=color, alpha=0.3)
-    ax.set_aspect("equal")
+    normal, offset = model[:3], model[3]
+    flat = points - np.outer(points @ normal + offset, normal)
+    centre = flat.mean(axis=0)
+    _, _, axes = np.linalg.svd(flat - centre, full_matrices=True)
+    along, across = np.abs((flat - centre) @ axes[:2].T).max(axis=0)[:, None] * axes[:2]
+    corners = centre + np.array([[u * along + v * across for u in (-1, 1)] for v in (-1, 1)])
+    ax.plot_surface(*np.moveaxis(corners, 2, 0), color=color, alpha=0.3)
 
 
 def _draw_projections(ax: Any, pose: Any, K: ArrayLike | Camera | None, points: Floats) -> None:

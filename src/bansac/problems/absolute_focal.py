@@ -97,7 +97,7 @@ UNKNOWN_FOCAL_POSE = dataclasses.replace(
     solver_cost=2000.0,
     significance_form=significance_form,
     default_threshold=5e-3,
-    unit="data",
+    traits=dataclasses.replace(absolute_pose.ABSOLUTE_POSE.traits, unit="data"),
 )
 
 # The significance test treats the matches as those of a fixed affine map, with the sample size of this problem.

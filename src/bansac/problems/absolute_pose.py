@@ -10,13 +10,16 @@ import dataclasses
 import numpy as np
 
 from bansac.maths.arrays import Floats, Reals
-from bansac.maths.quaternion import entries, matrix_of, project_unit, span_motions
+from bansac.maths.quaternion import entries, matrix_of, model_of, project_unit, span_motions
 from bansac.problems.affine import AFFINE
 from bansac.problems.problem import Problem
+from bansac.problems.traits import Traits
 from bansac.solvers import p3p
 
 # Distance from the image point that stands for a projection behind the camera.
 BEHIND = 1e6
+# Points whose smallest deviation is at most this share of the second one are nearly coplanar.
+_FLAT = 0.1
 
 
 def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
@@ -117,6 +120,29 @@ def significance_form(data: Floats, model: Floats) -> tuple[Problem, Floats, Flo
     return _REPROJECTION, np.clip(matches, -BEHIND, BEHIND), _UNMOVED
 
 
+def mirror_plane(data: Floats, model: Floats) -> list[Floats]:
+    """Return the pose with the plane of the points mirrored in depth about its centroid; none for no plane.
+
+    The images of coplanar points have two minima near each other's mirror image (Schweighofer and Pinz, PAMI 2006).
+    """
+    if data.shape[1] <= 3:
+        return []
+    centre = data[2:].mean(axis=1)
+    points = data[2:] - centre[:, None]
+    (a, b, c), axes = np.linalg.eigh(points @ points.T)
+    if not a * b * c * (a + b + c) <= (_FLAT * (a * b + a * c + b * c)) ** 2:  # about a <= _FLAT^2 b
+        return []
+    normal, motion = axes[:, 0], matrix_of(model)
+    R = motion[:, :3].copy()
+    seen = R @ centre + motion[:, 3]
+    ray = seen / np.linalg.norm(seen)
+    turned = (np.eye(3) - 2.0 * np.outer(ray, ray)) @ R @ (np.eye(3) - 2.0 * np.outer(normal, normal))
+    if not np.isfinite(turned).all():  # lengths near the smallest float
+        return []
+    focal = model[7:]  # empty if it is known
+    return [np.append(model_of(np.column_stack([turned, seen - turned @ centre])), focal)]
+
+
 ABSOLUTE_POSE = Problem(
     name="absolute pose",
     channels=5,
@@ -137,13 +163,11 @@ ABSOLUTE_POSE = Problem(
     denormalize=denormalize,
     normalize_model=normalize_model,
     significance_form=significance_form,
-    codimension=2,
     default_threshold=4e-3,
     default_max_iterations=50_000,
     default_local_optimization="lm",
     default_weighting="scores",
-    unit="normalised",
-    points=((0, 1), (2, 3, 4)),
+    traits=Traits(points=((0, 1), (2, 3, 4)), codimension=2, unit="normalised", twins=mirror_plane),
 )
 
 # The significance test treats the matches as those of a fixed affine map, with the same sample size of 3.

@@ -10,6 +10,7 @@ from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.linalg import weighted_centroid
 from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
+from bansac.problems.traits import Traits
 
 # Three points with sides u and v are collinear if |u x v| <= _COLLINEAR (|u|^2 + |v|^2).
 _COLLINEAR = 1e-6
@@ -121,10 +122,8 @@ AFFINE = Problem(
     precision="float32",
     normalize=normalize,
     denormalize=denormalize,
-    codimension=2,
     default_threshold=2.0,
     default_max_iterations=20_000,
     default_weighting="scores",
-    unit="pixels",
-    points=((0, 1), (2, 3)),
+    traits=Traits(points=((0, 1), (2, 3)), codimension=2, unit="pixels"),
 )

@@ -15,6 +15,7 @@ from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.linalg import determinant, matrix_entries, weighted_means
 from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
+from bansac.problems.traits import Traits
 
 # Vectors u, v, w are coplanar if |det (u, v, w)| <= _FLAT (|u|^2 + |v|^2 + |w|^2)^(3/2): edges of a sample, and columns
 # of a fit, whose entries are squared lengths.
@@ -135,10 +136,9 @@ AFFINE_3D = Problem(
     normalize=normalize,
     denormalize=denormalize,
     significance_form=significance_form,
-    codimension=3,
     default_max_iterations=50_000,
     default_weighting="scores",
-    points=((0, 1, 2), (3, 4, 5)),
+    traits=Traits(points=((0, 1, 2), (3, 4, 5)), codimension=3, flat="plane"),
 )
 
 # Problem of the significance test.

@@ -6,9 +6,11 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
+from bansac.maths.flat import flat_distances
 from bansac.maths.linalg import weighted_centroid
 from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
+from bansac.problems.traits import Limit, Traits
 
 # Three points with sides u and v are collinear if |u x v| <= _COLLINEAR (|u|^2 + |v|^2).
 _COLLINEAR = 1e-6
@@ -194,5 +196,5 @@ CIRCLE = Problem(
     linearize=linearize,
     normalize=normalize,
     denormalize=denormalize,
-    points=((0, 1),),
+    traits=Traits(points=((0, 1),), limit=Limit("line", flat_distances)),
 )

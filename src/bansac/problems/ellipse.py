@@ -13,6 +13,7 @@ from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.linalg import copy, normalize_vector, smallest_eigenvector, span_complement
 from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
+from bansac.problems.traits import Traits
 
 # Least (4 A C - B^2) / (A^2 + B^2 + C^2) of an ellipse. Axis ratios up to 1 to 500 pass.
 _ROUND = 1e-5
@@ -166,5 +167,5 @@ ELLIPSE = Problem(
     normalize=normalize,
     denormalize=denormalize,
     canonical=canonical,
-    points=((0, 1),),
+    traits=Traits(points=((0, 1),)),
 )

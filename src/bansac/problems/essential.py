@@ -17,6 +17,7 @@ from bansac.maths.linalg import copy
 from bansac.maths.normalization import fix_sign
 from bansac.problems.problem import Problem
 from bansac.problems.rank_two import span_essential
+from bansac.problems.traits import Traits
 from bansac.solvers import essential_5pt, fundamental_8pt
 from bansac.solvers.fundamental_8pt import fit_eight_point, remove_smallest_singular_value
 
@@ -102,8 +103,7 @@ ESSENTIAL = Problem(
     default_max_iterations=12_000,
     default_local_optimization="inner",
     majority_agrees=False,
-    unit="normalised",
-    points=((0, 1), (2, 3)),
+    traits=Traits(points=((0, 1), (2, 3)), unit="normalised"),
 )
 
 ESSENTIAL_SYMMETRIC = dataclasses.replace(

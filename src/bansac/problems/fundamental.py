@@ -7,6 +7,7 @@ from bansac.maths.normalization import canonical_fundamental, denormalize_fundam
 from bansac.problems.degensac import is_degenerate, repair_degenerate
 from bansac.problems.problem import Problem
 from bansac.problems.rank_two import span_fundamental
+from bansac.problems.traits import Traits
 from bansac.solvers import fundamental_7pt, fundamental_8pt
 from bansac.solvers.fundamental_8pt import remove_smallest_singular_value
 
@@ -42,6 +43,5 @@ FUNDAMENTAL = Problem(
     default_max_iterations=20_000,
     default_local_optimization="inner",
     default_weighting="density+scores",
-    unit="pixels",
-    points=((0, 1), (2, 3)),
+    traits=Traits(points=((0, 1), (2, 3)), unit="pixels"),
 )

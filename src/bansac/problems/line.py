@@ -8,6 +8,7 @@ from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.linalg import weighted_centroid
 from bansac.maths.normalization import normalize
 from bansac.problems.problem import Problem
+from bansac.problems.traits import Traits
 
 # Points coincide if their distance is at most this fraction of the sum of their distances from the origin.
 _COINCIDENT = 1e-12
@@ -118,5 +119,5 @@ LINE = Problem(
     normalize=normalize,
     denormalize=denormalize,
     canonical=canonical,
-    points=((0, 1),),
+    traits=Traits(points=((0, 1),)),
 )

@@ -107,6 +107,7 @@ RIGID_3D = dataclasses.replace(
     solver_cost=500.0,
     denormalize=denormalize,
     significance_form=None,
+    traits=dataclasses.replace(AFFINE_3D.traits, flat="line"),
 )
 
 SIMILARITY_3D = dataclasses.replace(

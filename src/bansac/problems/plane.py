@@ -8,9 +8,10 @@ import math
 import numpy as np
 
 from bansac.maths.arrays import Floats, Ints, Reals
-from bansac.maths.linalg import normalize_vector, smallest_eigenvector, weighted_means
+from bansac.maths.linalg import normalize_vector, smallest_eigenvector, write_scatter
 from bansac.maths.normalization import fix_sign, normalize
 from bansac.problems.problem import Problem
+from bansac.problems.traits import Traits
 
 # Three points with sides u and v are collinear if |u x v| <= _COLLINEAR (|u|^2 + |v|^2).
 _COLLINEAR = 1e-9
@@ -74,14 +75,8 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     on a line.
     """
     centroid, scatter = scratch[:_SCATTER], scratch[_SCATTER:]
-    if not weighted_means(data, weights, centroid):
+    if not write_scatter(data, weights, centroid, scatter):
         return False
-    for j in range(3):
-        for k in range(j + 1):
-            entry = 0.0
-            for i in range(weights.size):
-                entry += weights[i] * (data[j, i] - centroid[j]) * (data[k, i] - centroid[k])
-            scatter[3 * j + k] = scatter[3 * k + j] = entry
     if not smallest_eigenvector(scatter, 3):
         return False
     model[3] = 0.0
@@ -118,5 +113,5 @@ PLANE = Problem(
     normalize=normalize,
     denormalize=denormalize,
     canonical=canonical,
-    points=((0, 1, 2),),
+    traits=Traits(points=((0, 1, 2),), flat="line"),
 )

@@ -9,10 +9,11 @@ import functools
 import numpy as np
 
 from bansac.compiled.jit import kernel
-from bansac.maths.arrays import Floats, Ints, Reals
+from bansac.maths.arrays import Bools, Floats, Ints, Reals
 from bansac.maths.extent import UNIT, near_box
 from bansac.maths.linalg import copy
 from bansac.problems.problem import Problem
+from bansac.problems.traits import Limit, Traits
 
 # At higher degrees the powers of x are nearly dependent, and the coefficients are ill-conditioned.
 MAX_DEGREE = 8
@@ -171,6 +172,14 @@ def normalize_model(model: Floats, transform: Floats) -> None:
     denormalize(model, np.array([1.0 / y_scale, -y_scale * mean, 1.0 / x_scale, -x_scale * centre]))
 
 
+def _distances_along_y(degree: int, data: Floats, members: Bools) -> Floats:
+    """Return the distances along y of points from the least-squares polynomial of the members."""
+    x, y = data
+    low, high = x[members].min(), x[members].max()
+    powers = np.polynomial.legendre.legvander((2.0 * x - low - high) / ((high - low) or 1.0), degree)
+    return np.asarray(np.abs(powers @ np.linalg.lstsq(powers[members], y[members], rcond=1e-15)[0] - y))
+
+
 def polynomial(degree: object) -> Problem:
     """Return the problem of a polynomial of a degree from 1 to 8, the same object for the same degree."""
     if isinstance(degree, bool) or not isinstance(degree, int | np.integer) or not 1 <= degree <= MAX_DEGREE:
@@ -181,6 +190,7 @@ def polynomial(degree: object) -> Problem:
 @functools.cache
 def _problem(degree: int) -> Problem:
     """Return the problem of a valid degree."""
+    limit = Limit(f"polynomial of degree {degree - 1}", functools.partial(_distances_along_y, degree - 1))
     return Problem(
         name=f"polynomial of degree {degree}",
         channels=2,
@@ -194,4 +204,5 @@ def _problem(degree: int) -> Problem:
         normalize=normalize,
         denormalize=denormalize,
         normalize_model=normalize_model,
+        traits=Traits(limit=limit),
     )

@@ -20,6 +20,7 @@ from bansac.compiled.struct import FunctionStruct
 from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_integer
 from bansac.problems.contract import CONTRACT, IN_LOOP, MANIFOLD, REALS, Function, function_types
+from bansac.problems.traits import Traits
 
 # A struct of the float64 residuals for kernels, of the same type for all problems.
 _FLOAT64 = FunctionStruct(__name__, "_Float64", ("residuals",))
@@ -36,7 +37,7 @@ def _check_fields(problem: Any) -> None:
     """Raise a ValueError or TypeError that names the first wrong field of a problem."""
     if not isinstance(problem.name, str) or not problem.name:
         raise ValueError(f"name must be a string that is not empty, got {problem.name!r}")
-    sizes = ("channels", "sample_size", "max_models", "residual_size", "codimension")
+    sizes = ("channels", "sample_size", "max_models", "residual_size")
     for field in (*sizes, "default_max_iterations", "default_agreement"):
         as_integer(field, getattr(problem, field), 1)
     as_integer("scratch_size", problem.scratch_size, 0)
@@ -52,7 +53,6 @@ def _check_fields(problem: Any) -> None:
             raise ValueError(f"{field} must be a number > 0, got {value!r}")
     for field, allowed in (
         ("precision", tuple(REALS)),
-        ("unit", ("data", "pixels", "normalised")),
         ("default_local_optimization", (*LOCAL_OPTIMIZATIONS, None)),
         ("default_weighting", (*WEIGHTINGS, None)),
         ("majority_agrees", (True, False)),
@@ -60,7 +60,7 @@ def _check_fields(problem: Any) -> None:
         if getattr(problem, field) not in allowed:
             names = " or ".join(map(repr, allowed))
             raise ValueError(f"{field} must be {names}, got {getattr(problem, field)!r}")
-    _check_points(problem.points, problem.channels)
+    problem.traits.check(problem.channels)
     for role in CONTRACT.values():
         function = getattr(problem, role.name)
         if function is not None or role.required:
@@ -73,14 +73,6 @@ def _check_fields(problem: Any) -> None:
         as_integer("parameters", problem.parameters, 1)
     if (problem.tangent is None) != (problem.parameters is None):
         raise ValueError("tangent and parameters belong together: give both or neither")
-
-
-def _check_points(points: Any, channels: int) -> None:
-    """Raise a ValueError if the points are not tuples that contain every channel once."""
-    tuples = isinstance(points, tuple) and all(isinstance(point, tuple) for point in points)
-    listed: list[Any] = [channel for point in points for channel in point] if tuples else [None]
-    if listed and (None in listed or sorted(listed) != list(range(channels))):
-        raise ValueError(f"points must be tuples that list each of the {channels} channels once, got {points!r}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,9 +156,6 @@ class Problem:
     significance_form : callable, optional
         ``significance_form(data, model) -> (problem, data, model)``: return the problem, data and model for the
         significance test, instead of the problem's own. It is for data with points in another unit than the threshold.
-    codimension : int
-        Number of components of the error vector whose length is the residual: 1 for the distance from a line or a
-        curve, 2 for the distance between two points of the plane.
     default_threshold : float, optional
         First threshold of the estimate if the caller gives none. By default it is a share of the extent of the data. If
         the unit is pixels, but the extent of the second points is not one of an image, it is scaled to the extent.
@@ -182,18 +171,13 @@ class Problem:
     majority_agrees : bool
         Whether half of the agreeing restarts are enough if most points are inliers. False if different models may have
         nearly the same inliers. Restarts then agree only if their scores are nearly the same, too.
-    unit : {"data", "pixels", "normalised"}
-        Unit of residuals and threshold: the unit of the data, pixels, or pixels divided by the focal length.
-    points : tuple of tuple of int
-        Channels that are the coordinates of one point, in the unit of the threshold: ``((0, 1), (2, 3))`` for a match
-        of two image points. Matches that share a point count once in the significance test, or in a second test all
-        outliers count. The tests exchange the points of matches to measure the support under chance. By default no
-        channels belong together.
+    traits : Traits
+        What the data are, and what leaves the model undetermined, see :class:`bansac.Traits`.
 
     Raises
     ------
     ValueError
-        If a size, a default, the unit or the precision is not allowed.
+        If a size, a default, a trait or the precision is not allowed.
     TypeError
         If a function is missing, takes other parameters, or does not compile (on first use).
 
@@ -238,15 +222,13 @@ class Problem:
     normalize_model: Callable[..., Any] | None = None
     canonical: Callable[..., Any] | None = None
     significance_form: Callable[..., Any] | None = None
-    codimension: int = 1
     default_threshold: float | None = None
     default_max_iterations: int = 3000
     default_agreement: int = 2
     default_local_optimization: str | None = "inner+iterative"
     default_weighting: str | None = None
     majority_agrees: bool = True
-    unit: Literal["data", "pixels", "normalised"] = "data"
-    points: tuple[tuple[int, ...], ...] = ()
+    traits: Traits = dataclasses.field(default_factory=Traits)
 
     def __post_init__(self) -> None:
         """Check every field, so that mistakes are reported here and not by the compiler."""

@@ -131,7 +131,7 @@ SHARED_FOCAL = dataclasses.replace(
     solver_cost=8000.0,
     canonical=canonical,
     default_local_optimization="lm",
-    unit="data",
+    traits=dataclasses.replace(ESSENTIAL.traits, unit="data"),
 )
 
 ONE_FOCAL = dataclasses.replace(

@@ -33,5 +33,5 @@ def upright(essential: Problem) -> Problem:
         solve=essential_upright_3pt.solve,
         scratch_size=max(essential.scratch_size, essential_upright_3pt.SCRATCH),
         significance_form=significance_form,
-        points=((0, 1), (4, 5, 6, 7, 8, 9), (2, 3)),
+        traits=dataclasses.replace(essential.traits, points=((0, 1), (4, 5, 6, 7, 8, 9), (2, 3))),
     )

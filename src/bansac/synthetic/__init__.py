@@ -1,7 +1,5 @@
 """Synthetic data with ground truth: points on a model with Gaussian noise, and uniformly distributed outliers.
 
-:func:`awkward_scene` returns scenes with structures that mislead estimators, and the expected answer.
-
 Every generator is a pure function: the same arguments and seed give the same data, bit for bit.
 """
 
@@ -9,9 +7,6 @@ from bansac.synthetic.curves import CurvePoints as CurvePoints
 from bansac.synthetic.curves import circle_points as circle_points
 from bansac.synthetic.curves import line_points as line_points
 from bansac.synthetic.curves import polynomial_points as polynomial_points
-from bansac.synthetic.families import FAMILIES as FAMILIES
-from bansac.synthetic.families import AwkwardScene as AwkwardScene
-from bansac.synthetic.families import awkward_scene as awkward_scene
 from bansac.synthetic.two_views import SceneMatches as SceneMatches
 from bansac.synthetic.two_views import epipolar_matches as epipolar_matches
 from bansac.synthetic.two_views import homography_matches as homography_matches

@@ -8,7 +8,7 @@ pixels show the effect of this choice. The report has ``probabilities``, the pos
 network. Only successful runs have a posterior, and only they count.
 
 Without ``--data`` the matches are those of the families of awkward scenes that have a model
-(``bansac.synthetic.FAMILIES``): 500 matches, half of them inliers, with a noise of .2 pixels. A match is true by its
+(``bansac_lab.families.FAMILIES``): 500 matches, half of them inliers, with a noise of .2 pixels. A match is true by its
 label.
 
 The priors P^0 of ``bansac.evidence.neighbours`` are compared with the truth, too, beside the scores: for each scene,
@@ -30,8 +30,9 @@ from bansac.evidence.neighbours import neighbour_priors
 from bansac.geometry import apply_transform
 from bansac.matches import Matches
 from bansac.problems.estimators import Kind
-from bansac.synthetic import FAMILIES, awkward_scene, epipolar_matches
+from bansac.synthetic import epipolar_matches
 from bansac.synthetic.two_views import viewing_rays
+from bansac_lab.families import FAMILIES, awkward_scene
 from bansac_lab.frames import DataFrame, Figure, Series, import_figure, import_pandas, to_frame
 from bansac_lab.measurement import DATA, Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac_lab.peers.library import OURS, Array, Task

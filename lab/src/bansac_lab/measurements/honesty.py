@@ -2,7 +2,7 @@
 
 "repetition" counts separate processes in which the same call has another result. "false success" counts runs with
 ``success=True`` on data without a model, by problem, number of points, threshold and kind of data; "samplers" does so
-by sampler, "families without a model" on the families of awkward scenes (``bansac.synthetic.FAMILIES``).
+by sampler, "families without a model" on the families of awkward scenes (``bansac_lab.families.FAMILIES``).
 
 "power" counts right models, and those of them with success. "families" does so on the families of awkward scenes, and
 counts the expected configurations. "photographs" counts successes on all ordered pairs of photographs of different
@@ -23,7 +23,8 @@ import numpy as np
 from bansac.engine.sampling import SAMPLERS
 from bansac.matches.image_matching import Features, detect_features, match_features
 from bansac.problems.estimators import ESTIMATORS, Kind
-from bansac.synthetic import FAMILIES, awkward_scene, epipolar_matches
+from bansac.synthetic import epipolar_matches
+from bansac_lab.families import FAMILIES, awkward_scene
 from bansac_lab.known_scenes import DEGREE, FUNCTIONS, known_scene
 from bansac_lab.measurement import DATA, Document, Option, Report, Row, Setup, Unit, each, of_module
 from bansac_lab.peers.library import Array, Method
@@ -41,6 +42,7 @@ PROBLEMS = {name: name for name in (*KINDS, "line", "circle", "plane", "ellipse"
     "absolute pose": "absolute_pose",
     "rigid motion": "rigid_3d",
     "similarity of space": "similarity_3d",
+    **{row.load_problem().name: row.name for row in ESTIMATORS if row.scene and "points" in row.data},
 }
 ARGUMENTS: Mapping[str, tuple[Any, ...]] = {"essential": (CAMERA,), "absolute pose": (CAMERA,), "cubic": (DEGREE,)}
 

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bansac.problems.estimators import Kind
-from bansac.synthetic import awkward_scene
+from bansac_lab.families import awkward_scene
 from bansac_lab.frames import DataFrame, to_frame
 from bansac_lab.known_scenes import known_scene
 from bansac_lab.measurement import DATA, FIRST_SEED, Document, Option, Report, Row, Setup, Unit, each, of_module

@@ -1,8 +1,8 @@
 """Fit the probability that a model is right (Result.model_confidence), and check it on scenes that are left out.
 
 The runs are the default of this package on real pairs with ground truth, on the synthetic families, and on the
-structures of "bansac bench rivals". A pose is right within 5 degrees (E, F), a homography within 5 px at the corners.
-A pair has runs with
+structures of "bansac bench rivals". A pose is right within 5 degrees (E, F; an absolute pose with 5 % of the
+depth), a homography within 5 px at the corners. A pair has runs with
 
 - plain: all matches below each of three SNN ratios;
 - thinned: 3 to 80 % inliers, by fewer inliers or fewer outliers, and 40 to 2000 matches, twice;
@@ -14,7 +14,8 @@ whose truth is exact.
 
 The fit is logistic, with coefficients held at 0 or above, a small ridge and equal weights of all scenes. Each scene is
 predicted by the fit to the others. The sets of one building are one scene, and so are all families, and all structures.
-Pairs of homographies are one scene for each photograph. middlebury_dino, whose poses are ill-conditioned, is in no fit
+Pairs of homographies are one scene for each photograph. Absolute poses have no real data here: each of their families,
+by the wrong matches, is a scene of its own. middlebury_dino, whose poses are ill-conditioned, is in no fit
 and no mean: it shows what the confidence is worth on data that are unlike all others.
 
 The calibration error is the expected one over ten bins. Its band is the 95 % quantile of a calibrated predictor: pairs
@@ -36,7 +37,7 @@ from bansac.estimate.model_confidence import evidence
 from bansac.estimate.result import Result
 from bansac.matches import Matches
 from bansac.maths.arrays import Bools
-from bansac.synthetic import FAMILIES, awkward_scene
+from bansac_lab.families import FAMILIES, awkward_scene
 from bansac_lab.frames import DataFrame, to_frame
 from bansac_lab.measurement import FIRST_SEED, ON_DATA, Option, Report, Row, Setup, Unit, choose_sets, of_module
 from bansac_lab.measurements.calibration import bins, error_of
@@ -44,7 +45,7 @@ from bansac_lab.measurements.rivals import CLASSES, LIMIT, add_overlay
 from bansac_lab.pairs import open_set
 from bansac_lab.peers.library import Array
 from bansac_lab.reports import lines, share
-from bansac_lab.scenes import Scene, errors, scene_of
+from bansac_lab.scenes import Scene, errors, make_scene, scene_of
 from bansac_lab.sets import PairSet, find_sets
 from bansac_lab.sets.tutorial import evenly_spaced
 from bansac_lab.task import distances_to_truth
@@ -53,16 +54,20 @@ PROBLEMS: Mapping[str, tuple[str, Any, tuple[float, ...], float]] = {
     "E": ("essential matrix", bansac.estimate_essential, (0.75, 0.85, 0.95), 2.0),
     "F": ("fundamental matrix", bansac.estimate_fundamental, (0.75, 0.85, 0.95), 2.0),
     "H": ("homography", bansac.estimate_homography, (0.6, 0.8, 0.95), 3.0),
+    "pose": ("absolute pose", bansac.estimate_absolute_pose, (), 0.0),
 }
 """Name of the problem, estimator, SNN ratios, and the distance of inliers from the truth in pixels."""
 
 EXACT_SETS = ("exact_warp",)
 FAMILY, STRUCTURES, APART = "families", "structures", ("middlebury_dino",)
 MADE = FAMILY, STRUCTURES
-_KINDS = {"E": ("E", "relative pose"), "F": ("F", "relative pose"), "H": ("H",)}
+_KINDS = {"E": ("E", "relative pose"), "F": ("F", "relative pose"), "H": ("H",), "pose": ("absolute pose",)}
+WRONG = "uniform", "clusters", "list", "repeated"
+"""Families of absolute poses, by their wrong matches."""
 NOT_NUMBERS = "problem", "scene", "pair", "variant", "right", "claimed"
 FEWEST, SURE = 15, 0.95
 RIDGE, STEPS, DRAWS = 1e-3, 4000, 500
+WRONG_SEEDS = 10  # scenes of absolute poses for each one of another family
 
 
 def sets(setup: Setup) -> list[PairSet]:
@@ -74,12 +79,13 @@ def sets(setup: Setup) -> list[PairSet]:
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each problem and pair, and for each problem and family."""
     made = []
-    for problem in PROBLEMS:
-        for one in (one for one in sets(setup) if (one.kind == "H") == (problem == "H")):
+    for problem, (_, _, ratios, _) in PROBLEMS.items():
+        for one in (one for one in sets(setup) if ratios and (one.kind == "H") == (problem == "H")):
             keys = evenly_spaced(one.keys, None if problem == "H" else setup.pairs)
             names = ((f"{problem}/{one.name}/{key}", key) for key in keys)
             made += [Unit(name, (problem, key, str(one.folder), k)) for k, (name, key) in enumerate(names)]
-        made += [Unit(f"{problem}/{FAMILY}/{name}", (problem, name, FAMILY, 0)) for name in FAMILIES]
+        families = FAMILIES if ratios else WRONG
+        made += [Unit(f"{problem}/{FAMILY}/{name}", (problem, name, FAMILY, 0)) for name in families]
         classes = [name for name, (title, _) in CLASSES.items() if title.partition(",")[0] in _KINDS[problem]]
         made += [Unit(f"{problem}/{STRUCTURES}/{name}", (problem, name, STRUCTURES, 0)) for name in classes]
     return made
@@ -93,8 +99,9 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     for k, (variant, scene) in enumerate(_scenes(setup, problem, key, source, number, rng)):
         result = _estimate(problem, scene, rng, setup.seed + k) if len(scene.inliers) >= FEWEST else None
         if result is not None and result.model is not None:
-            *_, error = errors(scene, result.model).values()
-            name = source if source in MADE else scene_name(open_set(source).name, key)
+            error = max(errors(scene, result.model).values())
+            of_family = key if source == FAMILY and key in WRONG else source
+            name = of_family if source in MADE else scene_name(open_set(source).name, key)
             pair = f"{unit.key}/{k}" if source in MADE else unit.key
             row: Row = {"problem": problem, "scene": name, "pair": pair, "variant": variant}
             row |= {
@@ -118,6 +125,10 @@ def _scenes(
     if source == STRUCTURES:
         for seed in range(setup.repeats):
             yield key, dataclasses.replace(CLASSES[key][1](setup.seed + seed), problem=problem)
+        return
+    if not PROBLEMS[problem][2]:
+        for seed in range(WRONG_SEEDS * setup.repeats):
+            yield key, wrong_matches(key, setup.seed + seed)
         return
     of_pair = source != FAMILY
     for variant, pair in _variants(problem, source, key, number, rng) if of_pair else _family(setup, problem, key):
@@ -171,6 +182,28 @@ def _family(setup: Setup, problem: str, family: str) -> Iterator[tuple[str, Matc
             yield family, scene.matches
 
 
+def wrong_matches(family: str, seed: int) -> Scene:
+    """Return an absolute pose with 20 to 1500 matches, 3 to 80 % right ones, and wrong ones of a family.
+
+    Every third scene has no right ones.
+    """
+    rng = np.random.default_rng([seed, 8])
+    n, ratio, noise = (np.exp(rng.uniform(*np.log(limits))) for limits in ((20, 1500), (0.03, 0.8), (0.2, 2)))
+    scene = make_scene("pose", int(n), float(ratio), float(noise), seed)
+    points, x2, K = scene.data
+    x2, wrong = np.array(x2), np.flatnonzero(~scene.inliers)
+    if seed % 3 == 0:
+        x2, wrong = rng.permutation(x2), np.arange(len(x2))
+    if family == "clusters":
+        centres = x2[rng.choice(wrong, 3)]
+        x2[wrong] = centres[rng.integers(0, 3, wrong.size)] + rng.normal(0, 0.05 * np.ptp(x2), (wrong.size, 2))
+    elif family == "repeated":
+        x2[wrong] = x2[rng.integers(0, len(x2), wrong.size)]
+    elif family == "list":
+        x2[wrong] = rng.permutation(x2[wrong])
+    return dataclasses.replace(scene, data=(points, x2, K))
+
+
 def _estimate(problem: str, scene: Scene, rng: np.random.Generator, seed: int) -> Result:
     """Return the result of a run, which may have scores, image sizes or a given threshold."""
     _, function, _, _ = PROBLEMS[problem]
@@ -178,12 +211,17 @@ def _estimate(problem: str, scene: Scene, rng: np.random.Generator, seed: int) -
     settings: dict[str, Any] = {"seed": seed}
     if scored < 0.4 and scene.scores is not None:
         settings["scores"] = np.clip(scene.scores, 0.0, 1.0)
-    sizes = {"image_size1": scene.truth.size1, "image_size2": scene.truth.size2}
-    if sized < 0.75 and problem == "F" and scene.scores is not None and None not in sizes.values():
-        settings |= sizes  # the points of some families, which have no scores, lie outside
+    if (
+        sized < 0.75
+        and problem == "F"
+        and scene.scores is not None
+        and None not in (scene.truth.size1, scene.truth.size2)
+    ):
+        # the points of some families, which have no scores, lie outside
+        settings |= {"image_size1": scene.truth.size1, "image_size2": scene.truth.size2}
     if given < 0.2:
         settings["threshold"] = 0.5 * 2 ** rng.uniform(0, 3)
-    return function(*scene.data[: 4 if problem == "E" else 2], **settings)  # type: ignore[no-any-return]
+    return function(*scene.data[: 2 if problem in ("F", "H") else 4], **settings)  # type: ignore[no-any-return]
 
 
 def fit(numbers: Array, right: Array, weights: Array) -> Array:
@@ -269,19 +307,21 @@ def _figures(frame: DataFrame) -> Row:
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Return the figures by problem, for all real runs and for each scene, the reliability and the coefficients."""
+    """Return the figures by problem, of all scenes that count and of each one, the reliability and the fit."""
     problems: dict[str, Any] = {}
     runs = to_frame(rows)
     for problem, frame in runs.groupby("problem", sort=False):
         p, coefficients = predict(frame)
         frame = frame.assign(p=p)
-        real = frame[~frame["scene"].isin([*MADE, *APART])]
+        counted = frame[~frame["scene"].isin([*MADE, *APART])]
         scenes = {str(name): _figures(of_scene) for name, of_scene in frame.groupby("scene", sort=False)}
-        whole = _figures(real) | {"band": band(real["p"].to_numpy(), list(real["pair"]), np.random.default_rng(0))}
+        whole = _figures(counted) | {
+            "band": band(counted["p"].to_numpy(), list(counted["pair"]), np.random.default_rng(0))
+        }
         for name in ("ROC", "significance"):  # scenes with right and wrong runs
-            of_scenes = [figures[name] for scene, figures in scenes.items() if scene in set(real["scene"])]
+            of_scenes = [figures[name] for scene, figures in scenes.items() if scene in set(counted["scene"])]
             whole[f"{name} within scenes"] = float(np.nanmean(of_scenes))
-        diagram = bins(real["p"].to_numpy(), real["right"].to_numpy(bool))
+        diagram = bins(counted["p"].to_numpy(), counted["right"].to_numpy(bool))
         problems[str(problem)] = {"all": whole, "scenes": scenes, "bins": diagram, "coefficients": coefficients}
     texts = {".csv": runs.to_csv(index=False, float_format="%.5g")}
     return Report(records={"pairs": setup.pairs, "problems": problems}, texts=texts)
@@ -295,7 +335,7 @@ def table(document: Mapping[str, Any]) -> str:
     rows = []
     for problem, found in document["problems"].items():
         large = {name: of for name, of in found["scenes"].items() if of["runs"] >= 50}
-        for name, of in ({"all real runs": found["all"]} | large).items():
+        for name, of in ({"all runs": found["all"]} | large).items():
             cells = ["" if of[key] is None or np.isnan(of[key]) else share(of[key]) for key in ("right", *_SHOWN)]
             cells[5] += f" (band {share(of['band'])})" if "band" in of else ""
             rows.append([problem, name, str(of["runs"]), *cells])
