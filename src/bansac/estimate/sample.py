@@ -8,6 +8,7 @@ no significant model, or few inliers, the next one is larger.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def samples(request: Request) -> Iterator[tuple[Request, Ints]]:
     needs_all = options.trace or request.as_paper or request.needs_all
     if n < 2 * _SIZE or needs_all or options.refiner(problem) is not REFINERS["lm"]:
         return
-    columns = {}
+    columns = dict[str, Floats]()
     if request.scores is not None or request.priors is not None:
         request.prior_and_quality()  # it checks them
     for name in ("scores", "priors"):
@@ -50,7 +51,7 @@ def samples(request: Request) -> Iterator[tuple[Request, Ints]]:
     rng, size = np.random.default_rng(options.seed), _SIZE
     while 2 * size <= n:
         rows = np.sort(rng.choice(n, size, replace=False, shuffle=False))
-        part = {name: values[rows] for name, values in columns.items()}
+        part: dict[str, Any] = {name: values[rows] for name, values in columns.items()}
         yield replace(request, data=np.take(request.data, rows, axis=1), **part), rows
         size *= _GROWTH
 

@@ -74,8 +74,9 @@ def solve(request: Request, conclude: Conclude | None = None, *, explains: bool 
 def _search_sample(request: Request, conclude: Conclude | None) -> Solution | None:
     """Return the solution of a sample of many data, refined and measured on all; None if all are to be searched."""
     for part, rows in samples(request):
-        found = search(_in_time(part))
-        if found.model is None or not is_enough(found):
+        found, limit = search(_in_time(part)), request.options.max_seconds
+        is_over = limit is not None and request.watch.read()[0] >= limit
+        if found.model is None or not (is_over or is_enough(found)):
             continue
         found = refine_on_all(found, request)
         concluded = found if conclude is None else conclude(found)
