@@ -25,10 +25,14 @@ from bansac.maths.validate import as_weights, scores_and_range
 _SIZE, _GROWTH = 5000, 8
 
 # Least inlier ratio of a sample. The model of fewer inliers may be too far from that of all data for a refinement.
-_LEAST_RATIO = 0.05
+_LEAST_RATIO = 0.2
 
-# Largest number of Gauss-Newton steps on all data: the last one changes a model by less than its error.
-_STEPS = 3
+# Largest number of Gauss-Newton steps on all data, and the least gain of another one, in squared errors of one datum.
+# Few steps are enough unless outliers near the model are as many as its inliers.
+_STEPS, _LEAST_GAIN = 15, 0.05
+
+# Largest share of the inliers of a sample that the refinement loses.
+_LOST = 0.05
 
 
 def samples(request: Request) -> Iterator[tuple[Request, Ints]]:
@@ -74,7 +78,7 @@ def refine_on_all(solution: Solution, request: Request) -> Solution:
     if model is None:
         return solution
     refined = solution.moved(model)
-    return refined if refined.count >= (1.0 - _LEAST_RATIO) * solution.count else solution
+    return refined if refined.count >= (1.0 - _LOST) * solution.count else solution
 
 
 def _minimize(solution: Solution, near: Floats, scale: float) -> Floats | None:
@@ -91,7 +95,8 @@ def _minimize(solution: Solution, near: Floats, scale: float) -> Floats | None:
         else:
             return None
     manifold, work, square = select_manifold(problem), find_work(problem), (scale * float(transform[0])) ** 2
-    minimize_biweight(manifold, work, near, square, _STEPS, model, np.empty(problem.scratch_size))
+    gain = _LEAST_GAIN / max(near.shape[1], 1)  # relative to the sum
+    minimize_biweight(manifold, work, near, square, _STEPS, gain, model, np.empty(problem.scratch_size))
     if problem.denormalize is not None:
         problem.denormalize(model, transform)
     if problem.canonical is not None and np.isfinite(model).all():

@@ -49,10 +49,17 @@ def refine_by_lm(run: Run, manifold: Any, work: Work, loss: bool, scale: float, 
 
 @kernel
 def minimize_biweight(
-    manifold: Any, work: Work, near: Floats, squared_scale: float, max_steps: int, model: Floats, scratch: Floats
+    manifold: Any,
+    work: Work,
+    near: Floats,
+    squared_scale: float,
+    max_steps: int,
+    least_gain: float,
+    model: Floats,
+    scratch: Floats,
 ) -> int:
-    """Move a model to a minimum of the biweight loss of many data near it, see ``minimize``: any decrease counts."""
-    return minimize(manifold, work, near, squared_scale, BIWEIGHT, max_steps, 0.0, model, scratch)
+    """Move a model to a minimum of the biweight loss of the data near it, see ``minimize``."""
+    return minimize(manifold, work, near, squared_scale, BIWEIGHT, max_steps, least_gain, model, scratch)
 
 
 @kernel
