@@ -1,7 +1,7 @@
 """Time and accuracy of a call over the number of data: 1,000 to 1,000,000, with 10 and 60 % inliers.
 
-Homographies (H), essential (E) and fundamental (F) matrices, absolute poses (pose) and lines of synthetic scenes, without
-scores, with .5 px noise. One thread. The times of a scene are medians over the seeds, and the errors those of
+Homographies (H), essential (E) and fundamental (F) matrices, absolute poses (pose) and lines of synthetic scenes, with
+.5 px noise and no scores. One thread. The times of a scene are medians over the seeds, and the errors those of
 :func:`bansac_lab.scenes.errors`. Times hold within one run only. Other libraries run up to 100,000 data.
 """
 
