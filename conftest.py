@@ -66,6 +66,7 @@ def kernel_arithmetic() -> Iterator[None]:
 @pytest.fixture
 def other_defaults(monkeypatch: pytest.MonkeyPatch) -> Callable[[], contextlib.AbstractContextManager[dict[str, Any]]]:
     """Return a context in which many defaults of ``Options`` are others; it gives these."""
+    from bansac import Network, Restarts
     from bansac.estimate import presets
 
     changed = {
@@ -73,14 +74,11 @@ def other_defaults(monkeypatch: pytest.MonkeyPatch) -> Callable[[], contextlib.A
         "min_iterations": 400,
         "seed": 7,
         "scoring": "inliers",
-        "restarts": 3,
+        "restarts": Restarts(limit=3),
         "weighting": "density",
         "verification": None,
         "local_optimization": "inner",
-        "order": 2,
-        "gamma": "gamma_3",
-        "weight_floor": 5.0,
-        "tau": 0.2,
+        "network": Network(order=2, gamma="gamma_3", weight_floor=5.0, min_updates=20),
         "trace": True,
     }
 

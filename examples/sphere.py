@@ -76,9 +76,9 @@ def linearize(data, model, start, stop, residuals, jacobian):
     distance, by_x, by_y, by_z, by_r = residuals[0], jacobian[0], jacobian[1], jacobian[2], jacobian[3]
     for i in range(stop - start):
         dx, dy, dz = x[i] - model[0], y[i] - model[1], z[i] - model[2]
-        from_centre = math.sqrt(dx * dx + dy * dy + dz * dz) + 1e-300  # no division by 0 at the centre
-        distance[i] = from_centre - model[3]
-        by_x[i], by_y[i], by_z[i] = -dx / from_centre, -dy / from_centre, -dz / from_centre
+        from_center = math.sqrt(dx * dx + dy * dy + dz * dz) + 1e-300  # no division by 0 at the center
+        distance[i] = from_center - model[3]
+        by_x[i], by_y[i], by_z[i] = -dx / from_center, -dy / from_center, -dz / from_center
         by_r[i] = -1.0
 
 
@@ -116,6 +116,7 @@ def main() -> None:
     print(f"centre ({x:.3f}, {y:.3f}, {z:.3f}), radius {r:.3f}")
     print(f"{result.inliers.sum()} inliers, {result.inliers[on_sphere].sum()} of the 300 true ones")
     print(f"{result.iterations} iterations")
+    assert result.probabilities is not None
     print(f"mean probability: {result.probabilities[on_sphere].mean():.3f} on the sphere, ", end="")
     print(f"{result.probabilities[~on_sphere].mean():.3f} elsewhere")
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import bansac
+from bansac import Network
 from bansac.cli.compile_ahead import _data as warm_data
 from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
@@ -187,7 +188,7 @@ class Unreadable:
         ({"weights": [[1], [2, 3]]}, ValueError, "weights must be an array of real numbers, got list: .* inhomog"),
         ({"weights": [None] * 30}, ValueError, "weights must be an array of real numbers, got list with NoneType"),
         ({"weights": np.empty(30, "i,f")}, ValueError, r"of real numbers, got ndarray with \[\('f0', '<i4'\), "),
-        ({"cpt": 3}, ValueError, "cpt must be a sequence of tables, got 3"),
+        ({"network": Network(cpt=3)}, ValueError, "cpt must be a sequence of tables, got 3"),
         ({"priors": np.ones(30), "sampler": "uniform"}, ValueError, "priors need one of the samplers bansac"),
         ({"priors": np.ones(30), "sampler": "prosac"}, ValueError, "priors need one of the samplers bansac"),
         ({"scores": np.ones(30), "sampler": "napsac", "weighting": None}, ValueError, "scores have no effect with"),
@@ -197,18 +198,26 @@ class Unreadable:
         ({"degeneracy": "degensac"}, ValueError, "for the fundamental matrix, not for problem 'homography'"),
         ({"preset": "quick"}, ValueError, "preset must be one of 'paper', 'fast', 'accurate', 'paper-20' or None"),
         ({"options": {"seed": 1}}, ValueError, r"options must be a bansac\.Options"),
-        ({"treshold": 1.0}, TypeError, "unknown option 'treshold'; the options are threshold, .*, trace; other argum"),
-        ({"score": np.ones(30)}, TypeError, "unknown option 'score'; .* other arguments are scores, priors, weights"),
+        (
+            {"treshold": 1.0},
+            TypeError,
+            "did you mean 'threshold'. unknown option 'treshold'; the options are thr.*; other",
+        ),
+        (
+            {"score": np.ones(30)},
+            TypeError,
+            "did you mean 'scores'. unknown option 'score'; .* are scores, priors, weights",
+        ),
         ({"threshold": "Auto"}, ValueError, "threshold must be a number > 0 or 'auto', got 'Auto'"),
         ({"threshold": "2"}, ValueError, "threshold must be a number > 0 or 'auto', got '2'"),
         ({"confidence": 10**400}, ValueError, "confidence"),
-        ({"gamma": lambda ratio: ratio[:-1]}, ValueError, "gamma .*shape"),
-        ({"gamma": lambda ratio: 2 + ratio}, ValueError, "gamma .*probabilities"),
-        ({"cpt": [[0, 0.2]]}, ValueError, r"cpt\[0\] .*shape"),
-        ({"cpt": [[[0, 1], [1, 2]]]}, ValueError, r"cpt\[0\] .*probabilities"),
-        ({"cpt": [[[0, np.nan], [1, 1]]]}, ValueError, r"cpt\[0\] .*probabilities"),
-        ({"cpt": ["table"]}, ValueError, r"cpt\[0\] .*numbers"),
-        ({"order": 2, "cpt": [[[0, 1], [1, 1]]]}, ValueError, "cpt must hold one table"),
+        ({"network": Network(gamma=lambda ratio: ratio[:-1])}, ValueError, "gamma .*shape"),
+        ({"network": Network(gamma=lambda ratio: 2 + ratio)}, ValueError, "gamma .*probabilities"),
+        ({"network": Network(cpt=[[0, 0.2]])}, ValueError, r"cpt\[0\] .*shape"),
+        ({"network": Network(cpt=[[[0, 1], [1, 2]]])}, ValueError, r"cpt\[0\] .*probabilities"),
+        ({"network": Network(cpt=[[[0, np.nan], [1, 1]]])}, ValueError, r"cpt\[0\] .*probabilities"),
+        ({"network": Network(cpt=["table"])}, ValueError, r"cpt\[0\] .*numbers"),
+        ({"network": Network(order=2, cpt=[[[0, 1], [1, 1]]])}, ValueError, "cpt must hold one table"),
     ],
 )
 def test_bad_settings_raise_and_are_named(settings, error, found):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import bansac
+from bansac import Network, Restarts
 from bansac.compiled import clock
 from bansac.engine.interruptible import InterruptibleLoop
 from bansac.engine.model_selection import Plausibility
@@ -82,8 +83,8 @@ def test_every_function_finds_the_model(call, made, preset, scored):
 METHODS = {
     "uniform": {"sampler": "uniform"},
     "bansac": {},
-    "order 2": {"order": 2},
-    "order 3": {"order": 3},
+    "order 2": {"network": Network(order=2)},
+    "order 3": {"network": Network(order=3)},
     "no verification": {"verification": None},
     "msac": {"scoring": "msac"},
     "baysac": {"sampler": "baysac"},
@@ -119,7 +120,7 @@ def test_every_method_of_the_paper_finds_the_model(name, method):
 
 @calls
 def test_a_seed_gives_the_same_bits_over_several_rounds(call, made):
-    first, second, other = (call(seed=seed, agreement=6, restart_iterations=40) for seed in (3, 3, 4))
+    first, second, other = (call(seed=seed, restarts=Restarts(agreement=6, iterations=40)) for seed in (3, 3, 4))
     assert first.restarts >= 3
     assert_same(first, second)
     assert first.models_tested != other.models_tested or not np.array_equal(first.beliefs, other.beliefs)
@@ -158,13 +159,14 @@ def hard(**settings):
 
 
 def test_rounds_share_the_budget_and_the_last_says_why_it_ended():
-    result = hard(restart_iterations=30, max_iterations=100, agreement=50, trace=True)
+    result = hard(restarts=Restarts(iterations=30, agreement=50), max_iterations=100, trace=True)
     assert (result.restarts, result.iterations, result.stop_reason) == (4, 100, "max_iterations")
     assert len(result.trace) == 100
-    result = hard(restarts=3, restart_iterations=30, agreement=50, stopping=None)
+    result = hard(restarts=Restarts(limit=3, iterations=30, agreement=50), stopping=None)
     assert (result.restarts, result.iterations, result.stop_reason) == (3, 120, "restarts")  # and a challenge
     perfect = np.column_stack([np.arange(50.0), np.arange(50.0)])
-    result = bansac.fit_line(perfect, threshold=0.1, restarts=3, agreement=8)  # RANSAC's criterion ends every restart
+    # RANSAC's criterion ends every restart.
+    result = bansac.fit_line(perfect, threshold=0.1, restarts=Restarts(limit=3, agreement=8))
     assert (result.restarts, result.stop_reason) == (3, "restarts")
     assert result.iterations < 300
 
@@ -174,12 +176,12 @@ def test_one_round_ends_by_its_criterion_or_for_want_of_samples():
     for preset, iterations in ((None, 20_000), ("fast", 600)):
         result = hard(preset=preset, restarts=1, stopping=None)
         assert (result.restarts, result.iterations, result.stop_reason) == (1, iterations, "max_iterations")
-    result = hard(restarts=1, restart_iterations=50, stopping=None)
+    result = hard(restarts=Restarts(limit=1, iterations=50), stopping=None)
     assert (result.restarts, result.iterations, result.stop_reason) == (1, 50, "restarts")
 
 
 def test_the_trace_of_several_rounds_counts_on():
-    result = hard(restart_iterations=60, max_iterations=150, agreement=50, stopping=None, trace=True)
+    result = hard(restarts=Restarts(iterations=60, agreement=50), max_iterations=150, stopping=None, trace=True)
     trace = result.trace
     assert len(trace) == result.iterations == 150
     assert set(trace.snapshots) == {0, 2, 4, 9, 10, 11, 14, 100, 150}
@@ -187,7 +189,7 @@ def test_the_trace_of_several_rounds_counts_on():
     # Every restart starts without a model: the best so far grows within each.
     for begin, end in ((0, 60), (60, 120), (120, 150)):
         assert (np.diff(trace.best_score[begin:end]) >= 0).all()
-    plain = hard(restart_iterations=60, max_iterations=150, agreement=50, stopping=None)
+    plain = hard(restarts=Restarts(iterations=60, agreement=50), max_iterations=150, stopping=None)
     assert np.array_equal(plain.model, result.model)
     assert np.array_equal(plain.beliefs, result.beliefs)
 
@@ -202,7 +204,8 @@ def test_kernels_that_compile_take_no_time_of_the_limit(monkeypatch):
         return original(*arguments, **settings)
 
     monkeypatch.setattr(InterruptibleLoop, "run", run)
-    assert hard(agreement=50, max_seconds=0.5, restart_iterations=30, max_iterations=60).stop_reason == "max_iterations"
+    result = hard(restarts=Restarts(agreement=50, iterations=30), max_seconds=0.5, max_iterations=60)
+    assert result.stop_reason == "max_iterations"
 
 
 # Sizes of the images.
@@ -261,7 +264,9 @@ def test_sizes_of_images_decide_between_models(monkeypatch):
         return given[-1][-1]
 
     monkeypatch.setattr("bansac.estimate.two_views.Plausibility", counted)
-    hard(image_size1=(480, 640), image_size2=np.array([600, 800.0]), max_iterations=600, agreement=50)
+    hard(
+        image_size1=(480, 640), image_size2=np.array([600, 800.0]), max_iterations=600, restarts=Restarts(agreement=50)
+    )
     assert given[0].tolist() == [319.5, 239.5, 800.0, 399.5, 299.5, 1000.0, given[0][-1]]
     assert given[0][-1] >= 2
     with pytest.warns(UserWarning, match="image_size2 is missing"):  # one size says nothing
@@ -272,7 +277,7 @@ def test_sizes_of_images_decide_between_models(monkeypatch):
 
 
 def test_implausible_focal_lengths_lose():
-    settings = {"restarts": 12, "agreement": 12, "max_iterations": 1200, "restart_iterations": 100}
+    settings = {"restarts": Restarts(limit=12, agreement=12, iterations=100), "max_iterations": 1200}
     assert hard(**settings, **SIZES).iterations == hard(**settings).iterations
     gains = []
     for seed in range(30):

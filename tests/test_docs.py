@@ -140,7 +140,7 @@ def test_the_priors_of_how_it_works_are_those_of_the_demo_pair() -> None:
     neighbours = neighbour_priors(np.column_stack([pair.x1, pair.x2]).T.copy())
     right, wrong = ([np.median(p[mask]) for p in (pair.scores, neighbours)] for mask in (pair.inliers, ~pair.inliers))
     of_scores, of_neighbours, *of_wrong = (f"{median:.2f}"[1:] for median in (*right, *wrong))
-    text = "a right match is {} from the scores and {} from the neighbours, that of a wrong match {} and {}."
+    text = "a right match is {} from the scores and {} from the neighbors, that of a wrong match {} and {}."
     assert text.format(of_scores, of_neighbours, *of_wrong) in PAGES["docs/how-it-works.md"]
 
 

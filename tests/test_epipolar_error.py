@@ -21,10 +21,9 @@ FOCAL = (SCENE.K[0, 0] + SCENE.K[1, 1]) / 2
         ({}, reference.sampson),
         ({"epipolar_error": "sampson"}, reference.sampson),
         ({"epipolar_error": "symmetric"}, reference.symmetric),
-        ({"options": bansac.Options(epipolar_error="symmetric")}, reference.symmetric),
         ({"preset": "paper"}, reference.symmetric),
         ({"preset": "paper", "epipolar_error": "sampson"}, reference.sampson),
-        ({"preset": "paper", "epipolar_error": None}, reference.sampson),
+        ({"epipolar_error": "default"}, reference.sampson),
     ],
 )
 def test_residuals_and_mask_are_of_the_chosen_measure(settings, measure):
@@ -49,7 +48,14 @@ def test_residuals_and_mask_are_of_the_chosen_measure(settings, measure):
     ],
 )
 def test_models_without_a_choice_refuse_one_but_take_the_preset(estimate, value):
-    for settings in ({"epipolar_error": value}, {"options": bansac.Options(epipolar_error=value)}):
-        with pytest.raises(ValueError, match=f"epipolar_error='{value}' is for estimate_essential and"):
-            estimate(**settings)
+    with pytest.raises(TypeError, match="epipolar_error is now an argument of estimate_essential and"):
+        estimate(epipolar_error=value)
     assert estimate(preset="paper", max_iterations=30).iterations > 0
+
+
+def test_another_measure_is_refused_and_unknown_focal_lengths_have_no_choice():
+    with pytest.raises(ValueError, match="epipolar_error must be one of 'default', 'sampson', 'symmetric'; got None"):
+        bansac.estimate_essential(SCENE.x1, SCENE.x2, epipolar_error=None)
+    camera = bansac.Camera.unknown_focal(640, 480)
+    with pytest.raises(ValueError, match="epipolar_error need known focal lengths"):
+        bansac.estimate_relative_pose(SCENE.x1, SCENE.x2, camera, epipolar_error="symmetric")

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import bansac
+from bansac import Network
 from bansac.estimate.presets import PRESETS
 from bansac.geometry import normalize_points
 from bansac.synthetic import epipolar_matches, homography_matches
@@ -131,8 +132,7 @@ def test_the_radius_of_a_neighbourhood_is_in_pixels(scene):
             K,
             threshold=scale,
             options=PRESETS["paper"].options,
-            sampler="napsac",
-            neighborhood_radius=radius,
+            sampler=bansac.Napsac(neighborhood_radius=radius),
             max_iterations=50,
         ).model
 
@@ -172,8 +172,8 @@ def test_a_user_function_for_gamma_is_used(plane):
     def gamma(ratio):
         return np.where(ratio < 0.7143, 0.62 * ratio + 0.5, 0.2 * ratio + 0.8)
 
-    own = bansac.estimate_homography(plane.x1, plane.x2, gamma=gamma)
-    named = bansac.estimate_homography(plane.x1, plane.x2, gamma="gamma_1")
+    own = bansac.estimate_homography(plane.x1, plane.x2, network=Network(gamma=gamma))
+    named = bansac.estimate_homography(plane.x1, plane.x2, network=Network(gamma="gamma_1"))
     assert np.array_equal(own.beliefs, named.beliefs)
 
 

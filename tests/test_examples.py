@@ -90,7 +90,7 @@ def test_the_examples_of_a_page_run(
     exec(compile(file.read_text(encoding="utf-8"), file, "exec"), names)
     if "result" in names:
         assert names["result"].success, names["result"]
-    if page == "docs/first-hour.md":
+    if page == "docs/quick-start.md":
         printed = capsys.readouterr().out
         assert [fence["code"] for fence in blocks(page, "text") if fence["code"] not in printed] == []
 

@@ -1,4 +1,4 @@
-"""Inputs on which other libraries failed in public; the page ``museum.md`` of the documentation lists them."""
+"""Inputs on which other libraries failed in public; the page ``gallery.md`` of the documentation lists them."""
 
 import numpy as np
 import pytest

@@ -1,12 +1,14 @@
 """Every option has the effect that its text says: two values of it, and a difference that the result shows."""
 
 import dataclasses
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 
 import bansac
+from bansac import Napsac, Network, Restarts
 from bansac.synthetic import epipolar_matches, homography_matches, line_points
 from bansac_lab.families import awkward_scene
 
@@ -224,39 +226,17 @@ def trace(without, with_trace):
 _RANSAC = BARE | {"stopping": "ransac", "sampler": "uniform", "max_iterations": 5000}
 EFFECTS: dict[str, tuple[Any, dict[str, Any], Any, Any, Any]] = {
     "threshold": (plane, {}, 0.5, 4.0, threshold),
-    "epipolar_error": (calibrated, {}, "sampson", "symmetric", epipolar_error),
     "confidence": (plane, _RANSAC, 0.5, 0.999999, confidence),
     "max_iterations": (bare_plane, {}, 20, 70, max_iterations),
     "min_iterations": (plane, {}, 0, 900, min_iterations),
-    "min_updates": (plane, {"preset": "paper"}, 0, 300, min_updates),
     "max_seconds": (plane, BARE | {"max_iterations": 50_000}, 1e-6, None, max_seconds),
     "stopping": (plane, _RANSAC | {"max_iterations": 300}, "ransac", None, stopping),
     "sampler": (plane, {}, "bansac", "uniform", sampler),
-    "neighborhood_radius": (
-        bare_line,
-        {"sampler": "napsac", "max_iterations": 1, "verification": None},
-        0.2,
-        10.0,
-        neighborhood_radius,
-    ),
     "neighbours": (epipolar, {}, False, True, neighbours),
-    "order": (bare_plane, {}, 1, 3, order),
-    "gamma": (bare_plane, {}, "gamma_1", "gamma_3", gamma),
-    "activation": (bare_plane, {}, "rho_1", "rho_3", activation),
-    "weight_floor": (bare_plane, {"max_iterations": 400}, 0.01, 100.0, weight_floor),
-    "cpt": (bare_plane, {}, None, [[[0.5, 0.5], [0.5, 0.5]]], cpt),
-    "tau": (bare_plane, {"stopping": "bansac", "max_iterations": 20_000}, 1e-4, 0.4, tau),
-    "restarts": (plane, {"agreement": 100}, 2, 5, restarts),
-    "restart_iterations": (
-        bare_plane,
-        {"restarts": 3, "agreement": 100, "max_iterations": 1000},
-        10,
-        25,
-        restart_iterations,
-    ),
-    "agreement": (plane, {}, 2, 5, agreement),
+    "network": (bare_plane, {}, Network(), Network(order=3), order),
+    "restarts": (plane, {}, Restarts(limit=2, agreement=100), Restarts(limit=5, agreement=100), restarts),
     "scoring": (plane, {}, "inliers", "msac", scoring),
-    "weighting": (two_lines, {"agreement": 100}, None, "scores", weighting),
+    "weighting": (two_lines, {"restarts": Restarts(agreement=100)}, None, "scores", weighting),
     "verification": (bare_plane, {}, "sprt", None, verification),
     "local_optimization": (bare_plane, {"max_iterations": 60, "threshold": 2.0}, None, "inner", local_optimization),
     "degeneracy": (with_dominant_plane, {"preset": "paper", "max_iterations": 200}, None, "degensac", degeneracy),
@@ -266,12 +246,42 @@ EFFECTS: dict[str, tuple[Any, dict[str, Any], Any, Any, Any]] = {
 }
 
 
+# For every field of a group and of a sampler: the option, how its value is made, and as above.
+_NAPSAC = {"max_iterations": 1, "verification": None}
+_THREE = partial(Restarts, limit=3, agreement=100)
+_TAU = {"stopping": "bansac", "max_iterations": 20_000}
+IN_GROUPS = {
+    "order": ("network", Network, bare_plane, {}, 1, 3, order),
+    "gamma": ("network", Network, bare_plane, {}, "gamma_1", "gamma_3", gamma),
+    "activation": ("network", Network, bare_plane, {}, "rho_1", "rho_3", activation),
+    "weight_floor": ("network", Network, bare_plane, {"max_iterations": 400}, 0.01, 100.0, weight_floor),
+    "cpt": ("network", Network, bare_plane, {}, "default", [[[0.5, 0.5], [0.5, 0.5]]], cpt),
+    "tau": ("network", Network, bare_plane, _TAU, 1e-4, 0.4, tau),
+    "min_updates": ("network", Network, plane, {"preset": "paper"}, "default", 300, min_updates),
+    "limit": ("restarts", partial(Restarts, agreement=100), plane, {}, 2, 5, restarts),
+    "agreement": ("restarts", Restarts, plane, {}, 2, 5, agreement),
+    "iterations": ("restarts", _THREE, bare_plane, {"max_iterations": 1000}, 10, 25, restart_iterations),
+    "neighborhood_radius": ("sampler", Napsac, bare_line, _NAPSAC, 0.2, 10.0, neighborhood_radius),
+}
+
+
 @pytest.mark.parametrize("name", EFFECTS)
 def test_every_option_has_its_effect(name):
     run, settings, first, second, check = EFFECTS[name]
-    assert check.__name__ == name
     check(run(**settings | {name: first}), run(**settings | {name: second}))
+
+
+@pytest.mark.parametrize("name", IN_GROUPS)
+def test_every_field_of_a_group_has_its_effect(name):
+    option, kind, run, settings, *values, check = IN_GROUPS[name]
+    check(*(run(**settings | {option: kind(**{name: value})}) for value in values))
+
+
+def test_the_measure_of_a_match_has_its_effect():
+    epipolar_error(calibrated(epipolar_error="sampson"), calibrated(epipolar_error="symmetric"))
 
 
 def test_every_option_has_a_case():
     assert list(EFFECTS) == [field.name for field in dataclasses.fields(bansac.Options)]
+    in_groups = [field.name for kind in (Network, Restarts) for field in dataclasses.fields(kind)]
+    assert list(IN_GROUPS) == [*in_groups, "neighborhood_radius"]

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import bansac
+from bansac import Network
 from bansac.matches import load_demo
 from bansac.synthetic import epipolar_matches, homography_matches
 from bansac_lab.known_scenes import FUNCTIONS
@@ -38,7 +39,7 @@ def make(kind):
 def test_the_scale_of_scores_does_not_decide_what_is_found(kind, preset, transform):
     estimate, points, scores = make(kind)
     for seed in range(3):
-        settings = {"preset": preset, "min_updates": MIN_UPDATES, "seed": seed}
+        settings = {"preset": preset, "network": Network(min_updates=MIN_UPDATES), "seed": seed}
         plain = estimate(*points, scores=scores, **settings)
         scaled = estimate(*points, scores=TRANSFORMS[transform](scores), **settings)
         assert plain.success
@@ -63,7 +64,7 @@ def test_low_scores_end_no_run_before_the_network_has_learnt(kind):
     estimate, points, scores = make(kind)
     settings = {"preset": "paper", "scores": 0.01 * scores, "stopping": "bansac", "trace": True}
     assert np.count_nonzero(~np.isnan(estimate(*points, **settings).trace.gamma)) < MIN_UPDATES
-    result = estimate(*points, **settings, min_updates=MIN_UPDATES)
+    result = estimate(*points, **settings, network=Network(min_updates=MIN_UPDATES))
     updates = np.cumsum(~np.isnan(result.trace.gamma))
     assert updates[-1] >= MIN_UPDATES
     first = np.flatnonzero(result.trace.low_probability >= result.trace.outliers)[0]
@@ -75,5 +76,5 @@ def test_data_without_a_model_do_not_end_a_run_by_bansacs_criterion(scale):
     rng = np.random.default_rng(5)
     x1, x2 = rng.uniform(0, 1000, (2, 400, 2))
     scores = scale * rng.uniform(0.1, 0.6, 400)
-    result = bansac.estimate_homography(x1, x2, preset="paper", min_updates=MIN_UPDATES, scores=scores)
+    result = bansac.estimate_homography(x1, x2, preset="paper", network=Network(min_updates=MIN_UPDATES), scores=scores)
     assert (result.success, result.stop_reason) == (False, "max_iterations")

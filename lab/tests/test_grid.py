@@ -7,6 +7,7 @@ import h5py
 import numpy as np
 import pytest
 
+import bansac
 from bansac.estimate import two_views
 from bansac_lab import grid
 from bansac_lab.grid import Grid
@@ -20,7 +21,7 @@ from lab.tests.sets.archives import write_ppm
 GRID = Grid(
     (
         RANSAC.configured("plain", {}),
-        BANSAC.configured("order 2", {"order": 2}, columns={"order": 2}),
+        BANSAC.configured("order 2", {"network": bansac.Network(order=2)}, columns={"order": 2}),
         P_BANSAC.configured("scored", {"max_iterations": 50}, columns={"limit": 50}),
     ),
     models=("E", "F", "H"),
@@ -187,14 +188,17 @@ class TestRows:
         estimate = two_views.estimate_fundamental
         monkeypatch.setattr(two_views, "estimate_fundamental", spy)
         scored = Method("ordered", {"sampler": "bansac"}, scored=True)
-        of_f = Grid((BANSAC.configured("a", {}), scored.configured("b", {"tau": 0.2}, prior=0.5)), models=("F",))
+        of_f = Grid(
+            (BANSAC.configured("a", {}), scored.configured("b", {"network": bansac.Network(tau=0.2)}, prior=0.5)),
+            models=("F",),
+        )
         self.rows(Setup(data=sets, seed=4), "F/room/0a-0b/2", of_f)
         plain, ordered = sorted(calls, key=lambda settings: "priors" in settings)
         paper = {"preset": "paper", "threshold": 0.5, "confidence": 0.999, "max_iterations": 10000, "seed": 6}
         assert plain == paper | {"sampler": "bansac"}
         assert ordered.pop("scores").shape == (120,)
         np.testing.assert_array_equal(ordered.pop("priors"), np.full(120, 0.5))
-        assert ordered == paper | {"sampler": "bansac", "tau": 0.2}
+        assert ordered == paper | {"sampler": "bansac", "network": bansac.Network(tau=0.2)}
 
 
 def test_warm_up_calls_every_configuration_briefly(sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -136,14 +136,16 @@ def test_stopping_criteria_are_those_of_the_paper(sets: Path, tmp_path: Path) ->
 
 
 def test_entries_of_the_cpt_are_varied_one_at_a_time() -> None:
+    from bansac import Network
     from bansac.engine.dbn import PAPER_CPT
     from bansac_lab.experiments.grids import CPT_VARIATIONS
 
     paper = [value for row in PAPER_CPT[0] for value in row]
     changed: list[int] = []
     for configuration in CPT_VARIATIONS:
-        if "cpt" in configuration.settings:
-            (table,) = configuration.settings["cpt"]
+        network = configuration.settings.get("network", Network())
+        if network.cpt != "default":
+            (table,) = network.cpt
             values = [value for row in table for value in row]
             (where,) = [i for i in range(4) if values[i] != paper[i]]
             assert abs(values[where] - paper[where]) == pytest.approx(0.05) or abs(

@@ -192,9 +192,9 @@ class TestRunFingerprint:
             {"a": 1},
             {"a": 2},
             RANSAC.configured("plain", {}),
-            RANSAC.configured("plain", {"order": 2}),
-            RANSAC.configured("plain", {"cpt": np.zeros((2, 2))}),
-            RANSAC.configured("plain", {"cpt": np.ones((2, 2))}),
+            RANSAC.configured("plain", {"network": bansac.Network(order=2)}),
+            RANSAC.configured("plain", {"network": bansac.Network(cpt=np.zeros((2, 2)))}),
+            RANSAC.configured("plain", {"network": bansac.Network(cpt=np.ones((2, 2)))}),
         ]
         assert len({self.digest(values=value) for value in values}) == len(values)
         assert [self.digest(values=value) for value in values] == [self.digest(values=value) for value in values]

@@ -23,8 +23,9 @@ import bansac
 from bansac.engine.dbn import gamma_1, pack_cpt, probabilities_from_odds, update_first_order, write_initial_odds
 from bansac.evidence.neighbours import neighbour_priors
 from bansac.matches import Matches, load_demo
-from bansac.plotting import plot_matches, plot_point_evolution, plot_probability_evolution, save_figure
+from bansac.plotting import plot_matches, save_figure
 from bansac.synthetic import CurvePoints, polynomial_points
+from bansac_lab.evolution import plot_point_evolution, plot_probability_evolution
 from bansac_lab.measurements.budgets import ACCURACY
 from bansac_lab.measurements.few_inliers import means
 from bansac_lab.measurements.folders import group, in_order, label
@@ -169,7 +170,7 @@ def draw_update() -> Figure:
             write_initial_odds(before, odds)
             votes = np.full(len(before), vote)
             gamma = float(gamma_1(np.array(ratio)))
-            update_first_order(odds, np.empty((2, 0)), votes, gamma, pack_cpt(None, 1), 0, np.empty(0))
+            update_first_order(odds, np.empty((2, 0)), votes, gamma, pack_cpt("default", 1), 0, np.empty(0))
             label = f"{ratio:.0%} inliers"
             color = BLUE if vote else RED
             ax.plot(before, probabilities_from_odds(odds), style, color=color, linewidth=1.8, label=label)

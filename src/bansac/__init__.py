@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 from bansac.problems.estimators import ESTIMATORS
 
 if TYPE_CHECKING:
+    from bansac.engine.option_groups import Network as Network
+    from bansac.engine.option_groups import Restarts as Restarts
+    from bansac.engine.sampling import Napsac as Napsac
     from bansac.engine.sampling import Sampler as Sampler
     from bansac.engine.scoring import Score as Score
     from bansac.engine.stopping import Stop as Stop
@@ -54,7 +57,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _NAMES = {
-    "engine.sampling": ("Sampler",),
+    "engine.option_groups": ("Network", "Restarts"),
+    "engine.sampling": ("Napsac", "Sampler"),
     "engine.scoring": ("Score",),
     "engine.stopping": ("Stop",),
     "estimate.covariance": ("Covariance", "covariance"),

@@ -127,7 +127,7 @@ def write_hloc(folder: Path) -> None:
 
 @pytest.mark.slow
 def test_the_page_on_colmap_runs(bansac: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "colmap.md").read_text(encoding="utf-8")
+    page, *_ = (Path(__file__).parents[2] / "docs/colmap.md").read_text(encoding="utf-8").split("## Dense matchers")
     monkeypatch.chdir(tmp_path)
     write_images(tmp_path)
     write_hloc(tmp_path)

@@ -1,4 +1,6 @@
+import email
 import errno
+import importlib.metadata
 import io
 import json
 import os
@@ -101,10 +103,18 @@ def test_cache_beside_the_modules_is_found(tmp_path: Path) -> None:
     assert str(SOURCE / "bansac" / "maths" / "__pycache__") in done.stdout.splitlines()
 
 
+def test_the_cache_includes_packages_that_add_commands(monkeypatch: pytest.MonkeyPatch) -> None:
+    point = importlib.metadata.EntryPoint("more", "email.mime.text:app", "bansac.commands")
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [point] * (group == point.group))
+    monkeypatch.setattr("bansac.compiled.cache.cache_folders", tuple)
+    monkeypatch.setattr("bansac.compiled.cache._cache_files", lambda folders: [])
+    assert inspect_cache()["folders"] == [str(SOURCE / "bansac"), email.__path__[0]]
+
+
 def test_clearing_leaves_other_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in ("loop.run-1.py311.nbi", "loop.run-1.py311.1.nbc", "loop.cpython-311.pyc"):
         (tmp_path / name).write_text("123")
-    monkeypatch.setattr("bansac.compiled.cache.cache_folders", lambda: (tmp_path,))
+    monkeypatch.setattr("bansac.compiled.cache.cache_folders", lambda packages: (tmp_path,))
     assert (inspect_cache()["files"], inspect_cache()["bytes"]) == (2, 6)
     assert clear_cache()["files"] == 2
     assert [path.name for path in tmp_path.iterdir()] == ["loop.cpython-311.pyc"]

@@ -66,7 +66,8 @@ def make_frame(
     frame = Frame(problem, values, options, options.threshold or 1.0)
     frame.order, frame.data, frame.rng = np.arange(values.shape[1]), values, seed_rng(options.seed)
     frame.transform, frame.scale = np.eye(1, 1 + 2 * problem.channels)[0], 1.0
-    frame.radius = options.neighborhood_radius
+    radius = options.sampler_row.neighborhood_radius
+    frame.radius = None if radius == "default" else radius
     frame.prior, frame.weights = prior, weights
     frame.ranking = np.empty(0, np.int64) if quality is None else np.argsort(-np.asarray(quality), kind="stable")
     return frame

@@ -5,6 +5,7 @@ import pickle
 
 import numpy as np
 
+from bansac import Network
 from bansac.engine.components import find_components
 from bansac.problems.line import LINE
 from bansac.synthetic import line_points
@@ -35,4 +36,4 @@ def test_tau_is_that_of_the_paper():
     assert build_run(LINE, points).settings["tau"] == 0.01
     assert build_run(LINE, points, prior=np.full(60, 0.4)).settings["tau"] == 0.01  # tells nothing
     assert build_run(LINE, points, prior=informative).settings["tau"] == 0.1
-    assert build_run(LINE, points, prior=informative, tau=0.03).settings["tau"] == 0.03
+    assert build_run(LINE, points, prior=informative, network=Network(tau=0.03)).settings["tau"] == 0.03

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numba import config
 
+from bansac import Network
 from bansac.compiled.clock import Stopwatch
 from bansac.engine import interruptible, local_optimization
 from bansac.engine.frame import Frame
@@ -56,7 +57,7 @@ RUNS: dict[str, dict[str, Any]] = {
         "scoring": "msac",
         "trace": True,
     },
-    "order 2, LO, trace": {"order": 2, "local_optimization": "iterative", "trace": True},
+    "order 2, LO, trace": {"network": Network(order=2), "local_optimization": "iterative", "trace": True},
     "no verification, LO": {"verification": None, "local_optimization": LO},
 }
 

@@ -7,6 +7,7 @@ import pytest
 from numba import config
 
 import bansac
+from bansac import Network
 from bansac.compiled.jit import kernel
 from bansac.engine.kernels import select_kernels
 from bansac.engine.refinement import Refiner, least_squares
@@ -69,8 +70,8 @@ def test_traits_of_a_users_sampler_decide_what_it_gets():
     ordered = Sampler("best first", own_sampler, order=True, stopping=("ransac",))
     with pytest.raises(ValueError, match="sampler='best first' needs scores"):
         bansac.estimate_homography(made.x1, made.x2, sampler=ordered)
-    with pytest.raises(ValueError, match="order needs sampler='bansac': 'in turn' has no dynamic Bayesian network"):
-        bansac.estimate_homography(made.x1, made.x2, sampler=IN_TURN, order=2)
+    with pytest.raises(ValueError, match="network needs sampler='bansac': 'in turn' has no dynamic Bayesian network"):
+        bansac.estimate_homography(made.x1, made.x2, sampler=IN_TURN, network=Network(order=2))
 
 
 def test_an_adaptive_sampler_of_the_users_sees_the_odds():
@@ -235,7 +236,7 @@ DRAWS_NOTHING = SimpleNamespace(draw=lambda a, b, c, d, e, f, g, h: None)
         ({"scoring": Score("mine")}, ValueError, "scoring='mine' needs a module with the function block_score"),
         ({"sampler": Sampler("mine", own_sampler, stopping=("soon",))}, ValueError, "'mine' must be one of 'bansac'"),
         ({"sampler": Sampler("mine", DRAWS_NOTHING)}, ValueError, "'mine': draw must write"),
-        ({"stopping": ""}, ValueError, "stopping must be one of 'bansac'"),
+        ({"stopping": ""}, ValueError, "stopping must be one of 'default', 'sampler', 'bansac'"),
         ({"stopping": QUARTER}, ValueError, "stopping must be names joined by"),
         ({"sampler": own_sampler}, ValueError, "sampler must be one of 'bansac'"),
     ],

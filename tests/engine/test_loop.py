@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import bansac
+from bansac import Network
 from bansac.engine.state import CLASSIFICATIONS_FOR_UPDATE, FULL_MODELS
 from tests.problems.number import CONSTANT
 
@@ -97,7 +98,7 @@ def test_bansac_stops_as_soon_as_there_are_as_many_improbable_data_as_outliers_a
         max_iterations=500,
         verification=None,
         trace=True,
-        min_updates=MIN_UPDATES,
+        network=Network(min_updates=MIN_UPDATES),
         seed=seed,
     )
     assert result.stop_reason == "bansac"
@@ -120,7 +121,7 @@ def test_no_criterion_is_asked_before_the_fewest_iterations():
 def test_perfect_data_do_not_stop_a_run_before_the_network_has_learnt(stopping):
     # No outliers, hence none improbable, and every sample is good: the criteria hold from the start.
     perfect = np.full((30, 1), 7.0)
-    settings = PAPER | {"stopping": stopping, "min_updates": MIN_UPDATES}
+    settings = PAPER | {"stopping": stopping, "network": Network(min_updates=MIN_UPDATES)}
     result = bansac.ransac(CONSTANT, perfect, max_iterations=500, **settings)
     assert (result.iterations, result.stop_reason) == (MIN_UPDATES, stopping.split("+")[0])
     result = bansac.ransac(CONSTANT, perfect, max_iterations=MIN_UPDATES - 1, **settings)
@@ -128,7 +129,7 @@ def test_perfect_data_do_not_stop_a_run_before_the_network_has_learnt(stopping):
 
 
 def test_to_the_letter_of_the_paper_perfect_data_stop_a_run_at_once():
-    result = bansac.ransac(CONSTANT, np.full((30, 1), 7.0), max_iterations=500, **PAPER, min_updates=0)
+    result = bansac.ransac(CONSTANT, np.full((30, 1), 7.0), max_iterations=500, **PAPER, network=Network(min_updates=0))
     assert result.iterations == 1
 
 
@@ -150,8 +151,15 @@ def test_only_the_first_models_are_scored_in_full(verification):
 def test_degenerate_samples_alone_let_the_bounds_end_a_run_but_not_bansac():
     perfect, degenerate = np.full((30, 1), 7.0), problem(is_always_degenerate)
     result = bansac.ransac(
-        degenerate, perfect, stopping="bansac+ransac", max_iterations=500, min_updates=MIN_UPDATES, **PAPER
+        degenerate,
+        perfect,
+        stopping="bansac+ransac",
+        max_iterations=500,
+        network=Network(min_updates=MIN_UPDATES),
+        **PAPER,
     )
     assert (result.iterations, result.stop_reason) == (CLASSIFICATIONS_FOR_UPDATE * MIN_UPDATES, "ransac")
-    result = bansac.ransac(degenerate, perfect, stopping="bansac", max_iterations=500, min_updates=MIN_UPDATES, **PAPER)
+    result = bansac.ransac(
+        degenerate, perfect, stopping="bansac", max_iterations=500, network=Network(min_updates=MIN_UPDATES), **PAPER
+    )
     assert (result.iterations, result.stop_reason) == (500, "max_iterations")

@@ -5,33 +5,26 @@ import dataclasses
 import numpy as np
 import pytest
 
+from bansac.engine.option_groups import Network, Restarts
 from bansac.engine.options import Options
-from bansac.engine.sampling import SAMPLERS, Sampler
+from bansac.engine.sampling import SAMPLERS, Napsac, Sampler
 from bansac.engine.stopping import STOPS, Stop
 
 BAD_VALUES = {
     "threshold": [0, -1.0, float("nan"), "2", "auto", 1e300, np.ones(1), True],
-    "neighborhood_radius": [1e300, -1.0],
     "confidence": [0.0, 1.0, None],
     "max_iterations": [0, 10.5, True],
     "min_iterations": [-1],
     "restarts": [0, 1.5, None],
-    "restart_iterations": [0, "many"],
-    "agreement": [0, True],
+    "network": [None, 2],
     "max_seconds": [0],
     "seed": [-1, 2**64, 1.5, np.array([1, 2]), False],
-    "order": [None, 0, 4],
-    "tau": [np.False_, 1.0],
     "sampler": ["prosaic"],
-    "epipolar_error": ["transfer"],
     "scoring": ["no such score"],
     "weighting": ["sparsity"],
     "verification": ["bail"],
     "stopping": ["never", 3, np.array([1, 2])],
     "refinement": [np.array([1, 2]), "no such refiner"],
-    "gamma": ["gamma_4"],
-    "activation": ["rho_5"],
-    "weight_floor": [0.0, 101.0],
     "local_optimization": ["outer"],
     "degeneracy": ["yes"],
     "trace": ["yes"],
@@ -44,16 +37,45 @@ def test_a_bad_value_is_refused_and_named(name, value):
         Options(**{name: value})
 
 
+BAD_PARTS = {
+    Network: {
+        "order": [None, 0, 4, "default"],
+        "tau": [np.False_, 1.0, None],
+        "gamma": ["gamma_4"],
+        "activation": ["rho_5"],
+        "weight_floor": [0.0, 101.0],
+        "min_updates": [-1],
+    },
+    Restarts: {"limit": [0, None], "iterations": [0, "many", None], "agreement": [0, True]},
+    Napsac: {"neighborhood_radius": [1e300, -1.0, None]},
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "value"),
+    [(kind, name, value) for kind, bad in BAD_PARTS.items() for name, values in bad.items() for value in values],
+)
+def test_a_group_checks_itself(kind, name, value):
+    with pytest.raises(ValueError, match=name):
+        kind(**{name: value})
+
+
+def test_a_group_leaves_open_what_the_defaults_or_the_options_have():
+    options = Options(network=Network(order=2), restarts=Restarts(agreement=3))
+    assert options.network == Network(order=2, min_updates=20)
+    assert options.restarts == Restarts(limit=16, agreement=3)
+    changed = options.replace(network=Network(gamma="gamma_2"), restarts=5)
+    assert changed.network == Network(gamma="gamma_2", min_updates=20)
+    assert changed.restarts == Restarts(limit=5, agreement=3)
+    assert Options(network=Network(min_updates=3)).replace(network=Network(tau=0.2)).network.min_updates == 3
+
+
 LIMITS = {
     "max_iterations": [1],
     "min_iterations": [0],
-    "min_updates": [0],
-    "restarts": [1],
-    "restart_iterations": [1],
-    "agreement": [1],
+    "network": [Network(order=3, weight_floor=100.0, min_updates=0)],
+    "restarts": [Restarts(limit=1, agreement=1, iterations=1)],
     "seed": [0, 2**64 - 1],
-    "order": [1, 3],
-    "weight_floor": [100.0],
 }
 
 
@@ -87,7 +109,7 @@ def test_the_limits_are_allowed(name, value):
 )
 def test_stopping_criteria(settings, informed, criteria):
     # In the order in which they are asked, whatever the order in which they are given.
-    options = Options(**{"stopping": "default"} | settings)
+    options = Options(**{"stopping": "sampler"} | settings)
     assert tuple(stop.name for stop in options.stops(informed=informed)) == criteria
 
 
@@ -99,11 +121,11 @@ def test_criteria_of_the_users_come_after_the_built_in_ones_once_each():
 
 def test_rows_stand_for_their_names():
     assert Options(sampler=SAMPLERS["prosac"]).sampler_row is Options(sampler="prosac").sampler_row
-    assert Options(sampler=SAMPLERS["napsac"], neighborhood_radius=3.0).neighborhood_radius == 3.0
-    own = Sampler("own", "a.module", neighbors=True, stopping=("ransac",))
-    assert Options(sampler=own, neighborhood_radius=3.0).neighborhood_radius == 3.0
+    assert SAMPLERS["napsac"] == Napsac() != Napsac(neighborhood_radius=3.0)
+    own = Sampler("own", "a.module", stopping=("ransac",), neighborhood_radius=3)
+    assert own.neighborhood_radius == 3.0
     assert Options(sampler=own).sampler_row is own
-    assert Options(sampler=own, stopping="default").stops(informed=False) == (STOPS["ransac"],)
+    assert Options(sampler=own, stopping="sampler").stops(informed=False) == (STOPS["ransac"],)
 
 
 def test_impossible_combinations_are_refused():
@@ -118,27 +140,42 @@ def test_impossible_combinations_are_refused():
         "weight_floor": 2.0,
         "activation": "rho_2",
     }.items():
-        with pytest.raises(ValueError, match=f"{name} needs sampler='bansac'"):
-            Options(sampler="prosac", **{name: value})
-    with pytest.raises(ValueError, match="neighborhood_radius needs sampler='napsac'"):
-        Options(neighborhood_radius=3.0)
+        with pytest.raises(ValueError, match="network needs sampler='bansac'"):
+            Options(sampler="prosac", network=Network(**{name: value}))
     with pytest.raises(ValueError, match="min_iterations"):
         Options(min_iterations=11, max_iterations=10)
-    with pytest.raises(ValueError, match=r"min_iterations must be at most restart_iterations \(50\).*got 51"):
-        Options(restarts=1, restart_iterations=50, min_iterations=51)
+    with pytest.raises(ValueError, match=r"min_iterations must be at most the iterations of one restart \(50\)"):
+        Options(restarts=Restarts(limit=1, iterations=50), min_iterations=51)
 
 
 def test_replace_names_the_options_where_one_does_not_exist():
-    with pytest.raises(TypeError, match=r"'treshold'.*threshold"):
-        Options().replace(treshold=1.0)
+    for refused in (Options().replace, Options):
+        with pytest.raises(TypeError, match=r"^did you mean 'threshold'\? unknown option 'treshold'; the options are"):
+            refused(treshold=1.0)
     changed = Options(threshold=2.0).replace(seed=np.int64(3))
     assert (changed.threshold, changed.seed) == (2.0, 3)
+
+
+@pytest.mark.parametrize(
+    ("name", "place"),
+    [
+        *((name, f"network=Network({name}=...)") for name in Network.__dataclass_fields__),
+        ("agreement", "restarts=Restarts(agreement=...)"),
+        ("restart_iterations", "restarts=Restarts(iterations=...)"),
+        ("neighborhood_radius", "sampler=Napsac(neighborhood_radius=...)"),
+        ("epipolar_error", "an argument of estimate_essential and estimate_relative_pose only"),
+    ],
+)
+def test_what_is_no_option_of_its_own_has_an_error_with_its_place(name, place):
+    with pytest.raises(TypeError) as raised:
+        Options(**{name: 1})
+    assert str(raised.value) == f"{name} is now {place}"
 
 
 @pytest.mark.parametrize("seed", [7, 7.0, np.uint8(7), np.int64(7), np.float32(7), np.array(7), np.array(7, np.uint16)])
 def test_whole_numbers_of_any_type(seed):
     options = Options(seed=seed, max_iterations=1e4, min_iterations=np.array(5.0), restarts=3.0)
-    values = [options.seed, options.max_iterations, options.min_iterations, options.restarts]
+    values = [options.seed, options.max_iterations, options.min_iterations, options.restarts.limit]
     assert values == [7, 10_000, 5, 3]
     assert set(map(type, values)) == {int}
 
@@ -155,10 +192,11 @@ def test_options_are_frozen():
 
 
 def test_every_option_has_its_text():
-    for field in dataclasses.fields(Options):
-        assert field.metadata["help"].endswith(".")
-        assert f"\n{field.name} : " in Options.__doc__
-        assert " ".join(field.metadata["details"].split()) in Options.__doc__
+    for kind in (Options, Network, Restarts):
+        for field in dataclasses.fields(kind):
+            assert field.metadata["help"].endswith(".")
+            assert f"\n{field.name} : " in kind.__doc__
+            assert " ".join(field.metadata["details"].split()) in kind.__doc__
 
 
 def test_another_seed_is_checked_and_the_rest_is_kept():

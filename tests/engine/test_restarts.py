@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 
+from bansac import Restarts
 from bansac.engine.options import Options
 from bansac.engine.restarts import History, Hypothesis, Purpose, RestartPlan, alternative_length, next_restart
 from bansac.evidence.noise_scale import WIDE
@@ -34,7 +35,7 @@ def lonely(inliers, **more):
 
 
 def history(*ranked, count=1, iterations=0, supported=None, settings=None, **more):
-    options = Options(**{"max_iterations": BUDGET, "agreement": 2} | (settings or {}))
+    options = Options(max_iterations=BUDGET, restarts=Restarts(agreement=2)).replace(**settings or {})
     fields = {"n": N, "sample_size": 4, "first": 1.0, "is_estimated": True, "find_supported": lambda: supported} | more
     return History(options, ranked=list(ranked), count=count, iterations=iterations, **fields)
 
@@ -138,16 +139,16 @@ def test_data_near_hypotheses_that_lost_are_left_out_except_inliers_of_the_best(
         (51, {"restarts": 1}, {}, True),  # no other model can have more inliers
         (51, {"restarts": 1}, {"majority_agrees": False}, False),
         (51, {"restarts": 2}, {"majority_agrees": False}, True),
-        (50, {"restarts": 4}, {"settings": {"agreement": 5}}, False),
-        (50, {"restarts": 5}, {"settings": {"agreement": 5}}, True),
-        (51, {"restarts": 1}, {"settings": {"agreement": 5}}, False),
-        (51, {"restarts": 2}, {"settings": {"agreement": 5}}, True),
-        (50, {"restarts": 1}, {"settings": {"agreement": 1}}, True),
+        (50, {"restarts": 4}, {"settings": {"restarts": Restarts(agreement=5)}}, False),
+        (50, {"restarts": 5}, {"settings": {"restarts": Restarts(agreement=5)}}, True),
+        (51, {"restarts": 1}, {"settings": {"restarts": Restarts(agreement=5)}}, False),
+        (51, {"restarts": 2}, {"settings": {"restarts": Restarts(agreement=5)}}, True),
+        (50, {"restarts": 1}, {"settings": {"restarts": Restarts(agreement=1)}}, True),
         (50, {"restarts": 0, "is_initial": True}, {}, False),
-        (51, {"restarts": 0, "is_initial": True}, {"settings": {"agreement": 1}}, False),
+        (51, {"restarts": 0, "is_initial": True}, {"settings": {"restarts": Restarts(agreement=1)}}, False),
         (50, {"restarts": 1, "is_initial": True}, {}, True),
-        (50, {"restarts": 1, "is_initial": True}, {"settings": {"agreement": 3}}, False),
-        (50, {"restarts": 2, "is_initial": True}, {"settings": {"agreement": 3}}, True),
+        (50, {"restarts": 1, "is_initial": True}, {"settings": {"restarts": Restarts(agreement=3)}}, False),
+        (50, {"restarts": 2, "is_initial": True}, {"settings": {"restarts": Restarts(agreement=3)}}, True),
     ],
 )
 def test_restarts_end_if_enough_led_to_the_best_model(inliers, found, more, is_confirmed):
@@ -174,15 +175,15 @@ def test_one_restart_alone_confirms_nothing_but_an_initial_model(is_initial):
 )
 def test_restarts_end_if_all_lead_to_models_that_chance_explains(restarts, agreement, is_hopeless):
     ranked = [lonely(12, is_significant=False, restarts=times) for times in restarts]
-    plan = plan_of(history(*ranked, count=3, settings={"agreement": agreement}))
+    plan = plan_of(history(*ranked, count=3, settings={"restarts": Restarts(agreement=agreement)}))
     assert (plan is None) == is_hopeless
 
 
 def test_one_restart_is_not_hopeless_before_the_wide_threshold_is_tried():
     ranked = lonely(12, is_significant=False)
-    assert plan_of(history(ranked, count=1, settings={"agreement": 1})) == best_plan(threshold=WIDE)
-    assert plan_of(history(ranked, count=2, settings={"agreement": 1})) is None
-    assert plan_of(history(ranked, count=1, is_estimated=False, settings={"agreement": 1})) is None
+    assert plan_of(history(ranked, count=1, settings={"restarts": Restarts(agreement=1)})) == best_plan(threshold=WIDE)
+    assert plan_of(history(ranked, count=2, settings={"restarts": Restarts(agreement=1)})) is None
+    assert plan_of(history(ranked, count=1, is_estimated=False, settings={"restarts": Restarts(agreement=1)})) is None
 
 
 @pytest.mark.parametrize(
@@ -210,19 +211,19 @@ def test_no_agreement_ends_the_restarts_before_the_smallest_number_of_iterations
 
 
 @pytest.mark.parametrize(
-    ("most", "restarts", "settings", "lengths"),
+    ("most", "restarts", "lengths"),
     [
-        (100, 9, {"restart_iterations": 40}, [40, 40, 20]),
-        (3000, 4, {}, [500, 500, 1000, 1000]),
-        (1001, 4, {}, [300, 300, 401]),
-        (200, 4, {}, [200]),
-        (3000, 4, {"restart_iterations": 100}, [100] * 4),
-        (3000, 1, {}, [3000]),
-        (4000, 16, {}, [300, 300, 600, 600, 1200, 1000]),
+        (100, Restarts(limit=9, iterations=40), [40, 40, 20]),
+        (3000, 4, [500, 500, 1000, 1000]),
+        (1001, 4, [300, 300, 401]),
+        (200, 4, [200]),
+        (3000, Restarts(limit=4, iterations=100), [100] * 4),
+        (3000, 1, [3000]),
+        (4000, 16, [300, 300, 600, 600, 1200, 1000]),
     ],
 )
-def test_restarts_grow_with_the_budget_and_share_it(most, restarts, settings, lengths):
-    growing, found = history(count=0, settings={"max_iterations": most, "restarts": restarts} | settings), []
+def test_restarts_grow_with_the_budget_and_share_it(most, restarts, lengths):
+    growing, found = history(count=0, settings={"max_iterations": most, "restarts": restarts}), []
     while (plan := plan_of(growing)) is not None:
         found.append(plan.iterations)
         growing.count, growing.iterations = growing.count + 1, growing.iterations + plan.iterations
@@ -278,7 +279,7 @@ CONFIRMED = hypothesis(range(40), range(70), restarts=2)
         (history(CONFIRMED, hypothesis(range(90, N)), count=2), other_data([*range(70, 90)], 47, 10)),
         (history(hypothesis(range(80), restarts=2), count=2), None),
         # Not longer than the next restart, nor than the budget.
-        (history(CONFIRMED, count=2, sample_size=12, settings={"restart_iterations": 40}),
+        (history(CONFIRMED, count=2, sample_size=12, settings={"restarts": Restarts(iterations=40)}),
          other_data([*range(70, N)], 40, 13)),
         (history(CONFIRMED, count=2, iterations=BUDGET - 7), other_data([*range(70, N)], 7, 10)),
         (history(CONFIRMED, count=2, iterations=BUDGET), None),

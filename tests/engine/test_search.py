@@ -7,6 +7,7 @@ import pytest
 from numba import config
 
 import bansac
+from bansac import Network, Restarts
 from bansac.engine.frame import Frame
 from bansac.engine.interruptible import InterruptibleLoop
 from bansac.engine.options import Options
@@ -35,7 +36,7 @@ def stack(scene):
 
 def make_frame(problem, data, *, threshold=None, **settings):
     """Return a frame as the estimators make it, but without neighbours and weights."""
-    options = resolve_options(problem, None, None, threshold, settings)[0]
+    options = resolve_options(problem, threshold, settings)[0]
     data = np.ascontiguousarray(data)
     first = options.threshold or first_threshold(problem, data)
     is_estimated, noise = threshold is None, np.inf if threshold is not None else 2.0 * first
@@ -131,7 +132,7 @@ def test_beliefs_are_those_of_the_restart_of_the_best_model(sampler, monkeypatch
     for seed in range(5):
         last.clear()
         options = BASE.replace(
-            sampler=sampler, restarts=6, restart_iterations=60, agreement=6, stopping=None, seed=seed
+            sampler=sampler, restarts=Restarts(limit=6, iterations=60, agreement=6), stopping=None, seed=seed
         )
         found = run_search(Frame(FUNDAMENTAL, data, options, 1.0, prior=np.full(200, 0.5)))
         beliefs = found.beliefs[found.search.frame.order]
@@ -167,10 +168,12 @@ def test_later_restarts_find_what_a_first_short_one_misses():
     missed, found = 0, 0
     for seed in range(10):
         data = stack(epipolar_matches(200, inlier_ratio=0.4, noise=0.3, seed=seed))
-        short = BASE.replace(max_iterations=2000, restart_iterations=60, seed=seed, scoring="msac", stopping="ransac")
+        short = BASE.replace(
+            max_iterations=2000, restarts=Restarts(iterations=60), seed=seed, scoring="msac", stopping="ransac"
+        )
         one, many = (
             run_search(Frame(FUNDAMENTAL, data, options, 1.0))
-            for options in (short.replace(restarts=1), short.replace(restarts=20, agreement=3))
+            for options in (short.replace(restarts=1), short.replace(restarts=Restarts(limit=20, agreement=3)))
         )
         assert many.iterations <= 2000
         missed += one.score < 40
@@ -191,7 +194,7 @@ def test_the_trace_has_the_end_of_each_restart_and_of_each_search_for_an_alterna
     assert reasons >= {"ransac", "duplicate", "challenge"}
 
 
-@pytest.mark.parametrize("settings", [{}, {"max_iterations": 200}, {"order": 2}])
+@pytest.mark.parametrize("settings", [{}, {"max_iterations": 200}, {"network": Network(order=2)}])
 def test_results_do_not_depend_on_slices(settings, monkeypatch):
     data = with_overlay(1)
     whole = run_search(make_frame(HOMOGRAPHY, data, trace=True, **settings))
@@ -275,11 +278,11 @@ def test_a_wrong_initial_model_has_no_effect(restarts):
     ("settings", "reason", "restarts", "iterations"),
     [
         ({"max_iterations": 100}, "max_iterations", 1, 100),
-        ({"max_iterations": 100, "restart_iterations": 30}, "max_iterations", 4, 100),
+        ({"max_iterations": 100, "restarts": Restarts(iterations=30)}, "max_iterations", 4, 100),
         ({"max_iterations": 100, "restarts": 1}, "max_iterations", 1, 100),
-        ({"restarts": 3, "restart_iterations": 30, "agreement": 50}, "restarts", 3, 90),
-        ({"restarts": 1, "restart_iterations": 30}, "restarts", 1, 30),
-        ({"min_iterations": 500, "restart_iterations": 100, "restarts": 2, "agreement": 50}, "restarts", 5, 500),
+        ({"restarts": Restarts(limit=3, iterations=30, agreement=50)}, "restarts", 3, 90),
+        ({"restarts": Restarts(limit=1, iterations=30)}, "restarts", 1, 30),
+        ({"min_iterations": 500, "restarts": Restarts(iterations=100, limit=2, agreement=50)}, "restarts", 5, 500),
     ],
 )
 def test_limits_end_a_search_of_data_without_a_model(settings, reason, restarts, iterations):
@@ -293,7 +296,7 @@ def test_a_search_ends_by_agreement_and_one_restart_by_its_criterion():
     alone = run_search(make_frame(HOMOGRAPHY, data, restarts=1))
     assert (alone.stop_reason, alone.restarts) == ("ransac", 1)
     points = line_points(200, inlier_ratio=0.4, noise=0.005, seed=1).points.T
-    many = run_search(make_frame(LINE, points, threshold=0.02, restarts=3, agreement=8))
+    many = run_search(make_frame(LINE, points, threshold=0.02, restarts=Restarts(limit=3, agreement=8)))
     assert (many.stop_reason, many.restarts) == ("restarts", 3)
 
 
@@ -308,7 +311,7 @@ def test_restarts_go_on_until_the_smallest_number_of_iterations():
 @pytest.mark.parametrize("restarts", [1, 2])
 def test_a_time_limit_ends_a_search_after_a_restart(restarts):
     data = stack(epipolar_matches(200, 0.5, 0.5, 0))
-    options = Options(agreement=50, restart_iterations=30, max_iterations=10_000)
+    options = Options(restarts=Restarts(agreement=50, iterations=30), max_iterations=10_000)
     search = Search(Frame(FUNDAMENTAL, data, options, 0.5, is_estimated=True), lambda: search.history.count >= restarts)
     assert search.run() == "max_seconds"
     assert (search.history.count, search.history.iterations) == (restarts, 30 * restarts)
@@ -333,5 +336,5 @@ def test_one_agreeing_restart_is_not_enough_to_give_up_at_the_first_threshold():
     found = 0
     for seed in range(4):
         scene = homography_matches(120, 1 / 3, 6.0, seed)
-        found += bansac.estimate_homography(scene.x1, scene.x2, agreement=1, seed=seed).success
+        found += bansac.estimate_homography(scene.x1, scene.x2, restarts=Restarts(agreement=1), seed=seed).success
     assert found >= 3

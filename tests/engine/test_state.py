@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from bansac import Network
 from bansac.compiled.jit import kernel
 from bansac.engine import state
 from bansac.engine.state import State, pack_run, weights_at
@@ -48,7 +49,7 @@ def test_a_kernel_writes_into_the_records_and_arrays_of_python():
 def test_a_run_starts_with_nothing_found_and_nothing_asked_for():
     run = build_run(LINE, POINTS)
     assert shapes(pack_run(run)) == (0, 0)
-    assert shapes(pack_run(build_run(LINE, POINTS, gamma="gamma_2"))) == (13, 0)
+    assert shapes(pack_run(build_run(LINE, POINTS, network=Network(gamma="gamma_2")))) == (13, 0)
     progress = run.progress
     assert progress["stop"] == state.RUNNING
     assert progress["due"] == state.NOTHING
@@ -56,7 +57,7 @@ def test_a_run_starts_with_nothing_found_and_nothing_asked_for():
     assert progress["required_iterations"] == progress["chance_support"] == np.inf
     assert progress["subset_limit"] == 12
     assert np.all(run.odds == 1.0)
-    assert shapes(pack_run(build_run(LINE, POINTS, order=3, gamma="gamma_2"))) == (13, 8)
+    assert shapes(pack_run(build_run(LINE, POINTS, network=Network(order=3, gamma="gamma_2")))) == (13, 8)
     assert shapes(pack_run(build_run(LINE, POINTS, sampler="uniform"))) == (0, 0)
 
 
@@ -68,7 +69,7 @@ def test_points_have_the_precision_of_the_problem_and_data_are_double():
 
 
 def test_every_array_is_contiguous_and_every_field_is_set():
-    run = build_run(LINE, POINTS, prior=np.linspace(0.1, 0.9, 12), quality=np.arange(12.0), order=2)
+    run = build_run(LINE, POINTS, prior=np.linspace(0.1, 0.9, 12), quality=np.arange(12.0), network=Network(order=2))
     assert isinstance(run, State)
     for name, value in zip(State._fields, run, strict=True):
         if isinstance(value, np.ndarray):

@@ -240,15 +240,15 @@ def from_document(document: Mapping[str, Any]) -> Table:
     return Table(document["title"], stub, columns, tuple(rows), tuple(map(tuple, document["groups"])))
 
 
-def stored_table(document: Mapping[str, Any], name: str, section: str | None = None) -> str:
-    """Return a table of a stored document in Markdown without marks, whole or one section.
+def stored_table(document: Mapping[str, Any], name: str) -> str:
+    """Return a table of a stored document in Markdown without marks.
 
-    The rows of a whole table begin with their section, columns with their group.
+    The rows begin with their section, columns with their group.
     """
     table = from_document(document["tables"][name])
     rows = []
-    for row in table.rows if section is None else table.within(section):
-        label = ", ".join(filter(None, [row.section if section is None else "", *row.labels]))
+    for row in table.rows:
+        label = ", ".join(filter(None, [row.section, *row.labels]))
         rows.append([label, *map(_format, row.values)])
     columns = (f"{group}: {column}" if group else column for group, column in table.headings())
     return markdown_lines([", ".join(table.stub), *columns], rows)

@@ -27,7 +27,8 @@ def test_ablation_compares_every_variant_with_the_default(data: Path) -> None:
     assert variants["default"]["difference"] == 0
     assert list(variants["default"]["sets"]) == ["room", "yard"]
     assert document["problems"]["F"]["protocol"]["repeats"] == 1
-    assert len(tables["ablation"].splitlines()) == len(tables["ablation-scenes"].splitlines()) == len(variants) + 2
+    assert len(tables["ablation-all"].splitlines()) == len(tables["ablation-scenes"].splitlines()) == len(variants) + 2
+    assert {*tables["ablation"].splitlines()} <= {*tables["ablation-all"].splitlines()}
     assert "| F | agreement | 2 " in tables["leave-one-out"]
 
 
@@ -48,7 +49,7 @@ def test_thresholds_of_the_warped_photographs(data: Path) -> None:
     assert document["groups"]["exact_warp"]["units"] == 1
     assert tables["thresholds-F"] == "Not measured yet.\n"
     assert tables["thresholds-exact_warp"].startswith("| method | 0.25 px | 0.5 px |")
-    assert tables["best-thresholds"].count("| H, warped photographs | ") == 4
+    assert tables["best-thresholds"].startswith("| method | H, warped photographs |")
 
 
 def test_many_pairs_without_peers(data: Path) -> None:

@@ -202,13 +202,13 @@ def _print_array(name: str, array: Floats) -> None:
 
 def figure_names(prefix: str = "") -> list[str]:
     """Return the names of the figures of :func:`write_figures`."""
-    return [f"{prefix}{name}.png" for name in ("matches", "trace", "beliefs")]
+    return [f"{prefix}{name}.png" for name in ("matches", "trace")]
 
 
 def write_figures(
     folder: OutputFolder, images: tuple[Any, Any] | None, matches: Matches, answer: Answer, *, prefix: str = ""
 ) -> None:
-    """Draw the matches by their posterior, the trace if any and, on images, the beliefs with the outlines by H."""
+    """Draw the matches by their posterior, and the trace if any."""
     names = figure_names(prefix)
     if importlib.util.find_spec("matplotlib") is None:
         notes.print("bansac: no figures: they need Matplotlib, pip install matplotlib", markup=False)
@@ -221,22 +221,13 @@ def write_figures(
     if images is None:
         folder.write_figure(names[0], result.plot(matches.x1, matches.x2))
         return
-    image1, x1, to_small1 = _shrunk(images[0], matches.x1)
-    image2, x2, to_small2 = _shrunk(images[1], matches.x2)
+    image1, x1 = _shrunk(images[0], matches.x1)
+    image2, x2 = _shrunk(images[1], matches.x2)
     figure = plotting.plot_matches(image1, image2, x1, x2, result.probabilities, inliers=result.inliers)
     folder.write_figure(names[0], figure)
-    if trace is None or not trace.snapshots or result.beliefs is None:
-        return
-    homographies = {"H_true": matches.H, "H_estimated": answer.model if answer.name == "H" else None}
-    outlines: dict[str, Any] = {
-        name: to_small2 @ H @ np.linalg.inv(to_small1) for name, H in homographies.items() if H is not None
-    }
-    figure = plotting.plot_probability_evolution(image1, image2, x1, x2, trace.snapshots, **outlines)
-    folder.write_figure(names[2], figure)
 
 
-def _shrunk(image: Any, x: Floats) -> tuple[Bytes, Floats, Floats]:
-    """Scale a large image down; return the image, its points and the map from the original coordinates."""
+def _shrunk(image: Any, x: Floats) -> tuple[Bytes, Floats]:
+    """Scale a large image down; return the image and its points."""
     pixels, scale = shrink(read_image(image, color=True), MAX_SIZE)
-    shift = (scale - 1) / 2  # pixel centres have integer coordinates
-    return pixels, x * scale + shift, np.array([[scale[0], 0, shift[0]], [0, scale[1], shift[1]], [0, 0, 1]])
+    return pixels, x * scale + (scale - 1) / 2  # pixel centres have integer coordinates

@@ -6,11 +6,11 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import typer
 
-from bansac.estimate.presets import PRESETS, Options, Settings, resolve_options
+from bansac.estimate.presets import PRESETS, Options, resolve_options
 from bansac.executors import Executor, short_items, threads
 from bansac.maths.arrays import Floats
 from bansac.problems.estimators import MODELS
@@ -70,6 +70,7 @@ _VALUES: dict[str, tuple[Any, dict[str, Any]]] = {
 _DEFAULTS = {
     "threshold": "It is in pixels for H and F, and for E with --calib; in normalised units for E without; in the unit "
     "of the points for curves. By default, and with auto, it is estimated from the data.",
+    "restarts": "Default: 16.",
     "max_iterations": "1e4 works, too. Default: 20000 for H and F, 12000 for E, 3000 for curves.",
 }
 
@@ -114,11 +115,11 @@ def _flag(name: str, kind: Any, text: str, **values: Any) -> inspect.Parameter:
 
 
 def _flag_of(field: dataclasses.Field[Any]) -> inspect.Parameter:
-    words = [field.metadata["help"].replace("``", "")]
-    if field.metadata["choices"]:
-        words.append(f"One of {', '.join(field.metadata['choices'])}.")
+    words, choices = [field.metadata["help"].replace("``", "")], field.metadata["choices"]
+    if choices:
+        words.append(f"One of {', '.join(choices)}.")
     words.append(_DEFAULTS.get(field.name, f"Default: {field.default}."))
-    kind, values = _VALUES.get(field.name) or _VALUES[str(field.type).partition(" | ")[0]]
+    kind, values = _VALUES.get(field.name) or _VALUES["str" if choices else str(field.type).partition(" | ")[0]]
     return _flag(field.name, kind, " ".join(words), **values)
 
 
@@ -189,12 +190,9 @@ def connect(scheduler: str, workers: int | None, **settings: Any) -> Executor:
 def uses_scores(model: str, settings: Mapping[str, Any], no_scores: bool) -> bool:
     """Return whether the estimation of a model uses scores, and --no-scores is not given."""
     options = dict(settings)
-    preset, threshold = options.pop("preset", None), options.pop("threshold", None)
+    threshold = options.pop("threshold", None)
     problem = polynomial(1) if MODELS[model].problem is None else MODELS[model].load_problem()
-    resolved, _ = resolve_options(
-        problem, None, preset, 1.0 if threshold is None else threshold, cast(Settings, options),
-        epipolar_choice=MODELS[model].name == "relative_pose",
-    )  # fmt: skip
+    resolved, _ = resolve_options(problem, 1.0 if threshold is None else threshold, options)
     return not no_scores and resolved.uses_scores(problem)
 
 

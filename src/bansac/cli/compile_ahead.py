@@ -20,6 +20,7 @@ from bansac.compiled.clock import KERNELS
 from bansac.compiled.compile_once import compile_once
 from bansac.compiled.pack import write_pack
 from bansac.compiled.target import describe_target, find_mismatch, portable_level
+from bansac.engine.option_groups import Network
 from bansac.engine.sampling import SAMPLERS
 from bansac.engine.scoring import SCORES
 from bansac.estimate.result import Result
@@ -71,7 +72,7 @@ OPTIONS: tuple[Task, ...] = (
     *((name, {"local_optimization": "lm"}) for name in ("homography", "circle")),
     *((name, {"scoring": score}) for score in SCORES if score != "msac" for name in ("homography", "circle")),
     ("homography", {"scores": True, "stopping": "ransac+prosac"}),
-    ("homography", {"order": 2}),
+    ("homography", {"network": Network(order=2)}),
     ("homography", {"stopping": None}),
     *(
         ("homography", {"preset": "paper", "sampler": row.name} | ({"scores": True} if row.order else {}))

@@ -5,6 +5,7 @@ The kernels of user-defined problems are cached elsewhere, beside the user's mod
 """
 
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -17,14 +18,14 @@ from bansac.compiled.source import PACKAGE
 _SUFFIXES = (".nbi", ".nbc")
 
 
-def cache_folders() -> tuple[Path, ...]:
-    """Return the existing folders in which Numba caches the kernels of this package.
+def cache_folders(packages: Iterable[Path] = (PACKAGE,)) -> tuple[Path, ...]:
+    """Return the existing folders in which Numba caches the kernels of these packages, by default of this one.
 
     They are below ``NUMBA_CACHE_DIR`` if it is set. Otherwise they are ``__pycache__`` beside the modules or, if that
     is not writable, in the user's cache folder.
     """
     sources: dict[Path, Path] = {}
-    for module in sorted(PACKAGE.rglob("*.py")):
+    for module in sorted(module for package in packages for module in package.rglob("*.py")):
         sources.setdefault(module.parent, module)
     folders = []
     for module in sources.values():
@@ -37,8 +38,8 @@ def cache_folders() -> tuple[Path, ...]:
 
 
 def inspect_cache() -> dict[str, Any]:
-    """Return the folders of the cached kernels of this package, and the number and total size of their files."""
-    folders = cache_folders()
+    """Return the folders of the kernels of this package and its extensions, and the number and size of their files."""
+    folders = cache_folders((PACKAGE, *_extensions()))
     sizes = [file.stat().st_size for file in _cache_files(folders)]
     return {"folders": [str(folder) for folder in folders], "files": len(sizes), "bytes": sum(sizes)}
 
@@ -54,11 +55,20 @@ def inspect_pack() -> dict[str, Any]:
 
 
 def clear_cache() -> dict[str, Any]:
-    """Delete the compiled kernels of this package and return what was deleted; the next run compiles them again."""
+    """Delete what :func:`inspect_cache` finds and return it; the next run compiles it again."""
     deleted = inspect_cache()
     for file in _cache_files(map(Path, deleted["folders"])):
         file.unlink(missing_ok=True)
     return deleted
+
+
+def _extensions() -> list[Path]:
+    """Return the folders of the packages that add commands to this one."""
+    from importlib.metadata import entry_points  # slow to import
+
+    names = {point.module.partition(".")[0] for point in entry_points(group="bansac.commands")}
+    specs = (find_spec(name) for name in sorted(names))
+    return [Path(folder) for spec in specs if spec for folder in spec.submodule_search_locations or ()]
 
 
 def _cache_files(folders: Iterable[Path]) -> list[Path]:

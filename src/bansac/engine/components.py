@@ -71,13 +71,13 @@ def find_components(problem: Problem, options: Options, *, informed: bool) -> Co
 
 
 def _make_components(problem: Problem, options: Options, informed: bool) -> Components:
-    sampler = options.sampler_row
+    sampler, network = options.sampler_row, options.network
     stops = options.stops(informed=informed)
     criteria = tuple(stop for stop in stops if stop.module is not None)
     refiner = options.refiner(problem)
     optimization = options.optimization(problem)
     local = optimization or ""
-    higher_order, tests_samples = sampler.adaptive and options.order > 1, options.tests_samples(problem)
+    higher_order, tests_samples = sampler.adaptive and network.order > 1, options.tests_samples(problem)
     return Components(
         kernels=select_kernels(problem, sampler, options.score_row, criteria, higher_order, tests_samples),
         criteria=criteria,
@@ -90,12 +90,12 @@ def _make_components(problem: Problem, options: Options, informed: bool) -> Comp
             confidence=options.confidence,
             max_iterations=options.max_iterations,
             min_iterations=options.min_iterations,
-            min_updates=options.min_updates,
+            min_updates=network.min_updates,
             adaptive=sampler.adaptive,
             sprt=options.verification == "sprt",
             criteria=len(criteria),
             stop_bansac=stops != criteria,
-            tau=(_TAU_INFORMED if informed else _TAU) if options.tau is None else options.tau,
+            tau=(_TAU_INFORMED if informed else _TAU) if network.tau == "default" else network.tau,
             solver_cost=problem.solver_cost,
             optimize=bool(local),
             inner="inner" in local,
@@ -104,10 +104,10 @@ def _make_components(problem: Problem, options: Options, informed: bool) -> Comp
         sizes=Sizes(
             sample_size=problem.sample_size,
             max_models=problem.max_models,
-            beliefs=2**options.order if higher_order else 0,
+            beliefs=2**network.order if higher_order else 0,
             repair_size=0,
             scratch_size=problem.scratch_size,
         ),
-        cpt=pack_cpt(options.cpt, options.order),
+        cpt=pack_cpt(network.cpt, network.order),
         counts=options.score_row == SCORES["inliers"],
     )

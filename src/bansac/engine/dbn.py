@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.compiled.jit import inlined, inner_kernel, kernel, plain
+from bansac.engine.option_fields import Default
 from bansac.maths.arrays import Bools, Floats, Singles
 
 # Bounds of the odds, far from the limits of single precision: an update changes odds by a factor of at most some 1e6.
@@ -41,14 +42,14 @@ PAPER_CPT: tuple[Any, ...] = (
 )
 
 
-def pack_cpt(cpt: Sequence[Any] | None, order: int) -> Floats:
+def pack_cpt(cpt: Sequence[Any] | Default, order: int) -> Floats:
     """Return the conditional probability tables of orders 1 to ``order`` for the kernels; row j - 1 is table j, flat.
 
     Table j has j + 1 axes of length 2 (x^{k-1}, ..., x^{k-j}, c^k); by default the tables are the paper's. A table that
     is missing, has a wrong shape, or has entries that are not probabilities, raises a ValueError.
     """
     try:
-        tables = PAPER_CPT[:order] if cpt is None else tuple(cpt)
+        tables = PAPER_CPT[:order] if isinstance(cpt, str) and cpt == "default" else tuple(cpt)
     except TypeError:
         raise ValueError(f"cpt must be a sequence of tables, got {cpt!r}") from None
     if len(tables) != order:

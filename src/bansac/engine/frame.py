@@ -85,8 +85,9 @@ class Frame:
             problem.normalize(self.data, self.transform)
         self.scale = float(self.transform[0])
         # What samplers read; see ``bansac.engine.sampling``.
-        self.sample_size, self.activation = problem.sample_size, options.activation
-        self.weight_floor, self.radius = options.weight_floor, None if radius is None else radius * self.scale
+        self.sample_size, self.activation = problem.sample_size, options.network.activation
+        self.weight_floor = options.network.weight_floor
+        self.radius = None if radius is None else radius * self.scale
         self.ranking = NO_INTS
         if quality is not None and options.needs_order(informed=True):
             self.ranking = np.argsort(-quality[self.order], kind="stable")
@@ -122,7 +123,7 @@ class Frame:
         progress["largest_odds"], progress["subset_limit"] = largest_odds, n
         numbers, indices = (NO_FLOATS, NO_INTS) if components.start is None else components.start(self)
         points = self.data.astype(problem.precision, copy=False)  # coordinates beyond float32 are infinite: outliers
-        tabulated, sizes = options.sampler_row.adaptive and options.gamma != "gamma_1", components.sizes
+        tabulated, sizes = options.sampler_row.adaptive and options.network.gamma != "gamma_1", components.sizes
         state = State(
             settings=settings,
             progress=progress,
@@ -134,7 +135,7 @@ class Frame:
             rng=self.rng,
             best_model=np.zeros(problem.model_size),
             odds=odds,
-            gamma=tabulate_gamma(options.gamma, n) if tabulated else NO_FLOATS,
+            gamma=tabulate_gamma(options.network.gamma, n) if tabulated else NO_FLOATS,
             cpt=components.cpt,
             ranking=self.ranking,
             sampler_numbers=numbers,

@@ -4,11 +4,17 @@ The checks, the docstring of ``Options``, the table in the documentation and the
 """
 
 import dataclasses
+import inspect
 import math
-from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import Any, Literal, Self, TypeVar
 
 import numpy as np
+
+Default = Literal["default"]
+"""Type of the value that leaves a choice to the preset, the problem or the data."""
+
+_Kind = TypeVar("_Kind", bound="Checked")
 
 Check = Callable[[str, Any], Any]
 """A function of the name and the value of an option. It returns the value to store, or raises a ValueError."""
@@ -28,7 +34,7 @@ def group(heading: str) -> Callable[..., Any]:
         details: str = "",  # further text for the reference
         flag: bool = False,  # whether ``bansac estimate`` and ``bansac match`` have a flag for the option
     ) -> Any:
-        """Return a field of ``Options``; a string equal to the default is not checked."""
+        """Return a field of a :class:`Checked`; the default ``"default"`` is not checked."""
         optional = optional or default is None
         if choices and check is None:
             check = _one_of(choices, instances, optional)
@@ -73,6 +79,41 @@ def boolean(name: str, value: Any) -> bool:
     return bool(value)
 
 
+DISTANCE = number("> 0 and <= 1e100", lambda v: 0 < v <= 1e100)  # squares do not overflow
+PROBABILITY = number("in (0, 1)", lambda v: 0 < v < 1)
+
+
+@dataclasses.dataclass(frozen=True)
+class Checked:
+    """A dataclass whose fields are declared by :func:`group`."""
+
+    def __post_init__(self) -> None:
+        """Check every value."""
+        for field in self.__dataclass_fields__.values():
+            check, value = field.metadata["check"], getattr(self, field.name)
+            if check is None or (value is None and field.metadata["optional"]):
+                continue
+            if not (isinstance(value, str) and value == "default" == field.default):
+                object.__setattr__(self, field.name, check(field.name, value))
+
+
+@dataclasses.dataclass(frozen=True)
+class Group(Checked):
+    """Options that belong together."""
+
+    @classmethod
+    def check(cls, name: str, value: Any) -> Self:
+        """Return a value that is a group of this kind."""
+        if not isinstance(value, cls):
+            raise ValueError(f"{name} must be a bansac.{cls.__name__}, got {value!r}")
+        return value
+
+    def over(self, base: Self) -> Self:
+        """Return the group with the values of another one where its own are ``"default"``."""
+        values = {name: value for name, value in vars(self).items() if isinstance(value, str) and value == "default"}
+        return dataclasses.replace(self, **{name: getattr(base, name) for name in values}) if values else self
+
+
 def check_name(argument: str, value: Any, names: Collection[str], *, optional: bool = False) -> None:
     """Raise a ValueError if a value is not one of the names."""
     if optional and value is None:
@@ -101,13 +142,15 @@ def type_in_words(field: dataclasses.Field[Any]) -> str:
         named = isinstance(field.default, str) and field.default not in choices
         names = ", ".join(f'"{name}"' for name in ((field.default, *choices) if named else choices))
         hint = f"{{{names}}}{hint.removeprefix(hint.partition(' | ')[0])}"
-    return hint.replace(" | ", " or ")
+    return hint.replace(" | ", " or ").replace("Default", '"default"')
 
 
-def describe(fields: Iterable[dataclasses.Field[Any]]) -> str:
-    """Return the "Parameters" section of a docstring."""
+def documented(kind: type[_Kind]) -> type[_Kind]:
+    """Write the "Parameters" section of the docstring of a dataclass, before its examples."""
     entries = []
-    for field in fields:
+    for field in dataclasses.fields(kind):
         text = f"{field.metadata['help']} {field.metadata['details']}"
         entries.append(f"{field.name} : {type_in_words(field)}\n    {' '.join(text.split())}\n")
-    return "Parameters\n----------\n" + "".join(entries)
+    start, _, examples = inspect.cleandoc(kind.__doc__ or "").partition("Examples\n")
+    kind.__doc__ = f"{start}Parameters\n----------\n{''.join(entries)}\nExamples\n{examples}"
+    return kind

@@ -3,45 +3,49 @@
 from __future__ import annotations
 
 import dataclasses
+import difflib
 import functools
-import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
-from bansac.engine.option_fields import boolean, check_name, describe, group, integer, number
-from bansac.engine.refinement import REFINERS, Refiner
-from bansac.engine.sampling import SAMPLERS, Sampler
-from bansac.engine.scoring import SCORES, Score
-from bansac.engine.stopping import MAX_CRITERIA, STOPS, Stop
-from bansac.maths.arrays import Floats
+from bansac.engine.option_fields import (
+    DISTANCE,
+    PROBABILITY,
+    Checked,
+    Group,
+    boolean,
+    check_name,
+    documented,
+    group,
+    integer,
+    number,
+)
+from bansac.engine.option_groups import Network, Restarts
+from bansac.engine.refinement import REFINERS, Refiner, RefinerName
+from bansac.engine.sampling import SAMPLERS, Sampler, SamplerName
+from bansac.engine.scoring import SCORES, Score, ScoreName
+from bansac.engine.stopping import MAX_CRITERIA, STOPS, Stop, StopName
 from bansac.problems.problem import Problem
 
 Weighting = Literal["default", "density", "scores", "density+scores"]
 Verification = Literal["sprt"]
 LocalOptimization = Literal["default", "inner", "iterative", "inner+iterative", "lm"]
 Degeneracy = Literal["default", "degensac"]
-EpipolarError = Literal["sampson", "symmetric"]
-GammaName = Literal["gamma_1", "gamma_2", "gamma_3"]
-Activation = Literal["rho_1", "rho_2", "rho_3", "rho_4"]
-
-Gamma = Callable[[Floats], Any]
 
 # Declarations of options by the headings in the documentation.
 _error_option, _stop_option = group("threshold and error"), group("stop")
-_sampling_option, _network_option, _restart_option = group("sampling"), group("network"), group("restarts")
-_score_option, _run_option = group("score"), group("run")
+_sampling_option, _score_option, _run_option = group("sampling"), group("score"), group("run")
 _refinement_option = group("local optimisation and refinement")
 
 _COUNT = integer(1, 2**31 - 1)
 _SEED = integer(0, 2**64 - 1)
 _POSITIVE = number("> 0", lambda v: v > 0)
-_DISTANCE = number("> 0 and <= 1e100", lambda v: 0 < v <= 1e100)  # squares do not overflow
-_PROBABILITY = number("in (0, 1)", lambda v: 0 < v < 1)
 
 
+@documented
 @dataclass(frozen=True, kw_only=True)
-class Options:
+class Options(Checked):
     """Settings of a robust estimation.
 
     The defaults are the best trade-off between accuracy and time. ``preset="paper"`` has the settings of the paper
@@ -57,7 +61,7 @@ class Options:
 
     threshold: float | None = _error_option(
         None,
-        _DISTANCE,
+        DISTANCE,
         help="Largest residual of an inlier, a distance (not squared).",
         details="""With None the threshold is estimated from the data: the distance from the model below which 99 % of
         the inliers lie (:mod:`bansac.evidence.noise_scale`). The search starts from 2 pixels for homographies, affine
@@ -68,16 +72,9 @@ class Options:
         thresholds.""",
         flag=True,
     )
-    epipolar_error: EpipolarError | None = _error_option(
-        None,
-        choices=get_args(EpipolarError),
-        help="Distance of a match to an essential matrix.",
-        details="""``"sampson"``, or ``"symmetric"``: the root of the summed squares of the distances to both epipolar
-        lines, about twice the Sampson distance. None is ``"sampson"``. The error of other models is fixed.""",
-    )
     confidence: float = _stop_option(
         0.999,
-        _PROBABILITY,
+        PROBABILITY,
         help="Confidence of the stopping criteria within one restart, in (0, 1).",
         details="""A bound such as RANSAC's ends a restart after enough samples for this probability of one sample
         without outliers. By default a run ends by the agreement of restarts instead, so this is not the probability
@@ -98,13 +95,6 @@ class Options:
         details="""No stopping criterion ends a restart before this number. Further restarts follow until all restarts
         together have this number.""",
     )
-    min_updates: int = _stop_option(
-        20,
-        integer(0, 2**31 - 1),
-        help="Minimum number of updates of the network.",
-        details="""With the ``"bansac"`` sampler, no stopping criterion ends a restart before this number. The paper has
-        no such limit (:mod:`bansac.engine.stopping`).""",
-    )
     max_seconds: float | None = _stop_option(
         None,
         _POSITIVE,
@@ -113,16 +103,16 @@ class Options:
         and what follows the search is not limited: to measure the model of 1,000,000 points takes up to .1 s. The
         time to compile kernels does not count.""",
     )
-    stopping: str | Sequence[str | Stop] | None = _stop_option(
-        "ransac",
+    stopping: str | Sequence[StopName | Stop] | None = _stop_option(
+        "default",
         help="Stopping criteria of a restart: names joined by ``+``, or a sequence. The first one that is met ends it.",
         details="""The names are ``"ransac"``, ``"sprt"``, ``"prosac"`` (which needs ``scores``) and ``"bansac"``. With
         None a restart has all its samples, and with ``restarts=1`` the run has all ``max_iterations``. ``"default"`` is
-        the choice of the paper: ``"bansac+sprt"`` for the ``"bansac"`` sampler, ``"bansac+prosac"`` if it has scores or
-        priors, ``"prosac"`` for ``"prosac"``, ``"ransac+sprt"`` for ``"p-napsac"``, ``"sprt"`` for the others. Without
-        SPRT verification ``"ransac"`` replaces ``"sprt"``.""",
+        ``"ransac"``. ``"sampler"`` is the choice of the paper: ``"bansac+sprt"`` for the ``"bansac"`` sampler,
+        ``"bansac+prosac"`` if it has scores or priors, ``"prosac"`` for ``"prosac"``, ``"ransac+sprt"`` for
+        ``"p-napsac"``, ``"sprt"`` for the others. Without SPRT verification ``"ransac"`` replaces ``"sprt"``.""",
     )
-    sampler: str | Sampler = _sampling_option(
+    sampler: SamplerName | Sampler = _sampling_option(
         "bansac",
         choices=SAMPLERS,
         instances=Sampler,
@@ -133,13 +123,6 @@ class Options:
         al., 2009) and ``"ar"`` (Wei et al., 2023) take the most probable points or matches and learn from failures.""",
         flag=True,
     )
-    neighborhood_radius: float | None = _sampling_option(
-        None,
-        _DISTANCE,
-        help="Radius of a neighbourhood of ``napsac``, in the unit of the coordinates.",
-        details="""It is a distance in the joint space of all coordinates of a point or match. None takes a share of
-        their extent (:func:`bansac.engine.sampling.napsac.neighborhood_radius`).""",
-    )
     neighbours: bool = _sampling_option(
         True,
         boolean,
@@ -148,58 +131,22 @@ class Options:
         gives (:mod:`bansac.evidence.neighbours`). Without ``scores``, neighbours give the prior probabilities of an
         epipolar geometry. It is for samplers that start from them, such as ``"bansac"``, and without ``priors``.""",
     )
-    order: int = _network_option(1, integer(1, 3), help="Order of the Markov assumption: 1, 2 or 3.")
-    gamma: GammaName | Gamma = _network_option(
-        "gamma_1",
-        choices=get_args(GammaName),
-        instances=Callable,
-        help="P(c = inlier | x = inlier) as a function of the inlier ratio, an array in [0, 1].",
+    network: Network = _sampling_option(
+        Network(min_updates=20),
+        Network.check,
+        help="The dynamic Bayesian network of the sampler ``bansac``.",
+        details="See :class:`bansac.Network`.",
     )
-    activation: Activation = _network_option(
-        "rho_1",
-        choices=get_args(Activation),
-        help="Sampling weight as a function of the probability.",
-    )
-    weight_floor: float = _network_option(
-        1.0,
-        number("in (0, 100]", lambda v: 0 < v <= 100),
-        help="Smallest sampling weight, so that every point or match can be drawn.",
-    )
-    cpt: Sequence[Any] | None = _network_option(
-        None,
-        help="P(x^k = inlier | x^{k-1}, ..., x^{k-j}, c^k) for the orders j = 1, ..., ``order``.",
-        details="""Table j has j + 1 axes of length 2 in this order of the variables, index 1 meaning inlier. None takes
-        the paper's tables.""",
-    )
-    tau: float | None = _network_option(
-        None,
-        _PROBABILITY,
-        help="Probability below which a point or match counts as an outlier for the ``bansac`` stop.",
-        details="None is the paper's choice: 0.1 with scores or priors (P-BANSAC), else 0.01.",
-    )
-    restarts: int = _restart_option(
-        16,
-        integer(1, 1_000_000),
+    restarts: int | Restarts = _stop_option(
+        Restarts(limit=16),
+        Restarts.check,
         help="Largest number of restarts.",
-        details="""When a criterion ends a restart, the next one starts from the prior probabilities, because a network
-        that has learnt a wrong model seldom finds another one. The refined model with the best score is returned.""",
+        details="""A :class:`bansac.Restarts` has their other rules, too. When a criterion ends a restart, the next one
+        starts from the prior probabilities, because a network that has learnt a wrong model seldom finds another one.
+        The refined model with the best score is returned.""",
         flag=True,
     )
-    restart_iterations: int | None = _restart_option(
-        None,
-        _COUNT,
-        help="Maximum number of minimal samples of a restart.",
-        details="""With None the first two restarts have 300, the next two 600, and so on, or more if all restarts
-        together would not have ``max_iterations``. A number holds for all restarts.""",
-    )
-    agreement: int | None = _restart_option(
-        None,
-        integer(1, 1_000_000),
-        help="Number of restarts with the same best model after which no further one starts.",
-        details="""None is 2. Half of it is enough if more than half of the points or matches are inliers, except for
-        essential matrices and relative poses. A restart that finds the same model again ends.""",
-    )
-    scoring: str | Score = _score_option(
+    scoring: ScoreName | Score = _score_option(
         "msac",
         choices=SCORES,
         instances=Score,
@@ -246,7 +193,7 @@ class Options:
         new best one, and keeps the better of the two (Chum et al., 2005). Degenerate samples do not change the
         probabilities. ``"default"`` is ``"degensac"`` without local optimisation, if the problem supports it.""",
     )
-    refinement: str | Refiner | None = _refinement_option(
+    refinement: RefinerName | Refiner | None = _refinement_option(
         "default",
         choices=REFINERS,
         instances=Refiner,
@@ -266,34 +213,43 @@ class Options:
     )
     trace: bool = _run_option(False, boolean, help="Record every iteration of the run in ``Result.trace``.")
 
+    if not TYPE_CHECKING:  # a type checker reports unknown names
+
+        def __new__(cls, **settings: Any) -> Options:
+            """Check the names; one that is not an option is a TypeError."""
+            check_names(settings)
+            return super().__new__(cls)
+
     def __post_init__(self) -> None:
         """Check every value, then the combinations of values."""
+        super().__post_init__()
         for field in self.__dataclass_fields__.values():
-            check, value = field.metadata["check"], getattr(self, field.name)
-            if check is None or (value is None and field.metadata["optional"]):
-                continue
-            if isinstance(value, str) and value == field.default:
-                continue
-            object.__setattr__(self, field.name, check(field.name, value))
+            if isinstance(field.default, Group):
+                object.__setattr__(self, field.name, getattr(self, field.name).over(field.default))
         self._check_iterations()
         if self.score_row.module is None:
             raise ValueError(f"scoring={self.score_row.name!r} needs a module with the function block_score")
-        if self.neighborhood_radius is not None and not self.sampler_row.neighbors:
-            raise ValueError(f"neighborhood_radius needs sampler='napsac', the sampler is {self.sampler_row.name!r}")
         self._check_stopping()
-        self._check_network()
+        network = self.network
+        if not self.sampler_row.adaptive and network != Network(min_updates=network.min_updates):
+            raise ValueError(
+                f"network needs sampler='bansac': {self.sampler_row.name!r} has no dynamic Bayesian network"
+            )
 
     def _check_iterations(self) -> None:
         """Raise a ValueError if the smallest number of iterations exceeds a largest one."""
-        if self.max_iterations is not None and self.min_iterations > self.max_iterations:
-            raise ValueError(
-                f"min_iterations must be at most max_iterations ({self.max_iterations}), got {self.min_iterations}"
-            )
-        if self.restart_iterations is not None and self.restarts == 1 and self.min_iterations > self.restart_iterations:
-            raise ValueError(
-                f"min_iterations must be at most restart_iterations ({self.restart_iterations}) of one search, "
-                f"got {self.min_iterations}"
-            )
+        rules = self.restart_rules
+        limits = {"max_iterations": self.max_iterations}
+        if rules.limit == 1 and rules.iterations != "default":
+            limits["the iterations of one restart"] = rules.iterations
+        for name, most in limits.items():
+            if most is not None and self.min_iterations > most:
+                raise ValueError(f"min_iterations must be at most {name} ({most}), got {self.min_iterations}")
+
+    @property
+    def restart_rules(self) -> Restarts:
+        """The rules of the restarts; ``restarts`` accepts their limit instead."""
+        return cast(Restarts, self.restarts)
 
     @functools.cached_property
     def sampler_row(self) -> Sampler:
@@ -349,9 +305,9 @@ class Options:
     def _stops(self) -> tuple[tuple[Stop, ...], ...]:
         """The stopping criteria without and with scores or priors."""
         names = _names(self.stopping)
-        if names != ("default",):
-            return (_find_stops(names),) * 2
-        return tuple(_find_stops(self._default_stopping(informed)) for informed in (False, True))
+        if names == ("sampler",):
+            return tuple(_find_stops(self._stopping_of_sampler(informed)) for informed in (False, True))
+        return (_find_stops(("ransac",) if names == ("default",) else names),) * 2
 
     @functools.cached_property
     def components(self) -> dict[Any, Any]:
@@ -362,25 +318,21 @@ class Options:
         """Return the fields for copies and pickles, without the components, which hold compiled functions."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
-    def _default_stopping(self, informed: bool) -> tuple[str, ...]:
+    def _stopping_of_sampler(self, informed: bool) -> tuple[str, ...]:
         """Return the sampler's stopping criteria.
 
         With scores or priors, P-BANSAC has "prosac" instead of "sprt". Without SPRT verification, "sprt" becomes
         "ransac".
         """
-        names = self.sampler_row.stopping
-        if self.sampler_row.adaptive and informed:
-            names = tuple("prosac" if name == "sprt" else name for name in names)
-        if self.verification != "sprt":
-            names = tuple("ransac" if name == "sprt" else name for name in names)
-        return names
+        last = "prosac" if self.sampler_row.adaptive and informed else self.verification or "ransac"
+        return tuple(last if name == "sprt" else name for name in self.sampler_row.stopping)
 
     def _check_stopping(self) -> None:
         """Raise a ValueError for unknown criteria, too many, or those that the other options exclude."""
-        is_default = isinstance(self.stopping, str) and self.stopping == "default"
-        for name in () if is_default else _names(self.stopping):
+        names = _names(self.stopping)
+        for name in () if names in (("default",), ("sampler",)) else names:
             if not isinstance(name, Stop):
-                check_name("stopping", name, tuple(STOPS))
+                check_name("stopping", name, ("default", "sampler", *STOPS))
         for name in self.sampler_row.stopping:
             check_name(f"stopping of sampler {self.sampler_row.name!r}", name, tuple(STOPS))
         stops = self.stops(informed=False)
@@ -400,17 +352,6 @@ class Options:
                     f"stopping={stop.name!r} needs sampler='bansac': {self.sampler_row.name!r} keeps no probabilities"
                 )
 
-    def _check_network(self) -> None:
-        """Raise a ValueError for settings of the network if the sampler has no network."""
-        if self.sampler_row.adaptive:
-            return
-        for name, default in network_defaults().items():
-            value = getattr(self, name)
-            if not (value is default or (isinstance(value, str | float | int) and value == default)):
-                raise ValueError(
-                    f"{name} needs sampler='bansac': {self.sampler_row.name!r} has no dynamic Bayesian network"
-                )
-
     def with_seed(self, seed: int | None) -> Options:
         """Return a copy with another seed; unlike :meth:`replace`, do not check the other options again."""
         other, seed = object.__new__(Options), None if seed is None else _SEED("seed", seed)
@@ -420,25 +361,33 @@ class Options:
     def replace(self, **changes: Any) -> Options:
         """Return a copy with changes; an unknown option is a TypeError, a value that is not allowed a ValueError."""
         check_names(changes)
+        for name, value in changes.items():
+            if isinstance(base := getattr(self, name), Group):  # what a group leaves open stays
+                changes[name] = base.check(name, value).over(base)
         return dataclasses.replace(self, **changes)
 
 
-_START, _, _REST = inspect.cleandoc(Options.__doc__ or "").partition("Examples\n")
-Options.__doc__ = f"{_START}{describe(dataclasses.fields(Options))}\nExamples\n{_REST}"
-
-
-def network_defaults() -> dict[str, Any]:
-    """Return the defaults of the settings of the dynamic Bayesian network by name."""
-    return {field.name: field.default for field in dataclasses.fields(Options) if field.metadata["group"] == "network"}
+# Where names are that a caller may look for among the options.
+_PLACES = {field.name: f"network=Network({field.name}=...)" for field in dataclasses.fields(Network)} | {
+    "agreement": "restarts=Restarts(agreement=...)",
+    "restart_iterations": "restarts=Restarts(iterations=...)",
+    "neighborhood_radius": "sampler=Napsac(neighborhood_radius=...)",
+    "epipolar_error": "an argument of estimate_essential and estimate_relative_pose only",
+}
 
 
 def check_names(settings: Iterable[str], others: Sequence[str] = ()) -> None:
-    """Raise a TypeError that names the options, and ``others`` that the caller takes, if a setting is not an option."""
-    known = [field.name for field in dataclasses.fields(Options)]
-    also = f"; other arguments are {', '.join(others)}" if others else ""
+    """Raise a TypeError for a setting that is not an option; ``others`` are further arguments of the caller."""
+    known = [*Options.__dataclass_fields__]
     for name in settings:
-        if name not in known:
-            raise TypeError(f"unknown option {name!r}; the options are {', '.join(known)}{also}")
+        if name in known:
+            continue
+        if name in _PLACES:
+            raise TypeError(f"{name} is now {_PLACES[name]}")
+        similar = difflib.get_close_matches(name, [*known, *others, *_PLACES], 1)
+        question = f"did you mean {similar[0]!r}? " if similar else ""
+        also = f"; other arguments are {', '.join(others)}" if others else ""
+        raise TypeError(f"{question}unknown option {name!r}; the options are {', '.join(known)}{also}")
 
 
 def _find_stops(names: Sequence[Any]) -> tuple[Stop, ...]:

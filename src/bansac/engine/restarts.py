@@ -150,10 +150,11 @@ class History:
 
     def is_confirmed(self) -> bool:
         """Return whether enough restarts have led to the best hypothesis, and it is significant."""
-        best, needed = self.best, int(self.options.agreement or 1)
+        best, rules = self.best, self.options.restart_rules
+        needed = int(rules.agreement)
         if best is None or not best.is_significant or best.restarts == 0:
             return False
-        if self.options.restarts == 1:
+        if rules.limit == 1:
             return best.is_initial
         majority = self.majority_agrees and best.inliers > _MAJORITY * self.n
         return best.restarts + best.is_initial >= (needed // 2 if majority else needed)
@@ -168,12 +169,12 @@ class History:
         options = self.options
         if self.iterations >= self.budget:
             return True
-        needed = int(options.agreement or 1)
+        rules = options.restart_rules
         has_tried_all = self.count > self.is_estimated  # thresholds: the second restart has the wide one
         is_hopeless = bool(self.ranked) and not self.is_significant and has_tried_all
-        is_hopeless = is_hopeless and all(h.restarts >= needed and not h.is_window for h in self.ranked)
+        is_hopeless = is_hopeless and all(h.restarts >= int(rules.agreement) and not h.is_window for h in self.ranked)
         enough = self.iterations >= options.min_iterations
-        return enough and (self.is_confirmed() or is_hopeless or self.count >= options.restarts)
+        return enough and (self.is_confirmed() or is_hopeless or self.count >= int(rules.limit))
 
     @property
     def budget(self) -> int:
@@ -183,10 +184,10 @@ class History:
 
     def next_length(self) -> int:
         """Return the largest number of iterations of the next restart: 1, 1, 2, 2, 4, 4, ... times the first one."""
-        options = self.options
-        if options.restart_iterations is not None:
-            return min(self.budget - self.iterations, options.restart_iterations)
-        restarts = min(options.restarts, _MOST_GROWING)
+        rules = self.options.restart_rules
+        if rules.iterations != "default":
+            return min(self.budget - self.iterations, rules.iterations)
+        restarts = min(int(rules.limit), _MOST_GROWING)
         shares = (2 + restarts % 2) * 2 ** (restarts // 2) - 2
         first = max(_RESTART_ITERATIONS, math.ceil(self.budget / shares))
         return int(min(self.budget - self.iterations, first << min(self.count // 2, 30)))
@@ -202,7 +203,7 @@ def next_restart(history: History) -> RestartPlan | None:
 def _plan_alternative(history: History) -> RestartPlan | None:
     """Return the plan to search for an alternative of the best hypothesis; None if nothing is left to search."""
     best, options, plan = history.best, history.options, None
-    if best is None or not best.is_significant or options.restarts == 1 or not options.sampler_row.adaptive:
+    if best is None or not best.is_significant or options.restart_rules.limit == 1 or not options.sampler_row.adaptive:
         return None
     if best.searched == 0:
         plan = _plan_other_data(history, best)

@@ -228,7 +228,7 @@ class Search:
             weighted *= plausibility_of(function, selection, model)
         distances, inliers = frame.distances(model), int(np.count_nonzero(is_inlier))
         new = Hypothesis(model, refined.threshold, score, weighted, is_inlier, distances, inliers, is_significant)
-        if loop is not None and plan is not None and self.history.options.restarts > 1:
+        if loop is not None and plan is not None and self.history.options.restart_rules.limit != 1:
             if plan.members is None:
                 new.beliefs = loop.beliefs()
             else:
@@ -412,7 +412,7 @@ class Search:
             return "agreement"
         if stop == MAX_ITERATIONS and history.iterations >= history.budget:
             return "max_iterations"
-        if stop != RUNNING and (stop == MAX_ITERATIONS or history.options.restarts > 1):
+        if stop != RUNNING and (stop == MAX_ITERATIONS or history.options.restart_rules.limit != 1):
             return "restarts"
         return self._criterion(stop)
 

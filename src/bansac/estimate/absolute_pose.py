@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from bansac.estimate.cameras import CameraLike, check_unit, refine_in_image, unproject
 from bansac.estimate.model_forms import as_pose, form_of
 from bansac.estimate.planar_target import choose_pose
-from bansac.estimate.presets import CallSettings, Threshold, find_preset
+from bansac.estimate.presets import Arguments, Threshold, find_preset
 from bansac.estimate.request import is_default_threshold, make_request
 from bansac.estimate.result import AbsolutePose, Result
 from bansac.estimate.solution import Solution
@@ -29,9 +29,9 @@ def estimate_absolute_pose(
     points2D: ArrayLike,
     K: CameraLike | None = None,
     *,
-    threshold: Threshold | None = None,
-    **settings: Unpack[CallSettings],
-) -> Result:
+    threshold: Threshold = None,
+    **settings: Unpack[Arguments],
+) -> Result[AbsolutePose]:
     """Estimate the pose of a camera from 3D points and their images, with outliers.
 
     Poses are computed from three points (P3P) and refined by Levenberg-Marquardt on the reprojection errors. If the

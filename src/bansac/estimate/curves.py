@@ -5,11 +5,12 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from bansac.estimate.generic import as_columns, estimate
-from bansac.estimate.presets import CallSettings, Threshold
+from bansac.estimate.presets import Arguments, Threshold
 from bansac.estimate.result import Result
+from bansac.maths.arrays import Floats
 
 
-def fit_line(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
+def fit_line(points: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]) -> Result[Floats]:
     """Fit a line to 2D points with outliers.
 
     Parameters
@@ -39,7 +40,7 @@ def fit_line(points: ArrayLike, *, threshold: Threshold | None = None, **setting
     return estimate("line", as_columns("points", points, 2), threshold, settings)
 
 
-def fit_circle(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
+def fit_circle(points: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]) -> Result[Floats]:
     """Fit a circle to 2D points with outliers.
 
     Parameters
@@ -64,7 +65,7 @@ def fit_circle(points: ArrayLike, *, threshold: Threshold | None = None, **setti
     return estimate("circle", as_columns("points", points, 2), threshold, settings)
 
 
-def fit_ellipse(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
+def fit_ellipse(points: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]) -> Result[Floats]:
     """Fit an ellipse to 2D points with outliers.
 
     Parameters
@@ -93,8 +94,8 @@ def fit_ellipse(points: ArrayLike, *, threshold: Threshold | None = None, **sett
 
 
 def fit_polynomial(
-    points: ArrayLike, degree: int, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
-) -> Result:
+    points: ArrayLike, degree: int, *, threshold: Threshold = None, **settings: Unpack[Arguments]
+) -> Result[Floats]:
     """Fit a polynomial curve y = c0 + c1 x + ... + cd x^d to 2D points with outliers.
 
     Parameters
@@ -125,7 +126,7 @@ def fit_polynomial(
     return estimate(polynomial(degree), as_columns("points", points, 2), threshold, settings)
 
 
-def fit_plane(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
+def fit_plane(points: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]) -> Result[Floats]:
     """Fit a plane to 3D points with outliers.
 
     Parameters
@@ -151,7 +152,7 @@ def fit_plane(points: ArrayLike, *, threshold: Threshold | None = None, **settin
     return estimate("plane", as_columns("points", points, 3), threshold, settings)
 
 
-def fit_line_3d(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
+def fit_line_3d(points: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]) -> Result[Floats]:
     """Fit a line to 3D points with outliers.
 
     Parameters
@@ -178,7 +179,7 @@ def fit_line_3d(points: ArrayLike, *, threshold: Threshold | None = None, **sett
     return estimate("line_3d", as_columns("points", points, 3), threshold, settings)
 
 
-def fit_sphere(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
+def fit_sphere(points: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]) -> Result[Floats]:
     """Fit a sphere to 3D points with outliers.
 
     Parameters
@@ -204,7 +205,7 @@ def fit_sphere(points: ArrayLike, *, threshold: Threshold | None = None, **setti
     return estimate("sphere", as_columns("points", points, 3), threshold, settings)
 
 
-def fit_cylinder(points: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]) -> Result:
+def fit_cylinder(points: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]) -> Result[Floats]:
     """Fit a cylinder to 3D points with normals, with outliers.
 
     Parameters
@@ -235,8 +236,8 @@ def fit_cylinder(points: ArrayLike, *, threshold: Threshold | None = None, **set
 
 
 def estimate_vanishing_point(
-    segments: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
-) -> Result:
+    segments: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]
+) -> Result[Floats]:
     """Estimate the vanishing point of line segments of an image, with outliers.
 
     Parameters

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.estimate.model_forms import form_of
-from bansac.estimate.presets import CallSettings, Threshold
+from bansac.estimate.presets import Arguments, Threshold
 from bansac.estimate.request import make_request
 from bansac.estimate.result import Result
 from bansac.estimate.solve import solve
@@ -18,8 +18,8 @@ from bansac.problems.trial import try_once
 
 
 def ransac(
-    problem: Problem, data: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
-) -> Result:
+    problem: Problem, data: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]
+) -> Result[Floats]:
     """Estimate any model, built in or user-defined, from data with outliers.
 
     Parameters
@@ -61,9 +61,7 @@ def as_columns(name: str, points: ArrayLike, channels: int) -> Floats:
     return np.ascontiguousarray(as_points(name, points, channels).T)
 
 
-def estimate(
-    problem: Problem | str, data: Floats, threshold: Threshold | None, settings: CallSettings, **more: Any
-) -> Result:
+def estimate(problem: Problem | str, data: Floats, threshold: Threshold, settings: Arguments, **more: Any) -> Result:
     """Estimate a model from data (channels x N) of a problem, or of the estimator with this name in ``ESTIMATORS``.
 
     ``more`` are arguments of ``make_request``.

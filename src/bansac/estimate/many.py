@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike
 
 from bansac.estimate.generic import ransac
 from bansac.estimate.multiple import check_max_models, estimate_multiple
-from bansac.estimate.presets import SHARED_ARGUMENTS, resolve_options
-from bansac.estimate.result import MultipleResult, Result
+from bansac.estimate.presets import SHARED_ARGUMENTS, check_names, resolve_options
+from bansac.estimate.result import Model, MultipleResult, Result
 from bansac.executors import ItemFailure, can_be_pickled, short_items
 from bansac.executors.progress_bar import progress_bar
 from bansac.executors.threads import PENDING_PER_THREAD, count_workers, in_order, until_broken
@@ -58,6 +58,10 @@ class Failure:
         """The message of the error."""
         return str(self.error) or type(self.error).__name__
 
+    def __bool__(self) -> Literal[False]:
+        """Return False, as a result without success does."""
+        return False
+
     def __iter__(self) -> Iterator[Any]:
         """Unpack as ``model, inliers``: None and an empty mask."""
         return iter((None, np.empty(0, np.bool_)))
@@ -65,7 +69,7 @@ class Failure:
 
 @overload
 def estimate_many(
-    problem: _Estimated,
+    problem: str | Problem | Callable[..., Result[Model]],
     pairs: Iterable[Any],
     *,
     multiple: Literal[False] = ...,
@@ -75,7 +79,7 @@ def estimate_many(
     progress: Progress | bool | None = ...,
     max_pending: int | None = ...,
     **arguments: Any,
-) -> list[Result | Failure]: ...
+) -> list[Result[Model] | Failure]: ...
 @overload
 def estimate_many(
     problem: _Estimated, pairs: Iterable[Any], *, multiple: Literal[True], **arguments: Any
@@ -183,7 +187,7 @@ def estimate_many(
 
 @overload
 def iter_estimates(
-    problem: _Estimated,
+    problem: str | Problem | Callable[..., Result[Model]],
     pairs: Iterable[Any],
     *,
     multiple: Literal[False] = ...,
@@ -193,7 +197,7 @@ def iter_estimates(
     progress: Progress | bool | None = ...,
     max_pending: int | None = ...,
     **arguments: Any,
-) -> Generator[Result | Failure, None, None]: ...
+) -> Generator[Result[Model] | Failure, None, None]: ...
 @overload
 def iter_estimates(
     problem: _Estimated, pairs: Iterable[Any], *, multiple: Literal[True], **arguments: Any
@@ -325,17 +329,10 @@ def _prepare(problem: Any, arguments: dict[str, Any], multiple: bool) -> Callabl
     order = tuple(inspect.signature(function).parameters)
     parameters = inspect.signature(estimate_multiple if multiple else function).parameters.values()
     own = {*names, *(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)}
-    own |= {*SHARED_ARGUMENTS} - ({"initial_model"} if multiple else set())
-    settings = {name: value for name, value in arguments.items() if name not in own}
+    settings = {name: value for name, value in arguments.items() if name not in own or name in SHARED_ARGUMENTS}
+    check_names(settings.keys() & {"initial_model"} if multiple else ())
     threshold = arguments.get("threshold")
-    resolved, _ = resolve_options(
-        row,
-        arguments.get("options"),
-        arguments.get("preset"),
-        1.0 if threshold is None else threshold,  # each pair may have its own
-        settings,  # type: ignore[arg-type]
-        epipolar_choice=names == ("K1", "K2"),
-    )
+    resolved, _ = resolve_options(row, 1.0 if threshold is None else threshold, settings)  # a pair may have its own
     check_max_models(arguments.get("max_models"))
     attributes = {"scores": "scores"} if resolved.uses_scores(row) else {}
     attributes |= {name: name for name in names}

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike
 from bansac.compiled.clock import Stopwatch
 from bansac.estimate.generic import as_columns
 from bansac.estimate.model_forms import ModelForm, form_of
-from bansac.estimate.presets import CallSettings, Options, Settings, Threshold
+from bansac.estimate.presets import Arguments, Threshold, check_names
 from bansac.estimate.request import Request, make_request
 from bansac.estimate.result import MultipleResult, Result
 from bansac.estimate.solution import measure
@@ -94,13 +94,8 @@ def estimate_multiple(
     data: ArrayLike,
     *,
     max_models: int | None = None,
-    threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
+    threshold: Threshold = None,
+    **settings: Unpack[Arguments],
 ) -> MultipleResult:
     """Estimate all models of one kind in data with outliers: several lines, circles, planes, homographies or motions.
 
@@ -138,18 +133,18 @@ def estimate_multiple(
     >>> len(lines), np.bincount(labels).tolist()
     (2, [50, 50])
     """
-    shared: CallSettings = {"scores": scores, "priors": priors, "weights": weights, "preset": preset}
+    check_names(settings.keys() & {"initial_model"})
     problem, form = _find_problem(problem)
     check_max_models(max_models)
     columns = as_columns("data", data, problem.channels)
-    request = make_request(problem, columns, threshold, {**shared, "options": options, **settings})
+    request = make_request(problem, columns, threshold, settings)
     try_once(problem, columns)
     n, seconds = columns.shape[1], request.options.max_seconds
     task = _Task(
         replace(request, options=request.options.replace(trace=False)),
-        scores=None if scores is None else as_scores("scores", scores, n),
-        prior=None if priors is None else as_probabilities("priors", priors, n),
-        weights=None if weights is None else as_weights("weights", weights, n),
+        scores=None if request.scores is None else as_scores("scores", request.scores, n),
+        prior=None if request.priors is None else as_probabilities("priors", request.priors, n),
+        weights=None if request.weights is None else as_weights("weights", request.weights, n),
         max_models=math.inf if max_models is None else max_models,
         seconds=math.inf if seconds is None else seconds,
     )

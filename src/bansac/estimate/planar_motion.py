@@ -141,7 +141,7 @@ def compare_off_plane(solution: Solution) -> Solution:
     count = np.count_nonzero(own)
     if np.count_nonzero(near) < max((1.0 + RIVAL) * count, problem.sample_size):  # most of these are its inliers
         return solution
-    options, _ = resolve_options(problem, None, None, None, _SEARCH)
+    options, _ = resolve_options(problem, None, _SEARCH)
     frame = Frame(problem, np.compress(near, data, axis=1), options, best.threshold)
     run = Search(frame, lambda: False)
     run.run()

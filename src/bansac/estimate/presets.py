@@ -9,69 +9,52 @@ from typing import Any, Literal, TypedDict
 from numpy.typing import ArrayLike
 
 from bansac.engine.components import check_abilities
-from bansac.engine.options import (
-    Activation,
-    Degeneracy,
-    EpipolarError,
-    Gamma,
-    GammaName,
-    LocalOptimization,
-    Verification,
-    Weighting,
-    check_names,
-    network_defaults,
-)
+from bansac.engine.option_groups import Network, Restarts
+from bansac.engine.options import Degeneracy, LocalOptimization, Verification, Weighting
 from bansac.engine.options import Options as Options
-from bansac.engine.refinement import Refiner
-from bansac.engine.sampling import SAMPLERS, Sampler
-from bansac.engine.scoring import Score
-from bansac.engine.stopping import Stop
+from bansac.engine.options import check_names as check_names
+from bansac.engine.refinement import Refiner, RefinerName
+from bansac.engine.sampling import Sampler, SamplerName
+from bansac.engine.scoring import Score, ScoreName
+from bansac.engine.stopping import Stop, StopName
 from bansac.problems.problem import Problem
 
-Threshold = float | Literal["auto"]
+Threshold = float | Literal["auto"] | None
 """Type of the argument ``threshold`` of the public functions."""
+
+PresetName = Literal["paper", "fast", "accurate", "paper-20"]
 
 
 class Settings(TypedDict, total=False):
     """The options, except the threshold, as keyword arguments of the public functions."""
 
-    epipolar_error: EpipolarError | None
     confidence: float
     max_iterations: int | None
     min_iterations: int
-    min_updates: int
     max_seconds: float | None
-    stopping: str | Sequence[str | Stop] | None
-    sampler: str | Sampler
-    neighborhood_radius: float | None
+    stopping: str | Sequence[StopName | Stop] | None
+    sampler: SamplerName | Sampler
     neighbours: bool
-    order: int
-    gamma: GammaName | Gamma
-    activation: Activation
-    weight_floor: float
-    cpt: Sequence[Any] | None
-    tau: float | None
-    restarts: int
-    restart_iterations: int | None
-    agreement: int | None
-    scoring: str | Score
+    network: Network
+    restarts: int | Restarts
+    scoring: ScoreName | Score
     weighting: Weighting | None
     verification: Verification | None
     local_optimization: LocalOptimization | None
     degeneracy: Degeneracy | None
-    refinement: str | Refiner | None
+    refinement: RefinerName | Refiner | None
     seed: int | None
     trace: bool
 
 
-class CallSettings(Settings, total=False):
+class Arguments(Settings, total=False):
     """The keyword arguments of the estimators, except the threshold; ``estimate_homography`` explains them."""
 
     scores: ArrayLike | None
     priors: ArrayLike | None
     weights: ArrayLike | None
     initial_model: Any
-    preset: str | None
+    preset: PresetName | None
     options: Options | None
 
 
@@ -95,14 +78,12 @@ PRESETS = {
     # The other options are the defaults; a test pins all of them.
     "paper": Preset(
         Options(
-            min_updates=0,
-            restarts=1,
-            agreement=2,
+            network=Network(min_updates=0),
+            restarts=Restarts(limit=1, agreement=2),
             scoring="inliers",
             weighting=None,
-            stopping="default",
+            stopping="sampler",
             local_optimization=None,
-            epipolar_error="symmetric",
             refinement="least_squares",
             neighbours=False,
         ),
@@ -110,10 +91,11 @@ PRESETS = {
         max_iterations={"homography": 1000, "fundamental matrix": 10_000, "essential matrix": 1000},
         as_paper=True,
     ),
-    "fast": Preset(Options(restarts=1, max_iterations=600, stopping="default", neighbours=False)),
-    "accurate": Preset(Options(restarts=64, agreement=4, max_iterations=200_000)),
+    "fast": Preset(Options(restarts=1, max_iterations=600, stopping="sampler", neighbours=False)),
+    "accurate": Preset(Options(restarts=Restarts(limit=64, agreement=4), max_iterations=200_000)),
 }
-PRESETS["paper-20"] = replace(PRESETS["paper"], options=PRESETS["paper"].options.replace(min_updates=20))
+_PAPER_20 = PRESETS["paper"].options.replace(network=Network(min_updates=20))
+PRESETS["paper-20"] = replace(PRESETS["paper"], options=_PAPER_20)
 
 _DEFAULT = Preset(Options())
 
@@ -132,29 +114,28 @@ def find_preset(name: Any) -> Preset:
 
 def resolve_options(
     problem: Problem,
-    options: Options | None,
-    preset: str | None,
-    threshold: Threshold | None,
-    settings: Settings,
+    threshold: Threshold,
+    settings: Mapping[str, Any],
     *,
     default_threshold: float | None = None,
-    epipolar_choice: bool = False,
 ) -> tuple[Options, bool]:
-    """Merge the options or a preset with single settings and the defaults of the problem.
+    """Merge the keyword arguments of an estimator with the defaults of the problem.
 
     Returns the complete options of one call, and whether the threshold is estimated from the data. The options have a
     number of iterations, a seed, and a threshold, from which an estimate starts. Only an estimate that starts from the
     extent of the data has none.
 
-    ``settings`` override ``options``, which replace those of ``preset``. A number as ``threshold`` overrides the
+    Single settings override ``options``, which replace those of ``preset``. A number as ``threshold`` overrides the
     threshold of the options; ``"auto"`` estimates it, starting from that one; None estimates it if there is none. An
-    estimate starts from ``default_threshold`` instead of the default of the problem. ``epipolar_choice`` says that the
-    caller has a problem for every ``epipolar_error``. If not, the value of a preset is ignored, like its least squares
-    for a problem without ``fit``.
+    estimate starts from ``default_threshold`` instead of the default of the problem. The least squares of a preset are
+    ignored for a problem without ``fit``.
     """
     # The types are part of the key, since 1 == True. The seed is not: calls that differ only in it share the result.
-    items = tuple([(name, value, type(value)) for name, value in settings.items() if name != "seed"])
-    arguments = (problem, options, preset, threshold, items, default_threshold, epipolar_choice)
+    options, preset = settings.get("options"), settings.get("preset")
+    items = tuple(
+        [(name, value, type(value)) for name, value in settings.items() if name not in ("seed", *SHARED_ARGUMENTS)]
+    )
+    arguments = (problem, options, preset, threshold, items, default_threshold)
     try:
         resolved = _merge(*arguments)
     except TypeError as error:
@@ -176,10 +157,9 @@ def _merge(
     problem: Problem,
     options: Options | None,
     preset: str | None,
-    threshold: Threshold | None,
+    threshold: Threshold,
     items: tuple[tuple[str, Any, type], ...],
     default_threshold: float | None,
-    epipolar_choice: bool,
 ) -> Options:
     """Merge and check all options except the seed; calls with the same settings share the result."""
     values = find_preset(preset)
@@ -190,11 +170,8 @@ def _merge(
         if not isinstance(options, Options):
             raise ValueError(f"options must be a bansac.Options, got {type(options).__name__}")
         base = options
-    elif preset is not None:
-        unused: dict[str, Any] = {} if epipolar_choice else {"epipolar_error": None}
-        if base.refinement == "least_squares" and problem.fit is None:
-            unused["refinement"] = None
-        changes = {**unused, **_without_network(base, changes), **changes}
+    elif base.refinement == "least_squares" and problem.fit is None:
+        changes = {"refinement": None} | changes
     start = base.threshold or values.thresholds.get(problem.name, default_threshold or problem.default_threshold)
     if isinstance(threshold, str) and threshold != "auto":
         raise ValueError(f"threshold must be a number > 0 or 'auto', got {threshold!r}")
@@ -202,11 +179,6 @@ def _merge(
     resolved = with_defaults(base.replace(**changes), values, problem)
     if resolved.threshold is None and values.as_paper and threshold is None:
         raise ValueError(f"threshold must be given: {problem.name} has no default in preset {preset!r}")
-    if resolved.epipolar_error is not None and not epipolar_choice:
-        raise ValueError(
-            f"epipolar_error={resolved.epipolar_error!r} is for estimate_essential and estimate_relative_pose; "
-            f"the error of this {problem.name} is fixed"
-        )
     check_abilities(problem, resolved)
     return resolved
 
@@ -216,11 +188,4 @@ def with_defaults(options: Options, preset: Preset, problem: Problem) -> Options
     if options.max_iterations is None:
         most = preset.max_iterations.get(problem.name, problem.default_max_iterations)
         options = options.replace(max_iterations=max(most, options.min_iterations))
-    return options if options.agreement is not None else options.replace(agreement=problem.default_agreement)
-
-
-def _without_network(base: Options, settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return default network settings to replace those of a preset, if the sampler has no network."""
-    sampler = settings.get("sampler", base.sampler)
-    row = SAMPLERS.get(sampler) if isinstance(sampler, str) else sampler
-    return network_defaults() if isinstance(row, Sampler) and not row.adaptive else {}
+    return options.replace(restarts=options.restart_rules.over(Restarts(agreement=problem.default_agreement)))

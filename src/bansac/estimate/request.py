@@ -2,7 +2,7 @@
 
 import functools
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from numpy.typing import ArrayLike
 
@@ -11,7 +11,7 @@ from bansac.engine.model_selection import Plausibility
 from bansac.engine.options import Options
 from bansac.engine.sampling import SAMPLERS
 from bansac.estimate.model_forms import ModelForm, form_of
-from bansac.estimate.presets import SHARED_ARGUMENTS, CallSettings, Settings, Threshold, find_preset, resolve_options
+from bansac.estimate.presets import Arguments, Threshold, find_preset, resolve_options
 from bansac.evidence.neighbours import neighbour_priors
 from bansac.evidence.noise_scale import first_threshold, is_in_other_unit
 from bansac.evidence.vertical import has_verticals
@@ -21,7 +21,7 @@ from bansac.maths.validate import as_weights, check_probabilities, scores_and_ra
 from bansac.problems.problem import Problem
 
 
-def is_default_threshold(threshold: Threshold | None, options: Options | None) -> bool:
+def is_default_threshold(threshold: Threshold, options: Options | None) -> bool:
     """Return whether no number is given for the threshold, or for the one that an estimate starts from."""
     if isinstance(threshold, str):
         return threshold == "auto"
@@ -126,29 +126,17 @@ class Request:
 def make_request(
     problem: Problem,
     data: Floats,
-    threshold: Threshold | None,
-    settings: CallSettings,
+    threshold: Threshold,
+    settings: Arguments,
     *,
     form: ModelForm | None = None,
     default_threshold: float | None = None,
-    epipolar_choice: bool = False,
     **more: Any,
 ) -> Request:
     """Return the request of a public function for checked data; ``more`` are fields of :class:`Request`."""
-    given = cast(dict[str, Any], settings)
-    named = {name: value for name, value in given.items() if name not in SHARED_ARGUMENTS}
-    preset, initial = given.get("preset"), given.get("initial_model")
-    options, is_estimated = resolve_options(
-        problem,
-        given.get("options"),
-        preset,
-        threshold,
-        cast(Settings, named),
-        default_threshold=default_threshold,
-        epipolar_choice=epipolar_choice,
-    )
-    start = getattr(given.get("options"), "threshold", None)
-    if is_estimated and start is None and is_in_other_unit(problem, data):
+    options, is_estimated = resolve_options(problem, threshold, settings, default_threshold=default_threshold)
+    is_first_known, initial = not is_default_threshold(None, settings.get("options")), settings.get("initial_model")
+    if is_estimated and not is_first_known and is_in_other_unit(problem, data):
         options = options.replace(threshold=None)  # the first threshold is from the extent
     form = form_of(problem) if form is None else form
     return Request(
@@ -157,10 +145,10 @@ def make_request(
         options,
         is_estimated,
         form,
-        scores=given.get("scores"),
-        priors=given.get("priors"),
-        weights=given.get("weights"),
+        scores=settings.get("scores"),
+        priors=settings.get("priors"),
+        weights=settings.get("weights"),
         initial_model=None if initial is None else form.from_public(initial),
-        as_paper=find_preset(preset).as_paper,
+        as_paper=find_preset(settings.get("preset")).as_paper,
         **more,
     )

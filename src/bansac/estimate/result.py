@@ -7,7 +7,7 @@ import os
 import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,9 +19,22 @@ from bansac.maths.arrays import Floats
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from typing_extensions import TypeVar
 
     from bansac.geometry.camera import Camera
     from bansac.matches.images import ImageLike
+
+    Model = TypeVar("Model", default=Any)
+
+    class _Pair(tuple[Model, NDArray[np.bool_]], Generic[Model]):
+        """A result for a type checker: the pair that it unpacks to."""
+
+    _Labelled = tuple[tuple[Any, ...], NDArray[np.int64]]
+else:
+    from typing import TypeVar
+
+    Model = TypeVar("Model")
+    _Pair, _Labelled = Generic, object
 
 SURE = 0.9
 """Smallest probability of a sure inlier, or of a sure outlier."""
@@ -127,8 +140,8 @@ _POSES = {pose.__name__: pose for pose in (RelativePose, AbsolutePose)}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result:
-    """Result of a robust estimation; unpacks as ``model, inliers``.
+class Result(_Pair[Model]):
+    """Result of a robust estimation; unpacks as ``model, inliers``, and is true if it has success.
 
     Arrays are read-only, and scalars are Python numbers. :meth:`save` writes all fields to a file.
 
@@ -161,7 +174,7 @@ class Result:
         Reason for the end of the run:
 
         - ``"agreement"``: enough restarts agreed;
-        - ``"restarts"``: all restarts ended without agreement, or a single one used all its ``restart_iterations``;
+        - ``"restarts"``: all restarts ended without agreement, or a single one used all its iterations;
         - ``"max_iterations"`` or ``"max_seconds"``: a limit was reached;
         - ``"ransac"``, ``"sprt"``, ``"prosac"`` or ``"bansac"``: this stopping criterion ended a single restart;
         - ``"no_data"``: there are fewer points than a sample needs.
@@ -204,7 +217,7 @@ class Result:
         ``confidence`` is an option, that of the stopping criteria.
     """
 
-    model: Any
+    model: Model
     inliers: NDArray[np.bool_]
     residuals: NDArray[np.float64]
     probabilities: NDArray[np.float64] | None
@@ -248,6 +261,18 @@ class Result:
                 return fields[name]
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
+        def __iter__(self) -> Iterator[Any]:
+            """Unpack as ``model, inliers``."""
+            return iter((self.model, self.inliers))
+
+        def __len__(self) -> int:
+            """Return 2, the length of ``model, inliers``."""
+            return 2
+
+        def __getitem__(self, index: int) -> Any:
+            """Return the model for index 0 and the inliers for index 1."""
+            return (self.model, self.inliers)[index]
+
     def __getstate__(self) -> dict[str, Any]:
         """Return the fields, for copies and pickles."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
@@ -256,17 +281,9 @@ class Result:
         """Set the fields of a copy; its arrays are read-only, too."""
         self.__init__(**state)  # type: ignore[misc]
 
-    def __iter__(self) -> Iterator[Any]:
-        """Unpack as ``model, inliers``."""
-        return iter((self.model, self.inliers))
-
-    def __len__(self) -> int:
-        """Return 2, the length of ``model, inliers``."""
-        return 2
-
-    def __getitem__(self, index: int) -> Any:
-        """Return the model for index 0 and the inliers for index 1."""
-        return (self.model, self.inliers)[index]
+    def __bool__(self) -> bool:
+        """Return ``success``."""
+        return self.success
 
     @property
     def num_inliers(self) -> int:
@@ -527,8 +544,8 @@ class Result:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class MultipleResult:
-    """Result of :func:`bansac.estimate_multiple`; unpacks as ``models, labels``.
+class MultipleResult(_Labelled):
+    """Result of :func:`bansac.estimate_multiple`; unpacks as ``models, labels``, and is true if it has success.
 
     Parameters
     ----------
@@ -570,9 +587,15 @@ class MultipleResult:
         for name in ("labels", "probabilities"):
             object.__setattr__(self, name, _frozen(getattr(self, name)))
 
-    def __iter__(self) -> Iterator[Any]:
-        """Unpack as ``models, labels``."""
-        return iter((self.models, self.labels))
+    def __bool__(self) -> bool:
+        """Return ``success``."""
+        return self.success
+
+    if not TYPE_CHECKING:
+
+        def __iter__(self) -> Iterator[Any]:
+            """Unpack as ``models, labels``."""
+            return iter((self.models, self.labels))
 
     def __repr__(self) -> str:
         """Summarise the result in a few lines."""

@@ -122,13 +122,14 @@ def search(request: Request) -> Solution:
         return Solution(
             request, unit * request.threshold, None, *nothing, problem.traits.codimension, noise, beliefs=beliefs
         )
+    radius = options.sampler_row.neighborhood_radius
     watch, seconds = Stopwatch(), options.max_seconds  # kernels that compile take no time of the run
     frame = Frame(
         problem,
         data,
         options,
         request.threshold,
-        radius=None if options.neighborhood_radius is None else options.neighborhood_radius / unit,
+        radius=None if radius == "default" else radius / unit,
         prior=prior,
         quality=quality,
         weights=weights,

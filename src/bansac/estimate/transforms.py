@@ -5,14 +5,15 @@ from typing import Unpack
 from numpy.typing import ArrayLike
 
 from bansac.estimate.generic import estimate
-from bansac.estimate.presets import CallSettings, Threshold
+from bansac.estimate.presets import Arguments, Threshold
 from bansac.estimate.result import Result
+from bansac.maths.arrays import Floats
 from bansac.maths.validate import as_matches
 
 
 def estimate_affine(
-    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
-) -> Result:
+    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]
+) -> Result[Floats]:
     """Estimate the affine map between two sets of 2D points from matches with outliers.
 
     Parameters
@@ -41,8 +42,8 @@ def estimate_affine(
 
 
 def estimate_similarity(
-    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
-) -> Result:
+    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]
+) -> Result[Floats]:
     """Estimate the similarity between two sets of 2D points from matches with outliers.
 
     Parameters
@@ -68,8 +69,8 @@ def estimate_similarity(
 
 
 def estimate_rigid_3d(
-    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
-) -> Result:
+    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]
+) -> Result[Floats]:
     """Estimate the rigid motion between two sets of 3D points from matches with outliers.
 
     Parameters
@@ -102,8 +103,8 @@ def estimate_rigid_3d(
 
 
 def estimate_similarity_3d(
-    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
-) -> Result:
+    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]
+) -> Result[Floats]:
     """Estimate the similarity between two sets of 3D points from matches with outliers.
 
     Parameters
@@ -131,8 +132,8 @@ def estimate_similarity_3d(
 
 
 def estimate_affine_3d(
-    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold | None = None, **settings: Unpack[CallSettings]
-) -> Result:
+    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]
+) -> Result[Floats]:
     """Estimate the affine map between two sets of 3D points from matches with outliers.
 
     Parameters

@@ -4,16 +4,17 @@ import functools
 import math
 import warnings
 from dataclasses import replace
-from typing import TypeAlias, Unpack
+from typing import Literal, TypeAlias, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.engine.model_selection import Plausibility
+from bansac.engine.option_fields import check_name
 from bansac.estimate import cameras
 from bansac.estimate.cameras import CameraLike
 from bansac.estimate.model_forms import RELATIVE_POSE, ModelForm
-from bansac.estimate.presets import CallSettings, Options, Settings, Threshold, find_preset
+from bansac.estimate.presets import Arguments, Threshold, find_preset
 from bansac.estimate.request import Request, is_default_threshold, make_request
 from bansac.estimate.result import RelativePose, Result
 from bansac.estimate.solution import Solution
@@ -26,6 +27,8 @@ from bansac.maths.arrays import Bools, Floats
 from bansac.maths.normalization import fix_sign
 from bansac.maths.validate import as_matches, as_numbers, as_size
 
+EpipolarError = Literal["default", "sampson", "symmetric"]
+
 Jacobians: TypeAlias = tuple[Floats, Floats]
 """Derivatives (N or 1, 2, 2) of the pixels by the rays in both images."""
 
@@ -37,18 +40,8 @@ _FEWEST, _LARGEST_NORMALISED = 7, 2.0
 
 
 def estimate_homography(
-    x1: ArrayLike,
-    x2: ArrayLike,
-    *,
-    threshold: Threshold | None = None,
-    scores: ArrayLike | None = None,
-    priors: ArrayLike | None = None,
-    weights: ArrayLike | None = None,
-    initial_model: ArrayLike | None = None,
-    preset: str | None = None,
-    options: Options | None = None,
-    **settings: Unpack[Settings],
-) -> Result:
+    x1: ArrayLike, x2: ArrayLike, *, threshold: Threshold = None, **settings: Unpack[Arguments]
+) -> Result[Floats]:
     """Estimate the homography between two images from matches with outliers.
 
     Parameters
@@ -76,7 +69,8 @@ def estimate_homography(
         restart that leads to the same model ends the search. A wrong model has no effect.
     preset : str, optional
         ``"fast"`` runs one short restart, ``"accurate"`` more restarts than the default. ``"paper"`` runs the pipeline
-        of the paper with its settings and thresholds, ``"paper-20"`` the same with ``min_updates=20``.
+        of the paper with its settings and thresholds, ``"paper-20"`` the same with
+        ``network=Network(min_updates=20)``.
     options : Options, optional
         All options at once.
     **settings
@@ -108,27 +102,18 @@ def estimate_homography(
     """
     from bansac.problems.homography import HOMOGRAPHY
 
-    shared: CallSettings = {
-        "scores": scores,
-        "priors": priors,
-        "weights": weights,
-        "initial_model": initial_model,
-        "preset": preset,
-        "options": options,
-        **settings,
-    }
-    return solve(make_request(HOMOGRAPHY, as_matches(x1, x2), threshold, shared, two_views=True))
+    return solve(make_request(HOMOGRAPHY, as_matches(x1, x2), threshold, settings, two_views=True))
 
 
 def estimate_fundamental(
     x1: ArrayLike,
     x2: ArrayLike,
     *,
-    threshold: Threshold | None = None,
+    threshold: Threshold = None,
     image_size1: tuple[int, int] | None = None,
     image_size2: tuple[int, int] | None = None,
-    **settings: Unpack[CallSettings],
-) -> Result:
+    **settings: Unpack[Arguments],
+) -> Result[Floats]:
     """Estimate the fundamental matrix of two images from matches with outliers.
 
     Parameters
@@ -214,9 +199,10 @@ def estimate_essential(
     K1: CameraLike | None = None,
     K2: CameraLike | None = None,
     *,
-    threshold: Threshold | None = None,
-    **settings: Unpack[CallSettings],
-) -> Result:
+    threshold: Threshold = None,
+    epipolar_error: EpipolarError = "default",
+    **settings: Unpack[Arguments],
+) -> Result[Floats]:
     """Estimate the essential matrix of two calibrated images from matches with outliers.
 
     Parameters
@@ -231,10 +217,12 @@ def estimate_essential(
         Largest distance of an inlier: in pixels if ``K1`` is given, else in normalised units. By default it is
         estimated, as in :func:`bansac.estimate_homography`, starting from 0.5 pixels or 5e-4. A threshold in pixels is
         divided by the mean focal length; of a camera with distortion, by the median of the local ones, and the model is
-        then refined with the Sampson distance in the distorted image, which also gives residuals and inliers. The
-        distance is the Sampson distance, or the symmetric epipolar distance with
-        ``epipolar_error="symmetric"``. With ``preset="paper"`` the distance is symmetric and the threshold is in
-        normalised units, 1e-3 by default.
+        then refined with the Sampson distance in the distorted image, which also gives residuals and inliers. With
+        ``preset="paper"`` the threshold is in normalised units, 1e-3 by default.
+    epipolar_error : {"default", "sampson", "symmetric"}
+        Distance of a match: the Sampson distance, or the root of the summed squares of the distances to both epipolar
+        lines, about twice the Sampson distance. ``"default"`` is ``"sampson"``, and ``"symmetric"`` with
+        ``preset="paper"``.
     **settings
         ``scores`` and all further arguments as in :func:`bansac.estimate_homography`, with the same errors.
 
@@ -254,7 +242,7 @@ def estimate_essential(
     >>> result.success
     True
     """
-    request, jacobians = _request_essential(x1, x2, K1, K2, threshold, settings)
+    request, jacobians = _request_essential(x1, x2, K1, K2, threshold, epipolar_error, settings)
     return solve(request, functools.partial(_conclude_essential, jacobians))
 
 
@@ -272,11 +260,12 @@ def estimate_relative_pose(
     K1: CameraLike | None = None,
     K2: CameraLike | None = None,
     *,
-    threshold: Threshold | None = None,
+    threshold: Threshold = None,
+    epipolar_error: EpipolarError = "default",
     gravity1: ArrayLike | None = None,
     gravity2: ArrayLike | None = None,
-    **settings: Unpack[CallSettings],
-) -> Result:
+    **settings: Unpack[Arguments],
+) -> Result[RelativePose]:
     """Estimate the motion between two calibrated cameras from matches with outliers.
 
     The essential matrix of :func:`bansac.estimate_essential` is decomposed into four motions. The motion with most
@@ -290,7 +279,7 @@ def estimate_relative_pose(
 
     Parameters
     ----------
-    x1, x2, K1, K2, threshold, **settings
+    x1, x2, K1, K2, threshold, epipolar_error, **settings
         As in :func:`bansac.estimate_essential`; without ``K2`` both images are assumed to have the camera ``K1``.
         ``K1`` and ``K2`` may be cameras without a focal length (:meth:`bansac.Camera.unknown_focal`). It is then
         estimated, too. The same camera twice, or ``K2=None``, has one focal length in both images.
@@ -323,12 +312,12 @@ def estimate_relative_pose(
     """
     verticals = _as_verticals(gravity1, gravity2)
     if any(isinstance(K, Camera) and not K.has_focal for K in (K1, K2)):
-        if verticals is not None:
-            raise ValueError("gravity1 and gravity2 need known focal lengths")
+        if verticals is not None or epipolar_error != "default":
+            raise ValueError("gravity1, gravity2 and epipolar_error need known focal lengths")
         from bansac.estimate.unknown_focal import estimate_unknown_focal
 
         return estimate_unknown_focal(as_matches(x1, x2), K1, K2, threshold, settings, _DEFAULT_PIXELS)
-    request, jacobians = _request_essential(x1, x2, K1, K2, threshold, settings, RELATIVE_POSE)
+    request, jacobians = _request_essential(x1, x2, K1, K2, threshold, epipolar_error, settings, RELATIVE_POSE)
     if verticals is not None:
         from bansac.problems.upright import upright
 
@@ -396,23 +385,25 @@ def _request_essential(
     x2: ArrayLike,
     K1: CameraLike | None,
     K2: CameraLike | None,
-    threshold: Threshold | None,
-    settings: CallSettings,
+    threshold: Threshold,
+    epipolar_error: EpipolarError,
+    settings: Arguments,
     form: ModelForm | None = None,
 ) -> tuple[Request, Jacobians | None]:
     """Return the request of E with the chosen epipolar error, and the jacobians of :func:`as_rays` for Sampson's."""
     from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 
+    check_name("epipolar_error", epipolar_error, get_args(EpipolarError))
     rays, unit, jacobians = as_rays(x1, x2, K1, K2, settings.get("preset"))
     if unit != 1.0 and is_default_threshold(threshold, settings.get("options")):
         cameras.check_unit(unit, rays, depth=4)
     request = make_request(
         ESSENTIAL, rays, threshold, settings, form=form, unit=unit, two_views=True,
-        default_threshold=None if unit == 1.0 else _DEFAULT_PIXELS, epipolar_choice=True,
+        default_threshold=None if unit == 1.0 else _DEFAULT_PIXELS,
         needs_all=jacobians is not None,
         hint=_pixels_hint(rays) if K1 is None else "",
     )  # fmt: skip
-    if request.options.epipolar_error == "symmetric":
+    if epipolar_error == "symmetric" or (epipolar_error == "default" and request.as_paper):
         return replace(request, problem=ESSENTIAL_SYMMETRIC), None
     return request, jacobians
 

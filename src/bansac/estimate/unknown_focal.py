@@ -20,7 +20,7 @@ from bansac.estimate.cameras import CameraLike, check_order, check_size, unproje
 from bansac.estimate.damped_least_squares import Linearize, minimize
 from bansac.estimate.model_forms import as_motion, as_pose, check_model, form_of
 from bansac.estimate.planar_target import choose_pose
-from bansac.estimate.presets import CallSettings, Threshold
+from bansac.estimate.presets import Arguments, Threshold
 from bansac.estimate.request import make_request
 from bansac.estimate.result import AbsolutePose, RelativePose, Result
 from bansac.estimate.solution import Solution
@@ -147,8 +147,8 @@ def estimate_unknown_focal(
     data: Floats,
     K1: CameraLike | None,
     K2: CameraLike | None,
-    threshold: Threshold | None,
-    settings: CallSettings,
+    threshold: Threshold,
+    settings: Arguments,
     default_threshold: float,
 ) -> Result:
     """Estimate the relative pose and the unknown focal lengths.
@@ -310,7 +310,7 @@ def _evaluate_relative_pose(
 
 
 def estimate_unknown_focal_pose(
-    data: Floats, K: Camera, threshold: Threshold | None, settings: CallSettings, default_threshold: float
+    data: Floats, K: Camera, threshold: Threshold, settings: Arguments, default_threshold: float
 ) -> Result:
     """Estimate the pose and the focal length from pixels and 3D points (5 x N), which are overwritten."""
     view = _View("K", K)

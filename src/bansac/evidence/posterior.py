@@ -20,7 +20,7 @@ from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Floats
 
 # 80% of the inliers have the standard deviation sigma, 20% have four times sigma. This and the window were chosen on
-# real matches, where neither matters much (docs/calibration.md).
+# real matches, where neither matters much (docs/certainty.md).
 _WIDE_SHARE = 0.2
 _WIDE = 4
 

@@ -1,4 +1,4 @@
-"""Figures of matches and runs: inlier probabilities, their evolution, and the stopping criteria.
+"""Figures of matches and runs: inlier probabilities, and the stopping criteria.
 
 Every function returns a :class:`matplotlib.figure.Figure` that is created without pyplot: it opens no window, has no
 global state and need not be closed. :func:`save_figure` writes it to a file.
@@ -6,8 +6,6 @@ global state and need not be closed. :func:`save_figure` writes it to a file.
 """
 
 from bansac.plotting.epipolar_bands import plot_epipolar_bands as plot_epipolar_bands
-from bansac.plotting.evolution import plot_point_evolution as plot_point_evolution
-from bansac.plotting.evolution import plot_probability_evolution as plot_probability_evolution
 from bansac.plotting.layout import save_figure as save_figure
 from bansac.plotting.matches import plot_matches as plot_matches
 from bansac.plotting.trace import plot_trace as plot_trace

@@ -1,25 +1,22 @@
-"""Figures with axes placed in inches, grids of panels, the colour map of probabilities, and saving of figures."""
+"""Figures with axes placed in inches, the colour map of probabilities, and saving of figures."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from bansac.matches.storage import write_atomically
 from bansac.maths.arrays import Floats
 from bansac.maths.optional import import_optional
-from bansac.maths.validate import as_probabilities
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-TRUE_COLOR, ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR = "#2ecc40", "#ff3b30", "#8a8a8a", "#1687ff"
+ESTIMATED_COLOR, FAINT_COLOR, POINT_COLOR = "#ff3b30", "#8a8a8a", "#1687ff"
 # Sizes in inches: width of an image pair, height of a title, width of a colour bar with labels, gap; margin of a
 # figure.
 WIDTH, TITLE, BAR, SPACE = 10.0, 0.3, 0.85, 0.15
@@ -55,22 +52,6 @@ def place(figure: Figure, left: float, top: float, width: float, height: float, 
     return figure.add_axes((*(lower_left / total), *([width, height] / total)), projection=projection)
 
 
-def panel_grid(
-    iterations: Sequence[int], columns: int, width: float, height: float, *, right: float = 0.0, below: float = 0.0
-) -> tuple[Figure, list[Axes]]:
-    """Return a figure with a panel for each iteration, a colour bar, and free space to the right and below."""
-    step = width + SPACE, height + TITLE
-    rows = -(-len(iterations) // columns)
-    figure = new_figure(columns * step[0] + BAR + right, rows * step[1] + below)
-    axes = []
-    for k, iteration in enumerate(iterations):
-        axes.append(place(figure, k % columns * step[0], k // columns * step[1] + TITLE, width, height))
-        axes[-1].set_title(f"Iteration {iteration}" if iteration else "Start", fontsize="medium")
-    bar = place(figure, columns * step[0], TITLE, SPACE, rows * step[1] - TITLE)
-    color_bar(figure, axes[0], bar, "colour: belief in\nbeing an inlier, $P^k$")  # short, for one row of panels
-    return figure, axes
-
-
 def limits(points: Floats, margin: float) -> tuple[Floats, Floats]:
     """Return the lower and upper limits of points (N, 2) with a margin, relative to their extent."""
     low, high = points.min(axis=0), points.max(axis=0)
@@ -101,16 +82,3 @@ def legend_outside(ax: Axes, *, below: bool = False, columns: int = 2, **more: A
     if below:
         place = {"loc": "upper center", "bbox_to_anchor": (0.5, 0)}
     ax.legend(frameon=False, fontsize="small", ncols=columns, borderaxespad=0.2, **place, **more)
-
-
-def snapshot_panels(snapshots: Mapping[int, ArrayLike], iterations: Sequence[int], n: int) -> list[tuple[int, Floats]]:
-    """Return, for each iteration, the last snapshot at or before it and its iteration, without repetitions."""
-    if not len(iterations):
-        raise ValueError("iterations must not be empty")
-    records: dict[int, Floats] = {}
-    for iteration in iterations:
-        last = max((k for k in snapshots if k <= iteration), default=None)
-        if last is None:
-            raise ValueError(f"snapshots must have one at or before iteration {iteration}, got {sorted(snapshots)}")
-        records[last] = as_probabilities(f"snapshots[{last}]", snapshots[last], n)
-    return list(records.items())

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from bansac.maths.arrays import Floats
-from bansac.plotting import plot_point_evolution
 from bansac.synthetic import polynomial_points
+from bansac_lab.evolution import plot_point_evolution
 from bansac_lab.experiments.synthetic import CURVES, POINTS, SHARED, SIGMA, curve_of
 from bansac_lab.frames import to_frame
 from bansac_lab.measurement import CURVE, SEED, Report, Row, Setup, Unit, of_module

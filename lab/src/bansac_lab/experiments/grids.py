@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.engine.dbn import PAPER_CPT, gamma_1
+from bansac.engine.option_groups import Network
 from bansac_lab import summary
 from bansac_lab.charts import Chart, Series, plot_charts
 from bansac_lab.grid import Grid
@@ -110,9 +111,9 @@ UNSORTED = "PROSAC's bound on unsorted matches"
 READINGS: Mapping[str, Mapping[str, Any]] = {
     PRINTED: {},
     "without SPRT": {"verification": None},
-    "20 updates": {"min_updates": 20},
-    "50 updates": {"min_updates": 50},
-    "tau = .01": {"tau": 0.01},
+    "20 updates": {"network": Network(min_updates=20)},
+    "50 updates": {"network": Network(min_updates=50)},
+    "tau = .01": {"network": Network(tau=0.01)},
     "SPRT's bound alone": {"stopping": "sprt"},
     UNSORTED: {},
 }
@@ -193,7 +194,9 @@ def _ablation(
     for method, value in itertools.product(methods, headings):
         group = method.label if len(methods) > 1 else ""
         own_name = ", ".join(filter(None, [group, label.format(value)]))
-        configurations.append(method.configured(own_name, {option: value}, columns={option: value}))
+        of_network = option in Network.__dataclass_fields__
+        settings = {"network": Network(**{option: value})} if of_network else {option: value}
+        configurations.append(method.configured(own_name, settings, columns={option: value}))
         groups.setdefault(group, {})[own_name] = headings[value]
     table = partial(summary.metric_table, title=caption, groups=groups)
     grid = Grid(tuple(configurations), ablation=True)
@@ -257,7 +260,8 @@ _COMBINATIONS = (*_CRITERIA, "ransac+bansac", "sprt+bansac", "prosac+bansac")
 
 def _stopped_by(stopping: str) -> Method:
     scores = {"scored": True, "prior": 0.5} if "prosac" in stopping else {}
-    return BANSAC.configured(stopping, {"stopping": stopping, "tau": 0.01}, columns={"stopping": stopping}, **scores)
+    settings = {"stopping": stopping, "network": Network(tau=0.01)}
+    return BANSAC.configured(stopping, settings, columns={"stopping": stopping}, **scores)
 
 
 _PAPER = "paper"
@@ -277,9 +281,13 @@ def _varied() -> Iterator[tuple[str, float, dict[str, Any]]]:
             if 0 <= value <= 1:
                 table = np.array(PAPER_CPT[0])
                 table[before, vote] = value
-                yield f"P(x = inlier | x' = {state}, c = {evidence})", value, {"cpt": (table.tolist(),)}
+                yield (
+                    f"P(x = inlier | x' = {state}, c = {evidence})",
+                    value,
+                    {"network": Network(cpt=(table.tolist(),))},
+                )
     for change in (-0.05, 0.05):
-        yield "γ₁ moved by", change, {"gamma": partial(shifted_gamma, change)}
+        yield "γ₁ moved by", change, {"network": Network(gamma=partial(shifted_gamma, change))}
 
 
 CPT_VARIATIONS = (

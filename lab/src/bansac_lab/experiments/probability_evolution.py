@@ -21,8 +21,8 @@ import numpy as np
 from bansac.batch.journal import Row, Unit
 from bansac.matches import Matches, load_demo
 from bansac.maths.arrays import Bools, Floats
-from bansac.plotting import plot_probability_evolution
 from bansac.problems.estimators import Kind
+from bansac_lab.evolution import plot_probability_evolution
 from bansac_lab.frames import import_pandas, to_frame
 from bansac_lab.grid import ABLATION_SET, protocol_of
 from bansac_lab.measurement import MAX_RATIO, MODEL, PAIR, SEED, WITH_DATA, Report, Setup, choose_sets, of_module

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from bansac.engine.option_groups import Network
 from bansac.maths.arrays import Bools, Floats
 from bansac.synthetic import CurvePoints, circle_points, polynomial_points
 from bansac_lab.charts import Chart, Series, plot_charts
@@ -36,12 +37,13 @@ from bansac_lab.tables import Cell, Measured, Table, percent, sectioned, with_ar
 RATES = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
 CURVES = {name: degree for degree, name in enumerate(CURVE.choices, 1)}
 PROBLEMS = ("curve", "circle")
+TAU = 0.01
 OWN_STOP = "BANSAC, own stop"
 METHODS: dict[str, dict[str, Any]] = {
     "RANSAC": {"sampler": "uniform", "stopping": "ransac"},
     "BaySAC": {"sampler": "baysac", "stopping": "ransac"},
-    "BANSAC": {"sampler": "bansac", "stopping": "bansac+ransac", "tau": 0.01},
-    OWN_STOP: {"sampler": "bansac", "stopping": "bansac", "tau": 0.01},
+    "BANSAC": {"sampler": "bansac", "stopping": "bansac+ransac", "network": Network(tau=TAU)},
+    OWN_STOP: {"sampler": "bansac", "stopping": "bansac", "network": Network(tau=TAU)},
 }
 SHARED: dict[str, Any] = {
     "preset": "paper",
@@ -104,7 +106,7 @@ def _run_trial(setup: Setup, problem: str, rate: float, trial: int) -> list[Row]
                 "stop_reason": result.stop_reason,
                 "found": result.model is not None,
                 "inliers": result.num_inliers,
-                **_counters(data, result.inliers, result.beliefs, settings.get("tau")),
+                **_counters(data, result.inliers, result.beliefs, TAU if "network" in settings else None),
                 "seconds": result.seconds,
             }
         )

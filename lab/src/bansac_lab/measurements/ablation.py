@@ -17,6 +17,7 @@ from unittest import mock
 
 import numpy as np
 
+from bansac.engine.option_groups import Network, Restarts
 from bansac.estimate.presets import Options
 from bansac.evidence.weights import density_weights, reliability_weights
 from bansac.problems.estimators import MODELS, Kind
@@ -103,7 +104,7 @@ def variants(kind: Kind) -> list[Variant]:
     larger = 2.5 * problem.default_threshold
     found = [
         _variant("default"),
-        _variant("restarts", "one, with the whole budget", {"restarts": 1, "restart_iterations": None}),
+        _variant("restarts", "one, with the whole budget", {"restarts": 1}),
         *(
             _of_value(setting, value, dense)
             for setting, (default, values) in tried_values(kind).items()
@@ -113,7 +114,10 @@ def variants(kind: Kind) -> list[Variant]:
         _variant("scoring", "magsac++, threshold x 2.5", {"scoring": "magsac++", "threshold": larger}),
         _variant("score_in_front", "none", problem=replace(problem, score_in_front=None)),
         _variant("sampler", "uniform", {"sampler": "uniform"}, scored=False, adapt=as_by_default),
-        *(_variant("cpt, way back", f"{share:g}", {"cpt": [((0.0, share), (1.0, 1.0))]}) for share in WAYS_BACK),
+        *(
+            _variant("cpt, way back", f"{share:g}", {"network": Network(cpt=[((0.0, share), (1.0, 1.0))])})
+            for share in WAYS_BACK
+        ),
         _variant("without scores", scored=False),
         _variant("neighbours", "none", {"neighbours": False}),
         _variant("without scores", "no neighbours", {"neighbours": False}, scored=False),
@@ -125,8 +129,11 @@ def _of_value(setting: str, value: Any, dense: bool) -> Variant:
     if setting == "exponent of scores":
         return _variant(setting, _text(value), adapt=functools.partial(weigh_by_scores, value, dense))
     settings = {setting: value}
+    if setting == "agreement":
+        settings = {"restarts": Restarts(agreement=value)}
     if setting == "restart_iterations":  # as many as the budget allows; a share of it is the least length
-        settings["restarts"] = max(_OPTIONS.restarts, -(-_OPTIONS.restarts * DEFAULT_LENGTH // value))
+        most = int(_OPTIONS.restart_rules.limit)
+        settings = {"restarts": Restarts(limit=max(most, -(-most * DEFAULT_LENGTH // value)), iterations=value)}
     return _variant(setting, _text(value), settings)
 
 
@@ -212,6 +219,12 @@ def accuracies(document: Document) -> str:
     return _by_variant(document, cell)
 
 
+def needed(document: Document) -> str:
+    """Return the rows of :func:`accuracies` with a difference above two standard errors, and the default."""
+    head, line, default, *rows = accuracies(document).splitlines(keepends=True)
+    return "".join([head, line, default, *(row for row in rows if "**" in row)])
+
+
 def costs(document: Document) -> str:
     """Return the mean iterations and the milliseconds of all variants."""
     return _by_variant(document, lambda figures: f"{figures['iterations']:.0f}, {figures['ms']:.1f} ms")
@@ -285,5 +298,11 @@ MEASUREMENT = _RUNS.measurement(
     title="Contribution of each part of the default pipeline",
     help=__doc__,
     report=report,
-    tables={"ablation": accuracies, "ablation-costs": costs, "ablation-scenes": scenes, "leave-one-out": leave_one_out},
+    tables={
+        "ablation": needed,
+        "ablation-all": accuracies,
+        "ablation-costs": costs,
+        "ablation-scenes": scenes,
+        "leave-one-out": leave_one_out,
+    },
 )

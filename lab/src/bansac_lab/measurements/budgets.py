@@ -88,11 +88,12 @@ def limit(method: Method, budget: int, kind: Kind) -> Method:
     if method.ours and "preset" in method.settings:
         problem = MODELS[kind].load_problem()
         preset = method.settings["preset"]
-        options, _ = resolve_options(problem, None, preset, None, {}, epipolar_choice=kind == "E")
+        options, _ = resolve_options(problem, None, {"preset": preset})
         assert options.max_iterations is not None  # set by resolve_options
-        if options.restarts > 1:
-            in_proportion = math.ceil(options.restarts * budget / options.max_iterations)
-            settings["restarts"] = max(options.restarts, in_proportion)
+        restarts = int(options.restart_rules.limit)
+        if restarts > 1:
+            in_proportion = math.ceil(restarts * budget / options.max_iterations)
+            settings["restarts"] = max(restarts, in_proportion)
         if options.min_iterations > budget:
             settings["min_iterations"] = budget
     return method.changed(_limited_name(method, budget), **settings)

@@ -244,21 +244,21 @@ def error_of(found: Sequence[Bin]) -> float:
 
 
 def table(document: Document) -> str:
-    """Return the table of the calibration of beliefs and probabilities by group, or of probabilities by family."""
+    """Return the table of the calibration of probabilities by group or by family; by group also the ECE of beliefs."""
     if "families" in document:
         families = document["families"]
         errors = {
             model: {name: of["ECE"] for name, of in found.items() if "ECE" in of} for model, found in families.items()
         }
         return grid("family", errors, lambda error: f"**{share(error)}**" if error > 0.05 else share(error))
-    groups, rows = document["groups"], []
-    for name, kind in itertools.product(groups, KINDS):
-        if (figures := groups[name].get(kind)) is not None:
-            cells = (share(figures[key]) for key in ("ECE", "Brier", "true_below_0.1", "true_above_0.9"))
-            by_pixels = "/".join(map(share, figures["ECE_by_pixels"].values()))
-            rows.append([name, kind, *cells, by_pixels, share(figures["mask_below_0.5"])])
+    rows = []
+    for name, of in document["groups"].items():
+        figures = of["probabilities"]
+        cells = (share(figures[key]) for key in ("ECE", "Brier", "true_below_0.1", "true_above_0.9"))
+        by_pixels = "/".join(map(share, figures["ECE_by_pixels"].values()))
+        rows.append([name, *cells, by_pixels, share(of["beliefs"]["ECE"])])
     true = ["true of p < .1", "true of p > .9"]
-    return lines(["matches", "of", "ECE", "Brier", *true, "ECE at 1/3 px", "p < .5 in the mask"], rows)
+    return lines(["matches", "ECE", "Brier", *true, "ECE at 1/3 px", "ECE of beliefs"], rows)
 
 
 def priors_table(document: Document) -> str:

@@ -285,8 +285,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 # Column -> figure, digits, and factor.
 _COLUMNS = {
     "inlier matches": ("inlier_matches", 0, 1.0),
-    "images": ("images", 0, 1.0),
-    "centre error, 1e-3": ("center_error", 2, 1e3),
+    "center error, 1e-3": ("center_error", 2, 1e3),
     "focal error, %": ("focal_error", 2, 100.0),
 }
 

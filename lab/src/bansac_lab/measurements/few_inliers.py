@@ -18,7 +18,7 @@ import numpy as np
 from bansac_lab.charts import Chart, Series, plot_charts
 from bansac_lab.frames import DataFrame, Figure, to_frame
 from bansac_lab.measurement import FIRST_SEED, SCENES, Document, Option, Report, Row, Setup, Unit, each, of_module
-from bansac_lab.reports import lines
+from bansac_lab.reports import grid
 from bansac_lab.scenes import OURS, PEER, PEERS, Scene, choose, errors, is_right, load_kernels, make_scene, run_scene
 from bansac_lab.tables import Better, Table, percent, sectioned, stored_table
 
@@ -147,14 +147,15 @@ def _mean(document: Document, problem: str, method: str, few: bool) -> Row:
 
 
 def page_table(document: Document) -> str:
-    """Return the right models, the false successes and the mean times with few inliers, and on unrelated images."""
-    rows = []
+    """Return the right models, the false successes and the mean times with few inliers by method and problem."""
+    cells: dict[str, dict[str, Row]] = {}
     for problem, method in dict.fromkeys((cell["problem"], cell["method"]) for cell in document["cells"]):
-        few, unrelated = (_mean(document, problem, method, of) for of in (True, False))
-        shares = (few["right"], few["false"], unrelated["success"])
-        times = (f"{1e3 * of['seconds']:.0f}" for of in (few, unrelated))
-        rows.append([f"{TITLES[problem]}, {method}", *(f"{percent(share)} %" for share in shares), *times])
-    return lines(["method", "right", "false", "successes, unrelated", "mean ms", "mean ms, unrelated"], rows)
+        cells.setdefault(TITLES[problem], {})[method] = _mean(document, problem, method, few=True)
+
+    def text(few: Row) -> str:
+        return f"{percent(few['right'])} %; {percent(few['false'])} %; {1e3 * few['seconds']:.0f} ms"
+
+    return grid("right; false; mean time", cells, text)
 
 
 def means(document: Document, problem: str) -> dict[str, tuple[float, float]]:
@@ -168,7 +169,7 @@ def beside_others(document: Document, problem: str) -> str:
     """Return the shares of right models and the mean times of the default, uniform sampling and other libraries."""
     labels = {
         "default": "",
-        "uniform": "uniform sampling in the same engine, without neighbours, ",
+        "uniform": "uniform sampling in the same engine, without neighbors, ",
         "poselib": "PoseLib ",
         "opencv-magsac": "OpenCV's MAGSAC ",
     }

@@ -62,57 +62,42 @@ def in_order(methods: Iterable[str]) -> list[str]:
     return sorted(methods, key=lambda method: places.get(method.partition("@")[0], len(places)))
 
 
-def accuracies(document: Document) -> str:
-    """Return the accuracy and the times of one benchmark, means over the sets, and a fold with the sets."""
-    mean, spread, key = document["mean"], document.get("spread", {}), ACCURACY[document["protocol"]["kind"]]
-    methods = in_order(mean)
+_GROUPS = ("Presets", "The paper's methods", "Other libraries")
+_BASIC = ("uniform", "prosac", "bansac", "p-bansac")
+
+
+def accuracies(*documents: Document, titles: Sequence[str]) -> str:
+    """Return accuracy and mean time by method, means over the sets of each benchmark; the best accuracy is bold.
+
+    Methods of the paper that :mod:`bansac_lab.reproduction` compares are left out, but for the basic ones.
+    """
+    found = dict.fromkeys(method for document in documents for method in document["mean"])
+    methods = in_order(method for method in found if group(method) != _GROUPS[1] or method in _BASIC)
+    keys = [ACCURACY[document["protocol"]["kind"]] for document in documents]
+    pairs = list(zip(documents, keys, strict=True))
+    best = [max(of[key] for of in document["mean"].values()) for document, key in pairs]
 
     def cells(method: str) -> Iterable[str]:
-        of = mean[method]
-        yield label(method.partition("@")[0])
-        yield ("**{}**" if of[key] == best else "{}").format(share(of[key]))
-        yield share(spread.get(method, {}).get(key, 0.0))
-        yield from (f"{100 * of['beyond@10']:.1f} %", f"{of['ms_mean']:.2f}", f"{of['ms_median']:.2f}")
-        yield _threshold(method, document["protocol"])
+        for (document, key), highest in zip(pairs, best, strict=True):
+            of = document["mean"].get(method)
+            mark = "**" if of and of[key] == highest else ""
+            yield f"{mark}{share(of[key])}{mark}, {of['ms_mean']:.2f} ms" if of else ""
 
-    best = max(mean[method][key] for method in methods)
     rows: list[Iterable[str]] = []
     for title in dict.fromkeys(map(group, methods)):
-        rows += [[f"*{title}*", *[""] * 6], *(cells(method) for method in methods if group(method) == title)]
-    unit = " px" if key.startswith("mAA") else "°"
-    table = lines(["method", key, "±", f"beyond 10{unit}", "mean ms", "median ms", "threshold"], rows)
-    return f"{table}\n{_by_set(document, key)}" if len(document["sets"]) > 1 else table
+        rows.append([f"*{title}*", *[""] * len(titles)])
+        rows += [[label(method), *cells(method)] for method in methods if group(method) == title]
+    spread = (max(of.get(key, 0.0) for of in document["spread"].values()) for document, key in pairs)
+    rows.append(["*Largest deviation between seeds*", *map(share, spread)])
+    return lines([keys[0], *titles], rows)
 
 
 def group(method: str) -> str:
     """Return the title of the group of a method."""
     settings = METHODS[method.partition("@")[0]].settings
     if "preset" in settings:
-        return "Presets"
-    return "The paper's methods" if method in _OURS.split() else "Other libraries"
-
-
-def _by_set(document: Document, key: str) -> str:
-    """Return the accuracy on each set in a fold, except for the paper's methods; the worst set is bold."""
-    sets = document["sets"]
-    rows = []
-    for method in in_order(document["mean"]):
-        values = {name: row["methods"][method][key] for name, row in sets.items() if method in row["methods"]}
-        if values and group(method) != "The paper's methods":
-            worst = min(values.values())
-            found = (("**{}**" if v == worst else "{}").format(share(v)) for v in values.values())
-            rows.append([label(method), *found])
-    summary = f"<summary>{key} of each set; the worst of each method is bold</summary>"
-    return f'<details markdown="1">\n{summary}\n\n{lines(["method", *sets], rows)}\n</details>\n'
-
-
-def _threshold(method: str, protocol: Mapping[str, Any]) -> str:
-    """Return the threshold of a method: its own, an estimated one, or that of the protocol."""
-    name, _, own = method.partition("@")
-    if "preset" in METHODS[name].settings:
-        return "estimated"
-    unit = "" if protocol["kind"] == "E" else " px"
-    return f"{own}{unit}" if own else f"common, {protocol['threshold']:g}{unit}"
+        return _GROUPS[0]
+    return _GROUPS[1 if method in _OURS.split() else 2]
 
 
 def presets(*documents: Document) -> str:
@@ -235,15 +220,10 @@ _BUDGETS_HELP = (
     "Run every method at these maximum numbers of iterations, joined by commas, for curves of accuracy over time."
 )
 
-_REPORTS = {
-    "essential": "E",
-    "fundamental": "F",
-    "homography-exact": "H_exact",
-    "homography-small": "H_small",
-    "essential-0.95": "E_0.95",
-    "fundamental-0.95": "F_0.95",
-    "essential-rendered": "E_rendered",
-    "fundamental-rendered": "F_rendered",
+_TABLES = {
+    "essential": (("E", "E_0.95", "E_rendered"), ("ratio < .85", "no ratio test", "rendered scenes")),
+    "fundamental": (("F", "F_0.95", "F_rendered"), ("ratio < .85", "no ratio test", "rendered scenes")),
+    "homography": (("H_exact", "H_small"), ("warped photographs", "small sets")),
 }
 
 MEASUREMENT = Measurement(
@@ -252,10 +232,13 @@ MEASUREMENT = Measurement(
     help=__doc__,
     bind=bind,
     parallel=True,
-    tables={**dict.fromkeys(_REPORTS, accuracies), "presets": presets},
+    tables={
+        **{name: functools.partial(accuracies, titles=titles) for name, (_, titles) in _TABLES.items()},
+        "presets": presets,
+    },
     figures={"unfiltered-E": beside_others, "unfiltered-F": beside_others},
     reports={
-        **{name: (report,) for name, report in _REPORTS.items()},
+        **{name: reports for name, (reports, _) in _TABLES.items()},
         "presets": ("F", "E", "H_exact"),
         "unfiltered-E": ("E_0.95",),
         "unfiltered-F": ("F_0.95",),

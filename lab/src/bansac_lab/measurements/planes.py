@@ -13,7 +13,6 @@ avoids it by its score alone.
 """
 
 import dataclasses
-import functools
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -26,7 +25,7 @@ from bansac_lab.frames import to_frame
 from bansac_lab.measurement import FIRST_SEED, SCENES, Report, Row, Setup, Unit, each, of_module
 from bansac_lab.peers.library import Array
 from bansac_lab.scenes import OURS, PEER, PEERS, Scene, errors, load_kernels, run_scene, scene_of
-from bansac_lab.tables import percent, sectioned, stored_table
+from bansac_lab.tables import percent, sectioned
 from bansac_lab.task import squared_distances
 
 PATTERNS = {"row": "repeated in a row", "grid": "repeated in a grid"}
@@ -158,6 +157,5 @@ MEASUREMENT = of_module(
     title="Relative poses with a repeated pattern on a dominant plane",
     units=lambda setup: each(PATTERNS, SHARES, RATIOS, range(setup.repeats or SEEDS)),
     options=(SCENES, FIRST_SEED),
-    tables={"repeated-planes": functools.partial(stored_table, name="planes", section="all")},
     packages=tuple(peer.package for peer in PEERS),
 )

@@ -17,6 +17,7 @@ in pixels" the share of thresholds within a factor of 1.3 of that of the same da
 """
 
 import dataclasses
+import itertools
 import math
 import re
 from collections.abc import Iterable, Mapping
@@ -30,9 +31,9 @@ from bansac.synthetic import epipolar_matches
 from bansac_lab.frames import DataFrame, to_frame
 from bansac_lab.known_scenes import FUNCTIONS
 from bansac_lab.measurement import FIRST_SEED, Document, Option, Report, Row, Setup, Unit, each, of_module
-from bansac_lab.reports import grid, lines
+from bansac_lab.reports import lines
 from bansac_lab.scenes import OURS, Scene, distances, make_scene, scene_of
-from bansac_lab.tables import percent, sectioned
+from bansac_lab.tables import sectioned
 
 SEEDS = 60
 THRESHOLD, LARGE, RIGHT = 3.0, 10.0, 5.0  # standard deviations
@@ -242,23 +243,14 @@ def _without_numbers(message: str) -> str:
 
 
 def page_table(document: Document) -> str:
-    """Return the counts of every class but those of units."""
+    """Return the refused and the claimed models of every class but those of units, a row for a family and problem."""
     cells = (cell for cell in document["cells"] if cell["family"] != "units")
-    rows = ([TITLES[c["family"]], c["problem"], c["data"], *(str(c[name]) for name in _COUNTS)] for c in cells)
-    return lines(["data", "problem", "inliers", *_COUNTS], rows)
-
-
-def units_table(document: Document) -> str:
-    """Return the right inliers found, the wrong ones accepted and the successes of every unit."""
-
-    def text(cell: Row) -> str:
-        success = cell["right"] - cell["refused"] + cell["claimed"]
-        return f"{percent(cell['found'])} %; {percent(cell['accepted'])} %; {success} of {cell['runs']}"
-
-    columns: dict[str, dict[str, Row]] = {problem: {} for problem in MAPS}
-    for cell in (cell for cell in document["cells"] if cell["family"] == "units"):
-        columns[cell["problem"]][cell["data"]] = cell
-    return grid("unit", columns, text)
+    rows = []
+    for (family, problem), found in itertools.groupby(cells, key=lambda cell: (cell["family"], cell["problem"])):
+        of = list(found)
+        refused = (f"{c['data'].replace(' of ', '/')}: {c['refused']}/{c['right']}" for c in of)
+        rows.append([TITLES[family], problem, ", ".join(refused), str(sum(c["claimed"] for c in of))])
+    return lines(["data", "problem", "inliers/data: refused/right", "claimed"], rows)
 
 
 _METHODS: Mapping[str, Mapping[str, Any]] = {method.name: method.settings for method in OURS}
@@ -274,6 +266,6 @@ MEASUREMENT = of_module(
         Option("methods", tuple[str, ...], ("default",), f"Joined by commas, of: {', '.join(_NAMES)}.", _NAMES),
         FIRST_SEED,
     ),
-    tables={"power": page_table, "power-units": units_table},
-    reports=dict.fromkeys(("power", "power-units"), ("power",)),
+    tables={"power": page_table},
+    reports={"power": ("power",)},
 )

@@ -349,13 +349,15 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 def page_table(document: Document) -> str:
     """Return the wrong models of all methods, those that are claimed, and right ones that are called ambiguous."""
-    columns, peers = ("runs", "wrong", "claimed", "ambiguous"), [method.name for method in METHODS[1:]]
+    peers = [method.name for method in METHODS[1:]]
     wrong = {(cell["class"], cell["method"]): cell["wrong"] for cell in document["cells"]}
     rows = []
     for cell in (cell for cell in document["cells"] if cell["method"] == OURS.name):
         others = (wrong.get((cell["class"], peer), "") for peer in peers)
-        rows.append(map(str, [cell["class"], *(cell[name] for name in columns), *others]))
-    return lines(["data", *columns[:-1], "right, called ambiguous", *(f"{peer}: wrong" for peer in peers)], rows)
+        ours = (f"{cell['wrong']}/{cell['runs']}", cell["claimed"], cell["ambiguous"])
+        rows.append(map(str, [cell["class"], *ours, *others]))
+    head = ["data", "wrong", "claimed", "right, called ambiguous", *(f"{peer}: wrong" for peer in peers)]
+    return lines(head, rows)
 
 
 _COUNTS = ("runs", "wrong", "claimed", "rival", "right", "ambiguous", "undecided", "refused")

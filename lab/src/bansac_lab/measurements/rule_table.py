@@ -16,6 +16,7 @@ from unittest import mock
 
 import numpy as np
 
+from bansac.engine.option_groups import Restarts
 from bansac.evidence.duplicate_points import first_of_equals
 
 Change = Callable[[Any], Any]
@@ -90,7 +91,7 @@ RULES = (
     Rule(
         "agreement of restarts",
         "The run ends when several restarts have led to the same model, not after the first significant one.",
-        settings={"agreement": 1},
+        settings={"restarts": Restarts(agreement=1)},
     ),
     Rule(
         "majority",

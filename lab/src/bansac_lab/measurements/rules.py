@@ -249,17 +249,24 @@ def _compare(without: DataFrame, default: DataFrame) -> Row:
     return found
 
 
+_LISTED = 2  # cells with the largest losses
+
+
 def page_table(document: Document) -> str:
-    """Return the cells that are worse and better without each rule, the time, and whether the rule is kept."""
+    """Return the cells that are worse and better without each rule, the time, and the number of other rules."""
 
-    def text(cells: Iterable[Row]) -> str:
-        return "; ".join(f"{of['class']}, {of['outcome']} {of['loss']:+.2f}".replace("0.", ".") for of in cells)
+    def text(cells: Sequence[Row]) -> str:
+        largest = sorted(cells, key=lambda of: -abs(of["loss"]))[:_LISTED]
+        found = [f"{of['class']}, {of['outcome']} {of['loss']:+.2f}".replace("0.", ".") for of in largest]
+        return "; ".join([*found, *([f"{len(cells) - _LISTED} more"] if len(cells) > _LISTED else [])])
 
-    rows = []
-    for of in document["rules"]:
-        verdict = "kept" if of["worse"] else "no class is worse"
-        rows.append([of["rule"], text(of["worse"]), text(of["better"]), f"{of['time']:.2f}", verdict])
-    return lines(["rule", "worse without it (loss)", "better without it", "time without it", "verdict"], rows)
+    rows = [
+        [of["rule"], text(of["worse"]), text(of["better"]), f"{of['time']:.2f}"]
+        for of in document["rules"]
+        if of["worse"] or of["better"]
+    ]
+    table = lines(["rule", "worse without it (loss)", "better without it", "time without it"], rows)
+    return f"{table}\nNo class differs without one of the other {len(document['rules']) - len(rows)} rules.\n"
 
 
 _RULE_NAMES = tuple(rule.name for rule in RULES)

@@ -11,6 +11,7 @@ from functools import partial
 
 import numpy as np
 
+from bansac.engine.option_groups import Network
 from bansac.problems.estimators import Kind
 from bansac_lab.frames import to_frame
 from bansac_lab.measurement import ON_DATA, Document, Option, Report, Row, Setup
@@ -44,7 +45,7 @@ def _change(name: str, task: Task) -> tuple[Task, Row]:
 
 METHODS = (
     *(P_BANSAC.configured(name, {}, adapt=partial(_change, name)) for name in CHANGES),
-    P_BANSAC.changed(FLOOR, min_updates=20),
+    P_BANSAC.changed(FLOOR, network=Network(min_updates=20)),
 )
 
 

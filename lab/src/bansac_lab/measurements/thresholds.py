@@ -18,7 +18,7 @@ from bansac_lab.measurements.folders import label
 from bansac_lab.pairs import BENCH_GROUPS, PairRuns, open_set
 from bansac_lab.peers.library import Method
 from bansac_lab.peers.methods import METHODS
-from bansac_lab.reports import grid, lines, share
+from bansac_lab.reports import grid, share
 from bansac_lab.summary import AUC_10, CORNERS_10, TIME, Summary
 
 PIXELS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
@@ -73,16 +73,15 @@ _LABELS = {name: label(name) for name in CURVES} | {"magsac++": 'default, `scori
 
 
 def best_thresholds(document: Document) -> str:
-    """Return accuracy and time of each method at the common threshold, and at the one that is best for it."""
-    rows = []
+    """Return the accuracy and the time of each method at the threshold that is best for it."""
+    columns: dict[str, dict[str, str]] = {}
     for group, found in ((group, document["groups"][group]) for group in _TITLES if group in document["groups"]):
-        common = f"{found['default_pixels']:g}"
-        for method, name in _LABELS.items():
+        for method in _LABELS:
             points = {key: point for key, point in found["methods"][method].items() if key != "auto"}
-            best = max(points, key=lambda key: points[key]["accuracy"])
-            cells = (f"{share(points[key]['accuracy'])}, {points[key]['ms_mean']:.1f} ms" for key in (common, best))
-            rows.append([_TITLES[group], name, f"{common} px", next(cells), f"{best} px", next(cells)])
-    return lines(["data", "method", "common threshold", "accuracy, time", "best threshold", "accuracy, time"], rows)
+            best, point = max(points.items(), key=lambda item: item[1]["accuracy"])
+            text = f"{share(point['accuracy'])} at {best} px, {point['ms_mean']:.1f} ms"
+            columns.setdefault(_TITLES[group], {})[method] = text
+    return grid("method", columns, str, _LABELS)
 
 
 def over_thresholds(document: Document, group: str) -> str:

@@ -327,20 +327,20 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(records={"pairs": setup.pairs, "problems": problems}, texts=texts)
 
 
-_SHOWN = ("ROC", "significance", "inliers", "success", "ECE", "sure", "wrong of sure", "right that are sure")
+_SHOWN = ("ROC", "ECE", "sure", "wrong of sure", "right that are sure")
 
 
 def table(document: Mapping[str, Any]) -> str:
-    """Return the figures of every problem, and of its scenes with at least 50 runs."""
+    """Return the figures of every problem, for all real runs and for synthetic scenes."""
     rows = []
     for problem, found in document["problems"].items():
-        large = {name: of for name, of in found["scenes"].items() if of["runs"] >= 50}
-        for name, of in ({"all runs": found["all"]} | large).items():
+        synthetic = {name: of for name, of in found["scenes"].items() if name in ("families", "structures")}
+        for name, of in ({"all runs": found["all"]} | synthetic).items():
             cells = ["" if of[key] is None or np.isnan(of[key]) else share(of[key]) for key in ("right", *_SHOWN)]
-            cells[5] += f" (band {share(of['band'])})" if "band" in of else ""
+            cells[2] += f" (band {share(of['band'])})" if "band" in of else ""
             rows.append([problem, name, str(of["runs"]), *cells])
-    heads = ("ROC", "significance", "inliers", "success", "calibration error")
-    return lines(["", "scene, left out", "runs", "right", *heads, "p >= .95", "wrong of these", "of the right"], rows)
+    heads = ["ROC", "calibration error", "p >= .95", "wrong of these", "of the right"]
+    return lines(["", "scene, left out", "runs", "right", *heads], rows)
 
 
 def reliability(document: Mapping[str, Any]) -> str:

@@ -184,11 +184,10 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
 
 
 def table(document: Document) -> str:
-    """Return times and errors of warm and cold starts on synthetic videos, for the frames of each kind."""
+    """Return times and errors of warm and cold starts on synthetic videos, also of occluded frames."""
     (start, length), frames, cut = document["occluded"], document["frames"], document["cut"]
-    hidden, after = range(start, min(start + length, frames)), min(start + length, frames - 1)
-    other = [k for k in range(1, frames) if k not in hidden and k != cut]
-    kinds = {"other": other, "occluded": hidden, "cut": [cut], "after": [after]}
+    hidden = range(start, min(start + length, frames))
+    kinds = {"other": [k for k in range(1, frames) if k not in hidden and k != cut], "occluded": hidden}
 
     def median(case: tuple[str, str], column: str, kind: str) -> float:
         rows = [row[column] for row in document["rows"] if (row["problem"], row["method"]) == case]
@@ -197,13 +196,12 @@ def table(document: Document) -> str:
     rows = []
     for case in dict.fromkeys((row["problem"], row["method"]) for row in document["rows"]):
         times = []
-        for kind in ("other", "occluded"):
+        for kind in kinds:
             ms, cold = (median(of, "milliseconds", kind) for of in (case, (case[0], "cold")))
             times.append(f"{ms:.1f} ms ({ms / cold:.2f})")
         unit = "°" if case[0] == "relative pose" else " px"
         rows.append([*case, *times, *(f"{median(case, 'errors', kind):.2f}{unit}" for kind in kinds)])
-    head = ["problem", "method", "time", "time, occluded", "error", "occluded", "cut", "after the occlusion"]
-    return lines(head, rows)
+    return lines(["problem", "method", "time", "time, occluded", "error", "error, occluded"], rows)
 
 
 MEASUREMENT = of_module(

@@ -12,6 +12,7 @@ it. A claim holds ("yes") if all leads are beyond their intervals, and does not 
 measurement speaks ``against`` it, it holds in part at most.
 """
 
+import collections
 import functools
 import itertools
 import math
@@ -101,20 +102,14 @@ def _figure(place: Mapping[str, Any]) -> Measured:
 
 
 def in_words(found: Sequence[Measured], unit: str = "") -> str:
-    """Return how many leads there are, how many are beyond the interval, and the extreme ones."""
+    """Return a lead with its interval; of several how many are ahead beyond, within and behind beyond, and the ends."""
     digits = 2 if unit else 3
     if len(found) == 1:
         interval = f" ± {found[0].error:.{digits}f}" if found[0].error else ""
-        return f"lead {found[0].value:+.{digits}f}{interval}{unit}"
-    ends = " to ".join(f"{pick(lead.value for lead in found):+.{digits}f}" for pick in (min, max))
-    intervals = any(lead.error for lead in found)
-
-    def part(side: str, those: Sequence[Measured]) -> str:
-        beyond = f", {sum(lead.ahead or lead.behind for lead in those)} beyond" if intervals else ""
-        return f"{side} in {len(those)} of {len(found)}{beyond}"
-
-    sides = {"ahead": [lead for lead in found if lead.value > 0], "behind": [lead for lead in found if lead.value <= 0]}
-    return f"{'; '.join(part(side, those) for side, those in sides.items() if those)}: {ends}{unit}"
+        return f"{found[0].value:+.{digits}f}{interval}{unit}"
+    ends = "…".join(f"{pick(lead.value for lead in found):+.{digits}f}" for pick in (min, max))
+    ahead, behind = sum(lead.ahead for lead in found), sum(lead.behind for lead in found)
+    return f"{ahead}/{len(found) - ahead - behind}/{behind}, {ends}{unit}"
 
 
 def judge(claim: Claim) -> tuple[str, str]:
@@ -136,31 +131,28 @@ def judge(claim: Claim) -> tuple[str, str]:
 
 def claims() -> str:
     """Return the table of the claims with their verdicts."""
-    rows = []
+    rows, place = [], ""
     for claim in stored("claims")["claim"]:
         ours, holds = judge(claim)
-        rows.append([claim["place"], claim["words"], claim["paper"], ours, claim["rule"], holds, links(claim)])
-    return lines(["where", "claim", "the paper's figures", "ours", "yes if", "holds", "run, table"], rows)
+        if claim["place"] != place:
+            place = claim["place"]
+            rows.append([f"*{place}*", "", ""])
+        rows.append([claim["words"], ours, f"{holds} ({links(claim)})"])
+    return lines(["claim", "ours", "holds (tables)"], rows)
 
 
 def verdicts() -> str:
-    """Return how many claims have each verdict, and which hold or do not."""
-    of: dict[str, list[str]] = {YES: [], PART: [], NO: []}
-    for claim in stored("claims")["claim"]:
-        first, _, rest = claim["words"].partition(" ")
-        is_word = first.isalpha() and first[1:] == first[1:].lower()
-        of[judge(claim)[1]].append(f"{first.lower() if is_word else first} {rest}")
-    said = {verdict: "; ".join(found) for verdict, found in of.items()}
-    said[PART] = "all others of [the table](#the-claims)" if of[PART] else ""
-    rows = [[f"{verdict} ({len(found)})", said[verdict]] for verdict, found in of.items()]
-    return lines(["holds", "claims"], rows)
+    """Return how many claims have each verdict."""
+    held = collections.Counter(judge(claim)[1] for claim in stored("claims")["claim"])
+    return f"{held[YES]} hold, {held[PART]} hold in part, {held[NO]} do not"
 
 
 def links(claim: Claim) -> str:
-    """Return links to the tables that a claim rests on, by the names of the runs."""
+    """Return numbered links to the tables that a claim rests on."""
     found = ((each["run"], each.get("table") or file_of(each["run"])) for each in claim.get("compare", ()))
     tables = dict.fromkeys(found)
-    return ", ".join(f"[{run}](../benchmarks/experiments/{run}/{name}.json)" for run, name in tables) or claim["link"]
+    paths = (f"../benchmarks/experiments/{run}/{name}.json" for run, name in tables)
+    return ", ".join(f"[{k}]({path})" for k, path in enumerate(paths, 1)) or claim["link"]
 
 
 TABLES = {"claims": claims, "verdicts": verdicts}

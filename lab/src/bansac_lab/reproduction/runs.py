@@ -5,7 +5,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from bansac_lab.reports import FOLDER, date_and_commit, lines, load, root, used
+from bansac_lab.reports import FOLDER, load, root, used
 from bansac_lab.tables import Table, from_document
 
 METHODS = ("RANSAC", "NAPSAC", "P-NAPSAC", "PROSAC", "BANSAC", "P-BANSAC")
@@ -39,29 +39,6 @@ def settings(run: str) -> dict[str, Any]:
     path = folder() / run / "run.json"
     used.add(path)
     return load(path)
-
-
-def command(run: str) -> str:
-    """Return the command of a run, from the settings that it has written down."""
-    words = ["bansac", "experiments", "run", settings(run)["experiment"]]
-    options = dict(settings(run)["settings"])
-    for option, given in (options | options.pop("extra")).items():
-        if given not in (None, [], 0):
-            words += [f"--{option.replace('_', '-')}", ",".join(given) if isinstance(given, list) else str(given)]
-    return " ".join(words)
-
-
-def run_table() -> str:
-    """Return the table of the runs: the options of the command, when, how long, and how long together."""
-    rows, minutes = [], []
-    for path in sorted(folder().glob("*/run.json")):
-        run = path.parent.name
-        minutes.append(settings(run)["seconds"] / 60)
-        options = command(run).removeprefix("bansac experiments run ")
-        link = f"[{run}](../benchmarks/experiments/{run}/run.json)"
-        rows.append([link, f"`{options}`", date_and_commit(path)[0], f"{minutes[-1]:.1f}"])
-    rows.append(["all", "", "", f"{sum(minutes):.1f}"])
-    return lines(["run", "`bansac experiments run ...`", "date", "minutes"], rows)
 
 
 @functools.cache

@@ -1,16 +1,12 @@
 """The experiments' tables: the paper's figures beside ours."""
 
-import itertools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from bansac_lab.experiments.grids import PRINTED, READINGS
 from bansac_lab.reports import bench, lines, number, share, shares
-from bansac_lab.reproduction.runs import METHODS, MODELS, OURS, RATES, TIME, run_table, stored, table
+from bansac_lab.reproduction.runs import METHODS, MODELS, RATES, TIME, stored, table
 
-SMALL, EXACT = "main-table-small", "main-table-exact"
-AUC = "AUC (10°) of the larger error, not in the paper"
-ITERATIONS = "Avg. iterations, not in the paper"
+SETS_OF_H = ("main-table-small", "main-table-exact")
 
 
 def _cell(rates: Iterable[float], ms: float) -> str:
@@ -24,23 +20,19 @@ def main_values(model: str, metrics: Iterable[str], method: str, *, run: str = "
     return [table(run, "main_table").value(metric, column, **place) for metric in metrics]
 
 
-def main_poses(model: str) -> str:
-    """Return tab:results_E_F_H_LO for E or F."""
+def main_table() -> str:
+    """Return tab:results_E_F_H_LO: mAA at 10 degrees of rotation and translation, or at 5 and 10 px, and times."""
+    of_paper, visible = stored("paper")["main-table"], [f"Homography mAA ({t} px), visible area" for t in (5, 10)]
     rows = []
-    for method, printed in stored("paper")["main-table"][model].items():
-        ours = main_values(model, (*RATES, TIME), method)
-        rates = [shares(of[place : place + 2]) for place in (0, 2) for of in (printed, ours)]
-        rows.append([method, *rates, f"{number(printed[-1])} / {number(ours[-1])}"])
-    return lines([model, "paper: mAA R 5 / 10", "ours", "paper: mAA t 5 / 10", "ours", "ms: paper / ours"], rows)
-
-
-def main_planes() -> str:
-    """Return tab:results_E_F_H_LO for H by the error over the visible area, on two kinds of sets."""
-    metrics, rows = [*(f"Homography mAA ({t} px), visible area" for t in (5, 10)), TIME], []
-    for method, printed in stored("paper")["main-table"]["H"].items():
-        ours = (main_values("H", metrics, method, run=run) for run in (SMALL, EXACT))
-        rows.append([method, *(_cell(of[:2], of[2]) for of in (printed, *ours))])
-    return lines(["H, mAA 5 / 10 px, ms", "paper", "small sets", "exact_warp"], rows)
+    for method in of_paper["E"]:
+        cells = []
+        for model in "EF":
+            printed, ours = of_paper[model][method], main_values(model, (RATES[1], RATES[3], TIME), method)
+            cells += [_cell(printed[1:4:2], printed[4]), _cell(ours[:2], ours[2])]
+        planes = [of_paper["H"][method], *(main_values("H", (*visible, TIME), method, run=run) for run in SETS_OF_H)]
+        rows.append([method, *cells, *(_cell(of[:2], of[2]) for of in planes)])
+    head = ["E: paper", "E: ours", "F: paper", "F: ours", "H: paper", "H: small sets", "H: exact_warp"]
+    return lines(["mAA, ms", *head], rows)
 
 
 # Column of the comparison with the authors' code -> report, key of its figures, heading.
@@ -70,119 +62,48 @@ def authors_code() -> str:
     return f"{table}\nBelow the authors' figure by more than .01: {', '.join(below) or 'none'}.\n"
 
 
-def per_scene() -> str:
-    """Return tab:photoTourism_results for F on our scenes."""
-    ours = table("per-scene")
-    sections = ("Rotation mAA (10°)", "Translation mAA (10°)", TIME)
-
-    def cell(scene: str, method: str) -> str:
-        *rates, ms = (ours.value(scene, method, section=section, group=MODELS["F"]) for section in sections)
-        return _cell(rates, ms)
-
-    scenes = (row.label for row in ours.within(sections[0]))
-    rows = ([scene, *(cell(scene, method) for method in METHODS)] for scene in scenes)
-    return lines(["F: mAA 10, R / t, ms", *METHODS], rows)
-
-
-def ablation(run: str, heading: str, methods: Sequence[str] = ()) -> str:
-    """Return an ablation: metrics down, the values of the option in each cell."""
-    ours = table(run)
-    groups = methods or ("",)
-
-    def values(metric: str, group: str, model: str) -> list[float]:
+def ablations() -> str:
+    """Return the ablations of the order, gamma, rho and the stopping criteria: mAA at 10 degrees, and times."""
+    rows = []
+    for run, (group, names) in ABLATIONS.items():
+        printed, ours = stored("paper")[run], table(run)
         columns = ours.columns_of(group)
-        return [ours.value(metric, column, section=MODELS[model], group=group) for column in columns]
-
-    places, rows = list(itertools.product(groups, "EF")), []
-    for key, metric in {"R10": RATES[1], "t10": RATES[3], "ms": TIME, None: ITERATIONS}.items():
-        figures = [stored("paper")[run][key] if key else [], *(values(metric, *place) for place in places)]
-        texts = (" / ".join(map(share if metric in RATES else number, of)) for of in figures)
-        rows.append([metric.removesuffix(", not in the paper"), *texts])
-    columns = [f"{group}, {model}" if group else model for group, model in places]
-    return lines([heading, "paper", *columns], rows)
-
-
-def stopping_criteria() -> str:
-    """Return tab:stopping_criteria."""
-    of_paper, ours = stored("paper")["stopping-criteria"], table("stopping-criteria")
+        rows.append([f"*{run}*", "", "", ""])
+        of_paper = zip(*(printed[key] for key in ("R10", "t10", "ms")), strict=True)
+        for name, column, *figures in zip(names, columns, of_paper, strict=True):
+            for model in "EF":
+                place = {"section": MODELS[model], "group": group}
+                figures.append(tuple(ours.value(metric, column, **place) for metric in (RATES[1], RATES[3], TIME)))
+            rows.append([name, *(_cell(of[:2], of[2]) for of in figures)])
+    rows.append(["*stopping-criteria*", "", "", ""])
+    printed, ours = stored("paper")["stopping-criteria"], table("stopping-criteria")
     of_models = ([row.values for row in ours.within(MODELS[model])] for model in "EF")
-    printed_and_ours = zip(of_paper.values(), *of_models, strict=True)
-    rows = [
-        [name, *(_cell(of[1:4:2], of[4]) for of in figures)]
-        for name, figures in zip(of_paper, printed_and_ours, strict=True)
-    ]
+    for name, *of in zip(printed, printed.values(), *of_models, strict=True):
+        rows.append([name, *(_cell(values[1:4:2], values[4]) for values in of)])
     return lines(["mAA 10 R / t, ms", "paper", "E", "F"], rows)
 
 
 def degenerate_sampling() -> str:
-    """Return how often F is wrong, and how many runs are biased and come back, by the share of the plane."""
-    errors, back = table("degenerate-sampling", "degenerate_errors"), table("degenerate-sampling", "degenerate_return")
-    shares_of_plane = [row.label for row in errors.within("Synthetic")]
-    rows = [["*up to the stopping criterion: F wrong off the plane, %*", *[""] * len(shares_of_plane)]]
-    for method in dict.fromkeys(errors.columns):
-        values = (errors.value(place, method, section="Synthetic", group="F wrong") for place in shares_of_plane)
-        rows.append([method, *(f"{value:.0f}" for value in values)])
-    rows.append(["*10,000 iterations without a criterion*", *[""] * len(shares_of_plane)])
-    for method, column in itertools.product(dict.fromkeys(row.section for row in back.rows), back.columns):
-        if "end" in column:
-            cells = (back.value(of_plane, column, section=method) for of_plane in shares_of_plane)
-            rows.append([f"{method}: {column}", *cells])
-    return lines(["true matches on the plane", *shares_of_plane], rows)
+    """Return how often F is wrong, by the share of the plane."""
+    errors = table("degenerate-sampling", "degenerate_errors")
+    of_plane = [row.label for row in errors.within("Synthetic")]
+    methods = dict.fromkeys(errors.columns)
+    rows = [
+        [method, *(f"{errors.value(of, method, section='Synthetic', group='F wrong'):.0f}" for of in of_plane)]
+        for method in methods
+    ]
+    return lines(["F wrong off the plane, %", *of_plane], rows)
 
 
-def readings() -> str:
-    """Return what other readings change for P-BANSAC and BANSAC: AUC, its gain in accuracy, iterations and time."""
-    ours, gains = table("readings"), table("readings", "gains")
-    rows = []
-    for model in "EF":
-        for method, title in itertools.product(OURS, READINGS):
-            if (title, method) not in ours.headings():
-                continue
-            auc, *others = (ours.value(m, method, section=MODELS[model], group=title) for m in (AUC, ITERATIONS, TIME))
-            cells = [f"{model}: {method}, {title}", share(auc), *map(number, others)]
-            if title == PRINTED:
-                rows.append([*cells, "", "", ""])
-                continue
-            found = [gains.value(metric, method, section=MODELS[model], group=title) for metric in RATES]
-            beyond = (sum(gain.ahead for gain in found), sum(gain.behind for gain in found))
-            extremes = (pick(found, key=lambda gain: gain.value) for pick in (min, max))
-            span = " to ".join(f"{gain.value:+.3f} ± {gain.error:.3f}" for gain in extremes)
-            rows.append([*cells, span, *map(str, beyond)])
-    head = ["reading", "AUC@10", "iterations", "ms", "gain in the four rates", "beyond interval: better", "worse"]
-    return lines(head, rows)
-
-
-def scoring() -> str:
-    """Return what MSAC's score changes."""
-    ours = table("scoring")
-
-    def cell(model: str, method: str, column: str) -> str:
-        metrics = (RATES[1], RATES[3], AUC, TIME)
-        R10, t10, auc, ms = (ours.value(m, column, section=MODELS[model], group=method) for m in metrics)
-        return f"{shares((R10, t10))}, {share(auc)}, {number(ms)}"
-
-    names = {"RANSAC": "RANSAC", "RANSAC+LO": "uniform-lo", "BANSAC": "BANSAC", "BANSAC+LO": "bansac-lo"}
-    places = itertools.product("EF", names.items())
-    rows = (
-        [f"{model}: {shown}", *(cell(model, name, of) for of in ("inliers", "MSAC"))] for model, (shown, name) in places
-    )
-    return lines(["mAA 10 R / t, AUC@10, ms", "count of inliers", "MSAC"], rows)
-
-
-GAMMAS, RHOS, ORDERS = "gamma_1 / gamma_2 / gamma_3", "rho_1 / rho_2 / rho_3 / rho_4", "order 1 / 2 / 3"
+ABLATIONS: dict[str, tuple[str, Sequence[str]]] = {
+    "markov-order": ("", ("order 1", "order 2", "order 3")),
+    "classification-cpt": ("BANSAC", ("gamma_1", "gamma_2", "gamma_3")),
+    "sampling-activation": ("", ("rho_1", "rho_2", "rho_3", "rho_4")),
+}
 
 TABLES: dict[str, Callable[[], Any]] = {
-    "runs": run_table,
-    "main-E": lambda: main_poses("E"),
-    "main-F": lambda: main_poses("F"),
-    "main-H": main_planes,
+    "main": main_table,
+    "ablations": ablations,
     "authors-code": authors_code,
-    "per-scene-F": per_scene,
-    "markov-order": lambda: ablation("markov-order", ORDERS),
-    "classification-cpt": lambda: ablation("classification-cpt", GAMMAS, ("BANSAC", "P-BANSAC")),
-    "sampling-activation": lambda: ablation("sampling-activation", RHOS),
-    "stopping-criteria": stopping_criteria,
     "degenerate-sampling": degenerate_sampling,
-    "readings": readings,
-    "scoring": scoring,
 }

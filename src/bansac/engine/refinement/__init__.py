@@ -12,7 +12,9 @@ A refiner's module has these functions:
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+RefinerName = Literal["default", "least_squares", "lm"]
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,12 @@ defines the layout of the memory.
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
+from bansac.engine.option_fields import DISTANCE, Default
 from bansac.maths.arrays import Floats, Ints, Words
+
+SamplerName = Literal["bansac", "uniform", "prosac", "napsac", "p-napsac", "baysac", "ar"]
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,11 @@ class Sampler:
         Whether it needs the ranking of the points by quality.
     adaptive : bool
         Whether it draws by the probabilities of the dynamic Bayesian network, which is updated after every sample.
-    neighbors : bool
-        Whether it draws points within ``Options.neighborhood_radius`` of each other.
     stopping : tuple of str
-        Its default stopping criteria; ``"sprt"`` becomes ``"ransac"`` without SPRT verification.
+        Its criteria with ``stopping="sampler"``; ``"sprt"`` becomes ``"ransac"`` without SPRT verification.
+    neighborhood_radius : float or "default"
+        Radius of the neighbourhoods of a sampler that draws neighbours, in the unit of the coordinates: a distance in
+        the joint space of all coordinates of a point or match.
     """
 
     name: str
@@ -53,8 +57,31 @@ class Sampler:
     prior: bool = False
     order: bool = False
     adaptive: bool = False
-    neighbors: bool = False
     stopping: tuple[str, ...] = ("sprt",)
+    neighborhood_radius: float | Default = "default"
+
+    def __post_init__(self) -> None:
+        """Check the radius."""
+        if self.neighborhood_radius != "default":
+            object.__setattr__(self, "neighborhood_radius", DISTANCE("neighborhood_radius", self.neighborhood_radius))
+
+
+class Napsac(Sampler):
+    """The sampler ``"napsac"`` (Myatt et al., 2002) with a radius of its neighbourhoods, see :class:`Sampler`.
+
+    The default is a share of the extent (:func:`bansac.engine.sampling.napsac.neighborhood_radius`).
+
+    Examples
+    --------
+    >>> import bansac
+    >>> from bansac.synthetic import line_points
+    >>> made = line_points(100, inlier_ratio=0.5, noise=0.01, seed=0)
+    >>> bansac.fit_line(made.points, sampler=bansac.Napsac(neighborhood_radius=0.3)).success
+    True
+    """
+
+    def __init__(self, neighborhood_radius: float | Default = "default") -> None:
+        super().__init__("napsac", "bansac.engine.sampling.napsac", neighborhood_radius=neighborhood_radius)
 
 
 SAMPLERS = {
@@ -63,7 +90,7 @@ SAMPLERS = {
         Sampler("bansac", "bansac.engine.sampling.bansac", prior=True, adaptive=True, stopping=("bansac", "sprt")),
         Sampler("uniform", "bansac.engine.sampling.uniform"),
         Sampler("prosac", "bansac.engine.sampling.prosac", order=True, stopping=("prosac",)),
-        Sampler("napsac", "bansac.engine.sampling.napsac", neighbors=True),
+        Napsac(),
         Sampler("p-napsac", "bansac.engine.sampling.p_napsac", order=True, stopping=("ransac", "sprt")),
         Sampler("baysac", "bansac.engine.sampling.baysac", prior=True),
         Sampler("ar", "bansac.engine.sampling.ar", prior=True),
@@ -79,6 +106,6 @@ class SamplerInput(Protocol):
     rng: Words  # state of the random generator, four words
     ranking: Ints  # indices of the points by decreasing quality; empty without scores
     prior: Floats | None  # prior inlier probabilities of the points
-    radius: float | None  # Options.neighborhood_radius in the unit of the data
-    activation: Any  # Options.activation
-    weight_floor: float  # Options.weight_floor
+    radius: float | None  # neighborhood_radius of the sampler in the unit of the data
+    activation: Any  # Network.activation
+    weight_floor: float  # Network.weight_floor

@@ -11,9 +11,11 @@ one function:
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+
+ScoreName = Literal["inliers", "msac", "magsac++"]
 
 
 @dataclass(frozen=True)

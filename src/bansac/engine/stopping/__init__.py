@@ -26,7 +26,9 @@ BANSAC's criterion) may end the restart once there are five classifications C^k 
 """
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
+
+StopName = Literal["bansac", "ransac", "sprt", "prosac"]
 
 
 @dataclass(frozen=True)

@@ -74,8 +74,8 @@ def open_frame(kind: Kind, n: int = POINTS, inlier_ratio: float = INLIER_RATIO, 
     task = make_task(kind, n, inlier_ratio)
     assert task.threshold is not None
     options = PRESETS["paper"].options.replace(max_iterations=task.max_iterations, seed=task.seed, **settings)
-    data, radius = np.ascontiguousarray(np.column_stack(task.points).T), options.neighborhood_radius
-    return Frame(PROBLEMS[kind], data, options, task.threshold, radius=radius, quality=task.scores)
+    data = np.ascontiguousarray(np.column_stack(task.points).T)
+    return Frame(PROBLEMS[kind], data, options, task.threshold, radius=None, quality=task.scores)
 
 
 def start_run(kind: Kind, **settings: Any) -> State:

@@ -233,7 +233,7 @@ def _target(what: str, value: float, target: float) -> dict[str, Any]:
     return {"what": what, "value": value, "target": target, "met": value <= target}
 
 
-_ON_THE_PAGE = ("fixed", "solvers", "sizes", "outliers")
+_ON_THE_PAGE = ("sizes", "outliers")
 
 _PEERS_HELP = f"Libraries beside ours, joined by commas, of: {', '.join(PEERS)}. Default: the installed."
 

@@ -12,13 +12,15 @@ from numpy.typing import ArrayLike
 from bansac.geometry import homogeneous
 from bansac.matches.images import ImageLike, read_image
 from bansac.maths.arrays import Bytes, Floats
-from bansac.maths.validate import as_integer, as_matches, as_numbers, as_points
+from bansac.maths.validate import as_integer, as_matches, as_numbers, as_points, as_probabilities
 from bansac.plotting import layout
 from bansac.plotting.matches import aspect, draw_matches, subset
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+_TRUE_COLOR = "#2ecc40"
 
 _Outline = tuple[str, str, Any, Floats]  # name, colour, line style, points
 
@@ -41,7 +43,7 @@ def plot_probability_evolution(
     Parameters
     ----------
     image1, image2, x1, x2, max_matches, seed
-        As in :func:`plot_matches`, with the same errors; all panels show the same matches.
+        As in :func:`bansac.plotting.plot_matches`, with the same errors; all panels show the same matches.
     snapshots : mapping of int to (N,) array_like
         Inlier probabilities (P^k in the paper) by number of iterations (``result.trace.snapshots``).
     iterations : sequence of int, optional
@@ -63,11 +65,11 @@ def plot_probability_evolution(
     """
     gray1, gray2 = read_image(image1), read_image(image2)
     points1, points2 = np.split(as_matches(x1, x2).T, 2, axis=1)
-    panels = layout.snapshot_panels(snapshots, iterations, len(points1))
+    panels = _snapshot_panels(snapshots, iterations, len(points1))
     outlines = [
         (name, color, style, _outline(argument, H, gray1.shape))
         for name, color, style, argument, H in (
-            ("true", layout.TRUE_COLOR, "-", "H_true", H_true),
+            ("true", _TRUE_COLOR, "-", "H_true", H_true),
             ("estimated", layout.ESTIMATED_COLOR, (0, (5, 2.5)), "H_estimated", H_estimated),
         )
         if H is not None
@@ -82,7 +84,7 @@ def plot_probability_evolution(
     if outlines:
         low, high = _outlined_limits(gray2, outlines)
         outline_width = min(outline_height * float(np.divide(*(high - low))), panel[0])
-    figure, axes = layout.panel_grid([k for k, _ in panels], columns, *panel, right=outline_width)
+    figure, axes = _panel_grid([k for k, _ in panels], columns, *panel, right=outline_width)
     for ax, (_, values) in zip(axes, panels, strict=True):
         draw_matches(ax, gray1, gray2, points1[shown], points2[shown], values[shown])
     if outlines:
@@ -163,21 +165,21 @@ def plot_point_evolution(
     """
     data = as_points("points", points, 2)
     as_integer("columns", columns, 1)
-    panels = layout.snapshot_panels(snapshots, iterations, len(data))
+    panels = _snapshot_panels(snapshots, iterations, len(data))
     true = None if curve_true is None else as_points("curve_true", curve_true, 2)
     estimates = {k: as_points(f"curves[{k}]", curve, 2) for k, curve in (curves or {}).items()}
     low, high = layout.limits(data, 0.03) if len(data) else (np.full(2, -1.0), np.ones(2))
 
     columns = min(columns, len(panels))
     side, legend = layout.WIDTH / 3, layout.TITLE if true is not None or estimates else 0.0
-    figure, axes = layout.panel_grid([k for k, _ in panels], columns, side, side, below=legend)
+    figure, axes = _panel_grid([k for k, _ in panels], columns, side, side, below=legend)
     handles = {}
     for ax, (iteration, values) in zip(axes, panels, strict=True):
         order = np.argsort(values, kind="stable")
         x, y = data[order].T
         ax.scatter(x, y, c=values[order], cmap=layout.color_map(), vmin=0, vmax=1, s=14, linewidths=0)
         if true is not None:
-            (handles["true curve"],) = ax.plot(*true.T, color=layout.TRUE_COLOR, linewidth=5, alpha=0.55, zorder=0)
+            (handles["true curve"],) = ax.plot(*true.T, color=_TRUE_COLOR, linewidth=5, alpha=0.55, zorder=0)
         if iteration in estimates:
             (line,) = ax.plot(*estimates[iteration].T, color="black", linewidth=1.1, linestyle=(0, (5, 2.5)))
             handles["best model so far"] = line
@@ -188,3 +190,32 @@ def plot_point_evolution(
         at: dict[str, Any] = {"loc": "lower center", "bbox_to_anchor": (middle, 0), "ncols": 2, "frameon": False}
         figure.legend(list(handles.values()), list(handles), **at)
     return figure
+
+
+def _panel_grid(
+    iterations: Sequence[int], columns: int, width: float, height: float, *, right: float = 0.0, below: float = 0.0
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with a panel for each iteration, a colour bar, and free space to the right and below."""
+    step = width + layout.SPACE, height + layout.TITLE
+    rows = -(-len(iterations) // columns)
+    figure = layout.new_figure(columns * step[0] + layout.BAR + right, rows * step[1] + below)
+    axes = []
+    for k, iteration in enumerate(iterations):
+        axes.append(layout.place(figure, k % columns * step[0], k // columns * step[1] + layout.TITLE, width, height))
+        axes[-1].set_title(f"Iteration {iteration}" if iteration else "Start", fontsize="medium")
+    bar = layout.place(figure, columns * step[0], layout.TITLE, layout.SPACE, rows * step[1] - layout.TITLE)
+    layout.color_bar(figure, axes[0], bar, "colour: belief in\nbeing an inlier, $P^k$")  # short, for one row of panels
+    return figure, axes
+
+
+def _snapshot_panels(snapshots: Mapping[int, ArrayLike], iterations: Sequence[int], n: int) -> list[tuple[int, Floats]]:
+    """Return, for each iteration, the last snapshot at or before it and its iteration, without repetitions."""
+    if not len(iterations):
+        raise ValueError("iterations must not be empty")
+    records: dict[int, Floats] = {}
+    for iteration in iterations:
+        last = max((k for k in snapshots if k <= iteration), default=None)
+        if last is None:
+            raise ValueError(f"snapshots must have one at or before iteration {iteration}, got {sorted(snapshots)}")
+        records[last] = as_probabilities(f"snapshots[{last}]", snapshots[last], n)
+    return list(records.items())
