@@ -93,6 +93,16 @@ def test_last_fit() -> None:
     assert all(0.8 < cell["ratio"] < 1.2 for cell in document["cells"])
 
 
+def test_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    from bansac_lab.measurements import scale
+
+    monkeypatch.setattr(scale, "SIZES", (1000, 12_000))
+    document, tables = run("scale", "line/0.6/1000/0", "line/0.6/12000/0", problems=("line",), repeats=1)
+    errors = document["tables"]["scale-errors"]["rows"][-1]["values"]
+    assert errors[1] < errors[0] < 0.5
+    assert "| line, 60 % inliers, default | " in tables["scale"]
+
+
 def test_labelled_matches(data: Path) -> None:
     document, tables = run("labelled", data=data / "F_labelled", repeats=1)
     assert document["thresholds"]["1"]["labelled_inliers"]["found_within"]["default"]["1"] > 0.9

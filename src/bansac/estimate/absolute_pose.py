@@ -84,7 +84,7 @@ def estimate_absolute_pose(
 
         return estimate_unknown_focal_pose(data, K, threshold, settings, _DEFAULT_PIXELS)
     unit, default, conclude, preset = 1.0, None, None, settings.get("preset")
-    image, camera = data[:2].T, None
+    image, camera = None, None
     if K is not None:
         pixels = data[:2].T.copy()
         rays = unproject("K", K, data[:2])
@@ -98,12 +98,21 @@ def estimate_absolute_pose(
         refine = functools.partial(_refine_in_image, image, camera)
         conclude = functools.partial(choose_pose, refine, camera is not None)
     form = form_of(ABSOLUTE_POSE, "absolute_pose")
-    request = make_request(ABSOLUTE_POSE, data, threshold, settings, form=form, unit=unit, default_threshold=default)
+    request = make_request(
+        ABSOLUTE_POSE,
+        data,
+        threshold,
+        settings,
+        form=form,
+        unit=unit,
+        default_threshold=default,
+        needs_all=camera is not None,
+    )
     return solve(request, conclude)
 
 
 def _refine_in_image(
-    image: Floats,
+    image: Floats | None,
     camera: Camera | None,
     solution: Solution,
     model: Floats,
@@ -112,8 +121,9 @@ def _refine_in_image(
 ) -> Solution:
     """Refine a pose with its errors in the image, with the members first, then within ``reach`` thresholds.
 
-    ``image`` holds the points (N, 2): pixels of a camera with distortion, or normalised ones without a camera.
+    ``image`` holds the pixels (N, 2) of a camera with distortion. Without a camera the points are those of the data.
     """
+    image = solution.request.data[:2].T if image is None else image
     R, t = as_pose(model)
     points = solution.request.data[2:]
     depth = (R[2] @ points + t[2])[solution.inliers]

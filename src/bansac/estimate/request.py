@@ -36,7 +36,8 @@ class Request:
     ``data`` (channels x N) is ``unit`` in the caller's unit, that of thresholds and residuals. ``initial_model`` is
     flat. If ``two_views``, the data are matches of two views, whose configuration is determined. ``plausibility`` is a
     factor of the score of optimised models. ``hint`` is appended to the message. If ``as_paper``, planes have no
-    solution of their own, and no further runs explain a failure. ``watch`` starts with the call.
+    solution of their own, and no further runs explain a failure. If ``needs_all``, many data are searched without a
+    sample, because what refines the model has numbers of each of them. ``watch`` starts with the call.
     """
 
     problem: Problem
@@ -53,6 +54,7 @@ class Request:
     plausibility: Plausibility | None = None
     hint: str = ""
     as_paper: bool = False
+    needs_all: bool = False
     watch: Stopwatch = field(default_factory=Stopwatch)
 
     @functools.cached_property

@@ -29,7 +29,8 @@ class Solution:
     ``noise`` is the limit of :class:`bansac.evidence.significance.MeasuredModel`. ``codimension`` is the number of
     components of the errors with the lengths ``residuals``. If ``is_of_plane``, the model is the motion of the plane of
     inliers. ``undetermined`` is a remark on focal lengths that the data do not determine. ``alternative`` is the best
-    score of another hypothesis, relative to that of the model.
+    score of another hypothesis, relative to that of the model. ``verdict_of_sample`` is that of the sample of many data
+    that was searched (:mod:`bansac.estimate.sample`).
     """
 
     request: Request
@@ -52,6 +53,7 @@ class Solution:
     alternative: float = 0.0
     is_of_plane: bool = False
     undetermined: str = ""
+    verdict_of_sample: Verdict | None = None
 
     def moved(self, model: Floats, residuals: Floats | None = None, **changes: Any) -> Self:
         """Return the solution with another flat model, measured again unless its residuals are given."""
@@ -75,6 +77,8 @@ class Solution:
     @functools.cached_property
     def verdict(self) -> Verdict:
         """The verdict on the inliers of the model."""
+        if self.verdict_of_sample is not None:
+            return self.verdict_of_sample
         request, measured = self.request, self.measured
         problem, data = request.problem, request.data
         if measured is None:

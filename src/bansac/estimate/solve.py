@@ -20,6 +20,7 @@ from bansac.engine.search import Search
 from bansac.estimate.model_confidence import is_covered, model_confidence
 from bansac.estimate.request import Request
 from bansac.estimate.result import Result, Rival
+from bansac.estimate.sample import expand, is_enough, refine_on_all, samples
 from bansac.estimate.solution import Solution, measure
 from bansac.evidence.configuration import DETERMINED
 from bansac.evidence.neighbours import has_support
@@ -41,6 +42,9 @@ _COARSE = 20.0
 _NOISE = 2.0
 
 
+# Smallest limit of the time of a search.
+_LEAST_SECONDS = 1e-3
+
 Conclude: TypeAlias = Callable[[Solution], Solution]
 """Type of what follows the engine."""
 
@@ -53,9 +57,11 @@ def solve(request: Request, conclude: Conclude | None = None, *, explains: bool 
     there are none.
     """
     with np.errstate(all="ignore"):  # near the limits of floats; a model that is not finite is none
-        solution = search(request)
-        if conclude is not None and solution.model is not None:
-            solution = conclude(solution)
+        solution = _search_sample(request, conclude)
+        if solution is None:
+            solution = search(_in_time(request))
+            if conclude is not None and solution.model is not None:
+                solution = conclude(solution)
         hint = f"; {request.hint}" if request.hint else ""
         if explains and not (solution.verdict.success or request.as_paper) and request.options.max_seconds is None:
             for attempt, text in _short_attempts(request):
@@ -63,6 +69,28 @@ def solve(request: Request, conclude: Conclude | None = None, *, explains: bool 
                 if other.success:
                     hint = f"; {text.format(inliers=other.num_inliers, threshold=other.threshold)}{hint}"
         return finish(solution, hint)
+
+
+def _search_sample(request: Request, conclude: Conclude | None) -> Solution | None:
+    """Return the solution of a sample of many data, refined and measured on all; None if all are to be searched."""
+    for part, rows in samples(request):
+        found, limit = search(_in_time(part)), request.options.max_seconds
+        is_over = limit is not None and request.watch.read()[0] >= limit
+        if found.model is None or not (is_over or is_enough(found)):
+            continue
+        found = refine_on_all(found, request)
+        concluded = found if conclude is None else conclude(found)
+        return expand(concluded, request, rows) if concluded.model is found.model else None
+    return None
+
+
+def _in_time(request: Request) -> Request:
+    """Return a request with the time that is left of its limit."""
+    seconds = request.options.max_seconds
+    if seconds is None:
+        return request
+    left = max(seconds - request.watch.read()[0], _LEAST_SECONDS)
+    return replace(request, options=request.options.replace(max_seconds=left))
 
 
 def _short_attempts(request: Request) -> Iterator[tuple[Request, str]]:

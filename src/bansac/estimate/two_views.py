@@ -401,6 +401,7 @@ def _request_essential(
     request = make_request(
         ESSENTIAL, rays, threshold, settings, form=form, unit=unit, two_views=True,
         default_threshold=None if unit == 1.0 else _DEFAULT_PIXELS,
+        needs_all=jacobians is not None,
         hint=_pixels_hint(rays) if K1 is None else "",
     )  # fmt: skip
     if epipolar_error == "symmetric" or (epipolar_error == "default" and request.as_paper):

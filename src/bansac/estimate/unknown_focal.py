@@ -172,6 +172,7 @@ def estimate_unknown_focal(
         unit=matches.unit,
         two_views=True,
         plausibility=plausibility,
+        needs_all=True,
     )
     return solve(request, functools.partial(_refine_relative_pose, matches))
 
@@ -327,6 +328,7 @@ def estimate_unknown_focal_pose(
         default_threshold=default_threshold,
         unit=unit,
         plausibility=Plausibility(focal_lengths.model_focal_plausibility, np.array([2.0])),  # the diagonal
+        needs_all=True,
     )
     return solve(request, functools.partial(choose_pose, functools.partial(_refine_absolute_pose, view), True))
 

@@ -7,7 +7,13 @@ from hypothesis import strategies as st
 from scipy.optimize import least_squares
 from scipy.spatial.transform import Rotation
 
-from bansac.engine.refinement.levenberg_marquardt import _compiled_accumulate, make_work, minimize, select_manifold
+from bansac.engine.refinement.levenberg_marquardt import (
+    CONVERGED,
+    _compiled_accumulate,
+    make_work,
+    minimize,
+    select_manifold,
+)
 from bansac.engine.state import BLOCK
 from bansac.geometry import rotation_matrix
 from bansac.problems.circle import CIRCLE
@@ -115,6 +121,7 @@ def run_kernel(problem, data, model, scale, smooth, max_steps=50):
         scale * scale,
         smooth,
         max_steps,
+        CONVERGED,
         found,
         np.empty(problem.scratch_size),
     )

@@ -13,7 +13,7 @@ MEASUREMENTS = (
     *("folders", "speed", "hard", "noise", "planes", "rivals", "power", "posebench", "confidence", "calibration"),
     *("configurations", "honesty", "covariance", "labelled", "score-scales", "absolute-pose", "known-vertical"),
     *("multiple", "distortion", "focal-lengths", "video", "colmap", "ablation", "rules", "thresholds", "many"),
-    *("cluster", "latency", "last-fit", "trust", "replacements"),
+    *("cluster", "latency", "last-fit", "trust", "replacements", "scale"),
 )
 """Names of the measurements; the module of each has its name, except those of ``_MODULES``."""
 

@@ -35,8 +35,9 @@ from bansac.problems.problem import Problem
 # Marquardt's damping: its initial value, and the factor by which it changes.
 _DAMPING = 1e-3
 _CHANGE = 10.0
-# The iteration ends if the predicted or actual decrease is below this share of the cost. A large damping predicts none.
-_CONVERGED = 1e-5
+# The search ends a refinement if the predicted or actual decrease is below this share of the cost. A large damping
+# predicts none.
+CONVERGED = 1e-5
 # Relative regularisation: keeps the equations solvable if no residual depends on a direction.
 _NEGLIGIBLE = 1e-12
 
@@ -116,13 +117,15 @@ def minimize(
     squared_scale: float,
     smooth: bool,
     max_steps: int,
+    least_gain: float,
     model: Floats,
     scratch: Floats,
 ) -> int:
     """Move ``model`` to a minimum of the cost of ``data``, in at most ``max_steps`` steps; return the accepted ones.
 
     ``manifold`` has the functions of the problem (``select_manifold``). ``squared_scale`` is s^2 of the loss.
-    ``scratch`` is that of ``project``.
+    A step that decreases the cost by at most its fraction ``least_gain`` is the last one. ``scratch`` is that of
+    ``project``.
     """
     _, _, _, normal, basis, system, damped, candidate = work
     copy(model, candidate)
@@ -138,14 +141,14 @@ def minimize(
                 accepted += 1
                 damping /= _CHANGE
             cost = found
-            if gained <= _CONVERGED * cost:
+            if gained <= least_gain * cost:
                 break
             manifold.tangent(model, basis)
             _restrict(normal, basis, system)
         else:
             damping *= _CHANGE
         promise = _step(system, damping, damped) if cost < np.inf else 0.0
-        if not promise > _CONVERGED * cost:
+        if not promise > least_gain * cost:
             break
         _move(model, basis, damped, candidate)
     return accepted

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bansac.compiled.jit import allocating_kernel, inner_kernel, kernel
-from bansac.engine.refinement.levenberg_marquardt import Work, find_work, minimize, select_manifold
+from bansac.engine.refinement.levenberg_marquardt import CONVERGED, Work, find_work, minimize, select_manifold
 from bansac.engine.state import BLOCK, Run
 from bansac.engine.verification import evaluate, mark_inliers
 from bansac.evidence.noise_scale import SMALLEST, estimate_threshold
@@ -45,6 +45,21 @@ def refine(run: Run, problem: Problem) -> None:
 def refine_by_lm(run: Run, manifold: Any, work: Work, loss: bool, scale: float, reach: float, tolerance: float) -> None:
     """Move the best model to a minimum of a loss, see ``move_best_model``."""
     move_best_model(run, manifold, work, loss, scale, scale, reach, np.inf, tolerance)
+
+
+@kernel
+def minimize_biweight(
+    manifold: Any,
+    work: Work,
+    near: Floats,
+    squared_scale: float,
+    max_steps: int,
+    least_gain: float,
+    model: Floats,
+    scratch: Floats,
+) -> int:
+    """Move a model to a minimum of the biweight loss of the data near it, see ``minimize``."""
+    return minimize(manifold, work, near, squared_scale, BIWEIGHT, max_steps, least_gain, model, scratch)
 
 
 @kernel
@@ -120,7 +135,9 @@ def move_best_model(
     near = np.empty((run.data.shape[0], np.int64(min(np.float64(count), limit))))
     _gather(run.data, is_inlier, near)
     for factor in (widest, scale):
-        minimize(manifold, work, near, factor * factor * squared_threshold, loss, _MAX_STEPS, model, run.scratch)
+        minimize(
+            manifold, work, near, factor * factor * squared_threshold, loss, _MAX_STEPS, CONVERGED, model, run.scratch
+        )
         if widest == scale:
             break
     score, inliers = evaluate(run, model, is_inlier, squared_threshold, -1.0, np.inf, first)

@@ -187,7 +187,7 @@ def _step(
 ) -> None:
     for _ in range(_PASSES):
         copy(start, model)
-        minimize(manifold, work, data, squared_scale, True, 0, model, scratch)
+        minimize(manifold, work, data, squared_scale, True, 0, 0.0, model, scratch)
 
 
 _SCENES = 20
