@@ -85,7 +85,7 @@ class Options(Checked):
         None,
         _COUNT,
         help="Maximum number of minimal samples, of all restarts together.",
-        details="None takes the problem's default.",
+        details="None takes the problem's default. From 10,000 data on it holds for each sample that is searched.",
         flag=True,
     )
     min_iterations: int = _stop_option(

@@ -41,9 +41,9 @@ _COARSE = 20.0
 # If the threshold is estimated, displacements within this number of first thresholds may differ by their noise only.
 _NOISE = 2.0
 
-
 # Smallest limit of the time of a search.
 _LEAST_SECONDS = 1e-3
+
 
 Conclude: TypeAlias = Callable[[Solution], Solution]
 """Type of what follows the engine."""
@@ -57,11 +57,7 @@ def solve(request: Request, conclude: Conclude | None = None, *, explains: bool 
     there are none.
     """
     with np.errstate(all="ignore"):  # near the limits of floats; a model that is not finite is none
-        solution = _search_sample(request, conclude)
-        if solution is None:
-            solution = search(_in_time(request))
-            if conclude is not None and solution.model is not None:
-                solution = conclude(solution)
+        solution = _search_samples(request, conclude)
         hint = f"; {request.hint}" if request.hint else ""
         if explains and not (solution.verdict.success or request.as_paper) and request.options.max_seconds is None:
             for attempt, text in _short_attempts(request):
@@ -71,17 +67,30 @@ def solve(request: Request, conclude: Conclude | None = None, *, explains: bool 
         return finish(solution, hint)
 
 
-def _search_sample(request: Request, conclude: Conclude | None) -> Solution | None:
-    """Return the solution of a sample of many data, refined and measured on all; None if all are to be searched."""
+def _search_samples(request: Request, conclude: Conclude | None) -> Solution:
+    """Return the solution of a sample of many data, refined and measured on all, or that of the search of all data.
+
+    The counts are those of all searches.
+    """
+    counts = dict.fromkeys(("iterations", "models_tested", "restarts"), 0)
+
+    def run(part: Request) -> Solution:
+        found = search(_in_time(part))
+        counts.update({name: number + getattr(found, name) for name, number in counts.items()})
+        return replace(found, **counts)
+
     for part, rows in samples(request):
-        found, limit = search(_in_time(part)), request.options.max_seconds
+        found, limit = run(part), request.options.max_seconds
         is_over = limit is not None and request.watch.read()[0] >= limit
         if found.model is None or not (is_over or is_enough(found)):
             continue
         found = refine_on_all(found, request)
         concluded = found if conclude is None else conclude(found)
-        return expand(concluded, request, rows) if concluded.model is found.model else None
-    return None
+        if concluded.model is found.model:
+            return expand(concluded, request, rows)
+        break
+    found = run(request)
+    return found if conclude is None or found.model is None else conclude(found)
 
 
 def _in_time(request: Request) -> Request:
