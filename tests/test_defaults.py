@@ -91,7 +91,7 @@ METHODS = {
     "ar": {"sampler": "ar"},
     "uniform, inner and iterative": {"sampler": "uniform", "local_optimization": "inner+iterative"},
 }
-# Neighbours on a curve say little about it; local optimisation settles on a wrong curve once in a hundred runs.
+# Neighbors on a curve say little about it; local optimisation settles on a wrong curve once in a hundred runs.
 OF_VIEWS = {
     "napsac": {"sampler": "napsac"},
     "inner": {"local_optimization": "inner"},
@@ -155,7 +155,7 @@ HARD = epipolar_matches(200, inlier_ratio=0.3, noise=0.5, seed=4)
 
 def hard(**settings):
     """Estimate F of few inliers, from equal priors."""
-    return bansac.estimate_fundamental(HARD.x1, HARD.x2, neighbours=False, **settings)
+    return bansac.estimate_fundamental(HARD.x1, HARD.x2, neighbors=False, **settings)
 
 
 def test_rounds_share_the_budget_and_the_last_says_why_it_ended():

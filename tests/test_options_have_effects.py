@@ -158,7 +158,7 @@ def tau(low, high):
     assert high.iterations < low.iterations
 
 
-def neighbours(without, with_them):
+def neighbors(without, with_them):
     def gap(result):
         return np.median(result.beliefs[EPIPOLAR.inliers]) - np.median(result.beliefs[~EPIPOLAR.inliers])
 
@@ -232,7 +232,7 @@ EFFECTS: dict[str, tuple[Any, dict[str, Any], Any, Any, Any]] = {
     "max_seconds": (plane, BARE | {"max_iterations": 50_000}, 1e-6, None, max_seconds),
     "stopping": (plane, _RANSAC | {"max_iterations": 300}, "ransac", None, stopping),
     "sampler": (plane, {}, "bansac", "uniform", sampler),
-    "neighbours": (epipolar, {}, False, True, neighbours),
+    "neighbors": (epipolar, {}, False, True, neighbors),
     "network": (bare_plane, {}, Network(), Network(order=3), order),
     "restarts": (plane, {}, Restarts(limit=2, agreement=100), Restarts(limit=5, agreement=100), restarts),
     "scoring": (plane, {}, "inliers", "msac", scoring),

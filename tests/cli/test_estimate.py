@@ -200,7 +200,7 @@ def test_threshold_says_its_unit(bansac: Any, tmp_path: Path, scene: Any, matche
     rays1, rays2 = (normalize_points(scene.K, x) for x in (scene.x1, scene.x2))
     np.savez(path, x1=rays1, x2=rays2)
     shown = bansac("estimate", path, "--model", "E", "--threshold", "1e-3").stdout
-    assert "threshold 0.001 normalised units, " in shown
+    assert "threshold 0.001 normalized units, " in shown
     assert "in pixels for H and F, and for E with --calib" in " ".join(bansac("estimate", "--help").stdout.split())
 
 
@@ -245,7 +245,7 @@ def test_preset_and_flags_that_override_it(
     assert "preset must be one of" in bansac.refused("estimate", matches_csv, "--model", "H", "--preset", "best")
     np.savez(tmp_path / "scene.npz", x1=scene.x1, x2=scene.x2, K=scene.K)
     paper = bansac("estimate", tmp_path / "scene.npz", "--model", "E", "--preset", "paper").stdout
-    assert "threshold 0.001 normalised units, " in paper
+    assert "threshold 0.001 normalized units, " in paper
 
 
 def test_without_a_model_the_exit_code_is_1_and_the_document_is_strict_json(bansac: Any, tmp_path: Path) -> None:

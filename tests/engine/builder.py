@@ -88,7 +88,7 @@ def build_run(
     weights: Floats | None = None,
     **settings: Any,
 ) -> State:
-    """Return the state of a run before its first iteration; the data are neither shuffled nor normalised."""
+    """Return the state of a run before its first iteration; the data are neither shuffled nor normalized."""
     options = BASE.replace(**settings)
     frame = make_frame(problem, data, options, prior=prior, quality=quality, weights=weights)
     state, _ = frame.start()

@@ -86,7 +86,7 @@ def test_wrong_initial_model_has_no_effect(wrong):
         ("fit_ellipse", "points", [0.0, 0, -1, 0, 0]),
         ("fit_circle", "points", [1e6, 1e6, 0]),
         ("estimate_absolute_pose", "projections", (np.zeros((3, 3)), [0.0, 0, 0])),
-        ("estimate_relative_pose", "normalised scene", (np.eye(3), [0.0, 0, 0])),
+        ("estimate_relative_pose", "normalized scene", (np.eye(3), [0.0, 0, 0])),
     ],
 )
 def test_degenerate_initial_model_has_no_effect(name, data, wrong):

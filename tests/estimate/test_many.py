@@ -564,5 +564,5 @@ def test_every_problem_is_estimated_by_its_name(name: str) -> None:
     if name == "absolute_pose":
         rays = normalize_points(case.arguments["K"], case.arrays[1])
         pair = {"points3D": case.arrays[0], "points2D": rays, "K": None, "threshold": case.threshold / 500}
-        (normalised,) = bansac.estimate_many(name, [pair], workers=1, **case.arguments)
-        assert normalised.success
+        (normalized,) = bansac.estimate_many(name, [pair], workers=1, **case.arguments)
+        assert normalized.success

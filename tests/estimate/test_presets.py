@@ -56,7 +56,7 @@ PAPER = {
         tau="default",  # "we set [...] tau to 0.01 in BANSAC and 0.1 in P-BANSAC"
         min_updates=0,  # "The stopping criterion is checked at each iteration"
     ),
-    "neighbours": False,  # the paper has none
+    "neighbors": False,  # the paper has none
     "trace": False,
 }
 
@@ -89,7 +89,7 @@ def test_the_paper_is_pinned_field_by_field():
 
 # What the defaults are; for the rest of the fields they are the paper's.
 DEFAULT = {
-    "neighbours": True,
+    "neighbors": True,
     "network": Network(min_updates=20),
     "restarts": Restarts(limit=16),
     "scoring": "msac",
@@ -99,7 +99,7 @@ DEFAULT = {
     "refinement": "default",
 }
 OTHERS = {
-    "fast": {"restarts": Restarts(limit=1), "max_iterations": 600, "stopping": "sampler", "neighbours": False},
+    "fast": {"restarts": Restarts(limit=1), "max_iterations": 600, "stopping": "sampler", "neighbors": False},
     "accurate": {"restarts": Restarts(limit=64, agreement=4), "max_iterations": 200_000},
 }
 

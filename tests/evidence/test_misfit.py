@@ -61,7 +61,7 @@ def test_lens_distortion_that_is_not_corrected_is_said():
         assert bansac.estimate_relative_pose(x1, x2, scene.K, **down, seed=0).configuration == expected
         doubt = bansac.covariance("relative_pose", result, x1, x2, scene.K).doubt
         assert ("not independent" in doubt) == (strength != 0.0)
-        assert ("residuals of neighbours are alike" in result.message) == (strength != 0.0)
+        assert ("residuals of neighbors are alike" in result.message) == (strength != 0.0)
 
 
 def test_a_smooth_deformation_is_no_general_scene():

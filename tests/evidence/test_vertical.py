@@ -15,7 +15,7 @@ DOWN = np.array([0.1, 1.0, 0.2]) / np.linalg.norm([0.1, 1.0, 0.2])
 
 
 def scene(seed, n, ratio, noise=0.5):
-    """Return matches, and normalised matches with the verticals (10 x N)."""
+    """Return matches, and normalized matches with the verticals (10 x N)."""
     made = epipolar_matches(n, inlier_ratio=ratio, noise=noise, seed=seed)
     verticals = np.tile(np.concatenate([DOWN, made.R @ DOWN]), (n, 1))
     points = [normalize_points(made.K, x) for x in (made.x1, made.x2)]

@@ -1,4 +1,4 @@
-"""Normalised coordinates of two images, and the scale and sign of matrices."""
+"""Normalized coordinates of two images, and the scale and sign of matrices."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from bansac.maths.normalization import (
 from tests.reference import homography as reference
 
 
-def test_normalise_keeps_points_that_all_coincide_finite():
+def test_normalize_keeps_points_that_all_coincide_finite():
     data, transform = np.full((4, 5), 7.0), np.empty(9)
     normalize(data, transform)
     assert (data == 0.0).all()
@@ -47,7 +47,7 @@ def test_canonical_sign_does_not_hang_on_rounding():
     assert (zero == 0).all()
 
 
-def test_normalise_is_a_loop_that_adds_in_order():
+def test_normalize_is_a_loop_that_adds_in_order():
     data = np.random.default_rng(1).uniform(-500.0, 1500.0, (4, 200))
     expected, transform = data.copy(), np.empty(9)
     means, square = [], 0.0

@@ -15,7 +15,7 @@ compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its
 
 
 @pytest.mark.parametrize("far", [0, 40])
-def test_normalised_points_have_median_0_and_unit_median_size_whatever_the_far_ones(far):
+def test_normalized_points_have_median_0_and_unit_median_size_whatever_the_far_ones(far):
     rng = np.random.default_rng(4)
     data, transform = (
         rng.normal(size=(5, 101)) * [[1], [1], [2], [20], [5]] + [[0], [0], [100], [-50], [7]],

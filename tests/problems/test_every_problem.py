@@ -1,4 +1,4 @@
-"""Every problem: residuals and samples against the definition, derivatives against differences, normalisation, fits."""
+"""Every problem: residuals and samples against the definition, derivatives against differences, normalization, fits."""
 
 import numpy as np
 import pytest
@@ -253,7 +253,7 @@ def test_a_model_that_is_lost_has_no_projection(name):
 )
 @settings(max_examples=15)
 @given(seed=seeds)
-def test_normalisation_changes_residuals_by_the_scale_only(name, offset, error, seed):
+def test_normalization_changes_residuals_by_the_scale_only(name, offset, error, seed):
     rng = np.random.default_rng(seed)
     problem = NORMALIZED[name]
     data = rng.uniform(-0.5, 0.5, (problem.channels, 20)) * rng.uniform(0.5, 20)
@@ -293,7 +293,7 @@ def test_the_scale_of_the_weights_has_no_effect_on_the_fit(name):
         ("affine", 2.0, 20_000, "pixels"),
         ("similarity", 2.0, 20_000, "pixels"),
         ("fundamental", 0.5, 20_000, "pixels"),
-        ("essential", 5e-4, 12_000, "normalised"),
+        ("essential", 5e-4, 12_000, "normalized"),
         ("affine_3d", None, 50_000, "data"),
     ],
 )

@@ -216,7 +216,7 @@ def test_a_bad_value_is_named(field, value, message):
     ("trait", "value", "message"),
     [
         ("codimension", 0, "codimension must be an integer >= 1, got 0"),
-        ("unit", "metres", "unit must be 'data' or 'pixels' or 'normalised', got 'metres'"),
+        ("unit", "metres", "unit must be 'data' or 'pixels' or 'normalized', got 'metres'"),
         ("flat", "curve", "flat must be '' or 'line' or 'plane', got 'curve'"),
         ("points", ((0, 0),), r"points must be tuples that list each of the \d+ channels once, got \(\(0, 0\),\)"),
         ("points", ((0,), (7,)), "points must be tuples that list"),

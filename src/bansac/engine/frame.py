@@ -1,7 +1,7 @@
-"""The frame of a run: the data in random order and normalised.
+"""The frame of a run: the data in random order and normalized.
 
-All lengths of the engine are in the unit of the data. Only this module knows the scale of the normalisation:
-:class:`Frame` multiplies the threshold and the neighbourhood radius by it for the kernels, and divides the distances of
+All lengths of the engine are in the unit of the data. Only this module knows the scale of the normalization:
+:class:`Frame` multiplies the threshold and the neighborhood radius by it for the kernels, and divides the distances of
 its data by it. It also converts the prior inlier probabilities P^0 of P-BANSAC to the first odds of the network.
 """
 
@@ -39,7 +39,7 @@ class Frame:
     threshold : float
         The first threshold, in the unit of the data.
     radius : float, optional
-        The radius of a neighbourhood, in the unit of the data.
+        The radius of a neighborhood, in the unit of the data.
     prior : (N,) ndarray of float, optional
         Prior inlier probabilities.
     quality : (N,) ndarray of float, optional
@@ -191,7 +191,7 @@ class Frame:
         return np.full(self.order.size, 0.5) if self.prior is None else np.array(self.prior, float)
 
     def supported(self) -> Bools | None:
-        """Return the mask of the data that neighbours support; None if nothing is known of their support."""
+        """Return the mask of the data that neighbors support; None if nothing is known of their support."""
         mask = None if self._find_supported is None else self._find_supported()
         return None if mask is None else mask[self.order]
 

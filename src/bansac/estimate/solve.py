@@ -23,7 +23,7 @@ from bansac.estimate.result import Result, Rival
 from bansac.estimate.sample import expand, is_enough, refine_on_all, samples
 from bansac.estimate.solution import Solution, measure
 from bansac.evidence.configuration import DETERMINED
-from bansac.evidence.neighbours import has_support
+from bansac.evidence.neighbors import has_support
 from bansac.evidence.noise_scale import first_threshold
 from bansac.evidence.posterior import inlier_probabilities
 from bansac.evidence.rivals import is_rival
@@ -72,7 +72,7 @@ def _search_samples(request: Request, conclude: Conclude | None) -> Solution:
 
     The counts are those of all searches.
     """
-    counts = dict.fromkeys(("iterations", "models_tested", "restarts"), 0)
+    counts: dict[str, Any] = dict.fromkeys(("iterations", "models_tested", "restarts"), 0)
 
     def run(part: Request) -> Solution:
         found = search(_in_time(part))
@@ -145,7 +145,7 @@ def search(request: Request) -> Solution:
         plausibility=request.plausibility,
         is_estimated=request.is_estimated,
         noise=noise,
-        find_supported=lambda: has_support(request.neighbour_priors),
+        find_supported=lambda: has_support(request.neighbor_priors),
     )
     run = Search(frame, lambda: seconds is not None and watch.read()[0] > seconds)
     stop_reason = run.run(request.initial_model)

@@ -1,4 +1,4 @@
-"""Normalisation of coordinates for well-conditioned two-view solvers, and of the scale and sign of their matrices.
+"""Normalization of coordinates for well-conditioned two-view solvers, and of the scale and sign of their matrices.
 
 The method is Hartley's (In defense of the eight-point algorithm, PAMI 1997), but with one scale for both images, so
 that distances in both images keep the same ratio to pixels. These functions are called once a run, from Python.
@@ -90,7 +90,7 @@ def apply_inverse(denormalize: Callable[[Floats, Floats], None], model: Floats, 
 
 @kernel
 def denormalize_homography(model: Floats, transform: Floats) -> None:
-    """Replace H by B^-1 H A in place, where A and B are the normalising transforms of the two images."""
+    """Replace H by B^-1 H A in place, where A and B are the normalizing transforms of the two images."""
     scale, x1, y1, x2, y2 = transform[0], transform[1], transform[2], transform[3], transform[4]
     for row in range(0, 9, 3):
         model[row] *= scale
@@ -103,7 +103,7 @@ def denormalize_homography(model: Floats, transform: Floats) -> None:
 
 @kernel
 def denormalize_fundamental(model: Floats, transform: Floats) -> None:
-    """Replace F by B^T F A in place, where A and B are the normalising transforms of the two images."""
+    """Replace F by B^T F A in place, where A and B are the normalizing transforms of the two images."""
     scale, x1, y1, x2, y2 = transform[0], transform[1], transform[2], transform[3], transform[4]
     for row in range(0, 9, 3):  # F A: columns
         model[row] *= scale

@@ -1,6 +1,6 @@
 """The absolute pose of a calibrated camera from matches of image points and 3D points: x ~ R X + t.
 
-The data are image points in normalised units (K^-1 applied) and their 3D points, channels x, y, X, Y, Z. A model is a
+The data are image points in normalized units (K^-1 applied) and their 3D points, channels x, y, X, Y, Z. A model is a
 unit quaternion and a translation (``bansac.maths.quaternion``). The residual is the reprojection error; it is
 infinite for a point behind the camera (Hartley and Zisserman, Multiple View Geometry, 2nd ed., sections 7.1 to 7.3).
 """
@@ -167,7 +167,7 @@ ABSOLUTE_POSE = Problem(
     default_max_iterations=50_000,
     default_local_optimization="lm",
     default_weighting="scores",
-    traits=Traits(points=((0, 1), (2, 3, 4)), codimension=2, unit="normalised", twins=mirror_plane),
+    traits=Traits(points=((0, 1), (2, 3, 4)), codimension=2, unit="normalized", twins=mirror_plane),
 )
 
 # The significance test treats the matches as those of a fixed affine map, with the same sample size of 3.

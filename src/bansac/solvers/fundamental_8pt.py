@@ -1,4 +1,4 @@
-"""Fundamental matrix from weighted matches: the normalised eight-point algorithm (Hartley, PAMI 1997)."""
+"""Fundamental matrix from weighted matches: the normalized eight-point algorithm (Hartley, PAMI 1997)."""
 
 import math
 
@@ -38,7 +38,7 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
 
 @inlined
 def fit_eight_point(data: Floats, weights: Floats, f: Floats, scratch: Floats) -> bool:
-    """Fit x2^T F x1 = 0 to weighted matches by the normalised eight-point algorithm (Hartley, PAMI 1997).
+    """Fit x2^T F x1 = 0 to weighted matches by the normalized eight-point algorithm (Hartley, PAMI 1997).
 
     The rank of F is not enforced. Return False if the matches do not determine F: fewer than eight, or all on a plane.
     """
@@ -71,7 +71,7 @@ def fit_eight_point(data: Floats, weights: Floats, f: Floats, scratch: Floats) -
 
 @inner_kernel
 def _accumulate(data: Floats, weights: Floats, frames: Frames, scratch: Floats) -> None:
-    """Sum weight * m2 m1^T (6 x 6), where m are the products x^2, xy, x, y^2, y, 1 of a normalised point."""
+    """Sum weight * m2 m1^T (6 x 6), where m are the products x^2, xy, x, y^2, y, 1 of a normalized point."""
     ax, ay, bx, by, a_scale, b_scale = frames
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     for i in range(36):

@@ -19,11 +19,11 @@ Frame = tuple[float, float, float, float, float, float, float]
 
 @fast_kernel
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
-    """Fit H to weighted matches by a direct linear transform with Taubin's normalisation.
+    """Fit H to weighted matches by a direct linear transform with Taubin's normalization.
 
     With p = (x1, y1, 1) and the depth d = h3 . p, a match has the algebraic error (h1 . p - d x2, h2 . p - d y2). It is
     d times the transfer error. The plain transform minimises the mean squared algebraic error for |h| = 1. Here the
-    normalisation is mean(d^2) = 1, the approximation of Taubin (PAMI 1991). Thus the result approximately minimises the
+    normalization is mean(d^2) = 1, the approximation of Taubin (PAMI 1991). Thus the result approximately minimises the
     mean squared transfer error, whatever the coordinate frames.
 
     The first points are transformed to mean(p p^T) = 1. Then the best first rows are h1 = U h3 and h2 = V h3, with

@@ -83,7 +83,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
 
 
 def solve_second(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
-    """Do the same for the focal length of the second image only; the coordinates in the first one are normalised.
+    """Do the same for the focal length of the second image only; the coordinates in the first one are normalized.
 
     Q is then on one side only, 2 F F^T Q F = tr(F F^T Q) F (Bujnak, Kukelova and Pajdla, 3D reconstruction from image
     collections with a single known focal length, ICCV 2009).

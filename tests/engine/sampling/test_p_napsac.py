@@ -71,7 +71,7 @@ def test_after_the_local_samples_it_is_prosac():
     assert not sampler.neighborhoods.hits.any()
 
 
-def test_neighbours_before_the_last_are_uniform():
+def test_neighbors_before_the_last_are_uniform():
     # All data share the finest cell but one, which stretches the box.
     data = np.zeros((2, 8))
     data[:, 7] = 1.0
@@ -82,13 +82,13 @@ def test_neighbours_before_the_last_are_uniform():
         sampler.prosac.counts[0] = 0
         sampler.neighborhoods.hits[:] = sampler.neighborhoods.growth[5]
         sampler.neighborhoods.sizes[:] = 5
-        sample = sampler.draw()  # the centre is 0, the sixth neighbour is forced, two of the first five are drawn
+        sample = sampler.draw()  # the centre is 0, the sixth neighbor is forced, two of the first five are drawn
         assert {0, 6} <= set(sample)
         chosen.append(frozenset(sample) - {0, 6})
     assert equally_frequent(chosen, subsets(range(1, 6), 2))
 
 
-def test_a_neighbourhood_of_more_than_ten_is_used_up():
+def test_a_neighborhood_of_more_than_ten_is_used_up():
     data = np.zeros((2, 60))
     data[:, 59] = 1.0  # all others share the finest cell
     for size in (10, 11):
@@ -99,7 +99,7 @@ def test_a_neighbourhood_of_more_than_ten_is_used_up():
         before = sampler.neighborhoods.hits.sum()
         sample = set(sampler.draw())
         assert 21 in sample
-        assert 9 in sample or size == 11  # the tenth neighbour is forced
+        assert 9 in sample or size == 11  # the tenth neighbor is forced
         assert sampler.neighborhoods.hits.sum() - before == (3 if size == 10 else 1)  # local or global
 
 

@@ -1,7 +1,7 @@
 """Measure poses with unknown focal lengths beside PoseLib and pycolmap.
 
 The pairs are those of the sets in EF below ``--data``, in the format of the "RANSAC in 2020" tutorial. Matches are
-mutual nearest neighbours with an SNN ratio below .85. The focal lengths are withheld; the principal points are given.
+mutual nearest neighbors with an SNN ratio below .85. The focal lengths are withheld; the principal points are given.
 In the mode "shared" both images have one focal length. In "one" the focal length of the first image is known. In "both"
 the second image is scaled by 1.4, so that its focal length differs, and both are unknown.
 

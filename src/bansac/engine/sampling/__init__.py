@@ -48,7 +48,7 @@ class Sampler:
     stopping : tuple of str
         Its criteria with ``stopping="sampler"``; ``"sprt"`` becomes ``"ransac"`` without SPRT verification.
     neighborhood_radius : float or "default"
-        Radius of the neighbourhoods of a sampler that draws neighbours, in the unit of the coordinates: a distance in
+        Radius of the neighborhoods of a sampler that draws neighbors, in the unit of the coordinates: a distance in
         the joint space of all coordinates of a point or match.
     """
 
@@ -67,7 +67,7 @@ class Sampler:
 
 
 class Napsac(Sampler):
-    """The sampler ``"napsac"`` (Myatt et al., 2002) with a radius of its neighbourhoods, see :class:`Sampler`.
+    """The sampler ``"napsac"`` (Myatt et al., 2002) with a radius of its neighborhoods, see :class:`Sampler`.
 
     The default is a share of the extent (:func:`bansac.engine.sampling.napsac.neighborhood_radius`).
 

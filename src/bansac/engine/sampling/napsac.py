@@ -1,7 +1,7 @@
 """NAPSAC: a sample is a random point and points near it, because inliers are closer to each other than to outliers.
 
 Myatt, Torr, Nasuto, Bishop and Craddock, BMVC 2002. Distances are measured in the joint space of all channels. For
-matches these are the four coordinates in both images, so neighbours are close in both images and have similar motions.
+matches these are the four coordinates in both images, so neighbors are close in both images and have similar motions.
 """
 
 import math
@@ -32,7 +32,7 @@ def neighborhood_radius(data: Floats) -> float:
 
 @inlined
 def _fill(rng: Words, data: Floats, centre: np.int64, neighbors: Ints, count: int, sample: Ints) -> bool:
-    """Draw the sample from the centre and its neighbours without duplicates; return whether there are enough."""
+    """Draw the sample from the centre and its neighbors without duplicates; return whether there are enough."""
     sample[0] = centre
     drawn = 1
     for i in range(count):  # the first steps of a shuffle
@@ -107,9 +107,9 @@ def start(setup: SamplerInput) -> tuple[Floats, Ints]:
 def draw(
     rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
-    """Draw a uniform centre as the first point of the sample, and the others uniformly from its neighbours.
+    """Draw a uniform centre as the first point of the sample, and the others uniformly from its neighbors.
 
-    At first all points are possible centres. A centre with too few distinct neighbours is removed. If none is left,
+    At first all points are possible centres. A centre with too few distinct neighbors is removed. If none is left,
     samples are uniform.
     """
     memory = views(numbers, indices)

@@ -1,18 +1,18 @@
-"""P-NAPSAC: samples from neighbourhoods that grow from local to global (Barath et al., 2019; MAGSAC++, CVPR 2020).
+"""P-NAPSAC: samples from neighborhoods that grow from local to global (Barath et al., 2019; MAGSAC++, CVPR 2020).
 
 The first point of a sample is its centre. It is drawn by PROSAC with samples of one point. The others are its
-neighbours. Point i has a hit counter t_i, the number of samples that contained it as centre or as neighbour of the
-centre. Its neighbourhood consists of its first k_i neighbours. It grows with t_i by PROSAC's growth function for
-samples of m - 1. The sample contains the k_i-th neighbour and m - 2 of the k_i - 1 neighbours before it.
+neighbors. Point i has a hit counter t_i, the number of samples that contained it as centre or as neighbor of the
+centre. Its neighborhood consists of its first k_i neighbors. It grows with t_i by PROSAC's growth function for
+samples of m - 1. The sample contains the k_i-th neighbor and m - 2 of the k_i - 1 neighbors before it.
 
-Neighbours are found in grids over the bounding box of the points, in the joint space of all channels. Far points
-(``maths.extent``) do not enlarge the box. The grids have 16, 8, 4 and 2 cells per axis. The neighbours of a point are
+Neighbors are found in grids over the bounding box of the points, in the joint space of all channels. Far points
+(``maths.extent``) do not enlarge the box. The grids have 16, 8, 4 and 2 cells per axis. The neighbors of a point are
 the points of its cell in the finest grid in which there are at least k_i of them. Within a cell they are ordered by
 quality, not by distance: cells are small, and the better matches come first, as in PROSAC.
 
-A neighbourhood has at most ten points (or m - 1), so it is soon exhausted. This limit exists because noise makes the
+A neighborhood has at most ten points (or m - 1), so it is soon exhausted. This limit exists because noise makes the
 models of samples of close points inaccurate, above all for calibrated pairs. If no cell has enough points, or the
-neighbourhood is exhausted, the sample is the centre completed by PROSAC over all points, at the current number of
+neighborhood is exhausted, the sample is the centre completed by PROSAC over all points, at the current number of
 samples. After 20 N samples all samples are PROSAC's.
 """
 
@@ -29,10 +29,10 @@ from bansac.maths.distinct import draw_distinct
 from bansac.maths.extent import GRID, near_box
 from bansac.maths.rng import next_index
 
-# Number of local samples per point, and T_N / N of the growth functions of the centre and of its neighbourhood.
+# Number of local samples per point, and T_N / N of the growth functions of the centre and of its neighborhood.
 LOCAL_DRAWS = 20
 
-# Largest size of a neighbourhood.
+# Largest size of a neighborhood.
 MAX_NEIGHBORS = 10
 
 # Cells per axis, from the finest layer on. Each number is half of the one before, so cells are unions of finer cells.
@@ -40,7 +40,7 @@ CELLS = (16, 8, 4, 2)
 
 
 class Neighborhoods(NamedTuple):
-    """The neighbourhoods of all points. A point is given by its rank (0: the best).
+    """The neighborhoods of all points. A point is given by its rank (0: the best).
 
     ``members[layer]`` lists the ranks cell by cell, in ascending order within a cell. The cell of rank r in a layer
     starts at ``starts[layer, r]`` and has ``counts[layer, r]`` members, r among them.
@@ -51,7 +51,7 @@ class Neighborhoods(NamedTuple):
     counts: Ints  # layers x N
     hits: Ints  # t_i
     sizes: Ints  # k_i
-    growth: Ints  # T'_k for k = 0, ..., N - 1 neighbours
+    growth: Ints  # T'_k for k = 0, ..., N - 1 neighbors
 
 
 def build_layers(data: Floats, ranking: Ints) -> tuple[Ints, Ints, Ints]:
@@ -96,10 +96,10 @@ def _number_cells(coordinates: Ints, cells: int) -> Ints:
 
 
 def make_neighborhoods(data: Floats, ranking: Ints, sample_size: int) -> Neighborhoods:
-    """Return the neighbourhoods at the start of a run; a ValueError for sample sizes that are not in [2, N].
+    """Return the neighborhoods at the start of a run; a ValueError for sample sizes that are not in [2, N].
 
-    The growth function has T_N = 20 N, or the number of different sets of m - 1 neighbours if that is less. For
-    example, with m = 2 each neighbour gives only one sample, and drawing it twenty times is useless.
+    The growth function has T_N = 20 N, or the number of different sets of m - 1 neighbors if that is less. For
+    example, with m = 2 each neighbor gives only one sample, and drawing it twenty times is useless.
     """
     n = data.shape[1]
     if not 2 <= sample_size <= n:
@@ -115,7 +115,7 @@ def make_neighborhoods(data: Floats, ranking: Ints, sample_size: int) -> Neighbo
 def _draw_neighbors(
     rng: Words, neighborhoods: Neighborhoods, layer: int, centre: int | np.int64, size: int, sample: Ints
 ) -> None:
-    """Fill all places of the sample except the last: m - 2 of the first ``size`` - 1 neighbours, and the next one."""
+    """Fill all places of the sample except the last: m - 2 of the first ``size`` - 1 neighbors, and the next one."""
     others = sample.size - 1
     draw_distinct(rng, size - 1, sample, np.int64(0), others - 1)  # a literal would compile another copy
     sample[others - 1] = size - 1
@@ -123,7 +123,7 @@ def _draw_neighbors(
     cell = neighborhoods.starts[layer, centre]
     for i in range(others):
         rank = members[cell + sample[i]]
-        if rank >= centre:  # skip the centre, which is no neighbour of itself
+        if rank >= centre:  # skip the centre, which is no neighbor of itself
             rank = members[cell + sample[i] + 1]
         sample[i] = rank
         neighborhoods.hits[rank] += 1
@@ -131,7 +131,7 @@ def _draw_neighbors(
 
 @inlined
 def views(indices: Ints, n: int) -> tuple[Neighborhoods, prosac.Memory]:
-    """Return the neighbourhoods of N points in ``indices``, and the memory of PROSAC that follows them."""
+    """Return the neighborhoods of N points in ``indices``, and the memory of PROSAC that follows them."""
     layers = len(CELLS)
     cells, end = indices[: 3 * layers * n].reshape(3, layers, n), 3 * (layers + 1) * n
     points = indices[3 * layers * n : end].reshape(3, n)
@@ -140,7 +140,7 @@ def views(indices: Ints, n: int) -> tuple[Neighborhoods, prosac.Memory]:
 
 
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
-    """Return an empty array, and the neighbourhoods followed by the memory of PROSAC."""
+    """Return an empty array, and the neighborhoods followed by the memory of PROSAC."""
     neighborhoods = make_neighborhoods(setup.data, setup.ranking, setup.sample_size)
     return np.empty(0), np.concatenate([*map(np.ravel, neighborhoods), prosac.start(setup)[1]])
 

@@ -193,7 +193,7 @@ def _step(
 _SCENES = 20
 _EXACT_SAMPLES = 25  # per scene
 
-# Normalisation of plane points, instead of K.
+# Normalization of plane points, instead of K.
 _PIXELS = np.diag([640.0, 640.0, 1.0])
 
 
@@ -221,7 +221,7 @@ def solver_costs(seconds: float, peers: Collection[str]) -> dict[str, dict[str, 
 
 
 def _exact_samples(kind: Kind) -> tuple[list[tuple[Floats, Floats]], list[Floats]]:
-    """Return the points of noise-free minimal samples in normalised coordinates, and their true models."""
+    """Return the points of noise-free minimal samples in normalized coordinates, and their true models."""
     size = PROBLEMS[kind].sample_size
     samples: list[tuple[Floats, Floats]] = []
     truths: list[Floats] = []
