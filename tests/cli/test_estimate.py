@@ -342,12 +342,6 @@ def test_unwritable_out_is_found_before_the_work(
     assert f"--out must name a folder, got '{blocked.parent}'" in found
 
 
-def test_scores_that_are_none_name_the_columns_of_the_model(bansac: Any, matches_csv: Path, tmp_path: Path) -> None:
-    np.savetxt(tmp_path / "four.csv", np.arange(40.0).reshape(10, 4), delimiter=",")
-    found = bansac.refused("estimate", tmp_path / "four.csv", "--model", "plane")
-    assert "--model plane reads the columns x y z, and score from one more column" in " ".join(found.split())
-
-
 def test_an_empty_archive_is_named(bansac: Any, tmp_path: Path) -> None:
     np.savez(tmp_path / "none.npz")
     assert "none.npz: is empty" in bansac.refused("estimate", tmp_path / "none.npz", "--model", "F")

@@ -141,20 +141,11 @@ def _estimate_one(asked: Options) -> None:
     data, scores, known = _read(asked)
     folder = result_folder(asked.out, [DATA], (asked.file, asked.calib), overwrite=asked.overwrite)
     settings = arguments.with_scores(asked.model, asked.settings, scores, asked.no_scores)
-    try:
-        answer: Answer | MultipleAnswer
-        if asked.multiple:
-            answer = _estimate_several(asked, data, known, settings)
-        else:
-            answer = estimate_model(asked.model, data, known, settings)
-    except ValueError as error:
-        if scores is None or not str(error).startswith("scores must lie in"):
-            raise
-        columns = " ".join(sum(MODELS[asked.model].data.values(), ()))
-        raise ValueError(
-            f"{asked.file}: {error}. --model {asked.model} reads the columns {columns}, and score from one "
-            "more column; --no-scores ignores it"
-        ) from None
+    answer: Answer | MultipleAnswer
+    if asked.multiple:
+        answer = _estimate_several(asked, data, known, settings)
+    else:
+        answer = estimate_model(asked.model, data, known, settings)
     document = {"file": str(asked.file), **answer.as_dict()}
     if folder is not None:
         arrays = data if scores is None else data | {"scores": scores}

@@ -162,7 +162,9 @@ def covariance(
     - homography: the entries but h33, or but the largest one if h33 is not 1;
     - essential, fundamental: five or seven tangent directions, the rows of ``basis``;
     - line: the angle of the normal (a, b), then c; plane: the normal along two tangents, then d;
-    - affine, affine_3d, circle, ellipse, polynomial: the numbers of the model.
+    - line_3d, cylinder: the axis moved and turned along two normals of it, then the radius of a cylinder;
+    - vanishing_point: two tangents of the unit sphere;
+    - affine, affine_3d, circle, ellipse, polynomial, sphere: the numbers of the model.
 
     The errors of the points are assumed independent, but for matches that share a point in an image, such as several
     descriptors of one keypoint. Their size is measured by the residuals near the model. The covariance is that of the

@@ -4,7 +4,7 @@ A call has 4 to 500 points, 30 to 100 % inliers with a noise of .3 px, and a thr
 OpenCV's maps the second points are in metres, a thousandth of the pixels: the threshold is larger than the data.
 A model is right if its median residual at the inliers without noise is at most .9 px. A call agrees if both libraries
 or neither have a right model. The table also counts the calls where only one of them is right, those without a model,
-and the models with a :class:`bansac.compat.DoubtWarning`.
+and the models with a ``DoubtWarning``.
 """
 
 import contextlib

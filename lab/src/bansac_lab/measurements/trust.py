@@ -100,7 +100,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
         result = _estimate(problem, scene, rng, setup.seed + k) if len(scene.inliers) >= FEWEST else None
         if result is not None and result.model is not None:
             error = max(errors(scene, result.model).values())
-            of_family = key if source == FAMILY and key in WRONG else source
+            of_family = key if source == FAMILY and problem == "pose" else source
             name = of_family if source in MADE else scene_name(open_set(source).name, key)
             pair = f"{unit.key}/{k}" if source in MADE else unit.key
             row: Row = {"problem": problem, "scene": name, "pair": pair, "variant": variant}
