@@ -15,12 +15,13 @@ from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
 
 pytestmark = pytest.mark.slow
+NOT_OPTIONS = "preset", "scores", "threshold", "few", "many", "epipolar_error"
 
 
 def test_every_part_is_compiled_by_a_task():
     calls = [
         find_preset(settings.get("preset")).options.replace(
-            **{name: value for name, value in settings.items() if name not in ("preset", "scores", "threshold", "few")}
+            **{name: value for name, value in settings.items() if name not in NOT_OPTIONS}
         )
         for _, settings in compile_ahead.DEFAULTS + compile_ahead.OPTIONS
     ]
@@ -33,8 +34,8 @@ def test_every_part_is_compiled_by_a_task():
     assert {name for name, _ in compile_ahead.DEFAULTS} >= {row.name for row in ESTIMATORS} - {"relative_pose"}
 
 
-def test_defaults_have_no_option_but_scores_few_data_and_those_of_commands():
-    options = [settings for _, settings in compile_ahead.DEFAULTS if settings.keys() - {"scores", "few"}]
+def test_defaults_have_no_option_but_scores_numbers_of_data_and_those_of_commands():
+    options = [settings for _, settings in compile_ahead.DEFAULTS if settings.keys() - {"scores", "few", "many"}]
     lm = {"local_optimization": "lm"}  # of twins and distant scenes
     assert options == [lm, lm, {"sampler": "uniform"}, {"trace": True}, {"preset": "fast"}]
 

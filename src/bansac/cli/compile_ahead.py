@@ -42,8 +42,8 @@ _VARIANTS = {
     "unknown_focal_pose": ("estimate_absolute_pose", "projections, focal length unknown"),
 }
 
-# Number of matches or points, and with the option ``few``, where most matches are wrong.
-_SIZE, _FEW = 60, 12
+# Number of matches or points, with the option ``few``, where most matches are wrong, and how often each is in ``many``.
+_SIZE, _FEW, _TIMES = 60, 12, 200
 
 Task = tuple[str, dict[str, Any]]
 """The name of an estimator, and its options."""
@@ -52,6 +52,7 @@ DEFAULTS: tuple[Task, ...] = (
     *((name, {}) for name in _ROWS),
     ("sized_images", {}),  # the plausibility of the focal lengths of F
     *((name, {"few": True}) for name in _ROWS),  # samples and searches of rearranged matches
+    ("homography", {"many": True}),  # the refinement on all of them
     ("relative_pose", {"scores": True}),
     *((name, {}) for name in ("known_vertical", "shared_focal", "one_focal", "unknown_focal_pose")),
     *((name, {"scores": True}) for name in ("homography", "fundamental", "essential")),
@@ -160,13 +161,15 @@ def _run(name: str, options: dict[str, Any]) -> Warmed:
 
 
 def call_estimator(name: str, options: dict[str, Any]) -> Result:
-    """Call an estimator, or a variant of one, on small data; ``scores`` adds scores, ``few`` leaves few data."""
+    """Call an estimator, or a variant of one; ``scores`` adds scores, ``few`` leaves few data, ``many`` repeats them."""
     function, key = _VARIANTS[name] if name in _VARIANTS else (_ROWS[name].function, _ROWS[name].warm or name)
     settings, data = dict(options), _data()[key]
     if settings.get("scores"):
         settings["scores"] = np.linspace(0.9, 0.1, _SIZE)
     if settings.pop("few", False):
         data = {name: value[:_FEW] if isinstance(value, np.ndarray) else value for name, value in data.items()}
+    if settings.pop("many", False):
+        data = {name: np.repeat(value, _TIMES, axis=0) for name, value in data.items()}
     result: Result = getattr(bansac, function)(max_iterations=50, **data | settings)
     _ = result.probabilities, result.model_confidence  # computed on access
     return result
