@@ -2,7 +2,7 @@
 
 Homographies (H), essential (E) and fundamental (F) matrices, absolute poses (pose) and lines of synthetic scenes, with
 .5 px noise and no scores. One thread. The times of a scene are medians over the seeds, and the errors those of
-:func:`bansac_lab.scenes.errors`. Times hold within one run only. Other libraries run up to 100,000 data.
+``bansac_lab.scenes.errors``. Times hold within one run only. Other libraries run up to 100,000 data.
 """
 
 import functools
