@@ -92,7 +92,7 @@ SPHERE = bansac.Problem(
     fit=fit,
     linearize=linearize,
     scratch_size=55,
-    points=((0, 1, 2),),
+    traits=bansac.Traits(points=((0, 1, 2),)),
 )
 
 

@@ -53,7 +53,7 @@ def count_violations(name, seeds, monkeypatch):
     for problem, data, measured in measured_models(name, seeds, monkeypatch):
         inliers, residuals = np.flatnonzero(measured.inliers), measured.residuals
         outliers = np.flatnonzero(~measured.inliers)
-        if inliers.size <= problem.sample_size or outliers.size == 0:
+        if inliers.size <= problem.sample_size or outliers.size == 0 or residuals[inliers].max() == 0.0:
             continue
         scenes += 1
         smallest, largest = residuals[inliers].max() * 1.0001, residuals[outliers].min() * 0.9999

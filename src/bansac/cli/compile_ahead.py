@@ -161,7 +161,7 @@ def _run(name: str, options: dict[str, Any]) -> Warmed:
 
 
 def call_estimator(name: str, options: dict[str, Any]) -> Result:
-    """Call an estimator, or a variant of one; ``scores`` adds scores, ``few`` leaves few data, ``many`` repeats them."""
+    """Call an estimator or a variant; ``scores`` adds scores, ``few`` leaves few data, ``many`` repeats them."""
     function, key = _VARIANTS[name] if name in _VARIANTS else (_ROWS[name].function, _ROWS[name].warm or name)
     settings, data = dict(options), _data()[key]
     if settings.get("scores"):
