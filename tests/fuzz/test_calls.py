@@ -131,7 +131,7 @@ def judged(function: Any, call: dict[str, Any]) -> str:
 @pytest.mark.parametrize("row", ESTIMATORS, ids=lambda row: row.function)
 def test_odd_arguments_of_estimators(row):
     function = row.load_function()
-    data = DATA[row.warm or WARM[row.problem]]
+    data = DATA[row.name if row.scene else row.warm or WARM[row.problem]]
     more = {name: st.builds(camera, ODD, MILD_SCALES) for name in row.arguments}
     strategy = st.tuples(
         st.fixed_dictionaries(dict.fromkeys(row.data, ARRAY_EDITS)),
@@ -155,7 +155,7 @@ def camera(odd: Any, scale: float) -> Any:
 FINDERS = ("findHomography", "findFundamentalMat", "estimateAffine2D", "estimateAffinePartial2D")
 
 
-@pytest.mark.filterwarnings("ignore:x1 and x2 look normalized")
+@pytest.mark.filterwarnings("ignore:x1 and x2 look normalized", "ignore::bansac.compat.DoubtWarning")
 @pytest.mark.parametrize("name", FINDERS)
 def test_odd_arguments_of_opencv_functions(name):
     function = getattr(compat, name)

@@ -113,11 +113,11 @@ def estimate_multiple(
         Largest number of models. By default there is no limit.
     threshold : float or "auto", optional
         Largest residual of an inlier. By default it is estimated for each model, as for a single one.
-    scores, priors, weights, preset, options
-        As in :func:`bansac.estimate_homography`, with the same errors.
     **settings
-        Single options, see :class:`bansac.Options`. ``max_iterations`` limits each search, ``max_seconds`` the whole
-        call without compilation. A trace is not recorded.
+        ``scores``, ``priors``, ``weights``, ``preset`` and ``options`` as in
+        :func:`bansac.estimate_homography`, with the same errors, and single options, see
+        :class:`bansac.Options`. ``max_iterations`` limits each search, ``max_seconds`` the whole call without
+        compilation. A trace is not recorded.
 
     Returns
     -------

@@ -53,6 +53,12 @@ def estimate_homography(
         data, starting from 2 (see :class:`bansac.Options`); ``Result.threshold`` is the estimate. If the extent of
         ``x2`` is below 50 or above 50,000, it is in another unit: the estimate starts from .002 of the extent.
         ``preset="paper"`` has 1. ``"auto"`` estimates it even if ``options`` or ``preset`` have a threshold.
+    **settings
+        Single options, see :class:`bansac.Options`; they override ``options``. ``max_iterations`` is 20,000 by default,
+        and 12,000 for essential matrices.
+
+    Other Parameters
+    ----------------
     scores : (N,) array_like, optional
         Quality of the matches, larger is better. Scores define the order of PROSAC, P-NAPSAC and PROSAC's stopping
         criterion. Samplers that start from probabilities (BANSAC, BaySAC, AR) use the scores as prior inlier
@@ -74,9 +80,6 @@ def estimate_homography(
         ``network=Network(min_updates=20)``.
     options : Options, optional
         All options at once.
-    **settings
-        Single options, see :class:`bansac.Options`; they override ``options``. ``max_iterations`` is 20,000 by default,
-        and 12,000 for essential matrices.
 
     Returns
     -------
