@@ -19,7 +19,6 @@ from bansac.engine.options import Options
 from bansac.engine.sampling import SAMPLERS, Sampler
 from bansac.engine.state import State, open_records
 from bansac.maths.arrays import Bools, Floats, Ints
-from bansac.maths.normalization import apply_inverse, normalize
 from bansac.maths.rng import seed_rng, shuffle
 from bansac.problems.contract import repair_scratch
 from bansac.problems.problem import Problem
@@ -158,33 +157,24 @@ class Frame:
 
     def to_data(self, model: Floats) -> Floats:
         """Return a model of the frame in the coordinates of the data."""
-        problem, model = self.problem, model.copy()
-        if problem.denormalize is not None:
-            problem.denormalize(model, self.transform)
-        if problem.canonical is not None and np.isfinite(model).all():
-            problem.canonical(model)
-        return model
+        return self.problem.from_frame(model, self.transform)
 
     def from_data(self, model: Floats) -> Floats | None:
         """Return a flat model of the data in the frame, with its constraints; None if it is degenerate.
 
         A problem with ``normalize``, but not ``normalize_model``, raises a ValueError.
         """
-        problem, model = self.problem, model.copy()
+        problem = self.problem
         with np.errstate(all="ignore"):
-            if problem.normalize is not None:
-                if problem.normalize_model is not None:
-                    problem.normalize_model(model, self.transform)
-                elif problem.normalize is normalize and problem.denormalize is not None:
-                    apply_inverse(problem.denormalize, model, self.transform)
-                else:
-                    lack = f"normalize_model, which problem {problem.name!r} does not define"
-                    raise ValueError(f"initial_model needs {lack}")
+            converted = problem.to_frame(model, self.transform)
+            if converted is None:
+                lack = f"normalize_model, which problem {problem.name!r} does not define"
+                raise ValueError(f"initial_model needs {lack}")
             if problem.project is not None and problem.linearize is not None:
                 project = problem.manifold[-1]
-                if not project(model, np.empty(problem.scratch_size)):
+                if not project(converted, np.empty(problem.scratch_size)):
                     return None
-        return model if np.isfinite(model).all() else None
+        return converted if np.isfinite(converted).all() else None
 
     def prior_beliefs(self) -> Floats:
         """Return the inlier probabilities before the first iteration, in the order of the frame."""

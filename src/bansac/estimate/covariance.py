@@ -166,7 +166,7 @@ def covariance(
     - vanishing_point: two tangents of the unit sphere;
     - affine, affine_3d, circle, ellipse, polynomial, sphere: the numbers of the model.
 
-    The errors of the points are assumed independent, but for matches that share a point in an image, such as several
+    The errors of the points are assumed independent, except for matches that share a point in an image, such as several
     descriptors of one keypoint. Their size is measured by the residuals near the model. The covariance is that of the
     default refinement; the one of a least-squares estimate is a little smaller. With ``epipolar_error="symmetric"`` it
     is that of the Sampson distance. ``doubt`` says if there are few inliers, if the threshold is small for the noise,

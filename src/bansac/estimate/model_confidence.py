@@ -22,7 +22,6 @@ from bansac.evidence.rivals import significance_over_thresholds
 from bansac.evidence.significance import EXACT, MeasuredModel
 from bansac.evidence.vertical import has_verticals
 from bansac.maths.arrays import Floats
-from bansac.maths.normalization import apply_inverse
 from bansac.problems.problem import Problem
 
 # A match does not move if its displacement is at most _STILL thresholds. The others decide alone if at least the share
@@ -48,8 +47,8 @@ COEFFICIENTS: Mapping[str, Mapping[str, float]] = {
         "samples": 0.316, "agreement": 1.084, "success": 1.300, "unambiguous": 2.085, "precision": 0.961,
     },
     "absolute pose": {
-        "constant": -22.503, "significance": 2.301, "inliers": 0.013, "share": 1.990, "samples": 1.077,
-        "alternative": 1.259, "success": 5.324, "unambiguous": 10.049, "no_misfit": 19.044, "precision": 0.161,
+        "constant": -22.578, "significance": 2.322, "inliers": 0.046, "share": 1.978, "samples": 1.066,
+        "alternative": 1.267, "success": 5.350, "unambiguous": 10.058, "no_misfit": 19.024,
     },
 }
 # fmt: on
@@ -125,11 +124,12 @@ def precision(problem: Problem, data: Floats, measured: MeasuredModel) -> float:
     It is the largest one over the changes of a unit epipolar geometry, radians for E, and the mean one of the points
     that a homography maps, relative to the extent of the data.
     """
-    data, model = data.copy(), measured.model.copy()
-    if problem.normalize is not None and problem.denormalize is not None:
-        transform = np.empty(1 + 2 * problem.channels)
+    data, transform = data.copy(), np.empty(1 + 2 * problem.channels)
+    if problem.normalize is not None:
         problem.normalize(data, transform)
-        apply_inverse(problem.denormalize, model, transform)
+    model = problem.to_frame(measured.model, transform)
+    if model is None:
+        return -math.log10(_VAGUE)
     residuals, derivatives = problem.linearized(data, model)
     changes = np.einsum("pk,ckn->pcn", problem.tangent_basis(model), derivatives)
     p = len(changes)

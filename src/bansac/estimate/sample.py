@@ -18,7 +18,6 @@ from bansac.engine.refinement.lm import biweight_scale, minimize_biweight
 from bansac.estimate.request import Request
 from bansac.estimate.solution import Solution, measure
 from bansac.maths.arrays import Floats, Ints
-from bansac.maths.normalization import apply_inverse, normalize
 from bansac.maths.validate import as_weights, scores_and_range
 
 # Number of data of the first sample; the next one is larger by a factor. The sample has at most half of the data.
@@ -27,8 +26,8 @@ _SIZE, _GROWTH = 5000, 8
 # Least inlier ratio of a sample. The model of fewer inliers may be too far from that of all data for a refinement.
 _LEAST_RATIO = 0.2
 
-# Largest number of Gauss-Newton steps on all data, and the least gain of another one, in squared errors of one datum.
-# Few steps are enough unless outliers near the model are as many as its inliers.
+# Largest number of Gauss-Newton steps on all data, and the least gain of another one, in mean squared errors. Few steps
+# are enough unless outliers near the model are as many as its inliers.
 _STEPS, _LEAST_GAIN = 15, 0.05
 
 # Largest share of the inliers of a sample that the refinement loses.
@@ -85,22 +84,16 @@ def _minimize(solution: Solution, near: Floats, scale: float) -> Floats | None:
     """Return the model of a solution after a refinement on data, which it normalizes in place; None if it fails."""
     problem, transform = solution.request.problem, np.zeros(1 + 2 * len(near))
     assert solution.model is not None
-    model, transform[0] = solution.model.copy(), 1.0
+    transform[0] = 1.0
     if problem.normalize is not None:
         problem.normalize(near, transform)
-        if problem.normalize_model is not None:
-            problem.normalize_model(model, transform)
-        elif problem.normalize is normalize and problem.denormalize is not None:
-            apply_inverse(problem.denormalize, model, transform)
-        else:
-            return None
+    model = problem.to_frame(solution.model, transform)
+    if model is None:
+        return None
     manifold, work, square = select_manifold(problem), find_work(problem), (scale * float(transform[0])) ** 2
     gain = _LEAST_GAIN / max(near.shape[1], 1)  # relative to the sum
     minimize_biweight(manifold, work, near, square, _STEPS, gain, model, np.empty(problem.scratch_size))
-    if problem.denormalize is not None:
-        problem.denormalize(model, transform)
-    if problem.canonical is not None and np.isfinite(model).all():
-        problem.canonical(model)
+    model = problem.from_frame(model, transform)
     return model if np.isfinite(model).all() else None
 
 

@@ -36,7 +36,7 @@ Jacobians: TypeAlias = tuple[Floats, Floats]
 _DEFAULT_PIXELS = 0.5
 
 # More matches than this, with coordinates below this size, are not in pixels.
-_FEWEST, _LARGEST_NORMALISED = 7, 2.0
+_FEWEST, _LARGEST_NORMALIZED = 7, 2.0
 
 
 def estimate_homography(
@@ -149,9 +149,9 @@ def estimate_fundamental(
     True
     """
     data = as_matches(x1, x2)
-    look_normalized = data.shape[1] > _FEWEST and np.abs(data).max() < _LARGEST_NORMALISED
+    look_normalized = data.shape[1] > _FEWEST and np.abs(data).max() < _LARGEST_NORMALIZED
     if look_normalized and is_default_threshold(threshold, settings.get("options")):
-        what = f"x1 and x2 look normalized (all coordinates are below {_LARGEST_NORMALISED:g})"
+        what = f"x1 and x2 look normalized (all coordinates are below {_LARGEST_NORMALIZED:g})"
         warnings.warn(f"{what}, but the default threshold is in pixels: give pixels or a threshold", stacklevel=2)
     plausibility = _focal_plausibility(image_size1, image_size2, data)
     from bansac.problems.fundamental import FUNDAMENTAL

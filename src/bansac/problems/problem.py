@@ -18,6 +18,7 @@ from numba import config, errors
 from bansac.compiled.jit import compile_kernel, kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.maths.arrays import Floats
+from bansac.maths.normalization import apply_inverse, normalize
 from bansac.maths.validate import as_integer
 from bansac.problems.contract import CONTRACT, IN_LOOP, MANIFOLD, REALS, Function, function_types
 from bansac.problems.traits import Traits
@@ -282,6 +283,26 @@ class Problem:
         basis = np.empty((self.parameters or model.size, model.size))
         self.manifold[1](model, basis)
         return basis
+
+    def to_frame(self, model: Floats, transform: Floats) -> Floats | None:
+        """Return a flat model in the frame of ``normalize``; None if the problem cannot convert models."""
+        model = model.copy()
+        if self.normalize_model is not None:
+            self.normalize_model(model, transform)
+        elif self.normalize is normalize and self.denormalize is not None:
+            apply_inverse(self.denormalize, model, transform)
+        elif self.normalize is not None:
+            return None
+        return model
+
+    def from_frame(self, model: Floats, transform: Floats) -> Floats:
+        """Return a flat model of the frame of ``normalize`` in the coordinates of the data, in its canonical form."""
+        model = model.copy()
+        if self.denormalize is not None:
+            self.denormalize(model, transform)
+        if self.canonical is not None and np.isfinite(model).all():
+            self.canonical(model)
+        return model
 
     @functools.cached_property
     def float64_residuals(self) -> Any:
