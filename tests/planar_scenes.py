@@ -1,4 +1,4 @@
-"""Scenes with a dominant plane, seen by two cameras, in normalized coordinates."""
+"""Scenes with a dominant plane, seen by two cameras, in normalised coordinates."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ PIXEL = 1 / 800
 
 
 class Scene:
-    """Matches of which some are on a plane, others anywhere in space, others wrong; in normalized coordinates."""
+    """Matches of which some are on a plane, others anywhere in space, others wrong; in normalised coordinates."""
 
     def __init__(self, rng, kinds, noise=0.0, R=None, t=None):
         self.kinds = np.array(kinds)

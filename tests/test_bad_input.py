@@ -290,7 +290,7 @@ def test_a_point_beyond_float32_is_an_outlier(function, far):
     assert result.inliers.tolist() == [k != 30 for k in range(60)]
 
 
-@pytest.mark.filterwarnings("ignore:x1 and x2 look normalized")
+@pytest.mark.filterwarnings("ignore:x1 and x2 look normalised")
 @pytest.mark.parametrize("scale", [1e-320, 1e-308, 1e-300, 1e-154, 1e-100, 1e90])
 @pytest.mark.parametrize("row", ESTIMATORS, ids=lambda row: row.function)
 def test_a_unit_at_the_limits_of_floats_gives_a_finite_model_or_none(row, scale):

@@ -11,7 +11,7 @@ from bansac import Network, Restarts
 from bansac.compiled import clock
 from bansac.engine.interruptible import InterruptibleLoop
 from bansac.engine.model_selection import Plausibility
-from bansac.geometry import normalize_points
+from bansac.geometry import normalise_points
 from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches
@@ -24,7 +24,7 @@ NOISE = 0.2
 SCENES = {function: known_scene(row.name, 200, 0.6, NOISE, seed=4) for function, row in TABLE.items()}
 SCENE, LINES = SCENES["estimate_essential"], SCENES["fit_line"]
 MATCHES, (X1, X2, K, _) = SCENES["estimate_fundamental"], SCENE.arguments
-RAYS = normalize_points(K, X1), normalize_points(K, X2)
+RAYS = normalise_points(K, X1), normalise_points(K, X2)
 # A user's problem: a solver and residuals, and no more.
 BARE = bansac.Problem("bare line", 2, 2, (3,), LINE.solve, LINE.residuals)
 SIZES = {"image_size1": (480, 640), "image_size2": (480, 640)}
@@ -91,7 +91,7 @@ METHODS = {
     "ar": {"sampler": "ar"},
     "uniform, inner and iterative": {"sampler": "uniform", "local_optimization": "inner+iterative"},
 }
-# Neighbors on a curve say little about it; local optimisation settles on a wrong curve once in a hundred runs.
+# Neighbours on a curve say little about it; local optimisation settles on a wrong curve once in a hundred runs.
 OF_VIEWS = {
     "napsac": {"sampler": "napsac"},
     "inner": {"local_optimization": "inner"},
@@ -155,7 +155,7 @@ HARD = epipolar_matches(200, inlier_ratio=0.3, noise=0.5, seed=4)
 
 def hard(**settings):
     """Estimate F of few inliers, from equal priors."""
-    return bansac.estimate_fundamental(HARD.x1, HARD.x2, neighbors=False, **settings)
+    return bansac.estimate_fundamental(HARD.x1, HARD.x2, neighbours=False, **settings)
 
 
 def test_rounds_share_the_budget_and_the_last_says_why_it_ended():

@@ -11,7 +11,7 @@ import pytest
 import site_pages
 
 import bansac
-from bansac.evidence.neighbors import neighbor_priors
+from bansac.evidence.neighbours import neighbour_priors
 from bansac.matches import load_demo
 from bansac.problems.estimators import ESTIMATORS
 from bansac_lab import pages, reports
@@ -137,11 +137,11 @@ def test_the_figures_of_how_it_works_are_drawn() -> None:
 
 def test_the_priors_of_how_it_works_are_those_of_the_demo_pair() -> None:
     pair = load_demo()
-    neighbors = neighbor_priors(np.column_stack([pair.x1, pair.x2]).T.copy())
-    right, wrong = ([np.median(p[mask]) for p in (pair.scores, neighbors)] for mask in (pair.inliers, ~pair.inliers))
-    of_scores, of_neighbors, *of_wrong = (f"{median:.2f}"[1:] for median in (*right, *wrong))
-    text = "a right match is {} from the scores and {} from the neighbors, that of a wrong match {} and {}."
-    assert text.format(of_scores, of_neighbors, *of_wrong) in PAGES["docs/how-it-works.md"]
+    neighbours = neighbour_priors(np.column_stack([pair.x1, pair.x2]).T.copy())
+    right, wrong = ([np.median(p[mask]) for p in (pair.scores, neighbours)] for mask in (pair.inliers, ~pair.inliers))
+    of_scores, of_neighbours, *of_wrong = (f"{median:.2f}"[1:] for median in (*right, *wrong))
+    text = "a right match is {} from the scores and {} from the neighbours, that of a wrong match {} and {}."
+    assert text.format(of_scores, of_neighbours, *of_wrong) in PAGES["docs/how-it-works.md"]
 
 
 def test_the_pictures_and_times_of_the_gallery_are_those_of_its_sections() -> None:

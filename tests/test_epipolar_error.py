@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.geometry import normalize_points
+from bansac.geometry import normalise_points
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.line import LINE
 from bansac.synthetic import epipolar_matches
 from tests.reference import epipolar as reference
 
 SCENE = epipolar_matches(300, inlier_ratio=0.6, noise=0.5, seed=8)
-DATA = np.vstack([normalize_points(SCENE.K, x).T for x in (SCENE.x1, SCENE.x2)])
+DATA = np.vstack([normalise_points(SCENE.K, x).T for x in (SCENE.x1, SCENE.x2)])
 FOCAL = (SCENE.K[0, 0] + SCENE.K[1, 1]) / 2
 
 

@@ -6,7 +6,7 @@ import pytest
 import bansac
 from bansac import Network
 from bansac.estimate.presets import PRESETS
-from bansac.geometry import normalize_points
+from bansac.geometry import normalise_points
 from bansac.synthetic import epipolar_matches, homography_matches
 from bansac_lab.metrics import corner_error
 
@@ -21,10 +21,10 @@ def scene():
     return epipolar_matches(400, inlier_ratio=0.6, noise=0.2, seed=4)
 
 
-def test_essential_matrix_in_pixels_and_in_normalized_units_is_the_same(scene):
+def test_essential_matrix_in_pixels_and_in_normalised_units_is_the_same(scene):
     focal = (scene.K[0, 0] + scene.K[1, 1]) / 2
     pixels = bansac.estimate_essential(scene.x1, scene.x2, scene.K, scene.K, threshold=0.8)
-    x1, x2 = (normalize_points(scene.K, x) for x in (scene.x1, scene.x2))
+    x1, x2 = (normalise_points(scene.K, x) for x in (scene.x1, scene.x2))
     rays = bansac.estimate_essential(x1, x2, threshold=0.8 / focal)
     assert pixels.model == pytest.approx(rays.model)
     assert np.array_equal(pixels.inliers, rays.inliers)
@@ -123,7 +123,7 @@ def test_scores_in_unit_range_are_the_prior(plane):
     assert traced.trace.snapshots[0] == pytest.approx(np.clip(scores, 1e-6, 1 - 1e-6))
 
 
-def test_the_radius_of_a_neighborhood_is_in_pixels(scene):
+def test_the_radius_of_a_neighbourhood_is_in_pixels(scene):
     def estimate(scale, radius):
         K = np.diag([scale, scale, 1.0]) @ scene.K
         return bansac.estimate_essential(
@@ -132,7 +132,7 @@ def test_the_radius_of_a_neighborhood_is_in_pixels(scene):
             K,
             threshold=scale,
             options=PRESETS["paper"].options,
-            sampler=bansac.Napsac(neighborhood_radius=radius),
+            sampler=bansac.Napsac(neighbourhood_radius=radius),
             max_iterations=50,
         ).model
 
@@ -218,11 +218,11 @@ def test_homographies_end_in_one_unless_that_vanishes(plane):
     assert np.linalg.norm(result.model) == pytest.approx(1.0) or result.model[2, 2] == 1.0
 
 
-def test_pixels_in_place_of_normalized_coordinates_are_noticed(scene):
+def test_pixels_in_place_of_normalised_coordinates_are_noticed(scene):
     for estimate in (bansac.estimate_essential, bansac.estimate_relative_pose):
         assert "these look like pixels" in estimate(scene.x1, scene.x2, max_iterations=50).message
         assert "pixels" not in estimate(scene.x1, scene.x2, scene.K, max_iterations=50).message
-        rays1, rays2 = (normalize_points(scene.K, x) for x in (scene.x1, scene.x2))
+        rays1, rays2 = (normalise_points(scene.K, x) for x in (scene.x1, scene.x2))
         rays1[:20] *= 1000.0  # a few wild ones
         assert "pixels" not in estimate(rays1, rays2, max_iterations=50).message
         assert "pixels" not in estimate(rays1[:0], rays2[:0]).message

@@ -114,7 +114,7 @@ def sampler(bansac_, uniform):
     assert uniform.beliefs is None
 
 
-def neighborhood_radius(near, far):
+def neighbourhood_radius(near, far):
     assert sample_length(near) < 0.3 < sample_length(far)
 
 
@@ -158,7 +158,7 @@ def tau(low, high):
     assert high.iterations < low.iterations
 
 
-def neighbors(without, with_them):
+def neighbours(without, with_them):
     def gap(result):
         return np.median(result.beliefs[EPIPOLAR.inliers]) - np.median(result.beliefs[~EPIPOLAR.inliers])
 
@@ -232,7 +232,7 @@ EFFECTS: dict[str, tuple[Any, dict[str, Any], Any, Any, Any]] = {
     "max_seconds": (plane, BARE | {"max_iterations": 50_000}, 1e-6, None, max_seconds),
     "stopping": (plane, _RANSAC | {"max_iterations": 300}, "ransac", None, stopping),
     "sampler": (plane, {}, "bansac", "uniform", sampler),
-    "neighbors": (epipolar, {}, False, True, neighbors),
+    "neighbours": (epipolar, {}, False, True, neighbours),
     "network": (bare_plane, {}, Network(), Network(order=3), order),
     "restarts": (plane, {}, Restarts(limit=2, agreement=100), Restarts(limit=5, agreement=100), restarts),
     "scoring": (plane, {}, "inliers", "msac", scoring),
@@ -261,7 +261,7 @@ IN_GROUPS = {
     "limit": ("restarts", partial(Restarts, agreement=100), plane, {}, 2, 5, restarts),
     "agreement": ("restarts", Restarts, plane, {}, 2, 5, agreement),
     "iterations": ("restarts", _THREE, bare_plane, {"max_iterations": 1000}, 10, 25, restart_iterations),
-    "neighborhood_radius": ("sampler", Napsac, bare_line, _NAPSAC, 0.2, 10.0, neighborhood_radius),
+    "neighbourhood_radius": ("sampler", Napsac, bare_line, _NAPSAC, 0.2, 10.0, neighbourhood_radius),
 }
 
 
@@ -284,4 +284,4 @@ def test_the_measure_of_a_match_has_its_effect():
 def test_every_option_has_a_case():
     assert list(EFFECTS) == [field.name for field in dataclasses.fields(bansac.Options)]
     in_groups = [field.name for kind in (Network, Restarts) for field in dataclasses.fields(kind)]
-    assert list(IN_GROUPS) == [*in_groups, "neighborhood_radius"]
+    assert list(IN_GROUPS) == [*in_groups, "neighbourhood_radius"]

@@ -49,7 +49,7 @@ def other_calls(pair: Matches) -> None:
     assert_type(bansac.estimate_fundamental(x1, x2, restarts=bansac.Restarts(limit=4)), MatrixResult)
     assert_type(bansac.estimate_essential(x1, x2, pair.K, epipolar_error="symmetric"), MatrixResult)
     assert_type(bansac.estimate_affine(x1, x2, restarts=2, stopping=["ransac", "sprt"]), MatrixResult)
-    assert_type(bansac.fit_circle(x1, threshold=2.0, sampler=bansac.Napsac(neighborhood_radius=50.0)), MatrixResult)
+    assert_type(bansac.fit_circle(x1, threshold=2.0, sampler=bansac.Napsac(neighbourhood_radius=50.0)), MatrixResult)
     pose, inliers = bansac.estimate_absolute_pose(space, space[:, :2], threshold=1.0)
     assert_type(pose, bansac.AbsolutePose)
     assert_type(inliers, NDArray[np.bool_])

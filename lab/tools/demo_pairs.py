@@ -10,7 +10,7 @@ pair is drawn at four times its size and averaged down, so that truth holds to f
 demo_2.jpg are the views; demo.npz has the homography, and RootSIFT matches at an SNN ratio of 0.95, so that the demo
 runs without OpenCV.
 
-The motorcycle pair of scikit-image has few inliers. Its matches are one-way nearest neighbors of RootSIFT with an SNN
+The motorcycle pair of scikit-image has few inliers. Its matches are one-way nearest neighbours of RootSIFT with an SNN
 ratio of .9 to .99, those that Lowe's ratio test rejects. The photographs are not part of the package.
 
 It needs OpenCV (pip install opencv-python-headless) and, for the motorcycle, scikit-image.

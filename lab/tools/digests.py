@@ -42,7 +42,7 @@ COMMON: dict[str, dict[str, Any]] = {
     "uniform": {"sampler": "uniform"},
     "prosac": {"sampler": "prosac", "scores": True},
     "napsac": {"sampler": "napsac"},
-    "napsac radius": {"sampler": bansac.Napsac(neighborhood_radius=0.1)},
+    "napsac radius": {"sampler": bansac.Napsac(neighbourhood_radius=0.1)},
     "p-napsac": {"sampler": "p-napsac", "scores": True},
     "baysac": {"sampler": "baysac", "priors": True},
     "ar": {"sampler": "ar", "priors": True},

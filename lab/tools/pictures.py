@@ -21,7 +21,7 @@ from PIL import Image
 
 import bansac
 from bansac.engine.dbn import gamma_1, pack_cpt, probabilities_from_odds, update_first_order, write_initial_odds
-from bansac.evidence.neighbors import neighbor_priors
+from bansac.evidence.neighbours import neighbour_priors
 from bansac.matches import Matches, load_demo
 from bansac.plotting import plot_matches, save_figure
 from bansac.synthetic import CurvePoints, polynomial_points
@@ -182,13 +182,13 @@ def draw_update() -> Figure:
 
 
 def draw_priors() -> Figure:
-    """Draw the matches of the demo pair, coloured by P^0 from scores, by P^0 from neighbors, and after a run."""
+    """Draw the matches of the demo pair, coloured by P^0 from scores, by P^0 from neighbours, and after a run."""
     pair = load_demo()
     result = bansac.estimate_homography(pair.x1, pair.x2, scores=pair.scores)
-    neighbors = neighbor_priors(np.column_stack([pair.x1, pair.x2]).T.copy())
+    neighbours = neighbour_priors(np.column_stack([pair.x1, pair.x2]).T.copy())
     values = {
         "P⁰ from scores": pair.scores,
-        "P⁰ from neighbors": neighbors,
+        "P⁰ from neighbours": neighbours,
         "after the run: probabilities": result.probabilities,
     }
     figure = Figure(figsize=(8.8, 9.9), layout="constrained")

@@ -5,7 +5,7 @@
 
 Photographs of scikit-image cover a wall, a ground plane and boxes. The scenes are of eight kinds: many boxes, a
 baseline that is small or wide, forward motion, a wall with one box, a ground plane, a roll, and another focal length.
-Each set has the same scenes: nearest neighbors of SIFT or ORB with their SNN ratios, all of those below .85 or 150.
+Each set has the same scenes: nearest neighbours of SIFT or ORB with their SNN ratios, all of those below .85 or 150.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from bansac_lab.sets.tutorial import MAX_RATIO
 
 Array = NDArray[np.float64]
 Image = NDArray[np.uint8]
-Surface = tuple[Array, Image]  # corner, its two neighbors (3 x 3), and the picture between them
+Surface = tuple[Array, Image]  # corner, its two neighbours (3 x 3), and the picture between them
 
 WIDTH, HEIGHT = 640, 480
 PHOTOGRAPHS = "astronaut", "camera", "chelsea", "coffee", "coins", "brick", "grass", "gravel", "rocket", "page"

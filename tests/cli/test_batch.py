@@ -15,7 +15,7 @@ import bansac as library
 from bansac.batch.sources import find_sources
 from bansac.cli.console import INTERRUPTED, NO_MODEL, TERMINATED
 from bansac.executors import processes, short_items
-from bansac.geometry import normalize_points
+from bansac.geometry import normalise_points
 from bansac.matches import HlocPairs
 from bansac.matches.match_files import read_matches
 from bansac.synthetic import homography_matches
@@ -155,7 +155,7 @@ def test_camera_matrices_for_all(bansac: Any, tmp_path: Path, scene: Any) -> Non
     assert run(bansac, folder, tmp_path / "r.npz", *calibrated, model="E")["successes"] == 1
     assert run(bansac, folder, tmp_path / "bare.npz", "--threshold", "1", model="E")["failed"] == {}
     lens = library.Camera.from_matrix(scene.K, [-0.1, 0.02, 0, 0])
-    x1, x2 = (lens.project(normalize_points(scene.K, x)) for x in (scene.x1, scene.x2))
+    x1, x2 = (lens.project(normalise_points(scene.K, x)) for x in (scene.x1, scene.x2))
     np.savez(folder / "a.npz", x1=x1, x2=x2)
     (tmp_path / "K.json").write_text(json.dumps({"K": scene.K.tolist(), "distortion": [-0.1, 0.02, 0, 0]}))
     assert run(bansac, folder, tmp_path / "r.npz", *calibrated, "--overwrite", model="E")["successes"] == 1

@@ -11,7 +11,7 @@ from bansac.batch.result_files import WRITERS
 from bansac.cli.arguments import uses_scores
 from bansac.cli.estimate import MANY
 from bansac.engine.sampling import SAMPLERS
-from bansac.geometry import normalize_points
+from bansac.geometry import normalise_points
 from bansac.problems.estimators import MODELS
 from bansac.problems.line import LINE
 from bansac_lab.known_scenes import known_scene
@@ -160,7 +160,7 @@ def test_absolute_pose(bansac: Any, tmp_path: Path) -> None:
 def test_cameras_with_distortion(bansac: Any, tmp_path: Path, scene: Any) -> None:
     distortion = [-0.2, 0.05, 0.001, -0.001]
     camera = library.Camera.from_matrix(scene.K, distortion)
-    x1, x2 = (camera.project(normalize_points(scene.K, x)) for x in (scene.x1, scene.x2))
+    x1, x2 = (camera.project(normalise_points(scene.K, x)) for x in (scene.x1, scene.x2))
     np.savez(tmp_path / "matches.npz", x1=x1, x2=x2)
     (tmp_path / "cameras.json").write_text(json.dumps({"K": scene.K.tolist(), "distortion": distortion}))
     command = ("estimate", tmp_path / "matches.npz", "--model", "E", "--threshold", "1")
@@ -197,10 +197,10 @@ def test_threshold_says_its_unit(bansac: Any, tmp_path: Path, scene: Any, matche
     np.savez(path, x1=scene.x1, x2=scene.x2, K=scene.K)
     assert "threshold 2 px, " in bansac("estimate", path, "--model", "E", "--threshold", "2").stdout
     assert "threshold 1 px, " in bansac("estimate", matches_csv, "--model", "H", "--threshold", "1").stdout
-    rays1, rays2 = (normalize_points(scene.K, x) for x in (scene.x1, scene.x2))
+    rays1, rays2 = (normalise_points(scene.K, x) for x in (scene.x1, scene.x2))
     np.savez(path, x1=rays1, x2=rays2)
     shown = bansac("estimate", path, "--model", "E", "--threshold", "1e-3").stdout
-    assert "threshold 0.001 normalized units, " in shown
+    assert "threshold 0.001 normalised units, " in shown
     assert "in pixels for H and F, and for E with --calib" in " ".join(bansac("estimate", "--help").stdout.split())
 
 
@@ -245,7 +245,7 @@ def test_preset_and_flags_that_override_it(
     assert "preset must be one of" in bansac.refused("estimate", matches_csv, "--model", "H", "--preset", "best")
     np.savez(tmp_path / "scene.npz", x1=scene.x1, x2=scene.x2, K=scene.K)
     paper = bansac("estimate", tmp_path / "scene.npz", "--model", "E", "--preset", "paper").stdout
-    assert "threshold 0.001 normalized units, " in paper
+    assert "threshold 0.001 normalised units, " in paper
 
 
 def test_without_a_model_the_exit_code_is_1_and_the_document_is_strict_json(bansac: Any, tmp_path: Path) -> None:

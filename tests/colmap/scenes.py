@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.colmap import PairGeometry, PairMatches, VerificationOptions, verify_pairs
-from bansac.geometry import normalize_points
+from bansac.geometry import normalise_points
 from bansac.synthetic import SceneMatches, epipolar_matches
 
 
@@ -20,7 +20,7 @@ def as_pair(scene: SceneMatches, *, focal_error: float | None = 1.0, **changes: 
         K = scene.K.copy()
         K[0, 0] *= focal_error
         K[1, 1] *= focal_error
-        rays = {"rays1": normalize_points(K, scene.x1), "rays2": normalize_points(K, scene.x2)}
+        rays = {"rays1": normalise_points(K, scene.x1), "rays2": normalise_points(K, scene.x2)}
         pair |= rays | {"pixel": 1 / K[0, 0]}
     return PairMatches(1, 2, 7, indices, **pair | changes)
 

@@ -24,11 +24,11 @@ import sys
 from pathlib import Path
 import numpy as np
 from bansac.cli import compile_ahead
-from bansac.maths.linalg import normalize_vector
+from bansac.maths.linalg import normalise_vector
 from bansac.maths.polynomial_roots import cubic_roots
 
 def call(jobs, options):
-    normalize_vector(np.array([3.0, 4.0]))
+    normalise_vector(np.array([3.0, 4.0]))
     cubic_roots(np.array([-6.0, 11.0, -6.0, 1.0]), np.empty(3))  # calls another kernel
     return iter(())
 
@@ -43,11 +43,11 @@ import logging, sys
 logging.basicConfig(level=logging.INFO, format="%(message)s")
 {before}
 import numpy as np
-from bansac.maths.linalg import normalize_vector
+from bansac.maths.linalg import normalise_vector
 from bansac.compiled.clock import KERNELS
 
 vector = np.array([3.0, 4.0])
-normalize_vector(vector)
+normalise_vector(vector)
 print(vector[1], KERNELS["compiled"], KERNELS["packed"])
 """
 

@@ -66,7 +66,7 @@ def make_frame(
     frame = Frame(problem, values, options, options.threshold or 1.0)
     frame.order, frame.data, frame.rng = np.arange(values.shape[1]), values, seed_rng(options.seed)
     frame.transform, frame.scale = np.eye(1, 1 + 2 * problem.channels)[0], 1.0
-    radius = options.sampler_row.neighborhood_radius
+    radius = options.sampler_row.neighbourhood_radius
     frame.radius = None if radius == "default" else radius
     frame.prior, frame.weights = prior, weights
     frame.ranking = np.empty(0, np.int64) if quality is None else np.argsort(-np.asarray(quality), kind="stable")
@@ -88,7 +88,7 @@ def build_run(
     weights: Floats | None = None,
     **settings: Any,
 ) -> State:
-    """Return the state of a run before its first iteration; the data are neither shuffled nor normalized."""
+    """Return the state of a run before its first iteration; the data are neither shuffled nor normalised."""
     options = BASE.replace(**settings)
     frame = make_frame(problem, data, options, prior=prior, quality=quality, weights=weights)
     state, _ = frame.start()

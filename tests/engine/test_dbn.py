@@ -119,7 +119,7 @@ def test_two_steps_worked_by_hand_order_1():
 def test_two_steps_worked_by_hand_order_2():
     # gamma = .8, P^0 = .5. Step 1 uses the table of order 1. c^1 = I:
     # (I, I) = 1 * .8 * .5 = .4, (I, O) = .2 * .2 * .5 = .02, (O, I) = 0, (O, O) = .8 * .2 * .5 = .08; sum .5.
-    # Normalized: .8, .04, 0, .16, hence P(x^1 = I) = .84.
+    # Normalised: .8, .04, 0, .16, hence P(x^1 = I) = .84.
     # Step 2, c^2 = O, the table of order 2, P(c = O | x^1 = I) = .2, P(c = O | x^1 = O) = .8:
     # x^2 = I: .8 * .2 * .8 + .7 * .2 * .04 + .1 * .8 * 0 + 0 * .8 * .16 = .128 + .0056 = .1336
     # x^2 = O: .2 * .2 * .8 + .3 * .2 * .04 + .9 * .8 * 0 + 1 * .8 * .16 = .032 + .0024 + .128 = .1624

@@ -67,12 +67,12 @@ def test_the_last_step_gets_the_score_and_a_round_begins_without_a_model(state):
     assert found(state)[:2] == [2.0, 5.0]
 
 
-denormalize = kernel(LINE.denormalize)
+denormalise = kernel(LINE.denormalise)
 
 
 def below(model, transform, parameters):
     """Less plausibility to a line that is above the origin."""
-    denormalize(model, transform)
+    denormalise(model, transform)
     return 0.8 if -model[2] / model[1] > 0.0 else 1.0
 
 

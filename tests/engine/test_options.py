@@ -47,7 +47,7 @@ BAD_PARTS = {
         "min_updates": [-1],
     },
     Restarts: {"limit": [0, None], "iterations": [0, "many", None], "agreement": [0, True]},
-    Napsac: {"neighborhood_radius": [1e300, -1.0, None]},
+    Napsac: {"neighbourhood_radius": [1e300, -1.0, None]},
 }
 
 
@@ -121,9 +121,9 @@ def test_criteria_of_the_users_come_after_the_built_in_ones_once_each():
 
 def test_rows_stand_for_their_names():
     assert Options(sampler=SAMPLERS["prosac"]).sampler_row is Options(sampler="prosac").sampler_row
-    assert SAMPLERS["napsac"] == Napsac() != Napsac(neighborhood_radius=3.0)
-    own = Sampler("own", "a.module", stopping=("ransac",), neighborhood_radius=3)
-    assert own.neighborhood_radius == 3.0
+    assert SAMPLERS["napsac"] == Napsac() != Napsac(neighbourhood_radius=3.0)
+    own = Sampler("own", "a.module", stopping=("ransac",), neighbourhood_radius=3)
+    assert own.neighbourhood_radius == 3.0
     assert Options(sampler=own).sampler_row is own
     assert Options(sampler=own, stopping="sampler").stops(informed=False) == (STOPS["ransac"],)
 
@@ -162,7 +162,7 @@ def test_replace_names_the_options_where_one_does_not_exist():
         *((name, f"network=Network({name}=...)") for name in Network.__dataclass_fields__),
         ("agreement", "restarts=Restarts(agreement=...)"),
         ("restart_iterations", "restarts=Restarts(iterations=...)"),
-        ("neighborhood_radius", "sampler=Napsac(neighborhood_radius=...)"),
+        ("neighbourhood_radius", "sampler=Napsac(neighbourhood_radius=...)"),
         ("epipolar_error", "an argument of estimate_essential and estimate_relative_pose only"),
     ],
 )

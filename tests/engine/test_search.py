@@ -35,7 +35,7 @@ def stack(scene):
 
 
 def make_frame(problem, data, *, threshold=None, **settings):
-    """Return a frame as the estimators make it, but without neighbors and weights."""
+    """Return a frame as the estimators make it, but without neighbours and weights."""
     options = resolve_options(problem, threshold, settings)[0]
     data = np.ascontiguousarray(data)
     first = options.threshold or first_threshold(problem, data)

@@ -86,7 +86,7 @@ def test_absolute_pose_of_distorted_points(lens):
     assert result.inliers[80:].mean() > 0.97
 
 
-def test_the_threshold_of_the_paper_is_in_normalized_units_and_a_camera_without_distortion_is_its_matrix():
+def test_the_threshold_of_the_paper_is_in_normalised_units_and_a_camera_without_distortion_is_its_matrix():
     camera = LENSES["OPENCV"]
     x1, x2, _ = two_views(camera, camera)
     result = bansac.estimate_essential(x1, x2, camera, preset="paper", max_iterations=200)
@@ -117,9 +117,9 @@ def test_cameras_that_cannot_be_used_are_named():
 DOUBTS = {
     "of another image size": (np.array([[4000.0, 0, 3200], [0, 4000, 2400], [0, 0, 1]]), 1.0, "another image size"),
     "in millimetres": (np.array([[4.15, 0, 800], [0, 4.15, 600], [0, 0, 1]]), 1.0, "focal length 4.15.*millimetres"),
-    "normalized, points in pixels": (np.eye(3), 1.0, "focal length 1, .*the camera normalized"),
+    "normalised, points in pixels": (np.eye(3), 1.0, "focal length 1, .*the camera normalised"),
     "without a principal point": (np.diag([1000.0, 1010.0, 1.0]), 1.0, r"principal point \(0, 0\)"),
-    "in pixels, points normalized": (PINHOLE.K, 1e-3, "normalized already, or .* dense matcher"),
+    "in pixels, points normalised": (PINHOLE.K, 1e-3, "normalised already, or .* dense matcher"),
 }
 
 
@@ -152,14 +152,14 @@ def test_exchanged_cameras_have_a_warning(unknown):
     bansac.estimate_relative_pose(x1, x2 / 2, *cameras, max_iterations=10)  # a part of the second image
 
 
-def test_matches_that_look_normalized_have_a_warning_without_a_threshold():
+def test_matches_that_look_normalised_have_a_warning_without_a_threshold():
     x1, x2, _ = two_views(PINHOLE, PINHOLE)
     x1, x2 = PINHOLE.unproject(x1), PINHOLE.unproject(x2)
     for settings in ({}, {"threshold": "auto"}, {"options": bansac.Options(seed=1)}):
-        with pytest.warns(UserWarning, match="^x1 and x2 look normalized .* give pixels or a threshold") as caught:
+        with pytest.warns(UserWarning, match="^x1 and x2 look normalised .* give pixels or a threshold") as caught:
             bansac.estimate_fundamental(x1, x2, **settings)
         assert caught[0].filename == __file__
-    with pytest.warns(match="look normalized"), pytest.raises(ValueError, match="options must be"):
+    with pytest.warns(match="look normalised"), pytest.raises(ValueError, match="options must be"):
         bansac.estimate_fundamental(x1, x2, options=0.0)
     assert bansac.estimate_fundamental(x1, x2, threshold=1e-3).success
     assert bansac.estimate_fundamental(x1, x2, options=bansac.Options(threshold=1e-3)).success

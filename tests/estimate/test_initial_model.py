@@ -86,7 +86,7 @@ def test_wrong_initial_model_has_no_effect(wrong):
         ("fit_ellipse", "points", [0.0, 0, -1, 0, 0]),
         ("fit_circle", "points", [1e6, 1e6, 0]),
         ("estimate_absolute_pose", "projections", (np.zeros((3, 3)), [0.0, 0, 0])),
-        ("estimate_relative_pose", "normalized scene", (np.eye(3), [0.0, 0, 0])),
+        ("estimate_relative_pose", "normalised scene", (np.eye(3), [0.0, 0, 0])),
     ],
 )
 def test_degenerate_initial_model_has_no_effect(name, data, wrong):
@@ -182,23 +182,23 @@ def test_track_recovers_from_a_cut_and_an_occlusion():
         last = warm.model
 
 
-def test_problem_with_its_own_frame_needs_normalize_model():
-    def normalize(data, transform):
+def test_problem_with_its_own_frame_needs_normalise_model():
+    def normalise(data, transform):
         data *= 0.5
         transform[0] = 0.5
 
-    def denormalize(model, transform):
+    def denormalise(model, transform):
         model[2] /= transform[0]
 
-    def normalize_model(model, transform):
+    def normalise_model(model, transform):
         model[2] *= transform[0]
 
     points = line_points(200, inlier_ratio=0.5, noise=0.01, seed=1).points
-    own = dataclasses.replace(LINE, normalize=normalize, denormalize=denormalize, normalize_model=None)
+    own = dataclasses.replace(LINE, normalise=normalise, denormalise=denormalise, normalise_model=None)
     model = bansac.ransac(LINE, points).model
-    with pytest.raises(ValueError, match="initial_model needs normalize_model, which problem 'line' does not define"):
+    with pytest.raises(ValueError, match="initial_model needs normalise_model, which problem 'line' does not define"):
         bansac.ransac(own, points, initial_model=model)
-    complete = dataclasses.replace(own, normalize_model=normalize_model)
+    complete = dataclasses.replace(own, normalise_model=normalise_model)
     assert bansac.ransac(complete, points, initial_model=model).restarts == 1
 
 

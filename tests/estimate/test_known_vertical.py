@@ -5,7 +5,7 @@ import pytest
 
 import bansac
 from bansac.evidence.weights import density_weights
-from bansac.geometry import normalize_points
+from bansac.geometry import normalise_points
 from bansac.synthetic import epipolar_matches
 from bansac_lab.metrics import pose_error
 
@@ -67,7 +67,7 @@ def test_random_matches_are_no_success(n, runs):
 def test_the_verticals_do_not_change_the_weights():
     made, verticals = scene(4)
     shrunk = np.where(np.arange(400)[:, None] % 3 > 0, 300 + 0.02 * (made.x1 - 300), made.x1)  # two thirds are crowded
-    both = np.vstack([normalize_points(made.K, shrunk).T, normalize_points(made.K, made.x2).T])
+    both = np.vstack([normalise_points(made.K, shrunk).T, normalise_points(made.K, made.x2).T])
     given = {"refinement": None, "threshold": 1.0, **verticals}
     named = bansac.estimate_relative_pose(shrunk, made.x2, made.K, weighting="density", **given)
     own = bansac.estimate_relative_pose(shrunk, made.x2, made.K, weights=density_weights(both), **given)

@@ -21,7 +21,7 @@ from numba import config
 import bansac
 from bansac.estimate import many
 from bansac.executors import short_items
-from bansac.geometry import normalize_points
+from bansac.geometry import normalise_points
 from bansac.matches import Matches
 from bansac.maths.rng import derive_seed
 from bansac.problems.line import LINE
@@ -562,7 +562,7 @@ def test_every_problem_is_estimated_by_its_name(name: str) -> None:
         assert isinstance(result, bansac.Result)
         np.testing.assert_array_equal(result.residuals, alone.residuals)
     if name == "absolute_pose":
-        rays = normalize_points(case.arguments["K"], case.arrays[1])
+        rays = normalise_points(case.arguments["K"], case.arrays[1])
         pair = {"points3D": case.arrays[0], "points2D": rays, "K": None, "threshold": case.threshold / 500}
-        (normalized,) = bansac.estimate_many(name, [pair], workers=1, **case.arguments)
-        assert normalized.success
+        (normalised,) = bansac.estimate_many(name, [pair], workers=1, **case.arguments)
+        assert normalised.success

@@ -6,7 +6,7 @@ import pytest
 import skimage.data
 
 import bansac
-from bansac.geometry import normalize_points
+from bansac.geometry import normalise_points
 from bansac.problems.estimators import MODELS
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
@@ -232,7 +232,7 @@ def test_models_have_the_form_of_the_estimator(name):
 
 def test_absolute_poses_and_essential_matrices_have_their_public_types():
     scene = epipolar_matches(100, inlier_ratio=1.0, noise=0.0, seed=1)
-    x1, x2 = (normalize_points(scene.K, x) for x in (scene.x1, scene.x2))
+    x1, x2 = (normalise_points(scene.K, x) for x in (scene.x1, scene.x2))
     (E,), _ = bansac.estimate_multiple("E", np.hstack([x1, x2]), threshold=1e-3)
     assert E.shape == (3, 3)
     X = np.random.default_rng(0).uniform([-2, -2, 4], [2, 2, 8], (100, 3))

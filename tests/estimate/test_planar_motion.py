@@ -7,7 +7,7 @@ import pytest
 
 import bansac
 from bansac.estimate.planar_motion import motions_of_plane
-from bansac.geometry import normalize_points, recover_pose
+from bansac.geometry import normalise_points, recover_pose
 from bansac.synthetic import planar_scene_matches, rotation_matches
 from bansac_lab.measurements.planes import repeated_plane_matches
 from bansac_lab.measurements.rival_scenes import far_scene
@@ -22,7 +22,7 @@ ESTIMATORS = {
 
 
 def rays_of(scene, chosen):
-    return np.ascontiguousarray(np.vstack([normalize_points(scene.K, x[chosen]).T for x in (scene.x1, scene.x2)]))
+    return np.ascontiguousarray(np.vstack([normalise_points(scene.K, x[chosen]).T for x in (scene.x1, scene.x2)]))
 
 
 def test_exact_matches_give_the_exact_motion():
@@ -39,7 +39,7 @@ def test_exact_matches_give_the_exact_motion():
 def test_a_rotation_and_too_few_matches_have_no_motion():
     turned = rotation_matches(50, 1.0, 0.0, seed=1)
     assert motions_of_plane(rays_of(turned, slice(0, 3))) == []
-    x = normalize_points(turned.K, turned.x1).T
+    x = normalise_points(turned.K, turned.x1).T
     assert motions_of_plane(np.vstack([x, x])) == []
 
 
@@ -101,7 +101,7 @@ def test_matches_off_a_rotation_give_it_no_translation():
 def translation_error_of_moved(x1, depth, t, noise, outliers, rng, seed):
     """Return the error for points at a depth, with noise, and with unrelated points in image 2 where a mask says so."""
     K = np.array([[800.0, 0, 320], [0, 800, 240], [0, 0, 1]])
-    moved = depth[:, None] * np.column_stack([normalize_points(K, x1), np.ones(len(x1))]) + t
+    moved = depth[:, None] * np.column_stack([normalise_points(K, x1), np.ones(len(x1))]) + t
     x2 = 800 * moved[:, :2] / moved[:, 2:] + (320, 240)
     x1, x2 = x1 + rng.normal(0, noise, x1.shape), x2 + rng.normal(0, noise, x2.shape)
     x2[outliers] = rng.uniform(0, (640, 480), (outliers.sum(), 2))
@@ -155,7 +155,7 @@ def test_the_paper_s_pose_is_that_of_its_essential_matrix():
     result = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, **settings)
     E = bansac.estimate_essential(scene.x1, scene.x2, scene.K, **settings)
     assert result.configuration == E.configuration == "planar"
-    x1, x2 = normalize_points(scene.K, scene.x1), normalize_points(scene.K, scene.x2)
+    x1, x2 = normalise_points(scene.K, scene.x1), normalise_points(scene.K, scene.x2)
     R, t, _ = recover_pose(E.model, x1, x2, E.inliers)
     assert np.allclose(result.model.R, R)
     assert np.allclose(result.model.t, t)

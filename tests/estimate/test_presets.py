@@ -29,7 +29,7 @@ FIELDS = [field.name for field in dataclasses.fields(Options)]
 # Every number of the paper's pipeline. A change here is a change of what "paper" has meant so far. Comments are the
 # paper's words (main text, section 5), or say that it is silent.
 PAPER = {
-    # The problem's: "an error threshold of 1e-3 (normalized points)", "of 0.5 pixel", "value of 1 pixel"
+    # The problem's: "an error threshold of 1e-3 (normalised points)", "of 0.5 pixel", "value of 1 pixel"
     "threshold": None,
     "confidence": 0.999,  # "and a confidence of 0.999"
     "max_iterations": None,  # the problem's: "1000 maximum iterations" (E, H), "10000" (F)
@@ -56,7 +56,7 @@ PAPER = {
         tau="default",  # "we set [...] tau to 0.01 in BANSAC and 0.1 in P-BANSAC"
         min_updates=0,  # "The stopping criterion is checked at each iteration"
     ),
-    "neighbors": False,  # the paper has none
+    "neighbours": False,  # the paper has none
     "trace": False,
 }
 
@@ -89,7 +89,7 @@ def test_the_paper_is_pinned_field_by_field():
 
 # What the defaults are; for the rest of the fields they are the paper's.
 DEFAULT = {
-    "neighbors": True,
+    "neighbours": True,
     "network": Network(min_updates=20),
     "restarts": Restarts(limit=16),
     "scoring": "msac",
@@ -99,7 +99,7 @@ DEFAULT = {
     "refinement": "default",
 }
 OTHERS = {
-    "fast": {"restarts": Restarts(limit=1), "max_iterations": 600, "stopping": "sampler", "neighbors": False},
+    "fast": {"restarts": Restarts(limit=1), "max_iterations": 600, "stopping": "sampler", "neighbours": False},
     "accurate": {"restarts": Restarts(limit=64, agreement=4), "max_iterations": 200_000},
 }
 

@@ -54,7 +54,7 @@ def test_few_matches_support_no_other_geometry():
 
 def test_the_result_says_that_the_scene_is_ambiguous():
     scene = repeated_plane_matches("row", 400, 0.6, 0.8, 1)
-    result = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, neighbors=False, seed=0)
+    result = bansac.estimate_relative_pose(scene.x1, scene.x2, scene.K, neighbours=False, seed=0)
     assert (result.success, result.configuration) == (True, "ambiguous")
     assert "outliers support another essential matrix" in result.message
     general = epipolar_matches(400, 0.6, seed=1)

@@ -7,7 +7,7 @@ from scipy.optimize import least_squares
 import bansac
 from bansac.evidence import camera_misfit
 from bansac.evidence.camera_misfit import find_focal_factors
-from bansac.geometry import essential_from_pose, normalize_points, rotation_matrix
+from bansac.geometry import essential_from_pose, normalise_points, rotation_matrix
 from bansac.maths.quaternion import matrix_of, model_of
 from bansac.problems.absolute_pose import ABSOLUTE_POSE
 from bansac.problems.essential import ESSENTIAL
@@ -81,7 +81,7 @@ def test_both_focal_lengths_of_a_relative_pose_are_tested():
     for factor in (1.0, 1.25):
         K = scene.K1 @ np.diag([factor, factor, 1.0])
         result = bansac.estimate_relative_pose(scene.x1, scene.x2, K, K, threshold=8.0, seed=0)
-        data = np.vstack([normalize_points(K, x).T for x in (scene.x1, scene.x2)])
+        data = np.vstack([normalise_points(K, x).T for x in (scene.x1, scene.x2)])
         E = 3.0 * essential_from_pose(*result.model).ravel()  # of any scale
         assert len(find_focal_factors(ESSENTIAL, data, E, result.inliers, 1e-9)) == (2 if factor > 1.0 else 0)
 
@@ -100,7 +100,7 @@ def test_a_wrong_focal_length_is_named_in_the_caller_s_unit(factor):
 def test_lens_distortion_of_an_absolute_pose_is_a_misfit():
     points, pixels, K = make_scene("pose", 400, 0.8, 0.5, seed=1).data
     camera = bansac.Camera.from_matrix(K, [-0.2, 0, 0, 0])
-    distorted = camera.project(normalize_points(K, pixels))
+    distorted = camera.project(normalise_points(K, pixels))
     result = bansac.estimate_absolute_pose(points, distorted, K, seed=0)
     assert result.configuration == "misfit"
     assert "lens distortion" in result.message

@@ -16,7 +16,7 @@ from bansac.evidence.configuration import (
     plane_distance,
     rate_by_noise,
 )
-from bansac.geometry import apply_transform, normalize_points
+from bansac.geometry import apply_transform, normalise_points
 from bansac.problems.essential import ESSENTIAL
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.homography import HOMOGRAPHY
@@ -253,7 +253,7 @@ def test_the_message_says_what_is_not_determined():
 
 def test_rotations_are_told_from_planes_by_rays_alone():
     scene = rotation_matches(300, 1.0, 0.2, seed=2)
-    rays = np.column_stack([normalize_points(scene.K, scene.x1), normalize_points(scene.K, scene.x2)]).T.copy()
+    rays = np.column_stack([normalise_points(scene.K, scene.x1), normalise_points(scene.K, scene.x2)]).T.copy()
     pixel = 1 / scene.K[0, 0]
     residuals = np.random.default_rng(0).uniform(0, 0.4 * pixel, 300)
     assert find_configuration(ESSENTIAL, rays, residuals, pixel) == "pure_rotation"

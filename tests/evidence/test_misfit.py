@@ -8,7 +8,7 @@ from scipy.stats import f, norm
 
 import bansac
 from bansac.evidence import misfit
-from bansac.geometry import normalize_points
+from bansac.geometry import normalise_points
 from bansac.synthetic import epipolar_matches
 from tests.reference import misfit as reference
 
@@ -54,14 +54,14 @@ def test_lens_distortion_that_is_not_corrected_is_said():
     for strength, expected in ((0.0, "general"), (-0.15, "misfit")):
         scene = epipolar_matches(1000, 0.7, 0.3, seed=3)
         camera = bansac.Camera.from_matrix(scene.K, [strength, 0, 0, 0])
-        x1, x2 = (camera.project(normalize_points(scene.K, x)) for x in (scene.x1, scene.x2))
+        x1, x2 = (camera.project(normalise_points(scene.K, x)) for x in (scene.x1, scene.x2))
         result = bansac.estimate_relative_pose(x1, x2, scene.K, seed=0)
         assert result.configuration == expected
         down = {"gravity1": np.array([0.0, 1, 0]), "gravity2": scene.R[:, 1]}
         assert bansac.estimate_relative_pose(x1, x2, scene.K, **down, seed=0).configuration == expected
         doubt = bansac.covariance("relative_pose", result, x1, x2, scene.K).doubt
         assert ("not independent" in doubt) == (strength != 0.0)
-        assert ("residuals of neighbors are alike" in result.message) == (strength != 0.0)
+        assert ("residuals of neighbours are alike" in result.message) == (strength != 0.0)
 
 
 def test_a_smooth_deformation_is_no_general_scene():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bansac.evidence.null_model import NullModel, _neighbors, add_neighbors, cell_sizes, measure_far
+from bansac.evidence.null_model import NullModel, _neighbours, add_neighbours, cell_sizes, measure_far
 from bansac.problems.circle import CIRCLE
 from bansac.problems.homography import HOMOGRAPHY
 from bansac.problems.line import LINE
@@ -14,7 +14,7 @@ IDENTITY = np.eye(3).ravel()
 
 
 def measure_null_model(problem, data, model, threshold):
-    return add_neighbors(measure_far(problem, data, model), problem, data, model, threshold)
+    return add_neighbours(measure_far(problem, data, model), problem, data, model, threshold)
 
 
 def probability(problem, data, model, threshold):
@@ -39,7 +39,7 @@ def test_matches_onto_one_point_agree_with_a_singular_homography():
     assert probability(HOMOGRAPHY, matches, singular, 1.0) == pytest.approx(0.4, abs=0.05)
 
 
-def test_clusters_of_matches_agree_when_neighbors_are_exchanged():
+def test_clusters_of_matches_agree_when_neighbours_are_exchanged():
     rng = np.random.default_rng(0)
     centres = rng.uniform(0, 1000, (2, 50))[:, rng.integers(0, 50, 500)]
     first, second = (centres + rng.normal(0, 2, (2, 500)) for _ in range(2))
@@ -50,11 +50,11 @@ def test_clusters_of_matches_agree_when_neighbors_are_exchanged():
 
 
 @pytest.mark.parametrize("spread", [1.0, 30.0, 1e4])
-def test_neighbors_are_pairs_of_one_cell_and_raise_the_probability(spread):
+def test_neighbours_are_pairs_of_one_cell_and_raise_the_probability(spread):
     rng = np.random.default_rng(1)
     data = rng.uniform(0, spread, (4, 300))
-    data[:, 250:] = data[:, 200:250]  # the same points, which are no neighbors of each other
-    earlier, later = _neighbors(HOMOGRAPHY, data, 1.0)
+    data[:, 250:] = data[:, 200:250]  # the same points, which are no neighbours of each other
+    earlier, later = _neighbours(HOMOGRAPHY, data, 1.0)
     own, other = data[:, earlier], data[:, later]
     cell = cell_sizes(HOMOGRAPHY, data, 1.0)[0]
     corner = data[:2].min(axis=1, keepdims=True)
@@ -65,7 +65,7 @@ def test_neighbors_are_pairs_of_one_cell_and_raise_the_probability(spread):
     assert own.shape[1] > 0 or spread == 1e4
     distances = np.array([0.1, 1.0, 10.0])
     far = measure_far(HOMOGRAPHY, data, IDENTITY)
-    whole = add_neighbors(far, HOMOGRAPHY, data, IDENTITY, 1.0)
+    whole = add_neighbours(far, HOMOGRAPHY, data, IDENTITY, 1.0)
     assert np.all(far.probability(distances) <= whole.probability(distances))
 
 
@@ -90,7 +90,7 @@ def test_below_the_smallest_residual_it_falls_linearly_and_never_to_zero():
     np.testing.assert_allclose(found, [0.25e-3, 0.125, 0.5, 0.75, 1.0])
 
 
-def test_neighbors_count_by_their_share_and_displacements_for_all():
+def test_neighbours_count_by_their_share_and_displacements_for_all():
     null_model, distance = residuals_of([5.0] * 99, [0.5] * 20), np.array([1.0])
     assert null_model.probability(distance)[0] == pytest.approx(0.8 / 100 / 5 + 0.2)
     moved = residuals_of([5.0] * 99, [4.0] * 20, [0.5] * 30 + [4.0] * 69)

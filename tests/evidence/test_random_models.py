@@ -88,7 +88,7 @@ def test_without_a_model_nothing_is_known():
 
 
 @pytest.mark.parametrize("dimension", [2, 3])
-def test_the_curve_visits_every_cell_once_and_neighbors_in_a_row(dimension):
+def test_the_curve_visits_every_cell_once_and_neighbours_in_a_row(dimension):
     cells = np.indices((8,) * dimension).reshape(dimension, -1)
     numbers = random_models._interleave(cells)
     assert sorted(numbers) == list(range(8**dimension))
@@ -98,11 +98,11 @@ def test_the_curve_visits_every_cell_once_and_neighbors_in_a_row(dimension):
 
 
 @pytest.mark.parametrize("n", [5, 6, 7, 30])
-def test_neighbors_are_rearranged_one_to_one_and_no_partner_is_kept(n):
+def test_neighbours_are_rearranged_one_to_one_and_no_partner_is_kept(n):
     x1, x2 = listed(n, n, 0)
     data = np.ascontiguousarray(np.column_stack([x1, x2]).T)
     matches = as_matches(SIMILARITY, data, np.zeros(n), 1.0, (0, 1))
-    for copy in random_models._neighbors(matches, 8):
+    for copy in random_models._neighbours(matches, 8):
         np.testing.assert_array_equal(copy[:2], matches.data[:2])
         np.testing.assert_array_equal(np.sort(copy[2:]), np.sort(matches.data[2:]))
         assert np.sum(np.all(copy[2:] == matches.data[2:], axis=0)) <= n % random_models._BLOCK
@@ -184,7 +184,7 @@ def tails_of_true_models(sets, searches):
         few.append(math.exp(min(log_tail(matches, 0.0, math.inf) - more, 0.0)))
         sizes = np.arange(m + 1, np.count_nonzero(matches.inliers) + 1)
         limits = random_models._distances(matches, sizes, 0.0)
-        copies = random_models._neighbors(matches, searches)
+        copies = random_models._neighbours(matches, searches)
         hits, owners = random_models._measure(FUNDAMENTAL, copies, data[:, :0], 0.0, limits, 200)
         rates, choices = hits.mean(axis=0) / (n - m), np.array([math.comb(n - m, h) for h in range(n - m + 1)])
         surprises = np.max(-hits * np.log(rates) - np.log(choices[hits]), axis=1)
@@ -198,7 +198,7 @@ def tails_of_true_models(sets, searches):
 @pytest.mark.slow
 def test_tails_of_few_searches_are_those_of_many(monkeypatch):
     monkeypatch.setattr(
-        random_models, "_rearranged", lambda matches, copies: [random_models._neighbors(matches, copies)]
+        random_models, "_rearranged", lambda matches, copies: [random_models._neighbours(matches, copies)]
     )
     few, many = tails_of_true_models(200, 999)
     used = (many > 0.005) & (many < 0.5)

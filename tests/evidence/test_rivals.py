@@ -47,7 +47,7 @@ def test_a_precise_overlay_loses_against_a_larger_plane(scored):
     assert rivals >= 3  # a challenge samples the rival with a probability of 95 %
 
 
-def test_a_challenge_finds_a_few_matches_that_neighbors_support():
+def test_a_challenge_finds_a_few_matches_that_neighbours_support():
     for seed in range(6):
         matches = homography_matches(800, inlier_ratio=0.2, noise=1.0, seed=seed)
         x1, x2, _ = overlaid(matches, 0.12, seed)

@@ -59,7 +59,7 @@ def test_repeated_exact_matches_are_a_success(times):
 
 @pytest.mark.parametrize("seed", range(3))
 def test_right_matches_whose_points_wrong_ones_share_are_a_success(seed):
-    """Each point of image 2 has eight wrong matches before the right one, as the nearest neighbor of many points."""
+    """Each point of image 2 has eight wrong matches before the right one, as the nearest neighbour of many points."""
     right = homography_matches(50, 1.0, 0.5, seed, size=(1536, 2048))
     wrong = np.random.default_rng(seed).uniform(0, (2048, 1536), (400, 2))
     x2 = np.vstack([np.tile(right.x2, (8, 1)), right.x2])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bansac.evidence.twins import compare_twins, find_twins
-from bansac.geometry import essential_from_pose, normalize_points
+from bansac.geometry import essential_from_pose, normalise_points
 from bansac.problems.essential import ESSENTIAL
 from bansac.synthetic import epipolar_matches
 from bansac_lab.measurements.rival_scenes import narrow_view
@@ -33,7 +33,7 @@ def test_errors_of_two_components_have_half_the_variance():
 
 def rays_and_truth(scene):
     truth, inliers = scene.truth, scene.inliers
-    rays = np.vstack([normalize_points(truth.K1, x[inliers]).T for x in (truth.x1, truth.x2)])
+    rays = np.vstack([normalise_points(truth.K1, x[inliers]).T for x in (truth.x1, truth.x2)])
     return np.ascontiguousarray(rays), essential_from_pose(truth.R, truth.t)
 
 

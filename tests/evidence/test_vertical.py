@@ -6,7 +6,7 @@ from numba import config
 
 import bansac
 from bansac.evidence.vertical import has_verticals, keep_verticals, of_three_matches
-from bansac.geometry import decompose_essential, essential_from_pose, normalize_points, rotation_matrix
+from bansac.geometry import decompose_essential, essential_from_pose, normalise_points, rotation_matrix
 from bansac.problems.essential import ESSENTIAL, ESSENTIAL_SYMMETRIC
 from bansac.problems.upright import upright
 from bansac.synthetic import epipolar_matches
@@ -15,10 +15,10 @@ DOWN = np.array([0.1, 1.0, 0.2]) / np.linalg.norm([0.1, 1.0, 0.2])
 
 
 def scene(seed, n, ratio, noise=0.5):
-    """Return matches, and normalized matches with the verticals (10 x N)."""
+    """Return matches, and normalised matches with the verticals (10 x N)."""
     made = epipolar_matches(n, inlier_ratio=ratio, noise=noise, seed=seed)
     verticals = np.tile(np.concatenate([DOWN, made.R @ DOWN]), (n, 1))
-    points = [normalize_points(made.K, x) for x in (made.x1, made.x2)]
+    points = [normalise_points(made.K, x) for x in (made.x1, made.x2)]
     return made, np.ascontiguousarray(np.hstack([*points, verticals]).T)
 
 

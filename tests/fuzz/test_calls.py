@@ -127,7 +127,7 @@ def judged(function: Any, call: dict[str, Any]) -> str:
     return "no model" if model is None or not mask.any() else "model"
 
 
-@pytest.mark.filterwarnings("ignore:(K[12]? has|x1 and x2 look normalized|a focal length of)")  # doubts about units
+@pytest.mark.filterwarnings("ignore:(K[12]? has|x1 and x2 look normalised|a focal length of)")  # doubts about units
 @pytest.mark.parametrize("row", ESTIMATORS, ids=lambda row: row.function)
 def test_odd_arguments_of_estimators(row):
     function = row.load_function()
@@ -155,7 +155,7 @@ def camera(odd: Any, scale: float) -> Any:
 FINDERS = ("findHomography", "findFundamentalMat", "estimateAffine2D", "estimateAffinePartial2D")
 
 
-@pytest.mark.filterwarnings("ignore:x1 and x2 look normalized", "ignore::bansac.compat.DoubtWarning")
+@pytest.mark.filterwarnings("ignore:x1 and x2 look normalised", "ignore::bansac.compat.DoubtWarning")
 @pytest.mark.parametrize("name", FINDERS)
 def test_odd_arguments_of_opencv_functions(name):
     function = getattr(compat, name)

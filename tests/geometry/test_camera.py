@@ -121,7 +121,7 @@ def test_exif(tmp_path):
         (lambda: Camera.from_matrix(np.eye(3), [1, 2]), "distortion must be 4, 5, 8, 12 or 14"),
         (lambda: Camera.from_matrix(np.eye(3), [1, 2, 3, 4, 5], fisheye=True), "distortion must be 4 finite"),
         (lambda: Camera.from_matrix(np.eye(3), [*[0] * 8, 0.1, 0, 0, 0]), "prism or tilt"),
-        (lambda: Camera("PINHOLE", (1, 1, 2, 3)).project([[1, 2, 3]]), "normalized must have shape"),
+        (lambda: Camera("PINHOLE", (1, 1, 2, 3)).project([[1, 2, 3]]), "normalised must have shape"),
         (lambda: Camera("PINHOLE", (1, 1, 2, 3)).unproject([[1, np.nan]]), "points must be finite"),
     ],
 )

@@ -13,7 +13,7 @@ from bansac.geometry import (
     essential_from_pose,
     focals_from_fundamental,
     homogeneous,
-    normalize_points,
+    normalise_points,
     recover_pose,
     rotation_matrix,
 )
@@ -42,7 +42,7 @@ def test_transform_divides_by_the_third_coordinate_and_has_an_inverse(seed):
     with np.errstate(divide="ignore"):
         assert np.isinf(apply_transform(np.diag([1.0, 1.0, 0.0]), np.ones((1, 2)))).all()
     K = np.array([[rng.uniform(300, 900), rng.uniform(-2, 2), 320], [0, rng.uniform(300, 900), 240], [0, 0, 1]])
-    np.testing.assert_allclose(apply_transform(K, normalize_points(K, x)), x, atol=1e-9)
+    np.testing.assert_allclose(apply_transform(K, normalise_points(K, x)), x, atol=1e-9)
 
 
 @given(seeds)

@@ -22,10 +22,10 @@ def blobs():
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(1, 30), st.integers(2, 30))
-def test_nearest_neighbors_are_those_of_brute_force(seed, n, m):
+def test_nearest_neighbours_are_those_of_brute_force(seed, n, m):
     rng = np.random.default_rng(seed)
     query, base = (np.sqrt(rng.dirichlet(np.ones(128), k)).astype(np.float32) for k in (n, m))
-    nearest, ratios = matching._nearest_neighbors(query, base)
+    nearest, ratios = matching._nearest_neighbours(query, base)
     for i in range(n):
         distances = np.linalg.norm(base.astype(np.float64) - query[i], axis=1)
         assert nearest[i] == distances.argmin()
@@ -33,20 +33,20 @@ def test_nearest_neighbors_are_those_of_brute_force(seed, n, m):
         assert ratios[i] == pytest.approx(first / second)
 
 
-def test_nearest_neighbors_do_not_depend_on_blocks(monkeypatch):
+def test_nearest_neighbours_do_not_depend_on_blocks(monkeypatch):
     rng = np.random.default_rng(1)
     query, base = (np.sqrt(rng.dirichlet(np.ones(128), k)).astype(np.float32) for k in (50, 40))
-    whole = matching._nearest_neighbors(query, base)
+    whole = matching._nearest_neighbours(query, base)
     monkeypatch.setattr(matching, "_BLOCK", 7)
-    for a, b in zip(whole, matching._nearest_neighbors(query, base), strict=True):
+    for a, b in zip(whole, matching._nearest_neighbours(query, base), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12)
 
 
 def test_ratios_of_equal_descriptors():
     one, other = np.eye(2, 128, dtype=np.float32)
     # Two copies of the query: no telling which is meant. One copy: certain.
-    assert matching._nearest_neighbors(one[None], np.stack([one, other, one]))[1][0] == 1
-    nearest, ratios = matching._nearest_neighbors(one[None], np.stack([other, one]))
+    assert matching._nearest_neighbours(one[None], np.stack([one, other, one]))[1][0] == 1
+    nearest, ratios = matching._nearest_neighbours(one[None], np.stack([other, one]))
     assert (nearest[0], ratios[0]) == (1, 0)
 
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bansac.maths.linalg import normalize_vector, smallest_eigenvector, solve_positive_definite, span_complement
+from bansac.maths.linalg import normalise_vector, smallest_eigenvector, solve_positive_definite, span_complement
 
 seeds = st.integers(0, 2**32)
 
@@ -82,7 +82,7 @@ def test_the_complement_of_a_vector_is_orthonormal(seed, n, last):
 
 def test_a_vector_is_scaled_to_unit_norm_if_it_can_be():
     vector = np.array([3.0, 0.0, -4.0])
-    assert normalize_vector(vector)
+    assert normalise_vector(vector)
     assert vector == pytest.approx([0.6, 0.0, -0.8])
     for bad in (0.0, np.nan, np.inf):
-        assert not normalize_vector(np.array([bad, 0.0]))
+        assert not normalise_vector(np.array([bad, 0.0]))

@@ -26,7 +26,7 @@ def noisy_scene(name, n, outliers=0.0, noise=0.5, seed=0):
 def check(name, distances):
     """Check a problem against ``distances(model, data)`` of rows of data, by its definition."""
     _check_derivatives(name, distances)
-    _check_normalization(name)
+    _check_normalisation(name)
     if config.DISABLE_JIT:  # the other checks are whole searches: a minute as plain Python
         return
     _check_known_answers(name, distances)
@@ -57,7 +57,7 @@ def _check_derivatives(name, distances):
         assert not problem.manifold[2](np.zeros(problem.model_size), scratch)
 
 
-def _check_normalization(name):
+def _check_normalisation(name):
     problem = find_estimator(name).load_problem()
     data, model, _ = noisy_scene(name, 30, noise=20.0)
     frame = Frame(problem, np.ascontiguousarray(data.T), BASE, 1.0)

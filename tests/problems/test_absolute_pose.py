@@ -15,7 +15,7 @@ compiled = pytest.mark.skipif(bool(config.DISABLE_JIT), reason="interpreted, its
 
 
 @pytest.mark.parametrize("far", [0, 40])
-def test_normalized_points_have_median_0_and_unit_median_size_whatever_the_far_ones(far):
+def test_normalised_points_have_median_0_and_unit_median_size_whatever_the_far_ones(far):
     rng = np.random.default_rng(4)
     data, transform = (
         rng.normal(size=(5, 101)) * [[1], [1], [2], [20], [5]] + [[0], [0], [100], [-50], [7]],
@@ -23,7 +23,7 @@ def test_normalized_points_have_median_0_and_unit_median_size_whatever_the_far_o
     )
     data[2:, :far] += 1e6
     before = data.copy()
-    absolute_pose.normalize(data, transform)
+    absolute_pose.normalise(data, transform)
     np.testing.assert_array_equal(data[:2], before[:2])
     np.testing.assert_allclose(np.median(data[2:], axis=1), 0.0, atol=1e-9)
     assert np.sort(np.abs(data[2:]).ravel())[303 // 2] == pytest.approx(1.0)

@@ -238,9 +238,9 @@ def test_the_polynomial_is_that_of_numpy_s_weighted_least_squares(seed, degree, 
     np.testing.assert_allclose(Polynomial(fit_data(polynomial(degree), weights, points))(x), wanted(x), atol=1e-4)
 
 
-def test_normalize_keeps_coincident_points_finite():
+def test_normalise_keeps_coincident_points_finite():
     data, transform = np.full((2, 4), 3.0), np.empty(5)
-    module.normalize(data, transform)
+    module.normalise(data, transform)
     assert (data == 0.0).all()
     assert transform[0] == 1.0
 

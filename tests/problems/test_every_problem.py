@@ -1,4 +1,4 @@
-"""Every problem: residuals and samples against the definition, derivatives against differences, normalization, fits."""
+"""Every problem: residuals and samples against the definition, derivatives against differences, normalisation, fits."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ PROBLEMS |= {
     "absolute_pose, f unknown": UNKNOWN_FOCAL_POSE,
 }
 FITS = {name: problem for name, problem in PROBLEMS.items() if problem.fit is not None}
-NORMALIZED = {name: problem for name, problem in PROBLEMS.items() if problem.normalize is not None}
+NORMALISED = {name: problem for name, problem in PROBLEMS.items() if problem.normalise is not None}
 EPIPOLAR = ("fundamental", "essential", "symmetric")
 STEP = 1e-6
 
@@ -243,7 +243,7 @@ def test_a_model_that_is_lost_has_no_projection(name):
 @pytest.mark.parametrize(
     ("name", "offset", "error"),
     [
-        *((name, 1.0, 1e-9) for name in NORMALIZED),
+        *((name, 1.0, 1e-9) for name in NORMALISED),
         ("line", 1e6, 1e-6),
         ("circle", 1e6, 1e-6),
         ("cubic", 100.0, 1e-6),
@@ -253,17 +253,17 @@ def test_a_model_that_is_lost_has_no_projection(name):
 )
 @settings(max_examples=15)
 @given(seed=seeds)
-def test_normalization_changes_residuals_by_the_scale_only(name, offset, error, seed):
+def test_normalisation_changes_residuals_by_the_scale_only(name, offset, error, seed):
     rng = np.random.default_rng(seed)
-    problem = NORMALIZED[name]
+    problem = NORMALISED[name]
     data = rng.uniform(-0.5, 0.5, (problem.channels, 20)) * rng.uniform(0.5, 20)
     data += offset * rng.normal(size=(problem.channels, 1))
     model = random_model(name, rng)
-    normalized, transform = data.copy(), np.zeros(1 + 2 * problem.channels)
-    problem.normalize(normalized, transform)
-    expected = problem.distances(normalized, model)
+    normalised, transform = data.copy(), np.zeros(1 + 2 * problem.channels)
+    problem.normalise(normalised, transform)
+    expected = problem.distances(normalised, model)
     found = model.copy()
-    problem.denormalize(found, transform)
+    problem.denormalise(found, transform)
     assert problem.distances(data, found) * transform[0] == pytest.approx(expected, rel=max(error, 1e-6), abs=error)
     # An initial model of the caller takes the way back.
     frame = Frame(problem, np.ascontiguousarray(data), BASE, 1.0)
@@ -293,7 +293,7 @@ def test_the_scale_of_the_weights_has_no_effect_on_the_fit(name):
         ("affine", 2.0, 20_000, "pixels"),
         ("similarity", 2.0, 20_000, "pixels"),
         ("fundamental", 0.5, 20_000, "pixels"),
-        ("essential", 5e-4, 12_000, "normalized"),
+        ("essential", 5e-4, 12_000, "normalised"),
         ("affine_3d", None, 50_000, "data"),
     ],
 )

@@ -177,12 +177,12 @@ RESIDUALS = {
             "repair_degenerate reads or writes outside an array: index 288",
         ),
         (
-            {"normalize": long_transform, "denormalize": lambda model, transform: None},
-            "normalize reads or writes outside an array: index 5",
+            {"normalise": long_transform, "denormalise": lambda model, transform: None},
+            "normalise reads or writes outside an array: index 5",
         ),
         (
-            {"denormalize": lambda model, transform: long_model(model)},
-            "denormalize reads or writes outside an array: index 1",
+            {"denormalise": lambda model, transform: long_model(model)},
+            "denormalise reads or writes outside an array: index 1",
         ),
         ({"canonical": long_model}, "canonical reads or writes outside an array: index 1"),
         ({"linearize": transposed}, "linearize reads or writes outside an array: index 1"),
@@ -264,7 +264,7 @@ def test_the_data_stay_as_they_are():
         data += 1.0
 
     before = DATA.copy()
-    check(normalize=shift, denormalize=lambda model, transform: None)
+    check(normalise=shift, denormalise=lambda model, transform: None)
     np.testing.assert_array_equal(DATA, before)
 
 

@@ -45,7 +45,7 @@ def tables_from_arrays(cpt):
 
 
 def infer(prior, evidence, gammas, order, tables=PAPER_TABLES):
-    """Return P(x^k = inlier | c^1, ..., c^k) of one datum by the recursion of the paper, normalized at every step.
+    """Return P(x^k = inlier | c^1, ..., c^k) of one datum by the recursion of the paper, normalised at every step.
 
     The belief maps (x^k, x^{k-1}, ...) to its probability. As in the kernels no state falls below MIN_ODDS.
     """

@@ -16,7 +16,7 @@ def random_rotation(rng, largest=0.8, smallest=0.0):
 
 
 def random_scene(rng, n):
-    """Return noise-free matches (4 x n, normalized coordinates), R and t; all points lie in front of both cameras."""
+    """Return noise-free matches (4 x n, normalised coordinates), R and t; all points lie in front of both cameras."""
     R = random_rotation(rng)
     t = rng.normal(size=3)
     t /= np.linalg.norm(t)
@@ -59,7 +59,7 @@ def is_oriented(data, F):
 
 
 def eight_point(data, weights):
-    """Weighted normalized eight-point algorithm, without a constraint on the singular values."""
+    """Weighted normalised eight-point algorithm, without a constraint on the singular values."""
     used = weights > 0
     T = []
     for rows in (data[:2, used], data[2:, used]):

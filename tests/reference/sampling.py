@@ -66,9 +66,9 @@ class ProgressiveNapsac:
             self.sizes[centre] += 1
         k = self.sizes[centre]
         for cells in (16, 8, 4, 2):
-            neighbors = [i for i in range(self.n) if i != centre and self._same_cell(i, centre, cells)]
-            if len(neighbors) >= k and k <= max(10, self.m - 1):
-                return {centre, neighbors[k - 1]}, set(neighbors[: k - 1]), True
+            neighbours = [i for i in range(self.n) if i != centre and self._same_cell(i, centre, cells)]
+            if len(neighbours) >= k and k <= max(10, self.m - 1):
+                return {centre, neighbours[k - 1]}, set(neighbours[: k - 1]), True
         must, pool = prosac_choice(self.t, self.global_growth, self.m, self.n)
         return must | {centre}, pool - {centre}, False
 
@@ -96,7 +96,7 @@ def cell(x, low, high, cells):
     return 0 if low == high else max(0, min(int((x - low) / (high - low) * cells), cells - 1))
 
 
-def neighbors_within(data, centre, squared_radius):
+def neighbours_within(data, centre, squared_radius):
     """Data whose distance from the centre, over all channels, is at most the radius."""
     squares = ((data - data[:, [centre]]) ** 2).sum(axis=0)
     return {i for i in range(data.shape[1]) if i != centre and squares[i] <= squared_radius}

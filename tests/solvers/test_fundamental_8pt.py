@@ -53,7 +53,7 @@ def test_fundamental_8pt_agrees_with_the_reference_at_map_coordinates(seed):
 
 @given(seeds, st.integers(9, 60))
 def test_fundamental_8pt_is_that_of_scikit_image_for_noisy_matches(seed, n):
-    # Both take the least singular value off; they do so in the same coordinates if the points are normalized already.
+    # Both take the least singular value off; they do so in the same coordinates if the points are normalised already.
     rng = np.random.default_rng(seed)
     data, _, _ = reference.random_scene(rng, n)
     data += rng.normal(0, 1e-3, data.shape)

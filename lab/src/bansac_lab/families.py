@@ -210,7 +210,7 @@ def _near(matches: SceneMatches, wrong: Bools, rng: np.random.Generator, *, widt
 
 
 def _exchanged(matches: SceneMatches, wrong: Bools, rng: np.random.Generator) -> None:
-    """Exchange the second points of outliers that are neighbors along x in image 1."""
+    """Exchange the second points of outliers that are neighbours along x in image 1."""
     order = np.flatnonzero(wrong)[np.argsort(matches.x1[wrong, 0])]
     even = order[: len(order) // 2 * 2]
     matches.x2[even] = matches.x2[even.reshape(-1, 2)[:, ::-1].ravel()]

@@ -36,7 +36,7 @@ def _read_pair(folder: str, key: str) -> Matches:
 
 
 def mutual_matches(pair_set: PairSet, key: str) -> Matches:
-    """Read a pair, only its mutual nearest neighbors below the usual ratio; the set needs the file ``mutual.h5``."""
+    """Read a pair, only its mutual nearest neighbours below the usual ratio; the set needs the file ``mutual.h5``."""
     with Reader(pair_set.folder / "mutual.h5") as file:
         mutual = file.array(key, (-1,)) == 1
     return pair_set.pair(key).select(mutual).filtered(MAX_RATIO)

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from bansac.batch.journal import Row
-from bansac.geometry import apply_transform, normalize_points, recover_pose
+from bansac.geometry import apply_transform, normalise_points, recover_pose
 from bansac.maths.arrays import Bools
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points
 from bansac.synthetic.two_views import viewing_rays
@@ -102,7 +102,7 @@ def errors(scene: Scene, model: Any) -> dict[str, float]:
         return {"distance": float(np.sqrt(np.mean((along @ model[:2] + model[2]) ** 2)))}
     if scene.problem != "relative pose" and model is not None:
         E = truth.K2.T @ model @ truth.K1 if scene.problem == "F" else model
-        rays = (normalize_points(truth.K1, x[scene.inliers]) for x in (truth.x1, truth.x2))
+        rays = (normalise_points(truth.K1, x[scene.inliers]) for x in (truth.x1, truth.x2))
         model = recover_pose(E, *rays)[:2]
     R, t = model or (None, None)
     return {"pose_error": pose_error(R, t, truth.R, truth.t)}

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bansac.geometry import normalize_points, recover_pose
+from bansac.geometry import normalise_points, recover_pose
 from bansac.matches import Matches
 from bansac.problems.estimators import Kind
 from bansac_lab.metrics import corner_error, rotation_error, translation_error, visible_area_error
@@ -23,7 +23,7 @@ class Protocol:
     """Settings of a comparison, checked once, so that an invalid one raises one error instead of one a method."""
 
     kind: Kind
-    threshold: float  # pixels for H and F, normalized units for E
+    threshold: float  # pixels for H and F, normalised units for E
     max_iterations: int
     confidence: float = 0.999
     max_ratio: float  # matches with an SNN ratio below this are used
@@ -60,10 +60,10 @@ def usable_pairs(pair_set: PairSet, protocol: Protocol) -> Iterator[Matches]:
 
 
 def make_task(pair: Matches, protocol: Protocol, seed: int) -> Task:
-    """Return the task of a pair that has been filtered by the ratio test; for E the points are normalized."""
+    """Return the task of a pair that has been filtered by the ratio test; for E the points are normalised."""
     assert pair.scores is not None
     calibrated = protocol.kind == "E"
-    x1, x2 = _normalized_points(pair) if calibrated else (pair.x1, pair.x2)
+    x1, x2 = _normalised_points(pair) if calibrated else (pair.x1, pair.x2)
     return Task(
         protocol.kind,
         (np.ascontiguousarray(x1, np.float64), np.ascontiguousarray(x2, np.float64)),
@@ -94,7 +94,7 @@ def judge(model: Array | None, task: Task, pair: Matches) -> dict[str, float]:
     R = t = None
     if usable is not None:
         E = usable if task.problem == "E" else truth.K2.T @ usable @ truth.K1
-        R, t, _ = recover_pose(E, *_normalized_points(pair))
+        R, t, _ = recover_pose(E, *_normalised_points(pair))
     return {"rotation_error": rotation_error(R, truth.R), "translation_error": translation_error(t, truth.t)}
 
 
@@ -116,6 +116,6 @@ def distances_to_truth(pair: Matches, problem: str) -> Array:
     return np.asarray(np.sqrt(squared_distances(model, pair, "H" if problem == "H" else "F")))
 
 
-def _normalized_points(pair: Any) -> tuple[Array, Array]:
-    """Return the points of a pair with camera matrices in normalized coordinates (K^-1 applied)."""
-    return normalize_points(pair.K1, pair.x1), normalize_points(pair.K2, pair.x2)
+def _normalised_points(pair: Any) -> tuple[Array, Array]:
+    """Return the points of a pair with camera matrices in normalised coordinates (K^-1 applied)."""
+    return normalise_points(pair.K1, pair.x1), normalise_points(pair.K2, pair.x2)

@@ -45,10 +45,10 @@ def test_calibration_of_a_set_and_of_a_family(data: Path) -> None:
 def test_priors_are_flat_without_coherence_and_low_for_false_matches(data: Path) -> None:
     document, tables = run("calibration", "any depth", "unrelated", data=data, runs=1)
     of_half = {name: sets["50%"] for name, sets in document["priors"].items()}
-    assert abs(of_half["unrelated"]["neighbors"]["true_below_0.1"] - 0.5) < 0.03
-    assert of_half["any depth"]["neighbors"]["true_below_0.1"] < 0.35
-    assert of_half["any depth"]["estimates"]["E"]["no neighbors"]["right"] == 1
-    assert tables["neighbors-switched"].count("| any depth | ") == 6
+    assert abs(of_half["unrelated"]["neighbours"]["true_below_0.1"] - 0.5) < 0.03
+    assert of_half["any depth"]["neighbours"]["true_below_0.1"] < 0.35
+    assert of_half["any depth"]["estimates"]["E"]["no neighbours"]["right"] == 1
+    assert tables["neighbours-switched"].count("| any depth | ") == 6
     assert tables["calibration-priors"].count("| unrelated | ") == 3
 
 

@@ -33,7 +33,7 @@ EXAMPLES = {
     "wide threshold": ("small", "F", 0),
     "window of residuals": ("small", "E", 0),
     "raised sigma of few data": ("small", "H", 0),
-    "neighbors": ("power", "list affine", 0),
+    "neighbours": ("power", "list affine", 0),
     "density weights": ("small", "F", 0),
     "score weights": ("rivals", "logo", 0),
     "plausibility of focal lengths": ("small", "F", 0),
@@ -41,7 +41,7 @@ EXAMPLES = {
     "refinement": ("small", "H", 0),
     "common points counted once": ("power", "units affine", 2),
     "outliers with common points": ("rivals", "window-F", 30),
-    "neighbors in the null model": ("small", "F", 0),
+    "neighbours in the null model": ("small", "F", 0),
     "search window": ("rivals", "window-pose", 0),
     "searches of rearranged matches": ("power", "few E", 0),
     "motion of a plane": ("rivals", "facade-E", 0),
@@ -127,7 +127,7 @@ def test_short_run_on_scenes_and_image_pairs(tmp_path: Path) -> None:
     for name in ("room", "yard"):
         write_pose_set(tmp_path / "EF" / name, pairs=2)
     write_homography_set(tmp_path / "H" / "exact_warp", pairs=1)
-    chosen = ("compromise", "neighbors")
+    chosen = ("compromise", "neighbours")
     units = ("small/space", "rivals/start/0", "power/units similarity", "real")
     document, tables = run("rules", *units, data=tmp_path, repeats=1, pairs=1, rules=chosen)
     names = ("small: space", "rivals: start", "power: units similarity", *(f"real: {name}" for name in rules.REAL))

@@ -218,7 +218,7 @@ def test_unknown_focal_lengths_are_estimated() -> None:
         assert K1[0, 0] == pytest.approx(scene.K[0, 0], rel=0.1)
 
 
-def test_task_is_normalized_for_e_alone() -> None:
+def test_task_is_normalised_for_e_alone() -> None:
     pair = dataclasses.replace(make_pair("E"), size1=(480, 640), size2=(600, 800))
     of_pixels, of_rays = (make_task(pair, DEFAULTS[kind], seed=0) for kind in ("F", "E"))
     np.testing.assert_array_equal(of_pixels.x1, pair.x1)

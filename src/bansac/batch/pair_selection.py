@@ -1,4 +1,4 @@
-"""Selection of the pairs of a folder of images: all, neighbors in a sequence, or those of a list."""
+"""Selection of the pairs of a folder of images: all, neighbours in a sequence, or those of a list."""
 
 import itertools
 import math

@@ -157,7 +157,7 @@ class MultipleAnswer:
 def estimate_two_view(
     name: str, matches: Matches, K1: CameraLike | None, K2: CameraLike | None, **settings: Any
 ) -> Answer:
-    """Estimate a model of two images; E includes the motion. Without K1 and K2 the points for E are normalized."""
+    """Estimate a model of two images; E includes the motion. Without K1 and K2 the points for E are normalised."""
     known = {"K1": K1, "K2": K2, "image_size1": matches.size1, "image_size2": matches.size2}
     return estimate_model(name, {"x1": matches.x1, "x2": matches.x2}, known, settings)
 
@@ -170,7 +170,7 @@ def estimate_model(
     result = row.load_function()(**data, **{argument: known[argument] for argument in row.arguments}, **settings)
     unit = "px" if row.data == MATCHES or row.cameras else ""
     if row.cameras and (known[row.cameras[0]] is None or find_preset(settings.get("preset")).as_paper):
-        unit = "normalized units"
+        unit = "normalised units"
     if isinstance(result.model, RelativePose):
         return Answer(name, result, essential_from_pose(*result.model), unit, result.model)
     if isinstance(result.model, AbsolutePose):

@@ -68,7 +68,7 @@ _VALUES: dict[str, tuple[Any, dict[str, Any]]] = {
 
 # Defaults that depend on the model.
 _DEFAULTS = {
-    "threshold": "It is in pixels for H and F, and for E with --calib; in normalized units for E without; in the unit "
+    "threshold": "It is in pixels for H and F, and for E with --calib; in normalised units for E without; in the unit "
     "of the points for curves. By default, and with auto, it is estimated from the data.",
     "restarts": "Default: 16.",
     "max_iterations": "1e4 works, too. Default: 20000 for H and F, 12000 for E, 3000 for curves.",

@@ -34,9 +34,9 @@ _ROWS = {row.name: row for row in ESTIMATORS if row.warm is not None or row.scen
 _VARIANTS = {
     "sized_images": ("estimate_fundamental", "sized scene"),
     "planar_scene": ("estimate_fundamental", "plane of space"),
-    "relative_pose": ("estimate_relative_pose", "normalized scene"),
-    "pose_of_plane": ("estimate_relative_pose", "normalized plane"),
-    "known_vertical": ("estimate_relative_pose", "normalized scene, vertical known"),
+    "relative_pose": ("estimate_relative_pose", "normalised scene"),
+    "pose_of_plane": ("estimate_relative_pose", "normalised plane"),
+    "known_vertical": ("estimate_relative_pose", "normalised scene, vertical known"),
     "shared_focal": ("estimate_relative_pose", "scene, focal length unknown"),
     "one_focal": ("estimate_relative_pose", "scene, one focal length unknown"),
     "unknown_focal_pose": ("estimate_absolute_pose", "projections, focal length unknown"),
@@ -207,9 +207,9 @@ def _data() -> dict[str, dict[str, Any]]:
         "plane of space": {"x1": x1, "x2": flat},
         "scene": {"x1": x1, "x2": x2},
         "sized scene": {"x1": x1 + 250, "x2": x2 + 250, "image_size1": size, "image_size2": size},
-        "normalized scene": {"x1": x1 / 500, "x2": x2 / 500},
-        "normalized scene, vertical known": {"x1": x1 / 500, "x2": x2 / 500, "gravity1": down, "gravity2": down},
-        "normalized plane": {"x1": x1 / 500, "x2": flat / 500},
+        "normalised scene": {"x1": x1 / 500, "x2": x2 / 500},
+        "normalised scene, vertical known": {"x1": x1 / 500, "x2": x2 / 500, "gravity1": down, "gravity2": down},
+        "normalised plane": {"x1": x1 / 500, "x2": flat / 500},
         "projections": {"points3D": _space(x1 / 500), "points2D": x1 / 500},
         "scene, focal length unknown": {"x1": x1, "x2": x2, "K1": camera},
         "scene, one focal length unknown": {"x1": x1, "x2": x2, "K1": np.diag([500, 500, 1]), "K2": camera},
@@ -225,5 +225,5 @@ def _data() -> dict[str, dict[str, Any]]:
 
 
 def _space(x: Floats) -> Floats:
-    """Return points in space whose projections are ``x`` in normalized units."""
+    """Return points in space whose projections are ``x`` in normalised units."""
     return np.column_stack([x, np.ones(len(x))]) * np.linspace(1.0, 2.0, len(x))[:, None]

@@ -88,14 +88,14 @@ def estimate(asked: Options) -> None:
     the columns in any order. npz and h5: arrays x1 and x2 (N x 2), or matches (N x 4), or keypoints1, keypoints2 and
     matches (N x 2, their indices), or points (N x 2 or N x 3). Optional arrays: scores (N), and K, or K1 and K2. Scores
     in [0, 1] are used as prior probabilities. Without camera matrices the image points for E and absolute-pose are in
-    normalized units. The columns X Y Z x y of absolute-pose are a 3D point and its image; in npz and h5 the arrays are
+    normalised units. The columns X Y Z x y of absolute-pose are a 3D point and its image; in npz and h5 the arrays are
     points3D (N x 3) and points2D (N x 2). With --out the command writes result.json and data.npz (data, inliers,
     probabilities, residuals). data.npz can be used as FILE again; it has no cameras with distortion, so --calib is then
     needed again.
 
     --multiple: several lines, planes (H) and so on in one file. data.npz then has the labels (N), which are the index
     of the model of each point or -1, and their probabilities (N x models + 1, the last column for -1). Points for E
-    must be in normalized units.
+    must be in normalised units.
 
     Many pairs (H, F, E): FILE is a folder with h5 sets or with csv, npz and h5 files, a txt file with the names of
     files, or one h5 file with a group per pair, which has the arrays of an h5 file; --pair chooses one pair. --out is
@@ -174,7 +174,7 @@ def _estimate_several(
     asked: Options, data: dict[str, Floats], known: dict[str, Any], settings: dict[str, Any]
 ) -> MultipleAnswer:
     if known.get("K1") is not None and MODELS[asked.model].cameras:
-        raise ValueError("--multiple takes points for E in normalized units, without camera matrices")
+        raise ValueError("--multiple takes points for E in normalised units, without camera matrices")
     points = np.hstack(list(data.values()))
     return MultipleAnswer(
         asked.model, bansac.estimate_multiple(asked.model, points, max_models=asked.max_models, **settings)

@@ -44,7 +44,7 @@ class Options(arguments.Shared):
         ),
     ] = None
     ratio: Annotated[float, typer.Option(help="Keep matches up to this SNN ratio.")] = 0.85
-    one_way: Annotated[bool, typer.Option("--one-way", help="Keep matches that are not mutual nearest neighbors.")] = (
+    one_way: Annotated[bool, typer.Option("--one-way", help="Keep matches that are not mutual nearest neighbours.")] = (
         False
     )
     features: Annotated[

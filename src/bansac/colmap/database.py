@@ -81,7 +81,7 @@ def only_run(path: str | os.PathLike[str]) -> Iterator[None]:
 
 
 class _View(NamedTuple):
-    """Keypoints of an image, its size, its keypoints as rays, and the size of a pixel in normalized units."""
+    """Keypoints of an image, its size, its keypoints as rays, and the size of a pixel in normalised units."""
 
     x: Floats
     size: tuple[int, int]
@@ -186,7 +186,7 @@ class MatchDatabase(contextlib.AbstractContextManager["MatchDatabase"]):
 
 
 def _undistort(camera: pycolmap.Camera, x: Floats) -> Floats:
-    """Return keypoints in normalized units, or NaN where the camera model cannot undistort them."""
+    """Return keypoints in normalised units, or NaN where the camera model cannot undistort them."""
     rays = np.array(camera.cam_from_img(x))
     again = camera.img_from_cam(np.column_stack([rays, np.ones(len(rays))]))
     rays[~(np.hypot(*(again - x).T) < 1.0)] = np.nan  # a larger error in pixels marks a failed inversion

@@ -47,10 +47,10 @@ class PairMatches:
     size1, size2 : (int, int)
         Height and width of the images.
     rays1, rays2 : (N, 2) ndarray or None
-        Undistorted keypoints in normalized units, NaN where the undistortion failed. None if a camera has no prior
+        Undistorted keypoints in normalised units, NaN where the undistortion failed. None if a camera has no prior
         focal length.
     pixel : float
-        Size of a pixel in normalized units, the mean of both cameras.
+        Size of a pixel in normalised units, the mean of both cameras.
     """
 
     image_id1: int

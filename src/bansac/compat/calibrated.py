@@ -21,7 +21,7 @@ from bansac.compat.return_values import (
 )
 from bansac.estimate.absolute_pose import estimate_absolute_pose
 from bansac.estimate.two_views import estimate_essential
-from bansac.geometry import choose_motion, normalize_points, rotation_matrix
+from bansac.geometry import choose_motion, normalise_points, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bytes, Floats
 from bansac.maths.quaternion import model_of
@@ -294,4 +294,4 @@ def _with_distortion(names: tuple[str, str], matrix: ArrayLike, coefficients: Ar
 
 
 def _rays(camera: Floats | Camera, x: Floats) -> Floats:
-    return camera.unproject(x) if isinstance(camera, Camera) else normalize_points(camera, x)
+    return camera.unproject(x) if isinstance(camera, Camera) else normalise_points(camera, x)

@@ -7,7 +7,7 @@ states (eq:Phi, eq:Phi_2, eq:Phi_3)::
     belief(x^k, ...) = sum over the oldest x of P(x^k | c, x^{k-1}, ..., x^{k-m}) P(c | x^{k-1}) belief(x^{k-1}, ...)
 
 with P(c = inlier | x = inlier) = gamma and P(c = inlier | x = outlier) = 1 - gamma. The first m - 1 updates use the
-tables of the lower orders (eq:phi_markov_blanket_2, eq:phi_markov_blanket_3). The belief is normalized at every step,
+tables of the lower orders (eq:phi_markov_blanket_2, eq:phi_markov_blanket_3). The belief is normalised at every step,
 because the products of the paper underflow after some hundred updates.
 
 For order 1 an update is a fractional-linear map of the odds r = belief(inlier) / belief(outlier). The state is stored
@@ -110,7 +110,7 @@ _GAMMAS = {function.__name__: function for function in (gamma_1, gamma_2, gamma_
 def tabulate_gamma(gamma: str | Callable[[Floats], Any], n: int) -> Floats:
     """Evaluate gamma for 0, ..., n inliers among n points, clamped to [1e-6, 1 - 1e-6].
 
-    Without the clamp, gamma_1(1) = 1 and gamma_3(0) = 0 would lead to a normalization 0 / 0. A user's function that
+    Without the clamp, gamma_1(1) = 1 and gamma_3(0) = 0 would lead to a normalisation 0 / 0. A user's function that
     does not return one probability for every inlier ratio is a ValueError.
     """
     function = _GAMMAS[gamma] if isinstance(gamma, str) else gamma

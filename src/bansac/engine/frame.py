@@ -1,7 +1,7 @@
-"""The frame of a run: the data in random order and normalized.
+"""The frame of a run: the data in random order and normalised.
 
-All lengths of the engine are in the unit of the data. Only this module knows the scale of the normalization:
-:class:`Frame` multiplies the threshold and the neighborhood radius by it for the kernels, and divides the distances of
+All lengths of the engine are in the unit of the data. Only this module knows the scale of the normalisation:
+:class:`Frame` multiplies the threshold and the neighbourhood radius by it for the kernels, and divides the distances of
 its data by it. It also converts the prior inlier probabilities P^0 of P-BANSAC to the first odds of the network.
 """
 
@@ -38,7 +38,7 @@ class Frame:
     threshold : float
         The first threshold, in the unit of the data.
     radius : float, optional
-        The radius of a neighborhood, in the unit of the data.
+        The radius of a neighbourhood, in the unit of the data.
     prior : (N,) ndarray of float, optional
         Prior inlier probabilities.
     quality : (N,) ndarray of float, optional
@@ -80,8 +80,8 @@ class Frame:
         self.data = np.take(caller_data, self.order, axis=1)
         self.transform = np.zeros(1 + 2 * problem.channels)
         self.transform[0] = 1.0
-        if problem.normalize is not None:
-            problem.normalize(self.data, self.transform)
+        if problem.normalise is not None:
+            problem.normalise(self.data, self.transform)
         self.scale = float(self.transform[0])
         # What samplers read; see ``bansac.engine.sampling``.
         self.sample_size, self.activation = problem.sample_size, options.network.activation
@@ -162,13 +162,13 @@ class Frame:
     def from_data(self, model: Floats) -> Floats | None:
         """Return a flat model of the data in the frame, with its constraints; None if it is degenerate.
 
-        A problem with ``normalize``, but not ``normalize_model``, raises a ValueError.
+        A problem with ``normalise``, but not ``normalise_model``, raises a ValueError.
         """
         problem = self.problem
         with np.errstate(all="ignore"):
             converted = problem.to_frame(model, self.transform)
             if converted is None:
-                lack = f"normalize_model, which problem {problem.name!r} does not define"
+                lack = f"normalise_model, which problem {problem.name!r} does not define"
                 raise ValueError(f"initial_model needs {lack}")
             if problem.project is not None and problem.linearize is not None:
                 project = problem.manifold[-1]
@@ -181,7 +181,7 @@ class Frame:
         return np.full(self.order.size, 0.5) if self.prior is None else np.array(self.prior, float)
 
     def supported(self) -> Bools | None:
-        """Return the mask of the data that neighbors support; None if nothing is known of their support."""
+        """Return the mask of the data that neighbours support; None if nothing is known of their support."""
         mask = None if self._find_supported is None else self._find_supported()
         return None if mask is None else mask[self.order]
 

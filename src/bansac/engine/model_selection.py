@@ -34,7 +34,7 @@ class Plausibility(NamedTuple):
     """The plausibility of a model: a factor of its score, in (0, 1].
 
     ``function(model, transform, parameters) -> float`` is a Python function that Numba can compile. Its arguments are a
-    model in the frame of the run, which it may overwrite, the transform from ``normalize`` of the problem, and the
+    model in the frame of the run, which it may overwrite, the transform from ``normalise`` of the problem, and the
     parameters.
     """
 
@@ -66,7 +66,7 @@ class ModelSelection(NamedTuple):
 
 
 def make_model_selection(problem: Problem, plausibility: Plausibility, transform: Floats) -> tuple[Any, ModelSelection]:
-    """Return the function and the arrays of the model selection; ``transform`` is that of ``normalize``."""
+    """Return the function and the arrays of the model selection; ``transform`` is that of ``normalise``."""
     function, parameters = plausibility
     scratch, model = np.empty((2, problem.model_size))
     selection = ModelSelection(transform, parameters, scratch, model, np.empty(5))

@@ -66,7 +66,7 @@ class Options(Checked):
         details="""With None the threshold is estimated from the data: the distance from the model below which 99 % of
         the inliers lie (:mod:`bansac.evidence.noise_scale`). The search starts from 2 pixels for homographies, affine
         maps and similarities; 0.5 pixels for fundamental matrices, and for essential matrices with cameras, 5e-4 in
-        normalized units without; 4 pixels for absolute poses with a camera, 4e-3 without; and .005 of the extent of the
+        normalised units without; 4 pixels for absolute poses with a camera, 4e-3 without; and .005 of the extent of the
         data for other problems. Estimates lie between .1 and 26 times this start, 6.5 times if the error of a point
         has two components (homographies, absolute poses), 40 times for three. ``preset="paper"`` has fixed
         thresholds.""",
@@ -119,16 +119,16 @@ class Options(Checked):
         help="How minimal samples are drawn; ``uniform`` is RANSAC.",
         details="""``"bansac"`` draws by the probabilities of the dynamic Bayesian network; ``"prosac"`` (Chum
         and Matas, 2005) takes the best matches first and ``"p-napsac"`` (Barath et al., 2020) the best ones and their
-        neighbors, both by ``scores``; ``"napsac"`` (Myatt et al., 2002) takes neighbors; ``"baysac"`` (Botterill et
+        neighbours, both by ``scores``; ``"napsac"`` (Myatt et al., 2002) takes neighbours; ``"baysac"`` (Botterill et
         al., 2009) and ``"ar"`` (Wei et al., 2023) take the most probable points or matches and learn from failures.""",
         flag=True,
     )
-    neighbors: bool = _sampling_option(
+    neighbours: bool = _sampling_option(
         True,
         boolean,
-        help="Search where the neighbors of a match moved with it; for E and F without scores, also the priors.",
-        details="""Three of four restarts are among the matches of two images with more such neighbors than chance
-        gives (:mod:`bansac.evidence.neighbors`). Without ``scores``, neighbors give the prior probabilities of an
+        help="Search where the neighbours of a match moved with it; for E and F without scores, also the priors.",
+        details="""Three of four restarts are among the matches of two images with more such neighbours than chance
+        gives (:mod:`bansac.evidence.neighbours`). Without ``scores``, neighbours give the prior probabilities of an
         epipolar geometry. It is for samplers that start from them, such as ``"bansac"``, and without ``priors``.""",
     )
     network: Network = _sampling_option(
@@ -371,7 +371,7 @@ class Options(Checked):
 _PLACES = {field.name: f"network=Network({field.name}=...)" for field in dataclasses.fields(Network)} | {
     "agreement": "restarts=Restarts(agreement=...)",
     "restart_iterations": "restarts=Restarts(iterations=...)",
-    "neighborhood_radius": "sampler=Napsac(neighborhood_radius=...)",
+    "neighbourhood_radius": "sampler=Napsac(neighbourhood_radius=...)",
     "epipolar_error": "an argument of estimate_essential and estimate_relative_pose only",
 }
 

@@ -6,13 +6,13 @@ of iterations. A restart from the prior does not depend on the restarts before i
 
 :func:`next_restart` decides by the hypotheses and the counts so far:
 
-* A restart is on all data, or on the matches that neighbors support (``bansac.evidence.neighbors``). It leaves out
+* A restart is on all data, or on the matches that neighbours support (``bansac.evidence.neighbours``). It leaves out
   the data near hypotheses that have lost, unless they are inliers of the best one.
 * The restarts end if enough of them have led to the best hypothesis and it is significant, if they lead to models that
   chance explains again and again, or at a limit of the options.
 * Then, or after a round of restarts, an *alternative* of the best hypothesis is searched: among the data that are not
   near any hypothesis, and, if the best one may fit several structures of less noise, also among the data near it, at a
-  smaller threshold. The latter search draws uniformly, because neighbors may agree on the mixture.
+  smaller threshold. The latter search draws uniformly, because neighbours may agree on the mixture.
 """
 
 import enum
@@ -40,7 +40,7 @@ _MAJORITY = 0.5
 # If models with other inliers may fit nearly as well, scores of duplicates differ by at most this share.
 _SAME_SCORE = 0.003
 
-# The first restart of a round is on all matches, the others on those with more neighbors than chance gives. After a
+# The first restart of a round is on all matches, the others on those with more neighbours than chance gives. After a
 # round, an alternative of a significant hypothesis is searched, although it is not confirmed.
 _ROUND = 4
 
@@ -113,7 +113,7 @@ class History:
     """The restarts so far: the hypotheses, best first, and the sums over the restarts.
 
     ``first`` is the first threshold, ``n`` the number of data. The options have a number of iterations.
-    ``find_supported`` marks the matches that neighbors support, or returns None.
+    ``find_supported`` marks the matches that neighbours support, or returns None.
     """
 
     options: Options
@@ -131,7 +131,7 @@ class History:
 
     @functools.cached_property
     def supported(self) -> Bools | None:
-        """The mask of the matches that neighbors support; None if nothing is known of them."""
+        """The mask of the matches that neighbours support; None if nothing is known of them."""
         return self.find_supported()
 
     @property
@@ -242,7 +242,7 @@ def _plan_restart(history: History) -> RestartPlan:
 def _plan_other_data(history: History, best: Hypothesis) -> RestartPlan | None:
     """Return the plan to search the data that are not near any hypothesis.
 
-    A long search is on those that neighbors support. Solvers with several models a sample are slower, and have fewer
+    A long search is on those that neighbours support. Solvers with several models a sample are slower, and have fewer
     samples.
     """
     members, most = ~_near(history.ranked, history.n), min(history.next_length(), _LONGEST // history.max_models)

@@ -43,18 +43,18 @@ def estimate_absolute_pose(
     points3D : (N, 3) array_like
         3D points, in any unit.
     points2D : (N, 2) array_like
-        Image points: in pixels if ``K`` is given, else in normalized units (``K^-1`` applied). Points with lens
+        Image points: in pixels if ``K`` is given, else in normalised units (``K^-1`` applied). Points with lens
         distortion need a ``Camera``.
     K : (3, 3) array_like or Camera, optional
         Camera matrix, or camera with lens distortion; a warning as in :func:`bansac.estimate_essential` says if it
         seems to be that of other points. A camera without a focal length (:meth:`bansac.Camera.unknown_focal`) must
         have no distortion.
     threshold : float or "auto", optional
-        Largest reprojection error of an inlier: in pixels if ``K`` is given, else in normalized units. By default it is
+        Largest reprojection error of an inlier: in pixels if ``K`` is given, else in normalised units. By default it is
         estimated, as in :func:`bansac.estimate_homography`, starting from 4 pixels or 4e-3. A threshold in pixels is
         divided by the mean of the two focal lengths; of a camera with distortion, by the median of the local ones, and
         the pose is then refined with the error in the distorted image, which also gives residuals and inliers. With
-        ``preset="paper"`` it is in normalized units.
+        ``preset="paper"`` it is in normalised units.
     **settings
         ``scores`` and all further arguments as in :func:`bansac.estimate_homography`, with the same errors; the local
         optimisation is ``"lm"`` or none.
@@ -142,7 +142,7 @@ def _refine_in_image(
 
 
 def reprojection_errors(R: Floats, t: Floats, camera: Camera | None, points: Floats, pixels: Floats) -> Floats:
-    """Return errors (N, 2) of points (3 x N) in pixels, or normalized without a camera; inf behind the camera."""
+    """Return errors (N, 2) of points (3 x N) in pixels, or normalised without a camera; inf behind the camera."""
     seen = R @ points + t[:, None]
     behind = ~(seen[2] > 0.0)
     seen[:, behind] = 1.0

@@ -1,6 +1,6 @@
 """Points of cameras with lens distortion: unprojected to rays for the engine, with errors in the pixels of the image.
 
-The engine measures errors in normalized coordinates. For a camera with distortion, the size of a pixel there depends on
+The engine measures errors in normalised coordinates. For a camera with distortion, the size of a pixel there depends on
 the place. So the motion that the engine finds is refined with errors in the image, and residuals and inliers are
 measured there. For two views this error is the tangent Sampson error (Terekhov and Larsson, ICCV 2023).
 """
@@ -25,7 +25,7 @@ CameraLike: TypeAlias = ArrayLike | Camera
 Errors: TypeAlias = Callable[[Floats, Floats], Floats]
 """Function of a motion R, t that returns the errors (N, components) in pixels; inf or NaN for no inlier."""
 
-# Normalized coordinates beyond this, the tangent of 70 degrees, are rare.
+# Normalised coordinates beyond this, the tangent of 70 degrees, are rare.
 WIDEST = 2.75
 
 # At least _MANY points that begin near the origin, and end before the principal point by more than this share of their
@@ -60,7 +60,7 @@ class Unprojected(NamedTuple):
 
 
 def unproject(argument: str, camera: CameraLike, x: Floats, depth: int = 3) -> Unprojected:
-    """Replace pixels (2 x N) by normalized coordinates, in place; warn if the camera seems to be that of other points.
+    """Replace pixels (2 x N) by normalised coordinates, in place; warn if the camera seems to be that of other points.
 
     Of a camera with distortion, the focal lengths are the median of the local ones. A ValueError is raised if the
     camera is invalid or cannot undistort a point. ``depth`` is the level in the stack that a warning names.
@@ -99,14 +99,14 @@ def _doubt_camera(K: Floats, x: Floats) -> str:
     ends = (x0, x1, cx), (y0, y1, cy)
     if many and all(c - high > _OFF_CENTRE * (high - low) and abs(low) <= high - low for low, high, c in ends):
         what = f"the principal point ({cx:.6g}, {cy:.6g})"
-        normalized = np.abs(x).max() < _NORMALISED
-        question = "are they normalized already, or in [-1, 1] of a dense matcher?"
-        hint = question if normalized else "is the camera that of another image size?"
+        normalised = np.abs(x).max() < _NORMALISED
+        question = "are they normalised already, or in [-1, 1] of a dense matcher?"
+        hint = question if normalised else "is the camera that of another image size?"
     elif (  # the median takes some 20 us
         max(x1 - cx, y1 - cy, cx - x0, cy - y0) > WIDEST * min(fx, fy)
         and np.median(np.abs((x - K[:2, 2:]) / K[[0, 1], [0, 1], None])) > WIDEST
     ):
-        what, hint = f"the focal length {fx:.6g}", "is it in millimetres, or the camera normalized?"
+        what, hint = f"the focal length {fx:.6g}", "is it in millimetres, or the camera normalised?"
     elif many and cx == cy == 0.0 and min(x0, y0) >= 0.0 and min(x1, y1) > _NORMALISED:
         what, hint = "the principal point (0, 0)", "is it not near the centre of the image?"
     else:

@@ -12,7 +12,7 @@ Statistics, 2nd ed., section 7.6), where
   as there are in a volume of the same size. Points with a leverage above two times the mean (Velleman and Welsch, The
   American Statistician 1981) count less, because many of these are chance inliers,
 * B = sum of g_k g_k^T over groups of matches that share points, where g_k = (I - G)^-1 J_k^T psi_k, and G is the part
-  of the group in the normalized J^T J: CR3 of Bell and McCaffrey (Survey Methodology 2002), which approximates the
+  of the group in the normalised J^T J: CR3 of Bell and McCaffrey (Survey Methodology 2002), which approximates the
   jackknife over groups. For groups of one it is HC3 (MacKinnon and White, Journal of Econometrics 1985).
 
 psi falls to zero for large residuals, so the end of the near points needs no correction. B is measured, so the noise of

@@ -125,8 +125,8 @@ def precision(problem: Problem, data: Floats, measured: MeasuredModel) -> float:
     that a homography maps, relative to the extent of the data.
     """
     data, transform = data.copy(), np.empty(1 + 2 * problem.channels)
-    if problem.normalize is not None:
-        problem.normalize(data, transform)
+    if problem.normalise is not None:
+        problem.normalise(data, transform)
     model = problem.to_frame(measured.model, transform)
     if model is None:
         return -math.log10(_VAGUE)

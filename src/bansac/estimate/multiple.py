@@ -106,7 +106,7 @@ def estimate_multiple(
     ----------
     problem : Problem, str or callable
         The problem, see :class:`bansac.Problem`, or an estimator as in :func:`bansac.estimate_many`, such as ``"line"``
-        or ``"H"``. Data of ``"E"`` and ``"absolute_pose"`` (x, y, X, Y, Z) must be in normalized units.
+        or ``"H"``. Data of ``"E"`` and ``"absolute_pose"`` (x, y, X, Y, Z) must be in normalised units.
     data : (N, channels) array_like
         The data, one point or match per row: ``np.hstack([x1, x2])`` for matches.
     max_models : int, optional

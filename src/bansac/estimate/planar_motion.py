@@ -57,7 +57,7 @@ _search_epipole = kernel(search_epipole)
 def motions_of_plane(rays: Floats) -> list[tuple[Floats, Floats]]:
     """Return the motions of a camera from matches on a plane, the one that sees the plane least obliquely first.
 
-    ``rays`` (4 x N) are the matches in normalized units; the motion is X2 = R X1 + t with t of unit length. A
+    ``rays`` (4 x N) are the matches in normalised units; the motion is X2 = R X1 + t with t of unit length. A
     homography has four motions. At most two of them put the points in front of the cameras, and both agree with all
     matches. Surfaces at a grazing angle give few matches. The list is empty if the matches determine no homography, or
     if no motion has the plane in front of the camera. Rays of a wrong scale, such as pixels, can give a homography of

@@ -34,7 +34,7 @@ class Settings(TypedDict, total=False):
     max_seconds: float | None
     stopping: str | Sequence[StopName | Stop] | None
     sampler: SamplerName | Sampler
-    neighbors: bool
+    neighbours: bool
     network: Network
     restarts: int | Restarts
     scoring: ScoreName | Score
@@ -63,7 +63,7 @@ class Preset:
     """A named set of options.
 
     ``thresholds`` and ``max_iterations``, by the name of a problem, replace the defaults of problems. If ``as_paper``,
-    thresholds of calibrated problems are in normalized units even if camera matrices are given, no threshold is
+    thresholds of calibrated problems are in normalised units even if camera matrices are given, no threshold is
     estimated unless the call asks for it, planar inliers have no solution of their own, and no short runs follow a
     failed one to explain it.
     """
@@ -85,13 +85,13 @@ PRESETS = {
             stopping="sampler",
             local_optimization=None,
             refinement="least_squares",
-            neighbors=False,
+            neighbours=False,
         ),
         thresholds={"homography": 1.0, "fundamental matrix": 0.5, "essential matrix": 1e-3},
         max_iterations={"homography": 1000, "fundamental matrix": 10_000, "essential matrix": 1000},
         as_paper=True,
     ),
-    "fast": Preset(Options(restarts=1, max_iterations=600, stopping="sampler", neighbors=False)),
+    "fast": Preset(Options(restarts=1, max_iterations=600, stopping="sampler", neighbours=False)),
     "accurate": Preset(Options(restarts=Restarts(limit=64, agreement=4), max_iterations=200_000)),
 }
 _PAPER_20 = PRESETS["paper"].options.replace(network=Network(min_updates=20))

@@ -12,7 +12,7 @@ from bansac.engine.options import Options
 from bansac.engine.sampling import SAMPLERS
 from bansac.estimate.model_forms import ModelForm, form_of
 from bansac.estimate.presets import Arguments, Threshold, find_preset, resolve_options
-from bansac.evidence.neighbors import neighbor_priors
+from bansac.evidence.neighbours import neighbour_priors
 from bansac.evidence.noise_scale import first_threshold, is_in_other_unit
 from bansac.evidence.vertical import has_verticals
 from bansac.evidence.weights import density_weights, prior_of_scores, reliability_weights, scale_weights
@@ -64,18 +64,18 @@ class Request:
         return first_threshold(self.problem, self.data) if given is None else given / self.unit
 
     @functools.cached_property
-    def neighbor_priors(self) -> Floats | None:
-        """The priors of matches of two images from their neighbors; None if the search does not use them."""
+    def neighbour_priors(self) -> Floats | None:
+        """The priors of matches of two images from their neighbours; None if the search does not use them."""
         options = self.options
-        uses = options.neighbors and options.sampler_row.prior and self.priors is None
+        uses = options.neighbours and options.sampler_row.prior and self.priors is None
         of_images = self.problem.traits.of_images and not has_verticals(self.problem)
-        return neighbor_priors(self.data) if uses and of_images else None
+        return neighbour_priors(self.data) if uses and of_images else None
 
     def prior_and_quality(self) -> tuple[Floats | None, Floats | None]:
         """Return the prior inlier probabilities P^0, and the quality that orders the points; None if not given.
 
         For a sampler that starts from a prior, ``scores`` are the prior if no ``priors`` are given. The quality is
-        ``scores``, or else ``priors`` if they are not all equal. Without both, the neighbors give the prior and the
+        ``scores``, or else ``priors`` if they are not all equal. Without both, the neighbours give the prior and the
         quality for an epipolar geometry, for which they gain.
         """
         scores, priors, options, n = self.scores, self.priors, self.options, self.data.shape[1]
@@ -98,8 +98,8 @@ class Request:
             check_probabilities("priors", lowest, highest)
             quality = prior if quality is None and lowest < highest else quality
         elif scores is None and self.problem.traits.codimension == 1:
-            prior = self.neighbor_priors
-            # Weights are squares of the quality. Neighbors tell less than scores: the weight is the root of the prior.
+            prior = self.neighbour_priors
+            # Weights are squares of the quality. Neighbours tell less than scores: the weight is the root of the prior.
             quality = None if prior is None else prior**0.25
         if quality is None and options.needs_order(informed=False):
             what = f"sampler={sampler.name!r}" if sampler.order else f"stopping={options.stopping!r}"

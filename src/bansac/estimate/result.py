@@ -196,7 +196,7 @@ class Result(_Pair[Model]):
         it support another epipolar geometry, or if nearly all inliers are on three planes, as of a repeated pattern;
         the result may be the wrong one. Else the configuration of the inliers of two views: "general", "misfit",
         "static", "planar", "pure_rotation", "collinear" or "undetermined_focal". With "misfit" the residuals of
-        neighboring matches are alike, as with lens distortion, a deformation or a wrong epipolar geometry, or other
+        neighbouring matches are alike, as with lens distortion, a deformation or a wrong epipolar geometry, or other
         focal lengths fit better. It is also the configuration of an absolute pose that another focal length or lens
         distortion fits better. With "static" many inliers do not move, as those of a logo, and others do. Planar points
         and a pure rotation do not determine a fundamental matrix; for this problem both are "planar". With

@@ -1,7 +1,7 @@
 """The search of many data: it looks at a random sample, and its model is refined and measured on all data.
 
 What a search learns depends on the number of data that it looks at, and hardly on how many there are. The accuracy of
-a model depends on all its inliers. So restarts, threshold, neighbors, verdict and configuration are those of a sample,
+a model depends on all its inliers. So restarts, threshold, neighbours, verdict and configuration are those of a sample,
 and one refinement (the last stage of :mod:`bansac.engine.refinement.lm`) uses all data near the model. If a sample has
 no significant model, or few inliers, the next one is larger.
 """
@@ -81,12 +81,12 @@ def refine_on_all(solution: Solution, request: Request) -> Solution:
 
 
 def _minimize(solution: Solution, near: Floats, scale: float) -> Floats | None:
-    """Return the model of a solution after a refinement on data, which it normalizes in place; None if it fails."""
+    """Return the model of a solution after a refinement on data, which it normalises in place; None if it fails."""
     problem, transform = solution.request.problem, np.zeros(1 + 2 * len(near))
     assert solution.model is not None
     transform[0] = 1.0
-    if problem.normalize is not None:
-        problem.normalize(near, transform)
+    if problem.normalise is not None:
+        problem.normalise(near, transform)
     model = problem.to_frame(solution.model, transform)
     if model is None:
         return None

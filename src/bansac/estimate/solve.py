@@ -23,7 +23,7 @@ from bansac.estimate.result import Result, Rival
 from bansac.estimate.sample import expand, is_enough, refine_on_all, samples
 from bansac.estimate.solution import Solution, measure
 from bansac.evidence.configuration import DETERMINED
-from bansac.evidence.neighbors import has_support
+from bansac.evidence.neighbours import has_support
 from bansac.evidence.noise_scale import first_threshold
 from bansac.evidence.posterior import inlier_probabilities
 from bansac.evidence.rivals import is_rival
@@ -131,7 +131,7 @@ def search(request: Request) -> Solution:
         return Solution(
             request, unit * request.threshold, None, *nothing, problem.traits.codimension, noise, beliefs=beliefs
         )
-    radius = options.sampler_row.neighborhood_radius
+    radius = options.sampler_row.neighbourhood_radius
     watch, seconds = Stopwatch(), options.max_seconds  # kernels that compile take no time of the run
     frame = Frame(
         problem,
@@ -145,7 +145,7 @@ def search(request: Request) -> Solution:
         plausibility=request.plausibility,
         is_estimated=request.is_estimated,
         noise=noise,
-        find_supported=lambda: has_support(request.neighbor_priors),
+        find_supported=lambda: has_support(request.neighbour_priors),
     )
     run = Search(frame, lambda: seconds is not None and watch.read()[0] > seconds)
     stop_reason = run.run(request.initial_model)

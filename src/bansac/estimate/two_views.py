@@ -24,7 +24,7 @@ from bansac.geometry import essential_from_pose, recover_pose
 from bansac.geometry.camera import Camera
 from bansac.geometry.focal_lengths import focal_plausibility
 from bansac.maths.arrays import Bools, Floats
-from bansac.maths.normalization import fix_sign
+from bansac.maths.normalisation import fix_sign
 from bansac.maths.validate import as_matches, as_numbers, as_size
 
 EpipolarError = Literal["default", "sampson", "symmetric"]
@@ -36,7 +36,7 @@ Jacobians: TypeAlias = tuple[Floats, Floats]
 _DEFAULT_PIXELS = 0.5
 
 # More matches than this, with coordinates below this size, are not in pixels.
-_FEWEST, _LARGEST_NORMALIZED = 7, 2.0
+_FEWEST, _LARGEST_NORMALISED = 7, 2.0
 
 
 def estimate_homography(
@@ -126,7 +126,7 @@ def estimate_fundamental(
         As in :func:`bansac.estimate_homography` (``scores``, ``priors`` and all others), with the same errors.
     threshold : float or "auto", optional
         Largest Sampson distance of an inlier, in pixels. Without a threshold, coordinates below 2 have a warning,
-        because they look normalized. By default it is estimated, as in
+        because they look normalised. By default it is estimated, as in
         :func:`bansac.estimate_homography`, starting from 0.5, the threshold of ``preset="paper"``.
     image_size1, image_size2 : (height, width), optional
         Sizes of the images in pixels. If both are given, optimised models are also compared by the focal lengths they
@@ -149,9 +149,9 @@ def estimate_fundamental(
     True
     """
     data = as_matches(x1, x2)
-    look_normalized = data.shape[1] > _FEWEST and np.abs(data).max() < _LARGEST_NORMALIZED
-    if look_normalized and is_default_threshold(threshold, settings.get("options")):
-        what = f"x1 and x2 look normalized (all coordinates are below {_LARGEST_NORMALIZED:g})"
+    look_normalised = data.shape[1] > _FEWEST and np.abs(data).max() < _LARGEST_NORMALISED
+    if look_normalised and is_default_threshold(threshold, settings.get("options")):
+        what = f"x1 and x2 look normalised (all coordinates are below {_LARGEST_NORMALISED:g})"
         warnings.warn(f"{what}, but the default threshold is in pixels: give pixels or a threshold", stacklevel=2)
     plausibility = _focal_plausibility(image_size1, image_size2, data)
     from bansac.problems.fundamental import FUNDAMENTAL
@@ -171,11 +171,11 @@ def _of_plane(solution: Solution) -> Solution:
     from bansac.estimate.planar_motion import choose_epipole, choose_motion, compare_off_plane
     from bansac.estimate.twins import choose_twin
 
-    if verdict.configuration == "planar" and solution.request.problem.traits.unit == "normalized":
+    if verdict.configuration == "planar" and solution.request.problem.traits.unit == "normalised":
         solution = choose_motion(solution)
     elif verdict.configuration in ("planar", "pure_rotation"):
         solution = choose_epipole(solution)
-    elif verdict.configuration in ("general", "misfit") and solution.request.problem.traits.unit == "normalized":
+    elif verdict.configuration in ("general", "misfit") and solution.request.problem.traits.unit == "normalised":
         solution = choose_twin(solution)
     return compare_off_plane(solution) if solution.rival is None else solution
 
@@ -212,17 +212,17 @@ def estimate_essential(
     Parameters
     ----------
     x1, x2 : (N, 2) array_like
-        Matched points: in pixels if ``K1`` is given, else in normalized units (``K^-1`` applied).
+        Matched points: in pixels if ``K1`` is given, else in normalised units (``K^-1`` applied).
     K1, K2 : (3, 3) array_like or Camera, optional
         Camera matrices, or cameras with lens distortion (:class:`bansac.Camera`). Without ``K2`` both images are
         assumed to have the camera ``K1``. If all points are far from the principal point, or most have a focal length
         too small for them, a warning names the argument. Without a threshold, focal lengths below 50 have one, too.
     threshold : float or "auto", optional
-        Largest distance of an inlier: in pixels if ``K1`` is given, else in normalized units. By default it is
+        Largest distance of an inlier: in pixels if ``K1`` is given, else in normalised units. By default it is
         estimated, as in :func:`bansac.estimate_homography`, starting from 0.5 pixels or 5e-4. A threshold in pixels is
         divided by the mean focal length; of a camera with distortion, by the median of the local ones, and the model is
         then refined with the Sampson distance in the distorted image, which also gives residuals and inliers. With
-        ``preset="paper"`` the threshold is in normalized units, 1e-3 by default.
+        ``preset="paper"`` the threshold is in normalised units, 1e-3 by default.
     epipolar_error : {"default", "sampson", "symmetric"}
         Distance of a match: the Sampson distance, or the root of the summed squares of the distances to both epipolar
         lines, about twice the Sampson distance. ``"default"`` is ``"sampson"``, and ``"symmetric"`` with
@@ -415,7 +415,7 @@ def _request_essential(
 def as_rays(
     x1: ArrayLike, x2: ArrayLike, K1: CameraLike | None, K2: CameraLike | None, preset: str | None
 ) -> tuple[Floats, float, Jacobians | None]:
-    """Check matched points; return them in normalized units (4 x N) with the unit of the threshold.
+    """Check matched points; return them in normalised units (4 x N) with the unit of the threshold.
 
     If a camera has distortion and the unit is pixels, the derivatives of the pixels by the rays are returned, too.
     """
@@ -440,4 +440,4 @@ def _pixels_hint(data: Floats) -> str:
     """Return a hint if matches look like pixels, most outside a field of view of 140 degrees, else ""."""
     if not data.size or max(data.max(), -data.min()) < cameras.WIDEST or np.median(np.abs(data)) < cameras.WIDEST:
         return ""
-    return "these look like pixels, and normalized coordinates are expected where no camera matrices are given"
+    return "these look like pixels, and normalised coordinates are expected where no camera matrices are given"

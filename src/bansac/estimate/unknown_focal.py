@@ -366,8 +366,8 @@ def _minimize_absolute_pose(near: Floats, noise: _Noise, model: Floats) -> tuple
     """Return the flat model with the least cost for points (5 x N), and the normal matrix."""
     problem = UNKNOWN_FOCAL_POSE
     model, transform = np.array(model, dtype=np.float64), np.empty(1 + 2 * len(near))
-    absolute_pose.normalize(near, transform)
-    absolute_pose.normalize_model(model, transform)
+    absolute_pose.normalise(near, transform)
+    absolute_pose.normalise_model(model, transform)
 
     def evaluate(model: Floats) -> tuple[float, Linearize]:
         residuals, derivatives = problem.linearized(near, model)
@@ -385,5 +385,5 @@ def _minimize_absolute_pose(near: Floats, noise: _Noise, model: Floats) -> tuple
         return moved
 
     model, normal = minimize(model, evaluate, move)
-    absolute_pose.denormalize(model, transform)
+    absolute_pose.denormalise(model, transform)
     return model, normal

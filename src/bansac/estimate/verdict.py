@@ -53,7 +53,7 @@ _NOT_CONFIRMED = "; the restarts did not agree before the search ended, and pres
 _REPEATS = "; the inliers lie on a plane or one step to either side of it, as if a pattern on it repeats"
 _OTHER_SUPPORT = "; off a plane of many inliers, {} outliers support another {}"
 _STATIC = "; {} inliers do not move and others do, as with a logo or a date stamp: leave out the matches of overlays"
-_MISFIT = "; residuals of neighbors are alike, as with lens distortion, a deformation or a wrong model"
+_MISFIT = "; residuals of neighbours are alike, as with lens distortion, a deformation or a wrong model"
 _CAMERA = "; other focal lengths or lens distortion fit better: correct the camera, or see Camera.unknown_focal"
 _FOCAL = "; a focal length of about {:.4g} instead of {:.4g} fits better: correct it, or see Camera.unknown_focal"
 
@@ -127,7 +127,7 @@ def find_verdict(
         configuration = "static"
         text += _STATIC.format(static)
     elif configuration == "general" or (
-        is_significant and configuration is None and problem.traits.unit == "normalized"
+        is_significant and configuration is None and problem.traits.unit == "normalised"
     ):
         misfit = _explain_misfit(problem, data, measured, unit)
         configuration = "misfit" if misfit else configuration
@@ -199,7 +199,7 @@ def _explain_misfit(problem: Problem, data: Floats, measured: MeasuredModel, uni
     """Return how residuals show that the model, or its camera, does not fit; "" if they do not."""
     if problem.traits.of_images and _says(has_misfit, problem, data, measured, measured.inliers):
         return _MISFIT
-    if problem.traits.unit != "normalized":
+    if problem.traits.unit != "normalised":
         return ""
     near = measured.residuals <= TOLERANCE * measured.threshold  # inliers of a wrong camera are those that it explains
     match _says(functools.partial(find_focal_factors, problem), problem, data, measured, near):

@@ -11,7 +11,7 @@
 ``noise_scale``       the threshold from the residuals of a significant model
 ``search_window``     uniform errors of outliers that were searched near a prediction
 ``posterior``         inlier probabilities under a model
-``neighbors``        prior inlier probabilities of matches, from their neighbors
+``neighbours``        prior inlier probabilities of matches, from their neighbours
 ``weights``           weights of the points in the score
 ``rivals``            models that the data support beside the best one
 ``twins``             two minima of one sum of squared errors

@@ -24,7 +24,7 @@ def find_focal_factors(problem: Problem, data: Floats, model: Floats, near: Bool
     """Return the factors of the focal lengths that fit the points near a pose better; empty if the given ones fit.
 
     There is one of an absolute pose, about 1 if only the distortion is wrong, and two of a relative pose. ``data`` have
-    normalized image points. Residuals below ``exact`` are due to rounding.
+    normalised image points. Residuals below ``exact`` are due to rounding.
     """
     members = np.flatnonzero(near)
     if members.size <= problem.sample_size:

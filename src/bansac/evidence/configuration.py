@@ -66,7 +66,7 @@ def find_configuration(
 ) -> str | None:
     """Return the configuration of the matches (4 x N) that support a model: "general", "planar" and so on, or None.
 
-    Planes are not degenerate for a problem of codimension 2 (H). Rotations can be told from planes only in normalized
+    Planes are not degenerate for a problem of codimension 2 (H). Rotations can be told from planes only in normalised
     units (E). ``residuals`` and ``threshold`` are in the unit of ``data``. If chance explains the support of the model,
     ``by_chance``, only lines are detected: the configuration is "collinear", ``UNVERIFIED`` or None.
     """
@@ -82,7 +82,7 @@ def find_configuration(
     plane = np.empty(residuals.size)
     if not _on_plane(data, residuals, noise, problem.traits.codimension, plane):
         return "general"
-    if problem.traits.unit == "normalized" and _is_rotation(data, plane, noise):
+    if problem.traits.unit == "normalised" and _is_rotation(data, plane, noise):
         return "pure_rotation"
     return "planar"
 
@@ -95,7 +95,7 @@ def configuration_message(problem: Problem, configuration: str | None) -> str:
         return f"; too few inliers lie off a line to verify the {problem.name}"
     if configuration == "pure_rotation":
         return "; the camera turns about its centre, which does not determine a translation"
-    if configuration == "planar" and problem.traits.unit == "normalized":
+    if configuration == "planar" and problem.traits.unit == "normalised":
         return "; the inliers lie on a plane, with which two motions agree"
     if configuration == "planar" and problem.traits.codimension == 1:
         return (

@@ -84,7 +84,7 @@ def _keep_first_of_cells(x: Floats, width: float, kept: Ints, groups: Ints, tabl
 def hash_cell(before: np.int64, cell: float) -> np.int64:
     """Return a hash below 2**32 of a cell's coordinate and the hash ``before`` of the previous coordinates.
 
-    Neighboring cells must have distant hashes, or the open addressing forms long runs.
+    Neighbouring cells must have distant hashes, or the open addressing forms long runs.
     """
     return (before + np.int64(wrap(cell, 1048576.0))) * 739982445 >> 10 & 0xFFFFFFFF
 

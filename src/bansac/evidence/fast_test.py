@@ -4,7 +4,7 @@ The test makes one pass over the points and does not sort. It counts fewer inlie
 probability than the full test (``bansac.evidence.verdict``). So a model that passes this test also passes the full
 test. If there are many points, an evenly spaced subset is tested, with the number of models of all points.
 
-The full test sorts the residuals and needs exact neighbors, and takes ten times as long for 800 matches. It also calls
+The full test sorts the residuals and needs exact neighbours, and takes ten times as long for 800 matches. It also calls
 functions of the problem that are not compiled (``significance_form``), so the two tests are separate functions.
 """
 
@@ -35,7 +35,7 @@ class _Lengths(NamedTuple):
     """Lengths of a test, in the unit of the data."""
 
     threshold: float
-    cell: float  # side of a cell of neighbors
+    cell: float  # side of a cell of neighbours
     same: float  # distance of points that are the same
     smallest: float  # distance of two displacements that give a third one
 
@@ -74,7 +74,7 @@ def _bound_false_alarms(
         return np.inf
     far, limit = others * size, lengths.threshold * lengths.threshold
     # The first residuals are of matches exchanged with any other, the next ones of those with the displacements of
-    # others, the rest of those exchanged with a neighbor.
+    # others, the rest of those exchanged with a neighbour.
     float64.residuals(rearranged, model, 0, far + near + moved, residuals)
     far_hits, near_hits, moved_hits = 1, 1, 0
     for i in range(far):
@@ -99,12 +99,12 @@ def _bound_false_alarms(
 def _sample_rearranged(
     data: Floats, support: Bools, lengths: _Lengths, motion: Floats, off_line: int, others: int, rearranged: Floats
 ) -> tuple[int, int, int, int]:
-    """Rearrange points or matches with any others and with neighbors, and count the inliers that share no point.
+    """Rearrange points or matches with any others and with neighbours, and count the inliers that share no point.
 
-    Returns the number of these inliers, of the points tested, of the points rearranged with a neighbor, and of the
+    Returns the number of these inliers, of the points tested, of the points rearranged with a neighbour, and of the
     matches with the displacements of others. The first number is 0 if fewer than ``off_line`` inliers are off a line
     in an image. The columns of ``rearranged`` are the points, each rearranged with ``others`` other points, then as
-    many matches with other displacements, then those rearranged with a neighbor.
+    many matches with other displacements, then those rearranged with a neighbour.
     """
     channels, n = data.shape
     rng, width, same, smallest = fixed_rng(), lengths.cell, lengths.same, lengths.smallest

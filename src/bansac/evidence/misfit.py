@@ -1,6 +1,6 @@
 """Lack of fit: whether the residuals of an epipolar geometry depend on the place in the image.
 
-Noise has no place. So the signed residuals of neighboring matches are independent if the model is right. They are
+Noise has no place. So the signed residuals of neighbouring matches are independent if the model is right. They are
 alike if it does not describe the images: with lens distortion that is not corrected, a deformation, a rolling shutter,
 or a wrong motion that is near to many matches. The test is an analysis of variance between the cells of a grid over
 the inliers in image 1 (Fisher, Statistical Methods for Research Workers, 1925).

@@ -9,7 +9,7 @@ data:
   isosceles right triangle whose hypotenuse they form. Two points of an isotropic normal distribution give a point of
   the same distribution. Two points of a thin structure give a point beside it.
 
-The rearrangement is done twice: with any other match ("far"), and with a neighbor ("near"). The second one accounts
+The rearrangement is done twice: with any other match ("far"), and with a neighbour ("near"). The second one accounts
 for clusters in which each match agrees with the next by chance. Matches of two images are rearranged a third time
 ("moved"): each first point gets the displacement of other matches. It accounts for matches that were searched for
 within a window around a prediction, so displacements are measured from the affine motion that most matches follow
@@ -33,8 +33,8 @@ from bansac.problems.problem import Problem
 REARRANGED = 2000
 """Smallest number of rearranged points or matches, if there are enough pairs."""
 
-# Neighbors share a cell. Its side is this number of thresholds for matches and for points. Points have at least
-# _POINT_CELLS cells along an axis: in larger cells, points of different clusters are neighbors. For data without
+# Neighbours share a cell. Its side is this number of thresholds for matches and for points. Points have at least
+# _POINT_CELLS cells along an axis: in larger cells, points of different clusters are neighbours. For data without
 # points, the side is the extent of each channel over _CELLS.
 MATCH_CELL = 8.0
 _POINT_CELL, _POINT_CELLS = 32.0, 2
@@ -48,9 +48,9 @@ _MOVED, _MOVED_IN_PLANE = 6.0, 4.0
 class NullModel:
     """Sorted residuals of the model on rearranged data.
 
-    ``far`` are those of points or matches rearranged with any other one, ``near`` with a neighbor. ``moved`` are those
+    ``far`` are those of points or matches rearranged with any other one, ``near`` with a neighbour. ``moved`` are those
     of matches with the displacements of others; there are none if the points have no displacement. There are none of
-    both before :func:`add_neighbors`. ``n`` is the number of points or matches. ``resolution`` is the probability that
+    both before :func:`add_neighbours`. ``n`` is the number of points or matches. ``resolution`` is the probability that
     two random points share a coordinate of a grid, the smallest probability. Below the smallest residual the
     probability falls with the power ``decay`` of the distance: the codimension in images, and 1 in space, where points
     near a plane have small residuals by chance.
@@ -66,7 +66,7 @@ class NullModel:
     def probability(self, distance: Floats) -> Floats:
         """Return alpha(t), the probability that a random point or match has a residual of at most t; t is ascending.
 
-        Points with a neighbor agree by chance more often. Both kinds are mixed by their shares.
+        Points with a neighbour agree by chance more often. Both kinds are mixed by their shares.
         """
         share = self.near.size / self.n
         first, following = np.full(distance.size, self.resolution), np.zeros(distance.size)
@@ -111,14 +111,14 @@ def measure_far(problem: Problem, data: Floats, model: Floats) -> NullModel:
     )
 
 
-def add_neighbors(
+def add_neighbours(
     null_model: NullModel, problem: Problem, data: Floats, model: Floats, threshold: float, noise: float = np.inf
 ) -> NullModel:
-    """Return a copy of ``null_model`` with the residuals of matches rearranged with neighbors added.
+    """Return a copy of ``null_model`` with the residuals of matches rearranged with neighbours added.
 
     ``noise`` is the largest threshold for which displacements may differ by their noise only.
     """
-    earlier, later = _neighbors(problem, data, threshold)
+    earlier, later = _neighbours(problem, data, threshold)
     rearranged = _rearrange(problem, np.take(data, earlier, axis=1), np.take(data, later[None], axis=1))
     smallest = smallest_move(problem.traits.codimension) * min(threshold, noise)
     return replace(
@@ -141,20 +141,20 @@ def _sorted_residuals(problem: Problem, data: Floats, model: Floats) -> Floats:
     return residuals
 
 
-def _neighbors(problem: Problem, data: Floats, threshold: float) -> tuple[Ints, Ints]:
-    """Return pairs of neighbors: of points or matches in one cell that share no point, the earlier and the later."""
+def _neighbours(problem: Problem, data: Floats, threshold: float) -> tuple[Ints, Ints]:
+    """Return pairs of neighbours: of points or matches in one cell that share no point, the earlier and the later."""
     n, cells, order = data.shape[1], _cells(problem, data, threshold), _random_order(data)
     point_of = np.full(problem.channels, -1)
     for k, point in enumerate(problem.traits.points):
         point_of[list(point)] = k
     first, second, table = np.empty(n, np.int64), np.empty(n, np.int64), np.full(4 << n.bit_length(), -1)
     shuffled = np.take(data, order, axis=1)
-    count = _pair_neighbors(shuffled, cells[order], point_of, SAME_POINT * threshold, table, first, second)
+    count = _pair_neighbours(shuffled, cells[order], point_of, SAME_POINT * threshold, table, first, second)
     return order[first[:count]], order[second[:count]]
 
 
 @kernel
-def _pair_neighbors(
+def _pair_neighbours(
     data: Floats, cells: Floats, point_of: Ints, same: float, table: Ints, first: Ints, second: Ints
 ) -> int:
     """Pair each point or match with the next one in its cell if they share no point; return the number of pairs.
@@ -264,7 +264,7 @@ def smallest_move(codimension: int) -> float:
 
 
 def cell_sizes(problem: Problem, data: Floats, threshold: float) -> Floats:
-    """Return the sides of a cell of neighbors, along the channels of the first point, or of all without points."""
+    """Return the sides of a cell of neighbours, along the channels of the first point, or of all without points."""
     if problem.traits.are_matches:
         return np.full(len(problem.traits.points[0]), MATCH_CELL * threshold)
     extent = scales(problem, data)

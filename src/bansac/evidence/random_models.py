@@ -4,7 +4,7 @@ The false alarms of :mod:`.false_alarms` take the probability of a random inlier
 matches of one list it is too large: the true model alone maps many points of a list to others. Here models of random
 minimal samples of rearranged matches show what chance gives. Matches are rearranged in two ways:
 
-* "neighbors": the second points of near matches in another order, which keeps lists, grids and clusters;
+* "neighbours": the second points of near matches in another order, which keeps lists, grids and clusters;
 * "displacements": those from the common motion of matches that the model does not explain, which keeps a search window.
   Each is the third corner of a triangle over two of them (:mod:`.null_model`). If they are few, the second points are
   uniform in their box.
@@ -78,12 +78,12 @@ class Matches(NamedTuple):
 
 def as_matches(problem: Problem, data: Floats, distances: Floats, threshold: float, first: tuple[int, ...]) -> Matches:
     """Return matches (channels x N) with distances in the unit of the data; ``first`` are the channels of a point."""
-    normalized, transform = data.copy(), np.zeros(1 + 2 * problem.channels)
+    normalised, transform = data.copy(), np.zeros(1 + 2 * problem.channels)
     transform[0] = 1.0
-    if problem.normalize is not None:
-        problem.normalize(normalized, transform)
+    if problem.normalise is not None:
+        problem.normalise(normalised, transform)
     scale, second = float(transform[0]), [channel for channel in range(problem.channels) if channel not in first]
-    return Matches(problem, normalized, scale * distances, scale * threshold, list(first), second)
+    return Matches(problem, normalised, scale * distances, scale * threshold, list(first), second)
 
 
 def log_nfa_of_rates(matches: Matches, exact: float) -> float:
@@ -160,12 +160,12 @@ def count_mirrored(matches: Matches) -> int:
 
 def _rearranged(matches: Matches, copies: int) -> Iterator[Floats]:
     """Yield the matches rearranged in each way (copies x channels x N)."""
-    yield _neighbors(matches, copies)
+    yield _neighbours(matches, copies)
     if len(matches.first) == len(matches.second):
         yield _displacements(matches, copies)
 
 
-def _neighbors(matches: Matches, copies: int) -> Floats:
+def _neighbours(matches: Matches, copies: int) -> Floats:
     """Return the matches (copies x channels x N) with the second points of blocks of near matches in a circle.
 
     A block are matches in a row on a space-filling curve (Morton, 1966) through the first points, from a random origin.

@@ -41,7 +41,7 @@ def significance_over_thresholds(
 ) -> float:
     """Return -log NFA of a flat model over all thresholds up to its own, to compare models of different noise.
 
-    Matches are rearranged with any others, not with neighbors. Few of these residuals are small. So the probability of
+    Matches are rearranged with any others, not with neighbours. Few of these residuals are small. So the probability of
     one below the distance of the first percent is that of the volume within it. Residuals below ``smallest`` are raised
     to it. A single point or match has no chance to be compared with: -inf.
     """

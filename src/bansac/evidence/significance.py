@@ -24,7 +24,7 @@ from bansac.evidence.duplicate_points import (
 )
 from bansac.evidence.false_alarms import SIGNIFICANT, binomial_tail, log_nfa
 from bansac.evidence.fast_test import is_significant_fast
-from bansac.evidence.null_model import REARRANGED, NullModel, add_neighbors, measure_far
+from bansac.evidence.null_model import REARRANGED, NullModel, add_neighbours, measure_far
 from bansac.evidence.random_models import MOST_SEARCHED, Matches, as_matches, count_mirrored, log_nfa_of_rates, log_tail
 from bansac.evidence.search_window import fits_window
 from bansac.evidence.vertical import has_verticals, keep_verticals, of_three_matches
@@ -37,7 +37,7 @@ _FirstOf: TypeAlias = Callable[[Problem, Floats, float], Ints]
 EXACT = 1e-3
 """Smaller residuals are raised to this share of the threshold, because they are due to rounding."""
 # The support is tested within these shares of the threshold. If the threshold is large, a support within a smaller one
-# shares fewer points, and its neighbors are nearer.
+# shares fewer points, and its neighbours are nearer.
 _SHARES = 1.0, 0.5, 0.25
 # Largest probability that the model itself has its support on rearranged matches, and that a search of them has it.
 _SELDOM, _RARE = 3e-3, 7e-4
@@ -261,7 +261,7 @@ def _is_rare(form: _Form, measured: MeasuredModel, kept: Ints) -> bool:
     if support.size <= m:
         return False
     null_model = measure_far(problem, thinned, model)
-    null_model = add_neighbors(null_model, problem, thinned, model, measured.threshold, measured.noise)
+    null_model = add_neighbours(null_model, problem, thinned, model, measured.threshold, measured.noise)
     alpha = null_model.probability(np.maximum(support, EXACT * measured.threshold))
     level, sizes = _SELDOM / (support.size - m), range(support.size, m, -1)
     return alpha[-1] < _USELESS and any(binomial_tail(k - m, n - m, alpha[k - 1]) < level for k in sizes)
@@ -288,7 +288,7 @@ def _large_threshold(form: _Form, threshold: float) -> Judgement | None:
     extent = min(float(np.ptp(box, axis=0).max()) for box in boxes)
     if threshold <= SMALL * extent:
         return None
-    null_model = add_neighbors(measure_far(problem, data, form.model), problem, data, form.model, threshold)
+    null_model = add_neighbours(measure_far(problem, data, form.model), problem, data, form.model, threshold)
     chance = float(null_model.probability(np.array([threshold]))[0])
     return Judgement(Reason.LARGE_THRESHOLD, extent=extent, chance=chance) if chance >= _USELESS else None
 
@@ -327,7 +327,7 @@ def _exceeds_false_alarms(problem: Problem, data: Floats, measured: MeasuredMode
     """Return whether the false alarms do not explain the support, and the indices of the data that count.
 
     Of data that share a point the first one counts. If chance then explains the support, all outliers and the first
-    inliers count, which is the stronger test of nearest neighbors: wrong matches share points with right ones.
+    inliers count, which is the stronger test of nearest neighbours: wrong matches share points with right ones.
     """
     distinct = first_of_equals(problem, data, measured.threshold)
     if _is_supported(problem, data, measured, distinct, first_of_equals):
@@ -357,8 +357,8 @@ def _is_supported(problem: Problem, data: Floats, measured: MeasuredModel, kept:
         null_model = null_model or measure_far(problem, thinned, model)
         if not _exceeds_chance(problem, null_model, exactness):
             continue
-        # Neighbors and displacements can only raise the NFA, and take most of the time.
-        complete = add_neighbors(null_model, problem, thinned, model, within, noise)
+        # Neighbours and displacements can only raise the NFA, and take most of the time.
+        complete = add_neighbours(null_model, problem, thinned, model, within, noise)
         if noise < within and complete.moved.size > 0 and np.mean(complete.moved <= within) > _USELESS:
             continue
         if _exceeds_chance(problem, complete, exactness):

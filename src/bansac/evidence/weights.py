@@ -19,11 +19,11 @@ from bansac.compiled.jit import inner_kernel, kernel
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.extent import GRID, SAMPLE, bound_near
 
-# Cells along the diagonal of the box around the points of an image. The neighborhood of a point, 3 x 3 cells, has the
+# Cells along the diagonal of the box around the points of an image. The neighbourhood of a point, 3 x 3 cells, has the
 # area of a circle whose radius is 3 % of the diagonal.
 _CELLS = 56.0
 # Far points (``maths.extent``) are outside of the box and count as points of its border. If the box contained them,
-# all other points would be neighbors of each other and have negligible weights.
+# all other points would be neighbours of each other and have negligible weights.
 
 # The grid has an empty row or column of cells on each side of the box.
 _SIDE = int(_CELLS) + 3

@@ -31,8 +31,8 @@ def apply_transform(matrix: Floats, points: Floats) -> Floats:
     return np.asarray(mapped[:, :2] / mapped[:, 2:])
 
 
-def normalize_points(K: Floats, points: Floats) -> Floats:
-    """Return K^-1 x, the points (N, 2) in normalized units, for points in pixels (N, 2)."""
+def normalise_points(K: Floats, points: Floats) -> Floats:
+    """Return K^-1 x, the points (N, 2) in normalised units, for points in pixels (N, 2)."""
     rays = np.linalg.solve(K, homogeneous(points).T)
     return np.ascontiguousarray((rays[:2] / rays[2]).T)
 
@@ -80,7 +80,7 @@ def decompose_homography(H: ArrayLike) -> list[tuple[Floats, Floats, Floats]]:
     """Return the motions (R, t) and plane normals n of a homography between calibrated cameras, as a list of (R, t, n).
 
     The homography is H = R + t n^T up to scale, for the plane n^T X = 1 and the motion X2 = R X1 + t. ``H`` maps image
-    1 to image 2 in normalized coordinates, with ``(H x1)[2] > 0`` for points in front of both cameras. A matrix that is
+    1 to image 2 in normalised coordinates, with ``(H x1)[2] > 0`` for points in front of both cameras. A matrix that is
     not finite, not 3 x 3 or not of rank 3 raises a ValueError.
 
     There are four solutions, in pairs that differ in the signs of t and n; for a rotation there is one, with t = 0. t
@@ -114,7 +114,7 @@ def recover_pose(
 ) -> tuple[Floats, Floats, int]:
     """Return the motion (R, t) of an essential matrix with the most points in front of both cameras, and their number.
 
-    ``x1`` and ``x2`` (N, 2) are matched points in normalized coordinates, ``inliers`` (N,) is a mask of the points to
+    ``x1`` and ``x2`` (N, 2) are matched points in normalised coordinates, ``inliers`` (N,) is a mask of the points to
     count, by default all. The motion is X2 = R X1 + t with |t| = 1. Invalid shapes raise a ValueError.
     """
     R, t, in_front = choose_motion(E, x1, x2, inliers)

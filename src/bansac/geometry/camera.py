@@ -1,6 +1,6 @@
 """Cameras with lens distortion, in COLMAP's models and order of parameters.
 
-With normalized coordinates (x, y) and r^2 = x^2 + y^2, OpenCV's model, which contains all others but the fisheye, is
+With normalised coordinates (x, y) and r^2 = x^2 + y^2, OpenCV's model, which contains all others but the fisheye, is
 
     x' = x (1 + k1 r^2 + k2 r^4 + k3 r^6) / (1 + k4 r^2 + k5 r^4 + k6 r^6) + 2 p1 x y + p2 (r^2 + 2 x^2),
     y' = y (1 + k1 r^2 + k2 r^4 + k3 r^6) / (1 + k4 r^2 + k5 r^4 + k6 r^6) + p1 (r^2 + 2 y^2) + 2 p2 x y.
@@ -220,14 +220,14 @@ class Camera:
         count = _MODELS[self.model][0]
         return replace(self, params=(focal,) * count + self.params[count:])
 
-    def project(self, normalized: ArrayLike) -> Floats:
-        """Return the pixels (N, 2) of normalized image points (N, 2), which are X / Z and Y / Z of 3D points."""
+    def project(self, normalised: ArrayLike) -> Floats:
+        """Return the pixels (N, 2) of normalised image points (N, 2), which are X / Z and Y / Z of 3D points."""
         (fx, fy), centre = self._pinhole()
-        x, y, *_ = self._distort(*as_points("normalized", normalized, 2).T)
+        x, y, *_ = self._distort(*as_points("normalised", normalised, 2).T)
         return np.column_stack([fx * x, fy * y]) + centre
 
     def unproject(self, points: ArrayLike) -> Floats:
-        """Return the undistorted, normalized coordinates of pixels.
+        """Return the undistorted, normalised coordinates of pixels.
 
         Parameters
         ----------
@@ -252,10 +252,10 @@ class Camera:
             good = (error < _SAME) & (a * d > b * b) & (a + d > 0)
         return np.where(good[:, None], np.column_stack([x, y]), np.nan)
 
-    def jacobian(self, normalized: ArrayLike) -> Floats:
-        """Return the derivatives (N, 2, 2) of the pixels by the normalized coordinates (N, 2)."""
+    def jacobian(self, normalised: ArrayLike) -> Floats:
+        """Return the derivatives (N, 2, 2) of the pixels by the normalised coordinates (N, 2)."""
         (fx, fy), _ = self._pinhole()
-        _, _, a, b, d = self._distort(*as_points("normalized", normalized, 2).T)
+        _, _, a, b, d = self._distort(*as_points("normalised", normalised, 2).T)
         return np.stack([fx * a, fx * b, fy * b, fy * d], axis=1).reshape(-1, 2, 2)
 
     def _pinhole(self) -> tuple[Floats, Floats]:

@@ -7,7 +7,7 @@ import numpy as np
 from bansac.compiled.jit import inner_kernel, kernel
 from bansac.geometry.epipolar import longest_cross
 from bansac.maths.arrays import Floats
-from bansac.maths.normalization import denormalize_fundamental
+from bansac.maths.normalisation import denormalise_fundamental
 
 # A denominator below this fraction of its terms is rounding error left by cancellation.
 _ROUNDING = 1e-9
@@ -28,12 +28,12 @@ def focal_plausibility(model: Floats, transform: Floats, cameras: Floats) -> flo
     The principal points are assumed at the image centres. The factor is evidence and excludes no model: images may be
     cropped, and wrong matrices can have usual focal lengths. It is 1 if F does not determine the focal lengths.
 
-    ``model`` is F in the frame of ``normalize`` and is overwritten. ``cameras`` holds the centre (x, y) and the length
+    ``model`` is F in the frame of ``normalise`` and is overwritten. ``cameras`` holds the centre (x, y) and the length
     of the diagonal of both images, in pixels.
     """
     diagonal1, diagonal2 = cameras[2], cameras[5]
     unit = 0.5 * (diagonal1 + diagonal2)
-    denormalize_fundamental(model, transform)
+    denormalise_fundamental(model, transform)
     _move_centers(model, cameras[0], cameras[1], cameras[3], cameras[4], unit)
     c, f, g, h, i = model[2], model[5], model[6], model[7], model[8]
     # Sampson distance of the two principal points as a match.

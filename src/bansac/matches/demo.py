@@ -54,7 +54,7 @@ class StereoPair:
 def load_demo(folder: str | os.PathLike[str] | None = None) -> Matches:
     """Load the image pair of this package: two views of a wall of posters.
 
-    The matches are one-way nearest neighbors of RootSIFT with an SNN ratio of at most 0.95.
+    The matches are one-way nearest neighbours of RootSIFT with an SNN ratio of at most 0.95.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def load_motorcycle() -> StereoPair:
 def load_motorcycle_matches() -> Matches:
     """Load matches of the photographs of :func:`load_motorcycle` in which uniform sampling rarely finds the model.
 
-    They are one-way nearest neighbors of RootSIFT with an SNN ratio of .9 to .99, which a ratio test rejects. The
+    They are one-way nearest neighbours of RootSIFT with an SNN ratio of .9 to .99, which a ratio test rejects. The
     photographs are not part of the package.
 
     Returns

@@ -1,6 +1,6 @@
-"""Image matching: RootSIFT features and nearest neighbors with the ratio to the second nearest neighbor (SNN).
+"""Image matching: RootSIFT features and nearest neighbours with the ratio to the second nearest neighbour (SNN).
 
-RootSIFT descriptors are L1-normalized SIFT descriptors with the square root of each entry. Their Euclidean distance
+RootSIFT descriptors are L1-normalised SIFT descriptors with the square root of each entry. Their Euclidean distance
 corresponds to the Hellinger kernel on histograms (Arandjelovic and Zisserman, CVPR 2012). The SNN ratio (Lowe, IJCV
 2004) is the distance to the nearest descriptor divided by the distance to the second nearest. The score in the BANSAC
 paper is 1 - ratio.
@@ -57,7 +57,7 @@ def match_images(
         Images with a longer side than this, in pixels, are scaled down for detection. The points are in the coordinates
         of the original images.
     mutual : bool, optional
-        Whether to keep a match only if each point is the nearest neighbor of the other. Otherwise many points of image
+        Whether to keep a match only if each point is the nearest neighbour of the other. Otherwise many points of image
         1 can have the same match. In unrelated images most matches then lead to a few points, which easily support a
         wrong model.
 
@@ -124,11 +124,11 @@ def match_features(
     features1: Features, features2: Features, *, ratio: float = 0.85, mutual: bool = True
 ) -> tuple[Matches, Ints]:
     """Return the matches of :func:`match_images`, in the order of image 1, and the indices (N, 2) of their features."""
-    nearest, ratios = _nearest_neighbors(features1.descriptors, features2.descriptors)
+    nearest, ratios = _nearest_neighbours(features1.descriptors, features2.descriptors)
     keep = ratios <= ratio
     if mutual:
         kept = np.flatnonzero(keep)
-        back = _nearest_neighbors(features2.descriptors[nearest[kept]], features1.descriptors)[0]
+        back = _nearest_neighbours(features2.descriptors[nearest[kept]], features1.descriptors)[0]
         keep[kept] = back == kept
     indices = np.column_stack([np.flatnonzero(keep), nearest[keep]])
     matches = Matches(
@@ -145,8 +145,8 @@ def _path(image: ImageLike) -> Path | None:
     return Path(image) if isinstance(image, str | os.PathLike) else None
 
 
-def _nearest_neighbors(query: Singles, base: Singles) -> tuple[Ints, Floats]:
-    """Find the nearest neighbor in ``base`` of each unit descriptor, the largest product, and its SNN ratio."""
+def _nearest_neighbours(query: Singles, base: Singles) -> tuple[Ints, Floats]:
+    """Find the nearest neighbour in ``base`` of each unit descriptor, the largest product, and its SNN ratio."""
     nearest = np.empty(len(query), dtype=np.int64)
     ratios = np.empty(len(query))
     for start in range(0, len(query), _BLOCK):

@@ -1,1 +1,1 @@
-"""Arrays and their checks, matrices, quaternions, polynomials, extents, normalization, random numbers, extras."""
+"""Arrays and their checks, matrices, quaternions, polynomials, extents, normalisation, random numbers, extras."""

@@ -90,7 +90,7 @@ def write_scatter(data: Floats, weights: Floats, centroid: Floats, scatter: Floa
 
 
 @inner_kernel
-def normalize_vector(vector: Floats) -> bool:
+def normalise_vector(vector: Floats) -> bool:
     """Scale a vector to unit norm, in place; False if its norm is zero or not finite."""
     square = 0.0
     for i in range(vector.size):

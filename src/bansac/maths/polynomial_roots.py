@@ -71,7 +71,7 @@ def _quadratic_roots(c: Floats, negligible: float, roots: Floats) -> int:
 
 _MAX_DEGREE = 10
 # The signs are first counted at these points. If a root is the ratio of two coordinates of a random direction, it is
-# equally likely between any two neighboring points. The points are not round numbers, which are often roots.
+# equally likely between any two neighbouring points. The points are not round numbers, which are often roots.
 _POINTS = 16
 _GRID = np.tan(np.pi * ((np.arange(_POINTS) + 1.0312) / (_POINTS + 1) - 0.5))
 # Number of roots that are refined in parallel.

@@ -14,7 +14,7 @@ import numpy as np
 
 from bansac.compiled.jit import inlined, inner_kernel, plain
 from bansac.maths.arrays import Floats, Reals
-from bansac.maths.linalg import Entries, matrix_entries, normalize_vector, smallest_eigenvector, span_complement
+from bansac.maths.linalg import Entries, matrix_entries, normalise_vector, smallest_eigenvector, span_complement
 
 ALIGN_SCRATCH = 2 * 16 + 4
 """Length of the scratch of ``align_rotation``."""
@@ -82,7 +82,7 @@ def write_quaternion(
     else:
         w, x, y = r21 - r12, r13 + r31, r23 + r32
     model[0], model[1], model[2], model[3] = w, x, y, z
-    return normalize_vector(model[:4])
+    return normalise_vector(model[:4])
 
 
 @inner_kernel
@@ -131,4 +131,4 @@ def span_motions(model: Floats, basis: Floats) -> None:
 
 def project_unit(model: Floats, scratch: Floats) -> bool:
     """Scale the quaternion of a motion to unit length: the ``project`` of a motion."""
-    return normalize_vector(model[:4])
+    return normalise_vector(model[:4])

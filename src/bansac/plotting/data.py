@@ -140,7 +140,7 @@ def _draw_outline(ax: Axes, points: Floats, color: str) -> None:
 
     with contextlib.suppress(RuntimeError, ValueError):  # points on a line have no outline
         mesh = Triangulation(*points.T)
-        triangles, corners = np.nonzero(mesh.neighbors < 0)  # a side without neighbor is on the outline
+        triangles, corners = np.nonzero(mesh.neighbors < 0)  # a side without neighbour is on the outline
         ends = [mesh.triangles[triangles, (corners + k) % 3] for k in (0, 1)]
         ax.add_collection(LineCollection(list(points[np.stack(ends, axis=1)]), colors=color, linewidths=1.1))
 

@@ -10,7 +10,7 @@ import dataclasses
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Reals
-from bansac.maths.linalg import normalize_vector
+from bansac.maths.linalg import normalise_vector
 from bansac.maths.quaternion import entries, span_motions
 from bansac.problems import absolute_pose
 from bansac.problems.affine import AFFINE
@@ -70,7 +70,7 @@ def tangent(model: Floats, basis: Floats) -> None:
 
 def project(model: Floats, scratch: Floats) -> bool:
     """Scale the quaternion to unit length; False if the focal length is extreme."""
-    return SHORTEST < model[7] < LONGEST and normalize_vector(model[:4])
+    return SHORTEST < model[7] < LONGEST and normalise_vector(model[:4])
 
 
 def significance_form(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:

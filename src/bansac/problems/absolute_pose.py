@@ -1,6 +1,6 @@
 """The absolute pose of a calibrated camera from matches of image points and 3D points: x ~ R X + t.
 
-The data are image points in normalized units (K^-1 applied) and their 3D points, channels x, y, X, Y, Z. A model is a
+The data are image points in normalised units (K^-1 applied) and their 3D points, channels x, y, X, Y, Z. A model is a
 unit quaternion and a translation (``bansac.maths.quaternion``). The residual is the reprojection error; it is
 infinite for a point behind the camera (Hartley and Zisserman, Multiple View Geometry, 2nd ed., sections 7.1 to 7.3).
 """
@@ -72,7 +72,7 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
         v_1[i], v_2[i], v_3[i] = 0.0, inverse, -v * inverse
 
 
-def normalize(data: Floats, transform: Floats) -> None:
+def normalise(data: Floats, transform: Floats) -> None:
     """Shift and scale the 3D points to median 0 and unit median absolute coordinate, in place.
 
     Medians make the result robust to far outliers. ``transform`` is (1, scale, centre); the image points do not change.
@@ -93,18 +93,18 @@ def _median(rows: Floats) -> Floats:
     return np.asarray(np.partition(rows, middle, axis=1)[:, middle])
 
 
-def denormalize(model: Floats, transform: Floats) -> None:
-    """Undo ``normalize``: R scale (X - c) + t and R X + t / scale - R c project to the same image point.
+def denormalise(model: Floats, transform: Floats) -> None:
+    """Undo ``normalise``: R scale (X - c) + t and R X + t / scale - R c project to the same image point.
 
     A focal length after the pose does not change.
     """
     model[4:7] = model[4:7] / transform[1] - matrix_of(model)[:, :3] @ transform[2:5]
 
 
-def normalize_model(model: Floats, transform: Floats) -> None:
-    """Undo ``denormalize``."""
+def normalise_model(model: Floats, transform: Floats) -> None:
+    """Undo ``denormalise``."""
     scale = transform[1]
-    denormalize(model, np.array([1.0, 1.0 / scale, *(-scale * transform[2:5])]))
+    denormalise(model, np.array([1.0, 1.0 / scale, *(-scale * transform[2:5])]))
 
 
 def significance_form(data: Floats, model: Floats) -> tuple[Problem, Floats, Floats]:
@@ -159,15 +159,15 @@ ABSOLUTE_POSE = Problem(
     scratch_size=p3p.SCRATCH,
     solver_cost=500.0,
     precision="float32",
-    normalize=normalize,
-    denormalize=denormalize,
-    normalize_model=normalize_model,
+    normalise=normalise,
+    denormalise=denormalise,
+    normalise_model=normalise_model,
     significance_form=significance_form,
     default_threshold=4e-3,
     default_max_iterations=50_000,
     default_local_optimization="lm",
     default_weighting="scores",
-    traits=Traits(points=((0, 1), (2, 3, 4)), codimension=2, unit="normalized", twins=mirror_plane),
+    traits=Traits(points=((0, 1), (2, 3, 4)), codimension=2, unit="normalised", twins=mirror_plane),
 )
 
 # The significance test treats the matches as those of a fixed affine map, with the same sample size of 3.

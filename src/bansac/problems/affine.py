@@ -8,7 +8,7 @@ in the model, so the weighted fit is the maximum-likelihood estimate.
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.linalg import weighted_centroid
-from bansac.maths.normalization import normalize
+from bansac.maths.normalisation import normalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Traits
 
@@ -101,8 +101,8 @@ def _translate(model: Floats, x: float, y: float, s: float, t: float) -> None:
     model[5] = t - model[3] * x - model[4] * y
 
 
-def denormalize(model: Floats, transform: Floats) -> None:
-    """Undo ``normalize``, which scales both images by the same factor: only b changes."""
+def denormalise(model: Floats, transform: Floats) -> None:
+    """Undo ``normalise``, which scales both images by the same factor: only b changes."""
     scale, x1, y1, x2, y2 = transform.tolist()[:5]
     a, b, c, d, e, f = model.tolist()
     model[2] = c / scale + x2 - a * x1 - b * y1
@@ -120,8 +120,8 @@ AFFINE = Problem(
     linearize=linearize,
     residual_size=2,
     precision="float32",
-    normalize=normalize,
-    denormalize=denormalize,
+    normalise=normalise,
+    denormalise=denormalise,
     default_threshold=2.0,
     default_max_iterations=20_000,
     default_weighting="scores",

@@ -13,7 +13,7 @@ import numpy as np
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.linalg import determinant, matrix_entries, weighted_means
-from bansac.maths.normalization import normalize
+from bansac.maths.normalisation import normalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Traits
 
@@ -108,8 +108,8 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
             by_a[i], by_b[i], by_c[i], by_t[i] = x1[i], y1[i], z1[i], 1.0
 
 
-def denormalize(model: Floats, transform: Floats) -> None:
-    """Undo ``normalize``, which scales both point sets by the same factor: only b changes."""
+def denormalise(model: Floats, transform: Floats) -> None:
+    """Undo ``normalise``, which scales both point sets by the same factor: only b changes."""
     matrix, first, second = model.reshape(3, 4), transform[1:4], transform[4:7]
     matrix[:, 3] = matrix[:, 3] / transform[0] + second - matrix[:, :3] @ first
 
@@ -133,8 +133,8 @@ AFFINE_3D = Problem(
     residual_size=3,
     scratch_size=_SCRATCH,
     precision="float32",
-    normalize=normalize,
-    denormalize=denormalize,
+    normalise=normalise,
+    denormalise=denormalise,
     significance_form=significance_form,
     default_max_iterations=50_000,
     default_weighting="scores",

@@ -8,7 +8,7 @@ from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.flat import flat_distances
 from bansac.maths.linalg import weighted_centroid
-from bansac.maths.normalization import normalize
+from bansac.maths.normalisation import normalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Limit, Traits
 
@@ -178,8 +178,8 @@ def _geometric_step(data: Floats, weights: Floats, cx: float, cy: float) -> tupl
     return rr, mean_d, (vv * ur - uv * vr) / determinant, (uu * vr - uv * ur) / determinant
 
 
-def denormalize(model: Floats, transform: Floats) -> None:
-    """Undo ``normalize``: p -> p / scale + centroid."""
+def denormalise(model: Floats, transform: Floats) -> None:
+    """Undo ``normalise``: p -> p / scale + centroid."""
     model[0] = model[0] / transform[0] + transform[1]
     model[1] = model[1] / transform[0] + transform[2]
     model[2] /= transform[0]
@@ -194,7 +194,7 @@ CIRCLE = Problem(
     residuals=residuals,
     fit=fit,
     linearize=linearize,
-    normalize=normalize,
-    denormalize=denormalize,
+    normalise=normalise,
+    denormalise=denormalise,
     traits=Traits(points=((0, 1),), limit=Limit("line", flat_distances)),
 )

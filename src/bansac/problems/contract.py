@@ -129,9 +129,9 @@ _ROLES = (
     ),
     Function("tangent", ("model", "basis"), lambda real: void(_VECTOR, _MATRIX), span_everything, in_loop=False),
     Function("project", ("model", "scratch"), lambda real: boolean(_VECTOR, _VECTOR), keep, in_loop=False),
-    Function("normalize", ("data", "transform")),
-    Function("denormalize", ("model", "transform")),
-    Function("normalize_model", ("model", "transform")),
+    Function("normalise", ("data", "transform")),
+    Function("denormalise", ("model", "transform")),
+    Function("normalise_model", ("model", "transform")),
     Function("canonical", ("model",)),
     Function("significance_form", ("data", "model")),
 )

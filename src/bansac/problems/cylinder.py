@@ -12,8 +12,8 @@ import numpy as np
 
 from bansac.maths.arrays import Bools, Floats, Ints, Reals
 from bansac.maths.flat import flat_distances
-from bansac.maths.normalization import apply_inverse
-from bansac.maths.normalization import normalize as normalize_points
+from bansac.maths.normalisation import apply_inverse
+from bansac.maths.normalisation import normalise as normalise_points
 from bansac.problems import line_3d
 from bansac.problems.line_3d import project, span_line
 from bansac.problems.problem import Problem
@@ -83,20 +83,20 @@ def tangent(model: Floats, basis: Floats) -> None:
     basis[4, 6] = 1.0
 
 
-def normalize(data: Floats, transform: Floats) -> None:
+def normalise(data: Floats, transform: Floats) -> None:
     """Centre and scale the points; the normals remain."""
-    normalize_points(data[:3], transform)
+    normalise_points(data[:3], transform)
 
 
-def denormalize(model: Floats, transform: Floats) -> None:
-    """Undo ``normalize``: p -> p / scale + centroid."""
-    line_3d.denormalize(model, transform)
+def denormalise(model: Floats, transform: Floats) -> None:
+    """Undo ``normalise``: p -> p / scale + centroid."""
+    line_3d.denormalise(model, transform)
     model[6] /= transform[0]
 
 
-def normalize_model(model: Floats, transform: Floats) -> None:
-    """Undo ``denormalize``."""
-    apply_inverse(denormalize, model, transform)
+def normalise_model(model: Floats, transform: Floats) -> None:
+    """Undo ``denormalise``."""
+    apply_inverse(denormalise, model, transform)
 
 
 def _plane_distances(data: Floats, members: Bools) -> Floats:
@@ -128,9 +128,9 @@ CYLINDER = Problem(
     tangent=tangent,
     project=project,
     parameters=5,
-    normalize=normalize,
-    denormalize=denormalize,
-    normalize_model=normalize_model,
+    normalise=normalise,
+    denormalise=denormalise,
+    normalise_model=normalise_model,
     canonical=line_3d.canonical,
     significance_form=significance_form,
     default_local_optimization="lm",

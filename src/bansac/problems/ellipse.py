@@ -10,8 +10,8 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
-from bansac.maths.linalg import copy, normalize_vector, smallest_eigenvector, span_complement
-from bansac.maths.normalization import normalize
+from bansac.maths.linalg import copy, normalise_vector, smallest_eigenvector, span_complement
+from bansac.maths.normalisation import normalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Traits
 
@@ -110,10 +110,10 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
 
 def project(model: Floats, scratch: Floats) -> bool:
     """Scale the coefficients to unit norm; False if they are no ellipse."""
-    return normalize_vector(model) and orient(model)
+    return normalise_vector(model) and orient(model)
 
 
-def denormalize(model: Floats, transform: Floats) -> None:
+def denormalise(model: Floats, transform: Floats) -> None:
     """Insert p -> scale (p - centroid) into the equation."""
     scale, x, y = transform.tolist()[:3]
     a, b, c, d, e, f = model.tolist()
@@ -164,8 +164,8 @@ ELLIPSE = Problem(
     project=project,
     parameters=5,
     scratch_size=_SCRATCH,
-    normalize=normalize,
-    denormalize=denormalize,
+    normalise=normalise,
+    denormalise=denormalise,
     canonical=canonical,
     traits=Traits(points=((0, 1),)),
 )

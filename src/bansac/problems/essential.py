@@ -1,6 +1,6 @@
 """The essential matrix: x2^T E x1 = 0 for rays x1, x2 of calibrated cameras, with singular values (1, 1, 0).
 
-The data are normalized image coordinates (K^-1 applied). The residual, in these units, is the Sampson distance for
+The data are normalised image coordinates (K^-1 applied). The residual, in these units, is the Sampson distance for
 ``ESSENTIAL`` and the symmetric epipolar distance for ``ESSENTIAL_SYMMETRIC``.
 """
 
@@ -14,7 +14,7 @@ from bansac.geometry import epipolar
 from bansac.geometry.cheirality import score_in_front
 from bansac.maths.arrays import Floats
 from bansac.maths.linalg import copy
-from bansac.maths.normalization import fix_sign
+from bansac.maths.normalisation import fix_sign
 from bansac.problems.problem import Problem
 from bansac.problems.rank_two import span_essential
 from bansac.problems.traits import Traits
@@ -103,7 +103,7 @@ ESSENTIAL = Problem(
     default_max_iterations=12_000,
     default_local_optimization="inner",
     majority_agrees=False,
-    traits=Traits(points=((0, 1), (2, 3)), unit="normalized"),
+    traits=Traits(points=((0, 1), (2, 3)), unit="normalised"),
 )
 
 ESSENTIAL_SYMMETRIC = dataclasses.replace(

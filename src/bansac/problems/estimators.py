@@ -84,7 +84,7 @@ ESTIMATORS = (
         warm="scene", letter="F"
     ),
     Estimator(
-        "estimate_essential", "two_views", "essential:ESSENTIAL", MATCHES, ("K1", "K2"), warm="normalized scene"
+        "estimate_essential", "two_views", "essential:ESSENTIAL", MATCHES, ("K1", "K2"), warm="normalised scene"
     ),
     Estimator("estimate_relative_pose", "two_views", "essential:ESSENTIAL", MATCHES, ("K1", "K2"), letter="E"),
     Estimator(

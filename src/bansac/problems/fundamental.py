@@ -2,8 +2,8 @@
 
 from bansac.geometry.epipolar import is_oriented, linearize_sampson, sampson_residuals
 from bansac.maths.arrays import Floats
-from bansac.maths.linalg import normalize_vector
-from bansac.maths.normalization import canonical_fundamental, denormalize_fundamental, normalize
+from bansac.maths.linalg import normalise_vector
+from bansac.maths.normalisation import canonical_fundamental, denormalise_fundamental, normalise
 from bansac.problems.degensac import is_degenerate, repair_degenerate
 from bansac.problems.problem import Problem
 from bansac.problems.rank_two import span_fundamental
@@ -15,7 +15,7 @@ from bansac.solvers.fundamental_8pt import remove_smallest_singular_value
 def project(model: Floats, scratch: Floats) -> bool:
     """Replace a matrix by the nearest matrix of rank 2, scaled to unit norm."""
     remove_smallest_singular_value(model, scratch)
-    return normalize_vector(model)
+    return normalise_vector(model)
 
 
 FUNDAMENTAL = Problem(
@@ -36,8 +36,8 @@ FUNDAMENTAL = Problem(
     max_models=3,
     scratch_size=max(fundamental_7pt.SCRATCH, fundamental_8pt.SCRATCH),
     precision="float32",
-    normalize=normalize,
-    denormalize=denormalize_fundamental,
+    normalise=normalise,
+    denormalise=denormalise_fundamental,
     canonical=canonical_fundamental,
     default_threshold=0.5,
     default_max_iterations=20_000,

@@ -7,8 +7,8 @@ image between x2 and H x1 (Hartley and Zisserman, Multiple View Geometry, 2nd ed
 import dataclasses
 
 from bansac.maths.arrays import Floats, Reals
-from bansac.maths.linalg import matrix_entries, normalize_vector, span_complement
-from bansac.maths.normalization import canonical_homography, denormalize_homography
+from bansac.maths.linalg import matrix_entries, normalise_vector, span_complement
+from bansac.maths.normalisation import canonical_homography, denormalise_homography
 from bansac.problems.affine import AFFINE
 from bansac.solvers import homography_4pt, homography_dlt
 
@@ -49,7 +49,7 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
 
 def project(model: Floats, scratch: Floats) -> bool:
     """Scale H to unit norm."""
-    return normalize_vector(model)
+    return normalise_vector(model)
 
 
 HOMOGRAPHY = dataclasses.replace(
@@ -65,6 +65,6 @@ HOMOGRAPHY = dataclasses.replace(
     project=project,
     parameters=8,
     scratch_size=homography_dlt.SCRATCH,
-    denormalize=denormalize_homography,
+    denormalise=denormalise_homography,
     canonical=canonical_homography,
 )

@@ -6,7 +6,7 @@ import numpy as np
 
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.linalg import weighted_centroid
-from bansac.maths.normalization import normalize
+from bansac.maths.normalisation import normalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Traits
 
@@ -92,7 +92,7 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     return True
 
 
-def denormalize(model: Floats, transform: Floats) -> None:
+def denormalise(model: Floats, transform: Floats) -> None:
     """Insert p -> scale (p - centroid) into the equation and divide by the scale to keep the normal's length."""
     model[2] = model[2] / transform[0] - model[0] * transform[1] - model[1] * transform[2]
 
@@ -116,8 +116,8 @@ LINE = Problem(
     linearize=linearize,
     project=project,
     precision="float32",
-    normalize=normalize,
-    denormalize=denormalize,
+    normalise=normalise,
+    denormalise=denormalise,
     canonical=canonical,
     traits=Traits(points=((0, 1),)),
 )

@@ -9,8 +9,8 @@ import numpy as np
 
 from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
-from bansac.maths.linalg import normalize_vector, smallest_eigenvector, span_complement, write_scatter
-from bansac.maths.normalization import fix_sign, normalize
+from bansac.maths.linalg import normalise_vector, smallest_eigenvector, span_complement, write_scatter
+from bansac.maths.normalisation import fix_sign, normalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Traits
 
@@ -68,7 +68,7 @@ def span_line(model: Floats, basis: Floats) -> None:
 @inner_kernel
 def project(model: Floats, scratch: Floats) -> bool:
     """Scale the direction to unit length, and move p along the line to the point nearest to the origin."""
-    if not normalize_vector(model[3:6]):
+    if not normalise_vector(model[3:6]):
         return False
     along = model[0] * model[3] + model[1] * model[4] + model[2] * model[5]
     for c in range(3):
@@ -95,8 +95,8 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     return project(model, scratch)
 
 
-def denormalize(model: Floats, transform: Floats) -> None:
-    """Undo ``normalize``: p -> p / scale + centroid."""
+def denormalise(model: Floats, transform: Floats) -> None:
+    """Undo ``normalise``: p -> p / scale + centroid."""
     model[:3] = model[:3] / transform[0] + transform[1:4]
     canonical(model)
 
@@ -130,8 +130,8 @@ LINE_3D = Problem(
     parameters=4,
     residual_size=3,
     scratch_size=_SCRATCH,
-    normalize=normalize,
-    denormalize=denormalize,
+    normalise=normalise,
+    denormalise=denormalise,
     canonical=canonical,
     traits=Traits(points=((0, 1, 2),), codimension=2),
 )

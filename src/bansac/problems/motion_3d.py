@@ -78,8 +78,8 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
         z_w[i], z_x[i], z_y[i], z_z[i] = c, d, -a, b
 
 
-def denormalize(model: Floats, transform: Floats) -> None:
-    """Undo ``normalize``, which scales both point sets by the same factor: only t changes."""
+def denormalise(model: Floats, transform: Floats) -> None:
+    """Undo ``normalise``, which scales both point sets by the same factor: only t changes."""
     first, second = transform[1:4], transform[4:7]
     model[4:] = model[4:] / transform[0] + second - matrix_of(model)[:, :3] @ first
 
@@ -105,7 +105,7 @@ RIGID_3D = dataclasses.replace(
     parameters=6,
     scratch_size=umeyama.SCRATCH,
     solver_cost=500.0,
-    denormalize=denormalize,
+    denormalise=denormalise,
     significance_form=None,
     traits=dataclasses.replace(AFFINE_3D.traits, flat="line"),
 )

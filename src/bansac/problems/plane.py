@@ -8,8 +8,8 @@ import math
 import numpy as np
 
 from bansac.maths.arrays import Floats, Ints, Reals
-from bansac.maths.linalg import normalize_vector, smallest_eigenvector, write_scatter
-from bansac.maths.normalization import fix_sign, normalize
+from bansac.maths.linalg import normalise_vector, smallest_eigenvector, write_scatter
+from bansac.maths.normalisation import fix_sign, normalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Traits
 
@@ -83,10 +83,10 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
     for j in range(3):
         model[j] = scatter[9 + j]
         model[3] -= model[j] * centroid[j]
-    return normalize_vector(model[:3])
+    return normalise_vector(model[:3])
 
 
-def denormalize(model: Floats, transform: Floats) -> None:
+def denormalise(model: Floats, transform: Floats) -> None:
     """Insert p -> scale (p - centroid) into the equation and divide by the scale to keep the normal's length."""
     model[3] = model[3] / transform[0] - model[:3] @ transform[1:4]
 
@@ -110,8 +110,8 @@ PLANE = Problem(
     project=project,
     scratch_size=_SCRATCH,
     precision="float32",
-    normalize=normalize,
-    denormalize=denormalize,
+    normalise=normalise,
+    denormalise=denormalise,
     canonical=canonical,
     traits=Traits(points=((0, 1, 2),), flat="line"),
 )

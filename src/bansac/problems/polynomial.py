@@ -133,7 +133,7 @@ def _substitute(c: Floats, scale: float, centre: float) -> None:
             c[j] -= centre * c[j + 1]
 
 
-def normalize(data: Floats, transform: Floats) -> None:
+def normalise(data: Floats, transform: Floats) -> None:
     """Map x to [-1, 1] and y to mean 0 and unit spread, except far values.
 
     ``transform`` is (y scale, y mean, x scale, x centre, -).
@@ -155,8 +155,8 @@ def normalize(data: Floats, transform: Floats) -> None:
     transform[:4] = y_scale, mean, x_scale, centre
 
 
-def denormalize(model: Floats, transform: Floats) -> None:
-    """Undo ``normalize``; the powers of the shifted x are expanded.
+def denormalise(model: Floats, transform: Floats) -> None:
+    """Undo ``normalise``; the powers of the shifted x are expanded.
 
     Far from x = 0 the powers of x cancel. With x near 1e6, coefficients in double precision cannot represent the values
     of a polynomial of degree 3 or more.
@@ -166,10 +166,10 @@ def denormalize(model: Floats, transform: Floats) -> None:
     _substitute(model, transform[2], transform[3])
 
 
-def normalize_model(model: Floats, transform: Floats) -> None:
-    """Undo ``denormalize``."""
+def normalise_model(model: Floats, transform: Floats) -> None:
+    """Undo ``denormalise``."""
     y_scale, mean, x_scale, centre = transform[:4]
-    denormalize(model, np.array([1.0 / y_scale, -y_scale * mean, 1.0 / x_scale, -x_scale * centre]))
+    denormalise(model, np.array([1.0 / y_scale, -y_scale * mean, 1.0 / x_scale, -x_scale * centre]))
 
 
 def _distances_along_y(degree: int, data: Floats, members: Bools) -> Floats:
@@ -201,8 +201,8 @@ def _problem(degree: int) -> Problem:
         fit=fit,
         linearize=linearize,
         scratch_size=_WORK_ARRAYS * (degree + 1),
-        normalize=normalize,
-        denormalize=denormalize,
-        normalize_model=normalize_model,
+        normalise=normalise,
+        denormalise=denormalise,
+        normalise_model=normalise_model,
         traits=Traits(limit=limit),
     )

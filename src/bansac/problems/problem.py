@@ -18,7 +18,7 @@ from numba import config, errors
 from bansac.compiled.jit import compile_kernel, kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.maths.arrays import Floats
-from bansac.maths.normalization import apply_inverse, normalize
+from bansac.maths.normalisation import apply_inverse, normalise
 from bansac.maths.validate import as_integer
 from bansac.problems.contract import CONTRACT, IN_LOOP, MANIFOLD, REALS, Function, function_types
 from bansac.problems.traits import Traits
@@ -68,8 +68,8 @@ def _check_fields(problem: Any) -> None:
             role.check(function)
     if problem.repair_degenerate is not None and problem.is_degenerate is None:
         raise ValueError("repair_degenerate needs is_degenerate, which is None")
-    if problem.normalize is not None and problem.denormalize is None:
-        raise ValueError("normalize needs denormalize, which is None: models would stay in its frame")
+    if problem.normalise is not None and problem.denormalise is None:
+        raise ValueError("normalise needs denormalise, which is None: models would stay in its frame")
     if problem.parameters is not None:
         as_integer("parameters", problem.parameters, 1)
     if (problem.tangent is None) != (problem.parameters is None):
@@ -143,15 +143,15 @@ class Problem:
         Time of ``solve`` divided by the time of one residual, for the design of the sequential test (SPRT).
     precision : {"float64", "float32"}
         Number type in which the loop evaluates ``residuals``.
-    normalize : callable, optional
-        ``normalize(data, transform)``: transform ``data`` to a well-conditioned frame in place. Write the
+    normalise : callable, optional
+        ``normalise(data, transform)``: transform ``data`` to a well-conditioned frame in place. Write the
         transformation into ``transform`` (``1 + 2 * channels`` float64). ``transform[0]`` is the factor by which
-        residual distances change. It needs ``denormalize``.
-    denormalize : callable, optional
-        ``denormalize(model, transform)``: transform ``model`` back to the caller's coordinates in place.
-    normalize_model : callable, optional
-        ``normalize_model(model, transform)``: transform ``model`` of the caller to the frame of ``normalize`` in place,
-        the inverse of ``denormalize``. A problem with its own ``normalize`` needs it for ``initial_model``.
+        residual distances change. It needs ``denormalise``.
+    denormalise : callable, optional
+        ``denormalise(model, transform)``: transform ``model`` back to the caller's coordinates in place.
+    normalise_model : callable, optional
+        ``normalise_model(model, transform)``: transform ``model`` of the caller to the frame of ``normalise`` in place,
+        the inverse of ``denormalise``. A problem with its own ``normalise`` needs it for ``initial_model``.
     canonical : callable, optional
         ``canonical(model)``: fix the free scale and sign of a model in place.
     significance_form : callable, optional
@@ -218,9 +218,9 @@ class Problem:
     scratch_size: int = 0
     solver_cost: float = 200.0
     precision: Literal["float64", "float32"] = "float64"
-    normalize: Callable[..., Any] | None = None
-    denormalize: Callable[..., Any] | None = None
-    normalize_model: Callable[..., Any] | None = None
+    normalise: Callable[..., Any] | None = None
+    denormalise: Callable[..., Any] | None = None
+    normalise_model: Callable[..., Any] | None = None
     canonical: Callable[..., Any] | None = None
     significance_form: Callable[..., Any] | None = None
     default_threshold: float | None = None
@@ -285,21 +285,21 @@ class Problem:
         return basis
 
     def to_frame(self, model: Floats, transform: Floats) -> Floats | None:
-        """Return a flat model in the frame of ``normalize``; None if the problem cannot convert models."""
+        """Return a flat model in the frame of ``normalise``; None if the problem cannot convert models."""
         model = model.copy()
-        if self.normalize_model is not None:
-            self.normalize_model(model, transform)
-        elif self.normalize is normalize and self.denormalize is not None:
-            apply_inverse(self.denormalize, model, transform)
-        elif self.normalize is not None:
+        if self.normalise_model is not None:
+            self.normalise_model(model, transform)
+        elif self.normalise is normalise and self.denormalise is not None:
+            apply_inverse(self.denormalise, model, transform)
+        elif self.normalise is not None:
             return None
         return model
 
     def from_frame(self, model: Floats, transform: Floats) -> Floats:
-        """Return a flat model of the frame of ``normalize`` in the coordinates of the data, in its canonical form."""
+        """Return a flat model of the frame of ``normalise`` in the coordinates of the data, in its canonical form."""
         model = model.copy()
-        if self.denormalize is not None:
-            self.denormalize(model, transform)
+        if self.denormalise is not None:
+            self.denormalise(model, transform)
         if self.canonical is not None and np.isfinite(model).all():
             self.canonical(model)
         return model

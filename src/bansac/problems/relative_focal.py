@@ -13,8 +13,8 @@ from bansac.compiled.jit import inlined, inner_kernel
 from bansac.geometry import cheirality
 from bansac.geometry.epipolar import linearize_sampson
 from bansac.maths.arrays import Floats
-from bansac.maths.linalg import normalize_vector
-from bansac.maths.normalization import fix_sign
+from bansac.maths.linalg import normalise_vector
+from bansac.maths.normalisation import fix_sign
 from bansac.problems.essential import ESSENTIAL, equalize
 from bansac.problems.fundamental import FUNDAMENTAL
 from bansac.problems.rank_two import span_essential
@@ -110,7 +110,7 @@ def _divide(f: Floats, f1: float, f2: float, out: Floats) -> None:
 def canonical(model: Floats) -> None:
     """Scale F to unit norm and the sign of ``fix_sign``."""
     F = model[:9]
-    normalize_vector(F)
+    normalise_vector(F)
     fix_sign(F)
 
 

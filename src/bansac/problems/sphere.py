@@ -8,7 +8,7 @@ from bansac.compiled.jit import inner_kernel
 from bansac.maths.arrays import Floats, Ints, Reals
 from bansac.maths.flat import flat_distances
 from bansac.maths.linalg import smallest_eigenvector
-from bansac.maths.normalization import normalize
+from bansac.maths.normalisation import normalise
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Limit, Traits
 
@@ -95,8 +95,8 @@ def _add(x: float, y: float, z: float, weight: float, normal: Floats) -> None:
             normal[5 * i + j] += weight * monomials[i] * monomials[j]
 
 
-def denormalize(model: Floats, transform: Floats) -> None:
-    """Undo ``normalize``: p -> p / scale + centroid."""
+def denormalise(model: Floats, transform: Floats) -> None:
+    """Undo ``normalise``: p -> p / scale + centroid."""
     model /= transform[0]
     model[:3] += transform[1:4]
 
@@ -118,7 +118,7 @@ SPHERE = Problem(
     fit=fit,
     linearize=linearize,
     scratch_size=_SCRATCH,
-    normalize=normalize,
-    denormalize=denormalize,
+    normalise=normalise,
+    denormalise=denormalise,
     traits=Traits(points=((0, 1, 2),), limit=Limit("plane", flat_distances)),
 )

@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_integer
 
-UNITS = ("data", "pixels", "normalized")
+UNITS = ("data", "pixels", "normalised")
 
 
 class Limit(NamedTuple):
@@ -39,7 +39,7 @@ class Traits:
     codimension : int
         Number of components of the error vector whose length is the residual: 1 for the distance from a line or a
         curve, 2 for the distance between two points of the plane.
-    unit : {"data", "pixels", "normalized"}
+    unit : {"data", "pixels", "normalised"}
         Unit of residuals and threshold: the unit of the data, pixels, or pixels divided by the focal length.
     flat : {"", "line", "plane"}
         Points on this structure do not determine the model: on a line a plane, on a plane an affine map of space. It
@@ -54,7 +54,7 @@ class Traits:
     points: tuple[tuple[int, ...], ...] = ()
     directions: tuple[tuple[int, ...], ...] = ()
     codimension: int = 1
-    unit: Literal["data", "pixels", "normalized"] = "data"
+    unit: Literal["data", "pixels", "normalised"] = "data"
     flat: Literal["", "line", "plane"] = ""
     limit: Limit | None = None
     twins: Callable[[Floats, Floats], list[Floats]] | None = None

@@ -61,7 +61,7 @@ class _Trial:
         self._data[:] = data
         self._transform = _padded((1 + 2 * problem.channels,))
         self._transform[0] = 1.0
-        self._call("normalize", data=self._data, transform=self._transform)
+        self._call("normalise", data=self._data, transform=self._transform)
         self._points = _padded(data.shape, problem.precision)
         self._points[:] = self._data
 
@@ -90,7 +90,7 @@ class _Trial:
             weights[:] = 1.0 if everything else 0.0
             weights[sample] = 1.0
             self._call("fit", data=data, weights=weights, model=model, scratch=scratch)
-        self._call("denormalize", model=model, transform=self._transform)
+        self._call("denormalise", model=model, transform=self._transform)
         self._call("canonical", model=model)
 
     def _try_residuals(self, model: Floats) -> None:

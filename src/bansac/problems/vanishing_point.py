@@ -12,9 +12,9 @@ import numpy as np
 
 from bansac.maths.arrays import Bools, Floats, Ints, Reals
 from bansac.maths.flat import flat_coordinates
-from bansac.maths.linalg import normalize_vector, span_complement
-from bansac.maths.normalization import fix_sign
-from bansac.maths.normalization import normalize as normalize_points
+from bansac.maths.linalg import normalise_vector, span_complement
+from bansac.maths.normalisation import fix_sign
+from bansac.maths.normalisation import normalise as normalise_points
 from bansac.problems.problem import Problem
 from bansac.problems.traits import Limit, Traits
 
@@ -33,7 +33,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     if not x * x + y * y + z * z > _SAME_LINE * _SAME_LINE * (a * a + b * b + c * c) * (d * d + e * e + f * f):
         return 0
     models[0, 0], models[0, 1], models[0, 2] = x, y, z
-    return 1 if normalize_vector(models[0]) else 0
+    return 1 if normalise_vector(models[0]) else 0
 
 
 def residuals(data: Reals, model: Reals, start: int, stop: int, out: Reals) -> None:
@@ -62,24 +62,24 @@ def linearize(data: Floats, model: Floats, start: int, stop: int, residuals: Flo
 
 def project(model: Floats, scratch: Floats) -> bool:
     """Scale v to unit norm."""
-    return normalize_vector(model)
+    return normalise_vector(model)
 
 
-def normalize(data: Floats, transform: Floats) -> None:
+def normalise(data: Floats, transform: Floats) -> None:
     """Centre and scale the ends of the segments alike."""
     n, ends = data.shape[1], np.hstack([data[:2], data[2:]])
-    normalize_points(ends, transform)
+    normalise_points(ends, transform)
     data[:2], data[2:] = ends[:, :n], ends[:, n:]
 
 
-def denormalize(model: Floats, transform: Floats) -> None:
-    """Undo ``normalize``: p -> p / scale + centroid."""
+def denormalise(model: Floats, transform: Floats) -> None:
+    """Undo ``normalise``: p -> p / scale + centroid."""
     model[:2] = model[:2] / transform[0] + model[2] * transform[1:3]
     canonical(model)
 
 
-def normalize_model(model: Floats, transform: Floats) -> None:
-    """Undo ``denormalize``."""
+def normalise_model(model: Floats, transform: Floats) -> None:
+    """Undo ``denormalise``."""
     model[:2] = (model[:2] - model[2] * transform[1:3]) * transform[0]
     canonical(model)
 
@@ -132,9 +132,9 @@ VANISHING_POINT = Problem(
     tangent=span_complement,
     project=project,
     parameters=2,
-    normalize=normalize,
-    denormalize=denormalize,
-    normalize_model=normalize_model,
+    normalise=normalise,
+    denormalise=denormalise,
+    normalise_model=normalise_model,
     canonical=canonical,
     default_local_optimization="lm",
     significance_form=significance_form,

@@ -342,7 +342,7 @@ def _back_substitute(scratch: Floats, z: float) -> tuple[float, float]:
 def essential_5pt(x1: ArrayLike, x2: ArrayLike) -> Floats:
     """Compute up to ten essential matrices (K, 3, 3) from five points, or rays of any length and sign, (5, 2 or 3).
 
-    The points are normalized. The singular values of a matrix are (1, 1, 0). Degenerate matches have none.
+    The points are normalised. The singular values of a matrix are (1, 1, 0). Degenerate matches have none.
     """
     first = np.ascontiguousarray(x1, dtype=np.float64)
     second = np.ascontiguousarray(x2, dtype=np.float64)

@@ -5,8 +5,8 @@ from numpy.typing import ArrayLike
 
 from bansac.compiled.jit import inner_kernel, kernel
 from bansac.maths.arrays import Floats, Ints
-from bansac.maths.linalg import normalize_vector
-from bansac.maths.normalization import canonical_fundamental, denormalize_fundamental, normalize, stack_matches
+from bansac.maths.linalg import normalise_vector
+from bansac.maths.normalisation import canonical_fundamental, denormalise_fundamental, normalise, stack_matches
 from bansac.maths.polynomial_roots import cubic_roots
 
 # Offsets in the scratch: the seven equations; the basis A, B of their null space; work space; the cubic; its roots.
@@ -46,7 +46,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
         x = scratch[_ROOTS + k]
         for i in range(9):
             models[k, i] = scratch[_A + i] + x * scratch[_B + i]
-        normalize_vector(models[k])
+        normalise_vector(models[k])
     return count
 
 
@@ -135,10 +135,10 @@ def fundamental_7pt(x1: ArrayLike, x2: ArrayLike) -> Floats:
     """
     data = stack_matches(x1, x2, 7)
     transform, models = np.empty(5), np.empty((3, 9))
-    normalize(data, transform)
+    normalise(data, transform)
     count = _solve(data, np.arange(7), models, np.empty(SCRATCH))
     for model in models[:count]:
-        denormalize_fundamental(model, transform)
+        denormalise_fundamental(model, transform)
         canonical_fundamental(model)
     return models[:count].reshape(-1, 3, 3)
 

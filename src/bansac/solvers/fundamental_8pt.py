@@ -1,4 +1,4 @@
-"""Fundamental matrix from weighted matches: the normalized eight-point algorithm (Hartley, PAMI 1997)."""
+"""Fundamental matrix from weighted matches: the normalised eight-point algorithm (Hartley, PAMI 1997)."""
 
 import math
 
@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from bansac.compiled.jit import inlined, inner_kernel, kernel
 from bansac.maths.arrays import Floats
 from bansac.maths.linalg import smallest_eigenvector, weighted_centroid
-from bansac.maths.normalization import canonical_fundamental, denormalize_fundamental, fit_normalized
+from bansac.maths.normalisation import canonical_fundamental, denormalise_fundamental, fit_normalised
 
 # Normal matrix, eigenvector, and work space of the eigen-solver. The work space first holds the sums over the matches.
 SCRATCH = 81 + 9 + 81
@@ -38,7 +38,7 @@ def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
 
 @inlined
 def fit_eight_point(data: Floats, weights: Floats, f: Floats, scratch: Floats) -> bool:
-    """Fit x2^T F x1 = 0 to weighted matches by the normalized eight-point algorithm (Hartley, PAMI 1997).
+    """Fit x2^T F x1 = 0 to weighted matches by the normalised eight-point algorithm (Hartley, PAMI 1997).
 
     The rank of F is not enforced. Return False if the matches do not determine F: fewer than eight, or all on a plane.
     """
@@ -71,7 +71,7 @@ def fit_eight_point(data: Floats, weights: Floats, f: Floats, scratch: Floats) -
 
 @inner_kernel
 def _accumulate(data: Floats, weights: Floats, frames: Frames, scratch: Floats) -> None:
-    """Sum weight * m2 m1^T (6 x 6), where m are the products x^2, xy, x, y^2, y, 1 of a normalized point."""
+    """Sum weight * m2 m1^T (6 x 6), where m are the products x^2, xy, x, y^2, y, 1 of a normalised point."""
     ax, ay, bx, by, a_scale, b_scale = frames
     x1, y1, x2, y2 = data[0], data[1], data[2], data[3]
     for i in range(36):
@@ -131,7 +131,7 @@ def fundamental_8pt(x1: ArrayLike, x2: ArrayLike) -> Floats | None:
 
     None if the matches do not determine it: fewer than eight, or all on a plane.
     """
-    return fit_normalized(x1, x2, _fit, SCRATCH, denormalize_fundamental, canonical_fundamental)
+    return fit_normalised(x1, x2, _fit, SCRATCH, denormalise_fundamental, canonical_fundamental)
 
 
 _fit = kernel(fit)

@@ -5,8 +5,8 @@ from numpy.typing import ArrayLike
 
 from bansac.compiled.jit import kernel
 from bansac.maths.arrays import Floats, Ints
-from bansac.maths.linalg import normalize_vector
-from bansac.maths.normalization import canonical_homography, denormalize_homography, normalize, stack_matches
+from bansac.maths.linalg import normalise_vector
+from bansac.maths.normalisation import canonical_homography, denormalise_homography, normalise, stack_matches
 
 # Three points are collinear if twice the area of their triangle is below this fraction of the squared sample size.
 _COLLINEAR = 1e-6
@@ -67,7 +67,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
 
     h = models[0]
     h[0], h[1], h[2], h[3], h[4], h[5], h[6], h[7], h[8] = h11, h12, h13, h21, h22, h23, h31, h32, h33
-    return 1 if normalize_vector(h) else 0
+    return 1 if normalise_vector(h) else 0
 
 
 def homography_4pt(x1: ArrayLike, x2: ArrayLike) -> Floats | None:
@@ -77,10 +77,10 @@ def homography_4pt(x1: ArrayLike, x2: ArrayLike) -> Floats | None:
     """
     data = stack_matches(x1, x2, 4)
     transform, models = np.empty(5), np.empty((1, 9))
-    normalize(data, transform)
+    normalise(data, transform)
     if _solve(data, np.arange(4), models, np.empty(0)) == 0:
         return None
-    denormalize_homography(models[0], transform)
+    denormalise_homography(models[0], transform)
     canonical_homography(models[0])
     H: Floats = models.reshape(3, 3)
     return H

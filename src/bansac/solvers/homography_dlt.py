@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 
 from bansac.compiled.jit import fast_kernel, inlined
 from bansac.maths.arrays import Floats
-from bansac.maths.normalization import canonical_homography, denormalize_homography, fit_normalized
+from bansac.maths.normalisation import canonical_homography, denormalise_homography, fit_normalised
 
 SCRATCH = 3 * 9
 
@@ -19,11 +19,11 @@ Frame = tuple[float, float, float, float, float, float, float]
 
 @fast_kernel
 def fit(data: Floats, weights: Floats, model: Floats, scratch: Floats) -> bool:
-    """Fit H to weighted matches by a direct linear transform with Taubin's normalization.
+    """Fit H to weighted matches by a direct linear transform with Taubin's normalisation.
 
     With p = (x1, y1, 1) and the depth d = h3 . p, a match has the algebraic error (h1 . p - d x2, h2 . p - d y2). It is
     d times the transfer error. The plain transform minimises the mean squared algebraic error for |h| = 1. Here the
-    normalization is mean(d^2) = 1, the approximation of Taubin (PAMI 1991). Thus the result approximately minimises the
+    normalisation is mean(d^2) = 1, the approximation of Taubin (PAMI 1991). Thus the result approximately minimises the
     mean squared transfer error, whatever the coordinate frames.
 
     The first points are transformed to mean(p p^T) = 1. Then the best first rows are h1 = U h3 and h2 = V h3, with
@@ -152,4 +152,4 @@ def homography_dlt(x1: ArrayLike, x2: ArrayLike) -> Floats | None:
 
     The fit minimises the squared transfer errors to first order. H[2, 2] = 1, or H has unit norm if H[2, 2] vanishes.
     """
-    return fit_normalized(x1, x2, fit, SCRATCH, denormalize_homography, canonical_homography)
+    return fit_normalised(x1, x2, fit, SCRATCH, denormalise_homography, canonical_homography)

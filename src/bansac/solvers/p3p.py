@@ -49,7 +49,7 @@ _ENTRY = np.array([[0, 1, 2], [1, 3, 4], [2, 4, 5]])
 def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
     """Compute up to four poses from three matches; none if the points or their images are collinear.
 
-    ``data`` has the channels x, y (normalized image coordinates), X, Y, Z.
+    ``data`` has the channels x, y (normalised image coordinates), X, Y, Z.
     """
     if not (_write_frame(data, sample, scratch) and _write_rays(data, sample, scratch)):
         return 0

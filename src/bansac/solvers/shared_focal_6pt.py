@@ -18,7 +18,7 @@ import numpy as np
 
 from bansac.compiled.jit import inlined, inner_kernel
 from bansac.maths.arrays import Floats, Ints
-from bansac.maths.linalg import normalize_vector, write_cross
+from bansac.maths.linalg import normalise_vector, write_cross
 from bansac.solvers.fundamental_7pt import null_space, write_equations
 
 MAX_MODELS = 15
@@ -83,7 +83,7 @@ def solve(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
 
 
 def solve_second(data: Floats, sample: Ints, models: Floats, scratch: Floats) -> int:
-    """Do the same for the focal length of the second image only; the coordinates in the first one are normalized.
+    """Do the same for the focal length of the second image only; the coordinates in the first one are normalised.
 
     Q is then on one side only, 2 F F^T Q F = tr(F F^T Q) F (Bujnak, Kukelova and Pajdla, 3D reconstruction from image
     collections with a single known focal length, ICCV 2009).
@@ -95,7 +95,7 @@ def solve_second(data: Floats, sample: Ints, models: Floats, scratch: Floats) ->
 def _solve(data: Floats, sample: Ints, models: Floats, scratch: Floats, shared: bool) -> int:
     """Compute the models of six matches; the focal length is that of both images or of the second only."""
     write_equations(data, sample, scratch)
-    if null_space(scratch, 6) < 6 or not _orthonormalize(scratch):
+    if null_space(scratch, 6) < 6 or not _orthonormalise(scratch):
         return 0
     for k in range(3):
         _build_constraints(scratch, _THREE_U[k] / _SQUARE, shared, _THREE + _STEP * k)
@@ -159,7 +159,7 @@ def _add_model(a: Floats, low: float, high: float, models: Floats, count: int) -
 
 
 @inner_kernel
-def _orthonormalize(a: Floats) -> bool:
+def _orthonormalise(a: Floats) -> bool:
     """Make the three basis matrices orthonormal (Gram and Schmidt, twice)."""
     for _ in range(2):
         for row in range(_BASIS, _BASIS + 27, 9):
@@ -169,7 +169,7 @@ def _orthonormalize(a: Floats) -> bool:
                     along += a[row + i] * a[other + i]
                 for i in range(9):
                     a[row + i] -= along * a[other + i]
-            if not normalize_vector(a[row : row + 9]):
+            if not normalise_vector(a[row : row + 9]):
                 return False
     return True
 
@@ -310,4 +310,4 @@ def _back_substitute(a: Floats, u: float, model: Floats) -> bool:
         for k in range(3):
             model[i] += a[_VECTOR + _PLACE[best, best, k]] * a[_BASIS + 9 * k + i]
     model[9] = _MIDDLE / math.sqrt(u)
-    return normalize_vector(model[:9])
+    return normalise_vector(model[:9])

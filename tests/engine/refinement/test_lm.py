@@ -30,7 +30,7 @@ THRESHOLD = 0.02
 @pytest.mark.parametrize("epipolar_error", ["sampson", "symmetric"])
 def test_it_is_more_accurate_than_linear_least_squares_for_essential_matrices(epipolar_error):
     """In one restart: several would choose the best of several linear fits."""
-    settings = {"threshold": 2e-3, "scoring": "msac", "neighbors": False, "restarts": 1}
+    settings = {"threshold": 2e-3, "scoring": "msac", "neighbours": False, "restarts": 1}
     errors = {"least_squares": [], "lm": []}
     for seed in range(8):
         _, data, truth = make_scene("essential", np.random.default_rng(seed), noise=5e-4, outliers=0.5, n=300)

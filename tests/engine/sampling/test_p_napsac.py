@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from bansac.compiled.jit import plain
 from bansac.engine.sampling import p_napsac, prosac
-from bansac.engine.sampling.p_napsac import build_layers, make_neighborhoods
+from bansac.engine.sampling.p_napsac import build_layers, make_neighbourhoods
 from bansac.maths.rng import seed_rng
 from tests.engine.sampling.helpers import compile_draw, equally_frequent, fits, subsets
 from tests.reference import sampling as reference
@@ -25,7 +25,7 @@ class Sampler:
         self.rng, self.sample = seed_rng(seed), np.empty(m, np.int64)
         self.indices = p_napsac.start(SimpleNamespace(data=data, sample_size=m, rng=self.rng, ranking=ranking))[1]
         self.of_prosac = self.indices[-len(ranking) - 3 :]
-        self.neighborhoods, self.prosac = plain(p_napsac.views)(self.indices, len(ranking))
+        self.neighbourhoods, self.prosac = plain(p_napsac.views)(self.indices, len(ranking))
         self.prosac.counts[0] = draws
 
     def draw(self):
@@ -55,8 +55,8 @@ def test_every_sample_is_one_of_the_literal_algorithm(channels, m, extra, seed):
         assert fits(sample, must, pool)
         if local:
             literal.count_hits(sample)
-        assert sampler.neighborhoods.hits.tolist() == literal.hits
-        assert sampler.neighborhoods.sizes.tolist() == literal.sizes
+        assert sampler.neighbourhoods.hits.tolist() == literal.hits
+        assert sampler.neighbourhoods.sizes.tolist() == literal.sizes
 
 
 def test_after_the_local_samples_it_is_prosac():
@@ -68,10 +68,10 @@ def test_after_the_local_samples_it_is_prosac():
         draw_by_prosac(rng, sample, ranking=ranking, indices=memory, subset_limit=50)
         sampler.draw()
         assert sampler.sample.tolist() == sample.tolist()
-    assert not sampler.neighborhoods.hits.any()
+    assert not sampler.neighbourhoods.hits.any()
 
 
-def test_neighbors_before_the_last_are_uniform():
+def test_neighbours_before_the_last_are_uniform():
     # All data share the finest cell but one, which stretches the box.
     data = np.zeros((2, 8))
     data[:, 7] = 1.0
@@ -80,37 +80,37 @@ def test_neighbors_before_the_last_are_uniform():
     for seed in range(1500):
         sampler.rng = seed_rng(seed)
         sampler.prosac.counts[0] = 0
-        sampler.neighborhoods.hits[:] = sampler.neighborhoods.growth[5]
-        sampler.neighborhoods.sizes[:] = 5
-        sample = sampler.draw()  # the centre is 0, the sixth neighbor is forced, two of the first five are drawn
+        sampler.neighbourhoods.hits[:] = sampler.neighbourhoods.growth[5]
+        sampler.neighbourhoods.sizes[:] = 5
+        sample = sampler.draw()  # the centre is 0, the sixth neighbour is forced, two of the first five are drawn
         assert {0, 6} <= set(sample)
         chosen.append(frozenset(sample) - {0, 6})
     assert equally_frequent(chosen, subsets(range(1, 6), 2))
 
 
-def test_a_neighborhood_of_more_than_ten_is_used_up():
+def test_a_neighbourhood_of_more_than_ten_is_used_up():
     data = np.zeros((2, 60))
     data[:, 59] = 1.0  # all others share the finest cell
     for size in (10, 11):
         sampler = Sampler(data, np.arange(60), 3)
         sampler.prosac.counts[0] = 419  # the centre is 21
-        sampler.neighborhoods.hits[:] = sampler.neighborhoods.growth[size - 1]
-        sampler.neighborhoods.sizes[:] = size
-        before = sampler.neighborhoods.hits.sum()
+        sampler.neighbourhoods.hits[:] = sampler.neighbourhoods.growth[size - 1]
+        sampler.neighbourhoods.sizes[:] = size
+        before = sampler.neighbourhoods.hits.sum()
         sample = set(sampler.draw())
         assert 21 in sample
-        assert 9 in sample or size == 11  # the tenth neighbor is forced
-        assert sampler.neighborhoods.hits.sum() - before == (3 if size == 10 else 1)  # local or global
+        assert 9 in sample or size == 11  # the tenth neighbour is forced
+        assert sampler.neighbourhoods.hits.sum() - before == (3 if size == 10 else 1)  # local or global
 
 
 def test_centres_stay_below_the_limit():
     data = np.random.default_rng(0).uniform(size=(2, 40))
     sampler = Sampler(data, np.arange(40), 2)
     sampler.limit = 5
-    before = sampler.neighborhoods.hits.copy()
+    before = sampler.neighbourhoods.hits.copy()
     for _ in range(300):
         assert min(sampler.draw()) < 40
-    assert (sampler.neighborhoods.hits - before)[:5].sum() >= 300
+    assert (sampler.neighbourhoods.hits - before)[:5].sum() >= 300
 
 
 @given(st.integers(1, 20), st.integers(1, 40), st.integers(0, 2**32))
@@ -146,4 +146,4 @@ def test_no_data_make_empty_layers():
 @pytest.mark.parametrize("sample_size", [0, 1, 6])
 def test_an_impossible_sample_size_is_named(sample_size):
     with pytest.raises(ValueError, match=rf"sample_size must be at least 2 .* at most 5 .*got {sample_size}"):
-        make_neighborhoods(np.zeros((2, 5)), np.arange(5), sample_size)
+        make_neighbourhoods(np.zeros((2, 5)), np.arange(5), sample_size)

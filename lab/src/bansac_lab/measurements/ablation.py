@@ -119,8 +119,8 @@ def variants(kind: Kind) -> list[Variant]:
             for share in WAYS_BACK
         ),
         _variant("without scores", scored=False),
-        _variant("neighbors", "none", {"neighbors": False}),
-        _variant("without scores", "no neighbors", {"neighbors": False}, scored=False),
+        _variant("neighbours", "none", {"neighbours": False}),
+        _variant("without scores", "no neighbours", {"neighbours": False}, scored=False),
     ]
     return [*found, _variant("without sizes of images", sized=False)] if kind == "F" else found
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from bansac.estimate.result import AbsolutePose
-from bansac.geometry import homogeneous, normalize_points, rotation_matrix
+from bansac.geometry import homogeneous, normalise_points, rotation_matrix
 from bansac_lab.measurement import Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac_lab.measurements.folders import label
 from bansac_lab.peers.library import Array, Estimate, Method, Task
@@ -63,7 +63,7 @@ def make_scene(kind: str, n: int, outliers: int, seed: int) -> Scene:
     size = np.array([WIDTH, HEIGHT])
     span = 200 / size if kind == "object" else np.array([1.0, 1.0])
     x = size * (0.5 + (rng.uniform(size=(n, 2)) - 0.5) * span)
-    rays = normalize_points(K, x)
+    rays = normalise_points(K, x)
     z = SCENES[kind](rays, rng)
     seen = homogeneous(rays) * z[:, None]
     R, t = rotation_matrix(rng.normal(size=3)), rng.normal(size=3) * 5

@@ -11,7 +11,7 @@ Without ``--data`` the matches are those of the families of awkward scenes that 
 (``bansac_lab.families.FAMILIES``): 500 matches, half of them inliers, with a noise of .2 pixels. A match is true by its
 label.
 
-The priors P^0 of ``bansac.evidence.neighbors`` are compared with the truth, too, beside the scores: for each scene,
+The priors P^0 of ``bansac.evidence.neighbours`` are compared with the truth, too, beside the scores: for each scene,
 and on synthetic scenes of random depths, of any depth (coherent along the epipolar lines only) and of unrelated matches
 (no coherence, labels at random). E and F of the synthetic scenes are estimated with and without these priors.
 
@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.evidence.neighbors import neighbor_priors
+from bansac.evidence.neighbours import neighbour_priors
 from bansac.geometry import apply_transform
 from bansac.matches import Matches
 from bansac.problems.estimators import Kind
@@ -72,7 +72,7 @@ _REAL: Mapping[str, tuple[Kind, tuple[str, ...], float]] = {
 PRIORS = (*_REAL, "random depths", "any depth", "unrelated")
 DRAWN = ("ratio < .85", "any depth", "unrelated")
 SYNTHETIC, SHARES, NOISE, NEAR = 2000, (0.1, 0.2, 0.5), 0.5, 2.0
-_SWITCHED = (METHODS[0], METHODS[0].changed("no neighbors", neighbors=False))
+_SWITCHED = (METHODS[0], METHODS[0].changed("no neighbours", neighbours=False))
 
 
 def units(setup: Setup) -> list[Unit]:
@@ -127,14 +127,14 @@ def _read_pairs(setup: Setup, *names: Any) -> Iterator[tuple[str, Kind, Matches,
 
 
 def _judge_priors(setup: Setup, group: str) -> list[Row]:
-    """Return the figures of priors from neighbors and of scores for every set of a group."""
+    """Return the figures of priors from neighbours and of scores for every set of a group."""
     frames: dict[str, list[DataFrame]] = {}
     real = ((name.removeprefix("EF/"), pair) for name, _, pair, _ in _read_pairs(setup, group))
     made = ((f"{of:.0%}", _scene(group, of, seed)) for of in SHARES for seed in range(setup.runs))
     for of_set, pair in real if group in _REAL else made:
-        prior = neighbor_priors(np.column_stack([pair.x1, pair.x2]).T.astype(np.float64, order="C"))
+        prior = neighbour_priors(np.column_stack([pair.x1, pair.x2]).T.astype(np.float64, order="C"))
         if prior is not None:
-            columns = {"distance": _distances("F", pair), "neighbors": prior}
+            columns = {"distance": _distances("F", pair), "neighbours": prior}
             columns |= {} if pair.scores is None else {"scores": np.clip(pair.scores, 0, 1)}
             frames.setdefault(of_set, []).append(import_pandas().DataFrame(columns))
     rows = []
@@ -161,7 +161,7 @@ def _scene(group: str, inlier_ratio: float, seed: int) -> Any:
 
 
 def _switch(setup: Setup, group: str, of_set: str) -> Row:
-    """Return the share of right models and the mean samples of E and F with and without priors from neighbors."""
+    """Return the share of right models and the mean samples of E and F with and without priors from neighbours."""
     found: Row = {}
     for model in ("E", "F"):
         rows: list[Row] = []
@@ -208,7 +208,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     pooled = {name: priors[name].values() for name in DRAWN if name in priors}
     figures = {"calibration": draw({name: [groups[name]] for name in drawn}, KINDS)} if drawn else {}
     if pooled:
-        figures["priors"] = draw(pooled, ("neighbors", "scores"))
+        figures["priors"] = draw(pooled, ("neighbours", "scores"))
     return Report(records={"true_pixels": TRUE, "groups": groups, "priors": priors}, figures=figures)
 
 
@@ -262,16 +262,16 @@ def table(document: Document) -> str:
 
 
 def priors_table(document: Document) -> str:
-    """Return the calibration of the priors from neighbors and of the scores."""
+    """Return the calibration of the priors from neighbours and of the scores."""
     rows = []
     for group, sets in document.get("priors", {}).items():
         for name, of_set in sets.items():
-            own = of_set["neighbors"]["bins"]
-            figures = [of_set["true"], of_set["neighbors"]["ECE"]]
+            own = of_set["neighbours"]["bins"]
+            figures = [of_set["true"], of_set["neighbours"]["ECE"]]
             for low, high in ((0, 0.1), (0.1, 0.3), (0.3, 1)):
                 inside = [(n, true) for n, mean, true in own if low <= mean < high]
                 figures.append(sum(n * true for n, true in inside) / max(sum(n for n, _ in inside), 1))
-            others = _pool((figures for other, figures in sets.items() if other != name), "neighbors")
+            others = _pool((figures for other, figures in sets.items() if other != name), "neighbours")
             if "scores" in of_set and others:  # shares of true matches in the same bins of the other sets
                 shares = {int(mean * BINS): true for _, mean, true in others}
                 by_others = error_of([(n, shares.get(int(mean * BINS), mean), true) for n, mean, true in own])
@@ -282,7 +282,7 @@ def priors_table(document: Document) -> str:
 
 
 def switched_table(document: Document) -> str:
-    """Return the share of right models and the mean samples with and without priors from neighbors."""
+    """Return the share of right models and the mean samples with and without priors from neighbours."""
     rows = []
     for group, sets in document.get("priors", {}).items():
         for name, of_set in sets.items():
@@ -290,7 +290,7 @@ def switched_table(document: Document) -> str:
                 right = (share(method["right"]) for method in found.values())
                 samples = (number(method["iterations"]) for method in found.values())
                 rows.append([group, name, model, *right, *samples])
-    ways = [f"{figure}{without}" for figure in ("right", "samples") for without in ("", ", no neighbors")]
+    ways = [f"{figure}{without}" for figure in ("right", "samples") for without in ("", ", no neighbours")]
     return lines(["matches", "inliers", "model", *ways], rows)
 
 
@@ -302,6 +302,6 @@ MEASUREMENT = of_module(
         Option("pairs", int, 43, "Maximum number of pairs of a set."),
         Option("runs", int, 20, "Scenes of a family.", least=1),
     ),
-    tables={"calibration": table, "calibration-priors": priors_table, "neighbors-switched": switched_table},
+    tables={"calibration": table, "calibration-priors": priors_table, "neighbours-switched": switched_table},
     sets=lambda setup: [*(found := survey(setup.data)).pair_sets, *found.labelled_sets],
 )

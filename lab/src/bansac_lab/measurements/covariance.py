@@ -1,7 +1,7 @@
-"""Check covariances by simulation: normalized squared errors and the coverage of 95 % regions.
+"""Check covariances by simulation: normalised squared errors and the coverage of 95 % regions.
 
 Every run has new data, see ``known_scene``, with a noise of .5. The error of the estimate is expressed in the
-parameters of ``bansac.covariance``. Its square, normalized by the covariance, has a chi-square distribution if the
+parameters of ``bansac.covariance``. Its square, normalised by the covariance, has a chi-square distribution if the
 covariance is right. Divided by the number of parameters, its mean is then 1, and 95 % of the runs lie below the 95 %
 quantile. Runs without success, and those whose inliers do not determine the model, do not count.
 
@@ -89,12 +89,12 @@ def units(setup: Setup) -> list[Unit]:
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Return the mean of the normalized errors over that of chi-square, the coverage, and the share of doubts."""
+    """Return the mean of the normalised errors over that of chi-square, the coverage, and the share of doubts."""
     from scipy.stats import chi2  # type: ignore[import-untyped]
 
     name, case = unit.payload
     draw = CASES[case] if case in CASES else AWKWARD[case][1]
-    runs = (normalized_error(name, draw(name, seed), seed) for seed in range(setup.runs))
+    runs = (normalised_error(name, draw(name, seed), seed) for seed in range(setup.runs))
     errors = [run for run in runs if run is not None]
     if not errors:
         raise ValueError("no run has success")
@@ -112,8 +112,8 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     ]
 
 
-def normalized_error(name: str, scene: KnownScene, seed: int) -> tuple[float, int, bool] | None:
-    """Return the normalized squared error, the number of parameters, and whether there is a doubt; None without."""
+def normalised_error(name: str, scene: KnownScene, seed: int) -> tuple[float, int, bool] | None:
+    """Return the normalised squared error, the number of parameters, and whether there is a doubt; None without."""
     result = FUNCTIONS[name](*scene.arguments, seed=seed)
     if not result.success:
         return None
@@ -132,7 +132,7 @@ def normalized_error(name: str, scene: KnownScene, seed: int) -> tuple[float, in
 
 
 def table(document: Document) -> str:
-    """Return the table of the mean normalized errors and of the coverage."""
+    """Return the table of the mean normalised errors and of the coverage."""
     rows = []
     for name, of in document["problems"].items():
         cells = (f"{of[case]['mean']:.2f}, {share(of[case]['coverage'])}" for case in CASES)

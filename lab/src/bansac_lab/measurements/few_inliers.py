@@ -169,7 +169,7 @@ def beside_others(document: Document, problem: str) -> str:
     """Return the shares of right models and the mean times of the default, uniform sampling and other libraries."""
     labels = {
         "default": "",
-        "uniform": "uniform sampling in the same engine, without neighbors, ",
+        "uniform": "uniform sampling in the same engine, without neighbours, ",
         "poselib": "PoseLib ",
         "opencv-magsac": "OpenCV's MAGSAC ",
     }

@@ -1,7 +1,7 @@
 """Measure poses with unknown focal lengths beside PoseLib and pycolmap.
 
 The pairs are those of the sets in EF below ``--data``, in the format of the "RANSAC in 2020" tutorial. Matches are
-mutual nearest neighbors with an SNN ratio below .85. The focal lengths are withheld; the principal points are given.
+mutual nearest neighbours with an SNN ratio below .85. The focal lengths are withheld; the principal points are given.
 In the mode "shared" both images have one focal length. In "one" the focal length of the first image is known. In "both"
 the second image is scaled by 1.4, so that its focal length differs, and both are unknown.
 
@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from bansac.estimate.result import RelativePose
-from bansac.geometry import focals_from_fundamental, homogeneous, normalize_points, recover_pose, rotation_matrix
+from bansac.geometry import focals_from_fundamental, homogeneous, normalise_points, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.solvers import p4pf, shared_focal_6pt
 from bansac.synthetic import epipolar_matches
@@ -108,7 +108,7 @@ def _decompose(found: Estimate, mode: str, task: Task) -> RelativePose | None:
         return None
     for K, focal in ((K1, f1), (K2, f2)):
         K[:2, :2] = np.diag([focal, focal])
-    rays = normalize_points(K1, task.x1), normalize_points(K2, task.x2)
+    rays = normalise_points(K1, task.x1), normalise_points(K2, task.x2)
     R, t, _ = recover_pose(K2.T @ found.model @ K1, *rays, found.inliers)
     return RelativePose(R, t, K1, K2)
 
@@ -159,7 +159,7 @@ def exact_sample(seed: int) -> tuple[Array, Array, float]:
     scene: Any = epipolar_matches(6, inlier_ratio=1.0, noise=0.0, seed=seed)  # with a pose
     # Other focal lengths: the images are those of a camera that is narrower or wider.
     focal = float(np.exp(rng.uniform(np.log(0.7), np.log(4.0))))
-    rays1, rays2 = (normalize_points(scene.K, x) for x in (scene.x1, scene.x2))
+    rays1, rays2 = (normalise_points(scene.K, x) for x in (scene.x1, scene.x2))
     spread = 0.7 / np.abs(np.vstack([rays1, rays2])).max() / focal
     X = np.insert(rays1 * spread, 2, 1.0, axis=1) * rng.uniform(4, 12, (6, 1))
     Y = X @ scene.R.T + scene.t

@@ -254,7 +254,7 @@ MEASUREMENT = Measurement(
         Option("pairs", int, None, "Maximum number of pairs of a set. Default: 43."),
         Option("repeats", int, None, "Runs of every pair. Default: 5 for H, 2 for F and E."),
         Option("max_ratio", float, None, "Use matches of a lower SNN ratio. Default: 0.6 for H, 0.85 for F and E."),
-        Option("threshold", float, None, "Default: 1 px for H, 0.5 px for F, 1e-3 in normalized units for E."),
+        Option("threshold", float, None, "Default: 1 px for H, 0.5 px for F, 1e-3 in normalised units for E."),
         Option("confidence", float, None, "Default: 0.999."),
         Option("max_iterations", int, None, "Default: 1000 for H and E, 10000 for F."),
     ),

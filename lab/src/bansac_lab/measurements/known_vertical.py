@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from bansac.geometry import essential_from_pose, normalize_points, rotation_matrix
+from bansac.geometry import essential_from_pose, normalise_points, rotation_matrix
 from bansac.solvers import essential_upright_3pt
 from bansac.synthetic import epipolar_matches
 from bansac_lab.measurement import Document, Option, Report, Row, Setup, Unit, each, nested, of_module
@@ -76,7 +76,7 @@ def exact_sample(seed: int) -> tuple[tuple[Array, Array], Array]:
     scene: Any = epipolar_matches(3, inlier_ratio=1.0, noise=0.0, seed=seed)  # with a pose
     turn = rotation_matrix(np.random.default_rng(seed).normal(0, 0.3, 3))
     R = rotation_matrix(np.random.default_rng(seed).normal(0, 0.2) * DOWN + 1e-15)
-    X = np.insert(normalize_points(scene.K, scene.x1), 2, 1.0, axis=1) * np.linspace(4, 8, 3)[:, None]
+    X = np.insert(normalise_points(scene.K, scene.x1), 2, 1.0, axis=1) * np.linspace(4, 8, 3)[:, None]
     first = X @ turn.T
     return (first, first @ R.T + scene.t), essential_from_pose(R, scene.t)
 

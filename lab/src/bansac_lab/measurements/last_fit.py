@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from bansac.estimate.model_forms import form_of
-from bansac.geometry import normalize_points
+from bansac.geometry import normalise_points
 from bansac.maths.arrays import Floats
 from bansac.problems.estimators import ESTIMATORS
 from bansac.problems.polynomial import polynomial
@@ -62,10 +62,10 @@ def _columns(name: str, scene: KnownScene) -> Floats:
     arrays: list[Any] = [np.asarray(array) for array in scene.arguments if np.ndim(array) == 2]
     if name == "absolute_pose":
         points, image, K = arrays
-        arrays = [normalize_points(K, image), points]
+        arrays = [normalise_points(K, image), points]
     elif name == "essential":
         x1, x2, *cameras = arrays
-        arrays = [normalize_points(cameras[0], x1), normalize_points(cameras[-1], x2)]
+        arrays = [normalise_points(cameras[0], x1), normalise_points(cameras[-1], x2)]
     return np.hstack(arrays).T
 
 

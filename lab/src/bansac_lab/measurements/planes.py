@@ -1,7 +1,7 @@
 """Relative poses where most inliers lie on one plane with a repeated pattern.
 
 The plane is 8 to 20 baselines away and has 60 to 95 % of the inliers. Its features are nodes of a lattice with a period
-of 20 px. Half of the outliers are further nodes, matched with a neighboring node, one period away in the plane: to the
+of 20 px. Half of the outliers are further nodes, matched with a neighbouring node, one period away in the plane: to the
 left or right ("row"), or in one of four directions ("grid"). In each direction they agree with one homography. The
 other outliers are unrelated points. The inliers off the plane are at .5 to .8 or 1.25 to 2 times its depth. The noise
 is .5 px.
@@ -87,7 +87,7 @@ def repeated_plane_matches(
 
 
 def _lattice(K: Array, normal: Array, distance: float, period: float, extent: Array) -> tuple[Array, Array]:
-    """Return the nodes of a lattice of the plane that image 1 sees, and the steps to its four neighbors."""
+    """Return the nodes of a lattice of the plane that image 1 sees, and the steps to its four neighbours."""
     across = np.cross([0.0, 1.0, 0.0], normal)
     across /= np.linalg.norm(across)
     down = np.cross(normal, across)

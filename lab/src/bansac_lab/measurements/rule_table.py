@@ -1,6 +1,6 @@
 """The rules of the default that ``bansac bench rules`` switches off, one at a time, to the plainest value.
 
-A rule is a mechanism of the search, its restarts, the threshold, the noise scale, the neighbors, the local
+A rule is a mechanism of the search, its restarts, the threshold, the noise scale, the neighbours, the local
 optimisation, the significance test or the verdict. An option switches it off, or a patch of a constant, function or
 method that plain Python reads when it runs. Constants within kernels are frozen when Numba compiles them, so rules
 within kernels are not here. All targets of patches are in this table.
@@ -81,7 +81,7 @@ def _uniform_weights(density_weights: Any) -> Any:
     return lambda data: np.ones(data.shape[1])
 
 
-def _alone(add_neighbors: Any) -> Any:
+def _alone(add_neighbours: Any) -> Any:
     return lambda null_model, *arguments: null_model
 
 
@@ -105,7 +105,7 @@ RULES = (
     ),
     Rule(
         "restarts on supported matches",
-        "Most restarts are among the matches that neighbors support.",
+        "Most restarts are among the matches that neighbours support.",
         {"engine.frame.Frame.supported": _returns(None)},
     ),
     Rule(
@@ -169,9 +169,9 @@ RULES = (
         {"evidence.noise_scale._RAISED": _value(0.0)},
     ),
     Rule(
-        "neighbors",
-        "Neighbors support matches, and give prior probabilities if there are no scores.",
-        settings={"neighbors": False},
+        "neighbours",
+        "Neighbours support matches, and give prior probabilities if there are no scores.",
+        settings={"neighbours": False},
     ),
     Rule(
         "density weights",
@@ -209,9 +209,9 @@ RULES = (
         {f"{_SIGNIFICANCE}.first_of_inliers": _one_test},
     ),
     Rule(
-        "neighbors in the null model",
-        "The significance test also rearranges matches with neighbors, and displaces them.",
-        {f"{_SIGNIFICANCE}.add_neighbors": _alone},
+        "neighbours in the null model",
+        "The significance test also rearranges matches with neighbours, and displaces them.",
+        {f"{_SIGNIFICANCE}.add_neighbours": _alone},
     ),
     Rule(
         "search window",

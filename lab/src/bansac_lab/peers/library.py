@@ -31,7 +31,7 @@ class Task:
 
     problem: str  # "H", "F", "E" (a matrix), "relative pose", "pose" (of one camera), "circle", "line" or "plane"
     points: tuple[Array, ...]  # matches of both images; of "pose" 3D points and their images; points of a curve
-    cameras: tuple[Camera | Array, ...] = ()  # a single one took both images; points of "E" without are normalized
+    cameras: tuple[Camera | Array, ...] = ()  # a single one took both images; points of "E" without are normalised
     scores: Array | None = None  # quality of the matches, larger is better
     threshold: float | None = None  # largest residual of an inlier, in the unit of the points
     confidence: float | None = None  # desired probability of having sampled the best model

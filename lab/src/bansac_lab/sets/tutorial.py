@@ -13,7 +13,7 @@ A folder is one set. Each file in it is an HDF5 file keyed by pair ("img1-img2")
 ==================  =========================================================================
 
 The tutorial stores PhotoTourism in ``val/<scene>`` and ``train/<scene>``, and EVD and HPatches in folders such as
-``<name>/val``. E and F are computed from the poses. The matches are one-way nearest neighbors. The tutorial's scripts
+``<name>/val``. E and F are computed from the poses. The matches are one-way nearest neighbours. The tutorial's scripts
 keep matches with a ratio < 0.85 (:data:`MAX_RATIO`, :meth:`Matches.filtered`). Our experiments use the same limit,
 also for homographies. For these the paper uses "all the available pairs".
 

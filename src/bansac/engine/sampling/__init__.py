@@ -47,8 +47,8 @@ class Sampler:
         Whether it draws by the probabilities of the dynamic Bayesian network, which is updated after every sample.
     stopping : tuple of str
         Its criteria with ``stopping="sampler"``; ``"sprt"`` becomes ``"ransac"`` without SPRT verification.
-    neighborhood_radius : float or "default"
-        Radius of the neighborhoods of a sampler that draws neighbors, in the unit of the coordinates: a distance in
+    neighbourhood_radius : float or "default"
+        Radius of the neighbourhoods of a sampler that draws neighbours, in the unit of the coordinates: a distance in
         the joint space of all coordinates of a point or match.
     """
 
@@ -58,30 +58,32 @@ class Sampler:
     order: bool = False
     adaptive: bool = False
     stopping: tuple[str, ...] = ("sprt",)
-    neighborhood_radius: float | Default = "default"
+    neighbourhood_radius: float | Default = "default"
 
     def __post_init__(self) -> None:
         """Check the radius."""
-        if self.neighborhood_radius != "default":
-            object.__setattr__(self, "neighborhood_radius", DISTANCE("neighborhood_radius", self.neighborhood_radius))
+        if self.neighbourhood_radius != "default":
+            object.__setattr__(
+                self, "neighbourhood_radius", DISTANCE("neighbourhood_radius", self.neighbourhood_radius)
+            )
 
 
 class Napsac(Sampler):
-    """The sampler ``"napsac"`` (Myatt et al., 2002) with a radius of its neighborhoods, see :class:`Sampler`.
+    """The sampler ``"napsac"`` (Myatt et al., 2002) with a radius of its neighbourhoods, see :class:`Sampler`.
 
-    The default is a share of the extent (:func:`bansac.engine.sampling.napsac.neighborhood_radius`).
+    The default is a share of the extent (:func:`bansac.engine.sampling.napsac.neighbourhood_radius`).
 
     Examples
     --------
     >>> import bansac
     >>> from bansac.synthetic import line_points
     >>> made = line_points(100, inlier_ratio=0.5, noise=0.01, seed=0)
-    >>> bansac.fit_line(made.points, sampler=bansac.Napsac(neighborhood_radius=0.3)).success
+    >>> bansac.fit_line(made.points, sampler=bansac.Napsac(neighbourhood_radius=0.3)).success
     True
     """
 
-    def __init__(self, neighborhood_radius: float | Default = "default") -> None:
-        super().__init__("napsac", "bansac.engine.sampling.napsac", neighborhood_radius=neighborhood_radius)
+    def __init__(self, neighbourhood_radius: float | Default = "default") -> None:
+        super().__init__("napsac", "bansac.engine.sampling.napsac", neighbourhood_radius=neighbourhood_radius)
 
 
 SAMPLERS = {
@@ -106,6 +108,6 @@ class SamplerInput(Protocol):
     rng: Words  # state of the random generator, four words
     ranking: Ints  # indices of the points by decreasing quality; empty without scores
     prior: Floats | None  # prior inlier probabilities of the points
-    radius: float | None  # neighborhood_radius of the sampler in the unit of the data
+    radius: float | None  # neighbourhood_radius of the sampler in the unit of the data
     activation: Any  # Network.activation
     weight_floor: float  # Network.weight_floor

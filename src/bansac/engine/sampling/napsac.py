@@ -1,7 +1,7 @@
 """NAPSAC: a sample is a random point and points near it, because inliers are closer to each other than to outliers.
 
 Myatt, Torr, Nasuto, Bishop and Craddock, BMVC 2002. Distances are measured in the joint space of all channels. For
-matches these are the four coordinates in both images, so neighbors are close in both images and have similar motions.
+matches these are the four coordinates in both images, so neighbours are close in both images and have similar motions.
 """
 
 import math
@@ -21,7 +21,7 @@ from bansac.maths.rng import next_index
 _RADIUS_SHARE = 0.02
 
 
-def neighborhood_radius(data: Floats) -> float:
+def neighbourhood_radius(data: Floats) -> float:
     """Return the default radius: one fiftieth of the diagonal of the box of the points.
 
     The box has all channels of ``data`` (channels x N) and their unit. N must be at least 1.
@@ -31,8 +31,8 @@ def neighborhood_radius(data: Floats) -> float:
 
 
 @inlined
-def _fill(rng: Words, data: Floats, centre: np.int64, neighbors: Ints, count: int, sample: Ints) -> bool:
-    """Draw the sample from the centre and its neighbors without duplicates; return whether there are enough."""
+def _fill(rng: Words, data: Floats, centre: np.int64, neighbours: Ints, count: int, sample: Ints) -> bool:
+    """Draw the sample from the centre and its neighbours without duplicates; return whether there are enough."""
     sample[0] = centre
     drawn = 1
     for i in range(count):  # the first steps of a shuffle
@@ -41,11 +41,11 @@ def _fill(rng: Words, data: Floats, centre: np.int64, neighbors: Ints, count: in
         j = i + next_index(rng, count - i)
         new = True
         for k in range(drawn):
-            new = new and not _are_equal(data, sample[k], neighbors[j])
+            new = new and not _are_equal(data, sample[k], neighbours[j])
         if new:
-            sample[drawn] = neighbors[j]
+            sample[drawn] = neighbours[j]
             drawn += 1
-        neighbors[j] = neighbors[i]
+        neighbours[j] = neighbours[i]
     return drawn == sample.size
 
 
@@ -59,21 +59,21 @@ def _are_equal(data: Floats, first: np.int64, second: np.int64) -> bool:
 
 
 @inlined
-def _find_neighbors(data: Floats, centre: np.int64, squared_radius: float, neighbors: Ints) -> int:
-    """Write the indices of all points within the radius of ``centre`` to ``neighbors``; return their number."""
+def _find_neighbours(data: Floats, centre: np.int64, squared_radius: float, neighbours: Ints) -> int:
+    """Write the indices of all points within the radius of ``centre`` to ``neighbours``; return their number."""
     x = data[0]
     candidates = 0
     for i in range(x.size):  # the first channel leaves few candidates
         square = (x[i] - x[centre]) * (x[i] - x[centre])
-        neighbors[candidates] = i
+        neighbours[candidates] = i
         candidates += 1 if square <= squared_radius else 0
     count = 0
     for k in range(candidates):
-        i = neighbors[k]
+        i = neighbours[k]
         square = 0.0
         for c in range(data.shape[0]):
             square += (data[c, i] - data[c, centre]) * (data[c, i] - data[c, centre])
-        neighbors[count] = i
+        neighbours[count] = i
         count += 1 if square <= squared_radius and i != centre else 0
     return count
 
@@ -83,7 +83,7 @@ class Memory(NamedTuple):
 
     squared_radius: Floats  # one number
     centres: Ints  # N + 1: indices of the possible centres; the last entry is their number
-    neighbors: Ints  # N: work space
+    neighbours: Ints  # N: work space
 
 
 @inlined
@@ -96,7 +96,7 @@ def views(numbers: Floats, indices: Ints) -> Memory:
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
     """Return the memory before the first sample."""
     n = setup.data.shape[1]
-    radius = neighborhood_radius(setup.data) if setup.radius is None else setup.radius
+    radius = neighbourhood_radius(setup.data) if setup.radius is None else setup.radius
     numbers, indices = np.empty(1), np.empty(2 * n + 1, np.int64)
     memory = plain(views)(numbers, indices)
     memory.squared_radius[0] = radius * radius
@@ -107,9 +107,9 @@ def start(setup: SamplerInput) -> tuple[Floats, Ints]:
 def draw(
     rng: Words, data: Floats, odds: Singles, ranking: Ints, progress: Any, numbers: Floats, indices: Ints, sample: Ints
 ) -> None:
-    """Draw a uniform centre as the first point of the sample, and the others uniformly from its neighbors.
+    """Draw a uniform centre as the first point of the sample, and the others uniformly from its neighbours.
 
-    At first all points are possible centres. A centre with too few distinct neighbors is removed. If none is left,
+    At first all points are possible centres. A centre with too few distinct neighbours is removed. If none is left,
     samples are uniform.
     """
     memory = views(numbers, indices)
@@ -117,8 +117,8 @@ def draw(
     while centres[n] > 0:
         place = next_index(rng, np.int64(centres[n]))
         centre = centres[place]
-        count = _find_neighbors(data, centre, memory.squared_radius[0], memory.neighbors)
-        if count >= others and _fill(rng, data, centre, memory.neighbors, count, sample):
+        count = _find_neighbours(data, centre, memory.squared_radius[0], memory.neighbours)
+        if count >= others and _fill(rng, data, centre, memory.neighbours, count, sample):
             return
         centres[n] -= 1
         centres[place] = centres[centres[n]]

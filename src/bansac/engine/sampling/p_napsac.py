@@ -1,18 +1,18 @@
-"""P-NAPSAC: samples from neighborhoods that grow from local to global (Barath et al., 2019; MAGSAC++, CVPR 2020).
+"""P-NAPSAC: samples from neighbourhoods that grow from local to global (Barath et al., 2019; MAGSAC++, CVPR 2020).
 
 The first point of a sample is its centre. It is drawn by PROSAC with samples of one point. The others are its
-neighbors. Point i has a hit counter t_i, the number of samples that contained it as centre or as neighbor of the
-centre. Its neighborhood consists of its first k_i neighbors. It grows with t_i by PROSAC's growth function for
-samples of m - 1. The sample contains the k_i-th neighbor and m - 2 of the k_i - 1 neighbors before it.
+neighbours. Point i has a hit counter t_i, the number of samples that contained it as centre or as neighbour of the
+centre. Its neighbourhood consists of its first k_i neighbours. It grows with t_i by PROSAC's growth function for
+samples of m - 1. The sample contains the k_i-th neighbour and m - 2 of the k_i - 1 neighbours before it.
 
-Neighbors are found in grids over the bounding box of the points, in the joint space of all channels. Far points
-(``maths.extent``) do not enlarge the box. The grids have 16, 8, 4 and 2 cells per axis. The neighbors of a point are
+Neighbours are found in grids over the bounding box of the points, in the joint space of all channels. Far points
+(``maths.extent``) do not enlarge the box. The grids have 16, 8, 4 and 2 cells per axis. The neighbours of a point are
 the points of its cell in the finest grid in which there are at least k_i of them. Within a cell they are ordered by
 quality, not by distance: cells are small, and the better matches come first, as in PROSAC.
 
-A neighborhood has at most ten points (or m - 1), so it is soon exhausted. This limit exists because noise makes the
+A neighbourhood has at most ten points (or m - 1), so it is soon exhausted. This limit exists because noise makes the
 models of samples of close points inaccurate, above all for calibrated pairs. If no cell has enough points, or the
-neighborhood is exhausted, the sample is the centre completed by PROSAC over all points, at the current number of
+neighbourhood is exhausted, the sample is the centre completed by PROSAC over all points, at the current number of
 samples. After 20 N samples all samples are PROSAC's.
 """
 
@@ -29,18 +29,18 @@ from bansac.maths.distinct import draw_distinct
 from bansac.maths.extent import GRID, near_box
 from bansac.maths.rng import next_index
 
-# Number of local samples per point, and T_N / N of the growth functions of the centre and of its neighborhood.
+# Number of local samples per point, and T_N / N of the growth functions of the centre and of its neighbourhood.
 LOCAL_DRAWS = 20
 
-# Largest size of a neighborhood.
-MAX_NEIGHBORS = 10
+# Largest size of a neighbourhood.
+MAX_NEIGHBOURS = 10
 
 # Cells per axis, from the finest layer on. Each number is half of the one before, so cells are unions of finer cells.
 CELLS = (16, 8, 4, 2)
 
 
-class Neighborhoods(NamedTuple):
-    """The neighborhoods of all points. A point is given by its rank (0: the best).
+class Neighbourhoods(NamedTuple):
+    """The neighbourhoods of all points. A point is given by its rank (0: the best).
 
     ``members[layer]`` lists the ranks cell by cell, in ascending order within a cell. The cell of rank r in a layer
     starts at ``starts[layer, r]`` and has ``counts[layer, r]`` members, r among them.
@@ -51,11 +51,11 @@ class Neighborhoods(NamedTuple):
     counts: Ints  # layers x N
     hits: Ints  # t_i
     sizes: Ints  # k_i
-    growth: Ints  # T'_k for k = 0, ..., N - 1 neighbors
+    growth: Ints  # T'_k for k = 0, ..., N - 1 neighbours
 
 
 def build_layers(data: Floats, ranking: Ints) -> tuple[Ints, Ints, Ints]:
-    """Sort the points into the cells of all layers; return the members, starts and counts of ``Neighborhoods``."""
+    """Sort the points into the cells of all layers; return the members, starts and counts of ``Neighbourhoods``."""
     n = ranking.size
     finest = _cell_coordinates(np.take(data, ranking, axis=1))
     members, starts, counts = (np.empty((len(CELLS), n), np.int64) for _ in range(3))
@@ -95,11 +95,11 @@ def _number_cells(coordinates: Ints, cells: int) -> Ints:
     return numbers
 
 
-def make_neighborhoods(data: Floats, ranking: Ints, sample_size: int) -> Neighborhoods:
-    """Return the neighborhoods at the start of a run; a ValueError for sample sizes that are not in [2, N].
+def make_neighbourhoods(data: Floats, ranking: Ints, sample_size: int) -> Neighbourhoods:
+    """Return the neighbourhoods at the start of a run; a ValueError for sample sizes that are not in [2, N].
 
-    The growth function has T_N = 20 N, or the number of different sets of m - 1 neighbors if that is less. For
-    example, with m = 2 each neighbor gives only one sample, and drawing it twenty times is useless.
+    The growth function has T_N = 20 N, or the number of different sets of m - 1 neighbours if that is less. For
+    example, with m = 2 each neighbour gives only one sample, and drawing it twenty times is useless.
     """
     n = data.shape[1]
     if not 2 <= sample_size <= n:
@@ -108,41 +108,41 @@ def make_neighborhoods(data: Floats, ranking: Ints, sample_size: int) -> Neighbo
     growth = np.empty(n, np.int64)
     growth_function(sample_size - 1, min(LOCAL_DRAWS * n, math.comb(n - 1, sample_size - 1)), growth)
     sizes = np.full(n, sample_size - 1, np.int64)
-    return Neighborhoods(members, starts, counts, np.zeros(n, np.int64), sizes, growth)
+    return Neighbourhoods(members, starts, counts, np.zeros(n, np.int64), sizes, growth)
 
 
 @inlined
-def _draw_neighbors(
-    rng: Words, neighborhoods: Neighborhoods, layer: int, centre: int | np.int64, size: int, sample: Ints
+def _draw_neighbours(
+    rng: Words, neighbourhoods: Neighbourhoods, layer: int, centre: int | np.int64, size: int, sample: Ints
 ) -> None:
-    """Fill all places of the sample except the last: m - 2 of the first ``size`` - 1 neighbors, and the next one."""
+    """Fill all places of the sample except the last: m - 2 of the first ``size`` - 1 neighbours, and the next one."""
     others = sample.size - 1
     draw_distinct(rng, size - 1, sample, np.int64(0), others - 1)  # a literal would compile another copy
     sample[others - 1] = size - 1
-    members = neighborhoods.members[layer]
-    cell = neighborhoods.starts[layer, centre]
+    members = neighbourhoods.members[layer]
+    cell = neighbourhoods.starts[layer, centre]
     for i in range(others):
         rank = members[cell + sample[i]]
-        if rank >= centre:  # skip the centre, which is no neighbor of itself
+        if rank >= centre:  # skip the centre, which is no neighbour of itself
             rank = members[cell + sample[i] + 1]
         sample[i] = rank
-        neighborhoods.hits[rank] += 1
+        neighbourhoods.hits[rank] += 1
 
 
 @inlined
-def views(indices: Ints, n: int) -> tuple[Neighborhoods, prosac.Memory]:
-    """Return the neighborhoods of N points in ``indices``, and the memory of PROSAC that follows them."""
+def views(indices: Ints, n: int) -> tuple[Neighbourhoods, prosac.Memory]:
+    """Return the neighbourhoods of N points in ``indices``, and the memory of PROSAC that follows them."""
     layers = len(CELLS)
     cells, end = indices[: 3 * layers * n].reshape(3, layers, n), 3 * (layers + 1) * n
     points = indices[3 * layers * n : end].reshape(3, n)
-    neighborhoods = Neighborhoods(cells[0], cells[1], cells[2], points[0], points[1], points[2])
-    return neighborhoods, prosac.views(indices[end:])
+    neighbourhoods = Neighbourhoods(cells[0], cells[1], cells[2], points[0], points[1], points[2])
+    return neighbourhoods, prosac.views(indices[end:])
 
 
 def start(setup: SamplerInput) -> tuple[Floats, Ints]:
-    """Return an empty array, and the neighborhoods followed by the memory of PROSAC."""
-    neighborhoods = make_neighborhoods(setup.data, setup.ranking, setup.sample_size)
-    return np.empty(0), np.concatenate([*map(np.ravel, neighborhoods), prosac.start(setup)[1]])
+    """Return an empty array, and the neighbourhoods followed by the memory of PROSAC."""
+    neighbourhoods = make_neighbourhoods(setup.data, setup.ranking, setup.sample_size)
+    return np.empty(0), np.concatenate([*map(np.ravel, neighbourhoods), prosac.start(setup)[1]])
 
 
 def draw(
@@ -150,25 +150,25 @@ def draw(
 ) -> None:
     """Draw the next sample, of at least two points."""
     limit = progress.subset_limit
-    neighborhoods, memory = views(indices, ranking.size)
+    neighbourhoods, memory = views(indices, ranking.size)
     memory.counts[0] += 1
     draws = memory.counts[0]
     known = 0
-    largest = sample.size - 1 if sample.size > MAX_NEIGHBORS else MAX_NEIGHBORS
+    largest = sample.size - 1 if sample.size > MAX_NEIGHBOURS else MAX_NEIGHBOURS
     if draws <= LOCAL_DRAWS * ranking.size:
         known = 1
         n = 2 + (draws - 2) // LOCAL_DRAWS  # PROSAC for samples of one draws the n-th point: T'_n = 1 + 20 (n - 1)
         centre = n - 1 if n <= limit else next_index(rng, limit)
-        hits, sizes, members = neighborhoods.hits, neighborhoods.sizes, neighborhoods.counts
+        hits, sizes, members = neighbourhoods.hits, neighbourhoods.sizes, neighbourhoods.counts
         hits[centre] += 1
-        size = grow_subset(neighborhoods.growth, hits[centre], sizes[centre], ranking.size - 1)
+        size = grow_subset(neighbourhoods.growth, hits[centre], sizes[centre], ranking.size - 1)
         sizes[centre] = size
         layer = 0
         while layer < members.shape[0] and (members[layer, centre] <= size or size > largest):
             layer += 1
         if layer < members.shape[0]:
             known = sample.size
-            _draw_neighbors(rng, neighborhoods, layer, centre, size, sample)
+            _draw_neighbours(rng, neighbourhoods, layer, centre, size, sample)
         sample[known - 1] = centre
     if known < sample.size:
         complete_by_prosac(rng, memory, limit, sample, known)

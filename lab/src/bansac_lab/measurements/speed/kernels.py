@@ -22,7 +22,7 @@ from bansac.engine.state import BLOCK, Run, State, pack_run
 from bansac.engine.trace import TRACE_COLUMNS
 from bansac.engine.verification import evaluate
 from bansac.estimate.presets import PRESETS
-from bansac.geometry import homogeneous, normalize_points
+from bansac.geometry import homogeneous, normalise_points
 from bansac.maths.arrays import Bools, Floats, Reals
 from bansac.maths.linalg import copy
 from bansac.problems.essential import ESSENTIAL_SYMMETRIC
@@ -193,7 +193,7 @@ def _step(
 _SCENES = 20
 _EXACT_SAMPLES = 25  # per scene
 
-# Normalization of plane points, instead of K.
+# Normalisation of plane points, instead of K.
 _PIXELS = np.diag([640.0, 640.0, 1.0])
 
 
@@ -221,14 +221,14 @@ def solver_costs(seconds: float, peers: Collection[str]) -> dict[str, dict[str, 
 
 
 def _exact_samples(kind: Kind) -> tuple[list[tuple[Floats, Floats]], list[Floats]]:
-    """Return the points of noise-free minimal samples in normalized coordinates, and their true models."""
+    """Return the points of noise-free minimal samples in normalised coordinates, and their true models."""
     size = PROBLEMS[kind].sample_size
     samples: list[tuple[Floats, Floats]] = []
     truths: list[Floats] = []
     for seed in range(_SCENES):
         scene = make_scene(kind, size * _EXACT_SAMPLES, 1.0, 0.0, seed).truth
         K = _PIXELS if kind == "H" else scene.K
-        points = normalize_points(K, scene.x1), normalize_points(K, scene.x2)
+        points = normalise_points(K, scene.x1), normalise_points(K, scene.x2)
         samples += zip(*(np.split(x, _EXACT_SAMPLES) for x in points), strict=True)
         truths += [np.linalg.inv(K) @ scene.H @ K if kind == "H" else scene.E] * _EXACT_SAMPLES
     return samples, truths

@@ -1,17 +1,17 @@
-"""Prior inlier probabilities of matches of two images from their neighbors, and the matches that neighbors support.
+"""Prior inlier probabilities of matches of two images from their neighbours, and the matches that neighbours support.
 
-The neighbors of a right match have moved like it (Bian et al., GMS, CVPR 2017). So the matches around it in image 1
-are around it in image 2, too. Wrong matches have such neighbors by chance only. The prior of a match grows with the
-number of its neighbors in both images beyond the number that chance gives.
+The neighbours of a right match have moved like it (Bian et al., GMS, CVPR 2017). So the matches around it in image 1
+are around it in image 2, too. Wrong matches have such neighbours by chance only. The prior of a match grows with the
+number of its neighbours in both images beyond the number that chance gives.
 
-The neighborhood of a match is the 3 x 3 cells of a grid around it. A near duplicate, a neighbor within a small
+The neighbourhood of a match is the 3 x 3 cells of a grid around it. A near duplicate, a neighbour within a small
 distance in either image, is no evidence: features are detected repeatedly, and one may have several matches. Wrong
-matches from one small area to another have many neighbors, so the priors fall with the number of matches in a crowd.
+matches from one small area to another have many neighbours, so the priors fall with the number of matches in a crowd.
 
-Most restarts are among the matches with more neighbors than chance gives: fewer of them are wrong, and a search of
-fewer matches is faster. The other restarts are for models whose matches have no such neighbors.
+Most restarts are among the matches with more neighbours than chance gives: fewer of them are wrong, and a search of
+fewer matches is faster. The other restarts are for models whose matches have no such neighbours.
 
-The significance test does not use these priors. It counts matches with such neighbors as dependent already.
+The significance test does not use these priors. It counts matches with such neighbours as dependent already.
 """
 
 import math
@@ -24,24 +24,24 @@ from bansac.maths.extent import GRID, SAMPLE, bound_near
 
 # Average number of matches in a cell.
 _PER_CELL = 1.5
-# Prior of a match with no more neighbors than chance gives, and its increase for _FULL more neighbors.
+# Prior of a match with no more neighbours than chance gives, and its increase for _FULL more neighbours.
 _LOW, _RANGE, _FULL = 0.02, 0.7, 6.0
-# A neighborhood with more matches than this is a crowd: three times the average. No more neighbors of a row of cells
+# A neighbourhood with more matches than this is a crowd: three times the average. No more neighbours of a row of cells
 # are used, evenly spaced, so clusters cost no more time.
 _CROWD = 40
 # Near duplicates are within this share of the diagonal of the box of an image.
 _DUPLICATE = 1e-3
 
 
-def neighbor_priors(data: Floats) -> Floats | None:
-    """Return prior inlier probabilities of matches (4 x N) from their neighbors; None for a single match.
+def neighbour_priors(data: Floats) -> Floats | None:
+    """Return prior inlier probabilities of matches (4 x N) from their neighbours; None for a single match.
 
     Examples
     --------
     >>> x = np.random.default_rng(0).uniform(0, 100, (2, 200))
-    >>> bool(np.median(neighbor_priors(np.vstack([x, x + 5]))) > 0.6)
+    >>> bool(np.median(neighbour_priors(np.vstack([x, x + 5]))) > 0.6)
     True
-    >>> bool(np.median(neighbor_priors(np.vstack([x, np.roll(x, 100, axis=1)]))) < 0.1)
+    >>> bool(np.median(neighbour_priors(np.vstack([x, np.roll(x, 100, axis=1)]))) < 0.1)
     True
     """
     n = data.shape[1]
@@ -53,13 +53,13 @@ def neighbor_priors(data: Floats) -> Floats | None:
 
 
 def has_support(priors: Floats | None) -> Bools | None:
-    """Mark the matches with more neighbors than chance gives, from their priors; None without priors."""
+    """Mark the matches with more neighbours than chance gives, from their priors; None without priors."""
     return None if priors is None else priors > _LOW
 
 
 @kernel
 def _write_priors(data: Floats, side: int, priors: Floats) -> None:
-    """Write the priors from the neighbors, with a grid of ``side`` x ``side`` cells in each image."""
+    """Write the priors from the neighbours, with a grid of ``side`` x ``side`` cells in each image."""
     n, width = data.shape[1], side + 2
     cells, order, second = np.empty((2, n), np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
     starts, box = np.zeros((2, width * width + 2), np.int64), np.empty((2, 2))
@@ -77,8 +77,8 @@ def _write_priors(data: Floats, side: int, priors: Floats) -> None:
         i, around = order[k], -1
         for cell in range(cells[1, i] - width, cells[1, i] + width + 1, width):
             around += starts[1, cell + 3] - starts[1, cell]
-        crowd, neighbors, shared = _count_neighbors(data, i, cells, order, second, starts[0], width, near)
-        excess = shared - neighbors * around / (n - 1)
+        crowd, neighbours, shared = _count_neighbours(data, i, cells, order, second, starts[0], width, near)
+        excess = shared - neighbours * around / (n - 1)
         priors[i] = _LOW + _RANGE * min(max(excess / _FULL, 0.0), 1.0) * min(_CROWD / crowd, 1.0)
 
 
@@ -103,11 +103,11 @@ def _find_cells(points: Floats, side: int, box: Floats, cells: Ints, starts: Int
 
 
 @inner_kernel
-def _count_neighbors(
+def _count_neighbours(
     data: Floats, i: int, cells: Ints, order: Ints, second: Ints, starts: Ints, width: int, near: Floats
 ) -> tuple[int, int, int]:
     """Return the numbers of matches around match i in image 1, of those compared, and of those also around it in 2."""
-    crowd = neighbors = shared = 0
+    crowd = neighbours = shared = 0
     for cell in range(cells[0, i] - width, cells[0, i] + width + 1, width):
         k, stop = starts[cell - 1], starts[cell + 2]
         crowd += stop - k
@@ -115,12 +115,12 @@ def _count_neighbors(
         while k < stop:  # a range with a step would divide to find its length
             j = order[k]
             if j != i:
-                neighbors += 1
+                neighbours += 1
                 apart = abs(second[k] - cells[1, i])
                 if min(apart, abs(apart - width)) <= 1 and not _is_duplicate(data, i, j, near):
                     shared += 1
             k += step
-    return crowd, neighbors, shared
+    return crowd, neighbours, shared
 
 
 @inner_kernel

@@ -1,22 +1,22 @@
-"""Normalized coordinates of two images, and the scale and sign of matrices."""
+"""Normalised coordinates of two images, and the scale and sign of matrices."""
 
 import numpy as np
 import pytest
 
-from bansac.maths.normalization import (
+from bansac.maths.normalisation import (
     apply_inverse,
     canonical_fundamental,
     canonical_homography,
-    denormalize_fundamental,
-    denormalize_homography,
-    normalize,
+    denormalise_fundamental,
+    denormalise_homography,
+    normalise,
 )
 from tests.reference import homography as reference
 
 
-def test_normalize_keeps_points_that_all_coincide_finite():
+def test_normalise_keeps_points_that_all_coincide_finite():
     data, transform = np.full((4, 5), 7.0), np.empty(9)
-    normalize(data, transform)
+    normalise(data, transform)
     assert (data == 0.0).all()
     assert transform[0] == 1.0
 
@@ -47,7 +47,7 @@ def test_canonical_sign_does_not_hang_on_rounding():
     assert (zero == 0).all()
 
 
-def test_normalize_is_a_loop_that_adds_in_order():
+def test_normalise_is_a_loop_that_adds_in_order():
     data = np.random.default_rng(1).uniform(-500.0, 1500.0, (4, 200))
     expected, transform = data.copy(), np.empty(9)
     means, square = [], 0.0
@@ -60,7 +60,7 @@ def test_normalize_is_a_loop_that_adds_in_order():
             row[i] -= means[-1]
             square += row[i] * row[i]
     expected *= np.sqrt(800 / square)
-    normalize(data, transform)
+    normalise(data, transform)
     assert transform[0] == np.sqrt(800 / square)
     np.testing.assert_array_equal(transform[1:5], means)
     np.testing.assert_array_equal(data, expected)
@@ -72,8 +72,8 @@ def test_far_points_do_not_change_the_frame(far):
     near, transform, expected = data[:, far:].copy(), np.empty(5), np.empty(5)
     data[:2, :far] = 1e7
     data[2:, :far] = -1e5
-    normalize(data, transform)
-    normalize(near, expected)
+    normalise(data, transform)
+    normalise(near, expected)
     np.testing.assert_allclose(transform, expected, rtol=1e-14)
     np.testing.assert_allclose(data[:, far:], near, atol=1e-13)
 
@@ -81,13 +81,13 @@ def test_far_points_do_not_change_the_frame(far):
 def test_matrices_return_to_the_frames_of_the_images():
     rng = np.random.default_rng(2)
     data, transform = rng.uniform([[0], [100], [-300], [50]], [[500], [300], [80], [70]], (4, 20)), np.empty(5)
-    normalize(data, transform)
+    normalise(data, transform)
     scale, x1, y1, x2, y2 = transform
     A, B = (np.array([[scale, 0, -scale * x], [0, scale, -scale * y], [0, 0, 1]]) for x, y in ((x1, y1), (x2, y2)))
     M = rng.normal(size=(3, 3))
     for function, expected in (
-        (denormalize_homography, np.linalg.inv(B) @ M @ A),
-        (denormalize_fundamental, B.T @ M @ A),
+        (denormalise_homography, np.linalg.inv(B) @ M @ A),
+        (denormalise_fundamental, B.T @ M @ A),
     ):
         model = M.ravel().copy()
         function(model, transform)

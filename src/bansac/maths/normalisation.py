@@ -1,4 +1,4 @@
-"""Normalization of coordinates for well-conditioned two-view solvers, and of the scale and sign of their matrices.
+"""Normalisation of coordinates for well-conditioned two-view solvers, and of the scale and sign of their matrices.
 
 The method is Hartley's (In defense of the eight-point algorithm, PAMI 1997), but with one scale for both images, so
 that distances in both images keep the same ratio to pixels. These functions are called once a run, from Python.
@@ -29,7 +29,7 @@ def stack_matches(x1: ArrayLike, x2: ArrayLike, n: int | None = None) -> Floats:
 
 
 @kernel
-def normalize(data: Floats, transform: Floats) -> None:
+def normalise(data: Floats, transform: Floats) -> None:
     """Centre the channels and scale them by one factor to a mean squared coordinate of 1, in place.
 
     Far coordinates (``maths.extent``) do not count, because all others would share a few digits of a float32.
@@ -61,36 +61,36 @@ def normalize(data: Floats, transform: Floats) -> None:
     transform[0] = scale
 
 
-def fit_normalized(
+def fit_normalised(
     x1: ArrayLike, x2: ArrayLike, fit: Callable[..., bool], scratch_size: int,
-    denormalize: Callable[..., None], canonical: Callable[..., None],
+    denormalise: Callable[..., None], canonical: Callable[..., None],
 ) -> Floats | None:  # fmt: skip
     """Fit a matrix (3, 3) to points (N, 2) in a well-conditioned frame; None if they do not determine it."""
     data = stack_matches(x1, x2)
     transform, model = np.empty(5), np.empty(9)
     if data.shape[1] == 0:
         return None
-    normalize(data, transform)
+    normalise(data, transform)
     if not fit(data, np.ones(data.shape[1]), model, np.empty(scratch_size)):
         return None
-    denormalize(model, transform)
+    denormalise(model, transform)
     canonical(model)
     return model.reshape(3, 3)
 
 
-def apply_inverse(denormalize: Callable[[Floats, Floats], None], model: Floats, transform: Floats) -> None:
-    """Apply the inverse of a ``denormalize`` that belongs to :func:`normalize` to a model, in place.
+def apply_inverse(denormalise: Callable[[Floats, Floats], None], model: Floats, transform: Floats) -> None:
+    """Apply the inverse of a ``denormalise`` that belongs to :func:`normalise` to a model, in place.
 
     p -> scale (p - centroid) has the inverse p -> (p + scale centroid) / scale, which is of the same form.
     """
     inverse = -transform[0] * transform
     inverse[0] = 1.0 / transform[0]
-    denormalize(model, inverse)
+    denormalise(model, inverse)
 
 
 @kernel
-def denormalize_homography(model: Floats, transform: Floats) -> None:
-    """Replace H by B^-1 H A in place, where A and B are the normalizing transforms of the two images."""
+def denormalise_homography(model: Floats, transform: Floats) -> None:
+    """Replace H by B^-1 H A in place, where A and B are the normalising transforms of the two images."""
     scale, x1, y1, x2, y2 = transform[0], transform[1], transform[2], transform[3], transform[4]
     for row in range(0, 9, 3):
         model[row] *= scale
@@ -102,8 +102,8 @@ def denormalize_homography(model: Floats, transform: Floats) -> None:
 
 
 @kernel
-def denormalize_fundamental(model: Floats, transform: Floats) -> None:
-    """Replace F by B^T F A in place, where A and B are the normalizing transforms of the two images."""
+def denormalise_fundamental(model: Floats, transform: Floats) -> None:
+    """Replace F by B^T F A in place, where A and B are the normalising transforms of the two images."""
     scale, x1, y1, x2, y2 = transform[0], transform[1], transform[2], transform[3], transform[4]
     for row in range(0, 9, 3):  # F A: columns
         model[row] *= scale

@@ -1,4 +1,4 @@
-"""Slow twin of ``bansac.evidence.neighbors``: the priors by comparing all pairs of matches."""
+"""Slow twin of ``bansac.evidence.neighbours``: the priors by comparing all pairs of matches."""
 
 import math
 
@@ -8,7 +8,7 @@ from bansac.maths.extent import GRID, near_box
 
 
 def priors(data):
-    """Return the priors from neighbors; no cell may have so many matches that some are left out."""
+    """Return the priors from neighbours; no cell may have so many matches that some are left out."""
     n = data.shape[1]
     side = int(math.sqrt(n / 1.5))
     places, near = [], []
