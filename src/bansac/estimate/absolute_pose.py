@@ -86,14 +86,13 @@ def estimate_absolute_pose(
     unit, default, conclude, preset = 1.0, None, None, settings.get("preset")
     image, camera = None, None
     if K is not None:
-        pixels = data[:2].T.copy()
+        if isinstance(K, Camera) and K.is_distorted:
+            image, camera = data[:2].T.copy(), K
         rays = unproject("K", K, data[:2])
         if not find_preset(preset).as_paper:
             unit, default = (rays.fx + rays.fy) / 2.0, _DEFAULT_PIXELS
             if is_default_threshold(threshold, settings.get("options")):
                 check_unit(unit, data[:2], depth=3)
-            if isinstance(K, Camera) and rays.is_distorted:
-                image, camera = pixels, K
     if not find_preset(preset).as_paper:
         refine = functools.partial(_refine_in_image, image, camera)
         conclude = functools.partial(choose_pose, refine, camera is not None)

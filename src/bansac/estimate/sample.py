@@ -2,33 +2,39 @@
 
 What a search learns depends on the number of data that it looks at, and hardly on how many there are. The accuracy of
 a model depends on all its inliers. So restarts, threshold, neighbours, verdict and configuration are those of a sample,
-and one refinement (the last stage of :mod:`bansac.engine.refinement.lm`) uses all data near the model. If a sample has
+and one refinement uses all data near the model: that of the last stage of :mod:`bansac.engine.refinement.lm`, with few
+steps near those of Newton. If a sample has
 no significant model, or few inliers, the next one is larger.
 """
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bansac.engine.refinement import REFINERS
-from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold
-from bansac.engine.refinement.lm import biweight_scale, minimize_biweight
+from bansac.engine.refinement.levenberg_marquardt import find_work, select_manifold, step_on_many
+from bansac.engine.refinement.lm import biweight_scale
 from bansac.estimate.request import Request
 from bansac.estimate.solution import Solution, measure
 from bansac.maths.arrays import Floats, Ints
 from bansac.maths.validate import as_weights, scores_and_range
 
 # Number of data of the first sample; the next one is larger by a factor. The sample has at most half of the data.
-_SIZE, _GROWTH = 5000, 8
+_SIZE, _GROWTH = 2500, 8
 
 # Least inlier ratio of a sample. The model of fewer inliers may be too far from that of all data for a refinement.
 _LEAST_RATIO = 0.2
 
-# Largest number of Gauss-Newton steps on all data, and the least gain of another one, in mean squared errors. Few steps
-# are enough unless outliers near the model are as many as its inliers.
-_STEPS, _LEAST_GAIN = 15, 0.05
+# How far the matrix of a step is Newton's. Less than in full, because the few leverages of outliers do not cancel. If
+# the steps fail, those of reweighted least squares follow.
+_LONGER = 0.9, 0.0
+
+# Largest number of steps on a share of the data. A step is negligible if its decrease is less than this part of that of
+# one standard deviation of the noise. Larger shares than ``_HALF`` are all data.
+_STEPS, _NEGLIGIBLE, _HALF = 15, 0.3, 0.5
 
 # Largest share of the inliers of a sample that the refinement loses.
 _LOST = 0.05
@@ -41,7 +47,7 @@ def samples(request: Request) -> Iterator[tuple[Request, Ints]]:
     """
     problem, options, n = request.problem, request.options, request.data.shape[1]
     needs_all = options.trace or request.as_paper or request.needs_all
-    if n < 2 * _SIZE or needs_all or options.refiner(problem) is not REFINERS["lm"]:
+    if n < 4 * _SIZE or needs_all or options.refiner(problem) is not REFINERS["lm"]:
         return
     columns = dict[str, Floats]()
     if request.scores is not None or request.priors is not None:
@@ -69,32 +75,59 @@ def refine_on_all(solution: Solution, request: Request) -> Solution:
 
     It keeps its model if the refinement fails, or loses inliers of the sample.
     """
-    assert solution.model is not None
-    problem, threshold = request.problem, solution.threshold / request.unit
-    scale = biweight_scale(solution.residuals / request.unit, problem, threshold)
-    near = np.compress(problem.distances(request.data, solution.model) < scale, request.data, axis=1)
-    model = _minimize(solution, near, scale)
-    if model is None:
-        return solution
-    refined = solution.moved(model)
-    return refined if refined.count >= (1.0 - _LOST) * solution.count else solution
-
-
-def _minimize(solution: Solution, near: Floats, scale: float) -> Floats | None:
-    """Return the model of a solution after a refinement on data, which it normalises in place; None if it fails."""
-    problem, transform = solution.request.problem, np.zeros(1 + 2 * len(near))
-    assert solution.model is not None
+    problem, sample = request.problem, solution.request.data.copy()
+    transform = np.zeros(1 + 2 * len(sample))
     transform[0] = 1.0
     if problem.normalise is not None:
-        problem.normalise(near, transform)
-    model = problem.to_frame(solution.model, transform)
-    if model is None:
-        return None
-    manifold, work, square = select_manifold(problem), find_work(problem), (scale * float(transform[0])) ** 2
-    gain = _LEAST_GAIN / max(near.shape[1], 1)  # relative to the sum
-    minimize_biweight(manifold, work, near, square, _STEPS, gain, model, np.empty(problem.scratch_size))
-    model = problem.from_frame(model, transform)
-    return model if np.isfinite(model).all() else None
+        problem.normalise(sample, transform)
+    assert solution.model is not None
+    start = problem.to_frame(solution.model, transform)
+    if start is None:
+        return solution
+    to_frame = float(transform[0]) / request.unit
+    scale = to_frame * biweight_scale(solution.residuals, problem, solution.threshold)
+    noise = float(np.mean((to_frame * solution.residuals[solution.inliers]) ** 2)) / problem.residual_size
+    step = functools.partial(
+        step_on_many, select_manifold(problem), find_work(problem), problem.float64, request.data,
+        _affine_map(solution.request.data, sample), scale**2, np.empty(problem.scratch_size),
+    )  # fmt: skip
+    for longer in _LONGER:
+        model = start.copy()
+        _descend(functools.partial(step, longer, model), request.data.shape[1], noise)
+        model = problem.from_frame(model, transform)
+        if np.isfinite(model).all():
+            refined = solution.moved(model)
+            if refined.count >= (1.0 - _LOST) * solution.count:
+                return refined
+    return solution
+
+
+def _descend(step: Callable[[float], float], n: int, noise: float) -> None:
+    """Call ``step``, which moves a model, with shares of ``n`` data until the next step is negligible, or one fails.
+
+    A step returns the decrease of the cost, of which ``noise`` is that of one standard deviation. The quotient of two
+    decreases tells that of the next step.
+    """
+    rate, first = 1.0, max(_GROWTH * _SIZE / n, 1.0 / _GROWTH)
+    for share in (first, 1.0) if first < _HALF else (1.0,):
+        last = np.inf
+        for _ in range(_STEPS):
+            decrease = step(share)
+            if not decrease > 0.0:
+                return
+            rate = min(decrease / last, 1.0) if last < np.inf else rate
+            if rate * decrease < _NEGLIGIBLE * noise:
+                break
+            last = decrease
+
+
+def _affine_map(data: Floats, normalised: Floats) -> Floats:
+    """Return the factor and the shift of each channel that normalise the data."""
+    channels, first, last = np.arange(len(data)), data.argmin(axis=1), data.argmax(axis=1)
+    extent = data[channels, last] - data[channels, first]
+    change = normalised[channels, last] - normalised[channels, first]
+    factor = np.divide(change, extent, out=np.ones(len(data)), where=extent > 0.0)
+    return np.stack([factor, normalised[channels, first] - factor * data[channels, first]])
 
 
 def expand(solution: Solution, request: Request, rows: Ints) -> Solution:

@@ -149,7 +149,8 @@ def estimate_fundamental(
     True
     """
     data = as_matches(x1, x2)
-    look_normalised = data.shape[1] > _FEWEST and np.abs(data).max() < _LARGEST_NORMALISED
+    parts = data[:, :_FEWEST], data  # the first matches of pixels tell
+    look_normalised = data.shape[1] > _FEWEST and all(np.abs(part).max() < _LARGEST_NORMALISED for part in parts)
     if look_normalised and is_default_threshold(threshold, settings.get("options")):
         what = f"x1 and x2 look normalised (all coordinates are below {_LARGEST_NORMALISED:g})"
         warnings.warn(f"{what}, but the default threshold is in pixels: give pixels or a threshold", stacklevel=2)

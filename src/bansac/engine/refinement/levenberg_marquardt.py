@@ -24,7 +24,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numba import boolean, float64, int64, types
 
-from bansac.compiled.jit import compile_kernel, inlined, inner_kernel
+from bansac.compiled.jit import allocating_kernel, compile_kernel, inlined, inner_kernel, kernel
 from bansac.compiled.struct import FunctionStruct
 from bansac.engine.state import BLOCK
 from bansac.maths.arrays import Floats
@@ -154,6 +154,89 @@ def minimize(
     return accepted
 
 
+@kernel
+def step_on_many(
+    manifold: Any,
+    work: Work,
+    measured: Any,
+    data: Floats,
+    frame: Floats,
+    squared_scale: float,
+    scratch: Floats,
+    longer: float,
+    model: Floats,
+    share: float,
+) -> float:
+    """Move ``model`` by a step towards the minimum of the biweight loss of a share of the data.
+
+    Return the decrease that the normal equations predict; 0 if the step fails. The data are read once and not changed:
+    channel c of the frame is ``frame[0, c] * data[c] + frame[1, c]``. The struct ``measured`` has their residuals. If
+    ``longer`` is 0, the step is that of ``minimize``. If it is 1, a point counts in the matrix with the derivative of
+    its influence, not with its weight. Outliers whose residuals are uniform near the model then cancel, as in Newton's
+    method. The weights alone make the step too short by their share.
+    """
+    _, _, _, normal, basis, system, damped, candidate = work
+    normal[:] = 0.0
+    _sum_near(manifold, work, measured, data, frame, squared_scale, longer, model, share)
+    manifold.tangent(model, basis)
+    _restrict(normal, basis, system)
+    promise = _step(system, 0.0, damped)
+    if not promise > 0.0:
+        return 0.0
+    _move(model, basis, damped, candidate)
+    if not manifold.project(candidate, scratch):
+        return 0.0
+    copy(candidate, model)
+    return promise
+
+
+@allocating_kernel
+def _sum_near(
+    manifold: Any,
+    work: Work,
+    measured: Any,
+    data: Floats,
+    frame: Floats,
+    squared_scale: float,
+    longer: float,
+    model: Floats,
+    share: float,
+) -> None:
+    """Sum the normal equations of the data near a model, block by block, see ``step_on_many``."""
+    residuals, jacobian, weights, normal = work.residuals, work.jacobian, work.weights, work.normal
+    (channels, n), components = data.shape, residuals.shape[0]
+    block, near = np.empty((channels, BLOCK)), np.empty((channels, BLOCK))
+    squares, chosen, ratios, inverse = np.empty(BLOCK), np.empty(BLOCK, np.int64), np.empty(BLOCK), 1.0 / squared_scale
+    for start in range(0, n, BLOCK):
+        if (start // BLOCK * 0.6180339887498949) % 1.0 >= share:  # multiples of the golden ratio are evenly spread
+            continue
+        size, count = min(n - start, BLOCK), 0
+        for c in range(channels):
+            source, target, factor, shift = data[c, start : start + size], block[c], frame[0, c], frame[1, c]
+            for i in range(size):
+                target[i] = factor * source[i] + shift
+        measured.residuals(block, model, 0, size, squares)
+        for i in range(size):  # without a branch, which half of the points would take
+            chosen[count] = i
+            count += squares[i] < squared_scale
+        for c in range(channels):
+            source, target = block[c], near[c]
+            for k in range(count):
+                target[k] = source[chosen[k]]
+        manifold.linearize(near, model, 0, count, residuals, jacobian)
+        for k in range(count):
+            u = inverse * squares[chosen[k]]
+            weight = (1.0 - u) * (1.0 - u)
+            derivative = weight - longer * 4.0 / components * u * (1.0 - u)
+            weights[0, k] = derivative if abs(derivative) > 1e-9 else 1e-9
+            ratios[k] = weight / weights[0, k]
+        for c in range(components):
+            row = residuals[c]
+            for k in range(count):
+                row[k] *= ratios[k]
+        manifold.accumulate(residuals, jacobian, count, True, -1.0, weights, normal)
+
+
 @inner_kernel
 def _linearize(manifold: Any, work: Work, data: Floats, model: Floats, squared_scale: float, smooth: bool) -> float:
     """Sum the normal equations of a model over all blocks, and return its cost."""
@@ -175,13 +258,15 @@ def accumulate(
 ) -> float:
     """Add the normal equations of a block of ``size`` points to ``normal``, and return the cost of the block.
 
+    If ``squared_scale`` is negative, the first row of ``weights`` is given, and the cost is 0.
+
     One loop sums the products of three rows of the Jacobian with three rows: it reads six rows for nine products.
     Triples of rows that are all 0 are skipped; for a homography these are half of them.
     """
     m, last = jacobian.shape[0] // residuals.shape[0], normal.shape[0] - 1
     weight, weighted0, weighted1, weighted2 = weights[0], weights[1], weights[2], weights[3]
     squares = weights[4]
-    cost = _weigh(residuals, size, smooth, squared_scale, weight)
+    cost = _weigh(residuals, size, smooth, squared_scale, weight) if squared_scale >= 0.0 else 0.0
     for c in range(residuals.shape[0]):
         r = residuals[c, :size]
         for j in range(0, m, 3):
