@@ -97,10 +97,12 @@ def test_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     from bansac_lab.measurements import scale
 
     monkeypatch.setattr(scale, "SIZES", (1000, 12_000))
-    document, tables = run("scale", "line/0.6/1000/0", "line/0.6/12000/0", problems=("line",), repeats=1)
-    errors = document["tables"]["scale-errors"]["rows"][-1]["values"]
-    assert errors[1] < errors[0] < 0.5
-    assert "| line, 60 % inliers, default | " in tables["scale"]
+    for problem in ("rigid 3d", "plane"):
+        units = (f"{problem}/0.6/{n}/0" for n in scale.SIZES)
+        document, tables = run("scale", *units, problems=(problem,), repeats=1)
+        errors = document["tables"]["scale-errors"]["rows"][-1]["values"]
+        assert errors[1] < errors[0] < scale.SPATIAL_NOISE
+        assert f"| {problem}, 60 % inliers, default | " in tables["scale"]
 
 
 def test_labelled_matches(data: Path) -> None:
