@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+import bansac
 from bansac.matches import Matches
 from bansac.synthetic import epipolar_matches, planar_scene_matches
 
@@ -149,3 +150,24 @@ def test_arguments_beside_the_indices_are_named():
         Matches.from_indices(np.zeros((3, 3)), points, [[0, 0]])
     with pytest.raises(ValueError, match="scores must have shape"):
         Matches.from_indices(points, points, [[0, 0]], scores=[1, 2])
+
+
+def test_a_warp_gives_the_pixels_of_its_certain_matches_without_a_copy_in_float64():
+    corners = np.float32([[-1, -1, 0, 0], [1, 1, 0, 0], [0, 0, 1, -1]])
+    matches = Matches.from_warp(corners.reshape(1, 1, 3, 4), np.float32([[[0.5, 0.0, 1.0]]]), (10, 20), (30, 40))
+    np.testing.assert_allclose(matches.x1, [[-0.5, -0.5], [9.5, 4.5]])
+    np.testing.assert_allclose(matches.x2, [[19.5, 14.5], [39.5, -0.5]])
+    assert matches.x1.dtype == matches.x2.dtype == np.float32
+    np.testing.assert_array_equal(matches.scores, [0.5, 1.0])
+    with pytest.raises(ValueError, match=r"certainty .* got \(3, 4\) and \(2,\)"):
+        Matches.from_warp(corners, [1.0, 0.5], (10, 20), (30, 40))
+
+
+def test_single_precision_has_the_models_of_the_same_numbers():
+    x = np.random.default_rng(0).uniform(0, 100, (2, 60, 2)).astype(np.float32)
+    x[1, :40] = x[0, :40] + 5
+    single, double = bansac.estimate_homography(*x, seed=0), bansac.estimate_homography(*x.astype(float), seed=0)
+    np.testing.assert_array_equal(single.model, double.model)
+    x[0, 3, 1] = np.nan
+    with pytest.raises(ValueError, match=r"x1 must be finite, got nan at \[3, 1\]"):
+        bansac.estimate_homography(*x)

@@ -167,6 +167,37 @@ class Matches:
         quality = [-match.distance for match in matches] if scores is None else scores
         return cls.from_indices(points[0], points[1], pairs, quality)
 
+    @classmethod
+    def from_warp(cls, warp: ArrayLike, certainty: ArrayLike, size1: tuple[int, int], size2: tuple[int, int]) -> Self:
+        """Return the matches of certainty > 0 of a dense matcher such as RoMa or DKM, in the order of their cells.
+
+        Parameters
+        ----------
+        warp : (..., 4) array_like
+            x and y in both images, from -1 to 1 between the edges of an image. float32 stays float32.
+        certainty : (...) array_like
+            Certainty of each match, the scores.
+        size1, size2 : (height, width)
+            Sizes of the images in whose pixels the points are to be.
+
+        Examples
+        --------
+        >>> matches = Matches.from_warp([[[-1, -1, 0, 0], [1, 1, 0, 0]]], [[0.9, 0.0]], (4, 6), (4, 6))
+        >>> matches.x1, matches.x2
+        (array([[-0.5, -0.5]]), array([[2.5, 1.5]]))
+        """
+        warp, certainty = np.asarray(_unbatched(warp, 3)), np.asarray(_unbatched(certainty, 2))
+        if warp.ndim < 2 or warp.shape != (*certainty.shape, 4):
+            raise ValueError(
+                f"warp must have shape (..., 4) and certainty (...), got {warp.shape} and {certainty.shape}"
+            )
+        warp, kept = warp.astype(np.result_type(warp, np.float32), copy=False), certainty > 0
+        x1, x2 = (
+            (0.5 * points + 0.5) * points.dtype.type([width, height]) - points.dtype.type(0.5)
+            for points, (height, width) in ((warp[kept, :2], size1), (warp[kept, 2:], size2))
+        )
+        return cls(x1, x2, scores=certainty[kept], size1=size1, size2=size2)
+
     def __len__(self) -> int:
         """Return the number of matches."""
         return len(self.x1)

@@ -106,8 +106,11 @@ def as_matches(
     x1: ArrayLike, x2: ArrayLike, names: tuple[str, str] = ("x1", "x2"), channels: tuple[int, int] = (2, 2)
 ) -> Floats:
     """Check matched points and return them as a ``sum(channels)`` x N array."""
-    first = as_points(names[0], x1, channels[0], finite=False)
-    second = as_points(names[1], x2, channels[1], finite=False)
+    points: Any = (
+        x if _is_single(x, count) else as_points(name, x, count, finite=False)
+        for name, x, count in zip(names, (x1, x2), channels, strict=True)
+    )
+    first, second = points
     check_same_length(names[0], first, names[1], second)
     data = np.empty((sum(channels), len(first)))
     data[: channels[0]], data[channels[0] :] = first.T, second.T
@@ -115,6 +118,11 @@ def as_matches(
         check_finite(names[0], first)
         check_finite(names[1], second)
     return data
+
+
+def _is_single(value: Any, channels: int) -> bool:
+    """Return whether points are float32 (N, channels), which are copied once, to float64."""
+    return type(value) is np.ndarray and value.dtype == np.float32 and value.shape[1:] == (channels,)
 
 
 def check_same_length(name1: str, array1: Floats, name2: str, array2: Floats) -> None:

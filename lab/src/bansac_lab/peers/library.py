@@ -113,7 +113,9 @@ class Library(ABC):
 def _is_usable(model: Any) -> bool:
     """Return whether a model is complete: several matrices of one problem, for example, or NaN are none."""
     parts = model if isinstance(model, tuple) else (model,)
-    return all(part is not None and part.shape in ((3, 3), (3, 4), (3,), (4,)) and np.all(np.isfinite(part)) for part in parts)
+    return all(
+        part is not None and part.shape in ((3, 3), (3, 4), (3,), (4,)) and np.all(np.isfinite(part)) for part in parts
+    )
 
 
 def rename(limits: Mapping[str, Any], **names: str) -> dict[str, Any]:
