@@ -4,7 +4,6 @@ import importlib.metadata
 import io
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -271,7 +270,7 @@ def test_a_terminal_breaks_lines_between_words_and_a_file_does_not() -> None:
     file, terminal = io.StringIO(), io.StringIO()
     for stream in (file, terminal):
         screen = console._Screen(
-            file=stream, width=40, force_terminal=stream is terminal, soft_wrap=True, color_system=None, highlight=False
+            file=stream, width=40, force_terminal=stream is terminal, color_system=None, highlight=False
         )
         screen.print("  five words, " * 4 + path)
     assert file.getvalue() == "  five words, " * 4 + path + "\n"
@@ -308,34 +307,6 @@ def test_completion(words: str, found: str) -> None:
     variables = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" "))}
     done = run_python("-c", program, _BANSAC_COMPLETE="complete_bash", **variables)
     assert done.stdout.split() == [found]
-
-
-# How a shell reads its completion script, and shows that it completes bansac.
-SHELLS = {
-    "bash": "set -e; source {script}; complete -p bansac",
-    "zsh": "set -e; autoload -U compinit; compinit -u -D; source {script}; print $_comps[bansac]",
-    "fish": "source {script}; or exit 1; complete bansac",
-}
-
-
-@pytest.mark.parametrize("shell", SHELLS)
-def test_completion_scripts_are_produced_installed_and_read(shell: str, tmp_path: Path) -> None:
-    program = "import sys; sys.argv = ['bansac', *sys.argv[1:]]; from bansac.cli import main; main()"
-    home = {"HOME": str(tmp_path), "ZDOTDIR": str(tmp_path), "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    shown = run_python("-c", program, "--show-completion", shell, **home)
-    assert (shown.returncode, shown.stderr) == (0, "")
-    assert "_BANSAC_COMPLETE=complete_" + shell in shown.stdout
-    installed = run_python("-c", program, "--install-completion", shell, **home)
-    assert installed.returncode == 0, installed.stderr
-    scripts = [path for path in tmp_path.rglob("*bansac*") if path.is_file()]
-    assert [path.read_text().strip() for path in scripts] == [shown.stdout.strip()]
-    executable = shutil.which(shell)
-    if executable is None:
-        pytest.skip(f"{shell} is not installed; its script is produced and installed")
-    command = SHELLS[shell].format(script=scripts[0])
-    read = subprocess.run([executable, "-c", command], capture_output=True, text=True, env=os.environ | home)
-    assert (read.returncode, read.stderr) == (0, "")
-    assert "bansac" in read.stdout
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a file that is always full")

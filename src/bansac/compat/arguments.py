@@ -1,4 +1,4 @@
-"""Translate arguments of OpenCV's functions (points, flags and ``UsacParams``) for the estimators."""
+"""Translate arguments of OpenCV's functions (points and flags) for the estimators."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple, TypeGuard
@@ -27,10 +27,6 @@ METHODS: dict[int, dict[str, Any]] = {
     38: {"scoring": "magsac++"},  # USAC_MAGSAC
 }
 
-# Constants of UsacParams.sampler and UsacParams.score.
-_SAMPLING_PROSAC = 3
-_SCORES = {0: "inliers", 1: "msac", 2: "magsac++"}
-
 
 class Call(NamedTuple):
     """Threshold and settings of a call."""
@@ -51,19 +47,7 @@ def read_method(
     confidence: float | None,
     default_threshold: float | None = None,
 ) -> Call:
-    """Translate a flag or a ``cv2.UsacParams``, and its numbers; RANSAC and RHO replace a threshold of 0 or less."""
-    if hasattr(method, "maxIterations"):
-        settings: dict[str, Any] = {
-            "confidence": method.confidence,
-            "max_iterations": method.maxIterations,
-            "seed": abs(method.randomGeneratorState),
-        }
-        if method.sampler == _SAMPLING_PROSAC:
-            settings["sampler"] = _PROSAC
-        if method.score not in _SCORES:
-            raise ValueError(f"UsacParams.score must be RANSAC, MSAC or MAGSAC, got {method.score}")
-        settings["scoring"] = _SCORES[method.score]
-        return Call(float(method.threshold), settings)
+    """Translate a flag and its numbers; RANSAC and RHO replace a threshold of 0 or less."""
     if not isinstance(method, int | np.integer) or int(method) not in METHODS:
         raise ValueError(f"method must be one of {', '.join(map(str, METHODS))}, got {method!r}")
     numbers = {"max_iterations": max_iterations, "confidence": confidence}
@@ -101,5 +85,5 @@ def is_number(value: Any) -> TypeGuard[float]:
 
 
 def is_flag(method: Any, flag: int) -> bool:
-    """Return whether the method equals a flag; False for UsacParams."""
+    """Return whether the method equals a flag."""
     return isinstance(method, int | np.integer) and int(method) == flag

@@ -23,8 +23,7 @@ Values of ``method`` (the constants have OpenCV's values):
 ``solvePnPRansac`` has ``flags`` instead of a method: all ``SOLVEPNP_*`` are the default options, with samples of three
 points (P3P); the ``USAC_*`` are those above.
 
-A ``cv2.UsacParams`` can be passed as the method, or third, before the mask, as in OpenCV. It sets the threshold, the
-confidence, the number of iterations, the seed, ``SAMPLING_PROSAC`` and the score; its other fields are ignored.
+``cv2.UsacParams`` is not supported: the estimators of :mod:`bansac` have these options.
 
 ``confidence`` and ``prob`` have OpenCV's defaults. The default of ``maxIters`` is OpenCV's for affine maps,
 similarities and translations. For other models ``maxIters`` and ``iterationsCount`` are four times OpenCV's, because an
@@ -33,8 +32,7 @@ iteration takes a fraction of OpenCV's time. None is the default of the estimato
 Differences from OpenCV's return values:
 
 - A model that is not significant, whose support chance explains, is returned as in OpenCV if it has the inliers of a
-  minimal sample, with a :class:`bansac.compat.DoubtWarning` that says why. None comes with such a warning, too. In the
-  context of :func:`bansac.compat.strict`, both are None without a warning.
+  minimal sample, with a :class:`bansac.compat.DoubtWarning` that says why. None comes with such a warning, too.
 - If the number of points is that of a minimal sample, significance cannot be tested and the model is returned.
 - The threshold of a fundamental matrix is for the Sampson distance. OpenCV's ``FM_RANSAC`` uses the distances to both
   epipolar lines.
@@ -155,7 +153,6 @@ def findHomography(
            [0., 0., 1.]]), (50, 1))
     """
     x1, x2 = as_pair("srcPoints", srcPoints, "dstPoints", dstPoints, homogeneous=True, least=4)
-    mask = ransacReprojThreshold if hasattr(method, "maxIterations") and mask is None else mask  # as in OpenCV
     if is_flag(method, 0):
         H = homography_dlt(x1, x2)
         return answer_of_all([] if H is None else [H], len(x1), mask)
@@ -199,7 +196,6 @@ def findFundamentalMat(
     x1, x2 = as_pair("points1", points1, "points2", points2, homogeneous=True)
     if isinstance(maxIters, np.ndarray):
         maxIters, mask = _OF_FUNDAMENTAL, maxIters
-    mask = ransacReprojThreshold if hasattr(method, "maxIterations") and mask is None else mask  # as in OpenCV
     if len(x1) < 7:
         warn_of_doubt(f"no model: a fundamental matrix needs 7 points, got {len(x1)}")
         return None, None
@@ -246,8 +242,6 @@ def estimateAffine2D(
     inliers : (N, 1) ndarray of uint8
         1 for an inlier. All zeros if M is None.
     """
-    if hasattr(inliers, "maxIterations"):
-        method, inliers = inliers, method
     call = _without_refinement(read_method(method, ransacReprojThreshold, maxIters, confidence), refineIters)
     return answer(call.run(estimate_affine, *as_pair("from_", from_, "to", to, least=2)), 3, inliers)
 
