@@ -208,7 +208,7 @@ def test_a_signal_leaves_neither_locks_nor_temporary_files(
     for k in range(12):
         np.savez(folder / f"{k:02}.npz", matches=np.random.default_rng(k).uniform(0, 500, (300, 4)))
     settings = ["--sampler", "uniform", "--max-iterations", "100000", "--workers", "2"]
-    command = [sys.executable, "-m", "bansac.cli", "estimate", folder, "--model", "F", "--out", out, *settings]
+    command = [sys.executable, "-m", "bansac", "estimate", folder, "--model", "F", "--out", out, *settings]
     with interruptible(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         wait_for_units(out.with_suffix(".sqlite"), 2, process)
         process.send_signal(number)

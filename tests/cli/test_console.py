@@ -43,13 +43,6 @@ def test_a_command_of_the_laboratory_says_how_to_install_it(
     assert message.endswith("pip install ./lab in a clone")
 
 
-@pytest.mark.slow
-def test_both_packages_are_the_command() -> None:
-    for module in ("bansac", "bansac.cli"):
-        done = run_python("-m", module, "--version")
-        assert (done.returncode, done.stdout) == (0, f"bansac {library.__version__}\n")
-
-
 def test_want_of_memory_is_one_line(bansac: Any, matches_csv: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(*arguments: Any, **settings: Any) -> None:
         raise MemoryError("unable to allocate 6 TiB")
@@ -74,9 +67,9 @@ def test_first_run_says_that_it_compiles_and_the_cache_can_be_cleared(tmp_path: 
     line = matches_csv.with_name("line.csv")
     line.write_text("\n".join(f"{x},{2 * x}" for x in range(30)))
     arguments = ("estimate", line, "--model", "line", "--threshold", "0.1", "--json")
-    first = run_python("-m", "bansac.cli", *arguments, NUMBA_CACHE_DIR=cache)
+    first = run_python("-m", "bansac", *arguments, NUMBA_CACHE_DIR=cache)
     assert first.stderr == "bansac: compiling kernels for this machine, which takes up to about a minute, once\n"
-    second = run_python("-m", "bansac.cli", *arguments, NUMBA_CACHE_DIR=cache)
+    second = run_python("-m", "bansac", *arguments, NUMBA_CACHE_DIR=cache)
     assert second.stderr == ""
     keep = ("parameters", "num_inliers", "iterations")
     assert [json.loads(first.stdout)[k] for k in keep] == [json.loads(second.stdout)[k] for k in keep]
@@ -84,10 +77,10 @@ def test_first_run_says_that_it_compiles_and_the_cache_can_be_cleared(tmp_path: 
     theirs = tmp_path / "numba" / "somebody_else"
     theirs.mkdir()
     (theirs / "model.nbi").write_text("")
-    info = json.loads(run_python("-m", "bansac.cli", "cache", "info", "--json", NUMBA_CACHE_DIR=cache).stdout)
+    info = json.loads(run_python("-m", "bansac", "cache", "info", "--json", NUMBA_CACHE_DIR=cache).stdout)
     assert info["files"] > 4
     assert all(folder.startswith(cache) for folder in info["folders"])
-    cleared = json.loads(run_python("-m", "bansac.cli", "cache", "clear", "--json", NUMBA_CACHE_DIR=cache).stdout)
+    cleared = json.loads(run_python("-m", "bansac", "cache", "clear", "--json", NUMBA_CACHE_DIR=cache).stdout)
     assert cleared["files"] == info["files"]
     assert [path.name for path in Path(cache).rglob("*.nb?")] == ["model.nbi"]
 

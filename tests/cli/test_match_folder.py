@@ -137,19 +137,6 @@ def test_the_cameras_of_a_folder_are_one(bansac: Any, images: Path, tmp_path: Pa
     assert "one camera matrix" in found
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other systems have only names in Unicode")
-def test_a_name_that_is_not_utf8_is_written_with_its_bytes(bansac: Any, images: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "images"
-    folder.mkdir()
-    for name, file in ((b"a\xff.jpg", "img 1.jpg"), (b"b\xff.jpg", "img 2.jpg"), (b"torn\xfe.jpg", "bad/torn.jpg")):
-        shutil.copy(images / file, folder / os.fsdecode(name))
-    summary = run(bansac, folder, tmp_path / "r.npz")
-    assert (summary["pairs"], summary["successes"]) == (3, 1)
-    assert list(summary["failed_images"]) == ["torn\\udcfe.jpg"]
-    assert "torn\\udcfe.jpg as an image" in summary["failed_images"]["torn\\udcfe.jpg"]
-    assert read_arrays(tmp_path / "r.npz")["name"][0] == "a\\udcff.jpg b\\udcff.jpg"
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="the largest size of a file is set as on Linux")
 def test_threads_that_still_work_do_not_abort_a_command_that_fails(images: Path, tmp_path: Path) -> None:

@@ -540,23 +540,3 @@ def test_none_comes_with_a_warning():
 def test_a_few_exact_tracks_are_a_model(n):
     for cv in (ours, theirs):
         np.testing.assert_allclose(cv.estimateAffinePartial2D(X1[:n], X1[:n] + 3)[0], [[1, 0, 3], [0, 1, 3]], atol=1e-6)
-
-
-def test_the_doubt_in_a_similarity_of_mirrored_points_names_the_mirror():
-    with pytest.warns(DoubtWarning, match="mirrored matches have a model with more: change the sign of one"):
-        ours.estimateAffinePartial2D(X1, X1 * [1.0, -1.0] + 5.0)
-
-
-def test_maps_to_utm_coordinates_are_found():
-    metres = np.array([0.5, -0.5]) * X1 + [500_000.0, 4_649_776.0]
-    metres[:40] += np.random.default_rng(1).uniform(-200.0, 200.0, (40, 2))
-    expected = np.array([[0.5, 0.0, 500_000.0], [0.0, -0.5, 4_649_776.0]])
-    for model, mask in (
-        ours.estimateAffine2D(X1, metres),
-        ours.findHomography(X1, metres, ours.RANSAC, 3.0),
-        ours.estimateAffinePartial2D(X1 * [1.0, -1.0], metres),
-    ):
-        sign = [1.0, -1.0] if model[1, 1] > 0 else [1.0, 1.0]
-        assert mask[40:].all()
-        H = model if model.shape == (3, 3) else np.vstack([model, [0.0, 0.0, 1.0]])
-        np.testing.assert_allclose(apply_transform(H, X1 * sign), X1 @ expected[:, :2].T + expected[:, 2], atol=1e-3)

@@ -15,8 +15,6 @@ from bansac.matches import Matches, load_motorcycle, load_motorcycle_matches
 RUNS = 10
 RIGHT = 1.0  # pixels of the median distance of the true matches from the model
 
-_SAMPLE = 7  # matches of a minimal sample
-
 
 def demo(seed: SeedOption = 0, json: JsonFlag = False) -> None:
     """Estimate the fundamental matrix of two photographs with few true matches.
@@ -62,7 +60,6 @@ def _compare(pair: Matches, answers: dict[str, list[Answer]]) -> dict[str, Any]:
     return {
         "num_matches": len(pair),
         "num_true": int(np.count_nonzero(pair.inliers)),
-        "inlier_ratio": answers["bansac"][0].result.inlier_ratio,
         "runs": RUNS,
         "methods": methods,
     }
@@ -86,12 +83,6 @@ def _show(comparison: dict[str, Any], first: Answer, loading: float) -> None:
         for name, figures in comparison["methods"].items()
     ]
     show_table(headings, rows, left=("sampler",))
-    samples = comparison["inlier_ratio"] ** -_SAMPLE
-    digits = 10 ** (len(str(round(samples))) - 1)
-    report.print(
-        f"Why: only 1 of about {round(samples / digits) * digits:,} samples of {_SAMPLE} matches has inliers alone. "
-        "BANSAC draws matches more often that agreed with its earlier models.\n"
-    )
     report.print(
         f"right: the median distance of the true matches from the model is below {RIGHT:g} px. success: the result "
         "says so itself. Iterations and times are medians, without the "

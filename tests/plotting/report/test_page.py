@@ -16,7 +16,7 @@ import bansac
 from bansac.engine.trace import Trace
 from bansac.estimate.result import threshold_in_words
 from bansac.matches import load_demo
-from bansac.plotting.report.summary import name_restarts, residual_histogram
+from bansac.plotting.report.summary import name_restarts, residual_histogram, restarts_in_words
 
 ROOT = Path(__file__).resolve().parents[3]
 EVIL = "</script><script>hacked=1</script>&\"'"
@@ -107,14 +107,37 @@ def test_points_of_a_line_without_images(tmp_path):
     assert "<h1>40 points</h1>" in text
 
 
-def test_restarts_are_named(case, tmp_path):
+def make_trace(gamma, low, required, ends, restart=None):
+    """Return the trace of 100 data, of which the best model has 40 inliers."""
+    k = len(gamma)
+    return Trace(
+        inlier_ratio=np.full(k, 0.4), gamma=np.array(gamma), best_score=np.ones(k), best_inliers=np.full(k, 40),
+        low_probability=np.array(low), outliers=np.full(k, 60), required_iterations=np.array(required, float),
+        restart=np.ones(k, int) if restart is None else np.array(restart), ends=np.array(ends),
+        criteria=np.array(["bansac", "sprt"]),
+    )  # fmt: skip
+
+
+def test_the_page_says_when_a_criterion_was_met_and_why_the_run_went_on(case, tmp_path):
+    trace = make_trace([0.7, np.nan, 0.7, 0.7], [0, 60, 60, 61], [9, 9, 4, 4], ["bansac"])
+    assert restarts_in_words(trace) == [
+        "Stopping criteria of a restart: bansac, sprt.",
+        "Restart 1, iterations 1 to 4: sprt was met first at iteration 4, after 3 updates; "
+        "bansac was met first at iteration 2, after 1 updates; bansac ended it, after 3 updates.",
+    ]
+    trace = make_trace([0.7] * 4, [0] * 4, [9] * 4, ["restart_iterations", "challenge", "max_seconds"], [1, 2, 2, 3])
+    assert [line.partition(",")[0] for line in restarts_in_words(trace)[1:]] == [
+        "Restart 1",
+        "Challenge 1",
+        "Restart 2",
+    ]
+    assert "met" not in " ".join(restarts_in_words(trace))
     case.result.report(tmp_path / "page.html", case.x1, case.x2)
-    _, data = read_page(tmp_path / "page.html")
-    names = name_restarts(case.result.trace)
-    assert data["frames"]["restart"][-1] == names[-1]
-    assert names[0] == "restart 1"
-    trace = dataclasses.replace(case.result.trace, ends=np.array(["restart_iterations", "challenge", "bansac"]))
-    assert name_restarts(trace) == ["restart 1", "challenge 1", "restart 2"]
+    text, data = read_page(tmp_path / "page.html")
+    assert all(f"<li>{line}</li>" in text for line in restarts_in_words(case.result.trace))
+    assert "challenge, a short search" in text
+    assert data["frames"]["restart"][-1] == name_restarts(case.result.trace)[-1]
+    assert name_restarts(dataclasses.replace(trace, ends=np.empty(0, str))) == ["restart 1", "restart 2", "restart 3"]
 
 
 def test_the_page_marks_an_estimated_threshold_and_gives_the_first_one(case):

@@ -24,7 +24,7 @@ from bansac.matches.storage import to_plain, write_atomically
 from bansac.maths.arrays import Bools, Floats
 from bansac.maths.validate import as_points
 from bansac.plotting.layout import COLORS
-from bansac.plotting.report.summary import html_table, name_restarts
+from bansac.plotting.report.summary import html_table, name_restarts, restarts_in_words
 
 _FILES = Path(__file__).parent
 
@@ -86,11 +86,12 @@ def write_report(
     if title is None:
         names = [Path(image).name for image in images if isinstance(image, str | os.PathLike)]
         title = " and ".join(names) or f"{len(sides[0])} {'matches' if len(sides) == 2 else 'points'}"
-    page = _fill(title, _numbers_of(result, trace, sides, panels), dict(summary), settings)
+    restarts = [] if trace is None else restarts_in_words(trace)
+    page = _fill(title, _numbers_of(result, trace, sides, panels), dict(summary), settings, restarts)
     write_atomically(Path(path), lambda file: file.write_text(page, encoding="utf-8"))
 
 
-def _fill(title: str, data: str, words: dict[str, str], settings: Mapping[str, Any]) -> str:
+def _fill(title: str, data: str, words: dict[str, str], settings: Mapping[str, Any], restarts: list[str]) -> str:
     """Fill the template; its security policy allows only this script and this style."""
     template, style = _read("report.html"), _read("report.css")
     script = "\n".join(map(_read, ("data.js", "picture.js", "controls.js")))
@@ -103,6 +104,7 @@ def _fill(title: str, data: str, words: dict[str, str], settings: Mapping[str, A
         data=data,
         verdict=words.pop("Verdict"),
         reason=escape(words.pop("Reason")),
+        restarts="".join(f"<li>{escape(line)}</li>" for line in restarts),
         summary=html_table(words),
         settings=html_table(settings),
     )

@@ -10,6 +10,14 @@ import numpy as np
 from bansac.engine.trace import Trace
 from bansac.maths.arrays import Floats
 
+# Largest number of restarts that are described.
+_SHOWN = 64
+_ENDS = {
+    "restart_iterations": "it ended after its number of iterations",
+    "max_seconds": "the time limit ended it",
+    "challenge": "it was a search for a better model than the best one",
+}
+
 # The histogram of residuals: its size in pixels, the bins, their number within the threshold, and the colours of both
 # sides of the threshold.
 _WIDTH, _HEIGHT, _FOOT = 320, 80, 16
@@ -52,6 +60,30 @@ def name_restarts(trace: Trace) -> list[str]:
         counts[kind] += 1
         names.append(f"{kind} {counts[kind]}")
     return names
+
+
+def restarts_in_words(trace: Trace) -> list[str]:
+    """Say of each restart when a stopping criterion was met first, and what ended it."""
+    others = [name for name in trace.criteria if name != "bansac"]
+    lines = [f"Stopping criteria of a restart: {', '.join(trace.criteria) or 'none'}."]
+    for number, (name, reason) in enumerate(zip(name_restarts(trace), trace.ends[:_SHOWN], strict=False), start=1):
+        rows = np.flatnonzero(trace.restart == number)
+        if not rows.size:
+            continue
+        updates = np.cumsum(np.isfinite(trace.gamma[rows]))
+        is_met = {" or ".join(others): np.arange(1, rows.size + 1) >= trace.required_iterations[rows]}
+        if "bansac" in trace.criteria:
+            is_met["bansac"] = trace.low_probability[rows] >= trace.outliers[rows]
+        facts = []
+        for criterion, holds in is_met.items():
+            met = np.flatnonzero(holds & (trace.best_inliers[rows] > 0))
+            if met.size:
+                facts.append(
+                    f"{criterion} was met first at iteration {rows[met[0]] + 1}, after {updates[met[0]]} updates"
+                )
+        facts.append(_ENDS.get(reason, f"{reason} ended it, after {updates[-1]} updates"))
+        lines.append(f"{name.capitalize()}, iterations {rows[0] + 1} to {rows[-1] + 1}: {'; '.join(facts)}.")
+    return lines
 
 
 def html_table(rows: Mapping[str, Any]) -> str:
