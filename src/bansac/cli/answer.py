@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 import bansac
 from bansac.batch.output_files import OutputFolder
+from bansac.batch.records import SCALARS
 from bansac.cli.console import notes, report
 from bansac.estimate.presets import find_preset
 from bansac.estimate.result import (
@@ -28,20 +29,6 @@ from bansac.matches.images import MAX_SIZE, read_image, shrink
 from bansac.matches.match_files import CameraLike
 from bansac.maths.arrays import Bytes, Floats
 from bansac.problems.estimators import MATCHES, MODELS
-
-# Fields of the result with the same names in result.json.
-_COUNTS = (
-    "num_inliers",
-    "inlier_ratio",
-    "threshold",
-    "first_threshold",
-    "score",
-    "iterations",
-    "models_tested",
-    "restarts",
-    "stop_reason",
-    "model_confidence",
-)
 
 
 @dataclass(frozen=True)
@@ -69,16 +56,14 @@ class Answer:
     def as_dict(self) -> dict[str, Any]:
         """Return the content of ``result.json``."""
         result, rival = self.result, self.result.rival
+        names = (*SCALARS, "inlier_ratio", "first_threshold", "loading_seconds")
         return {
             "model": self.name,
             "parameters": self.model,
-            "success": result.success,
-            "message": result.message,
-            "configuration": result.configuration,
+            **{name: getattr(result, name) for name in names if name != "num_data"},
+            "num_data": len(result.inliers),
             "rival": rival
             and {"model": rival.model, "num_inliers": int(rival.inliers.sum()), "threshold": rival.threshold},
-            "num_data": len(result.inliers),
-            **{name: getattr(result, name) for name in (*_COUNTS, "seed", "seconds", "loading_seconds")},
             "posterior": summarize_posterior(result.probabilities),
             "bansac": bansac.__version__,
             **self.pose,

@@ -73,14 +73,13 @@ def match(asked: Options) -> None:
     pixels. Coordinates and thresholds refer to the images in the files, for any --max-size. With --out the command
     writes result.json, matches.npz (x1, x2, scores, inliers, probabilities, beliefs, residuals) and figures.
 
-    For a folder, the features of the images are computed once and stored beside --out. The --pairs are then matched and
+    For a folder, the features of the images are stored in bansac-features beside --out, and the --pairs are matched and
     estimated on all cores. --out has one row per pair: image1, image2, success, message, model and so on. features1 and
-    features2 are the names of npz files in bansac-features with the points of the images. index1 and index2, from
-    offsets[k] to offsets[k + 1], are the indices of the matched points of pair k. inliers and probabilities have the
-    same order (lists in Parquet). The journal beside --out (.sqlite) records the finished pairs. An interrupted run can
-    be resumed, and a second run matches only pairs that are new, changed or failed. A file written with other settings,
-    or any other file, is replaced only with --overwrite. Images that cannot be read are listed at the end. The exit
-    code is 1 if no pair has a model.
+    features2 are the names of npz files with the points of the images. index1 and index2, from offsets[k] to
+    offsets[k + 1], are the indices of the matched points of pair k; inliers and probabilities have the same order. The
+    journal beside --out (.sqlite) records the finished pairs: the same command resumes an interrupted run, and matches
+    only pairs that are new, changed or failed. Another file is replaced only with --overwrite. The exit code is 1 if no
+    pair has a model.
     """
     if asked.model == "E" and asked.calib is None:
         raise ValueError("--calib must be given for --model E: it needs the camera matrices")

@@ -186,27 +186,21 @@ def solvePnPRansac(
 
     Parameters
     ----------
-    objectPoints : (N, 3), (N, 1, 3) or (1, N, 3) array_like
-        At least four 3D points.
-    imagePoints : (N, 2), (N, 1, 2) or (1, N, 2) array_like
-        Their images in pixels.
+    objectPoints, imagePoints : (N, 3) and (N, 2), (N, 1, 3) and (N, 1, 2), or (1, N, 3) and (1, N, 2) array_like
+        At least four 3D points, and their images in pixels.
     cameraMatrix : (3, 3) array_like
         Camera matrix.
     distCoeffs : array_like or None
         (k1, k2, p1, p2[, k3[, k4, k5, k6]]), or 12 or 14 coefficients with zeros after k6. None or empty: no
         distortion.
-    rvec, tvec : (3, 1) ndarray, optional
-        With ``useExtrinsicGuess``, the initial pose, and output arrays; else ignored.
-    useExtrinsicGuess : bool, optional
-        Whether the search starts from ``rvec`` and ``tvec``.
-    iterationsCount, confidence : int and float, optional
+    rvec, tvec, useExtrinsicGuess
+        With ``useExtrinsicGuess``, the initial pose (3, 1) and (3, 1), and output arrays; else ignored.
+    iterationsCount, confidence, flags
         See :mod:`bansac.compat.cv2`.
     reprojectionError : float, optional
         Largest reprojection error of an inlier in pixels.
     inliers : optional
         Ignored.
-    flags : int, optional
-        One of ``SOLVEPNP_*`` or ``USAC_*``, see :mod:`bansac.compat.cv2`.
 
     Returns
     -------

@@ -174,16 +174,12 @@ def findFundamentalMat(
 
     Parameters
     ----------
-    points1, points2 : (N, 2), (N, 1, 2) or (N, 3) array_like
-        Matched points; (N, 3) are homogeneous.
-    method, confidence
-        See :mod:`bansac.compat.cv2`.
+    points1, points2, method, confidence, mask
+        As in :func:`findHomography`.
     ransacReprojThreshold : float
         Largest Sampson distance of an inlier. 0 or less is 3 for FM_RANSAC.
     maxIters : int, optional
         See :mod:`bansac.compat.cv2`. An array passed as ``maxIters`` is the mask, as in OpenCV's shorter signature.
-    mask : (N, 1) ndarray of uint8, optional
-        Output array for the mask.
 
     Returns
     -------
@@ -226,12 +222,8 @@ def estimateAffine2D(
     ----------
     from_, to : (N, 2) or (N, 1, 2) array_like
         At least two matched points.
-    inliers : (N, 1) ndarray of uint8, optional
-        Output array for the mask.
-    method, maxIters, confidence
-        See :mod:`bansac.compat.cv2`.
-    ransacReprojThreshold : float
-        Largest transfer error of an inlier.
+    inliers, method, ransacReprojThreshold, maxIters, confidence
+        As in :func:`findHomography`, where ``inliers`` is the mask.
     refineIters : int
         If 0, the final refinement is skipped; other values have no effect.
 
@@ -288,10 +280,8 @@ def estimateAffine3D(
     ----------
     src, dst : (N, 3), (N, 1, 3) or (1, N, 3) array_like
         At least three matched points.
-    out : (3, 4) ndarray, optional
-        Output array for the map.
-    inliers : (N, 1) ndarray of uint8, optional
-        Output array for the mask.
+    out, inliers : (3, 4) ndarray and (N, 1) ndarray of uint8, optional
+        Output arrays for the map and the mask.
     ransacThreshold : float, optional
         Largest distance of an inlier from its image. 0 or less is 3.
     confidence : float, optional

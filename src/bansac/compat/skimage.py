@@ -57,18 +57,14 @@ def ransac(
 
     Parameters
     ----------
-    data : (N, ...) array_like, or tuple or list of such
-        Points or matches. Several arrays are passed as separate arguments to the functions of the model.
-    model_class : type
-        A class of scikit-image, or a class with ``from_estimate(*data)`` or ``estimate(*data)``, and with
-        ``residuals(*data)``.
+    data, model_class, is_data_valid, stop_sample_num, stop_residuals_sum, initial_inliers
+        As for ``skimage.measure.ransac``.
     min_samples : int
         Sample size; ignored by the compiled estimators.
     residual_threshold : float
         Residuals of inliers are smaller; 0 finds no inliers, with scikit-image's warning.
-    is_data_valid, is_model_valid, stop_sample_num, stop_residuals_sum, initial_inliers
-        As for ``skimage.measure.ransac``. If ``is_model_valid`` refuses the last model, None is returned;
-        scikit-image returns the model, with the same warning.
+    is_model_valid : callable, optional
+        If it refuses the last model, None is returned; scikit-image returns the model, with the same warning.
     max_trials : int, optional
         Largest number of samples; by default 100, or the default of the compiled estimator.
     stop_probability : float
