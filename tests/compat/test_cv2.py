@@ -1,5 +1,6 @@
 """OpenCV's functions: shapes, types and failures beside OpenCV's own, and errors on scenes with a known truth."""
 
+import functools
 import importlib
 import inspect
 import sys
@@ -10,8 +11,7 @@ import pytest
 
 import bansac.compat.cv2 as ours
 from bansac import estimate_absolute_pose, estimate_homography
-from bansac.compat import DoubtWarning, return_values
-from bansac.compat.arguments import Call
+from bansac.compat import DoubtWarning, calibrated, return_values
 from bansac.geometry import apply_transform, rotation_matrix
 from bansac.synthetic import epipolar_matches, homography_matches
 from bansac_lab.metrics import pose_error
@@ -113,21 +113,6 @@ CALLS = {
     "similarity, all equal": lambda cv: cv.estimateAffinePartial2D(SAME, SAME),
 }
 
-SOLID = RNG.uniform(-100, 100, (60, 3))
-MOVED = SOLID @ np.diag([1.0, 2.0, 3.0]) + [1, 2, 3]
-STICK = SOLID * [1, 0, 0]
-
-# Calls whose types are those of OpenCV 5; OpenCV 4 returns integers for bool.
-CALLS_5 = {
-    "affine 3D": lambda cv: cv.estimateAffine3D(SOLID, MOVED),
-    "affine 3D, positions": lambda cv: cv.estimateAffine3D(SOLID, MOVED, None, None, 2.0, 0.9),
-    "affine 3D, third argument": lambda cv: cv.estimateAffine3D(SOLID, MOVED, True),
-    "affine 3D, rows": lambda cv: cv.estimateAffine3D(SOLID[None], MOVED[None], ransacThreshold=0, confidence=1.0),
-    "affine 3D, three": lambda cv: cv.estimateAffine3D(SOLID[:3], MOVED[:3], ransacThreshold=0.1),
-    "affine 3D, four": lambda cv: cv.estimateAffine3D(SOLID[:4], MOVED[:4], ransacThreshold=0.1),
-    "affine 3D, line": lambda cv: cv.estimateAffine3D(STICK, STICK, ransacThreshold=0.1),
-}
-
 
 def columns(x):
     """Return points as OpenCV's trackers and detectors do: (N, 1, 2), single precision."""
@@ -154,11 +139,8 @@ CALLS |= {
 
 
 @pytest.mark.filterwarnings("ignore::bansac.compat.DoubtWarning")
-@pytest.mark.parametrize("name", [*CALLS, *CALLS_5])
-def test_types_and_shapes_are_those_of_opencv(name):
-    if name in CALLS_5 and theirs.__version__ < "5":
-        pytest.skip("OpenCV 4 returns other types")
-    call = (CALLS | CALLS_5)[name]
+@pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
+def test_types_and_shapes_are_those_of_opencv(call):
     assert shapes(call(ours)) == shapes(call(theirs))
 
 
@@ -179,11 +161,6 @@ def test_the_constants_have_the_values_of_opencv(name):
         lambda cv: cv.findEssentialMat(as_homogeneous(X1), as_homogeneous(X2), np.eye(3)),
         lambda cv: cv.estimateAffine2D(as_homogeneous(X1), as_homogeneous(X2)),
         lambda cv: cv.findHomography(X1.T, X2.T, 8),
-        lambda cv: cv.estimateAffine3D(SOLID[:2], MOVED[:2]),
-        lambda cv: cv.estimateAffine3D(SOLID, MOVED[:50]),
-        lambda cv: cv.estimateAffine3D(SOLID.T, MOVED.T),
-        lambda cv: cv.estimateAffine3D(SOLID, MOVED, ransacThreshold="a"),
-        lambda cv: cv.estimateAffine3D(SOLID, MOVED, confidence="a"),
         lambda cv: cv.findEssentialMat(X1, X2, K, prob=1.0),
         lambda cv: cv.solvePnPRansac(OBJECT[:3], IMAGE[:3], K, None),
         lambda cv: cv.solvePnPRansac(OBJECT, IMAGE[:40], K, None),
@@ -202,7 +179,7 @@ def test_bad_arguments_are_errors_of_opencv(call):
             call(cv)
     assert ours.error is theirs.error
     names = "src|dst|points1|from_|method|distCoeffs|objectPoints|imagePoints|cameraMatrix|flags|confidence"
-    names += "|force_rotation|Threshold|refineIters|maxIters|prob "
+    names += "|Threshold|refineIters|maxIters|prob "
     with pytest.raises(ValueError, match=names):
         call(ours)
 
@@ -305,26 +282,6 @@ def test_masks_agree_on_clean_data():
         assert np.mean(call(ours) != call(theirs)) <= 0.02
 
 
-def test_affine_maps_of_space_are_those_of_opencv():
-    noise = np.random.default_rng(3).normal(0, 0.02, SOLID.shape)
-    moved = MOVED + noise
-    moved[:20] = moved[20:40]
-    mine, other = (cv.estimateAffine3D(SOLID, moved, ransacThreshold=0.3) for cv in (ours, theirs))
-    for one, two in zip(mine[1:], other[1:], strict=True):
-        np.testing.assert_allclose(one, two, atol=0.05)
-    with pytest.warns(DoubtWarning, match="affine map of space with 4 of 60 inliers, no more than chance gives"):
-        ours.estimateAffine3D(SOLID, np.roll(noise, 7, axis=0), ransacThreshold=0.001)
-
-
-def test_motions_of_space_are_written_into_the_caller_s_arrays():
-    for cv in (ours, theirs):
-        out, mask = np.zeros((3, 4)), np.zeros((60, 1), np.uint8)
-        found = cv.estimateAffine3D(SOLID, MOVED, out, mask, 0.1)
-        assert found[1] is out
-        assert found[2] is mask
-        assert mask.all()
-
-
 def test_masks_are_written_into_the_caller_s_array():
     mask = np.zeros((300, 1), np.uint8)
     _, found = ours.findHomography(PLANE.x1, PLANE.x2, ours.RANSAC, 3.0, mask)
@@ -402,16 +359,23 @@ SEARCHES = {
     "E": (lambda x, y, X: ours.findEssentialMat(x, y, K), 4000),
     "affine": (lambda x, y, X: ours.estimateAffine2D(x, y), 2000),
     "similarity": (lambda x, y, X: ours.estimateAffinePartial2D(x, y), 2000),
-    "affine of space": (lambda x, y, X: ours.estimateAffine3D(X, X[::-1]), 1000),
     "pose": (lambda x, y, X: ours.solvePnPRansac(X, x, K, None), 400),
 }
+
+
+def _keep(results, estimate, *arguments, **settings):
+    results.append(estimate(*arguments, **settings))
+    return results[-1]
 
 
 @pytest.mark.filterwarnings("ignore::bansac.compat.DoubtWarning")
 @pytest.mark.parametrize(("call", "most"), SEARCHES.values(), ids=SEARCHES)
 def test_a_search_without_a_model_ends_as_early_as_that_of_opencv(monkeypatch, call, most):
-    results, run = [], Call.run
-    monkeypatch.setattr(Call, "run", lambda *arguments: results.append(run(*arguments)) or results[-1])
+    results = []
+    for module, name in [(part, name) for part in (ours, calibrated) for name in vars(part)]:
+        if name.startswith("estimate_"):
+            estimate = functools.partial(_keep, results, getattr(module, name))
+            monkeypatch.setattr(module, name, estimate)
     rng = np.random.default_rng(0)
     call(*(rng.uniform(0, 600, (300, channels)) for channels in (2, 2, 3)))
     assert not results[0].success
@@ -516,7 +480,6 @@ DOUBTS = {
     "a chessboard in metres": lambda cv: cv.findHomography(BOARD, 0.03 * GRID, cv.RANSAC, 3.0)[0],
     "a unit square": lambda cv: cv.estimateAffinePartial2D(SQUARE, 2 * SQUARE + 3)[0],
     "a unit square, affine": lambda cv: cv.estimateAffine2D(SQUARE, 2 * SQUARE + 3)[0],
-    "space": lambda cv: cv.estimateAffine3D(OBJECT, 0.2 * OBJECT + 1)[1],
     "eight epipolar matches": lambda cv: cv.findFundamentalMat(SCENE.x1[:8], SCENE.x1[:8] + 3)[0] * 0 + 1,
 }
 

@@ -5,6 +5,7 @@ stopped. Another run on the same pairs estimates only those that are new, have c
 """
 
 import contextlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,32 +29,6 @@ class BatchSummary:
     failed: dict[str, str]
 
 
-@dataclass(frozen=True)
-class Output:
-    """File of the results, by default in the format of its suffix; ``inputs`` are the files or folders of the pairs."""
-
-    path: Path
-    inputs: tuple[Path, ...]
-    overwrite: bool = False
-    write: Writer | None = None
-
-    @property
-    def journal(self) -> Path:
-        """File of the journal."""
-        return self.path.with_suffix(".sqlite")
-
-    @property
-    def unit(self) -> Unit:
-        """Unit of the journal that records that the file was written from these inputs."""
-        return Unit(f"{self.path.name} written from {' and '.join(str(path.resolve()) for path in self.inputs)}")
-
-    def check_replaceable(self, journal: Journal | None) -> None:
-        """Raise a ValueError if the file exists, unless it may be replaced or is of a run on the same inputs."""
-        if self.path.exists() and (journal is None or self.unit not in journal):
-            what = "is there already, and was not written by a run with this input and these settings"
-            check_replaceable(f"{self.path} {what}", self.overwrite)
-
-
 def check_out(out: Path | None, hint: str = "") -> Path:
     """Check that a file of results can be written and return it; ``hint`` is part of the ValueError."""
     if out is None or out.suffix not in WRITERS:
@@ -68,14 +43,23 @@ def check_out(out: Path | None, hint: str = "") -> Path:
 
 
 def estimate_pairs(
-    job: Job, sources: Sources, output: Output, executor: Executor, workers: int, progress: Progress = silent
-) -> BatchSummary:
-    """Estimate the missing pairs, then write all results; files of other runs need ``overwrite`` to be replaced."""
+    job: Job, sources: Sources, out: Path, inputs: Iterable[Path], executor: Executor, workers: int,
+    progress: Progress = silent, *, overwrite: bool, write: Writer | None = None,
+) -> BatchSummary:  # fmt: skip
+    """Estimate the missing pairs, then write all results by ``write``, or in the format of the suffix.
+
+    ``out`` replaces a file only with ``overwrite``, or if it was written with the same settings from the same
+    ``inputs``, which are files or folders.
+    """
     failed: dict[str, str] = {}
-    if not output.journal.exists():
-        output.check_replaceable(None)
-    with Journal(output.journal, job.fingerprint()) as journal:
-        output.check_replaceable(journal)
+    written = Unit(f"{out.name} written from {' and '.join(str(path.resolve()) for path in inputs)}")
+    refusal = f"{out} is there already, and was not written by a run with this input and these settings"
+    path = out.with_suffix(".sqlite")
+    if out.exists() and not path.exists():
+        check_replaceable(refusal, overwrite)
+    with Journal(path, job.fingerprint()) as journal:
+        if out.exists() and written not in journal:
+            check_replaceable(refusal, overwrite)
         missing = sum(source.unit not in journal for source in sources)
         todo = (source for source in sources if source.unit not in journal)
         answers = executor.run(job.estimate, todo, workers)
@@ -87,8 +71,8 @@ def estimate_pairs(
                     journal.add(source.unit, [answer])
                 advance()
         records = read_records(sources, journal, failed)
-        write = output.write or WRITERS[output.path.suffix]
-        write_atomically(output.path, lambda temporary: write(temporary, records))
-        journal.add(output.unit, [])
+        writer = write or WRITERS[out.suffix]
+        write_atomically(out, lambda temporary: writer(temporary, records))
+        journal.add(written, [])
         successes = sum(record["success"] for record in records)
     return BatchSummary(len(sources), missing, successes, failed)

@@ -9,7 +9,7 @@ import typer
 from bansac.batch.features import FeatureStore, compute_features, image_pairs
 from bansac.batch.output_files import check_unread
 from bansac.batch.pair_selection import find_images, select_pairs
-from bansac.batch.run import Output, check_out, estimate_pairs
+from bansac.batch.run import check_out, estimate_pairs
 from bansac.cli import arguments
 from bansac.cli.answer import FIGURES, estimate_two_view, matrices, write_figures
 from bansac.cli.batch import make_job, show_failures, show_outcome
@@ -141,8 +141,9 @@ def _match_folder(asked: Options) -> None:
         extracting = executor if asked.scheduler else threads  # OpenCV releases the interpreter lock
         features = compute_features(store, paths, extracting, workers, show_progress)
         sources = image_pairs(pairs, features, store, asked.ratio, not asked.one_way)
-        output = Output(path, (asked.image1,), asked.overwrite)
-        outcome = estimate_pairs(job, sources, output, executor, workers, show_progress)
+        outcome = estimate_pairs(
+            job, sources, path, [asked.image1], executor, workers, show_progress, overwrite=asked.overwrite
+        )
     failed = {name: answer.reason for name, answer in features.items() if isinstance(answer, ItemFailure)}
     if not asked.json:
         show_failures(failed)

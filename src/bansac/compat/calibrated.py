@@ -103,8 +103,8 @@ def _essential(arguments: Mapping[str, Any]) -> Answer:
         models = essential_5pt(_rays(camera1, x1), _rays(camera2, x2))
         return answer_of_all([E / np.sqrt(2.0) for E in models], 5, mask)
     numbers = arguments["threshold"], arguments.get("maxIters", _DEFAULTS["maxIters"]), arguments["prob"]
-    call = read_method(RANSAC if is_flag(method, 0) else method, *numbers)
-    E, inliers = answer(call.run(estimate_essential, x1, x2, camera1, camera2), 5, mask)
+    settings = read_method(len(x1), RANSAC if is_flag(method, 0) else method, *numbers)
+    E, inliers = answer(estimate_essential(x1, x2, camera1, camera2, **settings), 5, mask)
     return (None if E is None else E / np.sqrt(2.0)), inliers
 
 
@@ -217,12 +217,12 @@ def solvePnPRansac(
     if not isinstance(flags, int | np.integer) or int(flags) not in (*_SOLVEPNP, *_USAC):
         raise ValueError(f"flags must be 0 to 8 (SOLVEPNP_*) or 32 to 38 (USAC_*), got {flags!r}")
     method = int(flags) if flags in _USAC else RANSAC
-    call = read_method(method, reprojectionError, iterationsCount, confidence)
+    settings = read_method(len(x), method, reprojectionError, iterationsCount, confidence)
     guess: tuple[Floats, Floats] | None = None
     if useExtrinsicGuess and rvec is not None and tvec is not None:
         guess = as_numbers("rvec", np.ravel(rvec), (3,)), as_numbers("tvec", np.ravel(tvec), (3,))
-        call.settings["initial_model"] = (rotation_matrix(guess[0]), guess[1])
-    result = call.run(estimate_absolute_pose, X, x, camera)
+        settings["initial_model"] = (rotation_matrix(guess[0]), guess[1])
+    result = estimate_absolute_pose(X, x, camera, **settings)
     success = is_returned(result, 4)
     pose = (_rotation_vector(result.model.R), result.model.t) if success else guess
     if pose is None and is_flag(method, RANSAC):
