@@ -22,7 +22,7 @@ RNG = np.random.default_rng(0)
 X1 = RNG.uniform(0, 500, (100, 2))
 X2 = X1 @ np.array([[1.1, -0.2], [0.2, 1.1]]).T + [5, 9]
 SAME, LINE = np.ones((20, 2)), np.column_stack([np.arange(20.0), np.arange(20.0)])
-FLAGS = [name for name in ours.__all__ if name.isupper()]
+FLAGS = [name for name in vars(ours) if name.isupper() and not name.startswith("_")]
 # A camera with 30 inliers of 50 3D points, and its pose.
 K = np.array([[800.0, 0, 320], [0, 800, 240], [0, 0, 1]])
 RVEC, TVEC = np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 6.0])

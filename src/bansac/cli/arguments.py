@@ -22,7 +22,6 @@ def out_option(metavar: str, text: str) -> Any:
 
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document to standard output, and nothing else.")]
-OutOption = Annotated[Path | None, out_option("DIR", "Write results and figures here.")]
 OverwriteFlag = Annotated[
     bool, typer.Option("--overwrite", help="Replace an earlier result in --out, its figures included.")
 ]

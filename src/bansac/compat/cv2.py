@@ -48,16 +48,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from bansac.compat.arguments import LMEDS, RANSAC, RHO, as_pair, is_flag, read_method
-from bansac.compat.calibrated import findEssentialMat, recoverPose, solvePnPRansac
-from bansac.compat.return_values import (
-    Answer,
-    answer,
-    answer_of_all,
-    error_type,
-    raises_opencv_error,
-    warn_of_doubt,
-)
+from bansac.compat.arguments import LMEDS as LMEDS
+from bansac.compat.arguments import RANSAC as RANSAC
+from bansac.compat.arguments import RHO as RHO
+from bansac.compat.arguments import as_pair, is_flag, read_method
+from bansac.compat.calibrated import findEssentialMat as findEssentialMat
+from bansac.compat.calibrated import recoverPose as recoverPose
+from bansac.compat.calibrated import solvePnPRansac as solvePnPRansac
+from bansac.compat.return_values import Answer, answer, answer_of_all, error_type, raises_opencv_error, warn_of_doubt
 from bansac.estimate.result import Result
 from bansac.estimate.transforms import estimate_affine, estimate_similarity
 from bansac.estimate.two_views import estimate_fundamental, estimate_homography
@@ -66,33 +64,6 @@ from bansac.maths.validate import as_integer
 from bansac.solvers.fundamental_7pt import fundamental_7pt
 from bansac.solvers.fundamental_8pt import fundamental_8pt
 from bansac.solvers.homography_dlt import homography_dlt
-
-__all__ = [
-    "FM_7POINT",
-    "FM_8POINT",
-    "FM_LMEDS",
-    "FM_RANSAC",
-    "LMEDS",
-    "RANSAC",
-    "RHO",
-    "SOLVEPNP_EPNP",
-    "SOLVEPNP_ITERATIVE",
-    "SOLVEPNP_P3P",
-    "USAC_ACCURATE",
-    "USAC_DEFAULT",
-    "USAC_FAST",
-    "USAC_FM_8PTS",
-    "USAC_MAGSAC",
-    "USAC_PARALLEL",
-    "USAC_PROSAC",
-    "estimateAffine2D",
-    "estimateAffinePartial2D",
-    "findEssentialMat",
-    "findFundamentalMat",
-    "findHomography",
-    "recoverPose",
-    "solvePnPRansac",
-]
 
 FM_7POINT, FM_8POINT, FM_LMEDS, FM_RANSAC = 1, 2, LMEDS, RANSAC
 USAC_DEFAULT, USAC_PARALLEL, USAC_FM_8PTS, USAC_FAST, USAC_ACCURATE, USAC_PROSAC, USAC_MAGSAC = range(32, 39)

@@ -23,8 +23,6 @@ from bansac.estimate.transforms import estimate_affine, estimate_similarity
 from bansac.estimate.two_views import estimate_essential, estimate_fundamental, estimate_homography
 from bansac.maths.arrays import Bools, as_floats
 
-__all__ = ["ransac"]
-
 # Estimator for each class, and whether the class is constructed from a matrix.
 _COMPILED: dict[str, tuple[Callable[..., Result], bool]] = {
     "LineModelND": (fit_line, False),
