@@ -121,13 +121,7 @@ class MultipleAnswer:
             "message": result.message,
             "num_data": len(result.labels),
             "models": [
-                {
-                    "parameters": found.model,
-                    "num_points": int(np.count_nonzero(result.labels == k)),
-                    "num_inliers": found.num_inliers,
-                    "threshold": found.threshold,
-                    "message": found.message,
-                }
+                Answer(self.name, found).as_dict() | {"num_points": int(np.count_nonzero(result.labels == k))}
                 for k, found in enumerate(result.results)
             ],
             **{name: getattr(result, name) for name in ("stop_reason", "seed", "seconds", "loading_seconds")},
