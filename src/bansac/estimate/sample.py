@@ -3,8 +3,7 @@
 What a search learns depends on the number of data that it looks at, and hardly on how many there are. The accuracy of
 a model depends on all its inliers. So restarts, threshold, neighbours, verdict and configuration are those of a sample,
 and one refinement uses all data near the model: that of the last stage of :mod:`bansac.engine.refinement.lm`, with few
-steps near those of Newton. If a sample has
-no significant model, or few inliers, the next one is larger.
+steps near those of Newton. If a sample has no significant model, or few inliers, the next one is larger.
 """
 
 import functools
@@ -122,7 +121,10 @@ def _descend(step: Callable[[float], float], n: int, noise: float) -> None:
 
 
 def _affine_map(data: Floats, normalised: Floats) -> Floats:
-    """Return the factor and the shift of each channel that normalise the data."""
+    """Return the factor and the shift of each channel that normalise the data.
+
+    With a normalisation of another form the refined model would lose inliers, and that of the sample is kept.
+    """
     channels, first, last = np.arange(len(data)), data.argmin(axis=1), data.argmax(axis=1)
     extent = data[channels, last] - data[channels, first]
     change = normalised[channels, last] - normalised[channels, first]

@@ -13,6 +13,7 @@ from bansac.engine.refinement.levenberg_marquardt import (
     make_work,
     minimize,
     select_manifold,
+    step_on_many,
 )
 from bansac.engine.state import BLOCK
 from bansac.geometry import rotation_matrix
@@ -269,3 +270,24 @@ def test_a_model_without_finite_cost_stays():
     found, steps = run_kernel(problem, data, start, 0.01, True)
     assert steps == 0
     assert found.tolist() == start.tolist()
+
+
+@pytest.mark.parametrize("name", ["homography", "circle"])
+def test_steps_on_many_data_lead_to_the_minimum_and_longer_ones_need_fewer(name):
+    problem, data, truth = make_scene(name, np.random.default_rng(0), n=20_000)
+    frame = np.stack([np.linspace(0.5, 2.0, len(data)), np.linspace(-1.0, 1.0, len(data))])  # of data in another one
+    raw, scale = (data - frame[1][:, None]) / frame[0][:, None], 5.0 * NOISE
+    expected, _ = run_kernel(problem, data, truth, scale, smooth=True)
+    kept, errors = raw.copy(), {}
+    for longer, steps in ((0.0, 3), (0.9, 3), (0.0, 40)):
+        model, scratch = truth.copy(), np.empty(problem.scratch_size)
+        for _ in range(steps):
+            assert step_on_many(
+                select_manifold(problem), make_work(problem), problem.float64, raw, frame, scale**2, scratch,
+                longer, model, 1.0,
+            ) > 0.0  # fmt: skip
+        errors[longer, steps] = conditions(problem, data, model, scale, smooth=True)[1]
+    np.testing.assert_array_equal(raw, kept)
+    np.testing.assert_allclose(model, expected, atol=0.1 * NOISE)
+    assert errors[0.9, 3] < errors[0.0, 3]
+    assert errors[0.0, 40] < 1e-6 * NOISE**2 * len(data[0])
