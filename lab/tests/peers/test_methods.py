@@ -13,7 +13,6 @@ from bansac.matches import Matches
 from bansac.synthetic import epipolar_matches, homography_matches
 from bansac_lab import scenes as hard
 from bansac_lab.measurements.budgets import limit
-from bansac_lab.measurements.planes import make_plane_scene
 from bansac_lab.measurements.posebench import MODELS, task_of
 from bansac_lab.measurements.posebench import OURS as POSEBENCH_OURS
 from bansac_lab.measurements.posebench import PEERS as POSEBENCH_PEERS
@@ -59,8 +58,7 @@ def test_every_method_of_hard_scenes_solves_an_easy_one(method: Method, problem:
     skip_missing(method)
     if problem == "relative pose" and method.package == "pysuperansac":
         pytest.skip("it estimates E alone")
-    plane = problem == "relative pose"
-    scene = make_plane_scene("row", 0.95, 0.6, 1) if plane else make_scene(problem, 200, 0.8, 0.2, 1)
+    scene = make_scene(problem, 200, 0.8, 0.2, 1)
     estimate = method.estimate(hard.task_of(scene, 1))
     assert estimate.success
     assert max(errors(scene, estimate.model).values()) < 2

@@ -10,7 +10,7 @@ import importlib
 from bansac_lab.measurement import Measurement
 
 MEASUREMENTS = (
-    *("folders", "speed", "hard", "noise", "planes", "rivals", "power", "posebench", "confidence", "calibration"),
+    *("folders", "speed", "hard", "noise", "rivals", "power", "posebench", "confidence", "calibration"),
     *("configurations", "honesty", "covariance", "labelled", "score-scales", "absolute-pose", "known-vertical"),
     *("multiple", "distortion", "focal-lengths", "video", "colmap", "ablation", "rules", "thresholds", "many"),
     *("cluster", "latency", "last-fit", "trust", "replacements", "scale"),

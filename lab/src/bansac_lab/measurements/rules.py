@@ -40,7 +40,7 @@ from bansac_lab.known_scenes import known_scene
 from bansac_lab.measurement import DATA, FIRST_SEED, Document, Option, Report, Row, Setup, Unit, each, of_module
 from bansac_lab.measurements import power, rivals
 from bansac_lab.measurements.honesty import WITHOUT_MODEL
-from bansac_lab.measurements.rival_scenes import vary
+from bansac_lab.measurements.rival_scenes import CLASSES, LIMIT, vary
 from bansac_lab.measurements.rule_table import RULES, Rule
 from bansac_lab.paired_tests import significant_cells
 from bansac_lab.pairs import BENCH_GROUPS, Group, open_set
@@ -52,7 +52,7 @@ from bansac_lab.sets.tutorial import evenly_spaced
 from bansac_lab.task import distances_to_truth
 
 SEEDS, PAIRS = 24, 10
-LIMIT, POSE_LIMIT = 5.0, 10.0  # pixels or degrees
+POSE_LIMIT = 10.0  # degrees
 LEAST = 0.002  # smallest difference of an outcome
 OUTCOMES = ("accuracy", "claimed", "refused", "ambiguous")
 DEFAULT = "default"
@@ -105,7 +105,7 @@ def _no_model(kind: Kind, source: int, seed: int) -> Case:
 
 def _rival(name: str, source: int, seed: int) -> Case:
     settings = {"initial_model": np.eye(3)} if name == "start" else {}
-    return _judged(rivals.CLASSES[name][1](seed), rivals.LIMIT, **settings)
+    return _judged(CLASSES[name][1](seed), LIMIT, **settings)
 
 
 def _power(family: str, problem: str, source: int, seed: int) -> Case:
@@ -128,7 +128,7 @@ GROUPS: Mapping[str, Mapping[str, Make]] = {
         "space": _space,
     },
     "no model": {of: functools.partial(_no_model, of) for of in ("H", "F", "E")},
-    "rivals": {name: functools.partial(_rival, name) for name in rivals.CLASSES},
+    "rivals": {name: functools.partial(_rival, name) for name in CLASSES},
     "power": {
         f"{family} {problem}": functools.partial(_power, family, problem)
         for family, problems in power.CLASSES.items()
@@ -281,5 +281,5 @@ MEASUREMENT = of_module(
         *(DATA, Option("pairs", int, PAIRS, "Maximum number of image pairs of a set."), FIRST_SEED),
     ),
     tables={"rules": page_table},
-    values=(RULES, vary, power.make_case, rivals.CLASSES, known_scene),
+    values=(RULES, vary, power.make_case, CLASSES, known_scene),
 )

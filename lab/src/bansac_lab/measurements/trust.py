@@ -41,7 +41,7 @@ from bansac_lab.families import FAMILIES, awkward_scene
 from bansac_lab.frames import DataFrame, to_frame
 from bansac_lab.measurement import FIRST_SEED, ON_DATA, Option, Report, Row, Setup, Unit, choose_sets, of_module
 from bansac_lab.measurements.calibration import bins, error_of
-from bansac_lab.measurements.rivals import CLASSES, LIMIT, add_overlay
+from bansac_lab.measurements.rival_scenes import CLASSES, LIMIT, add_overlay
 from bansac_lab.pairs import open_set
 from bansac_lab.peers.library import Array
 from bansac_lab.reports import lines, share
