@@ -11,9 +11,9 @@ from bansac_lab.measurement import Measurement
 
 MEASUREMENTS = (
     *("folders", "speed", "hard", "noise", "rivals", "power", "posebench", "confidence", "calibration"),
-    *("configurations", "honesty", "covariance", "labelled", "score-scales", "absolute-pose", "known-vertical"),
+    *("configurations", "honesty", "covariance", "labelled", "absolute-pose", "known-vertical"),
     *("multiple", "distortion", "focal-lengths", "video", "colmap", "ablation", "rules", "thresholds", "many"),
-    *("cluster", "latency", "last-fit", "trust", "replacements", "scale"),
+    *("cluster", "latency", "trust", "replacements", "scale"),
 )
 """Names of the measurements; the module of each has its name, except those of ``_MODULES``."""
 

@@ -166,15 +166,6 @@ def planes_of_pairs(document: Document) -> str:
     return lines(["method", "mean error", "median error", "right number", "time a pair"], rows)
 
 
-def number_of_models(document: Document) -> str:
-    """Return the share of runs with the true number of synthetic models."""
-    found, rows = document["synthetic"], []
-    for of_cell in zip(*found.values(), strict=True):
-        count, outliers = of_cell[0]["models"], of_cell[0]["outliers"]
-        rows.append([str(count), f"{outliers} %" if count else "all", *(f"{row['exact']:.0f} %" for row in of_cell)])
-    return lines(["models", "outliers", *(f"{name}s" for name in found)], rows)
-
-
 MEASUREMENT = of_module(
     __name__,
     title="Several models in one data set",
@@ -185,7 +176,7 @@ MEASUREMENT = of_module(
         Option("seeds", int, 5, "Seeds of every pair.", least=1),
         Option("models", tuple[str, ...], tuple(MAKERS), "Only these synthetic models.", choices=tuple(MAKERS)),
     ),
-    tables={"planes-of-pairs": planes_of_pairs, "number-of-models": number_of_models},
+    tables={"planes-of-pairs": planes_of_pairs},
     updates=True,
     packages=("cv2", "scipy"),
 )

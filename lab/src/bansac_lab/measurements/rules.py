@@ -57,7 +57,7 @@ LEAST = 0.002  # smallest difference of an outcome
 OUTCOMES = ("accuracy", "claimed", "refused", "ambiguous")
 DEFAULT = "default"
 _SPACE_NOISE = 15.0
-_BY_NAME = {rule.name: rule for rule in (Rule(DEFAULT, "All rules are on."), *RULES)}
+_BY_NAME = {rule.name: rule for rule in (Rule(DEFAULT), *RULES)}
 
 
 class Case(NamedTuple):
@@ -226,7 +226,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     frame = frame.assign(**{name: frame[name].astype(float) for name in OUTCOMES})
     by_rule = {name: of.set_index(["class", "scene"]) for name, of in frame.groupby("rule", sort=False)}
     default = by_rule.pop(DEFAULT)
-    records = [{"rule": name, "text": _BY_NAME[name].text, **_compare(of, default)} for name, of in by_rule.items()]
+    records = [{"rule": name, **_compare(of, default)} for name, of in by_rule.items()]
     counts = {name: int(n) for name, n in default.groupby("class", sort=False).size().items()}
     return Report(records={"rules": records, "scenes": counts})
 

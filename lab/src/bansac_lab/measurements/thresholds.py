@@ -7,7 +7,6 @@ AUC@10 (E, F) or mAA@10 (H). Accuracy and time are averaged over the calls of a 
 
 import itertools
 from collections.abc import Iterable
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -84,31 +83,11 @@ def best_thresholds(document: Document) -> str:
     return grid("method", columns, str, _LABELS)
 
 
-def over_thresholds(document: Document, group: str) -> str:
-    """Return accuracy over thresholds, and the cost of the estimated ones."""
-    if group not in document["groups"]:
-        return "Not measured yet.\n"
-    found = document["groups"][group]
-    methods = found["methods"]
-    columns: dict[str, dict[str, float]] = {}
-    for method, key in itertools.product(_LABELS, methods["default"]):
-        if key in methods[method]:
-            columns.setdefault(key if key == "auto" else f"{key} px", {})[method] = methods[method][key]["accuracy"]
-    table = grid("method", columns, share, _LABELS)
-    ours, (low, middle, high) = methods["default"], found["auto_pixels"].values()
-    ratio = ours["auto"]["ms_mean"] / ours[f"{found['default_pixels']:g}"]["ms_mean"]
-    return (
-        f"{table}\nThe mean time of auto is {ratio:.1f} times that of the default at {found['default_pixels']:g} px. "
-        f"Auto finds {middle:.2f} px in the median, {low:.2f} to {high:.2f} px in 90 % of the runs.\n"
-    )
-
-
 MEASUREMENT = _RUNS.measurement(
     name="thresholds",
     title="Accuracy and time over the threshold",
     help=__doc__,
     report=report,
-    tables={f"thresholds-{group}": partial(over_thresholds, group=group) for group in GROUPS}
-    | {"best-thresholds": best_thresholds},
+    tables={"best-thresholds": best_thresholds},
     packages=("cv2", "poselib"),
 )
