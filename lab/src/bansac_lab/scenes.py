@@ -20,7 +20,8 @@ from typing import Any
 import numpy as np
 
 from bansac.batch.journal import Row
-from bansac.geometry import apply_transform, normalise_points, recover_pose
+from bansac.geometry import apply_transform, normalise_points, recover_pose, rotation_matrix
+from bansac.matches import Matches
 from bansac.maths.arrays import Bools
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points
 from bansac.synthetic.two_views import viewing_rays
@@ -61,6 +62,33 @@ def make_scene(problem: str, n: int, inlier_ratio: float, noise: float, seed: in
     depths = np.random.default_rng([seed, 1]).uniform(4, 12, (n, 1))
     points = np.where(matches.inliers[:, None], matches.points, depths * viewing_rays(matches.K1, matches.x1))
     return Scene(problem, (points, matches.x2, matches.K1), matches.inliers, matches)
+
+
+MAPS = ("similarity", "affine", "H")
+"""Problems of :func:`map_scene`."""
+
+
+def map_scene(
+    problem: str, right: int, n: int, noise: float, rng: np.random.Generator, *, of_list: bool = False
+) -> Scene:
+    """Return ``n`` matches of a similarity, an affine map or a homography, whose truth has no noise.
+
+    The first points are in a square with sides of 500 to 2000. Wrong partners are uniform, or other ones of the list.
+    """
+    side = rng.uniform(500, 2000)
+    H = np.eye(3)
+    H[:2, :2] = 2 ** rng.uniform(-0.5, 0.5) * rotation_matrix(np.array([0, 0, rng.uniform(-np.pi, np.pi)]))[:2, :2]
+    H[:2, 2] = rng.uniform(-0.2, 0.2, 2) * side
+    if problem != "similarity":
+        H[:2, :2] += rng.uniform(-0.3, 0.3, (2, 2))
+    if problem == "H":
+        H[2, :2] = rng.uniform(-0.2, 0.2, 2) / side
+    x1, inliers = rng.uniform(0, side, (n, 2)), rng.permutation(np.arange(n) < right)
+    exact = apply_transform(H, x1)
+    x2, wrong = exact + rng.normal(0, noise, (n, 2)), np.flatnonzero(~inliers)
+    uniform = rng.uniform(exact.min(axis=0), exact.max(axis=0), (len(wrong), 2))
+    x2[wrong] = x2[np.roll(wrong, 1)] if of_list else uniform
+    return Scene(problem, (x1, x2), inliers, Matches(x1, exact, H=H, inliers=inliers))
 
 
 def scene_of(problem: str, matches: Any, scores: Array | None = None, *, undecided: bool = False) -> Scene:
@@ -123,14 +151,19 @@ def is_right(scene: Scene, model: Any, distance: float) -> bool:
     return float(np.mean(distances(scene, model)[scene.inliers] <= distance)) >= INLIER_SHARE
 
 
+def mean_distance(scene: Scene, model: Any) -> float:
+    """Return the mean distance of the true inliers of ``scene.truth`` to a model; inf without one."""
+    return math.inf if model is None else float(np.mean(distances(scene, model)[scene.inliers]))
+
+
 def distances(scene: Scene, model: Any) -> Array:
-    """Return the distance of every match or point to a model of two views or a pose, in the unit of the data."""
+    """Return the distance of every match of ``scene.truth`` to a model of two views or a pose."""
     truth = scene.truth
     if scene.problem == "pose":
         R, t = model
         return np.asarray(np.hypot(*(apply_transform(truth.K2, scene.data[0] @ R.T + t) - truth.x2).T))
-    if scene.problem == "H":
-        return np.asarray(np.sqrt(squared_distances(model, truth, "H")))
+    if scene.problem in MAPS:
+        return np.asarray(np.sqrt(squared_distances(np.vstack([model, [0, 0, 1]])[:3], truth, "H")))
     F = model
     if scene.problem == "E":
         F = np.linalg.inv(truth.K2).T @ model @ np.linalg.inv(truth.K1)

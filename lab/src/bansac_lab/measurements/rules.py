@@ -46,7 +46,7 @@ from bansac_lab.paired_tests import significant_cells
 from bansac_lab.pairs import BENCH_GROUPS, Group, open_set
 from bansac_lab.peers.library import Estimate
 from bansac_lab.reports import lines
-from bansac_lab.scenes import Scene, errors, make_scene, scene_of, task_of
+from bansac_lab.scenes import Scene, errors, make_scene, mean_distance, scene_of, task_of
 from bansac_lab.sets import PairSet
 from bansac_lab.sets.tutorial import evenly_spaced
 from bansac_lab.task import distances_to_truth
@@ -113,7 +113,7 @@ def _power(family: str, problem: str, source: int, seed: int) -> Case:
     classes = power.CLASSES[family][problem]
     case = power.make_case(family, problem, classes[source % len(classes)], seed)
     settings = {} if case.threshold is None else {"threshold": case.threshold}
-    return Case(case.scene, functools.partial(power.mean_distance, case), case.tolerance, settings)
+    return Case(case.scene, functools.partial(mean_distance, case.scene), case.tolerance, settings)
 
 
 _FEW = (500, 2000), (0.05, 0.1, 0.15, 0.2, 0.3), (0.5,)
