@@ -11,6 +11,7 @@ from bansac.matches import Matches
 from bansac_lab.measurement import Setup
 from bansac_lab.measurements import trust
 from bansac_lab.measurements.trust import MEASUREMENT
+from bansac_lab.tables import to_markdown
 from lab.tests.pair_sets import write_homography_set, write_pose_set
 
 
@@ -97,9 +98,9 @@ def test_short_run(tmp_path: Path) -> None:
     assert found["F"]["scenes"].keys() == {"room", "hall", *trust.MADE}
     assert sum(n for n, _, _ in found["H"]["bins"]) == found["H"]["all"]["runs"]
     document = report.records
-    assert "| E | all runs |" in trust.table(document)
-    assert trust.reliability(document).count("\n") >= 4
-    code = trust.coefficients(document).removeprefix("```python\n").removesuffix("```\n")
+    assert "| E | all runs |" in to_markdown(trust.table(document))
+    assert len(trust.reliability(document).rows) >= 3
+    code = trust.code_of(document["problems"])
     names: dict[str, dict[str, dict[str, float]]] = {}
     exec(code, names)
     assert names["COEFFICIENTS"].keys() == COEFFICIENTS.keys()

@@ -19,7 +19,7 @@ from bansac.geometry import apply_transform, homogeneous, rotation_matrix
 from bansac.maths.arrays import Floats
 from bansac_lab.frames import to_frame
 from bansac_lab.measurement import FIRST_SEED, Document, Option, Report, Row, Setup, Unit, each, of_module
-from bansac_lab.reports import lines
+from bansac_lab.tables import Table, plain_table
 
 K = np.array([[800.0, 0.0, 320.0], [0.0, 800.0, 240.0], [0.0, 0.0, 1.0]])
 NOISE, TOLERANCE, TRIALS = 0.3, 0.9, 1000
@@ -191,11 +191,11 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(records={"counts": counts})
 
 
-def table(document: Document) -> str:
+def table(document: Document) -> Table:
     """Return the counts of each call."""
     counts = document["counts"]
     columns = next(iter(counts.values()))
-    return lines(["call", *columns], ([f"`{name}`", *map(str, row.values())] for name, row in counts.items()))
+    return plain_table(["call", *columns], ([f"`{name}`", *map(str, row.values())] for name, row in counts.items()))
 
 
 MEASUREMENT = of_module(

@@ -18,8 +18,9 @@ from bansac_lab.measurement import ON_DATA, Document, Option, Report, Row, Setup
 from bansac_lab.pairs import Group, PairRuns
 from bansac_lab.peers.library import Array, Task
 from bansac_lab.peers.methods import P_BANSAC
-from bansac_lab.reports import lines, share
+from bansac_lab.reports import share
 from bansac_lab.summary import AUC_10, Summary
+from bansac_lab.tables import Table, plain_table
 from bansac_lab.task import DEFAULTS
 
 MODELS: tuple[Kind, ...] = ("E", "F")
@@ -66,7 +67,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(records={"models": models})
 
 
-def table(document: Document) -> str:
+def table(document: Document) -> Table:
     """Return what other scales of the scores do to P-BANSAC."""
     models = document["models"]
     rows = []
@@ -74,8 +75,8 @@ def table(document: Document) -> str:
         rows.append([name, *(share(figure) for of in models.values() for figure in of["scales"][name].values())])
     head = [f"{model}: {what}" for model in models for what in ("pairs within 3 %", "success")]
     floors = (f"{model} {' and '.join(map(share, of['AUC@10'].values()))}" for model, of in models.items())
-    text = f"\nAUC@10 as it is, and with {FLOOR} of the network: {', '.join(floors)}.\n"
-    return lines(["scores", *head], rows) + text
+    note = f"AUC@10 as it is, and with {FLOOR} of the network: {', '.join(floors)}."
+    return plain_table(["scores", *head], rows, note)
 
 
 MEASUREMENT = _RUNS.measurement(

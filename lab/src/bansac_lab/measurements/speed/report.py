@@ -4,7 +4,6 @@ This takes about three minutes. Use an idle machine, and compare ratios within o
 """
 
 import dataclasses
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ from bansac_lab.pairs import BENCH_GROUPS, PairRuns
 from bansac_lab.peers.library import require
 from bansac_lab.peers.methods import METHODS, select_methods
 from bansac_lab.runner import open_run
-from bansac_lab.tables import Table, sectioned, to_markdown
+from bansac_lab.tables import Table, sectioned
 
 _NAMES = {**LABELS, "poselib-prosac": "PoseLib, PROSAC"}
 
@@ -125,11 +124,6 @@ TABLES: dict[str, Callable[[Document], Table]] = {
 def tables_of(document: Document) -> dict[str, Table]:
     """Return all tables of a report; the table of real pairs is optional."""
     return {name: table(document) for name, table in TABLES.items() if name != "pairs" or "pairs" in document}
-
-
-def page_table(document: Document, name: str) -> str:
-    """Return a table of a stored document in Markdown."""
-    return to_markdown(TABLES[name](document)) + "\n"
 
 
 PEERS = {"opencv": ("opencv", "opencv-magsac"), "poselib": ("poselib-prosac",)}
@@ -248,6 +242,6 @@ MEASUREMENT = of_module(
         dataclasses.replace(DATA, help="Measure on real pairs, too: a folder with the tutorial's sets in EF and in H."),
         Option("pairs", int, 20, "Maximum number of pairs of a set of --data.", least=1),
     ),
-    tables={f"speed-{name}": functools.partial(page_table, name=name) for name in _ON_THE_PAGE},
+    tables={f"speed-{name}": TABLES[name] for name in _ON_THE_PAGE},
     packages=tuple(METHODS[name].package for name in PEERS),
 )
