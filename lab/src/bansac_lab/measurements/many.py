@@ -27,12 +27,12 @@ from numba import njit
 import bansac
 from bansac.problems.estimators import Kind
 from bansac_lab.measurement import NEEDED_DATA, Document, Option, Report, Row, Setup, Unit, each, of_module
-from bansac_lab.measurements.speed.timing import peak_in_process, status_bytes
 from bansac_lab.peers.library import Task
 from bansac_lab.peers.methods import select_methods
 from bansac_lab.sets import PairSet, find_sets
 from bansac_lab.tables import Table, plain_table
 from bansac_lab.task import DEFAULTS, make_task, usable_pairs
+from bansac_lab.timing import peak_in_process, status_bytes
 
 EXCLUDED = ("middlebury_dino",)
 PROBLEMS: dict[Kind, str] = {"F": "fundamental", "E": "essential"}
