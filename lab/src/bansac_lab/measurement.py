@@ -115,8 +115,9 @@ class Measurement:
     functions depend on them. Then the others are not given.
 
     ``tables`` and ``figures`` are the marked ones of the documentation's pages by name: functions of stored documents
-    that return Markdown. ``reports`` names the files (``benchmarks/NAME.json``) of these documents; by default there is
-    one with the name of the measurement. Without tables in its report, the command prints those of its own document.
+    that return tables and phrases. ``reports`` names the files (``benchmarks/NAME.json``) of these documents; by
+    default there is one with the name of the measurement. Without tables in its report, the command prints those of
+    its own document, or its rows.
 
     ``values`` are further dependencies of the rows: settings, and functions of other measurements (which stand for the
     source of their modules), in dataclasses and containers. See :func:`bansac_lab.provenance.fingerprint`.
@@ -129,7 +130,7 @@ class Measurement:
     report: Callable[[Setup, Iterable[Row]], Report] = lambda setup, rows: Report()
     options: tuple[Option, ...] = ()  # any other one raises a ValueError
     help: str = ""  # text of the command, usually the docstring of the module
-    tables: Mapping[str, Callable[..., str]] = field(default_factory=dict)
+    tables: Mapping[str, Callable[..., Table]] = field(default_factory=dict)
     figures: Mapping[str, Callable[..., str]] = field(default_factory=dict)
     reports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     packages: tuple[str, ...] = ()  # packages whose versions the document lists
@@ -148,9 +149,9 @@ class Measurement:
         """Whether ``data`` must be given."""
         return any(option.required for option in self.options if option.name == "data")
 
-    def render(self, name: str, read: Callable[[str], Document]) -> str:
+    def render(self, name: str, read: Callable[[str], Document]) -> Table | str:
         """Return a marked table or figure of the pages; ``read(report)`` returns a stored document."""
-        make = self.tables.get(name) or self.figures[name]
+        make: Callable[..., Table | str] = self.tables.get(name) or self.figures[name]
         return make(*map(read, self.reports.get(name, (self.name.replace("-", "_"),))))
 
     def resolve(self, setup: Setup) -> Setup:

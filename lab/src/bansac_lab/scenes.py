@@ -12,20 +12,19 @@ in ``THRESHOLDS``. PoseLib has its default limits (1000 to 100,000 samples, succ
 import functools
 import itertools
 import math
-import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from bansac.batch.journal import Row
+from bansac.batch.journal import Row, Unit
 from bansac.geometry import apply_transform, normalise_points, recover_pose, rotation_matrix
 from bansac.matches import Matches
 from bansac.maths.arrays import Bools
 from bansac.synthetic import circle_points, epipolar_matches, homography_matches, line_points
 from bansac.synthetic.two_views import viewing_rays
-from bansac_lab.frames import DataFrame, to_frame
+from bansac_lab.comparison import calls_of, compare
 from bansac_lab.metrics import FAILED_POSE, circle_rmse, corner_error, pose_error, rotation_error
 from bansac_lab.peers.library import Array, Estimate, Method, Task, require
 from bansac_lab.peers.methods import METHODS
@@ -210,48 +209,42 @@ def left_out(methods: Iterable[Method]) -> list[str]:
 
 
 def run_scene(
-    scene: Scene, methods: Sequence[Method], key: str, seed: int, judge: Callable[[Scene, Any], Row]
+    scene: Scene, methods: Iterable[Method], key: str, seed: int, judge: Callable[[Scene, Any], Row]
 ) -> list[Row]:
-    """Run the installed methods on a scene, in an order that depends on the key; ``judge`` returns columns of a row.
+    """Compare the installed methods on a scene; ``judge`` returns columns of a row from a model.
 
     A result with a second hypothesis has these columns for it, too, with the prefix "rival_".
     """
-    task, methods = task_of(scene, seed), [method for method in methods if method.installed]
-    estimates = {method.name: method.estimate(task) for method in random.Random(key).sample(methods, len(methods))}
-    rows: list[Row] = []
-    for method in methods:
-        model, _, seconds, result = estimates[method.name]
-        row: Row = {"method": method.name, "found": model is not None, "success": estimates[method.name].success}
-        if result is not None:
+
+    def judged(_: str, estimate: Estimate) -> Row:
+        row: Row = {"found": estimate.model is not None, "success": estimate.success}
+        if (result := estimate.result) is not None:
             row |= {of: getattr(result, of) for of in ("configuration", "stop_reason", "iterations", "threshold")}
             if (rival := getattr(result, "rival", None)) is not None:
                 row |= {f"rival_{name}": value for name, value in judge(scene, rival.model).items()}
-        rows.append({**row, **judge(scene, model), "seconds": seconds})
-    return rows
+        return {**row, **judge(scene, estimate.model)}
+
+    return compare(calls_of(methods, task_of(scene, seed)), judged, key)
 
 
-Calls = Mapping[str, Callable[[], Estimate]]
-"""Call by the name of its method."""
+def run_on_scenes(
+    columns: Sequence[str],
+    make: Callable[..., Scene],
+    methods: Callable[..., Iterable[Method]],
+    judge: Callable[[Scene, Any], Row],
+) -> Callable[[Any, Unit], list[Row]]:
+    """Return the function ``run_unit`` of a comparison on scenes, whose units have values of columns and a repeat.
 
-
-def calls_of(methods: Iterable[Method], task: Task) -> Calls:
-    """Return the calls of the methods that are installed."""
-    return {method.name: functools.partial(method.estimate, task) for method in methods if method.installed}
-
-
-def compare(cases: Iterable[tuple[Calls, Callable[[str, Estimate], Row]]], times: int = 1) -> dict[str, DataFrame]:
-    """Run the calls of each case in turn several times; return one row for each case by method, with the same index.
-
-    A case also has a function of method and fastest estimate, whose columns come before the shortest time ``ms``. The
-    first case runs once before, because it may compile.
+    ``make(*values, seed)`` returns a scene, ``methods(setup, *values)`` its methods.
     """
-    rows: dict[str, list[Row]] = {}
-    for calls, judge in cases:
-        runs = [[call() for call in calls.values()] for _ in range(times if rows else times + 1)]
-        for name, estimates in zip(calls, zip(*runs[-times:], strict=True), strict=True):
-            fastest = min(estimates, key=lambda estimate: estimate.seconds)
-            rows.setdefault(name, []).append({**judge(name, fastest), "ms": 1e3 * fastest.seconds})
-    return {name: to_frame(of_method) for name, of_method in rows.items()}
+    return functools.partial(_run_on_scenes, columns, make, methods, judge)
+
+
+def _run_on_scenes(columns: Any, make: Any, methods: Any, judge: Any, setup: Any, unit: Unit) -> list[Row]:
+    *values, repeat = unit.payload
+    seed = setup.seed + repeat
+    cell: Row = {**dict(zip(columns, values, strict=True)), "seed": seed}
+    return [cell | row for row in run_scene(make(*values, seed), methods(setup, *values), unit.key, seed, judge)]
 
 
 def load_kernels(scenes: Iterable[Scene], methods: Iterable[Method]) -> None:

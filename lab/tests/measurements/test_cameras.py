@@ -28,10 +28,10 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_absolute_poses() -> None:
-    document, tables = run("absolute-pose", "20", runs=1, points=100)
+    document, _ = run("absolute-pose", "20", runs=1, points=100)
     figures = document["outliers"]["20"]["default"]
     assert figures["failed"] == 0
-    assert "| default | 0.0" in tables["absolute-poses"]
+    assert figures["degrees_median"] < 0.1
 
 
 def test_known_vertical() -> None:
@@ -61,7 +61,7 @@ def test_distorted_images(data: Path) -> None:
 
 def test_focal_lengths(data: Path) -> None:
     pytest.importorskip("poselib")
-    units = "solvers", "pairs/", "view solvers/plane", "views/cloud/20"
+    units = "pairs/", "views/cloud/20"
     document, tables = run("focal-lengths", *units, data=data, sets=("room",), runs=1)
     assert document["pairs"]["both"]["room"]["ours"]["focal_median"] <= 0.1
     assert document["absolute"]["scenes"]["cloud"]["20"]["ours"]["right"] == 1

@@ -12,6 +12,7 @@ from bansac_lab.measurement import Setup
 from bansac_lab.measurements import rules
 from bansac_lab.measurements.rule_table import RULES, Rule
 from bansac_lab.measurements.rules import DEFAULT, GROUPS, MEASUREMENT
+from bansac_lab.tables import to_markdown
 from lab.tests.measurements.short_form import run
 from lab.tests.pair_sets import write_homography_set, write_pose_set
 
@@ -119,7 +120,7 @@ def test_report_names_the_classes_that_are_worse() -> None:
     assert majority["time"] == pytest.approx(2.0)
     assert (rival["worse"], rival["better"][0]["loss"]) == ([], -0.25)
     assert (misfit["worse"], misfit["better"]) == ([], [])
-    *_, first, second, _, others = MEASUREMENT.tables["rules"](document).splitlines()
+    *_, first, second, _, others = to_markdown(MEASUREMENT.tables["rules"](document)).splitlines()
     assert first == "| majority | a, refused +1.00 |  | 2.00 |"
     assert second == "| rival |  | a, accuracy -.25 | 1.00 |"
     assert others == "No class differs without one of the other 1 rules."

@@ -13,6 +13,7 @@ from bansac_lab.measurement import Setup
 from bansac_lab.measurements import trust
 from bansac_lab.measurements.calibration import bins, error_of
 from bansac_lab.measurements.trust import MEASUREMENT
+from bansac_lab.tables import to_markdown
 from lab.tests.pair_sets import write_homography_set, write_pose_set
 
 
@@ -100,8 +101,8 @@ def test_short_run(tmp_path: Path) -> None:
     assert found["E"]["all"]["ROC"] > 0.8
     assert found["F"]["scenes"].keys() == {"room", "hall", *trust.MADE}
     document = report.records
-    assert "| E | all runs |" in trust.table(document)
-    code = trust.coefficients(document).removeprefix("```python\n").removesuffix("```\n")
+    assert "| E | all runs |" in to_markdown(trust.table(document))
+    code = trust.code_of(document["problems"])
     names: dict[str, dict[str, dict[str, float]]] = {}
     exec(code, names)
     assert names["COEFFICIENTS"].keys() == COEFFICIENTS.keys()

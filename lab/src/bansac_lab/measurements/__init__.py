@@ -17,7 +17,7 @@ MEASUREMENTS = (
 )
 """Names of the measurements; the module of each has its name, except those of ``_MODULES``."""
 
-_MODULES = {"speed": "speed.report", "hard": "few_inliers"}
+_MODULES = {"hard": "few_inliers"}
 
 
 def find_measurement(name: str) -> Measurement:

@@ -17,8 +17,7 @@ from pathlib import Path
 
 import bansac
 from bansac_lab.measurement import Document, Option, Report, Row, Setup, Unit, each, of_module
-from bansac_lab.reports import lines
-from bansac_lab.tables import Table, sectioned
+from bansac_lab.tables import Table, plain_table, sectioned
 
 MODELS = ("H", "F", "E")
 
@@ -186,7 +185,7 @@ def _table(trees: Mapping[str, Mapping[str, Mapping[str, float]]]) -> Table:
     return sectioned("Waiting times", "what", columns[: 3 if len(trees) == 1 else None], {"": rows})
 
 
-def waiting_times(document: Document) -> str:
+def waiting_times(document: Document) -> Table:
     """Return the table of the waiting times: what a process needs outside of the estimation."""
     seconds = document["seconds"]
 
@@ -202,7 +201,7 @@ def waiting_times(document: Document) -> str:
     ]
     commands = {"bansac --help": "", "bansac estimate m.csv --model H": ", kernels cached", "import numba": ""}
     rows += [[f"`{name}`{remark}", f"{seconds[name]:.2f} s"] for name, remark in commands.items()]
-    return lines(["what", "time"], rows)
+    return plain_table(["what", "time"], rows)
 
 
 def numba_in_command(document: Document) -> str:

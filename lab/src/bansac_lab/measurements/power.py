@@ -29,9 +29,8 @@ from bansac.synthetic import epipolar_matches
 from bansac_lab.frames import to_frame
 from bansac_lab.known_scenes import FUNCTIONS
 from bansac_lab.measurement import FIRST_SEED, Document, Option, Report, Row, Setup, Unit, each, of_module
-from bansac_lab.reports import lines
 from bansac_lab.scenes import MAPS, OURS, Scene, make_scene, map_scene, mean_distance, scene_of
-from bansac_lab.tables import sectioned
+from bansac_lab.tables import Table, plain_table, sectioned
 
 SEEDS = 60
 THRESHOLD, LARGE, RIGHT = 3.0, 10.0, 5.0  # standard deviations
@@ -196,7 +195,7 @@ def _without_numbers(message: str) -> str:
     return re.sub(r"\d[\d.]*(e[+-]\d+)?", "#", message)
 
 
-def page_table(document: Document) -> str:
+def page_table(document: Document) -> Table:
     """Return the refused and the claimed models of every class but those of units, a row for a family and problem."""
     cells = (cell for cell in document["cells"] if cell["family"] != "units")
     rows = []
@@ -204,7 +203,7 @@ def page_table(document: Document) -> str:
         of = list(found)
         refused = (f"{c['data'].replace(' of ', '/')}: {c['refused']}/{c['right']}" for c in of)
         rows.append([TITLES[family], problem, ", ".join(refused), str(sum(c["claimed"] for c in of))])
-    return lines(["data", "problem", "inliers/data: refused/right", "claimed"], rows)
+    return plain_table(["data", "problem", "inliers/data: refused/right", "claimed"], rows)
 
 
 _METHODS: Mapping[str, Mapping[str, Any]] = {method.name: method.settings for method in OURS}

@@ -1,8 +1,8 @@
 """Random calls of ``bansac.compat.cv2`` and ``bansac.compat.skimage`` beside OpenCV and scikit-image.
 
-A call has 4 to 500 points, 30 to 100 % inliers (4 at least) with a noise of .3 px, and a threshold of .5, 1, 3 or 5. In a third of
-OpenCV's maps the second points are in metres, a thousandth of the pixels: the threshold is larger than the data.
-A model is right if the mean distance of the true inliers without noise is at most .9 px. A call agrees if both
+A call has 4 to 500 points, 30 to 100 % inliers (4 at least) with a noise of .3 px, and a threshold of .5, 1, 3 or 5. In
+a third of OpenCV's maps the second points are in metres, a thousandth of the pixels: the threshold is larger than the
+data. A model is right if the mean distance of the true inliers without noise is at most .9 px. A call agrees if both
 libraries or neither have a right model. The table also counts the calls where only one of them is right, those without
 a model, and the models with a ``DoubtWarning``.
 """
@@ -20,8 +20,8 @@ import numpy as np
 from bansac.geometry import rotation_matrix
 from bansac_lab.frames import to_frame
 from bansac_lab.measurement import FIRST_SEED, Document, Option, Report, Row, Setup, Unit, each, of_module
-from bansac_lab.reports import lines
 from bansac_lab.scenes import MAPS, Scene, make_scene, map_scene, mean_distance
+from bansac_lab.tables import Table, plain_table
 
 NOISE, TOLERANCE, TRIALS, METRES = 0.3, 0.9, 1000, 1e-3
 CALLS = 67
@@ -124,11 +124,11 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(records={"counts": to_frame(rows).groupby("call", sort=False).sum().to_dict("index")})
 
 
-def table(document: Document) -> str:
+def table(document: Document) -> Table:
     """Return the counts of each call."""
     counts = document["counts"]
     columns = next(iter(counts.values()))
-    return lines(["call", *columns], ([f"`{name}`", *map(str, row.values())] for name, row in counts.items()))
+    return plain_table(["call", *columns], ([f"`{name}`", *map(str, row.values())] for name, row in counts.items()))
 
 
 MEASUREMENT = of_module(

@@ -27,11 +27,10 @@ from bansac_lab.measurements.rival_scenes import CLASSES, LIMIT, OVERLAYS, overl
 from bansac_lab.pairs import open_set
 from bansac_lab.peers.library import Method
 from bansac_lab.peers.methods import PRESET_METHODS
-from bansac_lab.reports import lines
 from bansac_lab.scenes import PEERS, Scene, errors, left_out, load_kernels, run_scene, scene_of
 from bansac_lab.sets import PairSet, find_sets
 from bansac_lab.sets.tutorial import evenly_spaced
-from bansac_lab.tables import sectioned
+from bansac_lab.tables import Table, plain_table, sectioned
 from bansac_lab.task import distances_to_truth
 
 SEEDS, PAIRS = 50, 20
@@ -135,7 +134,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(tables=tables, records={"cells": records}, notes=left_out(METHODS))
 
 
-def page_table(document: Document) -> str:
+def page_table(document: Document) -> Table:
     """Return the wrong models of all methods, those that are claimed, and right ones that are called ambiguous."""
     peers = [method.name for method in METHODS[1:]]
     wrong = {(cell["class"], cell["method"]): cell["wrong"] for cell in document["cells"]}
@@ -145,7 +144,7 @@ def page_table(document: Document) -> str:
         ours = (f"{cell['wrong']}/{cell['runs']}", cell["claimed"], cell["ambiguous"])
         rows.append(map(str, [cell["class"], *ours, *others]))
     head = ["data", "wrong", "claimed", "right, called ambiguous", *(f"{peer}: wrong" for peer in peers)]
-    return lines(head, rows)
+    return plain_table(head, rows)
 
 
 _COUNTS = ("runs", "wrong", "claimed", "rival", "right", "ambiguous", "undecided", "refused")

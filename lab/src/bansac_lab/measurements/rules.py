@@ -45,10 +45,10 @@ from bansac_lab.measurements.rule_table import RULES, Rule
 from bansac_lab.paired_tests import significant_cells
 from bansac_lab.pairs import BENCH_GROUPS, Group, open_set
 from bansac_lab.peers.library import Estimate
-from bansac_lab.reports import lines
 from bansac_lab.scenes import Scene, errors, make_scene, mean_distance, scene_of, task_of
 from bansac_lab.sets import PairSet
 from bansac_lab.sets.tutorial import evenly_spaced
+from bansac_lab.tables import Table, plain_table
 from bansac_lab.task import distances_to_truth
 
 SEEDS, PAIRS = 24, 10
@@ -252,7 +252,7 @@ def _compare(without: DataFrame, default: DataFrame) -> Row:
 _LISTED = 2  # cells with the largest losses
 
 
-def page_table(document: Document) -> str:
+def page_table(document: Document) -> Table:
     """Return the cells that are worse and better without each rule, the time, and the number of other rules."""
 
     def text(cells: Sequence[Row]) -> str:
@@ -265,8 +265,8 @@ def page_table(document: Document) -> str:
         for of in document["rules"]
         if of["worse"] or of["better"]
     ]
-    table = lines(["rule", "worse without it (loss)", "better without it", "time without it"], rows)
-    return f"{table}\nNo class differs without one of the other {len(document['rules']) - len(rows)} rules.\n"
+    note = f"No class differs without one of the other {len(document['rules']) - len(rows)} rules."
+    return plain_table(["rule", "worse without it (loss)", "better without it", "time without it"], rows, note)
 
 
 _RULE_NAMES = tuple(rule.name for rule in RULES)

@@ -11,8 +11,7 @@ import numpy as np
 from bansac.batch.journal import Row
 from bansac.compiled.jit import kernel
 from bansac_lab.peers.library import Array
-from bansac_lab.reports import lines
-from bansac_lab.tables import format_number
+from bansac_lab.tables import Table, format_number, plain_table
 
 SAMPLES = 1000
 LABELS = {"ours": "bansac", "poselib": "PoseLib"}
@@ -57,9 +56,9 @@ def matrix_error(model: Array, truth: Array) -> float:
     return float(min(np.linalg.norm(model - truth), np.linalg.norm(model + truth)))
 
 
-def solver_table(document: Mapping[str, Any], found: str) -> str:
+def solver_table(document: Mapping[str, Any], found: str) -> Table:
     """Return the accuracy and time of the solvers; ``found`` names the quantity that a solved sample has."""
     rows = []
     for name, row in document.get("solvers", {}).items():
         rows.append([LABELS[name], *(format_number(row[key]) for key in ("solved", "solved_exactly", "models", "us"))])
-    return lines(["solver", f"{found} found, to 1e-6", "to 1e-10", "solutions", "µs"], rows)
+    return plain_table(["solver", f"{found} found, to 1e-6", "to 1e-10", "solutions", "µs"], rows)

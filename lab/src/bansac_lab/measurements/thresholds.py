@@ -17,8 +17,9 @@ from bansac_lab.measurements.folders import label
 from bansac_lab.pairs import BENCH_GROUPS, PairRuns, open_set
 from bansac_lab.peers.library import Method
 from bansac_lab.peers.methods import METHODS
-from bansac_lab.reports import grid, share
+from bansac_lab.reports import share
 from bansac_lab.summary import AUC_10, CORNERS_10, TIME, Summary
+from bansac_lab.tables import Table, grid
 
 PIXELS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
@@ -71,7 +72,7 @@ _TITLES = {"E": "E", "F": "F", "exact_warp": "H, warped photographs", "H": "H, s
 _LABELS = {name: label(name) for name in CURVES} | {"magsac++": 'default, `scoring="magsac++"`'}
 
 
-def best_thresholds(document: Document) -> str:
+def best_thresholds(document: Document) -> Table:
     """Return the accuracy and the time of each method at the threshold that is best for it."""
     columns: dict[str, dict[str, str]] = {}
     for group, found in ((group, document["groups"][group]) for group in _TITLES if group in document["groups"]):

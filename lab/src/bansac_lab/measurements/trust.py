@@ -46,10 +46,11 @@ from bansac_lab.measurements.calibration import bins, error_of
 from bansac_lab.measurements.rival_scenes import CLASSES, LIMIT, add_overlay
 from bansac_lab.pairs import open_set
 from bansac_lab.peers.library import Array
-from bansac_lab.reports import lines, share
+from bansac_lab.reports import share
 from bansac_lab.scenes import Scene, errors, make_scene, scene_of
 from bansac_lab.sets import PairSet, find_sets
 from bansac_lab.sets.tutorial import evenly_spaced
+from bansac_lab.tables import Table, plain_table
 from bansac_lab.task import distances_to_truth
 
 PROBLEMS: Mapping[str, tuple[str, Any, tuple[float, ...], float]] = {
@@ -304,13 +305,13 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
             whole[f"{name} within scenes"] = float(np.nanmean(of_scenes))
         problems[str(problem)] = {"all": whole, "scenes": scenes, "coefficients": coefficients}
     texts = {".csv": runs.to_csv(index=False, float_format="%.5g")}
-    return Report(records={"pairs": setup.pairs, "problems": problems}, texts=texts)
+    return Report(records={"pairs": setup.pairs, "problems": problems}, texts=texts, notes=[code_of(problems)])
 
 
 _SHOWN = ("ROC", "ECE", "sure", "wrong of sure", "right that are sure")
 
 
-def table(document: Mapping[str, Any]) -> str:
+def table(document: Mapping[str, Any]) -> Table:
     """Return the figures of every problem, for all real runs and for synthetic scenes."""
     rows = []
     for problem, found in document["problems"].items():
@@ -320,17 +321,17 @@ def table(document: Mapping[str, Any]) -> str:
             cells[2] += f" (band {share(of['band'])})" if "band" in of else ""
             rows.append([problem, name, str(of["runs"]), *cells])
     heads = ["ROC", "calibration error", "p >= .95", "wrong of these", "of the right"]
-    return lines(["", "scene, left out", "runs", "right", *heads], rows)
+    return plain_table(["", "scene, left out", "runs", "right", *heads], rows)
 
 
-def coefficients(document: Mapping[str, Any]) -> str:
+def code_of(problems: Mapping[str, Any]) -> str:
     """Return the coefficients of the fit to all scenes, as code for the library."""
     code = []
-    for problem, found in document["problems"].items():
+    for problem, found in problems.items():
         values = " ".join(f'"{name}":~{value:.3f},' for name, value in found["coefficients"].items())
         text = textwrap.indent(textwrap.fill(values, 110).replace(":~", ": "), " " * 8)
         code += [f'    "{PROBLEMS[problem][0]}": {{', text, "    },"]
-    return "\n".join(["```python", "COEFFICIENTS = {", *code, "}", "```", ""])
+    return "\n".join(["COEFFICIENTS = {", *code, "}"])
 
 
 MEASUREMENT = of_module(
@@ -342,6 +343,6 @@ MEASUREMENT = of_module(
         Option("repeats", int, 10, "Scenes of every synthetic family.", least=1, flag="--seeds"),
         FIRST_SEED,
     ),
-    tables={"trust": table, "trust-coefficients": coefficients},
+    tables={"trust": table},
     values=(add_overlay, evidence),
 )
