@@ -100,9 +100,8 @@ def test_labelled_matches(data: Path) -> None:
     document, tables = run("labelled", data=data / "F_labelled", repeats=1)
     assert document["thresholds"]["1"]["labelled_inliers"]["found_within"]["default"]["1"] > 0.9
     assert "\n| a | " in tables["check-points"]
-    assert "default-unscored" not in tables["labelled-inliers"]
-    assert "| BANSAC | 1" in tables["second-group"]
-    assert tables["second-group"].rstrip().endswith("|  |  |")  # P-BANSAC needs scores
+    assert "\n| bansac | 1" in tables["found-within"]
+    assert "| prosac | 1.00 | 1.00 | - | - |" in tables["found-within"]  # it needs scores
 
 
 def test_replacements_have_a_model_where_the_others_are_right() -> None:
