@@ -25,10 +25,9 @@ from bansac_lab.tables import Table
 if TYPE_CHECKING:
     from bansac_lab.sets import PairSet
     from bansac_lab.sets.labelled import LabelledSet
-    from bansac_lab.sets.posebench import PosebenchFile
 
 
-Set = TypeVar("Set", "PairSet", "LabelledSet", "PosebenchFile")
+Set = TypeVar("Set", "PairSet", "LabelledSet")
 
 Document = Mapping[str, Any]
 """Report as it is stored in JSON."""
@@ -140,7 +139,7 @@ class Measurement:
     bind: Callable[[Setup], tuple[Measurement, Setup]] | None = None
     reference: str = ""  # label of the table or figure in the paper
     defaults: str = ""  # description of a run with default options, in one line
-    sets: Callable[[Setup], Sequence[PairSet | LabelledSet | PosebenchFile]] | None = None
+    sets: Callable[[Setup], Sequence[PairSet | LabelledSet]] | None = None
     warm_up: Callable[[Setup, Sequence[Unit]], None] | None = None
     values: Any = ()
 

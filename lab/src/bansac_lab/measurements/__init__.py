@@ -10,7 +10,7 @@ import importlib
 from bansac_lab.measurement import Measurement
 
 MEASUREMENTS = (
-    *("folders", "speed", "hard", "noise", "rivals", "power", "posebench", "confidence", "calibration"),
+    *("folders", "speed", "hard", "noise", "rivals", "power", "confidence", "calibration"),
     *("configurations", "honesty", "covariance", "labelled", "absolute-pose", "known-vertical"),
     *("multiple", "distortion", "focal-lengths", "video", "colmap", "ablation", "rules", "thresholds", "many"),
     *("cluster", "latency", "trust", "replacements", "scale"),
