@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from bansac_lab.measurement import Setup
+from bansac_lab.measurement import Setup, Unit
 from bansac_lab.measurements import cluster, latency
 from bansac_lab.tables import TableRow
 from lab.tests.measurements.short_form import run
@@ -53,27 +53,17 @@ def test_costs_of_a_cluster_are_those_of_one_thread(monkeypatch: pytest.MonkeyPa
         cluster.units(Setup())
 
 
-def test_imports_are_timed_in_both_trees() -> None:
-    setup = Setup(runs=1, before=Path(__file__).parents[3])
-    imports, _, _ = latency.units(setup)
-    rows = latency.run_unit(setup, imports)
-    assert [(row["tree"], row["figure"]) for row in rows][:2] == [("now", "import numpy"), ("before", "import numpy")]
+def test_imports_are_timed() -> None:
+    rows = latency.run_unit(Setup(runs=1), Unit("imports", ("imports",)))
+    assert [row["figure"] for row in rows] == [*latency.STATEMENTS["imports"]]
+    assert all(0 < row["cpu_seconds"] for row in rows)
 
 
 def test_a_time_over_its_budget_is_a_failure() -> None:
     names = [name for group in ("warm", "cold") for name in latency.STATEMENTS[group]]
     figures = dict.fromkeys([*latency.STATEMENTS["imports"], *names], (1.0, 2.0)) | {"first call ever H": (9.0, 9.0)}
-    rows = [
-        {"tree": tree, "figure": name, "seconds": wall, "cpu_seconds": cpu}
-        for tree in ("now", "before")
-        for name, (wall, cpu) in figures.items()
-    ]
+    rows = [{"figure": name, "seconds": wall, "cpu_seconds": cpu} for name, (wall, cpu) in figures.items()]
     report = latency.report(Setup(runs=1), rows)
     assert report.failures == ["first call ever H: 9.000 s, more than 5.5 s (cpu_seconds)"]
     assert report.records["seconds"]["import bansac, more than import numpy"] == 0
-    assert report.tables["latency"].rows[0] == TableRow(("import numpy",), (1.0, 2.0, None, 1.0, 2.0, 1.0, 1.0))
-
-
-def test_another_tree_must_have_the_package(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="holds no bansac, nor does"):
-        latency.units(Setup(before=tmp_path))
+    assert report.tables["latency"].rows[0] == TableRow(("import numpy",), (1.0, 2.0, None))
