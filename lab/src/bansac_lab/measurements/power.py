@@ -16,9 +16,10 @@ it, "found" is the mean share of the true inliers in the mask.
 """
 
 import dataclasses
+import functools
 import itertools
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,7 @@ from bansac.synthetic import epipolar_matches
 from bansac_lab.frames import to_frame
 from bansac_lab.known_scenes import FUNCTIONS
 from bansac_lab.measurement import FIRST_SEED, Document, Option, Report, Row, Setup, Unit, each, of_module
-from bansac_lab.scenes import MAPS, OURS, Scene, make_scene, map_scene, mean_distance, scene_of
+from bansac_lab.scenes import MAPS, Scene, make_scene, map_scene, mean_distance, scene_of
 from bansac_lab.tables import Table, plain_table, sectioned
 
 SEEDS = 60
@@ -85,11 +86,22 @@ TITLES: Mapping[str, str] = {
 
 
 class Case(NamedTuple):
-    """A scene with noisy data, whose truth has no noise."""
+    """A scene, the error of a model of it, the largest error of a right one, and settings of the call."""
 
     scene: Scene
-    tolerance: float  # largest mean distance of the true inliers without noise to a right model
-    threshold: float | None = None
+    error: Callable[[Any], float]
+    limit: float
+    settings: Mapping[str, Any] = {}
+
+    def is_right(self, model: Any) -> bool:
+        """Return whether the error of a model is small."""
+        return self.error(model) <= self.limit
+
+
+def _case(scene: Scene, limit: float, threshold: float | None = None) -> Case:
+    """Return the case of a scene whose truth has no noise."""
+    settings = {} if threshold is None else {"threshold": threshold}
+    return Case(scene, functools.partial(mean_distance, scene), limit, settings)
 
 
 def make_case(family: str, problem: str, data: Any, seed: int) -> Case:
@@ -101,7 +113,7 @@ def make_case(family: str, problem: str, data: Any, seed: int) -> Case:
     right, n = data
     if problem == "pose":
         noisy, exact = (make_scene("pose", n, right / n, noise, seed) for noise in (POSE_NOISE, 0.0))
-        return Case(dataclasses.replace(noisy, truth=exact.truth), RIGHT * POSE_NOISE, POSE_THRESHOLD)
+        return _case(dataclasses.replace(noisy, truth=exact.truth), RIGHT * POSE_NOISE, POSE_THRESHOLD)
     rng = np.random.default_rng([seed, right, n])
     noise = 0.3 * 2 ** rng.uniform(-1, 1)
     if problem in MAPS:
@@ -111,7 +123,7 @@ def make_case(family: str, problem: str, data: Any, seed: int) -> Case:
         size = (round(480 * factor), round(640 * factor))
         first, second = (epipolar_matches(n, right / n, sigma, of_scene, size) for sigma in (noise, 0.0))
         scene = dataclasses.replace(scene_of(problem, first), truth=second)
-    return Case(scene, RIGHT * noise, (LARGE if family == "large" else THRESHOLD) * noise)
+    return _case(scene, RIGHT * noise, (LARGE if family == "large" else THRESHOLD) * noise)
 
 
 def _in_units(problem: str, unit: str, seed: int) -> Case:
@@ -123,7 +135,7 @@ def _in_units(problem: str, unit: str, seed: int) -> Case:
     T1, T2 = (np.array([[scale, 0, origin], [0, scale, origin], [0, 0, 1]]) for scale in scales)
     x1, x2, exact = (apply_transform(T, x) for T, x in ((T1, scene.data[0]), (T2, scene.data[1]), (T2, scene.truth.x2)))
     truth = Matches(x1, exact, H=T2 @ scene.truth.H @ np.linalg.inv(T1), inliers=scene.inliers)
-    return Case(Scene(problem, (x1, x2), scene.inliers, truth), RIGHT * noise * scales[1])
+    return _case(Scene(problem, (x1, x2), scene.inliers, truth), RIGHT * noise * scales[1])
 
 
 def _grid(seed: int) -> Case:
@@ -132,7 +144,7 @@ def _grid(seed: int) -> Case:
     nodes = np.indices((int(rng.integers(3, 7)), int(rng.integers(3, 6)))).reshape(2, -1).T
     x1 = 50.0 + rng.integers(20, 100) * nodes.astype(np.float64)
     matches = Matches(x1, x1 + rng.integers(-40, 41, 2), inliers=np.ones(len(x1), bool))
-    return Case(scene_of("F", matches), 1.0, 1.0)
+    return _case(scene_of("F", matches), 1.0, 1.0)
 
 
 def units(setup: Setup) -> list[Unit]:
@@ -146,24 +158,15 @@ def units(setup: Setup) -> list[Unit]:
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
-    """Run all methods on a scene."""
+    """Run the default on a scene."""
     family, problem, data, repeat = unit.payload
     seed, label = setup.seed + repeat, data if isinstance(data, str) else "{} of {}".format(*data)
     case = make_case(family, problem, data, seed)
-    known = {"seed": seed} if case.threshold is None else {"seed": seed, "threshold": case.threshold}
     cell: Row = {"family": family, "problem": problem, "data": label, "seed": seed}
-    rows: list[Row] = []
-    for method in setup.methods:
-        result = FUNCTIONS[PROBLEMS[problem]](*case.scene.data, **_METHODS[method], **known)
-        verdict = {name: getattr(result, name) for name in ("success", "configuration", "message")}
-        found = float(result.inliers[case.scene.inliers].mean())
-        rows.append({**cell, "method": method, "right": is_right(case, result.model), **verdict, "found": found})
-    return rows
-
-
-def is_right(case: Case, model: Any) -> bool:
-    """Return whether the true inliers without noise are near a model."""
-    return mean_distance(case.scene, model) <= case.tolerance
+    result = FUNCTIONS[PROBLEMS[problem]](*case.scene.data, seed=seed, **case.settings)
+    verdict = {name: getattr(result, name) for name in ("success", "configuration", "message")}
+    found = float(result.inliers[case.scene.inliers].mean())
+    return [{**cell, "right": case.is_right(result.model), **verdict, "found": found}]
 
 
 _COUNTS = ("runs", "right", "refused", "wrong", "claimed")
@@ -174,7 +177,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     frame = to_frame(rows)
     right, success = frame["right"].astype(bool), frame["success"].astype(bool)
     frame = frame.assign(runs=1, right=right, refused=right & ~success, wrong=~right, claimed=~right & success)
-    keys, cells = ["family", "problem", "data", "method"], []
+    keys, cells = ["family", "problem", "data"], []
     sections: dict[str, dict[str, list[Any]]] = {}
     for key, of in frame.groupby(keys, sort=False):
         cell: Row = dict(zip(keys, key, strict=True)) | {name: int(of[name].sum()) for name in _COUNTS}
@@ -182,9 +185,8 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
         texts = {"configurations": of["configuration"], "reasons": of["message"][~success].map(_without_numbers)}
         cells.append(cell | {name: found.value_counts().to_dict() for name, found in texts.items()})
         share = cell["refused"] / cell["right"] if cell["right"] else np.nan
-        label = f"{cell['problem']}, {cell['data']}" + (f", {cell['method']}" if len(setup.methods) > 1 else "")
         values = [*map(cell.get, _COUNTS), share, cell["found"]]
-        sections.setdefault(TITLES[cell["family"]], {})[label] = values
+        sections.setdefault(TITLES[cell["family"]], {})[f"{cell['problem']}, {cell['data']}"] = values
     columns = (*_COUNTS, "refused, share of right", "found")
     table = sectioned("Right models that are refused, wrong ones that are claimed", "data", columns, sections)
     return Report(tables={"power": table}, records={"cells": cells})
@@ -206,9 +208,6 @@ def page_table(document: Document) -> Table:
     return plain_table(["data", "problem", "inliers/data: refused/right", "claimed"], rows)
 
 
-_METHODS: Mapping[str, Mapping[str, Any]] = {method.name: method.settings for method in OURS}
-_NAMES = tuple(_METHODS)
-
 MEASUREMENT = of_module(
     __name__,
     title="Right models that are refused",
@@ -216,7 +215,6 @@ MEASUREMENT = of_module(
         Option("repeats", int, SEEDS, "Scenes of every class.", least=1, flag="--seeds"),
         Option("classes", tuple[str, ...], None, f"Joined by commas, of: {', '.join(CLASSES)}.", tuple(CLASSES)),
         Option("problems", tuple[str, ...], None, "Only these problems, joined by commas.", tuple(PROBLEMS)),
-        Option("methods", tuple[str, ...], ("default",), f"Joined by commas, of: {', '.join(_NAMES)}.", _NAMES),
         FIRST_SEED,
     ),
     tables={"power": page_table},

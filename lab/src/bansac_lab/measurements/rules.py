@@ -29,7 +29,7 @@ import itertools
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -40,12 +40,13 @@ from bansac_lab.known_scenes import known_scene
 from bansac_lab.measurement import DATA, FIRST_SEED, Document, Option, Report, Row, Setup, Unit, each, of_module
 from bansac_lab.measurements import power, rivals
 from bansac_lab.measurements.honesty import WITHOUT_MODEL
+from bansac_lab.measurements.power import Case
 from bansac_lab.measurements.rival_scenes import CLASSES, LIMIT, vary
 from bansac_lab.measurements.rule_table import RULES, Rule
 from bansac_lab.paired_tests import significant_cells
 from bansac_lab.pairs import BENCH_GROUPS, Group, open_set
 from bansac_lab.peers.library import Estimate
-from bansac_lab.scenes import Scene, errors, make_scene, mean_distance, scene_of, task_of
+from bansac_lab.scenes import Scene, errors, make_scene, scene_of, task_of
 from bansac_lab.sets import PairSet
 from bansac_lab.sets.tutorial import evenly_spaced
 from bansac_lab.tables import Table, plain_table
@@ -58,15 +59,6 @@ OUTCOMES = ("accuracy", "claimed", "refused", "ambiguous")
 DEFAULT = "default"
 _SPACE_NOISE = 15.0
 _BY_NAME = {rule.name: rule for rule in (Rule(DEFAULT), *RULES)}
-
-
-class Case(NamedTuple):
-    """A scene, the error of a model of it, the largest error of a right one, and settings of the call."""
-
-    scene: Scene
-    error: Callable[[Any], float]
-    limit: float
-    settings: Mapping[str, Any] = {}
 
 
 def _judged(scene: Scene, limit: float, **settings: Any) -> Case:
@@ -111,9 +103,7 @@ def _rival(name: str, source: int, seed: int) -> Case:
 def _power(family: str, problem: str, source: int, seed: int) -> Case:
     """Return a case of one of the classes of a family and problem of "power", in turn."""
     classes = power.CLASSES[family][problem]
-    case = power.make_case(family, problem, classes[source % len(classes)], seed)
-    settings = {} if case.threshold is None else {"threshold": case.threshold}
-    return Case(case.scene, functools.partial(mean_distance, case.scene), case.tolerance, settings)
+    return power.make_case(family, problem, classes[source % len(classes)], seed)
 
 
 _FEW = (500, 2000), (0.05, 0.1, 0.15, 0.2, 0.3), (0.5,)

@@ -276,12 +276,10 @@ def _figures(frame: DataFrame) -> Row:
     """Return the figures of some runs with their probabilities."""
     p, right = frame["p"].to_numpy(), frame["right"].to_numpy(bool)
     sure = p >= SURE
-    others = {"significance": "significance", "inliers": "inliers", "success": "claimed"}
     return {
         "runs": len(frame),
         "right": float(right.mean()),
         "ROC": area(p, right),
-        **{name: area(frame[column].to_numpy(float), right) for name, column in others.items()},
         "ECE": error_of(bins(p, right)),
         "sure": float(sure.mean()),
         "wrong of sure": float((~right[sure]).mean()) if sure.any() else 0.0,
@@ -300,9 +298,6 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
         scenes = {str(name): _figures(of_scene) for name, of_scene in frame.groupby("scene", sort=False)}
         whole = _figures(counted)
         whole["band"] = band(counted["p"].to_numpy(), list(counted["pair"]), np.random.default_rng(0))
-        for name in ("ROC", "significance"):  # scenes with right and wrong runs
-            of_scenes = [figures[name] for scene, figures in scenes.items() if scene in set(counted["scene"])]
-            whole[f"{name} within scenes"] = float(np.nanmean(of_scenes))
         problems[str(problem)] = {"all": whole, "scenes": scenes, "coefficients": coefficients}
     texts = {".csv": runs.to_csv(index=False, float_format="%.5g")}
     return Report(records={"pairs": setup.pairs, "problems": problems}, texts=texts, notes=[code_of(problems)])
