@@ -1,9 +1,8 @@
-"""Tables in the paper's layout, and their rendering as Markdown, LaTeX (with booktabs) and JSON.
+"""Tables in the paper's layout, and their rendering as Markdown and JSON.
 
-In Markdown and LaTeX the best value is bold and the second best underlined. Labels are plain text. Their characters
-beyond ASCII are Unicode, which :func:`escape_latex` converts to LaTeX. The Styler of pandas is not used because it
-lacks three features: section lines across the table, a direction ("higher" or "lower" is better) for each row, and
-equal ranks for values that are equal after rounding.
+In Markdown the best value is bold and the second best underlined. The Styler of pandas is not used because it lacks
+three features: section lines across the table, a direction ("higher" or "lower" is better) for each row, and equal
+ranks for values that are equal after rounding.
 """
 
 import itertools
@@ -219,7 +218,6 @@ def with_arrow(label: str, better: Better | None) -> str:
 _MISSING = "-"
 _EMPHASIS = "\\*<"
 _MARKS: Mapping[Mark | None, str] = {"best": "**{}**", "second": "<ins>{}</ins>", None: "{}"}
-_LATEX_MARKS: Mapping[Mark | None, str] = {"best": "\\textbf{{{}}}", "second": "\\underline{{{}}}", None: "{}"}
 
 
 def to_markdown(table: Table) -> str:
@@ -286,36 +284,6 @@ def _plain(cell: Cell) -> Any:
     return float(f"{cell:.6g}") if isinstance(cell, float) else cell
 
 
-def to_latex(table: Table) -> str:
-    r"""Return the table as a LaTeX ``table``, or as ``table*`` if it has more than eight columns.
-
-    The document needs ``\usepackage{amssymb, booktabs, graphicx}``.
-    """
-    width = len(table.stub) + len(table.columns)
-    environment = "table*" if width > 8 else "table"
-    lines = [
-        f"\\begin{{{environment}}}[t]",
-        "  \\centering",
-        f"  \\caption{{{escape_latex(table.title)}}}",
-        "  \\resizebox{\\linewidth}{!}{%",
-        f"  \\begin{{tabular}}{{@{{}}{'l' * len(table.stub)}{'c' * len(table.columns)}@{{}}}}",
-        "    \\toprule",
-    ]
-    if table.groups:
-        first = len(table.stub) + 1
-        titles = (f"\\multicolumn{{{span}}}{{c}}{{{escape_latex(title)}}}" for title, span in table.groups)
-        rules = (f"\\cmidrule(lr){{{first + of.start}-{first + of.stop - 1}}}" for of in table.column_groups())
-        lines += [_latex_line([*[""] * len(table.stub), *titles]), f"    {' '.join(rules)}"]
-    lines += [_latex_line(map(escape_latex, column_titles(table))), "    \\midrule"]
-    for number, (section, rows) in enumerate(sections(table, escape_latex, escape_latex, _LATEX_MARKS)):
-        if section:
-            lines += ["    \\midrule"] * (number > 0)
-            lines.append(_latex_line([f"\\multicolumn{{{width}}}{{c}}{{\\textit{{{escape_latex(section)}}}}}"]))
-        lines += map(_latex_line, rows)
-    lines += ["    \\bottomrule", "  \\end{tabular}}", f"\\end{{{environment}}}", ""]
-    return "\n".join(lines)
-
-
 def column_titles(table: Table) -> list[str]:
     """Return the headings of all columns, with arrows for their better directions."""
     return [*table.stub, *map(with_arrow, table.columns, table.better or [None] * len(table.columns))]
@@ -365,35 +333,3 @@ def _pad(lines: list[list[str]], stub: int) -> str:
         return f"| {' | '.join(cells)} |"
 
     return "\n".join(map(join, [lines[0], rule, *lines[1:]]))
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-    "<": "$<$",
-    ">": "$>$",
-    "|": "$|$",
-    "\N{EN DASH}": "--",
-    "°": r"$^\circ$",
-    "±": r"$\pm$",
-    "∞": r"$\infty$",
-    "≤": r"$\leq$",
-    "≥": r"$\geq$",
-    "\N{MULTIPLICATION SIGN}": r"$\times$",
-    "↑": r"$\uparrow$",
-    "↓": r"$\downarrow$",
-    "✓": r"$\checkmark$",
-    **{letter: f"${name}$" for letter, name in zip("γερτ", (r"\gamma", r"\epsilon", r"\rho", r"\tau"), strict=True)},
-    **{digit: f"$_{number}$" for number, digit in enumerate("₀₁₂₃₄₅₆₇₈₉")},
-}
-
-
-def escape_latex(text: str) -> str:
-    """Convert plain text to LaTeX: escape special characters and replace the Unicode characters of labels."""
-    return "".join(_LATEX.get(character, character) for character in text)
-
-
-def _latex_line(cells: Iterable[str]) -> str:
-    return f"    {' & '.join(cells)} \\\\"
