@@ -221,7 +221,7 @@ _MARKS: Mapping[Mark | None, str] = {"best": "**{}**", "second": "<ins>{}</ins>"
 
 
 def to_markdown(table: Table) -> str:
-    """Return the table in Markdown: with caption and aligned columns in the source, or a plain table as it is.
+    """Return the table in Markdown, with its caption; a plain table as it is.
 
     Markdown has one line of headings: that of the groups, if there are any; then those of the columns are the first
     row.
@@ -236,10 +236,10 @@ def to_markdown(table: Table) -> str:
     for section, rows in sections(table, escape, _escape_bar if plain else str, _MARKS):
         lines += [[f"*{escape(section)}*", *[""] * (len(headings) - 1)]] if section else []
         lines += rows
-    if plain:
-        text = "\n".join(f"| {' | '.join(line)} |" for line in (lines[0], ["---"] * len(headings), *lines[1:]))
-    else:
-        text = f"{_markdown(table.title, characters=_EMPHASIS)}\n\n" + _pad(lines, stub=len(table.stub))
+    rule = ["---"] * len(headings) if plain else [":---"] * len(table.stub) + ["---:"] * len(table.columns)
+    text = "\n".join(f"| {' | '.join(line)} |" for line in (lines[0], rule, *lines[1:]))
+    if not plain:
+        text = f"{_markdown(table.title, characters=_EMPHASIS)}\n\n{text}"
     return f"{text}\n\n{table.note}" if table.note else text
 
 
@@ -321,15 +321,3 @@ def _escape_bar(text: str) -> str:
 
 def _markdown(text: str, characters: str = _EMPHASIS + "|") -> str:
     return text.translate({ord(character): f"\\{character}" for character in characters})
-
-
-def _pad(lines: list[list[str]], stub: int) -> str:
-    """Return a Markdown table with labels aligned to the left and values to the right."""
-    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
-    rule = [":" + "-" * (w - 1) if j < stub else "-" * (w - 1) + ":" for j, w in enumerate(widths)]
-
-    def join(line: list[str]) -> str:
-        cells = [c.ljust(w) if j < stub else c.rjust(w) for j, (c, w) in enumerate(zip(line, widths, strict=True))]
-        return f"| {' | '.join(cells)} |"
-
-    return "\n".join(map(join, [lines[0], rule, *lines[1:]]))
