@@ -80,7 +80,7 @@ def test_budgets_give_curves(bansac: Any, sets: Path, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib", reason="figures need Matplotlib")
     out = tmp_path / "reports" / "F.json"
     arguments = ("bench", sets, "--model", "F", "--methods", "default", "--against", "uniform,prosac@2")
-    arguments += ("--repeats", "1", "--budgets", "300,30")
+    arguments += ("--repeats", "1", "--budgets", "300,30,30")
     document = bansac.json(*arguments, "--out", out)
     assert json.loads(out.read_text()) == document
     assert document["budgets"] == [30, 300]
@@ -131,11 +131,8 @@ def test_damaged_pair_is_an_error(bansac: Any, sets: Path) -> None:
         (["--model", "E", "--executor", "serial", "--workers", "2"], "workers: the executor serial runs one unit at"),
         (["--model", "E", "--methods", "nobody"], "unknown method 'nobody'"),
         (["--model", "E", "--against", "nobody"], "unknown method 'nobody'"),
-        (["--model", "E", "--budgets", ""], "budgets must hold at least one number"),
         (["--model", "E", "--budgets", "100,many"], "must be whole numbers joined by commas, got 'many'"),
         (["--model", "E", "--budgets", "1.5"], "must be whole numbers joined by commas, got '1.5'"),
-        (["--model", "E", "--budgets", "10,-1"], "budgets must be at least 1, got -1"),
-        (["--model", "E", "--budgets", "10,10"], "budgets: 10 is given twice"),
         (["--model", "E", "--budgets", "10", "--max-iterations", "10"], "--max-iterations: --budgets gives"),
         (["--model", "E", "--budgets", "10", "--out", "E.svg"], "--out: the report must not be a .svg file"),
         (["--model", "E", "--sets", "cellar"], "--sets: there is no set 'cellar'; there are room, yard"),
@@ -153,7 +150,6 @@ def test_bad_argument_is_named(bansac: Any, sets: Path, arguments: list[str], me
         (["speed", "--seconds", "0"], "seconds must be at least 0.001"),
         (["speed", "--max-points", "10"], "max_points must be at least 30"),
         (["speed", "--peers", "colmap"], "got 'colmap'"),
-        (["speed", "--data", "nowhere"], "nowhere"),
         (["hard", "--problems", "G"], "problems must be among"),
         (["hard", "--methods", "magic"], "got 'magic'"),
         (["hard", "--seeds", "0"], "repeats must be at least 1"),

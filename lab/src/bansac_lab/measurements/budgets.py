@@ -32,21 +32,11 @@ _NAMES: Mapping[Kind, str] = {"E": "Essential matrix", "F": "Fundamental matrix"
 
 @dataclass(frozen=True)
 class Sweep:
-    """Methods, one curve each, and budgets: distinct maximum numbers of minimal samples, at least 1."""
+    """Methods, one curve each, and budgets: distinct maximum numbers of minimal samples."""
 
     kind: Kind
     methods: tuple[Method, ...]
     budgets: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        """Check the budgets."""
-        if not self.budgets:
-            raise ValueError("budgets must hold at least one number of iterations")
-        for budget in self.budgets:
-            if budget < 1:
-                raise ValueError(f"budgets must be at least 1, got {budget}")
-            if self.budgets.count(budget) > 1:
-                raise ValueError(f"budgets: {budget} is given twice")
 
     def limited_methods(self) -> tuple[Method, ...]:
         """Return every method at every budget. :meth:`curves` takes the report of a bench with these methods."""
