@@ -52,7 +52,7 @@ def without_seconds(rows: list[dict[str, str]]) -> list[dict[str, str]]:
 def test_outputs(run: Run, tmp_path: Path) -> None:
     outcome = run()
     files = {path.name for path in (tmp_path / "out").iterdir() if path.suffix != ".sqlite"}
-    assert files == {"runs.csv", "run.json", "toy.json", "toy.md", "toy.tex", "numbers.csv"}
+    assert files == {"runs.csv", "run.json", "toy.json", "toy.md", "numbers.csv"}
     rows = run.rows()
     assert [row["number"] for row in rows] == [str(i) for i in range(6) for _ in "ab"]
     assert all(float(row["seconds"]) >= 0 for row in rows)

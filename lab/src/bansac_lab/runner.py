@@ -7,7 +7,7 @@ executor nor on interruptions of earlier runs.
 The output folder of an experiment contains
 
 - ``runs.csv`` with all rows,
-- tables as ``.json``, ``.md`` and ``.tex``, figures as ``.png`` and ``.svg``, and further records as ``.csv``,
+- tables as ``.json`` and ``.md``, figures as ``.png`` and ``.svg``, and further records as ``.csv``,
 - ``run.json`` with settings, versions and notes, and
 - ``journal.sqlite``.
 """
@@ -28,7 +28,7 @@ from bansac_lab.frames import import_pandas
 from bansac_lab.measurement import Measurement, Report, Setup
 from bansac_lab.provenance import circumstances, data_fingerprint, fingerprint
 from bansac_lab.rows import Rows, TimedJournal, write_rows
-from bansac_lab.tables import rows_table, to_document, to_latex, to_markdown
+from bansac_lab.tables import rows_table, to_document, to_markdown
 
 # Maximum number of failed units whose reasons are in the notes.
 _NOTED_FAILURES = 10
@@ -182,7 +182,6 @@ def run_experiment(experiment: Measurement, setup: Setup, folder: OutputFolder, 
         for name, table in report.tables.items():
             folder.write_json(f"{name}.json", to_document(table))
             folder.write_text(f"{name}.md", to_markdown(table) + "\n")
-            folder.write_text(f"{name}.tex", to_latex(table))
         for name, figure in report.figures.items():
             folder.write_figure(f"{name}.png", figure)
             folder.write_figure(f"{name}.svg", figure)
