@@ -55,7 +55,7 @@ def units(setup: Setup) -> list[Unit]:
     for of in sets(setup) if setup.data is not None else ():
         places += [(of.name, key, str(of.folder), key, REPEATS) for key in evenly_spaced(of.keys, setup.pairs)]
     return [
-        Unit(f"{name}/{shown}/{repeat}", (folder, which, repeat), timed=repeat == 0)
+        Unit(f"{name}/{shown}/{repeat}", (folder, which, repeat))
         for name, shown, folder, which, repeats in places
         for repeat in range(setup.get("repeats", repeats))
     ]
