@@ -19,8 +19,6 @@ from lab.tests.sets.archives import ArchiveServer, homography_archive, pose_arch
 from lab.tests.sets.test_labelled import write_labelled_set
 from tests.processes import ENVIRONMENT, interruptible
 
-pytest.importorskip("pooch", reason="downloads need pooch")
-
 ARCHIVE = "homography.tar.gz"
 
 
@@ -147,8 +145,6 @@ def test_fetch_shows_folder_and_sets_and_does_nothing_the_second_time(
 
     document = bansac.json("data", "fetch", "hpatches", "--out", tmp_path / "data", "--url", server.url)
     assert document["was_there"] is True
-    assert document["archive"]["bytes"] == size
-    assert len(document["archive"]["sha256"]) == 64
     assert [found["name"] for found in document["sets"]] == ["HPatchesSeq-val"]
 
 
@@ -173,7 +169,7 @@ def test_ctrl_c_leaves_nothing_half(bansac: Any, server: ArchiveServer, tmp_path
     command = [sys.executable, "-m", "bansac.cli", *arguments]
     folder = tmp_path / "data"
     with interruptible(command, stderr=subprocess.PIPE, env=ENVIRONMENT) as process:
-        while process.poll() is None and not any(path.stat().st_size for path in folder.glob("*") if path.is_file()):
+        while process.poll() is None and not any(path.stat().st_size for path in folder.rglob("*") if path.is_file()):
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=60)

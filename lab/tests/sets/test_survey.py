@@ -35,11 +35,6 @@ def test_a_folder_may_be_both(root):
     assert (len(found.pair_sets), len(found.labelled_sets), found.skipped) == (1, 1, {})
 
 
-def test_sets_of_one_kind_alone(root):
-    assert survey(root / "a").labelled_sets == []
-    assert survey(root / "c").pair_sets == []
-
-
 def test_incomplete_sets_and_empty_folders_are_errors(root):
     (root / "b" / "val" / "R.h5").unlink()
     with pytest.raises(FileNotFoundError, match=r"no complete set of pairs: R\.h5 is missing"):

@@ -35,9 +35,7 @@ app = typer.Typer(cls=Group, no_args_is_help=True, help=COMMANDS["data"])
 @command
 def fetch_command(
     dataset: Annotated[Literal["phototourism", "evd", "hpatches"], typer.Argument(help="The data set.")],
-    out: Annotated[
-        Path | None, out_option("DIR", "Put the archive and its contents here, not in the cache folder.")
-    ] = None,
+    out: Annotated[Path, out_option("DIR", "Put the archive and its contents here.")] = Path("data"),
     full: Annotated[
         bool, typer.Option("--full", help="All scenes of PhotoTourism (86 GB), not the validation scene (2 GB).")
     ] = False,
@@ -46,19 +44,17 @@ def fetch_command(
 ) -> None:
     """Download and unpack the data of the "RANSAC in 2020" tutorial that the paper uses.
 
-    An interrupted download or unpacking starts again at the next call. A complete archive is not downloaded again. The
-    size and SHA-256 of the archive are compared with those of its first use. The archive may be deleted after
-    unpacking. You can also place the archive there yourself: "curl -C - -O URL" continues an interrupted download.
+    An interrupted download or unpacking starts again at the next call. The archive may be deleted after unpacking. You
+    can also place the archive there yourself: "curl -C - -O URL" continues an interrupted download.
     """
     with _progress() as listener:
-        fetched = fetch(dataset, out, full=full, url=url, progress=listener)
-    notes.print(f"bansac: {dataset} {'was there already' if fetched.was_there else 'is there now'}")
-    summary = _summary(fetched.folder)
+        folder, was_there = fetch(dataset, out, full=full, url=url, progress=listener)
+    notes.print(f"bansac: {dataset} {'was there already' if was_there else 'is there now'}")
+    summary = _summary(folder)
     if json:
-        archive = {"path": str(fetched.archive), "bytes": fetched.size, "sha256": fetched.sha256}
-        print_json({"was_there": fetched.was_there, "archive": archive} | summary)
+        print_json({"was_there": was_there} | summary)
         return
-    report.print(str(fetched.folder), markup=False)
+    report.print(str(folder), markup=False)
     _show(summary)
 
 
