@@ -8,10 +8,8 @@ import numpy as np
 import pytest
 
 import bansac
-from bansac.synthetic import planar_scene_matches
 from bansac_lab.experiments import EXPERIMENTS, find_experiment
 from bansac_lab.measurement import Setup
-from lab.tests.sets.test_labelled import write_labelled_set
 
 FUNCTIONS = (
     *("estimate_homography", "estimate_fundamental", "estimate_essential", "estimate_relative_pose"),
@@ -20,7 +18,7 @@ FUNCTIONS = (
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_paper_settings_by_name(name: str, sets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_paper_settings_by_name(name: str, sets: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Any] = []
 
     def spy(original: Any) -> Any:
@@ -35,10 +33,6 @@ def test_paper_settings_by_name(name: str, sets: Path, tmp_path: Path, monkeypat
         for module in (bansac, sys.modules[original.__module__]):
             monkeypatch.setattr(module, function, spy(original), raising=False)
     setup = Setup(data=sets if find_experiment(name).needs_data else None, pairs=1, repeats=1)
-    if name == "degenerate-sampling":
-        scene = planar_scene_matches(200, 0.6, 0.7, 0.2, seed=2)
-        write_labelled_set(tmp_path / "rooms", {"a-b": (scene.x1, scene.x2, scene.inliers, scene.F)})
-        setup = Setup(data=tmp_path, repeats=1)
     experiment = find_experiment(name)
     assert experiment.name == name
     of_kind = {unit.key.split("/")[0]: unit for unit in experiment.units(setup)}
