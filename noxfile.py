@@ -125,8 +125,8 @@ def bench(session: nox.Session) -> None:
                 session.error(f"the report of {model} has not the mean of every method")
         report = work / "speed.json"
         session.run("bansac", "bench", "speed", *SPEED, "--out", str(report), env=environment)
-        if not json.loads(report.read_text())["targets"]:
-            session.error("the report of the speed has no targets")
+        if not json.loads(report.read_text())["sizes"]:
+            session.error("the report of the speed has no times over sizes")
 
 
 @nox.session

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bansac.geometry import rotation_matrix
 from bansac_lab.metrics import (
     auc,
     corner_distance,
@@ -15,11 +16,14 @@ from bansac_lab.metrics import (
     translation_error,
     visible_area_error,
 )
-from lab.tests.posebench_files import turned
 
 I3 = np.eye(3)
 SIZE = (3, 5)  # corners (0, 0), (4, 0), (4, 2), (0, 2)
 POLE = np.array([[1, 0, 0], [0, 1, 0], [-0.25, 0, 1]])  # w = 0 at x = 4
+
+
+def turned(degrees, axis=2):
+    return rotation_matrix(np.radians(degrees) * I3[axis])
 
 
 @pytest.mark.parametrize("degrees", [0.0, 1e-9, 1e-4, 30.0, 90.0, 179.0, 179.9999999, 180.0])

@@ -26,40 +26,21 @@ _EASY_RATIO, _EASY_INLIERS, _EASY_NOISE = 0.25, 60, 0.6
 
 @dataclass(frozen=True, eq=False)
 class AwkwardScene:
-    """A scene of a family, with ground truth and the expected answer.
-
-    Parameters
-    ----------
-    family : str
-        Name of the family.
-    kind : {"H", "F", "E"}
-        Model of the scene.
-    matches : SceneMatches
-        The matches with their ground truth. ``matches.inliers`` is the true mask of the model.
-    model : (3, 3) ndarray or None
-        True model; None if the scene has none, or if the matches do not determine it.
-    success : bool or None
-        Whether a robust estimator must report success; None if both answers are right.
-    configuration : str or None
-        Expected configuration: "general", "planar" or "pure_rotation"; None if any is right.
-    threshold : float
-        Suggested threshold, in the unit of the coordinates.
-    """
+    """A scene of a family, with ground truth and the expected answer of a robust estimator."""
 
     family: str
     kind: Kind
-    matches: SceneMatches
-    model: Floats | None
-    success: bool | None
-    configuration: str | None
-    threshold: float
+    matches: SceneMatches  # ``inliers`` is the true mask of the model
+    model: Floats | None  # None if the scene has none, or if the matches do not determine it
+    success: bool | None  # None if both answers are right
+    configuration: str | None  # "general", "planar" or "pure_rotation"; None if any is right
+    threshold: float  # suggested, in the unit of the coordinates
 
     @property
-    def arguments(self) -> tuple[Floats, ...]:
+    def arguments(self) -> tuple[Any, ...]:
         """Arguments of the estimator of the model: the points, and for E the camera matrices."""
-        points = (self.matches.x1, self.matches.x2)
-        cameras = () if self.matches.K1 is None or self.matches.K2 is None else (self.matches.K1, self.matches.K2)
-        return (*points, *cameras) if self.kind == "E" else points
+        cameras = (self.matches.K1, self.matches.K2) if self.kind == "E" else ()
+        return (self.matches.x1, self.matches.x2, *cameras)
 
 
 class _Request(NamedTuple):
@@ -80,29 +61,9 @@ class _Request(NamedTuple):
 def awkward_scene(
     family: str, kind: Kind = "F", n: int = 500, inlier_ratio: float = 0.5, noise: float = 0.2, seed: int = 0
 ) -> AwkwardScene:
-    """Return a scene of a family.
+    """Return a scene of a family, a key of ``FAMILIES``; the other arguments are those of :func:`epipolar_matches`.
 
-    Parameters
-    ----------
-    family : str
-        A key of ``FAMILIES``, for example "far 65535", "window 10" or "two planes".
-    kind : {"H", "F", "E"}, optional
-        Model of the scene.
-    n, inlier_ratio, noise, seed : optional
-        As in :func:`epipolar_matches`. The families of windows, such as "window 10", have no inliers.
-
-    Raises
-    ------
-    ValueError
-        If an argument is out of range or there is no such family or kind.
-
-    Examples
-    --------
-    >>> import bansac
-    >>> scene = awkward_scene("far 65535", "H", n=200, inlier_ratio=0.6)
-    >>> result = bansac.estimate_homography(*scene.arguments, threshold=scene.threshold)
-    >>> scene.success, result.success
-    (True, True)
+    The families of windows, such as "window 10", have no inliers.
     """
     for name, value, known in (("family", family, FAMILIES), ("kind", kind, _THRESHOLDS)):
         if value not in known:

@@ -25,10 +25,9 @@ from bansac_lab.tables import Table
 if TYPE_CHECKING:
     from bansac_lab.sets import PairSet
     from bansac_lab.sets.labelled import LabelledSet
-    from bansac_lab.sets.posebench import PosebenchFile
 
 
-Set = TypeVar("Set", "PairSet", "LabelledSet", "PosebenchFile")
+Set = TypeVar("Set", "PairSet", "LabelledSet")
 
 Document = Mapping[str, Any]
 """Report as it is stored in JSON."""
@@ -115,8 +114,9 @@ class Measurement:
     functions depend on them. Then the others are not given.
 
     ``tables`` and ``figures`` are the marked ones of the documentation's pages by name: functions of stored documents
-    that return Markdown. ``reports`` names the files (``benchmarks/NAME.json``) of these documents; by default there is
-    one with the name of the measurement. Without tables in its report, the command prints those of its own document.
+    that return tables and phrases. ``reports`` names the files (``benchmarks/NAME.json``) of these documents; by
+    default there is one with the name of the measurement. Without tables in its report, the command prints those of
+    its own document, or its rows.
 
     ``values`` are further dependencies of the rows: settings, and functions of other measurements (which stand for the
     source of their modules), in dataclasses and containers. See :func:`bansac_lab.provenance.fingerprint`.
@@ -129,7 +129,7 @@ class Measurement:
     report: Callable[[Setup, Iterable[Row]], Report] = lambda setup, rows: Report()
     options: tuple[Option, ...] = ()  # any other one raises a ValueError
     help: str = ""  # text of the command, usually the docstring of the module
-    tables: Mapping[str, Callable[..., str]] = field(default_factory=dict)
+    tables: Mapping[str, Callable[..., Table]] = field(default_factory=dict)
     figures: Mapping[str, Callable[..., str]] = field(default_factory=dict)
     reports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     packages: tuple[str, ...] = ()  # packages whose versions the document lists
@@ -139,7 +139,7 @@ class Measurement:
     bind: Callable[[Setup], tuple[Measurement, Setup]] | None = None
     reference: str = ""  # label of the table or figure in the paper
     defaults: str = ""  # description of a run with default options, in one line
-    sets: Callable[[Setup], Sequence[PairSet | LabelledSet | PosebenchFile]] | None = None
+    sets: Callable[[Setup], Sequence[PairSet | LabelledSet]] | None = None
     warm_up: Callable[[Setup, Sequence[Unit]], None] | None = None
     values: Any = ()
 
@@ -148,9 +148,9 @@ class Measurement:
         """Whether ``data`` must be given."""
         return any(option.required for option in self.options if option.name == "data")
 
-    def render(self, name: str, read: Callable[[str], Document]) -> str:
+    def render(self, name: str, read: Callable[[str], Document]) -> Table | str:
         """Return a marked table or figure of the pages; ``read(report)`` returns a stored document."""
-        make = self.tables.get(name) or self.figures[name]
+        make: Callable[..., Table | str] = self.tables.get(name) or self.figures[name]
         return make(*map(read, self.reports.get(name, (self.name.replace("-", "_"),))))
 
     def resolve(self, setup: Setup) -> Setup:

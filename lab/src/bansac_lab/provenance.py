@@ -19,7 +19,6 @@ from bansac.compiled import source
 from bansac_lab.measurement import Measurement, Setup
 from bansac_lab.sets import PairSet
 from bansac_lab.sets.labelled import LabelledSet
-from bansac_lab.sets.posebench import PosebenchFile
 
 # Source beside that of the estimators on which rows depend: data, scenes, methods and errors.
 _SHARED = ("metrics.py", "peers/*.py", "sets/*.py", "known_scenes.py", "pairs.py", "scene*.py", "task.py")
@@ -64,7 +63,7 @@ def _by_value(value: Any) -> Any:
     raise TypeError(f"the fingerprint needs plain values and functions, got {value!r}")
 
 
-def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet | PosebenchFile]) -> dict[str, Any]:
+def data_fingerprint(folder: Path | None, sets: Sequence[PairSet | LabelledSet]) -> dict[str, Any]:
     """Return the folder's name, the number of files, their bytes, and a SHA-256 of names, sizes and blocks."""
     if folder is None:
         return {}

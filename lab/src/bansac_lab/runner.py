@@ -28,7 +28,7 @@ from bansac_lab.frames import import_pandas
 from bansac_lab.measurement import Measurement, Report, Setup
 from bansac_lab.provenance import circumstances, data_fingerprint, fingerprint
 from bansac_lab.rows import Rows, TimedJournal, write_rows
-from bansac_lab.tables import to_document, to_latex, to_markdown
+from bansac_lab.tables import rows_table, to_document, to_latex, to_markdown
 
 # Maximum number of failed units whose reasons are in the notes.
 _NOTED_FAILURES = 10
@@ -116,7 +116,9 @@ def run_measurement(measurement: Measurement, setup: Setup, journal: Path | None
         if len(failed) == len(run.units):
             raise ValueError("; ".join(failure_notes(failed)))
         report = measurement.report(run.setup, rows)
-    entries = {"tables": {name: to_document(table) for name, table in report.tables.items()}, **report.records}
+        entries = {"tables": {name: to_document(table) for name, table in report.tables.items()}, **report.records}
+        if not (report.tables or measurement.tables):
+            report.tables["rows"] = rows_table(rows)
     return _summary(measurement, setup, report, failed, started, entries)
 
 

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from bansac_lab.reports import lines as markdown_lines
-
 Better = Literal["higher", "lower"]
 Mark = Literal["best", "second"]
 
@@ -68,6 +66,7 @@ class Table:
     rows: tuple[TableRow, ...]
     groups: tuple[tuple[str, int], ...] = ()  # headings over value columns, and the number that each spans
     better: tuple[Better | None, ...] = ()  # of each value column, to mark best and second best within a section
+    note: str = ""  # paragraph below
 
     def __post_init__(self) -> None:
         """Check that the lengths are consistent."""
@@ -150,6 +149,33 @@ def sectioned(
     return Table(title, (stub,), tuple(columns), tuple(rows), tuple(groups), better)
 
 
+def plain_table(header: Iterable[str], rows: Iterable[Iterable[Cell]], note: str = "") -> Table:
+    """Return a table without caption, whose labels and texts are Markdown; the first column has the labels."""
+    (corner, *columns), cells = header, [tuple(row) for row in rows]
+    lines = tuple(TableRow((str(label),), tuple(values)) for label, *values in cells)
+    return Table("", (corner,), tuple(columns), lines, note=note)
+
+
+def grid(
+    corner: str,
+    columns: Mapping[str, Mapping[str, Any]],
+    text: Callable[[Any], str],
+    labels: Mapping[str, str] | None = None,
+) -> Table:
+    """Return a plain table of cells by column and by the name of their row; the rows may have labels."""
+    names = dict.fromkeys(name for cells in columns.values() for name in cells)
+    rows = ([text(cells[name]) if name in cells else _MISSING for cells in columns.values()] for name in names)
+    titles = (name if labels is None else labels[name] for name in names)
+    return plain_table([corner, *columns], ([title, *row] for title, row in zip(titles, rows, strict=True)))
+
+
+def rows_table(rows: Iterable[Mapping[str, Any]]) -> Table:
+    """Return the plain values of rows as a plain table."""
+    found = [{name: cell for name, cell in row.items() if not isinstance(cell, dict | list | tuple)} for row in rows]
+    first, *columns = dict.fromkeys(itertools.chain.from_iterable(found))
+    return plain_table([first, *columns], ([row.get(first, ""), *map(row.get, columns)] for row in found))
+
+
 def format_number(value: float) -> str:
     """Format a number with three significant digits, as in the paper's tables; integer digits are never dropped."""
     if isinstance(value, int):
@@ -197,20 +223,26 @@ _LATEX_MARKS: Mapping[Mark | None, str] = {"best": "\\textbf{{{}}}", "second": "
 
 
 def to_markdown(table: Table) -> str:
-    """Return the caption and the table in Markdown, with aligned columns in the source.
+    """Return the table in Markdown: with caption and aligned columns in the source, or a plain table as it is.
 
     Markdown has one line of headings: that of the groups, if there are any; then those of the columns are the first
     row.
     """
-    headings = list(map(_markdown, _headings(table)))
+    plain = not table.title
+    escape = _escape_bar if plain else _markdown
+    headings = list(map(escape, column_titles(table)))
     lines = [headings]
     if table.groups:
         over = [cell for title, span in table.groups for cell in (_markdown(title), *[""] * (span - 1))]
         lines = [[""] * len(table.stub) + over, [f"**{heading}**" if heading else "" for heading in headings]]
-    for section, rows in _sections(table, _markdown, str, _MARKS):
-        lines += [[f"*{_markdown(section)}*", *[""] * (len(headings) - 1)]] if section else []
+    for section, rows in sections(table, escape, _escape_bar if plain else str, _MARKS):
+        lines += [[f"*{escape(section)}*", *[""] * (len(headings) - 1)]] if section else []
         lines += rows
-    return f"{_markdown(table.title, characters=_EMPHASIS)}\n\n" + _pad(lines, stub=len(table.stub))
+    if plain:
+        text = "\n".join(f"| {' | '.join(line)} |" for line in (lines[0], ["---"] * len(headings), *lines[1:]))
+    else:
+        text = f"{_markdown(table.title, characters=_EMPHASIS)}\n\n" + _pad(lines, stub=len(table.stub))
+    return f"{text}\n\n{table.note}" if table.note else text
 
 
 def to_document(table: Table) -> dict[str, Any]:
@@ -240,18 +272,12 @@ def from_document(document: Mapping[str, Any]) -> Table:
     return Table(document["title"], stub, columns, tuple(rows), tuple(map(tuple, document["groups"])))
 
 
-def stored_table(document: Mapping[str, Any], name: str) -> str:
-    """Return a table of a stored document in Markdown without marks.
-
-    The rows begin with their section, columns with their group.
-    """
+def stored_table(document: Mapping[str, Any], name: str) -> Table:
+    """Return a table of a stored document as a plain one: rows begin with their section, columns with their group."""
     table = from_document(document["tables"][name])
-    rows = []
-    for row in table.rows:
-        label = ", ".join(filter(None, [row.section, *row.labels]))
-        rows.append([label, *map(_format, row.values)])
+    rows = ((", ".join(filter(None, [row.section, *row.labels])), *row.values) for row in table.rows)
     columns = (f"{group}: {column}" if group else column for group, column in table.headings())
-    return markdown_lines([", ".join(table.stub), *columns], rows)
+    return plain_table([", ".join(table.stub), *columns], rows)
 
 
 def _plain(cell: Cell) -> Any:
@@ -280,8 +306,8 @@ def to_latex(table: Table) -> str:
         titles = (f"\\multicolumn{{{span}}}{{c}}{{{escape_latex(title)}}}" for title, span in table.groups)
         rules = (f"\\cmidrule(lr){{{first + of.start}-{first + of.stop - 1}}}" for of in table.column_groups())
         lines += [_latex_line([*[""] * len(table.stub), *titles]), f"    {' '.join(rules)}"]
-    lines += [_latex_line(map(escape_latex, _headings(table))), "    \\midrule"]
-    for number, (section, rows) in enumerate(_sections(table, escape_latex, escape_latex, _LATEX_MARKS)):
+    lines += [_latex_line(map(escape_latex, column_titles(table))), "    \\midrule"]
+    for number, (section, rows) in enumerate(sections(table, escape_latex, escape_latex, _LATEX_MARKS)):
         if section:
             lines += ["    \\midrule"] * (number > 0)
             lines.append(_latex_line([f"\\multicolumn{{{width}}}{{c}}{{\\textit{{{escape_latex(section)}}}}}"]))
@@ -290,12 +316,12 @@ def to_latex(table: Table) -> str:
     return "\n".join(lines)
 
 
-def _headings(table: Table) -> list[str]:
+def column_titles(table: Table) -> list[str]:
     """Return the headings of all columns, with arrows for their better directions."""
     return [*table.stub, *map(with_arrow, table.columns, table.better or [None] * len(table.columns))]
 
 
-def _sections(
+def sections(
     table: Table, of_label: Callable[[str], str], of_value: Callable[[str], str], formats: Mapping[Mark | None, str]
 ) -> Iterator[tuple[str, list[list[str]]]]:
     """Yield the title of each section and its rows: escaped labels, and values in the format of their marks."""
@@ -319,6 +345,10 @@ def _format(cell: Cell) -> str:
         value = format_number(float(cell.value))
         return f"{value} ± {cell.error:.{len(value.partition('.')[2])}f}"
     return format_number(cell) if cell is not None and not math.isnan(cell) else _MISSING
+
+
+def _escape_bar(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def _markdown(text: str, characters: str = _EMPHASIS + "|") -> str:

@@ -13,10 +13,10 @@ from bansac.cli import arguments
 from bansac.cli.console import notes, print_json, report, show_progress
 from bansac.cli.output import check_new_file
 from bansac.executors import EXECUTORS, Executor
-from bansac_lab.cli.markdown import show_markdown
+from bansac_lab.cli.tables import show
 from bansac_lab.measurement import Measurement, Option, Setup
 from bansac_lab.runner import RunSummary, merge, run_measurement
-from bansac_lab.tables import to_markdown
+from bansac_lab.tables import Table
 
 FileOption = Annotated[
     Path | None,
@@ -167,9 +167,9 @@ def end(outcome: RunSummary) -> None:
         raise typer.Exit(1)
 
 
-def show_report(outcome: RunSummary, others: Iterable[str]) -> None:
+def show_report(outcome: RunSummary, others: Iterable[Table]) -> None:
     """Print the tables of a report, or others if it has none, and its notes."""
-    for text in [to_markdown(table) for table in outcome.report.tables.values()] or others:
-        show_markdown(text)
+    for table in list(outcome.report.tables.values()) or others:
+        show(table)
     for note in outcome.report.notes:
         report.print(note, markup=False)

@@ -36,12 +36,13 @@ from bansac_lab.families import FAMILIES, awkward_scene
 from bansac_lab.frames import DataFrame, Figure, Series, import_figure, import_pandas, to_frame
 from bansac_lab.measurement import DATA, Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac_lab.peers.library import OURS, Array, Task
-from bansac_lab.reports import grid, lines, number, share
+from bansac_lab.reports import number, share
 from bansac_lab.scenes import OURS as METHODS
 from bansac_lab.scenes import is_right, run_scene, scene_of
 from bansac_lab.sets import PairSet
 from bansac_lab.sets.labelled import LabelledSet
 from bansac_lab.sets.survey import survey
+from bansac_lab.tables import Table, grid, plain_table
 from bansac_lab.task import DEFAULTS, distances_to_truth, usable_pairs
 
 TRUE, OTHERS = 2.0, (1.0, 3.0)  # pixels up to which a match is true
@@ -243,7 +244,7 @@ def error_of(found: Sequence[Bin]) -> float:
     return sum(n * abs(mean - true) for n, mean, true in found) / sum(n for n, _, _ in found)
 
 
-def table(document: Document) -> str:
+def table(document: Document) -> Table:
     """Return the table of the calibration of probabilities by group or by family; by group also the ECE of beliefs."""
     if "families" in document:
         families = document["families"]
@@ -258,10 +259,10 @@ def table(document: Document) -> str:
         by_pixels = "/".join(map(share, figures["ECE_by_pixels"].values()))
         rows.append([name, *cells, by_pixels, share(of["beliefs"]["ECE"])])
     true = ["true of p < .1", "true of p > .9"]
-    return lines(["matches", "ECE", "Brier", *true, "ECE at 1/3 px", "ECE of beliefs"], rows)
+    return plain_table(["matches", "ECE", "Brier", *true, "ECE at 1/3 px", "ECE of beliefs"], rows)
 
 
-def priors_table(document: Document) -> str:
+def priors_table(document: Document) -> Table:
     """Return the calibration of the priors from neighbours and of the scores."""
     rows = []
     for group, sets in document.get("priors", {}).items():
@@ -278,10 +279,10 @@ def priors_table(document: Document) -> str:
                 figures += [by_others, of_set["scores"]["ECE"]]
             rows.append([group, name, *(share(figures[k]) if k < len(figures) else "" for k in range(7))])
     true = ["true", "ECE", "true of p < .1", "of p < .3", "of others"]
-    return lines(["matches", "set", *true, "ECE, shares of other scenes", "ECE of scores"], rows)
+    return plain_table(["matches", "set", *true, "ECE, shares of other scenes", "ECE of scores"], rows)
 
 
-def switched_table(document: Document) -> str:
+def switched_table(document: Document) -> Table:
     """Return the share of right models and the mean samples with and without priors from neighbours."""
     rows = []
     for group, sets in document.get("priors", {}).items():
@@ -291,7 +292,7 @@ def switched_table(document: Document) -> str:
                 samples = (number(method["iterations"]) for method in found.values())
                 rows.append([group, name, model, *right, *samples])
     ways = [f"{figure}{without}" for figure in ("right", "samples") for without in ("", ", no neighbours")]
-    return lines(["matches", "inliers", "model", *ways], rows)
+    return plain_table(["matches", "inliers", "model", *ways], rows)
 
 
 MEASUREMENT = of_module(

@@ -34,7 +34,8 @@ from bansac.problems.estimators import Kind
 from bansac.synthetic import epipolar_matches
 from bansac_lab.measurement import DATA, Document, Option, Report, Setup, of_module
 from bansac_lab.measurements.many import scenes
-from bansac_lab.reports import lines, number
+from bansac_lab.reports import number
+from bansac_lab.tables import Table, plain_table
 
 MODELS: tuple[Kind, ...] = ("F", "E", "H")
 FEATURES = (1000, 2000, 4000, 8000)
@@ -244,7 +245,7 @@ def _caller_seconds(document: Document) -> list[float]:
     return [cluster["seconds_per_task"] / (chunk / seconds) + answer for seconds in _pair_seconds(document)]
 
 
-def costs(document: Document) -> str:
+def costs(document: Document) -> Table:
     """Return what was measured."""
     images, files, cluster = document["images"], document["files"], document["cluster"]
     rows = [["detecting features, a megapixel", f"{1e3 * images['seconds_per_megapixel']:.0f} ms"]]
@@ -264,10 +265,10 @@ def costs(document: Document) -> str:
         ["memory of the caller for each file of matches", _kilobytes(cluster["memory_per_source"])],
         ["a feature on disk", f"{images['bytes_per_feature']:.0f} bytes"],
     ]  # fmt: skip
-    return lines(["what", "one thread"], rows)
+    return plain_table(["what", "one thread"], rows)
 
 
-def plan(document: Document) -> str:
+def plan(document: Document) -> Table:
     """Return the plan of ten million pairs."""
     files, chunk, of_pair = document["files"], document["chunk_seconds"], _pair_seconds(document)
     rates = [CORES / seconds for seconds in of_pair]
@@ -288,10 +289,10 @@ def plan(document: Document) -> str:
         ["results in Parquet", *2 * [f"{PAIRS * files['.parquet']['bytes'] / 1e9:.0f} GB"]],
         ["writing them at the end, minutes", *2 * [number(PAIRS * files[".parquet"]["seconds"] / 60)]],
     ]
-    return lines([f"{PAIRS:,} pairs, {MODEL}", "from images", "from matches"], rows)
+    return plain_table([f"{PAIRS:,} pairs, {MODEL}", "from images", "from matches"], rows)
 
 
-def limits(document: Document) -> str:
+def limits(document: Document) -> Table:
     """Return where each part is at its end."""
     files, cluster = document["files"], document["cluster"]
     busy = zip(_pair_seconds(document), _caller_seconds(document), strict=True)
@@ -304,7 +305,7 @@ def limits(document: Document) -> str:
         ["16 GB of memory, the list of the files of matches", "-", listed],
         ["journal on a disk of 1 TB", *2 * [f"{1e12 / files['journal']['bytes'] / 1e6:.0f} million pairs"]],
     ]
-    return lines(["what is full or busy", "from images", "from matches"], rows)
+    return plain_table(["what is full or busy", "from images", "from matches"], rows)
 
 
 def _cost(figures: dict[str, float]) -> str:

@@ -26,7 +26,8 @@ from bansac.synthetic import homography_matches, line_points
 from bansac_lab.frames import Figure, import_figure
 from bansac_lab.measurement import Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac_lab.peers.library import Method, Task
-from bansac_lab.reports import grid, share
+from bansac_lab.reports import share
+from bansac_lab.tables import Table, grid
 
 N, MAX_ITERATIONS = 200, 5000
 RATIOS, SECOND, RECALL = (0.3, 0.5), 0.9, 0.9
@@ -150,7 +151,7 @@ def draw(found: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def table(document: Document) -> str:
+def table(document: Document) -> Table:
     """Return the table of the shares of runs that find the best model; bold if below the confidence."""
 
     def cell(by_confidence: Row) -> str:

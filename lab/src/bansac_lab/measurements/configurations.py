@@ -30,9 +30,10 @@ from bansac_lab.measurement import DATA, Document, Option, Report, Row, Setup, U
 from bansac_lab.metrics import pose_error, translation_error
 from bansac_lab.peers.library import Task
 from bansac_lab.peers.methods import METHODS
-from bansac_lab.reports import lines, share
+from bansac_lab.reports import share
 from bansac_lab.scenes import left_out
 from bansac_lab.sets import PairSet, find_sets
+from bansac_lab.tables import Table, plain_table
 from bansac_lab.task import DEFAULTS, judge, make_task, usable_pairs
 
 
@@ -166,29 +167,31 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(records={"scenes": setup.scenes, **records}, notes=left_out(PEERS))
 
 
-def configurations(document: Document) -> str:
+def configurations(document: Document) -> Table:
     """Return the table of the synthetic scenes whose configuration was recognised."""
     table = {name: found["right"] for name, found in document["synthetic"].items()}
     settings, *_ = table.values()
-    return lines(["scenes", *settings], ([name, *(share(of[key]) for key in settings)] for name, of in table.items()))
+    return plain_table(
+        ["scenes", *settings], ([name, *(share(of[key]) for key in settings)] for name, of in table.items())
+    )
 
 
-def real_configurations(document: Document) -> str:
+def real_configurations(document: Document) -> Table:
     """Return the table of the configurations of real pairs, a row for each set."""
     rows = []
     for name, of in document["real"].items():
         counts = (of.get(key, {}).items() for key in ("right model", "wrong model", "planar"))
         texts = (", ".join(f"{count} {found.replace('_', ' ')}" for found, count in column) for column in counts)
         rows.append([name, *(text or "none" for text in texts)])
-    return lines(["pairs", "depth, right model", "depth, wrong model", "plane or turned camera"], rows)
+    return plain_table(["pairs", "depth, right model", "depth, wrong model", "plane or turned camera"], rows)
 
 
-def planar_motions(document: Document) -> str:
+def planar_motions(document: Document) -> Table:
     """Return the table of the translations of planar scenes that are more than 10 degrees wrong."""
     table = document["wrong_translations"]
     methods = list(dict.fromkeys(method for wrong in table.values() for method in wrong))
     rows = ([settings, *(share(wrong[method]) for method in methods)] for settings, wrong in table.items())
-    return lines(["planar scenes", *methods], rows)
+    return plain_table(["planar scenes", *methods], rows)
 
 
 MEASUREMENT = of_module(

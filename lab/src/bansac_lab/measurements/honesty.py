@@ -28,8 +28,8 @@ from bansac_lab.families import FAMILIES, awkward_scene
 from bansac_lab.known_scenes import DEGREE, FUNCTIONS, known_scene
 from bansac_lab.measurement import DATA, Document, Option, Report, Row, Setup, Unit, each, of_module
 from bansac_lab.peers.library import Array, Method
-from bansac_lab.reports import lines
 from bansac_lab.sets import PairSet, find_sets
+from bansac_lab.tables import Table, plain_table
 from bansac_lab.task import DEFAULTS, judge, make_task, usable_pairs
 
 SIDE = 1000.0  # of the images in px, of the cube of 3D points, and the focal length
@@ -324,7 +324,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(records={"runs": setup.runs, "max_iterations": limits, **parts}, notes=notes)
 
 
-def table(document: Document) -> str:
+def table(document: Document) -> Table:
     """Return the successes on scenes without a model, and those of right models on scenes with one."""
     without = document["families without a model"]
     runs = document["runs"] * len(without)
@@ -333,7 +333,7 @@ def table(document: Document) -> str:
         cells = document[part].values()
         totals = (sum(cell[key] for cell in cells) for key in ("runs", "right", "success"))
         rows.append([title, str(len(cells)), *(f"{total:,}" for total in totals)])
-    return lines(["scenes", "cells", "runs", "right models", "success"], rows)
+    return plain_table(["scenes", "cells", "runs", "right models", "success"], rows)
 
 
 MEASUREMENT = of_module(

@@ -12,7 +12,7 @@ all methods; the mean over the repeats is reported.
 
 import dataclasses
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,10 @@ from bansac_lab.frames import to_frame
 from bansac_lab.measurement import NEEDED_DATA, Document, Option, Report, Row, Setup, Unit, each, of_module
 from bansac_lab.peers.library import Array, Method
 from bansac_lab.peers.methods import METHODS, PAPER_METHODS
-from bansac_lab.reports import lines, number, share
+from bansac_lab.reports import number, share
 from bansac_lab.scenes import left_out
 from bansac_lab.sets.labelled import CheckPointSet, LabelledSet
+from bansac_lab.tables import Table, grid, plain_table
 from bansac_lab.task import DEFAULTS, make_task, squared_distances
 
 OURS = ("default", "accurate", "default-unscored", "default-unsized")
@@ -108,7 +109,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(records={"repeats": setup.repeats, "thresholds": thresholds}, notes=missing)
 
 
-def check_points(document: Document) -> str:
+def check_points(document: Document) -> Table:
     """Return errors and numbers of inliers of the default and of the best peer of each pair, at the first threshold."""
     figures, *_ = (of["check_points"] for of in document["thresholds"].values())
     rows, error = [], figures["median_error"]
@@ -116,30 +117,20 @@ def check_points(document: Document) -> str:
         peer = next(name for name in error if name not in OURS and error[name][key] == best)
         cells = (f"{number(error[name][key])}, {figures['inliers'][name][key]:.0f}" for name in ("default", peer))
         rows.append([key.partition("-")[0].removesuffix("A"), *cells, peer])  # the place that the pair shows
-    return lines(["error in pixels, matches within the first threshold", "default", "best peer", "which"], rows)
+    return plain_table(["error in pixels, matches within the first threshold", "default", "best peer", "which"], rows)
 
 
-def _found_within(document: Document, parts: Mapping[str, str], labels: Mapping[str, str]) -> str:
-    """Return the shares of the points of parts that methods find within the first distance, at every threshold."""
-    pixels, thresholds = f"{DISTANCES[0]:g}", document["thresholds"]
-    columns = [(parts[part] + threshold, thresholds[threshold][part]) for part in parts for threshold in thresholds]
-    rows = []
-    for name, label in labels.items():
-        found = (figures["found_within"].get(name) for _, figures in columns)
-        rows.append([label, *("" if of is None else share(of[pixels]) for of in found)])
-    return lines([f"within {pixels} px", *(f"{title} px" for title, _ in columns)], rows)
-
-
-def methods_of_paper(document: Document) -> str:
-    """Return the shares of check points, and of labelled inliers for methods without scores, of the paper's methods."""
-    parts = {"check_points": "check points, threshold ", "labelled_inliers": "labelled inliers, threshold "}
-    return _found_within(document, parts, {name: METHODS[name].label for name in PAPER})
-
-
-def labelled_inliers(document: Document) -> str:
-    """Return the shares of labelled inliers of all methods without scores."""
-    first, *_ = (figures["labelled_inliers"]["found_within"] for figures in document["thresholds"].values())
-    return _found_within(document, {"labelled_inliers": "threshold "}, {name: name for name in first})
+def found_within(document: Document) -> Table:
+    """Return the shares of check points and of labelled inliers within the first distance, at every threshold."""
+    pixels, parts = f"{DISTANCES[0]:g}", ("check_points", "labelled_inliers")
+    columns = {
+        f"{part.replace('_', ' ')}, threshold {threshold} px": {
+            name: found[pixels] for name, found in figures[part]["found_within"].items()
+        }
+        for part in parts
+        for threshold, figures in document["thresholds"].items()
+    }
+    return grid(f"within {pixels} px", columns, share)
 
 
 MEASUREMENT = of_module(
@@ -149,7 +140,7 @@ MEASUREMENT = of_module(
         dataclasses.replace(NEEDED_DATA, help="Folder with the sets kusvod2_strechamvs and adelaidermf."),
         Option("repeats", int, 5, "Runs of every pair.", least=1),
     ),
-    tables={"check-points": check_points, "labelled-inliers": labelled_inliers, "second-group": methods_of_paper},
+    tables={"check-points": check_points, "found-within": found_within},
     sets=lambda setup: list(_sets(setup).values()),
     packages=tuple(METHODS[name].package for name in PEERS),
     complete=True,

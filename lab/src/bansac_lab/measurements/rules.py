@@ -29,7 +29,7 @@ import itertools
 import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -40,33 +40,25 @@ from bansac_lab.known_scenes import known_scene
 from bansac_lab.measurement import DATA, FIRST_SEED, Document, Option, Report, Row, Setup, Unit, each, of_module
 from bansac_lab.measurements import power, rivals
 from bansac_lab.measurements.honesty import WITHOUT_MODEL
-from bansac_lab.measurements.rival_scenes import vary
+from bansac_lab.measurements.power import Case
+from bansac_lab.measurements.rival_scenes import CLASSES, LIMIT, vary
 from bansac_lab.measurements.rule_table import RULES, Rule
 from bansac_lab.paired_tests import significant_cells
 from bansac_lab.pairs import BENCH_GROUPS, Group, open_set
 from bansac_lab.peers.library import Estimate
-from bansac_lab.reports import lines
 from bansac_lab.scenes import Scene, errors, make_scene, scene_of, task_of
 from bansac_lab.sets import PairSet
 from bansac_lab.sets.tutorial import evenly_spaced
+from bansac_lab.tables import Table, plain_table
 from bansac_lab.task import distances_to_truth
 
 SEEDS, PAIRS = 24, 10
-LIMIT, POSE_LIMIT = 5.0, 10.0  # pixels or degrees
+POSE_LIMIT = 10.0  # degrees
 LEAST = 0.002  # smallest difference of an outcome
 OUTCOMES = ("accuracy", "claimed", "refused", "ambiguous")
 DEFAULT = "default"
 _SPACE_NOISE = 15.0
-_BY_NAME = {rule.name: rule for rule in (Rule(DEFAULT, "All rules are on."), *RULES)}
-
-
-class Case(NamedTuple):
-    """A scene, the error of a model of it, the largest error of a right one, and settings of the call."""
-
-    scene: Scene
-    error: Callable[[Any], float]
-    limit: float
-    settings: Mapping[str, Any] = {}
+_BY_NAME = {rule.name: rule for rule in (Rule(DEFAULT), *RULES)}
 
 
 def _judged(scene: Scene, limit: float, **settings: Any) -> Case:
@@ -105,15 +97,13 @@ def _no_model(kind: Kind, source: int, seed: int) -> Case:
 
 def _rival(name: str, source: int, seed: int) -> Case:
     settings = {"initial_model": np.eye(3)} if name == "start" else {}
-    return _judged(rivals.CLASSES[name][1](seed), rivals.LIMIT, **settings)
+    return _judged(CLASSES[name][1](seed), LIMIT, **settings)
 
 
 def _power(family: str, problem: str, source: int, seed: int) -> Case:
     """Return a case of one of the classes of a family and problem of "power", in turn."""
     classes = power.CLASSES[family][problem]
-    case = power.make_case(family, problem, classes[source % len(classes)], seed)
-    settings = {} if case.threshold is None else {"threshold": case.threshold}
-    return Case(case.scene, functools.partial(power.mean_distance, case), case.tolerance, settings)
+    return power.make_case(family, problem, classes[source % len(classes)], seed)
 
 
 _FEW = (500, 2000), (0.05, 0.1, 0.15, 0.2, 0.3), (0.5,)
@@ -128,7 +118,7 @@ GROUPS: Mapping[str, Mapping[str, Make]] = {
         "space": _space,
     },
     "no model": {of: functools.partial(_no_model, of) for of in ("H", "F", "E")},
-    "rivals": {name: functools.partial(_rival, name) for name in rivals.CLASSES},
+    "rivals": {name: functools.partial(_rival, name) for name in CLASSES},
     "power": {
         f"{family} {problem}": functools.partial(_power, family, problem)
         for family, problems in power.CLASSES.items()
@@ -226,7 +216,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     frame = frame.assign(**{name: frame[name].astype(float) for name in OUTCOMES})
     by_rule = {name: of.set_index(["class", "scene"]) for name, of in frame.groupby("rule", sort=False)}
     default = by_rule.pop(DEFAULT)
-    records = [{"rule": name, "text": _BY_NAME[name].text, **_compare(of, default)} for name, of in by_rule.items()]
+    records = [{"rule": name, **_compare(of, default)} for name, of in by_rule.items()]
     counts = {name: int(n) for name, n in default.groupby("class", sort=False).size().items()}
     return Report(records={"rules": records, "scenes": counts})
 
@@ -252,7 +242,7 @@ def _compare(without: DataFrame, default: DataFrame) -> Row:
 _LISTED = 2  # cells with the largest losses
 
 
-def page_table(document: Document) -> str:
+def page_table(document: Document) -> Table:
     """Return the cells that are worse and better without each rule, the time, and the number of other rules."""
 
     def text(cells: Sequence[Row]) -> str:
@@ -265,8 +255,8 @@ def page_table(document: Document) -> str:
         for of in document["rules"]
         if of["worse"] or of["better"]
     ]
-    table = lines(["rule", "worse without it (loss)", "better without it", "time without it"], rows)
-    return f"{table}\nNo class differs without one of the other {len(document['rules']) - len(rows)} rules.\n"
+    note = f"No class differs without one of the other {len(document['rules']) - len(rows)} rules."
+    return plain_table(["rule", "worse without it (loss)", "better without it", "time without it"], rows, note)
 
 
 _RULE_NAMES = tuple(rule.name for rule in RULES)
@@ -281,5 +271,5 @@ MEASUREMENT = of_module(
         *(DATA, Option("pairs", int, PAIRS, "Maximum number of image pairs of a set."), FIRST_SEED),
     ),
     tables={"rules": page_table},
-    values=(RULES, vary, power.make_case, rivals.CLASSES, known_scene),
+    values=(RULES, vary, power.make_case, CLASSES, known_scene),
 )
