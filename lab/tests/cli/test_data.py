@@ -15,7 +15,7 @@ from rich.console import Console
 
 from bansac_lab.cli import data as data_module
 from lab.tests.pair_sets import write_files, write_homography_set, write_pose_set
-from lab.tests.sets.archives import ArchiveServer, homography_archive, pose_archive, serve
+from lab.tests.sets.archives import ArchiveServer, homography_archive, serve
 from lab.tests.sets.test_labelled import write_labelled_set
 from tests.processes import ENVIRONMENT, interruptible
 
@@ -103,6 +103,7 @@ def test_info_counts_matches_of_50_spaced_pairs_and_scenes(bansac: Any, tmp_path
     folder = write_homography_set(tmp_path / "wall", pairs=1)
     for name in ("matches", "match_conf", "Hgt", "size"):
         (folder / f"{name}.h5").unlink()
+    assert {data_module._first_image(key) for key in ("a-b", "a-c", "a")} == {"a"}
     ratios = {f"v-{i // 5:03}-{k}-v-{i // 5:03}-{k + 1}": np.arange(i) / 1000 for i in range(999) for k in [i % 5]}
     write_files(folder, {"match_conf": ratios, "matches": dict.fromkeys(ratios, 0), "Hgt": {}})
     (found,) = bansac.json("data", "info", folder)["sets"]
@@ -110,11 +111,6 @@ def test_info_counts_matches_of_50_spaced_pairs_and_scenes(bansac: Any, tmp_path
     spread = {"min": 0, "median": pytest.approx(499, abs=1), "max": 850}
     assert found["matches"] == {"max_ratio": 0.85, "pairs": 50, **spread}
     assert found["scenes"] == 999  # every first image is another one here
-
-
-def test_scenes_are_first_images() -> None:
-    assert {data_module._first_image(key) for key in ("a-b", "a-c", "a")} == {"a"}
-    assert data_module._first_image("st-peter-1-st-peter-2") == "st-peter-1"
 
 
 def test_info_of_bad_folders(bansac: Any, sets: Path, tmp_path: Path) -> None:
@@ -146,13 +142,6 @@ def test_fetch_shows_folder_and_sets_and_does_nothing_the_second_time(
     document = bansac.json("data", "fetch", "hpatches", "--out", tmp_path / "data", "--url", server.url)
     assert document["was_there"] is True
     assert [found["name"] for found in document["sets"]] == ["HPatchesSeq-val"]
-
-
-def test_fetch_all_scenes(bansac: Any, server: ArchiveServer, tmp_path: Path) -> None:
-    server.files["RANSAC-Tutorial-Data-EF.tar"] = pose_archive(tmp_path / "more")
-    out = ("--out", tmp_path / "data", "--url", server.url)
-    document = bansac.json("data", "fetch", "phototourism", "--full", *out)
-    assert [(found["name"], found["kind"]) for found in document["sets"]] == [("sacre_coeur", "EF")]
 
 
 @pytest.mark.parametrize(("name", "message"), [("nothing", "nothing"), ("phototourism", "404")])

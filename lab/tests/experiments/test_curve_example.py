@@ -41,7 +41,6 @@ def test_it_starts_without_knowledge_and_learns(rows):
 
 
 def test_report_draws_a_panel_for_each_iteration(rows):
-    pytest.importorskip("matplotlib", reason="figures need Matplotlib")
     report = curve_example.report(Setup(seed=1), iter(rows))
     rows_of_table = report.tables["curve_example"].rows
     titles = [ax.get_title() for ax in report.figures["curve_example"].axes]

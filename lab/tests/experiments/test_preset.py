@@ -4,7 +4,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 import bansac
@@ -40,21 +39,3 @@ def test_paper_settings_by_name(name: str, sets: Path, monkeypatch: pytest.Monke
         experiment.run_unit(setup, unit)
     assert seen
     assert set(seen) == {"paper"}
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", EXPERIMENTS)
-def test_changed_defaults_change_no_experiment(name: str, sets: Path, other_defaults: Any) -> None:
-    experiment = find_experiment(name)
-    setup = Setup(data=sets if experiment.needs_data else None, pairs=1, repeats=1)
-    unit = next(iter(experiment.units(setup)))
-
-    def run() -> list[Any]:
-        rows = experiment.run_unit(setup, unit)
-        return [{key: value for key, value in row.items() if key != "seconds"} for row in rows]
-
-    before = run()
-    with other_defaults():
-        after = run()
-    assert before
-    np.testing.assert_equal(after, before)

@@ -12,8 +12,6 @@ from bansac_lab.sets import PairSet
 from lab.tests.measurements.short_form import run_all
 from lab.tests.pair_sets import write_pose_set
 
-pytest.importorskip("matplotlib", reason="figures need Matplotlib")
-
 
 def test_demo_pair_learns_its_true_matches():
     _, rows, report = run_all(experiment, Setup())
@@ -31,10 +29,6 @@ def test_demo_pair_learns_its_true_matches():
     assert float(last[0]) > 0.9
     assert float(last[1]) < 0.01
     assert float(last[2]) > 0.99
-
-
-def test_demo_figure_has_four_moments_and_both_outlines():
-    _, _, report = run_all(experiment, Setup())
     axes = report.figures["probability_evolution_H"].axes
     assert [ax.get_title() for ax in axes[:4]] == ["Start", "Iteration 10", "Iteration 100", "Iteration 1000"]
     assert [text.get_text() for text in axes[-1].get_legend().get_texts()] == ["image 1, true", "image 1, estimated"]
@@ -75,7 +69,6 @@ def test_sacre_coeur_goes_before_other_sets(tmp_path):
         ({"model": "F"}, "model 'F' needs data"),
         ({"pair": "a-b"}, "pair needs data"),
         ({"max_ratio": 0.001}, "the pair demo has 0 matches of an SNN ratio below 0.001, at least 26"),
-        ({"max_ratio": 0.17}, r"the pair demo has \d+ matches of an SNN ratio below 0.17, at least 26"),
         ({"max_ratio": -1.0}, "max_ratio must be > 0, got -1.0"),
     ],
 )

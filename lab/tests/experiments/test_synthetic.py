@@ -75,15 +75,6 @@ def test_ratio_of_means_has_the_spread_of_repeated_samples():
     assert np.mean([m.value for m in measured]) == pytest.approx(1, abs=0.01)
 
 
-def test_units_cover_every_trial_once():
-    units = experiment.units(Setup(repeats=45))
-    found = [
-        (p, rate, trial) for unit in units for p, rate, start, stop in [unit.payload] for trial in range(start, stop)
-    ]
-    assert len(found) == len(set(found)) == 2 * len(experiment.RATES) * 45
-    assert len({unit.key for unit in units}) == len(units)
-
-
 def test_rows_do_not_depend_on_how_trials_are_cut_into_chunks(monkeypatch):
     def rows(chunk):
         monkeypatch.setattr(experiment, "_CHUNK", chunk)
