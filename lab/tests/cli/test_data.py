@@ -46,15 +46,14 @@ def test_info_describes_every_set(bansac: Any, sets: Path) -> None:
         "folder": "planes/wall",
         "kind": "H",
         "pairs": 3,
-        "scenes": 3,
         "matches": {"max_ratio": 0.85, "pairs": 3, "min": 120, "median": 120.0, "max": 120},
         "sizes": "files",
     }
-    assert (pose["name"], pose["kind"], pose["scenes"], pose["sizes"]) == ("room[b]", "EF", 1, None)
+    assert (pose["name"], pose["kind"], pose["sizes"]) == ("room[b]", "EF", None)
     assert pose["matches"]["max_ratio"] == 0.85
     lines = [line.split() for line in bansac("data", "info", sets).stdout.splitlines()]
-    assert ["wall", "H", "3", "3", "120", "120", "120", "files"] in lines
-    assert ["room[b]", "EF", "2", "1", "120", "120", "120", "unknown"] in lines
+    assert ["wall", "H", "3", "120", "120", "120", "files"] in lines
+    assert ["room[b]", "EF", "2", "120", "120", "120", "unknown"] in lines
 
 
 def test_info_of_labelled_sets_and_of_what_is_passed_over(bansac: Any, sets: Path) -> None:
@@ -99,18 +98,16 @@ def test_info_of_labelled_sets_alone(bansac: Any, tmp_path: Path) -> None:
     assert "rooms is no set of pairs for lack of match_conf.h5" in message
 
 
-def test_info_counts_matches_of_50_spaced_pairs_and_scenes(bansac: Any, tmp_path: Path) -> None:
+def test_info_counts_matches_of_50_spaced_pairs(bansac: Any, tmp_path: Path) -> None:
     folder = write_homography_set(tmp_path / "wall", pairs=1)
     for name in ("matches", "match_conf", "Hgt", "size"):
         (folder / f"{name}.h5").unlink()
-    assert {data_module._first_image(key) for key in ("a-b", "a-c", "a")} == {"a"}
     ratios = {f"v-{i // 5:03}-{k}-v-{i // 5:03}-{k + 1}": np.arange(i) / 1000 for i in range(999) for k in [i % 5]}
     write_files(folder, {"match_conf": ratios, "matches": dict.fromkeys(ratios, 0), "Hgt": {}})
     (found,) = bansac.json("data", "info", folder)["sets"]
     assert (found["pairs"], found["folder"]) == (999, ".")
     spread = {"min": 0, "median": pytest.approx(499, abs=1), "max": 850}
     assert found["matches"] == {"max_ratio": 0.85, "pairs": 50, **spread}
-    assert found["scenes"] == 999  # every first image is another one here
 
 
 def test_info_of_bad_folders(bansac: Any, sets: Path, tmp_path: Path) -> None:
@@ -128,9 +125,7 @@ def test_fetch_shows_folder_and_sets_and_does_nothing_the_second_time(
     first = bansac(*arguments)
     folder = tmp_path / "data" / "homography" / "homography" / "EVD"
     assert first.stdout.splitlines()[0] == str(folder)
-    assert ["EVD-val", "H", "3", "3", "120", "120", "120", "images"] in [
-        line.split() for line in first.stdout.splitlines()
-    ]
+    assert ["EVD-val", "H", "3", "120", "120", "120", "images"] in [line.split() for line in first.stdout.splitlines()]
     size = len(server.files[ARCHIVE])
     lines = [line for line in first.stderr.splitlines() if line]  # Rich 13 ends a progress bar by an empty line
     assert lines == [f"bansac: downloading {size / 1e6:.1f} MB", "bansac: evd is there now"]

@@ -66,10 +66,9 @@ def info(
 ) -> None:
     """Show the sets of image pairs in a folder (RANSAC tutorial format, and labelled matches).
 
-    Kind: EF has poses, H has homographies, labelled has a label for each match. Scenes: 1 for EF, the number of
-    different first images for H. Matches: smallest, median and largest number below the paper's SNN ratio, in at most
-    50 evenly spaced pairs. Sizes: the source of the image sizes (files or images), or unknown. The evaluation of
-    homographies needs the sizes.
+    Kind: EF has poses, H has homographies, labelled has a label for each match. Matches: smallest, median and largest
+    number below the paper's SNN ratio, in at most 50 evenly spaced pairs. Sizes: the source of the image sizes (files
+    or images), or unknown. The evaluation of homographies needs the sizes.
 
     For labelled sets all matches are counted. Inliers: smallest, median and largest ratio of true matches. Folders with
     matches that are not a set are listed at the end with their missing files.
@@ -92,7 +91,6 @@ def _summary(folder: Path) -> dict[str, Any]:
 def _describe(pair_set: PairSet, root: Path) -> dict[str, Any]:
     counts = pair_set.match_counts(limit=SAMPLED_PAIRS)
     return _heading(pair_set, pair_set.kind, root) | {
-        "scenes": 1 if pair_set.kind == "EF" else len(set(map(_first_image, pair_set.keys))),
         "matches": {"max_ratio": MAX_RATIO, "pairs": len(counts), **_spread(counts)},
         "sizes": pair_set.size_source(),
     }
@@ -115,17 +113,11 @@ def _spread(values: NDArray[Any]) -> dict[str, Any]:
     return dict(zip(_SPREAD, (values.min().item(), float(np.median(values)), values.max().item()), strict=True))
 
 
-def _first_image(key: str) -> str:
-    """Return the name of image 1; both names are assumed to have the same number of hyphens."""
-    parts = key.split("-")
-    return "-".join(parts[: max(1, len(parts) // 2)])
-
-
 def _show(summary: dict[str, Any]) -> None:
     labelled = [row for row in summary["sets"] if row["kind"] == LABELLED]
     if others := [row for row in summary["sets"] if row["kind"] != LABELLED]:
-        rows = [[*_cells(row, str(row["scenes"])), row["sizes"] or "unknown"] for row in others]
-        show_table(["set", "kind", "pairs", "scenes", *_SPREAD, "sizes"], rows, left=("set", "kind", "sizes"))
+        rows = [[*_cells(row), row["sizes"] or "unknown"] for row in others]
+        show_table(["set", "kind", "pairs", *_SPREAD, "sizes"], rows, left=("set", "kind", "sizes"))
         report.print(f"min, median, max: matches of SNN ratio below {MAX_RATIO:g}, {_SAMPLE}")
     if labelled:
         rows = [[*_cells(row), " ".join(f"{row['inliers'][name]:.2f}" for name in _SPREAD)] for row in labelled]
@@ -135,9 +127,8 @@ def _show(summary: dict[str, Any]) -> None:
         report.print(f"skipped: {folder['folder']} {folder['why']}", markup=False)
 
 
-def _cells(row: dict[str, Any], *more: str) -> list[str]:
-    spread = [f"{row['matches'][name]:.0f}" for name in _SPREAD]
-    return [escape(row["name"]), row["kind"], str(row["pairs"]), *more, *spread]
+def _cells(row: dict[str, Any]) -> list[str]:
+    return [escape(row["name"]), row["kind"], str(row["pairs"]), *(f"{row['matches'][name]:.0f}" for name in _SPREAD)]
 
 
 @contextmanager

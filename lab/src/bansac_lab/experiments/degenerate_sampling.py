@@ -119,7 +119,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
         "degenerate_bias": sectioned(title, "Plane", map(str, STEPS), medians, groups=groups),
         "degenerate_return": _return_table(open_),
     }
-    return Report(tables=tables, figures={"degenerate_bias": _bias_figure(open_)}, notes=_notes(stopped))
+    return Report(tables=tables, figures={"degenerate_bias": _bias_figure(open_)}, notes=_NOTES)
 
 
 def _error_table(stopped: DataFrame) -> Table:
@@ -185,18 +185,10 @@ def _bias_figure(runs: DataFrame) -> Figure:
     return plot_charts([charts])
 
 
-def _notes(stopped: DataFrame) -> list[str]:
-    notes = [
-        f"F is wrong off the plane if the median Sampson distance of its true matches exceeds {WRONG_ABOVE:g} px.",
-        "RANSAC and BANSAC stop by their criteria of the paper; the bias is measured in runs without any.",
-    ]
-    for method in ADAPTIVE:
-        reasons = stopped[stopped["wrong"] & (stopped["method"] == method)]["stop_reason"]
-        if len(reasons):
-            share = f"{100 * (reasons == 'bansac').mean():.0f} %"
-            notes.append(f"{method}: {share} of the runs that end with a wrong F are ended by bansac's stop.")
-    return notes
-
+_NOTES = [
+    f"F is wrong off the plane if the median Sampson distance of its true matches exceeds {WRONG_ABOVE:g} px.",
+    "RANSAC and BANSAC stop by their criteria of the paper; the bias is measured in runs without any.",
+]
 
 EXPERIMENT = of_module(
     __name__,
