@@ -74,9 +74,6 @@ class TestFingerprint:
         alone = self.digest(both / "room")
         assert self.digest(both, exclude=("yard",)) == alone == self.digest(both, sets=("room",))
         assert self.digest(both) != alone
-
-    def test_sets_of_other_models_do_not_count(self, tmp_path: Path) -> None:
-        self.write(tmp_path)
         wall = write_homography_set(tmp_path / "wall", pairs=1)
         before = self.digest(tmp_path, model="H")
         self.append(tmp_path / "room" / "R.h5")
@@ -106,8 +103,6 @@ class TestFingerprint:
             assert self.digest(root) != plain
         path.write_bytes(content + b"\0")
         assert self.digest(root) != plain
-
-    def test_no_data(self) -> None:
         assert data_fingerprint(None, []) == {}
 
 
@@ -153,11 +148,8 @@ class TestRunFingerprint:
     @pytest.mark.parametrize(
         ("module", "counts"),
         [
-            *(
-                (module, True)
-                for module in ("bansac_lab/metrics.py", "bansac_lab/scenes.py", "bansac/synthetic/curves.py")
-            ),
-            *((module, False) for module in ("bansac/cli/app.py", "bansac_lab/tables.py", "bansac_lab/cli/bench.py")),
+            *(("bansac_lab/metrics.py", True), ("bansac_lab/scenes.py", True), ("bansac/synthetic/curves.py", True)),
+            *(("bansac/cli/app.py", False), ("bansac_lab/tables.py", False), ("bansac_lab/cli/bench.py", False)),
         ],
     )
     def test_source_of_data_methods_and_errors_counts_and_no_other(

@@ -119,7 +119,7 @@ def test_info_of_bad_folders(bansac: Any, sets: Path, tmp_path: Path) -> None:
 
 
 def test_fetch_shows_folder_and_sets_and_does_nothing_the_second_time(
-    bansac: Any, server: ArchiveServer, tmp_path: Path
+    bansac: Any, server: ArchiveServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arguments = ("data", "fetch", "evd", "--out", tmp_path / "data", "--url", server.url)
     first = bansac(*arguments)
@@ -134,7 +134,8 @@ def test_fetch_shows_folder_and_sets_and_does_nothing_the_second_time(
     assert again.stdout == first.stdout
     assert server.requests == 1
 
-    document = bansac.json("data", "fetch", "hpatches", "--out", tmp_path / "data", "--url", server.url)
+    monkeypatch.chdir(tmp_path)  # the default folder is "data"
+    document = bansac.json("data", "fetch", "hpatches", "--url", server.url)
     assert document["was_there"] is True
     assert [found["name"] for found in document["sets"]] == ["HPatchesSeq-val"]
 

@@ -35,7 +35,7 @@ app = typer.Typer(cls=Group, no_args_is_help=True, help=COMMANDS["data"])
 @command
 def fetch_command(
     dataset: Annotated[Literal["phototourism", "evd", "hpatches"], typer.Argument(help="The data set.")],
-    out: Annotated[Path, out_option("DIR", "Put the archive and its contents here.")] = Path("data"),
+    out: Annotated[Path | None, out_option("DIR", "Put the archive and its contents here. Default: data.")] = None,
     full: Annotated[
         bool, typer.Option("--full", help="All scenes of PhotoTourism (86 GB), not the validation scene (2 GB).")
     ] = False,
@@ -48,7 +48,7 @@ def fetch_command(
     can also place the archive there yourself: "curl -C - -O URL" continues an interrupted download.
     """
     with _progress() as listener:
-        folder, was_there = fetch(dataset, out, full=full, url=url, progress=listener)
+        folder, was_there = fetch(dataset, out or "data", full=full, url=url, progress=listener)
     notes.print(f"bansac: {dataset} {'was there already' if was_there else 'is there now'}")
     summary = _summary(folder)
     if json:
