@@ -235,15 +235,12 @@ RUNS = Option("repeats", int, None, "Runs of every pair, or trials on synthetic 
 MODEL = Option("model", Kind, None, "Only this model.")
 SEED = Option("seed", int, 0, "Seed of repeat 0; repeat r has this seed + r.")
 MAX_RATIO = Option("max_ratio", float, None, "Image pairs: use matches of a lower SNN ratio. Default: .85.")
-PAIR = Option("pair", str, None, "probability-evolution: the pair.")
-_CURVES = ("line", "parabola", "cubic", "quartic")  # of degrees 1, 2, ...
-CURVE = Option("curve", str, None, "synthetic, curve-example: the curve that is fitted.", _CURVES)
 NOISE = Option("noise", float, None, "synthetic: noise of the inliers. Default: .02.")
 NOISE_IS_VARIANCE = Option("noise_is_variance", bool, False, "synthetic: the noise is a variance, as printed.")
 _COMMON: Mapping[str, Any] = {option.name: option.default for option in (DATA, MODEL, PAIRS, RUNS, SEED, SETS, EXCLUDE)}
 EXPERIMENT_OPTIONS = (
     *(DATA, PAIRS, RUNS, MODEL, SEED, SETS, EXCLUDE, MAX_RATIO),
-    *(PAIR, CURVE, NOISE, NOISE_IS_VARIANCE),
+    *(NOISE, NOISE_IS_VARIANCE),
 )
 """All options of ``bansac experiments run``; an experiment takes some of them."""
 

@@ -47,8 +47,3 @@ def test_report_draws_a_panel_for_each_iteration(rows):
     assert titles[:6] == ["Start", *(f"Iteration {k}" for k in (2, 4, 9, 11, 14))]
     assert len(titles) == 7  # and the colour bar
     assert [row.labels for row in rows_of_table] == [(str(k),) for k in (0, 2, 4, 9, 11, 14, 100)]
-
-
-def test_unknown_curve_is_named():
-    with pytest.raises(ValueError, match="curve must be among line, parabola"):
-        curve_example.EXPERIMENT.resolve(Setup(curve="helix"))

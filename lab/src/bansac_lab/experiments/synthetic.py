@@ -7,8 +7,8 @@ wrote the methods of this experiment from scratch.
 
 The paper leaves some choices open:
 
-- It does not name the curve. Here it is a parabola; the option ``curve`` selects another of ``CURVES``. A cubic needs
-  more samples: at 15 % inliers every method reaches the 3000 iterations, whereas the paper shows a gain there.
+- It does not name the curve. Here it is a parabola. A cubic needs more samples: at 15 % inliers every method reaches
+  the 3000 iterations, whereas the paper shows a gain there.
 - Noise of "variance 0.02" has a standard deviation of .14, seven times the threshold. Only one inlier in nine would lie
   within the threshold. Therefore .02 is the standard deviation here. The option ``noise_is_variance`` treats it as the
   variance, and ``noise`` changes its value.
@@ -28,12 +28,12 @@ from bansac.maths.arrays import Floats
 from bansac.synthetic import circle_points, polynomial_points
 from bansac_lab.charts import Chart, Series, plot_charts
 from bansac_lab.frames import DataFrame, Figure, to_frame
-from bansac_lab.measurement import CURVE, NOISE, NOISE_IS_VARIANCE, RUNS, SEED, Report, Row, Setup, Unit, of_module
+from bansac_lab.measurement import NOISE, NOISE_IS_VARIANCE, RUNS, SEED, Report, Row, Setup, Unit, of_module
 from bansac_lab.metrics import FAILED_CURVE, circle_rmse, curve_rmse
 from bansac_lab.tables import Cell, Measured, Table, percent, sectioned, with_arrow
 
 RATES = (0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5)
-CURVES = {name: degree for degree, name in enumerate(CURVE.choices, 1)}
+DEGREE = 2
 PROBLEMS = ("curve", "circle")
 OWN_STOP = "BANSAC, own stop"
 METHODS: dict[str, dict[str, Any]] = {
@@ -81,13 +81,13 @@ def warm_up(setup: Setup, units: Sequence[Unit]) -> None:
 def _run_trial(setup: Setup, problem: str, rate: float, trial: int) -> list[Row]:
     import bansac
 
-    seed, noise, degree = setup.seed + trial, noise_of(setup), CURVES[curve_of(setup)]
+    seed, noise = setup.seed + trial, noise_of(setup)
     if problem == "circle":
         data = circle_points(POINTS, rate, noise, seed)
         fit, error = functools.partial(bansac.fit_circle, data.points), circle_rmse
     else:
-        data = polynomial_points(POINTS, degree, rate, noise, seed)
-        fit, error = functools.partial(bansac.fit_polynomial, data.points, degree), curve_rmse
+        data = polynomial_points(POINTS, DEGREE, rate, noise, seed)
+        fit, error = functools.partial(bansac.fit_polynomial, data.points, DEGREE), curve_rmse
     results = ((method, fit(seed=seed, **SHARED, **settings)) for method, settings in METHODS.items())
     return [
         {
@@ -105,11 +105,6 @@ def _run_trial(setup: Setup, problem: str, rate: float, trial: int) -> list[Row]
         }
         for method, result in results
     ]
-
-
-def curve_of(setup: Setup) -> str:
-    """Return the name of the curve, a key of ``CURVES``."""
-    return str(setup.get("curve", "parabola"))
 
 
 def noise_of(setup: Setup) -> float:
@@ -196,7 +191,7 @@ def _figure(runs: _Runs) -> Figure:
 
 def _notes(setup: Setup, runs: _Runs) -> list[str]:
     noise = f"the noise has a standard deviation of {noise_of(setup):.3g}"
-    notes = [f"The curve is a {curve_of(setup)}; {noise}, the threshold is .02."]
+    notes = [f"The curve is a parabola; {noise}, the threshold is .02."]
     found = (of["found"] for rates in runs.values() for of_rate in rates.values() for of in of_rate.values())
     if missing := sum(int((~of_method.astype(bool)).sum()) for of_method in found):
         notes.append(f"{missing} runs found no model: each counts with an RMSE of {FAILED_CURVE:.2f}.")
@@ -212,5 +207,5 @@ EXPERIMENT = of_module(
     title="Curve and circle fitting: RANSAC, BaySAC and BANSAC at inlier rates of 15 to 50 %",
     reference="fig:results_synthetic_data",
     defaults=f"{TRIALS} trials for each inlier rate; the curve is a parabola, .02 the noise's standard deviation",
-    options=(RUNS, CURVE, NOISE, NOISE_IS_VARIANCE, SEED),
+    options=(RUNS, NOISE, NOISE_IS_VARIANCE, SEED),
 )
