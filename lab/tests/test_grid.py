@@ -15,8 +15,7 @@ from bansac_lab.measurement import Setup, Unit
 from bansac_lab.peers.library import Method, Task
 from bansac_lab.peers.methods import BANSAC, P_BANSAC, RANSAC
 from bansac_lab.task import DEFAULTS
-from lab.tests.pair_sets import remove_entry, replace_entry, write_homography_set, write_pose_set
-from lab.tests.sets.archives import write_ppm
+from lab.tests.pair_sets import remove_entry, replace_entry, write_homography_set, write_pose_set, write_ppm
 
 GRID = Grid(
     (

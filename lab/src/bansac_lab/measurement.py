@@ -162,7 +162,7 @@ class Measurement:
                 raise ValueError(f"{_flag(name)}: {self.name} takes no such option; it takes {takes}")
         if self.needs_data and setup.data is None:
             what = "--data must name a folder with sets of pairs"
-            raise ValueError(f"{what}: {self.name} runs on image pairs (`bansac data fetch` gets the paper's)")
+            raise ValueError(f"{what}: {self.name} runs on image pairs (docs/reproduction.md names the paper's)")
         for name in ("pairs", "sets", "exclude"):
             if setup.data is None and name in known and setup.get(name, ()) not in ((), known[name].default):
                 raise ValueError(f"{_flag(name)} chooses among image pairs: it needs --data")

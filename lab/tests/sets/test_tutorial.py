@@ -10,8 +10,7 @@ from bansac.geometry import rotation_matrix
 from bansac.synthetic import epipolar_matches
 from bansac_lab.sets import PairSet, find_sets
 from bansac_lab.sets.tutorial import MAX_RATIO
-from lab.tests.pair_sets import remove_entry, replace_entry, write_files
-from lab.tests.sets.archives import write_ppm
+from lab.tests.pair_sets import remove_entry, replace_entry, write_files, write_ppm
 
 h5py = pytest.importorskip("h5py", reason="reading the tutorial's sets needs h5py")
 
@@ -143,7 +142,6 @@ def test_sizes_come_from_images(tmp_path, key, image1, image2):
     found = [pairs.image_path(key), pairs.image_path(key, 2)]
     assert found == [(pairs.folder / name).resolve() for name in (image1, image2)]
     assert pairs.files() == [pairs.folder / name for name in ("matches.h5", "match_conf.h5", "Hgt.h5")] + found
-    assert pairs.size_source() == "images"
 
 
 def test_own_images_come_before_those_beside_and_equal_stems_before_similar(tmp_path):
@@ -157,13 +155,12 @@ def test_sizes_in_files_come_before_images(h_folder):
     pairs = PairSet(h_folder)
     assert (pairs.pair("p3-q").size1, pairs.pair("p3-q").size2) == ((480, 640), (6, 8))
     assert pairs.image_size("p3-q", 1) == (480, 640)
-    assert pairs.size_source() == "files"
     assert [path.name for path in pairs.files()][3:] == ["size.h5", "q.ppm"]
 
 
 def test_missing_image_is_an_error_where_its_size_is_asked_for(tmp_path):
     pairs = image_set(tmp_path / "walls", "a-b", "../imgs/c.ppm")
-    assert (pairs.pair("a-b").size1, pairs.pair("a-b").size2, pairs.size_source()) == (None, None, None)
+    assert (pairs.pair("a-b").size1, pairs.pair("a-b").size2) == (None, None)
     expected = rf"has no size2\.h5, and no image called 'b' \(\.png, .*\) is in {tmp_path}/walls, {tmp_path}/imgs or"
     with pytest.raises(FileNotFoundError, match=expected):
         pairs.image_size("a-b", 2)

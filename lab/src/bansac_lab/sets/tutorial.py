@@ -53,7 +53,7 @@ class PairSet(PairFolder):
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         if not Path(folder).is_dir():
             raise FileNotFoundError(f"there is no folder {folder}")
-        if missing := missing_files(folder):
+        if missing := _missing_files(folder):
             raise FileNotFoundError(f"{Path(folder)} is no complete set of pairs: {missing} is missing")
         super().__init__(folder)
         self.kind: Literal["EF", "H"] = "H" if (self.folder / "Hgt.h5").exists() else "EF"
@@ -100,16 +100,6 @@ class PairSet(PairFolder):
                 paths.append(self._images.find(key, which))
         return list(dict.fromkeys(paths))
 
-    def size_source(self) -> Literal["files", "images"] | None:
-        """Return the source of the size of image 1; only the first pair is checked, and no image is read."""
-        if (self.folder / SIZE_FILES[1]).exists():
-            return "files"
-        try:
-            self.image_path(self.keys[0])
-        except OSError:
-            return None
-        return "images"
-
     def _pose(self, key: str, K1: Any, K2: Any) -> dict[str, Any]:
         with Reader(self.folder / "R.h5") as rotations:
             known = frozenset(rotations.keys())
@@ -139,25 +129,23 @@ def find_sets(root: str | os.PathLike[str]) -> list[PairSet]:
     ``T.h5``). If other files of such a folder are missing, an OSError is raised. All other folders are skipped, for
     example the tutorial's test sets, which have cameras but no poses.
     """
-    folders = [folder for folder in folders_with(root, "matches.h5") if looks_like_a_set(folder)]
+
+    def looks_like_a_set(folder: Path) -> bool:
+        has_truth = any((folder / name).exists() for name in ("Hgt.h5", "R.h5", "T.h5"))
+        return has_truth and (folder / "match_conf.h5").exists()
+
+    folders = list(filter(looks_like_a_set, folders_with(root, "matches.h5")))
     if not folders:
         wanted = "matches.h5, match_conf.h5, and Hgt.h5 or K1_K2.h5, R.h5 and T.h5"
         raise FileNotFoundError(f"no set of pairs in {root} or below: a set is a folder with {wanted}")
     return [PairSet(folder) for folder in folders]
 
 
-def looks_like_a_set(folder: Path) -> bool:
-    """Return whether a folder with matches is a set of pairs, possibly an incomplete one."""
-    has_truth = any((folder / name).exists() for name in ("Hgt.h5", "R.h5", "T.h5"))
-    return has_truth and (folder / "match_conf.h5").exists()
-
-
-def missing_files(folder: str | os.PathLike[str]) -> str:
+def _missing_files(folder: str | os.PathLike[str]) -> str:
     """Name the missing files of a set of pairs; "" if the folder is complete."""
     names = _MATCH_FILES + _TRUTH_FILES["H" if (Path(folder) / "Hgt.h5").exists() else "EF"]
     missing = [name for name in names if not (Path(folder) / name).exists()]
-    alternative = " (or Hgt.h5)" if set(_TRUTH_FILES["EF"]) <= set(missing) else ""
-    return ", ".join(missing) + alternative
+    return ", ".join(missing) + (" (or Hgt.h5)" if set(_TRUTH_FILES["EF"]) <= set(missing) else "")
 
 
 def evenly_spaced(keys: tuple[str, ...], limit: int | None) -> list[str]:
