@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import bansac
 from bansac.batch import features
-from bansac.batch.journal import Unit
+from bansac.batch.journal import Journal, Unit
 from bansac.batch.pair_selection import select_pairs
 from bansac.batch.sources import find_sources
 from bansac.matches import HlocPairs
@@ -25,7 +25,6 @@ from bansac.matches.images import read_image
 from bansac.matches.match_files import read_calibration, read_data, read_matches
 from bansac.matches.pair_folder import PairFolder
 from bansac.problems.estimators import MODELS
-from bansac_lab.rows import Rows, TimedJournal
 from bansac_lab.sets import fetch as archives
 from tests.colmap.conftest import synthetic as colmap_database  # noqa: F401  a fixture
 from tests.fuzz.rounds import fuzz, no_hang
@@ -69,16 +68,14 @@ def write_result(path: Path) -> None:
 
 
 def write_journal(path: Path) -> None:
-    with TimedJournal(path, "run") as journal:
-        journal.add(UNIT, [{"a": 1, "seconds": 0.5}, {"a": 2, "b": "x"}], alone=False)
-        journal.add_times(UNIT, [{"seconds": 0.5}, {"seconds": 0.25}])
+    with Journal(path, "run") as journal:
+        journal.add(UNIT, [{"a": 1, "seconds": 0.5}, {"a": 2, "b": "x"}])
 
 
 def read_journal(path: Path) -> None:
-    with TimedJournal(path, "run") as journal:
+    with Journal(path, "run") as journal:
         assert (len(journal), UNIT in journal) is not None
-        journal.lacks_times(UNIT)
-        list(Rows(journal, [UNIT]))
+        journal.rows(UNIT)
 
 
 def write_hloc(path: Path) -> None:

@@ -30,7 +30,7 @@ class AwkwardScene:
 
     family: str
     kind: Kind
-    matches: SceneMatches  # ``inliers`` is the true mask of the model
+    matches: Any  # :class:`SceneMatches`, whose ``inliers`` are the true mask of the model
     model: Floats | None  # None if the scene has none, or if the matches do not determine it
     success: bool | None  # None if both answers are right
     configuration: str | None  # "general", "planar" or "pure_rotation"; None if any is right
@@ -130,10 +130,9 @@ def _base(
     return replace(answer, model=None) if of_plane and kind == "F" else answer
 
 
-def _answer(request: _Request, matches: SceneMatches, configuration: str | None = None) -> AwkwardScene:
+def _answer(request: _Request, matches: Any, configuration: str | None = None) -> AwkwardScene:
     """Return the scene with the expected answer: success if it is easy, and no success without inliers."""
     kind, threshold = request.kind, _THRESHOLDS[request.kind]
-    assert matches.inliers is not None
     true = int(matches.inliers.sum())
     easy = true >= max(_EASY_INLIERS, _EASY_RATIO * len(matches)) and request.noise <= _EASY_NOISE * threshold
     success = False if not true else True if easy else None
@@ -160,7 +159,6 @@ def _with_outliers(
     """Return a base scene after ``change`` of its outliers, whose points are those that a right match would have."""
     scene = _base(request, true_matches=True)
     inliers = scene.matches.inliers
-    assert inliers is not None
     change(scene.matches, ~inliers, request.rng)
     return scene if inliers.any() else replace(scene, success=None)
 
@@ -187,7 +185,6 @@ def _repeated(matches: SceneMatches, wrong: Bools, rng: np.random.Generator) -> 
 def _false_burst(request: _Request) -> AwkwardScene:
     """Return a scene with half of its outliers from one small area of image 1 to one of image 2."""
     scene, rng = _base(request), request.rng
-    assert scene.matches.inliers is not None
     wrong = np.flatnonzero(~scene.matches.inliers)[::2]
     for x in (scene.matches.x1, scene.matches.x2):
         x[wrong] = rng.uniform(100, 400, 2) + rng.uniform(0, 24, (len(wrong), 2))
@@ -198,7 +195,6 @@ def _far(request: _Request, *, value: float, exact: bool) -> AwkwardScene:
     """Return a scene with 2 % of the matches (of the outliers, if any) at ``value``: exactly, or in all directions."""
     scene, rng = _base(request), request.rng
     matches = scene.matches
-    assert matches.inliers is not None
     moved = np.argsort(matches.inliers, kind="stable")[: -(-request.n // 50)]
     matches.inliers[moved] = False
     if exact:
@@ -240,21 +236,11 @@ def _mapped(request: _Request, *, scale: float = 1.0, offset: float = 0.0) -> Aw
     matches = scene.matches
     S = np.array([[scale, 0, offset], [0, scale, offset], [0, 0, 1]])
     inverse = np.linalg.inv(S)
-    assert matches.F is not None
-    assert matches.K1 is not None
-    F = inverse.T @ matches.F @ inverse
-    K, H = S @ matches.K1, None if matches.H is None else S @ matches.H @ inverse
-    moved = replace(
-        matches,
-        x1=scale * matches.x1 + offset,
-        x2=scale * matches.x2 + offset,
-        size1=None,
-        size2=None,
-        K1=K,
-        K2=K,
-        F=F / np.linalg.norm(F),
-        H=None if H is None else H / H[2, 2],
-    )
+    F, K = inverse.T @ matches.F @ inverse, S @ matches.K1
+    H = None if matches.H is None else S @ matches.H @ inverse
+    truth = {"K1": K, "K2": K, "F": F / np.linalg.norm(F), "H": None if H is None else H / H[2, 2]}
+    x1, x2 = scale * matches.x1 + offset, scale * matches.x2 + offset
+    moved = replace(matches, x1=x1, x2=x2, size1=None, size2=None, **truth)
     return replace(_answer(request, moved, scene.configuration), threshold=scale * scene.threshold)
 
 

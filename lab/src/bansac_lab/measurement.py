@@ -118,8 +118,8 @@ class Measurement:
     default there is one with the name of the measurement. Without tables in its report, the command prints those of
     its own document, or its rows.
 
-    ``values`` are further dependencies of the rows: settings, and functions of other measurements (which stand for the
-    source of their modules), in dataclasses and containers. See :func:`bansac_lab.provenance.fingerprint`.
+    ``values`` are settings that the rows depend on besides the options, such as methods, in dataclasses and containers.
+    See :func:`bansac_lab.provenance.fingerprint`.
     """
 
     name: str  # on the command line

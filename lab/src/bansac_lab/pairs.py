@@ -115,7 +115,7 @@ class PairRuns:
             protocol = self.protocol(setup, name)
             for key, repeat in itertools.product(self._keys(pair_set, protocol), range(protocol.repeats)):
                 payload = (name, str(pair_set.folder), key, repeat)
-                units.append(Unit(f"{name}/{pair_set.name}/{key}/{repeat}", payload, timed=repeat == 0))
+                units.append(Unit(f"{name}/{pair_set.name}/{key}/{repeat}", payload))
         return units
 
     def sets(self, setup: Setup) -> list[PairSet]:

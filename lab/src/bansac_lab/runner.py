@@ -1,13 +1,12 @@
 """Execution of the units of a measurement, with a journal of the finished units.
 
-The serial executor measures errors and times in one pass. Parallel units disturb each other's times. Their times are
-therefore dropped, and the units of repeat 0 run again serially to measure the times alone. Errors depend neither on the
-executor nor on interruptions of earlier runs.
+Parallel units disturb each other's times, which are therefore dropped: only a serial run has times. Errors depend
+neither on the executor nor on interruptions of earlier runs.
 
 The output folder of an experiment contains
 
 - ``runs.csv`` with all rows,
-- tables as ``.json``, ``.md`` and ``.tex``, figures as ``.png`` and ``.svg``, and further records as ``.csv``,
+- tables as ``.json`` and ``.md``, figures as ``.png`` and ``.svg``, and further records as ``.csv``,
 - ``run.json`` with settings, versions and notes, and
 - ``journal.sqlite``.
 """
@@ -20,15 +19,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bansac.batch.journal import Row, Unit
+from bansac.batch.journal import Journal, Row, Unit
 from bansac.batch.output_files import OutputFolder
 from bansac.compiled.source import source_digest
 from bansac.executors import Executor, ItemFailure, Progress, attempt, find_executor, silent
 from bansac_lab.frames import import_pandas
 from bansac_lab.measurement import Measurement, Report, Setup
 from bansac_lab.provenance import circumstances, data_fingerprint, fingerprint
-from bansac_lab.rows import Rows, TimedJournal, write_rows
-from bansac_lab.tables import rows_table, to_document, to_latex, to_markdown
+from bansac_lab.rows import Rows, without_seconds, write_rows
+from bansac_lab.tables import rows_table, to_document, to_markdown
 
 # Maximum number of failed units whose reasons are in the notes.
 _NOTED_FAILURES = 10
@@ -51,7 +50,7 @@ class Run:
     setup: Setup
     units: list[Unit]
     data: dict[str, Any]
-    journal: TimedJournal
+    journal: Journal
 
     def execute(
         self, *, workers: int = 1, executor: str | Executor | None = None, progress: Progress = silent
@@ -59,8 +58,8 @@ class Run:
         """Run the units that the journal lacks; return all rows, also earlier ones, and key and reason of failed units.
 
         ``executor`` is an executor or a key of :data:`bansac.executors.EXECUTORS`; the default is "serial" for one
-        worker and "processes" for several. A unit has also failed if its times could not be measured. If a failed unit
-        is an error of the measurement, an OSError names the first one.
+        worker and "processes" for several. If a failed unit is an error of the measurement, an OSError names the first
+        one.
         """
         if workers < 1:
             raise ValueError(f"workers must be at least 1, got {workers}")
@@ -72,19 +71,16 @@ class Run:
         work = functools.partial(self.measurement.run_unit, self.setup)
         pending = [unit for unit in self.units if unit not in self.journal]
         # Load or compile the kernels, so that the times exclude it and workers find the kernels in Numba's cache.
-        loading = pending or [unit for unit in self.units if self.journal.lacks_times(unit)]
-        if loading and self.measurement.warm_up is not None:
-            self.measurement.warm_up(self.setup, loading)
+        if pending and self.measurement.warm_up is not None:
+            self.measurement.warm_up(self.setup, pending)
         else:
-            next((unit for unit in loading if not isinstance(attempt(work, unit), ItemFailure)), None)
+            next((unit for unit in pending if not isinstance(attempt(work, unit), ItemFailure)), None)
         shown = progress("units", len(self.units), len(self.units) - len(pending))
-        keep = functools.partial(self.journal.add, alone=chosen.alone)
-        failed = _collect(chosen.run(work, pending, workers), keep, shown)
-        untimed = [unit for unit in self.units if self.journal.lacks_times(unit)]
-        if untimed:  # they ran in parallel, so measure their times serially
-            answers = find_executor("serial").run(work, untimed, 1)
-            reasons = _collect(answers, self.journal.add_times, progress("times", len(untimed), 0))
-            failed |= {key: f"when its times were taken: {reason}" for key, reason in reasons.items()}
+        failed = _collect(
+            chosen.run(work, pending, workers),
+            lambda unit, rows: self.journal.add(unit, rows if chosen.alone else without_seconds(rows)),
+            shown,
+        )
         in_order = {unit.key: failed[unit.key] for unit in self.units if unit.key in failed}
         for key, reason in in_order.items() if self.measurement.complete else ():
             raise OSError(f"{len(failed)} of {len(self.units)} units have failed, the first is {key}: {reason}")
@@ -158,7 +154,7 @@ def open_run(measurement: Measurement, setup: Setup, journal: Path | None) -> It
         raise ValueError(f"{measurement.name}: the keys of the units must all be different")
     sets = measurement.sets(setup) if setup.data is not None and measurement.sets is not None else []
     data = data_fingerprint(setup.data, sets)
-    opened = TimedJournal(journal, fingerprint(measurement, setup, data))
+    opened = Journal(journal, fingerprint(measurement, setup, data))
     with opened:
         yield Run(measurement, setup, units, data, opened)
 
@@ -182,7 +178,6 @@ def run_experiment(experiment: Measurement, setup: Setup, folder: OutputFolder, 
         for name, table in report.tables.items():
             folder.write_json(f"{name}.json", to_document(table))
             folder.write_text(f"{name}.md", to_markdown(table) + "\n")
-            folder.write_text(f"{name}.tex", to_latex(table))
         for name, figure in report.figures.items():
             folder.write_figure(f"{name}.png", figure)
             folder.write_figure(f"{name}.svg", figure)

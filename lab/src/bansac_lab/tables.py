@@ -1,9 +1,8 @@
-"""Tables in the paper's layout, and their rendering as Markdown, LaTeX (with booktabs) and JSON.
+"""Tables in the paper's layout, and their rendering as Markdown and JSON.
 
-In Markdown and LaTeX the best value is bold and the second best underlined. Labels are plain text. Their characters
-beyond ASCII are Unicode, which :func:`escape_latex` converts to LaTeX. The Styler of pandas is not used because it
-lacks three features: section lines across the table, a direction ("higher" or "lower" is better) for each row, and
-equal ranks for values that are equal after rounding.
+In Markdown the best value is bold and the second best underlined. The Styler of pandas is not used because it lacks
+three features: section lines across the table, a direction ("higher" or "lower" is better) for each row, and equal
+ranks for values that are equal after rounding.
 """
 
 import itertools
@@ -219,11 +218,10 @@ def with_arrow(label: str, better: Better | None) -> str:
 _MISSING = "-"
 _EMPHASIS = "\\*<"
 _MARKS: Mapping[Mark | None, str] = {"best": "**{}**", "second": "<ins>{}</ins>", None: "{}"}
-_LATEX_MARKS: Mapping[Mark | None, str] = {"best": "\\textbf{{{}}}", "second": "\\underline{{{}}}", None: "{}"}
 
 
 def to_markdown(table: Table) -> str:
-    """Return the table in Markdown: with caption and aligned columns in the source, or a plain table as it is.
+    """Return the table in Markdown, with its caption; a plain table as it is.
 
     Markdown has one line of headings: that of the groups, if there are any; then those of the columns are the first
     row.
@@ -238,10 +236,10 @@ def to_markdown(table: Table) -> str:
     for section, rows in sections(table, escape, _escape_bar if plain else str, _MARKS):
         lines += [[f"*{escape(section)}*", *[""] * (len(headings) - 1)]] if section else []
         lines += rows
-    if plain:
-        text = "\n".join(f"| {' | '.join(line)} |" for line in (lines[0], ["---"] * len(headings), *lines[1:]))
-    else:
-        text = f"{_markdown(table.title, characters=_EMPHASIS)}\n\n" + _pad(lines, stub=len(table.stub))
+    rule = ["---"] * len(headings) if plain else [":---"] * len(table.stub) + ["---:"] * len(table.columns)
+    text = "\n".join(f"| {' | '.join(line)} |" for line in (lines[0], rule, *lines[1:]))
+    if not plain:
+        text = f"{_markdown(table.title, characters=_EMPHASIS)}\n\n{text}"
     return f"{text}\n\n{table.note}" if table.note else text
 
 
@@ -286,36 +284,6 @@ def _plain(cell: Cell) -> Any:
     return float(f"{cell:.6g}") if isinstance(cell, float) else cell
 
 
-def to_latex(table: Table) -> str:
-    r"""Return the table as a LaTeX ``table``, or as ``table*`` if it has more than eight columns.
-
-    The document needs ``\usepackage{amssymb, booktabs, graphicx}``.
-    """
-    width = len(table.stub) + len(table.columns)
-    environment = "table*" if width > 8 else "table"
-    lines = [
-        f"\\begin{{{environment}}}[t]",
-        "  \\centering",
-        f"  \\caption{{{escape_latex(table.title)}}}",
-        "  \\resizebox{\\linewidth}{!}{%",
-        f"  \\begin{{tabular}}{{@{{}}{'l' * len(table.stub)}{'c' * len(table.columns)}@{{}}}}",
-        "    \\toprule",
-    ]
-    if table.groups:
-        first = len(table.stub) + 1
-        titles = (f"\\multicolumn{{{span}}}{{c}}{{{escape_latex(title)}}}" for title, span in table.groups)
-        rules = (f"\\cmidrule(lr){{{first + of.start}-{first + of.stop - 1}}}" for of in table.column_groups())
-        lines += [_latex_line([*[""] * len(table.stub), *titles]), f"    {' '.join(rules)}"]
-    lines += [_latex_line(map(escape_latex, column_titles(table))), "    \\midrule"]
-    for number, (section, rows) in enumerate(sections(table, escape_latex, escape_latex, _LATEX_MARKS)):
-        if section:
-            lines += ["    \\midrule"] * (number > 0)
-            lines.append(_latex_line([f"\\multicolumn{{{width}}}{{c}}{{\\textit{{{escape_latex(section)}}}}}"]))
-        lines += map(_latex_line, rows)
-    lines += ["    \\bottomrule", "  \\end{tabular}}", f"\\end{{{environment}}}", ""]
-    return "\n".join(lines)
-
-
 def column_titles(table: Table) -> list[str]:
     """Return the headings of all columns, with arrows for their better directions."""
     return [*table.stub, *map(with_arrow, table.columns, table.better or [None] * len(table.columns))]
@@ -353,47 +321,3 @@ def _escape_bar(text: str) -> str:
 
 def _markdown(text: str, characters: str = _EMPHASIS + "|") -> str:
     return text.translate({ord(character): f"\\{character}" for character in characters})
-
-
-def _pad(lines: list[list[str]], stub: int) -> str:
-    """Return a Markdown table with labels aligned to the left and values to the right."""
-    widths = [max(3, *map(len, column)) for column in zip(*lines, strict=True)]
-    rule = [":" + "-" * (w - 1) if j < stub else "-" * (w - 1) + ":" for j, w in enumerate(widths)]
-
-    def join(line: list[str]) -> str:
-        cells = [c.ljust(w) if j < stub else c.rjust(w) for j, (c, w) in enumerate(zip(line, widths, strict=True))]
-        return f"| {' | '.join(cells)} |"
-
-    return "\n".join(map(join, [lines[0], rule, *lines[1:]]))
-
-
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    **{character: f"\\{character}" for character in "&%$#_{}"},
-    "<": "$<$",
-    ">": "$>$",
-    "|": "$|$",
-    "\N{EN DASH}": "--",
-    "°": r"$^\circ$",
-    "±": r"$\pm$",
-    "∞": r"$\infty$",
-    "≤": r"$\leq$",
-    "≥": r"$\geq$",
-    "\N{MULTIPLICATION SIGN}": r"$\times$",
-    "↑": r"$\uparrow$",
-    "↓": r"$\downarrow$",
-    "✓": r"$\checkmark$",
-    **{letter: f"${name}$" for letter, name in zip("γερτ", (r"\gamma", r"\epsilon", r"\rho", r"\tau"), strict=True)},
-    **{digit: f"$_{number}$" for number, digit in enumerate("₀₁₂₃₄₅₆₇₈₉")},
-}
-
-
-def escape_latex(text: str) -> str:
-    """Convert plain text to LaTeX: escape special characters and replace the Unicode characters of labels."""
-    return "".join(_LATEX.get(character, character) for character in text)
-
-
-def _latex_line(cells: Iterable[str]) -> str:
-    return f"    {' & '.join(cells)} \\\\"

@@ -44,7 +44,7 @@ def test_run(bansac: Any, sets: Path, tmp_path: Path) -> None:
     shown = bansac("experiments", "run", "markov-order", "--data", sets, "--pairs", "1", "--repeats", "1", "--out", out)
     assert "| Rotation mAA (5°) ↑" in shown.stdout
     assert "room (1 pairs); 1 repeats" in shown.stdout
-    assert "markov_order.tex" in shown.stdout
+    assert "markov_order.md" in shown.stdout
     document = json.loads((out / "run.json").read_text())
     assert document["settings"] == {
         "data": str(sets),

@@ -43,27 +43,17 @@ def test_calibration_of_a_set_and_of_a_family(data: Path) -> None:
 
 
 def test_priors_are_flat_without_coherence_and_low_for_false_matches(data: Path) -> None:
-    document, tables = run("calibration", "any depth", "unrelated", data=data, runs=1)
+    document, _ = run("calibration", "any depth", "unrelated", data=data, runs=1)
     of_half = {name: sets["50%"] for name, sets in document["priors"].items()}
     assert abs(of_half["unrelated"]["neighbours"]["true_below_0.1"] - 0.5) < 0.03
     assert of_half["any depth"]["neighbours"]["true_below_0.1"] < 0.35
-    assert of_half["any depth"]["estimates"]["E"]["no neighbours"]["right"] == 1
-    assert tables["neighbours-switched"].count("| any depth | ") == 6
-    assert tables["calibration-priors"].count("| unrelated | ") == 3
 
 
-def test_configurations_of_scenes_and_of_a_set(data: Path) -> None:
+def test_configurations_of_scenes() -> None:
     settings = "100 matches, 80% inliers, 0.3 px"
-    units = f"synthetic/pose/planar/{settings}", f"wrong_translations/{settings}", "real/kitti", "real/exact"
-    document, tables = run("configurations", *units, data=data, scenes=2)
+    document, _ = run("configurations", f"synthetic/pose/planar/{settings}", f"wrong_translations/{settings}", scenes=2)
     assert document["synthetic"]["pose, planar"]["right"][settings] == 1
     assert document["wrong_translations"][settings]["bansac"] == 0
-    assert document["real"]["F, kitti_seq1"] == {"right model": {"general": 1}, "wrong model": {}}
-    assert "| F, exact_warp | none | none | 1 planar |" in tables["real-configurations"]
-    document, _ = run(
-        "configurations", "synthetic/noisy pose/planar, 20% off/100 matches, 0.1 px", noisy=True, scenes=1
-    )
-    assert document["synthetic"]["noisy pose, planar, 20% off"]["right"] == {"100 matches, 0.1 px": 1}
 
 
 def test_honesty_of_noise_scenes_and_sets(data: Path) -> None:
@@ -98,10 +88,9 @@ def test_scale(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_labelled_matches(data: Path) -> None:
     document, tables = run("labelled", data=data / "F_labelled", repeats=1)
-    assert document["thresholds"]["1"]["labelled_inliers"]["found_within"]["default"]["1"] > 0.9
+    assert document["thresholds"]["1"]["check_points"]["found_within"]["default"]["1"] > 0.9
     assert "\n| a | " in tables["check-points"]
-    assert "\n| bansac | 1" in tables["found-within"]
-    assert "| prosac | 1.00 | 1.00 | - | - |" in tables["found-within"]  # it needs scores
+    assert "\n| prosac | 1.00 | 1.00 |" in tables["found-within"]
 
 
 def test_replacements_have_a_model_where_the_others_are_right() -> None:

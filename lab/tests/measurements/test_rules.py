@@ -131,9 +131,9 @@ def test_short_run_on_scenes_and_image_pairs(tmp_path: Path) -> None:
         write_pose_set(tmp_path / "EF" / name, pairs=2)
     write_homography_set(tmp_path / "H" / "exact_warp", pairs=1)
     chosen = ("compromise", "neighbours")
-    units = ("small/space", "rivals/start/0", "power/units similarity", "real")
+    units = ("small/pose", "rivals/start/0", "power/units similarity", "real")
     document, tables = run("rules", *units, data=tmp_path, repeats=1, pairs=1, rules=chosen)
-    names = ("small: space", "rivals: start", "power: units similarity", *(f"real: {name}" for name in rules.REAL))
+    names = ("small: pose", "rivals: start", "power: units similarity", *(f"real: {name}" for name in rules.REAL))
     assert document["scenes"] == {name: 2 if name[:7] in ("real: E", "real: F") else 1 for name in names}
     assert [of["rule"] for of in document["rules"]] == list(chosen)
     assert "one of the other 2 rules" in tables["rules"]

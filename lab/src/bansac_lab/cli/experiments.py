@@ -41,7 +41,7 @@ def run(
     executor: ExecutorOption = None,
     scheduler: SchedulerOption = None,
 ) -> None:
-    """Run an experiment: runs.csv, tables (Markdown and LaTeX), figures (PNG and SVG) and run.json.
+    """Run an experiment: runs.csv, tables (Markdown), figures (PNG and SVG) and run.json.
 
     Results are saved as they are computed, and the same command resumes an interrupted run. The same seed gives the
     same errors for any number of workers. Options that an experiment does not use are rejected. Exit code 1: units

@@ -25,9 +25,7 @@ FileOption = Annotated[
         "Write the report here and its figures beside it; an interrupted run goes on from the journal beside it.",
     ),
 ]
-WorkersOption = Annotated[
-    int, typer.Option(help="Processes. With more than 1, times are taken afterwards, on repeat 0 alone.")
-]
+WorkersOption = Annotated[int, typer.Option(help="Processes. With more than 1, the report has no times.")]
 ExecutorOption = Annotated[
     str | None, typer.Option(help=f"One of {', '.join(EXECUTORS)}. Default: serial with one worker, else processes.")
 ]

@@ -30,7 +30,7 @@ _ALONG = 201
 
 def units(setup: Setup) -> list[Unit]:
     """Return the only unit."""
-    return [Unit(key=f"parabola/{setup.seed}", timed=False)]
+    return [Unit(key=f"parabola/{setup.seed}")]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:

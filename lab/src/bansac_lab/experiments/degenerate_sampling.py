@@ -47,7 +47,7 @@ SCENES = 50
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each scene."""
     places = itertools.product(SHARES, range(setup.get("repeats", SCENES)))
-    return [Unit(f"synthetic/{percent(share)}/{k}", (share, k), timed=k == 0) for share, k in places]
+    return [Unit(f"synthetic/{percent(share)}/{k}", (share, k)) for share, k in places]
 
 
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:

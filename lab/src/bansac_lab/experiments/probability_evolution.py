@@ -47,11 +47,11 @@ def units(setup: Setup) -> list[Unit]:
         if setup.model not in (None, "H"):
             raise ValueError(f"model: the pair inside the package is of a plane, H; model {setup.model!r} needs data")
         _load(_protocol(setup, "H"), None, DEMO)  # raises an error if there are too few matches
-        return [Unit(f"H/{DEMO}/{DEMO}", ("H", None, DEMO), timed=False)]
+        return [Unit(f"H/{DEMO}/{DEMO}", ("H", None, DEMO))]
     chosen = []
     for model, of_model in _sets_by_model(setup).items():
         pair_set, key = _choose_pair(of_model, model, _protocol(setup, model))
-        chosen.append(Unit(f"{model}/{pair_set.name}/{key}", (model, str(pair_set.folder), key), timed=False))
+        chosen.append(Unit(f"{model}/{pair_set.name}/{key}", (model, str(pair_set.folder), key)))
     return chosen
 
 

@@ -9,46 +9,28 @@ from the pairs. "ms" is only an indication if the machine has other load.
 import functools
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Any
-from unittest import mock
 
 import numpy as np
 
-from bansac.engine.option_groups import Network, Restarts
+from bansac.engine.option_groups import Restarts
 from bansac.estimate.presets import Options
 from bansac.evidence.weights import density_weights, reliability_weights
 from bansac.problems.estimators import MODELS, Kind
-from bansac.problems.problem import Problem
 from bansac_lab.frames import Series
 from bansac_lab.measurement import Document, Report, Row, Setup, Unit
 from bansac_lab.pairs import BENCH_GROUPS, PairRuns
-from bansac_lab.peers.library import Estimate, Method, Task
+from bansac_lab.peers.library import Method, Task
 from bansac_lab.reports import share
 from bansac_lab.summary import AUC_10, CORNERS_10, ITERATIONS, TIME, Summary, frame_of
 from bansac_lab.tables import Table, plain_table
 from bansac_lab.task import Protocol
 
 
-@dataclass(frozen=True)
-class Variant(Method):
-    """The default pipeline with one part changed."""
-
-    problem: Problem | None = None  # in place of the default's
-
-    def estimate(self, task: Task, **settings: Any) -> Estimate:
-        """Estimate, with the problem of the variant."""
-        if self.problem is None:
-            return super().estimate(task, **settings)
-        name = str(MODELS[task.problem].problem).replace(":", ".")
-        with mock.patch(f"bansac.problems.{name}", self.problem):
-            return super().estimate(task, **settings)
-
-
-def _variant(part: str, value: str = "", settings: Mapping[str, Any] | None = None, **changes: Any) -> Variant:
+def _variant(part: str, value: str = "", settings: Mapping[str, Any] | None = None, **changes: Any) -> Method:
     """Return the variant PART or PART: VALUE; ``settings`` are keyword arguments of the public functions."""
     name, fields = f"{part}: {value}" if value else part, {"scored": True, "sized": True, **changes}
-    return Variant(name, {"preset": None, **(settings or {})}, **fields)
+    return Method(name, {"preset": None, **(settings or {})}, **fields)
 
 
 _SETTINGS = {"F": {"repeats": 5}, "H small": {"pairs": 60}, "H exact": {"pairs": 60, "repeats": 3}}
@@ -59,10 +41,7 @@ THRESHOLDS: dict[Kind, tuple[float, ...]] = {
     "F": (0.25, 0.35, 0.5, 0.75, 1.0),
     "H": (1.0, 1.5, 2.0, 2.5, 3.0, 4.0),
 }
-# P(inlier | outlier, classified as inlier), .2 in the paper; a datum never changes, so a count of true states gives 0.
-WAYS_BACK = (0.0, 0.1, 0.4)
 _OPTIONS = Options()
-DEFAULT_EXPONENT = 2  # of bansac.evidence.weights
 DEFAULT_LENGTH = 300  # of a restart with the default budget: bansac.engine.restarts
 
 
@@ -82,36 +61,29 @@ def tried_values(kind: Kind) -> dict[str, tuple[Any, tuple[Any, ...]]]:
         "stopping": (_OPTIONS.stopping, (_OPTIONS.stopping, "sprt", "bansac+ransac")),
         "threshold": (problem.default_threshold, THRESHOLDS[kind]),
     }
-    if "scores" in (problem.default_weighting or ""):
-        found["exponent of scores"] = DEFAULT_EXPONENT, (1, 2, 4)
     if kind == "F":
         found["degeneracy"] = _OPTIONS.degeneracy, (_OPTIONS.degeneracy, None)
     return found
 
 
-def variants(kind: Kind) -> list[Variant]:
+def variants(kind: Kind) -> list[Method]:
     """Return the variants for a kind of model, the default first."""
     problem = MODELS[kind].load_problem()
     assert problem.default_threshold is not None
     dense, scored = (name in (problem.default_weighting or "") for name in ("density", "scores"))
-    as_by_default = functools.partial(weigh_by_scores, DEFAULT_EXPONENT if scored else 0, dense)
+    as_by_default = functools.partial(weigh, scored, dense)
     larger = 2.5 * problem.default_threshold
     found = [
         _variant("default"),
         _variant("restarts", "one, with the whole budget", {"restarts": 1}),
         *(
-            _of_value(setting, value, dense)
+            _of_value(setting, value)
             for setting, (default, values) in tried_values(kind).items()
             for value in values
             if value != default
         ),
         _variant("scoring", "magsac++, threshold x 2.5", {"scoring": "magsac++", "threshold": larger}),
-        _variant("score_in_front", "none", problem=replace(problem, score_in_front=None)),
         _variant("sampler", "uniform", {"sampler": "uniform"}, scored=False, adapt=as_by_default),
-        *(
-            _variant("cpt, way back", f"{share:g}", {"network": Network(cpt=[((0.0, share), (1.0, 1.0))])})
-            for share in WAYS_BACK
-        ),
         _variant("without scores", scored=False),
         _variant("neighbours", "none", {"neighbours": False}),
         _variant("without scores", "no neighbours", {"neighbours": False}, scored=False),
@@ -119,9 +91,7 @@ def variants(kind: Kind) -> list[Variant]:
     return [*found, _variant("without sizes of images", sized=False)] if kind == "F" else found
 
 
-def _of_value(setting: str, value: Any, dense: bool) -> Variant:
-    if setting == "exponent of scores":
-        return _variant(setting, _text(value), adapt=functools.partial(weigh_by_scores, value, dense))
+def _of_value(setting: str, value: Any) -> Method:
     settings = {setting: value}
     if setting == "agreement":
         settings = {"restarts": Restarts(agreement=value)}
@@ -131,19 +101,19 @@ def _of_value(setting: str, value: Any, dense: bool) -> Variant:
     return _variant(setting, _text(value), settings)
 
 
-def weigh_by_scores(exponent: float, dense: bool, task: Task) -> tuple[Task, Row]:
-    """Return a task, and scores to a power, times the density weights if ``dense``, as weights."""
-    reliability = None if task.scores is None else reliability_weights(task.scores)
-    weights = np.ones(len(task.x1)) if reliability is None else reliability ** (exponent / DEFAULT_EXPONENT)
+def weigh(scored: bool, dense: bool, task: Task) -> tuple[Task, Row]:
+    """Return a task, and the weights of its scores and of its density as an option."""
+    found = reliability_weights(task.scores) if scored and task.scores is not None else None
+    reliability = np.ones(len(task.x1)) if found is None else found
     density = density_weights(np.column_stack([task.x1, task.x2]).T.copy()) if dense else 1.0
-    return task, {"weights": weights * density}
+    return task, {"weights": reliability * density}
 
 
 def _text(value: Any) -> str:
     return "none" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _methods(problem: str, unit: Unit) -> list[Variant]:
+def _methods(problem: str, unit: Unit) -> list[Method]:
     return variants(PROBLEMS[problem].protocol.kind)
 
 

@@ -13,7 +13,7 @@ label.
 
 The priors P^0 of ``bansac.evidence.neighbours`` are compared with the truth, too, beside the scores: for each scene,
 and on synthetic scenes of random depths, of any depth (coherent along the epipolar lines only) and of unrelated matches
-(no coherence, labels at random). E and F of the synthetic scenes are estimated with and without these priors.
+(no coherence, labels at random).
 
 ECE is the expected calibration error over ten bins: the mean absolute difference between the mean probability and the
 share of true matches in a bin, weighted by the number of matches. The Brier score is the mean squared error.
@@ -33,12 +33,10 @@ from bansac.problems.estimators import Kind
 from bansac.synthetic import epipolar_matches
 from bansac.synthetic.two_views import viewing_rays
 from bansac_lab.families import FAMILIES, awkward_scene
-from bansac_lab.frames import DataFrame, Figure, Series, import_figure, import_pandas, to_frame
+from bansac_lab.frames import DataFrame, Figure, Series, import_figure, import_pandas
 from bansac_lab.measurement import DATA, Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac_lab.peers.library import OURS, Array, Task
-from bansac_lab.reports import number, share
-from bansac_lab.scenes import OURS as METHODS
-from bansac_lab.scenes import is_right, run_scene, scene_of
+from bansac_lab.reports import share
 from bansac_lab.sets import PairSet, find_sets
 from bansac_lab.sets.labelled import LabelledSet, find_labelled_sets
 from bansac_lab.tables import Table, grid, plain_table
@@ -72,7 +70,6 @@ _REAL: Mapping[str, tuple[Kind, tuple[str, ...], float]] = {
 PRIORS = (*_REAL, "random depths", "any depth", "unrelated")
 DRAWN = ("ratio < .85", "any depth", "unrelated")
 SYNTHETIC, SHARES, NOISE, NEAR = 2000, (0.1, 0.2, 0.5), 0.5, 2.0
-_SWITCHED = (METHODS[0], METHODS[0].changed("no neighbours", neighbours=False))
 
 
 def units(setup: Setup) -> list[Unit]:
@@ -143,7 +140,7 @@ def _judge_priors(setup: Setup, group: str) -> list[Row]:
         true = float((frame["distance"] <= TRUE).mean())
         row: Row = {"priors": group, "set": of_set, "matches": len(frame), "true": true}
         row |= {kind: measure(frame, kind) for kind in frame.columns[1:]}
-        rows.append(row if group in (*_REAL, "unrelated") else row | _switch(setup, group, of_set))
+        rows.append(row)
     return rows
 
 
@@ -158,19 +155,6 @@ def _scene(group: str, inlier_ratio: float, seed: int) -> Any:
     elif group == "unrelated":
         scene.x2[true] = rng.uniform(0, 1, (true.sum(), 2)) * scene.size2[::-1]
     return scene
-
-
-def _switch(setup: Setup, group: str, of_set: str) -> Row:
-    """Return the share of right models and the mean samples of E and F with and without priors from neighbours."""
-    found: Row = {}
-    for model in ("E", "F"):
-        rows: list[Row] = []
-        for seed in range(setup.runs):
-            scene = scene_of(model, _scene(group, float(of_set[:-1]) / 100, seed))
-            key = f"{group}/{of_set}/{model}/{seed}"
-            rows += run_scene(scene, _SWITCHED, key, seed, lambda scene, F: {"right": is_right(scene, F, NEAR)})
-        found[model] = to_frame(rows).groupby("method", sort=False)[["right", "iterations"]].mean().to_dict("index")
-    return {"estimates": found}
 
 
 def _distances(model: Kind, pair: Matches) -> Array:
@@ -261,39 +245,6 @@ def table(document: Document) -> Table:
     return plain_table(["matches", "ECE", "Brier", *true, "ECE at 1/3 px", "ECE of beliefs"], rows)
 
 
-def priors_table(document: Document) -> Table:
-    """Return the calibration of the priors from neighbours and of the scores."""
-    rows = []
-    for group, sets in document.get("priors", {}).items():
-        for name, of_set in sets.items():
-            own = of_set["neighbours"]["bins"]
-            figures = [of_set["true"], of_set["neighbours"]["ECE"]]
-            for low, high in ((0, 0.1), (0.1, 0.3), (0.3, 1)):
-                inside = [(n, true) for n, mean, true in own if low <= mean < high]
-                figures.append(sum(n * true for n, true in inside) / max(sum(n for n, _ in inside), 1))
-            others = _pool((figures for other, figures in sets.items() if other != name), "neighbours")
-            if "scores" in of_set and others:  # shares of true matches in the same bins of the other sets
-                shares = {int(mean * BINS): true for _, mean, true in others}
-                by_others = error_of([(n, shares.get(int(mean * BINS), mean), true) for n, mean, true in own])
-                figures += [by_others, of_set["scores"]["ECE"]]
-            rows.append([group, name, *(share(figures[k]) if k < len(figures) else "" for k in range(7))])
-    true = ["true", "ECE", "true of p < .1", "of p < .3", "of others"]
-    return plain_table(["matches", "set", *true, "ECE, shares of other scenes", "ECE of scores"], rows)
-
-
-def switched_table(document: Document) -> Table:
-    """Return the share of right models and the mean samples with and without priors from neighbours."""
-    rows = []
-    for group, sets in document.get("priors", {}).items():
-        for name, of_set in sets.items():
-            for model, found in of_set.get("estimates", {}).items():
-                right = (share(method["right"]) for method in found.values())
-                samples = (number(method["iterations"]) for method in found.values())
-                rows.append([group, name, model, *right, *samples])
-    ways = [f"{figure}{without}" for figure in ("right", "samples") for without in ("", ", no neighbours")]
-    return plain_table(["matches", "inliers", "model", *ways], rows)
-
-
 MEASUREMENT = of_module(
     __name__,
     title="Calibration of the probabilities of matches",
@@ -302,6 +253,6 @@ MEASUREMENT = of_module(
         Option("pairs", int, 43, "Maximum number of pairs of a set."),
         Option("runs", int, 20, "Scenes of a family.", least=1),
     ),
-    tables={"calibration": table, "calibration-priors": priors_table, "neighbours-switched": switched_table},
+    tables={"calibration": table},
     sets=lambda setup: [*find_sets(setup.data), *find_labelled_sets(setup.data)],
 )

@@ -332,5 +332,4 @@ MEASUREMENT = of_module(
     },
     sets=lambda setup: [PairSet(setup.data / "EF" / name) for name, known in REAL.values() if known],
     packages=("pycolmap",),
-    values=verify_database,
 )

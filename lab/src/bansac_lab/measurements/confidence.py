@@ -6,7 +6,6 @@ model. A run has found the best model if its mask contains at least 90 % of the 
 
 - two models: the noise is a thousandth of the threshold, so that every all-inlier sample is good.
 - one model: the same without the second model, at a confidence of .5 only.
-- noise: two models; the noise is .3 thresholds.
 
 The plain settings are ``preset="paper"`` (one restart, no local optimisation) with SPRT for the criterion ``"sprt"``
 only, and at most 5000 iterations. Scores are normally distributed with a standard deviation of .2 about .5 for inliers
@@ -16,7 +15,7 @@ one cell.
 
 import functools
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -27,12 +26,11 @@ from bansac_lab.frames import Figure, import_figure
 from bansac_lab.measurement import Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac_lab.peers.library import Method, Task
 from bansac_lab.reports import share
-from bansac_lab.tables import Table, grid
 
 N, MAX_ITERATIONS = 200, 5000
 RATIOS, SECOND, RECALL = (0.3, 0.5), 0.9, 0.9
 CONFIDENCES = (0.5, 0.9, 0.95, 0.99, 0.999)
-LITTLE, LARGE = 0.001, 0.3  # noise in thresholds
+NOISE = 0.001  # in thresholds
 THRESHOLDS = {"line": 0.01, "homography": 1.0}
 
 SCORED = ("prosac", "p-napsac", "baysac", "ar", "p-bansac")
@@ -56,46 +54,41 @@ METHODS = (
     *(_plain(sampler, stop) for stop, samplers in STOPS.items() for sampler in samplers),
     *(_DEFAULT, _DEFAULT.configured("default, scores", {}, scored=True)),
 )
-NOISY = (METHODS[0], METHODS[0].changed("uniform, ransac, local optimisation", local_optimization="default"))
 
 
-def make_data(model: str, ratio: float, noise: float, seed: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def make_data(model: str, ratio: float, seed: int) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return points or matches as rows, and the mask of inliers."""
     if model == "line":
-        points = line_points(N, ratio, noise * THRESHOLDS[model], seed)
+        points = line_points(N, ratio, NOISE * THRESHOLDS[model], seed)
         return points.points, points.inliers
-    matches: Any = homography_matches(N, ratio, noise * THRESHOLDS[model], seed)
+    matches: Any = homography_matches(N, ratio, NOISE * THRESHOLDS[model], seed)
     return np.column_stack([matches.x1, matches.x2]), matches.inliers
 
 
 @functools.cache
-def problems(model: str, noise: float, second: float, runs: int) -> list[tuple[Any, ...]]:
+def problems(model: str, second: float, runs: int) -> list[tuple[Any, ...]]:
     """Return data, inliers and scores of all runs; the second model has ``second`` times the inliers of the first."""
     found = []
     for seed in range(runs):
         ratio = RATIOS[seed % len(RATIOS)]
-        rows, inliers = make_data(model, ratio, noise, seed)
+        rows, inliers = make_data(model, ratio, seed)
         rng = np.random.default_rng([seed, 1])
         other = rng.permutation(np.flatnonzero(~inliers))[: round(second * ratio * N)]
-        rows[other] = make_data(model, 1.0, noise, seed + 10**6)[0][other]
+        rows[other] = make_data(model, 1.0, seed + 10**6)[0][other]
         scores = np.clip(rng.normal(np.where(inliers, 0.5, 0.4), 0.2), 0, 1)
         found.append(((rows,) if model == "line" else (rows[:, :2], rows[:, 2:]), inliers, scores))
     return found
 
 
-# Name of the data -> noise, size of the second model, methods and confidences.
-DATA: Mapping[str, tuple[float, float, Sequence[Method], tuple[float, ...]]] = {
-    "two models": (LITTLE, SECOND, METHODS, CONFIDENCES),
-    "noise": (LARGE, SECOND, NOISY, CONFIDENCES),
-    "one model": (LITTLE, 0.0, METHODS, CONFIDENCES[:1]),
-}
+DATA = {"two models": (SECOND, CONFIDENCES), "one model": (0.0, CONFIDENCES[:1])}
+"""Size of the second model, and confidences."""
 
 
 def units(setup: Setup) -> list[Unit]:
     """Return one unit for each cell: data, model, method and confidence."""
     found = []
-    for data, (_, _, methods, confidences) in DATA.items():
-        for model, name in itertools.product(THRESHOLDS, (method.name for method in methods)):
+    for data, (_, confidences) in DATA.items():
+        for model, name in itertools.product(THRESHOLDS, (method.name for method in METHODS)):
             found += each([data], [model], [name], confidences[-1:] if name.endswith(", bansac") else confidences)
     return found
 
@@ -103,9 +96,8 @@ def units(setup: Setup) -> list[Unit]:
 def run_unit(setup: Setup, unit: Unit) -> list[Row]:
     """Count the runs that find the best model."""
     data, model, name, confidence = unit.payload
-    noise, second, methods, _ = DATA[data]
-    method, runs, found = next(method for method in methods if method.name == name), setup.runs, 0
-    for seed, (points, inliers, scores) in enumerate(problems(model, noise, second, runs)):
+    method, runs, found = next(method for method in METHODS if method.name == name), setup.runs, 0
+    for seed, (points, inliers, scores) in enumerate(problems(model, DATA[data][0], runs)):
         estimate = method.estimate(Task(model, points, (), scores, THRESHOLDS[model], confidence, seed=seed))
         found += int(np.mean(estimate.result.inliers[inliers]) >= RECALL)
     cell = {"data": data, "model": model, "method": name, "confidence": confidence}
@@ -151,23 +143,6 @@ def draw(found: Mapping[str, Any]) -> Figure:
     return figure
 
 
-def table(document: Document) -> Table:
-    """Return the table of the shares of runs that find the best model; bold if below the confidence."""
-
-    def cell(by_confidence: Row) -> str:
-        texts = []
-        for asked, found in by_confidence.items():
-            text = share(found["found"] / found["runs"])
-            texts.append(f"**{text}**" if found["interval"][1] < float(asked) else text)
-        return "/".join(texts)
-
-    data = document["data"]
-    columns = {}
-    for model, found in data["two models"].items():
-        columns[f"{model} {'/'.join(asked.removeprefix('0') for asked in found['default'])}"] = found
-    return grid("method", columns | {f"{model}, noise": found for model, found in data["noise"].items()}, cell)
-
-
 def lowest_of_one_model(document: Document) -> str:
     """Return the smallest share of runs that find a single model at a confidence of .5."""
     cells = [cell for model in document["data"]["one model"].values() for by in model.values() for cell in by.values()]
@@ -178,6 +153,5 @@ MEASUREMENT = of_module(
     __name__,
     title="How often a run finds the best model",
     options=(Option("runs", int, 2000, "Problems of every cell.", least=1),),
-    tables={"confidence": table},
     figures={"confidence-one-model": lowest_of_one_model},
 )

@@ -202,9 +202,9 @@ def bind(setup: Setup) -> tuple[Measurement, Setup]:
     names = setup.get("methods", OUR_PRESETS if against else DEFAULT_METHODS)
     methods = tuple(select_methods((*names, *against), setup.model))
     own = Setup(data=setup.data, sets=setup.sets, exclude=setup.exclude)
-    if setup.get("budgets") is None:
+    if not setup.get("budgets"):
         return comparison(methods, protocol), own
-    sweep = Sweep(setup.model, methods, tuple(sorted(setup.budgets)))
+    sweep = Sweep(setup.model, methods, tuple(sorted(set(setup.budgets))))
     if "max_iterations" in changes:
         raise ValueError("--max-iterations: --budgets gives the numbers of iterations")
     return comparison(sweep.limited_methods(), protocol, sweep), own

@@ -118,8 +118,8 @@ def pairs_per_second(kind: Kind, tasks: list[Task], setup: Setup) -> dict[str, A
     return found
 
 
-def peak(folder: Path, count: int) -> int:
-    """Estimate ``count`` pairs, each with its own arrays, and return the peak memory of this process in bytes."""
+def peak(folder: Path, count: int) -> int | None:
+    """Estimate ``count`` pairs, each with its own arrays; return the peak memory of this process in bytes, on Linux."""
     tasks = load_tasks(folder, "F")
 
     def copies() -> Iterator[Task]:
@@ -130,10 +130,8 @@ def peak(folder: Path, count: int) -> int:
     ours("F", copies(), workers=2, max_iterations=_PEAK_ITERATIONS)
     try:
         return status_bytes("VmHWM")
-    except OSError:  # not on Linux, where the usage would include the parent's
-        import resource
-
-        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
+    except OSError:  # not on Linux
+        return None
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:

@@ -7,10 +7,9 @@ within kernels are not here. All targets of patches are in this table.
 """
 
 import contextlib
-import dataclasses
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from unittest import mock
 
@@ -53,51 +52,21 @@ def _returns(value: Any) -> Change:
 _SAME = _value(lambda solution: solution)
 
 
-def _learns(plan_restart: Any) -> Any:
-    return lambda history: plan_restart(history)._replace(learns=True)
-
-
-def _without_losers(plan_restart: Any) -> Any:
-    return lambda history: plan_restart(dataclasses.replace(history, ranked=history.ranked[:1]))
-
-
-def _at_the_end(plan_alternative: Any) -> Any:
-    return lambda history: plan_alternative(history) if history.is_over() else None
-
-
 def _without_window(estimate: Any) -> Any:
     return lambda self, model, last, window=np.inf, **settings: estimate(self, model, last, np.inf, **settings)
 
 
-def _all_points(first_of: Any) -> Any:
-    return lambda problem, data, threshold: np.arange(data.shape[1])
-
-
-def _one_test(first_of_inliers: Any) -> Any:
-    return lambda measured, problem, data, threshold: first_of_equals(problem, data, threshold)
-
-
-def _uniform_weights(density_weights: Any) -> Any:
-    return lambda data: np.ones(data.shape[1])
-
-
-def _alone(add_neighbours: Any) -> Any:
-    return lambda null_model, *arguments: null_model
-
-
 _RESTARTS, _SEARCH, _SIGNIFICANCE = "engine.restarts", "engine.search", "evidence.significance"
+_PLAN = f"{_RESTARTS}._plan_restart"
 
 # A comment says what a rule does if its name does not.
 _PATCHES: Mapping[str, tuple[str, Change]] = {
-    "majority": (
-        f"{_RESTARTS}._MAJORITY",
-        _value(1.0),
-    ),  # of the data are inliers: half of the agreement
+    "majority": (f"{_RESTARTS}._MAJORITY", _value(1.0)),  # of inliers: half of the agreement
     "duplicate ends a restart": ("engine.interruptible.InterruptibleLoop.aim_at", _returns(None)),
     "restarts on supported matches": ("engine.frame.Frame.supported", _returns(None)),  # supported by neighbours
-    "restarts on all data do not learn": (f"{_RESTARTS}._plan_restart", _learns),  # until a hypothesis is significant
-    "data near losers left out": (f"{_RESTARTS}._plan_restart", _without_losers),
-    "round limit": (f"{_RESTARTS}._plan_alternative", _at_the_end),  # alternatives before the restarts agree
+    "restarts on all data do not learn": (_PLAN, lambda plan: lambda of: plan(of)._replace(learns=True)),
+    "data near losers left out": (_PLAN, lambda plan: lambda of: plan(replace(of, ranked=of.ranked[:1]))),
+    "round limit": (f"{_RESTARTS}._plan_alternative", lambda plan: lambda of: plan(of) if of.is_over() else None),
     "search of other data": (f"{_RESTARTS}._plan_other_data", _returns(None)),  # not near the best hypothesis
     "search of less noise": (f"{_RESTARTS}._plan_less_noise", _returns(None)),  # in a compromise
     "comparison at one threshold": (f"{_SEARCH}._SHARED", _value(2.0)),  # of models that share most inliers
@@ -107,12 +76,12 @@ _PATCHES: Mapping[str, tuple[str, Change]] = {
     "wide threshold": (f"{_RESTARTS}.WIDE", _value(1.0)),  # every second restart until a hypothesis is significant
     "window of residuals": (f"{_SEARCH}.Search._estimate", _without_window),  # six thresholds
     "raised sigma of few data": ("evidence.noise_scale._RAISED", _value(0.0)),
-    "density weights": ("estimate.request.density_weights", _uniform_weights),  # of F: less where matches are dense
+    "density weights": ("estimate.request.density_weights", lambda _: lambda x: np.ones(x.shape[1])),  # of F
     "score weights": ("estimate.request.reliability_weights", _returns(None)),
     "plausibility of focal lengths": ("estimate.two_views._focal_plausibility", _returns(None)),
-    "common points counted once": (f"{_SIGNIFICANCE}.first_of_equals", _all_points),
-    "outliers with common points": (f"{_SIGNIFICANCE}.first_of_inliers", _one_test),  # all count in a second test
-    "neighbours in the null model": (f"{_SIGNIFICANCE}.add_neighbours", _alone),
+    "common points counted once": (f"{_SIGNIFICANCE}.first_of_equals", lambda _: lambda p, x, t: np.arange(x.shape[1])),
+    "outliers with common points": (f"{_SIGNIFICANCE}.first_of_inliers", lambda _: lambda m, *of: first_of_equals(*of)),
+    "neighbours in the null model": (f"{_SIGNIFICANCE}.add_neighbours", lambda _: lambda null_model, *_: null_model),
     "search window": ("estimate.solve._NOISE", _value(np.inf)),  # a large threshold among random moves proves nothing
     "searches of rearranged matches": (f"{_SIGNIFICANCE}._exceeds_searches", _returns(False)),
     "motion of a plane": ("estimate.planar_motion.choose_motion", _SAME),  # of its homography

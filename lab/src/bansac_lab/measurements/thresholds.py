@@ -25,7 +25,7 @@ PIXELS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 
 GROUPS = dict(zip(("E", "F", "H", "exact_warp"), BENCH_GROUPS.values(), strict=True))
 COMMON = {"E": 1.0, "F": 0.5, "H": 2.0, "exact_warp": 2.0}
-"""Threshold of each group in pixels from which "auto" starts, and which the tables compare with the best one."""
+"""Threshold of each group in pixels from which "auto" starts."""
 
 CURVES = {
     "default": METHODS["default"],
@@ -45,14 +45,14 @@ def methods(group: str, unit: Unit) -> list[Method]:
     points = itertools.product(PIXELS, CURVES.items())
     fixed = [method.changed(f"{name}@{pixels:g}", threshold=pixels * pixel) for pixels, (name, method) in points]
     start = {"options": Options(threshold=COMMON[group] * pixel), "threshold": "auto"}
-    return [*fixed, CURVES["default"].configured(AUTO, start, columns={"pixel": pixel})]
+    return [*fixed, CURVES["default"].configured(AUTO, start)]
 
 
 _RUNS = PairRuns(methods, GROUPS, "models")
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Return accuracy and time by group, method and threshold, and quantiles of the thresholds found by "auto"."""
+    """Return accuracy and time by group, method and threshold."""
     return Report(records={"groups": {name: _figures(name, runs) for name, runs in _RUNS.by_group(rows).items()}})
 
 
@@ -63,9 +63,7 @@ def _figures(group: str, rows: list[Row]) -> dict[str, Any]:
     for name in dict.fromkeys(row["configuration"] for row in rows):
         curve, _, threshold = name.partition("@")
         curves[curve][threshold] = {key: summary.mean(metric, kind, name) for key, metric in metrics.items()}
-    found = [row["threshold"] / row["pixel"] for row in rows if row["configuration"] == AUTO]
-    quantiles = dict(zip(("5%", "50%", "95%"), np.quantile(found, [0.05, 0.5, 0.95]).tolist(), strict=True))
-    return {"units": len(found), "default_pixels": COMMON[group], "auto_pixels": quantiles, "methods": curves}
+    return {"units": sum(row["configuration"] == AUTO for row in rows), "methods": curves}
 
 
 _TITLES = {"E": "E", "F": "F", "exact_warp": "H, warped photographs", "H": "H, small sets"}
