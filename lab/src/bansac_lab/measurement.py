@@ -133,7 +133,6 @@ class Measurement:
     figures: Mapping[str, Callable[..., str]] = field(default_factory=dict)
     reports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     packages: tuple[str, ...] = ()  # packages whose versions the document lists
-    updates: bool = False  # the command has ``--update``, which keeps what this run does not measure again
     parallel: bool = False  # the command has options for workers; without them the units run one after the other
     complete: bool = False  # a failed unit is an error
     bind: Callable[[Setup], tuple[Measurement, Setup]] | None = None
