@@ -58,7 +58,6 @@ def test_sacre_coeur_goes_before_other_sets(tmp_path):
     [
         ({"model": "F"}, "model 'F' needs data"),
         ({"max_ratio": 0.001}, "the pair demo has 0 matches of an SNN ratio below 0.001, at least 26"),
-        ({"max_ratio": -1.0}, "max_ratio must be > 0, got -1.0"),
     ],
 )
 def test_settings_that_fit_no_pair_are_errors(setup, message):
