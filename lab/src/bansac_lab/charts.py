@@ -111,5 +111,5 @@ def _label_plainly(axis: Axis) -> None:
     """Label a logarithmic axis with plain numbers (1, 10, ...), over few decades also within these."""
     from matplotlib.ticker import LogFormatter
 
-    axis.set_major_formatter(LogFormatter())
+    axis.set_major_formatter("{x:g}")
     axis.set_minor_formatter(LogFormatter(labelOnlyBase=False, minor_thresholds=(1.5, 0.6)))

@@ -99,7 +99,7 @@ class PairRuns:
             Option("repeats", int, None, "Runs of every pair. Default: those of the protocol."),
         )
         functions = {name: getattr(self, name) for name in ("units", "run_unit", "sets", "warm_up")}
-        traits = {"options": options, "complete": True, "updates": bool(self.option), "values": self}
+        traits = {"options": options, "complete": True, "values": self}
         return Measurement(**{**functions, **traits, **described})
 
     def protocol(self, setup: Setup, name: str) -> Protocol:

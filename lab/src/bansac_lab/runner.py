@@ -14,7 +14,7 @@ The output folder of an experiment contains
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Generator, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -133,12 +133,6 @@ def _summary(
         "notes": report.notes,
     }
     return RunSummary(report, document, failed)
-
-
-def merge(earlier: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a document with the values of both; a new value replaces an earlier one, dicts are merged."""
-    both = {k: merge(earlier[k], v) for k, v in new.items() if isinstance(v, dict) and isinstance(earlier.get(k), dict)}
-    return {**earlier, **new, **both}
 
 
 @contextlib.contextmanager

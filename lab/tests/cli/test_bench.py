@@ -156,19 +156,10 @@ def test_bad_argument_is_named(bansac: Any, sets: Path, arguments: list[str], me
         (["noise", "--problems", "rotation"], "got 'rotation'"),
         (["rivals", "--classes", "real-H"], "real pairs need --data"),
         (["rivals", "--overwrite"], "--overwrite needs --out"),
-        (["honesty", "--update", "--overwrite", "--out", "r.json"], "--update does not go with --overwrite"),
     ],
 )
 def test_bad_argument_of_a_measurement_is_named(bansac: Any, arguments: list[str], message: str) -> None:
     assert message in bansac.refused("bench", *arguments)
-
-
-@pytest.mark.parametrize("text", ['{"experiment": "rivals"}', "[1]", "{"])
-def test_only_a_report_of_the_measurement_is_updated(bansac: Any, tmp_path: Path, text: str) -> None:
-    (tmp_path / "r.json").write_text(text)
-    refused = bansac.refused("bench", "honesty", "--update", "--out", tmp_path / "r.json")
-    assert "--update adds to a report of honesty" in refused
-    assert (tmp_path / "r.json").read_text() == text
 
 
 def test_bad_folder_is_named(bansac: Any, sets: Path, tmp_path: Path, blocked: Path) -> None:

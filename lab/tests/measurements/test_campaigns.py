@@ -42,13 +42,6 @@ def test_calibration_of_a_set_and_of_a_family(data: Path) -> None:
     assert tables["calibration"].startswith("| family | F |")
 
 
-def test_priors_are_flat_without_coherence_and_low_for_false_matches(data: Path) -> None:
-    document, _ = run("calibration", "any depth", "unrelated", data=data, runs=1)
-    of_half = {name: sets["50%"] for name, sets in document["priors"].items()}
-    assert abs(of_half["unrelated"]["neighbours"]["true_below_0.1"] - 0.5) < 0.03
-    assert of_half["any depth"]["neighbours"]["true_below_0.1"] < 0.35
-
-
 def test_configurations_of_scenes() -> None:
     settings = "100 matches, 80% inliers, 0.3 px"
     document, _ = run("configurations", f"synthetic/pose/planar/{settings}", f"wrong_translations/{settings}", scenes=2)

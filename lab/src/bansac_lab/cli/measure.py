@@ -1,8 +1,7 @@
 """Commands made from the options of measurements."""
 
 import inspect
-import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
 
@@ -15,7 +14,7 @@ from bansac.cli.output import check_new_file
 from bansac.executors import EXECUTORS, Executor
 from bansac_lab.cli.tables import show
 from bansac_lab.measurement import Measurement, Option, Setup
-from bansac_lab.runner import RunSummary, merge, run_measurement
+from bansac_lab.runner import RunSummary, run_measurement
 from bansac_lab.tables import Table
 
 FileOption = Annotated[
@@ -29,7 +28,6 @@ WorkersOption = Annotated[int, typer.Option(help="Processes. With more than 1, t
 ExecutorOption = Annotated[
     str | None, typer.Option(help=f"One of {', '.join(EXECUTORS)}. Default: serial with one worker, else processes.")
 ]
-UpdateFlag = Annotated[bool, typer.Option("--update", help="Keep what else the report in --out has.")]
 
 
 def parameter_of(option: Option) -> inspect.Parameter:
@@ -74,7 +72,6 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
         options: dict[str, Any],
         out: FileOption = None,
         overwrite: arguments.OverwriteFlag = False,
-        update: UpdateFlag = False,
         workers: WorkersOption = 1,
         executor: ExecutorOption = None,
         scheduler: arguments.SchedulerOption = None,
@@ -86,33 +83,27 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
         if measurement.bind is not None:
             bound, setup = measurement.bind(setup)
         where = choose_executor(executor, workers, scheduler)
-        if update and overwrite:
-            raise ValueError("--update does not go with --overwrite")
-        if out is None and (update or overwrite):
-            raise ValueError(f"{'--update' if update else '--overwrite'} needs --out")
-        earlier: dict[str, Any] = {}
+        if out is None and overwrite:
+            raise ValueError("--overwrite needs --out")
         if out is not None:
-            check_new_file(out, overwrite or update)
-            earlier = _read_report(bound, out) if update and out.exists() else earlier
+            check_new_file(out, overwrite)
             if out.suffix in (".md", ".png", ".svg"):
                 raise ValueError(f"--out: the report must not be a {out.suffix} file, which may be written beside it")
         journal = None if out is None else out.with_suffix(".sqlite")
         outcome = run_measurement(bound, setup, journal, progress=show_progress, workers=workers, executor=where)
-        document = outcome.document
         if out is not None:
-            document = _write(bound, outcome, out, earlier)
+            _write(bound, outcome, out)
         if journal is not None and not outcome.failed:
             journal.unlink()  # the next run starts from the beginning
         if json:
-            print_json(document)
+            print_json(outcome.document)
         else:
             makers = measurement.tables.items()
-            show_report(outcome, (make(document) for name, make in makers if name not in measurement.reports))
+            show_report(outcome, (make(outcome.document) for name, make in makers if name not in measurement.reports))
         end(outcome)
 
     made = arguments.with_flags(run, "options", map(parameter_of, measurement.options))
-    absent = [] if measurement.updates else ["update"]
-    absent += [] if measurement.parallel else ["workers", "executor", "scheduler"]
+    absent = [] if measurement.parallel else ["workers", "executor", "scheduler"]
     signature = made.__signature__  # type: ignore[attr-defined]
     made.__signature__ = signature.replace(  # type: ignore[attr-defined]
         parameters=[parameter for name, parameter in signature.parameters.items() if name not in absent]
@@ -130,29 +121,16 @@ def choose_executor(name: str | None, workers: int, scheduler: str | None) -> st
     return arguments.connect(scheduler, None if workers == 1 else workers)
 
 
-def _read_report(measurement: Measurement, out: Path) -> dict[str, Any]:
-    """Return an earlier report of a measurement; another file is a ValueError."""
-    try:
-        document = json.loads(out.read_text(encoding="utf-8"))
-    except ValueError:
-        document = None
-    if not isinstance(document, dict) or document.get("experiment") != measurement.name:
-        raise ValueError(f"--out: --update adds to a report of {measurement.name}, which {out} is not")
-    return document
-
-
-def _write(measurement: Measurement, outcome: RunSummary, out: Path, earlier: Mapping[str, Any]) -> dict[str, Any]:
-    """Write and return the document, merged into an earlier one; write figures and texts beside it."""
-    document = merge(earlier, outcome.document)
+def _write(measurement: Measurement, outcome: RunSummary, out: Path) -> None:
+    """Write the document, and figures and texts beside it."""
     folder = OutputFolder(out.parent)
-    folder.write_json(out.name, document)
+    folder.write_json(out.name, outcome.document)
     for name, figure in outcome.report.figures.items():
         place = out if name == measurement.name else out.with_stem(f"{out.stem}_{name}")
         for suffix in (".png", ".svg"):
             folder.write_figure(place.with_suffix(suffix).name, figure)
     for suffix, text in outcome.report.texts.items():
         folder.write_text(out.with_suffix(suffix).name, text)
-    return document
 
 
 def end(outcome: RunSummary) -> None:

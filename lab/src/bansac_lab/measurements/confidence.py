@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bansac.synthetic import homography_matches, line_points
-from bansac_lab.frames import Figure, import_figure
+from bansac_lab.charts import Chart, Series, plot_charts
+from bansac_lab.frames import Figure
 from bansac_lab.measurement import Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac_lab.peers.library import Method, Task
 from bansac_lab.reports import share
@@ -120,27 +121,21 @@ def interval(found: int, runs: int) -> tuple[float, float]:
 
 def draw(found: Mapping[str, Any]) -> Figure:
     """Draw the share of missed models over the share that was asked for, by model and criterion."""
-    figure = import_figure()(figsize=(11, 5.6), layout="constrained")
-    shown: dict[str, Any] = {}
-    panels = figure.subplots(2, 4, sharex=True, sharey=True)
-    for row, (model, methods) in zip(panels, found.items(), strict=True):
-        for ax, stop in zip(row, (*STOPS,), strict=True):
-            ax.plot([1e-3, 0.5], [1e-3, 0.5], color="#8a8a8a", linewidth=1, linestyle="--")
-            extra = [name for name in methods if name.startswith("default")] if stop == "bansac" else []
-            for name in [*(name for name in methods if name.endswith(f", {stop}")), *extra]:
-                label = name.removesuffix(f", {stop}")
+    charts: list[list[Chart]] = []
+    for model, methods in found.items():
+        charts.append([])
+        for stop in STOPS:
+            defaults = [name for name in methods if name.startswith("default")] if stop == "bansac" else []
+            series = [Series("as asked for", [1e-3, 0.5], [1e-3, 0.5])]
+            for name in (*(name for name in methods if name.endswith(f", {stop}")), *defaults):
                 points = [methods[name].get(str(c), methods[name]["0.999"]) for c in CONFIDENCES]
                 missed = np.array([1 - point["found"] / point["runs"] for point in points])
                 high, low = 1 - np.array([point["interval"] for point in points]).T
-                bars = np.abs([missed - low, high - missed])
-                color = f"C{SAMPLERS.index(label) if label in SAMPLERS else 8 + extra.index(name)}"
-                style = {"label": label, "color": color, "marker": "o", "ms": 3, "lw": 1, "capsize": 2}
-                shown[label] = ax.errorbar(1 - np.array(CONFIDENCES), np.maximum(missed, 2e-4), bars, **style)
-            ax.set(xscale="log", yscale="log", ylim=(1.5e-4, 1), title=f"{model}: {stop}{', default' * bool(extra)}")
-    figure.legend(shown.values(), shown.keys(), loc="outside right upper", frameon=False)
-    figure.supxlabel("1 - confidence")
-    figure.supylabel("share of missed models")
-    return figure
+                bars, asked = np.abs([missed - low, high - missed]), 1 - np.array(CONFIDENCES)
+                series.append(Series(name.removesuffix(f", {stop}"), asked, np.maximum(missed, 2e-4), bars))
+            title = f"{model}: {stop}{', default' * bool(defaults)}"
+            charts[-1].append(Chart(series, title, "1 - confidence", "share of missed models", "log", "log"))
+    return plot_charts(charts)
 
 
 def lowest_of_one_model(document: Document) -> str:

@@ -253,7 +253,6 @@ MEASUREMENT = of_module(
         **{f"focal-{mode}": functools.partial(pair_table, mode=mode) for mode in PAIR_MODES},
         "focal-absolute": view_table,
     },
-    updates=True,
     sets=lambda setup: [PairSet(setup.data / "EF" / name) for name in setup.sets],
     packages=("poselib", "pycolmap"),
 )

@@ -324,5 +324,4 @@ MEASUREMENT = of_module(
     tables={"misleading-scenes": table},
     reports={"misleading-scenes": ("honesty_scenes",)},
     sets=lambda setup: find_sets(setup.data),
-    updates=True,
 )

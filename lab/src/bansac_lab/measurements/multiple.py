@@ -177,6 +177,5 @@ MEASUREMENT = of_module(
         Option("models", tuple[str, ...], tuple(MAKERS), "Only these synthetic models.", choices=tuple(MAKERS)),
     ),
     tables={"planes-of-pairs": planes_of_pairs},
-    updates=True,
     packages=("cv2", "scipy"),
 )
