@@ -12,13 +12,14 @@ import bansac_lab
 from bansac.batch.output_files import OutputFolder
 from bansac.compiled import source
 from bansac_lab import pairs, provenance
-from bansac_lab.experiments import EXPERIMENTS, degenerate_sampling, find_experiment
+from bansac_lab.experiments import EXPERIMENTS, find_experiment
 from bansac_lab.grid import Grid
 from bansac_lab.measurement import Setup
 from bansac_lab.peers.methods import RANSAC
 from bansac_lab.provenance import _BLOCK, data_fingerprint, installed_versions
 from bansac_lab.provenance import fingerprint as run_fingerprint
 from bansac_lab.runner import run_experiment
+from bansac_lab.sets.labelled import LabelledSet
 from lab.tests import toy
 from lab.tests.pair_sets import write_homography_set, write_pose_set
 from lab.tests.sets.test_labelled import write_labelled_set
@@ -71,9 +72,6 @@ class TestFingerprint:
         alone = self.digest(both / "room")
         assert self.digest(both, exclude=("yard",)) == alone == self.digest(both, sets=("room",))
         assert self.digest(both) != alone
-
-    def test_sets_of_other_models_do_not_count(self, tmp_path: Path) -> None:
-        self.write(tmp_path)
         wall = write_homography_set(tmp_path / "wall", pairs=1)
         before = self.digest(tmp_path, model="H")
         self.append(tmp_path / "room" / "R.h5")
@@ -84,7 +82,7 @@ class TestFingerprint:
     def test_labelled_sets(self, tmp_path: Path) -> None:
         x = np.ones((8, 2))
         write_labelled_set(tmp_path / "rooms" / "val", {"a-b": (x, x, np.ones(8), np.eye(3))})
-        chosen = degenerate_sampling.sets(Setup(data=tmp_path, sets=("rooms-val",)))
+        chosen = [LabelledSet(tmp_path / "rooms" / "val")]
         before = data_fingerprint(tmp_path, chosen)
         assert before["files"] == 3
         self.append(tmp_path / "rooms" / "val" / "labels.h5")
@@ -103,8 +101,6 @@ class TestFingerprint:
             assert self.digest(root) != plain
         path.write_bytes(content + b"\0")
         assert self.digest(root) != plain
-
-    def test_no_data(self) -> None:
         assert data_fingerprint(None, []) == {}
 
 

@@ -160,7 +160,7 @@ class Measurement:
                 raise ValueError(f"{_flag(name)}: {self.name} takes no such option; it takes {takes}")
         if self.needs_data and setup.data is None:
             what = "--data must name a folder with sets of pairs"
-            raise ValueError(f"{what}: {self.name} runs on image pairs (`bansac data fetch` gets the paper's)")
+            raise ValueError(f"{what}: {self.name} runs on image pairs (docs/reproduction.md names the paper's)")
         for name in ("pairs", "sets", "exclude"):
             if setup.data is None and name in known and setup.get(name, ()) not in ((), known[name].default):
                 raise ValueError(f"{_flag(name)} chooses among image pairs: it needs --data")
@@ -233,15 +233,12 @@ RUNS = Option("repeats", int, None, "Runs of every pair, or trials on synthetic 
 MODEL = Option("model", Kind, None, "Only this model.")
 SEED = Option("seed", int, 0, "Seed of repeat 0; repeat r has this seed + r.")
 MAX_RATIO = Option("max_ratio", float, None, "Image pairs: use matches of a lower SNN ratio. Default: .85.")
-PAIR = Option("pair", str, None, "probability-evolution: the pair.")
-_CURVES = ("line", "parabola", "cubic", "quartic")  # of degrees 1, 2, ...
-CURVE = Option("curve", str, None, "synthetic, curve-example: the curve that is fitted.", _CURVES)
 NOISE = Option("noise", float, None, "synthetic: noise of the inliers. Default: .02.")
 NOISE_IS_VARIANCE = Option("noise_is_variance", bool, False, "synthetic: the noise is a variance, as printed.")
 _COMMON: Mapping[str, Any] = {option.name: option.default for option in (DATA, MODEL, PAIRS, RUNS, SEED, SETS, EXCLUDE)}
 EXPERIMENT_OPTIONS = (
     *(DATA, PAIRS, RUNS, MODEL, SEED, SETS, EXCLUDE, MAX_RATIO),
-    *(PAIR, CURVE, NOISE, NOISE_IS_VARIANCE),
+    *(NOISE, NOISE_IS_VARIANCE),
 )
 """All options of ``bansac experiments run``; an experiment takes some of them."""
 

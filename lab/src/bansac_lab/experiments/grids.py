@@ -48,17 +48,10 @@ _ABLATED = "all pairs of sacre_coeur, 5 repeats"
 _F_PRINTED = f"E and F (the paper: F, with the figures of E), {_ABLATED}"
 
 
-def _report(
-    setup: Setup,
-    rows: Iterable[Row],
-    *,
-    notes: Callable[[summary.Summary], Iterable[str]] = lambda runs: (),
-    **tables: Callable[[summary.Summary], Table],
-) -> Report:
+def _report(setup: Setup, rows: Iterable[Row], **tables: Callable[[summary.Summary], Table]) -> Report:
     """Return a report with the tables that functions of the means build."""
     runs = summary.Summary(rows)
-    made = {name: make(runs) for name, make in tables.items()}
-    return Report(tables=made, notes=[*runs.notes(), *notes(runs)])
+    return Report(tables={name: make(runs) for name, make in tables.items()}, notes=runs.notes())
 
 
 def _each(
@@ -281,11 +274,8 @@ def _varied() -> Iterator[tuple[str, float, dict[str, Any]]]:
             if 0 <= value <= 1:
                 table = np.array(PAPER_CPT[0])
                 table[before, vote] = value
-                yield (
-                    f"P(x = inlier | x' = {state}, c = {evidence})",
-                    value,
-                    {"network": Network(cpt=(table.tolist(),))},
-                )
+                entry = f"P(x = inlier | x' = {state}, c = {evidence})"
+                yield entry, value, {"network": Network(cpt=(table.tolist(),))}
     for change in (-0.05, 0.05):
         yield "γ₁ moved by", change, {"network": Network(gamma=partial(shifted_gamma, change))}
 
@@ -295,18 +285,6 @@ CPT_VARIATIONS = (
     *(BANSAC.configured(f"{e}: {v:g}", settings, columns={"entry": e, "value": v}) for e, v, settings in _varied()),
 )
 """BANSAC with the paper's tables, and with slight variations of them."""
-
-
-def _largest_differences(runs: summary.Summary) -> Iterator[str]:
-    """Yield how accuracies change against the paper's tables."""
-    for model in runs.models:
-        differences = []
-        for varied, metric in itertools.product(CPT_VARIATIONS[1:], summary.POSE_RATES):
-            change = runs.mean(metric, model, varied.name) - runs.mean(metric, model, _PAPER)
-            differences.append((change, metric, varied))
-        extremes = (extreme(differences, key=lambda entry: entry[0]) for extreme in (min, max))
-        said = [f"{change:+.3f} ({metric.label}, {where.name})" for change, metric, where in extremes]
-        yield f"{model}: against the paper's values, mAA changes by {said[0]} to {said[1]}"
 
 
 _ALL = (
@@ -395,7 +373,6 @@ _ALL = (
         defaults=f"E and F, {_ABLATED}",
         report=partial(
             _report,
-            notes=_largest_differences,
             cpt_robustness=partial(
                 summary.settings_table,
                 title="BANSAC with slight variations of the conditional probability tables of order 1.",

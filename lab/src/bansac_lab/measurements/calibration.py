@@ -28,9 +28,8 @@ from bansac_lab.frames import DataFrame, Figure, Series, import_figure, import_p
 from bansac_lab.measurement import DATA, Document, Option, Report, Row, Setup, Unit, each, nested, of_module
 from bansac_lab.peers.library import OURS, Array, Task
 from bansac_lab.reports import share
-from bansac_lab.sets import PairSet
-from bansac_lab.sets.labelled import LabelledSet
-from bansac_lab.sets.survey import survey
+from bansac_lab.sets import PairSet, find_sets
+from bansac_lab.sets.labelled import LabelledSet, find_labelled_sets
 from bansac_lab.tables import Table, grid, plain_table
 from bansac_lab.task import DEFAULTS, distances_to_truth, usable_pairs
 
@@ -190,5 +189,5 @@ MEASUREMENT = of_module(
         Option("runs", int, 20, "Scenes of a family.", least=1),
     ),
     tables={"calibration": table},
-    sets=lambda setup: [*(found := survey(setup.data)).pair_sets, *found.labelled_sets],
+    sets=lambda setup: [*find_sets(setup.data), *find_labelled_sets(setup.data)],
 )

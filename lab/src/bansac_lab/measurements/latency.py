@@ -16,7 +16,7 @@ from pathlib import Path
 
 import bansac
 from bansac_lab.measurement import Document, Option, Report, Row, Setup, Unit, each, of_module
-from bansac_lab.tables import Table, plain_table, sectioned
+from bansac_lab.tables import Table, plain_table
 
 MODELS = ("H", "F", "E")
 
@@ -135,7 +135,7 @@ def run_unit(setup: Setup, unit: Unit) -> list[Row]:
 
 
 def report(setup: Setup, rows: Iterable[Row]) -> Report:
-    """Return the seconds of all figures, and a table; figures over their budgets are failures."""
+    """Return the seconds of all figures; those over their budgets are failures."""
     times = {column: {row["figure"]: row[column] for row in rows} for column in COLUMNS}
     for seconds, (name, (base, title)) in itertools.product(times.values(), BASES.items()):
         seconds[f"{name}, more than {title}"] = seconds[name] - seconds[base]
@@ -143,11 +143,8 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     for column, budgets in zip(COLUMNS, (BUDGETS, CPU_BUDGETS), strict=True):
         over = ((times[column][name], name, budget) for name, budget in budgets.items() if times[column][name] > budget)
         late += [f"{name}: {seconds:.3f} s, more than {budget:g} s ({column})" for seconds, name, budget in over]
-    most = BUDGETS | CPU_BUDGETS
-    cells = {name: [*(of[name] for of in times.values()), most.get(name)] for name in times[COLUMNS[0]]}
-    table = sectioned("Waiting times", "what", ["s", "s CPU", "at most"], {"": cells})
     records = {"runs": setup.runs, **times, "budgets": BUDGETS, "cpu_budgets": CPU_BUDGETS}
-    return Report(tables={"latency": table}, records=records, failures=late)
+    return Report(records=records, failures=late)
 
 
 def waiting_times(document: Document) -> Table:
