@@ -133,7 +133,6 @@ class Measurement:
     figures: Mapping[str, Callable[..., str]] = field(default_factory=dict)
     reports: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     packages: tuple[str, ...] = ()  # packages whose versions the document lists
-    parallel: bool = False  # the command has options for workers; without them the units run one after the other
     complete: bool = False  # a failed unit is an error
     bind: Callable[[Setup], tuple[Measurement, Setup]] | None = None
     reference: str = ""  # label of the table or figure in the paper

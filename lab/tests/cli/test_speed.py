@@ -8,7 +8,6 @@ import pytest
 
 from bansac_lab.measurements import speed
 from bansac_lab.peers.library import Method
-from bansac_lab.peers.methods import METHODS
 from bansac_lab.peers.poselib import POSELIB
 from lab.tests.pair_sets import write_homography_set
 from lab.tests.peers.toy import Toy
@@ -25,9 +24,8 @@ def test_speed_is_measured_and_shown(bansac: Any, tmp_path: Path, monkeypatch: p
     assert document["settings"] == {"peers": [], "seconds": 1e-3, "max_points": 100}
     for kind in ("H", "F", "E"):
         assert set(document["sizes"][kind]["default"]["ms"]["bansac"]) == {"30", "100"}
-        assert min(document["fixed"][kind].values()) > 0
         assert set(document["outliers"][kind]["bansac"]) == {"0.5"}
-    assert list(document["tables"]) == ["fixed", "sizes", "outliers"]
+    assert list(document["tables"]) == ["sizes", "outliers"]
 
 
 def test_a_folder_may_be_named_as_a_command(bansac: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,12 +83,3 @@ def test_memory_of_a_call_is_in_proportion_to_the_matches() -> None:
     assert not others
     assert count == "200000"
     assert 30 < found < 300  # the data themselves are 32 bytes
-
-
-def test_nothing_ends_a_fixed_number_of_iterations() -> None:
-    task = speed.make_task("H", 300, 0.6, max_iterations=50, confidence=1.0 - 1e-16)
-    for sampler in ("uniform", "bansac"):
-        result = METHODS[sampler].estimate(task, **speed._UNVERIFIED).result
-        assert (result.iterations, result.stop_reason) == (50, "max_iterations")
-    limits = task.limits() | dict(speed._PEERS["poselib"].settings)
-    assert limits["min_iterations"] == speed.ITERATIONS

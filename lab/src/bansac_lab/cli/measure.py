@@ -11,7 +11,6 @@ from bansac.batch.output_files import OutputFolder
 from bansac.cli import arguments
 from bansac.cli.console import notes, print_json, report, show_progress
 from bansac.cli.output import check_new_file
-from bansac.executors import EXECUTORS, Executor
 from bansac_lab.cli.tables import show
 from bansac_lab.measurement import Measurement, Option, Setup
 from bansac_lab.runner import RunSummary, run_measurement
@@ -23,10 +22,6 @@ FileOption = Annotated[
         "FILE",
         "Write the report here and its figures beside it; an interrupted run goes on from the journal beside it.",
     ),
-]
-WorkersOption = Annotated[int, typer.Option(help="Processes. With more than 1, the report has no times.")]
-ExecutorOption = Annotated[
-    str | None, typer.Option(help=f"One of {', '.join(EXECUTORS)}. Default: serial with one worker, else processes.")
 ]
 
 
@@ -72,17 +67,11 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
         options: dict[str, Any],
         out: FileOption = None,
         overwrite: arguments.OverwriteFlag = False,
-        workers: WorkersOption = 1,
-        executor: ExecutorOption = None,
-        scheduler: arguments.SchedulerOption = None,
         json: arguments.JsonFlag = False,
     ) -> None:
-        if scheduler is not None:
-            options["data"] = options["data"].absolute()  # workers may have other working directories
         setup, bound = Setup(**options), measurement
         if measurement.bind is not None:
             bound, setup = measurement.bind(setup)
-        where = choose_executor(executor, workers, scheduler)
         if out is None and overwrite:
             raise ValueError("--overwrite needs --out")
         if out is not None:
@@ -90,7 +79,7 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
             if out.suffix in (".md", ".png", ".svg"):
                 raise ValueError(f"--out: the report must not be a {out.suffix} file, which may be written beside it")
         journal = None if out is None else out.with_suffix(".sqlite")
-        outcome = run_measurement(bound, setup, journal, progress=show_progress, workers=workers, executor=where)
+        outcome = run_measurement(bound, setup, journal, progress=show_progress)
         if out is not None:
             _write(bound, outcome, out)
         if journal is not None and not outcome.failed:
@@ -103,22 +92,8 @@ def command_of(measurement: Measurement) -> Callable[..., None]:
         end(outcome)
 
     made = arguments.with_flags(run, "options", map(parameter_of, measurement.options))
-    absent = [] if measurement.parallel else ["workers", "executor", "scheduler"]
-    signature = made.__signature__  # type: ignore[attr-defined]
-    made.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[parameter for name, parameter in signature.parameters.items() if name not in absent]
-    )
     made.__doc__ = (measurement.help or measurement.title).replace("``", "").replace("*", "")  # no raw Markdown
     return made
-
-
-def choose_executor(name: str | None, workers: int, scheduler: str | None) -> str | Executor | None:
-    """Return the cluster of --scheduler, which excludes --executor and --workers, or the name from --executor."""
-    if scheduler is None:
-        return name
-    if name is not None:
-        raise ValueError("--executor does not go with --scheduler")
-    return arguments.connect(scheduler, None if workers == 1 else workers)
 
 
 def _write(measurement: Measurement, outcome: RunSummary, out: Path) -> None:

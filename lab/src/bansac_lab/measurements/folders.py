@@ -231,7 +231,6 @@ MEASUREMENT = Measurement(
     title="Accuracy and time of estimators",
     help=__doc__,
     bind=bind,
-    parallel=True,
     tables={
         **{name: functools.partial(accuracies, titles=titles) for name, (_, titles) in _TABLES.items()},
         "presets": presets,

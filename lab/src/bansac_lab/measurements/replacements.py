@@ -138,6 +138,5 @@ MEASUREMENT = of_module(
     options=(Option("repeats", int, CALLS, "Calls of each function.", least=1, flag="--seeds"), FIRST_SEED),
     tables={"replacements": table},
     packages=("opencv-python-headless", "scikit-image"),
-    parallel=True,
     values=map_scene,
 )

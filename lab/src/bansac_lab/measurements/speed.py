@@ -1,9 +1,8 @@
-"""Measure the time of iterations and of whole calls on one thread, beside other libraries.
+"""Measure the time of whole calls on one thread, beside other libraries.
 
-The matches have a noise of .3 px and slightly informative scores. "fixed" are 1000 iterations of the paper's method on
-2000 matches with 40 % inliers, with and without the sequential test; only PoseLib has a local optimisation. "sizes" are
-calls with the default options over the number of matches, 80 % of them inliers, and "outliers" over the inlier ratio,
-as means of three seeds. Use an idle machine, and compare ratios within one run, not times of two runs.
+The matches have a noise of .3 px and slightly informative scores. "sizes" are calls with the default options over the
+number of matches, 80 % of them inliers, and "outliers" over the inlier ratio, as means of three seeds. Use an idle
+machine, and compare ratios within one run, not times of two runs.
 """
 
 import dataclasses
@@ -26,7 +25,7 @@ from bansac_lab.timing import Call, least_seconds, peak_in_process, peak_of_call
 
 KINDS: tuple[Kind, ...] = ("H", "F", "E")
 PEERS = ("opencv", "poselib")
-POINTS, INLIER_RATIO, EASY, ITERATIONS = 2000, 0.4, 0.8, 1000
+POINTS, EASY = 2000, 0.8
 SIZES = (30, 100, 500, 1_000, 10_000, 100_000, 1_000_000)
 RATIOS = (0.9, 0.7, 0.5, 0.3, 0.2, 0.1)
 _SEEDS = 3
@@ -38,21 +37,17 @@ _LONGEST = 4.0
 # With at least this number of matches, arrays of the size of the data dominate the memory, not fixed arrays and Python.
 _MANY = 10_000
 
-_PEERS = {"opencv": METHODS["opencv"], "poselib": METHODS["poselib"].changed("poselib", min_iterations=ITERATIONS)}
 _DEFAULT = {"bansac": METHODS["default"]} | {name: METHODS[name] for name in ("opencv-magsac", "poselib-prosac")}
-_FIXED: Mapping[str, Any] = {"stopping": None}
-_UNVERIFIED: Mapping[str, Any] = {"stopping": None, "verification": None}
 
 
-def make_task(kind: Kind, n: int, inlier_ratio: float, *, seed: int = 1, **changes: Any) -> Task:
-    """Return a task of ``n`` matches with the paper's settings; ``changes`` overrides fields of the task.
+def make_task(kind: Kind, n: int, inlier_ratio: float, seed: int = 1) -> Task:
+    """Return a task of ``n`` matches with the paper's settings.
 
     Scores are uniform in [.3, 1] for inliers and in [0, .7] for outliers.
     """
     scene = make_scene(kind, n, inlier_ratio, _NOISE, seed)
     scores = np.random.default_rng(seed).uniform(0.0, 0.7, n) + np.where(scene.inliers, 0.3, 0.0)
-    task = task_of_pair(dataclasses.replace(scene.truth, scores=scores), DEFAULTS[kind], seed)
-    return dataclasses.replace(task, **changes)
+    return task_of_pair(dataclasses.replace(scene.truth, scores=scores), DEFAULTS[kind], seed)
 
 
 def find_peers(names: Sequence[str] | None) -> tuple[str, ...]:
@@ -61,17 +56,6 @@ def find_peers(names: Sequence[str] | None) -> tuple[str, ...]:
         return tuple(name for name in PEERS if METHODS[name].installed)
     require(METHODS[name] for name in names)
     return tuple(dict.fromkeys(names))
-
-
-def fixed_iterations(setup: Setup, kind: Kind) -> dict[str, float]:
-    """Measure a fixed number of iterations, in ms by method; the largest confidence below 1 stops no method early."""
-    task = make_task(kind, POINTS, INLIER_RATIO, max_iterations=ITERATIONS, confidence=math.nextafter(1.0, 0.0))
-    calls: dict[str, Call] = {}
-    for name in ("uniform", "bansac"):
-        calls[name] = METHODS[name].call(task, **_FIXED)
-        calls[f"{name}-unverified"] = METHODS[name].call(task, **_UNVERIFIED)
-    calls |= {name: _PEERS[name].call(task) for name in find_peers(setup.peers)}
-    return {name: 1e3 * time for name, time in least_seconds(calls, 3 * setup.seconds).items()}
 
 
 def size_costs(setup: Setup, kind: Kind) -> dict[str, Any]:
@@ -143,7 +127,6 @@ def _peak(kind: Kind, n: int) -> int | None:
 
 
 PARTS: Mapping[str, Callable[[Setup, Kind], Any]] = {
-    "fixed": fixed_iterations,
     "sizes": size_costs,
     "outliers": outlier_costs,
 }
@@ -172,19 +155,6 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     return Report(tables=tables, records={"settings": settings, **records})
 
 
-def fixed(document: Document) -> Table:
-    """Return the table of the times of a fixed number of iterations, and their ratios."""
-    others = ("opencv", "poselib", "uniform")
-    sections: dict[str, dict[str, list[float | None]]] = {}
-    for kind, times in document["fixed"].items():
-        for name, time in times.items():
-            label = _NAMES.get(name, name.replace("-unverified", ", without sequential test"))
-            ratios = [time / times[other] if other in times else None for other in others]
-            sections.setdefault(kind, {})[label] = [time, *ratios]
-    title = f"{ITERATIONS} iterations over {POINTS} matches, {100 * INLIER_RATIO:.0f} % of them inliers"
-    return sectioned(title, "method", ("ms", "over OpenCV", "over PoseLib", "over uniform"), sections)
-
-
 def sizes(document: Document) -> Table:
     """Return the table of the times of a call over the number of matches."""
     found = {kind: of_kind["default"] for kind, of_kind in document["sizes"].items()}
@@ -208,11 +178,11 @@ def outliers(document: Document) -> Table:
     return sectioned(f"Default options, {POINTS} matches", "ms at an inlier ratio of", ratios, sections)
 
 
-TABLES: Mapping[str, Callable[[Document], Table]] = {"fixed": fixed, "sizes": sizes, "outliers": outliers}
+TABLES: Mapping[str, Callable[[Document], Table]] = {"sizes": sizes, "outliers": outliers}
 
 MEASUREMENT = of_module(
     __name__,
-    title="Times of iterations and calls on one thread",
+    title="Times of calls on one thread",
     options=(
         Option("peers", tuple[str, ...], None, f"Joined by commas, of: {', '.join(PEERS)}. Default: all.", PEERS),
         Option("seconds", float, 0.7, "How long the calls of each comparison take turns.", least=1e-3),
