@@ -99,7 +99,6 @@ def test_default_folder(bansac: Any, sets: Path, tmp_path: Path, monkeypatch: py
         (["main-table", "--data", "nowhere"], "there is no folder nowhere"),
         (["main-table", "--data", "SETS", "--pairs", "0"], "pairs must be at least 1, got 0"),
         (["main-table", "--data", "SETS", "--workers", "0"], "workers must be at least 1, got 0"),
-        (["main-table", "--data", "SETS", "--executor", "cloud"], "executor must be one of serial, processes"),
         (["main-table", "--data", "SETS", "--seed", "-1"], "seed must be in"),
         (["main-table", "--data", "SETS", "--sets", "cellar"], "there is no set 'cellar'; there are room, wall"),
         (["main-table", "--data", "SETS", "--exclude", "room,wall"], "--exclude leaves none"),
