@@ -66,9 +66,9 @@ def _labels(configurations: Methods) -> dict[str, str]:
     return {name: method.label for name, method in configurations.items()}
 
 
-def _over(others: Methods, group: Methods, *, baselines: bool) -> summary.Leads:
+def _over(group: Methods, *, baselines: bool) -> summary.Leads:
     """Compare ours of a group with all others, or with the baselines among them."""
-    rivals = [name for name, method in others.items() if not (baselines and method.label in _OUR_LABELS)]
+    rivals = [name for name, method in group.items() if not (baselines and method.label in _OUR_LABELS)]
     ours = (name for name, method in group.items() if method.label in _OUR_LABELS)
     return {name: [rival for rival in rivals if rival != name] for name in ours}
 
@@ -78,10 +78,10 @@ def _main_table() -> Measurement:
     local = _each("+LO", LOCAL_OPTIMIZATION, local_optimization=True)
     groups = {"Without Local Optimization": _labels(plain), "With Local Optimization": _labels(local)}
     leads = {
-        "Over the best baseline": _over(plain, plain, baselines=True),
-        "Over the best other method": _over(plain, plain, baselines=False),
-        "With LO, over the best baseline": _over(local, local, baselines=True),
-        "With LO, over the best other method": _over(local, local, baselines=False),
+        "Over the best baseline": _over(plain, baselines=True),
+        "Over the best other method": _over(plain, baselines=False),
+        "With LO, over the best baseline": _over(local, baselines=True),
+        "With LO, over the best other method": _over(local, baselines=False),
     }
     baselines = "RANSAC, NAPSAC, P-NAPSAC and PROSAC"
     title = f"BANSAC and P-BANSAC beside {baselines}, with and without the local optimization of LO-RANSAC."
@@ -127,18 +127,14 @@ def _readings() -> Measurement:
     name = f"{P_BANSAC.label}, {UNSORTED}"
     groups[UNSORTED] = {name: P_BANSAC.configured(name, {}, adapt=unsorted)}
     configurations = {name: method for group in groups.values() for name, method in group.items()}
-    labels, printed, gains = _labels(configurations), groups[PRINTED], {}
-    # A group without baselines is compared with those as printed.
-    leads = {
-        title: _over(group if title in of_all else printed, group, baselines=True) for title, group in groups.items()
+    gains = {
+        title: {name: [f"{of.label}, {PRINTED}"] for name, of in group.items() if of.label in _OUR_LABELS}
+        for title, group in groups.items()
+        if title != PRINTED
     }
-    for title, group in ((title, group) for title, group in groups.items() if title != PRINTED):
-        ours = {name: of.label for name, of in group.items() if of.label in _OUR_LABELS}
-        gains[title] = {name: [f"{label}, {PRINTED}"] for name, label in ours.items()}
     title = "Readings of the paper: the algorithm as printed, and others."
     extra = (summary.AUC_10, summary.ITERATIONS, summary.MODELS_TESTED)
     columns = {title: _labels(group) for title, group in groups.items()}
-    leads_title = f"Lead of BANSAC and P-BANSAC over the best baseline, and {_LEADS_BELOW}"
     gains_title = f"Gain of each reading over the algorithm as printed, and {_LEADS_BELOW}"
     return Grid(tuple(configurations.values())).experiment(
         name="readings",
@@ -148,8 +144,7 @@ def _readings() -> Measurement:
         report=partial(
             _report,
             readings=partial(summary.metric_table, title=title, groups=columns, extra=extra),
-            leads=partial(summary.lead_table, title=leads_title, groups=leads, labels=labels),
-            gains=partial(summary.lead_table, title=gains_title, groups=gains, labels=labels),
+            gains=partial(summary.lead_table, title=gains_title, groups=gains, labels=_labels(configurations)),
         ),
     )
 

@@ -126,7 +126,7 @@ def report(setup: Setup, rows: Iterable[Row]) -> Report:
     for (problem, rate, method), of_method in frame.groupby(["problem", "inlier_rate", "method"], sort=False):
         runs.setdefault(problem, {}).setdefault(rate, {})[method] = of_method
     tables = {"synthetic": _table(runs), "synthetic_ratios": _ratio_table(runs)}
-    return Report(tables=tables, figures={"synthetic": _figure(runs)}, notes=_notes(setup, runs))
+    return Report(tables=tables, figures={"synthetic": _figure(runs)}, notes=_notes(setup, frame))
 
 
 def _sections(
@@ -189,15 +189,13 @@ def _figure(runs: _Runs) -> Figure:
     return plot_charts([[chart(problem, column, top=top) for problem in runs] for column, top in columns.items()])
 
 
-def _notes(setup: Setup, runs: _Runs) -> list[str]:
+def _notes(setup: Setup, frame: DataFrame) -> list[str]:
     noise = f"the noise has a standard deviation of {noise_of(setup):.3g}"
     notes = [f"The curve is a parabola; {noise}, the threshold is .02."]
-    found = (of["found"] for rates in runs.values() for of_rate in rates.values() for of in of_rate.values())
-    if missing := sum(int((~of_method.astype(bool)).sum()) for of_method in found):
+    if missing := int((~frame["found"].astype(bool)).sum()):
         notes.append(f"{missing} runs found no model: each counts with an RMSE of {FAILED_CURVE:.2f}.")
-    for problem, rates in runs.items():
-        fired = [of_rate[OWN_STOP]["stop_reason"] == "bansac" for of_rate in rates.values()]
-        counts = f"{sum(map(sum, fired))} of {sum(map(len, fired))} runs"
+    for problem, alone in frame[frame["method"] == OWN_STOP].groupby("problem", sort=False):
+        counts = f"{(alone['stop_reason'] == 'bansac').sum()} of {len(alone)} runs"
         notes.append(f"{problem.capitalize()} fitting, BANSAC's stop alone: it fired in {counts}.")
     return notes
 

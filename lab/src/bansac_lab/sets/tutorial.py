@@ -20,8 +20,6 @@ also for homographies. For these the paper uses "all the available pairs".
 Without ``size.h5``, the sizes are read from the images (:mod:`bansac_lab.sets.image_finder`).
 """
 
-import contextlib
-import itertools
 import os
 from collections.abc import Iterator
 from dataclasses import replace
@@ -91,14 +89,9 @@ class PairSet(PairFolder):
         return self._images.find(key, which)
 
     def files(self) -> list[Path]:
-        """Return the absolute paths of the files that :meth:`pair` reads, with the images whose sizes it needs."""
-        names = (*_MATCH_FILES, "K1_K2.h5", *_TRUTH_FILES[self.kind], *SIZE_FILES.values())
-        paths = [path for name in names if (path := self.folder.resolve() / name).exists()]
-        unknown = [which for which, name in SIZE_FILES.items() if not (self.folder / name).exists()]
-        for which, key in itertools.product(unknown, self.keys if self.kind == "H" else ()):
-            with contextlib.suppress(OSError):
-                paths.append(self._images.find(key, which))
-        return list(dict.fromkeys(paths))
+        """Return the absolute paths of the files that :meth:`pair` reads, without images."""
+        names = dict.fromkeys((*_MATCH_FILES, "K1_K2.h5", *_TRUTH_FILES[self.kind], *SIZE_FILES.values()))
+        return [self.folder.resolve() / name for name in names if self._has(name)]
 
     def _pose(self, key: str, K1: Any, K2: Any) -> dict[str, Any]:
         with Reader(self.folder / "R.h5") as rotations:
