@@ -44,12 +44,6 @@ def test_many_lines_look_different_and_their_labels_fit():
     assert box.x1 <= figure.bbox.x1
 
 
-@pytest.mark.parametrize("charts", [[], [[]], [[Chart([])], [Chart([]), Chart([])]]])
-def test_charts_that_make_no_grid_are_refused(charts):
-    with pytest.raises(ValueError, match="rows of one length"):
-        plot_charts(charts)
-
-
 @pytest.mark.parametrize(("low", "high", "some"), [(1, 10000, {"1", "100", "10000"}), (3.1, 5.2, {"4", "5"})])
 def test_a_logarithmic_axis_has_several_plain_labels(low, high, some):
     figure = plot_charts([[Chart([Series("a", [1, 2], [low, high])], yscale="log")]])

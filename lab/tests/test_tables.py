@@ -104,13 +104,3 @@ def test_a_stored_table_is_the_same(table: Table) -> None:
 
 def test_values_that_are_text_stand_as_they_are() -> None:
     assert "| <= 0.8 |" in to_markdown(Table("t", ("what",), ("target",), (TableRow(("time",), ("<= 0.8",)),)))
-
-
-def test_lengths_have_to_fit() -> None:
-    row = TableRow(("x",), (1.0, 2.0))
-    with pytest.raises(ValueError, match="1 labels and 3 values"):
-        Table("t", ("s",), ("a", "b", "c"), (row,))
-    with pytest.raises(ValueError, match="groups must span 2"):
-        Table("t", ("s",), ("a", "b"), (row,), groups=(("g", 3),))
-    with pytest.raises(ValueError, match="better must have 2"):
-        Table("t", ("s",), ("a", "b"), (row,), better=("higher",))

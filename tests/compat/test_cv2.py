@@ -11,7 +11,7 @@ import pytest
 
 import bansac.compat.cv2 as ours
 from bansac import estimate_absolute_pose, estimate_homography
-from bansac.compat import DoubtWarning, calibrated, return_values
+from bansac.compat import DoubtWarning, calibrated, return_values, strict
 from bansac.geometry import apply_transform, rotation_matrix
 from bansac.synthetic import epipolar_matches, homography_matches
 from bansac_lab.metrics import pose_error
@@ -497,6 +497,13 @@ def test_none_comes_with_a_warning():
         assert ours.findFundamentalMat(X1[:6], X2[:6]) == (None, None)
     with pytest.warns(DoubtWarning, match="no model: the 20 points determine none"):
         assert ours.findHomography(SAME, SAME, 0)[0] is None
+
+
+def test_models_in_doubt_are_none_in_the_strict_context_only():
+    with strict():
+        assert ours.estimateAffine2D(SQUARE, SQUARE + 1.0)[0] is None
+    with pytest.warns(DoubtWarning):
+        assert ours.estimateAffine2D(SQUARE, SQUARE + 1.0)[0] is not None
 
 
 @pytest.mark.parametrize("n", [2, 3, 4, 5])

@@ -65,9 +65,6 @@ class Chart:
 
 def plot_charts(charts: Sequence[Sequence[Chart]]) -> Figure:
     """Draw a grid of charts, given as rows of equal length, without pyplot."""
-    lengths = {len(row) for row in charts}
-    if len(lengths) != 1 or lengths == {0}:
-        raise ValueError(f"charts must be rows of one length, at least 1; got {[len(row) for row in charts]}")
     flat = [chart for row in charts for chart in row]
     labels = list(dict.fromkeys(series.label for chart in flat for series in chart.series))
     # The methods of STYLES have fixed styles, other labels cyclic ones.

@@ -14,7 +14,7 @@ The output folder of an experiment contains
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,33 +70,19 @@ class Run:
             self.measurement.warm_up(self.setup, pending)
         else:
             next((unit for unit in pending if not isinstance(attempt(work, unit), ItemFailure)), None)
+        failed, answers = {}, chosen.run(work, pending, workers)
         shown = progress("units", len(self.units), len(self.units) - len(pending))
-        failed = _collect(
-            chosen.run(work, pending, workers),
-            lambda unit, rows: self.journal.add(unit, rows if chosen is threads else without_seconds(rows)),
-            shown,
-        )
+        with shown as advance, contextlib.closing(answers):
+            for unit, answer in answers:
+                if isinstance(answer, ItemFailure):
+                    failed[unit.key] = answer.reason
+                else:
+                    self.journal.add(unit, answer if chosen is threads else without_seconds(answer))
+                advance()
         in_order = {unit.key: failed[unit.key] for unit in self.units if unit.key in failed}
         for key, reason in in_order.items() if self.measurement.complete else ():
             raise OSError(f"{len(failed)} of {len(self.units)} units have failed, the first is {key}: {reason}")
         return Rows(self.journal, self.units), in_order
-
-
-def _collect(
-    answers: Generator[tuple[Unit, list[Row] | ItemFailure], None, None],
-    keep: Callable[[Unit, list[Row]], None],
-    shown: contextlib.AbstractContextManager[Callable[[], None]],
-) -> dict[str, str]:
-    """Store the rows of the units as they arrive; return the failed units with their reasons."""
-    failed = {}
-    with shown as advance, contextlib.closing(answers):
-        for unit, answer in answers:
-            if isinstance(answer, ItemFailure):
-                failed[unit.key] = answer.reason
-            else:
-                keep(unit, answer)
-            advance()
-    return failed
 
 
 def run_measurement(measurement: Measurement, setup: Setup, journal: Path | None, **settings: Any) -> RunSummary:

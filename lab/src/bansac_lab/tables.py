@@ -67,17 +67,6 @@ class Table:
     better: tuple[Better | None, ...] = ()  # of each value column, to mark best and second best within a section
     note: str = ""  # paragraph below
 
-    def __post_init__(self) -> None:
-        """Check that the lengths are consistent."""
-        width = len(self.columns)
-        for row in self.rows:
-            if (len(row.labels), len(row.values)) != (len(self.stub), width):
-                raise ValueError(f"rows must have {len(self.stub)} labels and {width} values, got {row}")
-        if self.groups and sum(span for _, span in self.groups) != width:
-            raise ValueError(f"groups must span {width} columns, got {self.groups}")
-        if self.better and len(self.better) != width:
-            raise ValueError(f"better must have {width} entries, got {self.better}")
-
     def marks(self) -> list[list[Mark | None]]:
         """Return "best", "second" or None for every value, row by row.
 

@@ -32,7 +32,8 @@ iteration takes a fraction of OpenCV's time. None is the default of the estimato
 Differences from OpenCV's return values:
 
 - A model that is not significant, whose support chance explains, is returned as in OpenCV if it has the inliers of a
-  minimal sample, with a :class:`bansac.compat.DoubtWarning` that says why. None comes with such a warning, too.
+  minimal sample, with a :class:`bansac.compat.DoubtWarning` that says why. None comes with such a warning, too. In the
+  context of :func:`bansac.compat.strict`, both are None without a warning.
 - If the number of points is that of a minimal sample, significance cannot be tested and the model is returned.
 - The threshold of a fundamental matrix is for the Sampson distance. OpenCV's ``FM_RANSAC`` uses the distances to both
   epipolar lines.

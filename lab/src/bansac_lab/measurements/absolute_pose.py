@@ -39,13 +39,13 @@ SIGMA_SPACE = 1e-3
 _THRESHOLD = {"threshold": THRESHOLD}
 OURS = tuple(METHODS[name].changed(name, **_THRESHOLD) for name in ("default", "fast", "accurate"))
 PEERS = (
-    Method("poselib", {"min_iterations": 10}, POSELIB, label="PoseLib, our limits"),
-    Method("poselib-own", _THRESHOLD, POSELIB, own_limits=True, label="PoseLib, its own limits"),
-    Method("opencv-iterative", {"flag": "SOLVEPNP_ITERATIVE"}, OPENCV, label="OpenCV solvePnPRansac"),
-    Method("opencv-p3p", {"flag": "SOLVEPNP_P3P"}, OPENCV, label="OpenCV, SOLVEPNP_P3P"),
-    Method("opencv-usac", {"flag": "USAC_DEFAULT"}, OPENCV, label="OpenCV, USAC_DEFAULT"),
-    Method("opencv-accurate", {"flag": "USAC_ACCURATE"}, OPENCV, label="OpenCV, USAC_ACCURATE"),
-    Method("opencv-magsac", {"flag": "USAC_MAGSAC"}, OPENCV, label="OpenCV, USAC_MAGSAC"),
+    Method("poselib", {"min_iterations": 10}, POSELIB),
+    Method("poselib-own", _THRESHOLD, POSELIB, own_limits=True),
+    Method("opencv-iterative", {"flag": "SOLVEPNP_ITERATIVE"}, OPENCV),
+    Method("opencv-p3p", {"flag": "SOLVEPNP_P3P"}, OPENCV),
+    Method("opencv-usac", {"flag": "USAC_DEFAULT"}, OPENCV),
+    Method("opencv-accurate", {"flag": "USAC_ACCURATE"}, OPENCV),
+    Method("opencv-magsac", {"flag": "USAC_MAGSAC"}, OPENCV),
 )
 
 
