@@ -146,13 +146,6 @@ def test_json_takes_a_result(scene):
     assert failed["residuals"] == [None] * 3
 
 
-def test_files_of_earlier_versions_have_no_rival(scene, tmp_path):
-    document = results(scene)["rival"].to_dict()
-    assert document.pop("rival")["inliers"]
-    (tmp_path / "old.json").write_text(json.dumps(document))
-    assert Result.load(tmp_path / "old.json").rival is None
-
-
 def test_saving_replaces_a_file_as_a_whole_or_leaves_it(scene, tmp_path, monkeypatch):
     result = bansac.estimate_homography(scene.x1, scene.x2)
     path = tmp_path / "result.npz"

@@ -218,10 +218,8 @@ def test_models_have_the_form_of_the_estimator(name):
     row = MODELS[name]
     scenes = [known_scene(row.name, 80, 1.0, 1e-3, seed) for seed in (0, 1)]
     data, truth = np.vstack([np.hstack(scene.arguments) for scene in scenes]), [scene.model for scene in scenes]
-    split = np.split(data, np.cumsum([len(columns) for columns in row.data.values()])[:-1], axis=1)
-    (several,) = bansac.estimate_many(row.name, [tuple(split)], multiple=True, threshold=0.01, seed=None)
     result = bansac.estimate_multiple(name, data, threshold=0.01)
-    for models in (result.models, several.models, [found.model for found in result.results]):
+    for models in (result.models, [found.model for found in result.results]):
         assert len(models) == 2
         nearest = [min(models, key=lambda model, true=true: np.abs(model - true).sum()) for true in truth]
         np.testing.assert_allclose(nearest, truth, atol=0.01)

@@ -1,6 +1,5 @@
 """Figures: what they show, read back from their artists."""
 
-import dataclasses
 import sys
 
 import numpy as np
@@ -12,10 +11,8 @@ from matplotlib.contour import ContourSet
 from matplotlib.figure import Figure
 
 import bansac
-from bansac.estimate.result import AbsolutePose, Result, Trace
-from bansac.geometry.camera import Camera
+from bansac.estimate.result import Result, Trace
 from bansac.plotting import (
-    plot_epipolar_bands,
     plot_matches,
     plot_trace,
     save_figure,
@@ -163,7 +160,6 @@ def test_places_that_cannot_be_written_are_named(name, error, message, tmp_path,
         (lambda: plot_matches(IMAGE1, IMAGE2, X1, X2, P, inliers=[True]), r"inliers must be a mask of shape \(3,\)"),
         (lambda: plot_matches(IMAGE1, IMAGE2, X1, X2, P, inliers=P), "inliers must be a mask .* got float64"),
         (lambda: plot_matches(IMAGE1, IMAGE2, X1, X2, P, max_matches=-1), "max_matches must not be negative"),
-        (lambda: plot_epipolar_bands(IMAGE1, np.eye(3), np.eye(8), X1), "covariance"),
         (lambda: plot_trace(make_trace(0)), "trace is empty"),
         (lambda: plot_trace(make_trace(3), n_points=0), "n_points must be an integer >= 1, got 0"),
     ],
@@ -171,17 +167,6 @@ def test_places_that_cannot_be_written_are_named(name, error, message, tmp_path,
 def test_bad_input_is_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
-
-
-def test_the_band_of_an_epipolar_line_is_as_wide_as_its_uncertain_offset():
-    F = np.array([[0, 0, 0], [0, 0, -1.0], [0, 1, 0]])  # a camera that moves along x: y2 = y1
-    spread = np.zeros((9, 9))
-    spread[8, 8] = 0.25
-    figure = plot_epipolar_bands(IMAGE1, F, spread, [[40, 30], [10, 12]])
-    outlines = [patch.get_xy()[:, 1] for patch in figure.axes[0].patches]
-    np.testing.assert_allclose([y.min() for y in outlines], [30 - 0.98, 12 - 0.98])
-    np.testing.assert_allclose([y.max() for y in outlines], [30 + 0.98, 12 + 0.98])
-    assert figure.axes[0].get_ylim() == (59.5, -0.5)
 
 
 def make_result(model, residuals, probabilities=None):
@@ -233,29 +218,12 @@ def test_a_sphere_is_not_drawn_as_a_plane():
     assert len(bansac.fit_sphere(points, threshold=0.1).plot(points).axes[0].collections) == 1
 
 
-def test_planes_and_motions_of_space():
+def test_planes_of_space():
     points = np.column_stack([UNIT, np.full(30, 2.0)])
-    ax = make_result(np.array([0.0, 0.0, 1.0, -2.0]), np.zeros(30)).plot(points).axes[0]
-    _, plane = ax.collections
-    assert plane.get_alpha() == 0.3
-    moved = make_result(np.hstack([np.eye(3), np.ones((3, 1))]), np.zeros(30))
-    ax = moved.plot(points, points + 1).axes[0]
-    _, crosses = ax.collections
-    np.testing.assert_allclose(np.array(crosses._offsets3d).T, points + 1)
-    assert moved.plot(points, points + 1, ax=ax) is ax.figure
-
-
-def test_rings_mark_the_inliers_of_a_rival():
-    rng = np.random.default_rng(0)
-    x = rng.uniform(0, 100, (2, 50))
-    lines = [np.column_stack([x[0], 0.5 * x[0]]), np.column_stack([x[1, :40], 90 - x[1, :40]])]
-    points = np.vstack(lines) + rng.normal(0, 0.2, (90, 2))
-    result = bansac.fit_line(points)
+    result = make_result(np.array([0.0, 0.0, 1.0, -2.0]), np.zeros(30))
     ax = result.plot(points).axes[0]
-    rings = ax.collections[1].get_offsets()
-    np.testing.assert_array_equal(rings, points[result.rival.inliers & ~result.inliers])
-    assert len(rings) > 30
-    assert ax.get_legend().get_texts()[0].get_text() == f"rival: {result.rival.inliers.sum()} inliers"
+    assert [part.get_alpha() for part in ax.collections[1:]] == [0.3]
+    assert result.plot(points, ax=ax) is ax.figure
 
 
 def drawn_inside(figure):
@@ -275,10 +243,8 @@ def drawn_inside(figure):
 
 
 def test_legends_cover_no_data():
-    rival = bansac.Rival(CURVES["line"][0], np.arange(30) > 20, 0.1)
-    line = dataclasses.replace(make_result(CURVES["line"][0], np.zeros(30)), rival=rival)
     for figure in (
-        line.plot(CURVES["line"][1]),
+        make_result(CURVES["line"][0], np.zeros(30)).plot(CURVES["line"][1]),
         plot_trace(make_trace()),
         plot_matches(IMAGE1, IMAGE2, X1, X2, P, inliers=[True, False, False]),
     ):
@@ -307,40 +273,16 @@ def test_curves_of_several_models_are_drawn_in_the_colours_of_their_points(name)
         result.plot(data[1:])
 
 
-def test_planes_of_several_models_have_outlines():
+def test_planes_of_several_models():
     rng = np.random.default_rng(0)
     x = rng.uniform(0, 100, (80, 2))
     x[:40, 0] += 150
-    x2 = np.vstack([x[:40] - 20, x[40:] * 1.3])
-    result = bansac.estimate_multiple("H", np.hstack([x, x2]), threshold=0.1)
-    ax = drawn_inside(result.plot(x)).axes[0]
-    assert ax.yaxis_inverted()  # as in the image
-    outlines = [one for one in ax.collections if isinstance(one, LineCollection)]
-    assert len(outlines) == len(result.models) == 2
-    for k, outline in enumerate(outlines):
-        sides, own = np.array(outline.get_segments()), x[result.labels == k]
-        (dx, dy), (x_own, y_own) = np.diff(sides, axis=1).T, np.moveaxis(own - sides[:, :1], 2, 0)
-        turns = dx.T * y_own - dy.T * x_own
-        assert (np.sign(turns).min(axis=1) * np.sign(turns).max(axis=1) >= 0).all()  # all points on one side
-        ends = sides.reshape(-1, 2)
-        np.testing.assert_array_equal([ends.min(axis=0), ends.max(axis=0)], [own.min(axis=0), own.max(axis=0)])
+    result = bansac.estimate_multiple("H", np.hstack([x, np.vstack([x[:40] - 20, x[40:] * 1.3])]), threshold=0.1)
+    assert drawn_inside(result.plot(x)).axes[0].yaxis_inverted()  # as in the image
     space = np.vstack([np.column_stack([x[:40], 0 * x[:40, 0]]), np.column_stack([x[40:], 50 + x[40:, 0]])])
     result = bansac.estimate_multiple("plane", space, threshold=0.1)
-    figure = result.plot(space)
-    surfaces = [one for one in figure.axes[0].collections if one.get_alpha() == 0.3]
+    surfaces = [one for one in result.plot(space).axes[0].collections if one.get_alpha() == 0.3]
     assert len(surfaces) == len(result.models) == 2
-
-
-def test_projections_of_an_absolute_pose_are_in_the_image():
-    space = np.column_stack([UNIT, np.full(30, 4.0)])
-    K = np.array([[100.0, 0, 50], [0, 100, 40], [0, 0, 1]])
-    image = UNIT / 4 * 100 + [50, 40]
-    result = make_result(AbsolutePose(np.eye(3), np.zeros(3)), np.zeros(30))
-    for camera in (K, Camera.from_matrix(K)):
-        ax = result.plot(space, image, K=camera).axes[0]
-        np.testing.assert_allclose(ax.collections[1].get_offsets(), image)
-        assert ax.yaxis_inverted()
-    np.testing.assert_allclose(result.plot(space, UNIT / 4).axes[0].collections[1].get_offsets(), UNIT / 4)
 
 
 def test_matches_without_images_are_segments_and_the_probable_are_on_top():
@@ -349,7 +291,5 @@ def test_matches_without_images_are_segments_and_the_probable_are_on_top():
     np.testing.assert_allclose(segments(ax), np.stack([X1, X2], axis=1)[[1, 2, 0]])
     with pytest.raises(ValueError, match=r"x2 must have shape \(3, 2\), got \(2, 2\)"):
         result.plot(X1, X2[:2])
-    with pytest.raises(ValueError, match="x1 must be the 3D points"):
-        result.plot(X1, np.ones((3, 3)))
     with pytest.raises(ValueError, match="trace=True"):
         result.plot()

@@ -11,27 +11,23 @@ import math
 import operator
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, cast, overload
+from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from bansac.estimate.generic import ransac
-from bansac.estimate.multiple import check_max_models, estimate_multiple
-from bansac.estimate.presets import SHARED_ARGUMENTS, check_names, resolve_options
-from bansac.estimate.result import Model, MultipleResult, Result
+from bansac.estimate.presets import SHARED_ARGUMENTS, resolve_options
+from bansac.estimate.result import Model, Result
 from bansac.executors import ItemFailure, can_be_pickled, short_items
 from bansac.executors.progress_bar import progress_bar
 from bansac.executors.threads import PENDING_PER_THREAD, count_workers, in_order, until_broken
 from bansac.maths.optional import import_optional
 from bansac.maths.rng import derive_seed
-from bansac.maths.validate import as_integer, as_matches, as_points
+from bansac.maths.validate import as_integer
 from bansac.problems.estimators import ESTIMATORS, find_estimator
 from bansac.problems.problem import Problem
 
 Progress = Callable[[int, int | None], object]
-
-_Estimated = str | Problem | Callable[..., Result]
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,38 +63,52 @@ class Failure:
         return iter((None, np.empty(0, np.bool_)))
 
 
-@overload
 def estimate_many(
+    problem: str | Problem | Callable[..., Result[Model]], pairs: Iterable[Any], **settings: Any
+) -> list[Result[Model] | Failure]:
+    """Estimate the models of many pairs of images, on all cores; return the results of :func:`bansac.iter_estimates`.
+
+    Parameters
+    ----------
+    problem, pairs, **settings
+        As in :func:`bansac.iter_estimates` (``workers``, ``executor``, ``on_error`` and all others), with the same
+        errors.
+
+    Returns
+    -------
+    list of Result or Failure
+        In the order of the pairs.
+
+    Examples
+    --------
+    >>> import numpy as np, bansac
+    >>> x = np.random.default_rng(0).uniform(0, 500, (100, 2))
+    >>> pairs = [(x, x + 1), (x, x[:50]), {"x1": x, "x2": 2 * x, "threshold": 0.5}]
+    >>> results = bansac.estimate_many("homography", pairs, workers=2)
+    >>> [result.success for result in results]
+    [True, False, True]
+    >>> results[1].message
+    'x1 and x2 must have equal lengths, got 100 and 50'
+    """
+    return list(iter_estimates(problem, pairs, **settings))
+
+
+def iter_estimates(
     problem: str | Problem | Callable[..., Result[Model]],
     pairs: Iterable[Any],
     *,
-    multiple: Literal[False] = ...,
-    workers: int | None = ...,
-    executor: Literal["threads", "processes"] = ...,
-    on_error: Literal["return", "raise"] = ...,
-    progress: Progress | bool | None = ...,
-    max_pending: int | None = ...,
-    **arguments: Any,
-) -> list[Result[Model] | Failure]: ...
-@overload
-def estimate_many(
-    problem: _Estimated, pairs: Iterable[Any], *, multiple: Literal[True], **arguments: Any
-) -> list[MultipleResult | Failure]: ...
-def estimate_many(
-    problem: _Estimated,
-    pairs: Iterable[Any],
-    *,
-    multiple: bool = False,
     workers: int | None = None,
     executor: Literal["threads", "processes"] = "threads",
     on_error: Literal["return", "raise"] = "return",
     progress: Progress | bool | None = None,
     max_pending: int | None = None,
     **arguments: Any,
-) -> list[Result | Failure] | list[MultipleResult | Failure]:
-    """Estimate the models of many pairs of images, on all cores.
+) -> Generator[Result[Model] | Failure, None, None]:
+    """Estimate the models of many pairs of images on all cores, and yield the results one by one.
 
-    :func:`bansac.iter_estimates` gives the same results one by one and does not keep them in memory.
+    The memory does not grow with the number of pairs, and ``pairs`` may be infinite, because at most ``max_pending``
+    pairs are read ahead. A finished result is yielded, in order, after the next pair has been read. Errors of the
+    arguments are raised by the call, not with the first result.
 
     Parameters
     ----------
@@ -120,9 +130,6 @@ def estimate_many(
           and in parallel.
 
         The iterable itself is read in the caller's thread, at most ``max_pending`` pairs ahead.
-    multiple : bool, optional
-        Estimate all models of each pair, as :func:`bansac.estimate_multiple`; ``max_models`` is then an argument, too.
-        Problems with cameras are not allowed.
     workers : int, optional
         Number of threads or processes; by default one for each core that this process may use. A single worker is the
         caller's thread.
@@ -148,16 +155,15 @@ def estimate_many(
         is ``derive_seed(seed, index)`` (:mod:`bansac.maths.rng`), which is ``result.seed``. A call of the estimator
         with this seed gives the same result.
 
-    Returns
-    -------
-    list of Result or Failure
-        In the order of the pairs; with ``multiple=True`` a :class:`bansac.MultipleResult` instead of each Result.
+    Yields
+    ------
+    Result or Failure
+        In the order of the pairs.
 
     Raises
     ------
     ValueError
-        If ``problem``, ``workers``, ``executor``, ``on_error``, ``max_pending`` or an option is not allowed, or
-        ``multiple`` is True for a problem with cameras.
+        If ``problem``, ``workers``, ``executor``, ``on_error``, ``max_pending`` or an option is not allowed.
     TypeError
         If an option does not exist, ``pairs`` is not iterable, or a problem or argument for processes is not picklable.
     ImportError
@@ -167,67 +173,6 @@ def estimate_many(
     -----
     Ctrl-C and leaving the loop end the work at once: waiting pairs are dropped. Each thread ends after its current
     pair; the caller does not wait for it.
-
-    Examples
-    --------
-    >>> import numpy as np, bansac
-    >>> x = np.random.default_rng(0).uniform(0, 500, (100, 2))
-    >>> pairs = [(x, x + 1), (x, x[:50]), {"x1": x, "x2": 2 * x, "threshold": 0.5}]
-    >>> results = bansac.estimate_many("homography", pairs, workers=2)
-    >>> [result.success for result in results]
-    [True, False, True]
-    >>> results[1].message
-    'x1 and x2 must have equal lengths, got 100 and 50'
-    """
-    settings: dict[str, Any] = {"multiple": multiple, "workers": workers, "executor": executor, "on_error": on_error}
-    settings |= {"progress": progress, "max_pending": max_pending}
-    stream: Any = iter_estimates(problem, pairs, **settings, **arguments)
-    return list(stream)
-
-
-@overload
-def iter_estimates(
-    problem: str | Problem | Callable[..., Result[Model]],
-    pairs: Iterable[Any],
-    *,
-    multiple: Literal[False] = ...,
-    workers: int | None = ...,
-    executor: Literal["threads", "processes"] = ...,
-    on_error: Literal["return", "raise"] = ...,
-    progress: Progress | bool | None = ...,
-    max_pending: int | None = ...,
-    **arguments: Any,
-) -> Generator[Result[Model] | Failure, None, None]: ...
-@overload
-def iter_estimates(
-    problem: _Estimated, pairs: Iterable[Any], *, multiple: Literal[True], **arguments: Any
-) -> Generator[MultipleResult | Failure, None, None]: ...
-def iter_estimates(
-    problem: _Estimated,
-    pairs: Iterable[Any],
-    *,
-    multiple: bool = False,
-    workers: int | None = None,
-    executor: Literal["threads", "processes"] = "threads",
-    on_error: Literal["return", "raise"] = "return",
-    progress: Progress | bool | None = None,
-    max_pending: int | None = None,
-    **arguments: Any,
-) -> Generator[Result | Failure, None, None] | Generator[MultipleResult | Failure, None, None]:
-    """Estimate the models of many pairs of images on all cores, and yield the results one by one.
-
-    The memory does not grow with the number of pairs, and ``pairs`` may be infinite, because at most ``max_pending``
-    pairs are read ahead. A finished result is yielded, in order, after the next pair has been read.
-
-    Parameters
-    ----------
-    problem, pairs, multiple, workers, executor, on_error, progress, max_pending, **arguments
-        As in :func:`bansac.estimate_many`. The same errors are raised by the call, not with the first result.
-
-    Yields
-    ------
-    Result, MultipleResult or Failure
-        In the order of the pairs.
 
     Examples
     --------
@@ -248,11 +193,9 @@ def iter_estimates(
         raise ValueError(f"on_error must be 'return' or 'raise', got {on_error!r}")
     if not (progress is None or isinstance(progress, bool) or callable(progress)):
         raise TypeError(f"progress must be True, False or a function, got {type(progress).__name__}")
-    if not isinstance(multiple, bool):
-        raise TypeError(f"multiple must be True or False, got {type(multiple).__name__}")
     if not isinstance(pairs, Iterable):
         raise TypeError(f"pairs must be an iterable of pairs, got {type(pairs).__name__}")
-    estimate = _prepare(problem, arguments, multiple)
+    estimate = _prepare(problem, arguments)
     if progress is True:
         import_optional("rich.console", "progress=True needs rich", "rich")
     total = _count(pairs)
@@ -323,44 +266,22 @@ def _hand_out(
 _SIZES = {"image_size1": "size1", "image_size2": "size2"}
 
 
-def _prepare(problem: Any, arguments: dict[str, Any], multiple: bool) -> Callable[[int, Any], Any]:
+def _prepare(problem: Any, arguments: dict[str, Any]) -> Callable[[int, Any], Any]:
     """Check the problem and the arguments of all pairs; return the function that estimates one pair."""
-    function, row, names = _find(problem, multiple)
-    order = tuple(inspect.signature(function).parameters)
-    parameters = inspect.signature(estimate_multiple if multiple else function).parameters.values()
-    own = {*names, *(parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY)}
+    function: Callable[..., Result] = functools.partial(ransac, problem)
+    names: tuple[str, ...] = ()
+    if not isinstance(problem, Problem):
+        row = find_estimator(problem, (row for row in ESTIMATORS if row.problem is not None))
+        function, problem, names = row.load_function(), row.load_problem(), row.cameras
+    parameters: Mapping[str, inspect.Parameter] = inspect.signature(function).parameters
+    own = {*names, *(name for name, parameter in parameters.items() if parameter.kind is parameter.KEYWORD_ONLY)}
     settings = {name: value for name, value in arguments.items() if name not in own or name in SHARED_ARGUMENTS}
-    check_names(settings.keys() & {"initial_model"} if multiple else ())
     threshold = arguments.get("threshold")
-    resolved, _ = resolve_options(row, 1.0 if threshold is None else threshold, settings)  # a pair may have its own
-    check_max_models(arguments.get("max_models"))
-    attributes = {"scores": "scores"} if resolved.uses_scores(row) else {}
+    resolved, _ = resolve_options(problem, 1.0 if threshold is None else threshold, settings)  # a pair may have its own
+    attributes = {"scores": "scores"} if resolved.uses_scores(problem) else {}
     attributes |= {name: name for name in names}
-    attributes |= {name: attribute for name, attribute in _SIZES.items() if name in order}
-    return functools.partial(_estimate, function, order, arguments, resolved.seed or 0, attributes)
-
-
-def _find(problem: Any, multiple: bool) -> tuple[Callable[..., Any], Problem, tuple[str, ...]]:
-    """Return the function and the problem of an estimator, and the names of its camera arguments."""
-    if isinstance(problem, Problem):
-        return functools.partial(estimate_multiple if multiple else ransac, problem), problem, ()
-    row = find_estimator(problem, (row for row in ESTIMATORS if row.problem is not None))
-    if not multiple:
-        return row.load_function(), row.load_problem(), row.cameras
-    if row.cameras:
-        raise ValueError(f"multiple: {row.name} has cameras, which estimate_multiple does not take")
-    function = _all_of_points if len(row.data) == 1 else _all_of_matches
-    return functools.partial(function, row.name, *map(len, row.data.values())), row.load_problem(), ()
-
-
-def _all_of_points(name: str, channels: int, points: ArrayLike, **settings: Any) -> MultipleResult:
-    return estimate_multiple(name, as_points("points", points, channels), **settings)
-
-
-def _all_of_matches(
-    name: str, first: int, second: int, x1: ArrayLike, x2: ArrayLike, **settings: Any
-) -> MultipleResult:
-    return estimate_multiple(name, as_matches(x1, x2, channels=(first, second)).T, **settings)
+    attributes |= {name: attribute for name, attribute in _SIZES.items() if name in parameters}
+    return functools.partial(_estimate, function, tuple(parameters), arguments, resolved.seed or 0, attributes)
 
 
 def _estimate(

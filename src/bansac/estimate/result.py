@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from typing_extensions import TypeVar
 
-    from bansac.geometry.camera import Camera
     from bansac.matches.images import ImageLike
 
     Model = TypeVar("Model", default=Any)
@@ -125,17 +124,6 @@ class Rival(NamedTuple):
     threshold: float
 
 
-_STOPS = {
-    "agreement": "the model was confirmed: restarts agree on it, or one found it and it holds for most data",
-    "max_iterations": "the largest number of iterations was reached",
-    "max_seconds": "the time limit was reached",
-    "ransac": "enough samples, at the desired confidence, for one of inliers only",
-    "sprt": "enough samples, at the desired confidence, for one of inliers only that the test does not reject",
-    "prosac": "enough samples of the best data, whose support is not random",
-    "bansac": "the number of improbable data points is the number of outliers of the best model",
-    "no_data": "there were too few data points for a sample",
-}
-
 _POSES = {pose.__name__: pose for pose in (RelativePose, AbsolutePose)}
 
 
@@ -192,20 +180,9 @@ class Result(_Pair[Model]):
     trace : Trace or None
         Record of the iterations, with ``trace=True``.
     configuration : str or None
-        "ambiguous" if the data support a second model, the ``rival``, if many inliers are on a plane, and outliers off
-        it support another epipolar geometry, or if nearly all inliers are on three planes, as of a repeated pattern;
-        the result may be the wrong one. Else the configuration of the inliers of two views: "general", "misfit",
-        "static", "planar", "pure_rotation", "collinear" or "undetermined_focal". With "misfit" the residuals of
-        neighbouring matches are alike, as with lens distortion, a deformation or a wrong epipolar geometry, or other
-        focal lengths fit better. It is also the configuration of an absolute pose that another focal length or lens
-        distortion fits better. With "static" many inliers do not move, as those of a logo, and others do. Planar points
-        and a pure rotation do not determine a fundamental matrix; for this problem both are "planar". With
-        "pure_rotation" the translation of E and of the pose is undetermined. With "collinear", also that of a plane of
-        space, the run has no success. With "undetermined_focal" the inliers do not determine an unknown focal length,
-        because the optical axes meet or the motion is small; this is also the configuration of an absolute pose whose
-        3D points do not determine it. With "undetermined_curvature" a simpler curve fits the points of a circle, an
-        ellipse or a polynomial as well: a line, a parabola or a lower degree. The plane of a homography is "planar".
-        None without a model and for other models.
+        Whether the inliers determine the model. ``message`` explains it, and the page "How sure a result is" of the
+        documentation. It is "general", "planar", "pure_rotation", "collinear", "ambiguous", "misfit", "static",
+        "undetermined_focal" or "undetermined_curvature". None without a model, and for other models.
     rival : Rival or None
         A second model that many points support, and that chance does not explain.
     first_threshold : float or None
@@ -324,15 +301,12 @@ class Result(_Pair[Model]):
     def _words(self) -> dict[str, str]:
         """Return the verdict, the model and the run as texts by name."""
         inliers = f"{self.num_inliers} of {len(self.inliers)} ({self.inlier_ratio:.1%})"
-        stop = _STOPS.get(self.stop_reason, "a stopping criterion of this name")
-        if self.stop_reason == "restarts":
-            stop = "all restarts took place" if self.restarts > 1 else "all iterations of the restart took place"
         words = {
             "Verdict": "success" if self.success else "failure",
             "Reason": self.message,
             "Inliers": f"{inliers} at threshold {threshold_in_words(self)}",
             "Model": _model_in_words(self.model),
-            "Stopped by": f"{self.stop_reason}: {stop}",
+            "Stopped by": self.stop_reason,
             "Run": f"{_counted(self.iterations, 'iteration')} in {_counted(self.restarts, 'restart')}, "
             f"{_counted(self.models_tested, 'model')} tested",
             "Time": self.timing,
@@ -348,25 +322,13 @@ class Result(_Pair[Model]):
         return words
 
     def _repr_html_(self) -> str:
-        """Summarise the result as a table and a histogram of the residuals, for notebooks."""
-        from bansac.plotting.report.summary import html_table, residual_histogram
+        """Summarise the result as a table, for notebooks."""
+        from bansac.plotting.report.page import html_table
 
-        histogram = "" if self.model is None else residual_histogram(self.residuals, self.threshold)
-        return html_table(self._words()) + histogram
+        return html_table(self._words())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields as JSON types, for ``json.dumps``.
-
-        Arrays become lists, a pose and the trace become dicts, and non-finite numbers become None.
-
-        Examples
-        --------
-        >>> import json, bansac
-        >>> points = [[x, 2.0 * x] for x in range(30)]
-        >>> result = bansac.fit_line(points, threshold=0.1)
-        >>> json.loads(json.dumps(result.to_dict()))["iterations"] == result.iterations
-        True
-        """
+        """Return all fields as JSON types: arrays become lists, and numbers that are not finite None."""
         return {name: to_plain(value) for name, value in self._fields().items()}
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -394,8 +356,7 @@ class Result(_Pair[Model]):
         >>> again.num_inliers
         30
         """
-        of_later_versions = dict.fromkeys(("rival", "first_threshold", "model_confidence"))
-        return _restored(cls, path, of_later_versions | read_fields(path))
+        return _restored(cls, path, read_fields(path))
 
     def _fields(self) -> dict[str, Any]:
         fields = self.__getstate__() | {"model": _stored(self.model)}
@@ -403,29 +364,19 @@ class Result(_Pair[Model]):
             fields["rival"] = self.rival._asdict() | {"model": _stored(self.rival.model)}
         return fields | {"trace": None if self.trace is None else vars(self.trace)}
 
-    def plot(
-        self,
-        x1: ArrayLike | None = None,
-        x2: ArrayLike | None = None,
-        *,
-        K: ArrayLike | Camera | None = None,
-        ax: Axes | None = None,
-    ) -> Figure:
+    def plot(self, x1: ArrayLike | None = None, x2: ArrayLike | None = None, *, ax: Axes | None = None) -> Figure:
         """Draw the data of the run with its model; without data, plot the trace.
 
         Points are coloured by their probability, or by the inlier mask if there are no probabilities. A line, circle,
-        ellipse or polynomial is drawn as a curve, a plane as a surface. Crosses show where the model of a 3D motion or
-        of an absolute pose moves or projects the inliers. Rings mark inliers of a rival only. Matches without images
-        are drawn as segments from image 1 to image 2; :meth:`plot_matches` draws them on the images.
+        ellipse or polynomial is drawn as a curve, a plane as a surface. Matches are drawn as segments from image 1 to
+        image 2; :meth:`plot_matches` draws them on the images.
 
         Parameters
         ----------
         x1 : (N, 2) or (N, 3) array_like or None, optional
-            The points of this result, those of image 1, or the 3D points of an absolute pose.
-        x2 : (N, 2) or (N, 3) array_like or None, optional
-            The other points of the matches.
-        K : (3, 3) array_like or Camera, optional
-            Camera of an absolute pose, if one was given to the estimator.
+            The points of this result, or those of image 1.
+        x2 : (N, 2) array_like or None, optional
+            The points of image 2.
         ax : matplotlib.axes.Axes or None, optional
             Axes to draw into, for 3D points with ``projection="3d"``; by default a new figure.
 
@@ -453,8 +404,7 @@ class Result(_Pair[Model]):
             from bansac.plotting.data import plot_data
 
             values = self.inliers.astype(np.float64) if self.probabilities is None else self.probabilities
-            rival = None if self.rival is None else (self.rival.inliers, self.rival.inliers & ~self.inliers)
-            return plot_data((x1, x2), self.model, self.residuals, values, K, ax, rival)
+            return plot_data(x1, x2, self.model, self.residuals, values, ax)
         if self.trace is None:
             raise ValueError(
                 "this result has no trace; estimate with trace=True to draw the course of the run, or give the data"
@@ -464,26 +414,16 @@ class Result(_Pair[Model]):
         return plot_trace(self.trace, n_points=len(self.inliers))
 
     def plot_matches(
-        self,
-        image1: ImageLike,
-        image2: ImageLike,
-        x1: ArrayLike,
-        x2: ArrayLike,
-        *,
-        max_matches: int = 250,
-        seed: int = 0,
-        title: str | None = None,
-        ax: Axes | None = None,
+        self, image1: ImageLike, image2: ImageLike, x1: ArrayLike, x2: ArrayLike, **settings: Any
     ) -> Figure:
         """Draw the two images and the matches, coloured by their probability; inliers have thick lines.
 
-        ``x1`` and ``x2`` are the matches of this result. The other arguments, the figure that is returned and the
-        errors are those of :func:`bansac.plotting.plot_matches`.
+        ``x1`` and ``x2`` are the matches of this result. ``settings`` are ``max_matches``, ``seed``, ``title`` and
+        ``ax`` of :func:`bansac.plotting.plot_matches`, with the same figure and errors.
         """
         from bansac.plotting import plot_matches
 
-        shown: dict[str, Any] = {"max_matches": max_matches, "seed": seed, "title": title, "ax": ax}
-        return plot_matches(image1, image2, x1, x2, self.probabilities, inliers=self.inliers, **shown)
+        return plot_matches(image1, image2, x1, x2, self.probabilities, inliers=self.inliers, **settings)
 
     def report(
         self,
@@ -493,7 +433,6 @@ class Result(_Pair[Model]):
         *,
         image1: ImageLike | None = None,
         image2: ImageLike | None = None,
-        trace: Trace | None = None,
         settings: Mapping[str, Any] | None = None,
         title: str | None = None,
     ) -> None:
@@ -510,8 +449,6 @@ class Result(_Pair[Model]):
             omitted.
         image1, image2 : path or (H, W[, 3 or 4]) array_like, optional
             Images; large ones are scaled down. Without images only the points are drawn.
-        trace : Trace or None, optional
-            Trace of another run on the same data, instead of the trace of this result (``trace=True``).
         settings : mapping of str to object, optional
             Further settings of the run, to be listed on the page.
         title : str or None, optional
@@ -522,7 +459,7 @@ class Result(_Pair[Model]):
         OSError
             If an image cannot be read or the file cannot be written.
         ValueError
-            If the number of points differs from that of the result, or the trace is from other data.
+            If the number of points differs from that of the result.
         ImportError
             If images are given and OpenCV is not installed.
 
@@ -539,9 +476,8 @@ class Result(_Pair[Model]):
         """
         from bansac.plotting.report.page import write_report
 
-        shown = self.trace if trace is None else trace
         rows = {"threshold": threshold_in_words(self), "seed": self.seed} | dict(settings or {})
-        write_report(path, (x1, x2), (image1, image2), self, shown, self._words(), rows, title)
+        write_report(path, (x1, x2), (image1, image2), self, self._words(), rows, title)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
