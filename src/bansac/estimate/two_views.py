@@ -216,7 +216,7 @@ def estimate_essential(
     K1, K2 : (3, 3) array_like or Camera, optional
         Camera matrices, or cameras with lens distortion (:class:`bansac.Camera`). Without ``K2`` both images are
         assumed to have the camera ``K1``. If all points are far from the principal point, or most have a focal length
-        too small for them, a warning names the argument. Without a threshold, focal lengths below 50 have one, too.
+        too small for them, a warning names the argument.
     threshold : float or "auto", optional
         Largest distance of an inlier: in pixels if ``K1`` is given, else in normalised units. By default it is
         estimated, as in :func:`bansac.estimate_homography`, starting from 0.5 pixels or 5e-4. A threshold in pixels is
@@ -399,8 +399,6 @@ def _request_essential(
 
     check_name("epipolar_error", epipolar_error, get_args(EpipolarError))
     rays, unit, jacobians = as_rays(x1, x2, K1, K2, settings.get("preset"))
-    if unit != 1.0 and is_default_threshold(threshold, settings.get("options")):
-        cameras.check_unit(unit, rays, depth=4)
     request = make_request(
         ESSENTIAL, rays, threshold, settings, form=form, unit=unit, two_views=True,
         default_threshold=None if unit == 1.0 else _DEFAULT_PIXELS,
@@ -424,8 +422,6 @@ def as_rays(
         if K2 is not None:
             raise ValueError("K1 must be given if K2 is")
         return data, 1.0, None
-    if K2 is not None and K2 is not K1:
-        cameras.check_order(K1, K2, data)
     first = cameras.unproject("K1", K1, data[:2], depth=5)
     second = cameras.unproject("K1" if K2 is None else "K2", K1 if K2 is None else K2, data[2:], depth=5)
     if find_preset(preset).as_paper:

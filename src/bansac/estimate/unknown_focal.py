@@ -16,15 +16,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from bansac.engine.model_selection import Plausibility
-from bansac.estimate.cameras import CameraLike, check_order, check_size, unproject
+from bansac.estimate.cameras import CameraLike, check_size, unproject
 from bansac.estimate.damped_least_squares import Linearize, minimize
 from bansac.estimate.model_forms import as_motion, as_pose, check_model, form_of
-from bansac.estimate.planar_target import choose_pose
 from bansac.estimate.presets import Arguments, Threshold
 from bansac.estimate.request import make_request
 from bansac.estimate.result import AbsolutePose, RelativePose, Result
 from bansac.estimate.solution import Solution
 from bansac.estimate.solve import solve
+from bansac.estimate.twins import choose_pose
 from bansac.geometry import cross_matrix, focal_lengths, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats
@@ -158,7 +158,6 @@ def estimate_unknown_focal(
     """
     if K1 is None:
         raise ValueError("K1 must be given if K2 is")
-    check_order(K1, K1 if K2 is None else K2, data, depth=4)
     matches = _relative_to_principal_points(data, [_View("K1", K1), _View("K2", K1 if K2 is None else K2)])
     problem, plausibility = _select(matches)
     from_public = functools.partial(_model_of_pose, problem, matches)
