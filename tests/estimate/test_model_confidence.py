@@ -153,7 +153,6 @@ def test_it_is_computed_on_access_and_survives_copies_and_files(result, tmp_path
         fresh.save(tmp_path / f"result.{suffix}")
         assert bansac.Result.load(tmp_path / f"result.{suffix}").model_confidence == expected
     assert f"model confidence {expected:.2f})" in repr(fresh)
-    assert f"{expected:.3f}" in fresh._repr_html_()
 
 
 def test_processes_and_tables_of_pairs_carry_it(tmp_path):

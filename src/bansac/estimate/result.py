@@ -298,35 +298,6 @@ class Result(_Pair[Model]):
             texts = [textwrap.indent(f"{name} =\n{value}", " " * 7) for name, value in parts.items()]
         return "\n".join([summary, *texts])
 
-    def _words(self) -> dict[str, str]:
-        """Return the verdict, the model and the run as texts by name."""
-        inliers = f"{self.num_inliers} of {len(self.inliers)} ({self.inlier_ratio:.1%})"
-        words = {
-            "Verdict": "success" if self.success else "failure",
-            "Reason": self.message,
-            "Inliers": f"{inliers} at threshold {threshold_in_words(self)}",
-            "Model": _model_in_words(self.model),
-            "Stopped by": self.stop_reason,
-            "Run": f"{_counted(self.iterations, 'iteration')} in {_counted(self.restarts, 'restart')}, "
-            f"{_counted(self.models_tested, 'model')} tested",
-            "Time": self.timing,
-        }
-        if (counts := summarize_posterior(self.probabilities)) is not None:
-            words["Posterior"] = f"{posterior_in_words(counts)}. {WHY_COUNTS_DIFFER}"
-        if self.model_confidence is not None:
-            words["Model confidence"] = f"{self.model_confidence:.3f}"
-        if self.configuration is not None:
-            words["Configuration"] = self.configuration
-        if (rival := self.rival) is not None:
-            words["Rival"] = f"{np.count_nonzero(rival.inliers)} inliers at threshold {rival.threshold:.4g}"
-        return words
-
-    def _repr_html_(self) -> str:
-        """Summarise the result as a table, for notebooks."""
-        from bansac.plotting.report.page import html_table
-
-        return html_table(self._words())
-
     def to_dict(self) -> dict[str, Any]:
         """Return all fields as JSON types: arrays become lists, and numbers that are not finite None."""
         return {name: to_plain(value) for name, value in self._fields().items()}
@@ -477,7 +448,7 @@ class Result(_Pair[Model]):
         from bansac.plotting.report.page import write_report
 
         rows = {"threshold": threshold_in_words(self), "seed": self.seed} | dict(settings or {})
-        write_report(path, (x1, x2), (image1, image2), self, self._words(), rows, title)
+        write_report(path, (x1, x2), (image1, image2), self, rows, title)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -606,24 +577,6 @@ def posterior_in_words(counts: Mapping[str, int]) -> str:
     """Return the counts of :func:`summarize_posterior` as a text."""
     sure = f"at least {SURE:.0%} sure"
     return f"{counts['inlier']} {sure} inliers, {counts['outlier']} {sure} outliers, {counts['undecided']} undecided"
-
-
-def _model_in_words(model: Any) -> str:
-    if model is None:
-        return "none"
-    if hasattr(model, "_asdict"):
-        return "\n".join(f"{name} = {_array_in_words(part, name)}" for name, part in model._asdict().items())
-    return _array_in_words(model)
-
-
-def _array_in_words(array: Any, name: str = "") -> str:
-    prefix, array = f"{name} = " if name else "", np.asarray(array)
-    width = max(len(f"{value:.6g}") for value in array.flat) if array.ndim == 2 else 0  # columns are aligned
-    return np.array2string(array, formatter={"float_kind": f"{{:{width}.6g}}".format}, prefix=prefix)
-
-
-def _counted(number: int, name: str) -> str:
-    return f"{number} {name}" + ("" if number == 1 else "s")
 
 
 def _stored(model: Any) -> Any:

@@ -13,12 +13,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from bansac.engine.model_selection import Plausibility
 from bansac.estimate.cameras import CameraLike, check_size, unproject
 from bansac.estimate.damped_least_squares import Linearize, minimize
-from bansac.estimate.model_forms import as_motion, as_pose, check_model, form_of
+from bansac.estimate.model_forms import as_pose, form_of
 from bansac.estimate.presets import Arguments, Threshold
 from bansac.estimate.request import make_request
 from bansac.estimate.result import AbsolutePose, RelativePose, Result
@@ -28,7 +27,6 @@ from bansac.estimate.twins import choose_pose
 from bansac.geometry import cross_matrix, focal_lengths, recover_pose, rotation_matrix
 from bansac.geometry.camera import Camera
 from bansac.maths.arrays import Bools, Floats
-from bansac.maths.quaternion import model_of
 from bansac.maths.validate import as_camera
 from bansac.problems import absolute_pose
 from bansac.problems.absolute_focal import UNKNOWN_FOCAL_POSE
@@ -158,15 +156,14 @@ def estimate_unknown_focal(
     """
     if K1 is None:
         raise ValueError("K1 must be given if K2 is")
+    _refuse_initial_model(settings)
     matches = _relative_to_principal_points(data, [_View("K1", K1), _View("K2", K1 if K2 is None else K2)])
     problem, plausibility = _select(matches)
-    from_public = functools.partial(_model_of_pose, problem, matches)
     request = make_request(
         problem,
         matches.data,
         threshold,
         settings,
-        form=form_of(problem)._replace(from_public=from_public),
         default_threshold=default_threshold,
         unit=matches.unit,
         two_views=True,
@@ -206,20 +203,10 @@ def _select(matches: _Matches) -> tuple[Problem, Plausibility]:
     return problem, Plausibility(focal_lengths.model_focal_plausibility, diagonals[1:])
 
 
-def _model_of_pose(problem: Problem, matches: _Matches, initial_model: ArrayLike) -> Floats:
-    R, t = as_motion(initial_model)
-    matrices = [K for name in ("K1", "K2") if (K := getattr(initial_model, name, None)) is not None]
-    if len(matrices) < 2:
-        raise ValueError(
-            "initial_model must be a bansac.RelativePose with K1 and K2, because focal lengths are unknown"
-        )
-    focals = np.array([check_model(K, (3, 3))[0, 0] / matches.unit for K in matrices])
-    if matches.is_swapped:
-        R, t, focals = R.T, -R.T @ t, focals[::-1].copy()
-    focals[[camera.is_known for camera in matches.cameras]] = 1.0
-    model = np.full(problem.model_size, focals[1])
-    model[:9] = _fundamental(R, t, focals).ravel()
-    return model
+def _refuse_initial_model(settings: Arguments) -> None:
+    """Raise a ValueError if there is an initial model."""
+    if settings.get("initial_model") is not None:
+        raise ValueError("initial_model needs known focal lengths: give cameras with those of the last result")
 
 
 def _refine_relative_pose(matches: _Matches, solution: Solution) -> Solution:
@@ -312,6 +299,7 @@ def estimate_unknown_focal_pose(
     data: Floats, K: Camera, threshold: Threshold, settings: Arguments, default_threshold: float
 ) -> Result:
     """Estimate the pose and the focal length from pixels and 3D points (5 x N), which are overwritten."""
+    _refuse_initial_model(settings)
     view = _View("K", K)
     unit = view.half_diagonal(data[:2])
     data[:2] = (data[:2] - view.K[:2, 2:]) / unit
@@ -320,23 +308,13 @@ def estimate_unknown_focal_pose(
         data,
         threshold,
         settings,
-        form=form_of(UNKNOWN_FOCAL_POSE)._replace(
-            from_public=functools.partial(_model_of_absolute_pose, unit),
-            to_public=functools.partial(_absolute_pose, view, unit),
-        ),
+        form=form_of(UNKNOWN_FOCAL_POSE)._replace(to_public=functools.partial(_absolute_pose, view, unit)),
         default_threshold=default_threshold,
         unit=unit,
         plausibility=Plausibility(focal_lengths.model_focal_plausibility, np.array([2.0])),  # the diagonal
         needs_all=True,
     )
     return solve(request, functools.partial(choose_pose, functools.partial(_refine_absolute_pose, view), True))
-
-
-def _model_of_absolute_pose(unit: float, initial_model: ArrayLike) -> Floats:
-    pose, K = as_motion(initial_model), getattr(initial_model, "K", None)
-    if K is None:
-        raise ValueError("initial_model must be a bansac.AbsolutePose with K, because the focal length is unknown")
-    return np.append(model_of(np.column_stack(pose)), check_model(K, (3, 3))[0, 0] / unit)
 
 
 def _absolute_pose(view: _View, unit: float, model: Floats) -> AbsolutePose:

@@ -46,11 +46,10 @@ def write_report(
     points: tuple[ArrayLike, ArrayLike | None],
     images: tuple[ImageLike | None, ImageLike | None],
     result: Any,
-    summary: Mapping[str, str],
     settings: Mapping[str, Any],
     title: str | None,
 ) -> None:
-    """Write the page of a result; the arguments of :meth:`bansac.Result.report`, in pairs, and the result's words."""
+    """Write the page of a result; the arguments of :meth:`bansac.Result.report`, in pairs."""
     given = {"x1": points[0]} | ({} if points[1] is None else {"x2": points[1]})
     sides = [as_points(name, x, 2, len(result.inliers)) for name, x in given.items()]
     if images[1] is not None and len(sides) == 1:
@@ -66,11 +65,11 @@ def write_report(
     if title is None:
         names = [Path(image).name for image in images if isinstance(image, str | os.PathLike)]
         title = " and ".join(names) or f"{len(sides[0])} {'matches' if len(sides) == 2 else 'points'}"
-    page = _fill(title, _numbers_of(result, sides, panels), dict(summary), settings)
+    page = _fill(title, result, _numbers_of(result, sides, panels), settings)
     write_atomically(Path(path), lambda file: file.write_text(page, encoding="utf-8"))
 
 
-def _fill(title: str, data: str, words: dict[str, str], settings: Mapping[str, Any]) -> str:
+def _fill(title: str, result: Any, data: str, settings: Mapping[str, Any]) -> str:
     """Fill the template; its security policy allows only this script and this style."""
     template, style = _read("report.html"), _read("report.css")
     script = "\n".join(map(_read, ("data.js", "picture.js", "controls.js")))
@@ -81,10 +80,10 @@ def _fill(title: str, data: str, words: dict[str, str], settings: Mapping[str, A
         style=style,
         script=script,
         data=data,
-        verdict=words.pop("Verdict"),
-        reason=escape(words.pop("Reason")),
-        summary=html_table(words),
-        settings=html_table(settings),
+        verdict="success" if result.success else "failure",
+        reason=escape(result.message),
+        summary=escape(repr(result)),
+        settings=_table(settings),
     )
 
 
@@ -158,11 +157,8 @@ def _encode(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-def html_table(rows: Mapping[str, Any]) -> str:
-    """Return names and values as an HTML table; multi-line values are preformatted."""
-    lines = []
-    for name, value in rows.items():
-        text = escape(str(value))
-        cell = f"<pre>{text}</pre>" if "\n" in text else text
-        lines.append(f'<tr><th scope="row">{escape(str(name))}</th><td>{cell}</td></tr>')
-    return "<table>" + "".join(lines) + "</table>"
+def _table(rows: Mapping[str, Any]) -> str:
+    """Return names and values as an HTML table."""
+    cells = ((escape(str(name)), escape(str(value))) for name, value in rows.items())
+    lines = [f'<tr><th scope="row">{name}</th><td>{value}</td></tr>' for name, value in cells]
+    return f"<table>{''.join(lines)}</table>"
