@@ -1,14 +1,11 @@
-"""Figures with axes placed in inches, the colour map of probabilities, and saving of figures."""
+"""Figures with axes placed in inches, and the colour map of probabilities."""
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bansac.matches.storage import write_atomically
 from bansac.maths.arrays import Floats
 from bansac.maths.optional import import_optional
 
@@ -23,19 +20,6 @@ WIDTH, TITLE, BAR, SPACE = 10.0, 0.3, 0.85, 0.15
 _MARGIN = 0.1
 # From red through pale yellow to blue. Both ends contrast with a grey image, also for colour-blind readers.
 COLORS = ["#d7191c", "#f46d43", "#fdae61", "#fee090", "#abd9e9", "#57b5f0", "#1687ff"]
-
-
-def save_figure(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> Path:
-    """Write a figure to a file and return its path; the suffix selects the format (png, pdf, svg, jpg, ...).
-
-    An unknown suffix is a ValueError, a folder that is missing or not writable an OSError.
-    """
-    path = Path(path)
-    formats = figure.canvas.get_supported_filetypes()
-    if path.suffix[1:].lower() not in formats:
-        raise ValueError(f"path must end in one of {', '.join(sorted(formats))}; got {str(path)!r}")
-    write_atomically(path, lambda temporary: figure.savefig(temporary, dpi=dpi))
-    return path
 
 
 def new_figure(width: float, height: float) -> Figure:
