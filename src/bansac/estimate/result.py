@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bansac.engine.trace import Trace as Trace
-from bansac.matches.storage import as_array, read_fields, to_plain, write_fields
+from bansac.matches.storage import read_fields, to_plain, write_fields
 from bansac.maths.arrays import Floats
 
 if TYPE_CHECKING:
@@ -303,10 +303,9 @@ class Result(_Pair[Model]):
         return {name: to_plain(value) for name, value in self._fields().items()}
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the result to a file for :meth:`load`; an existing file is replaced atomically.
+        """Write the result to a ``.npz`` file for :meth:`load`; an existing file is replaced atomically.
 
-        ``.npz`` stores binary arrays; ``.json`` stores the dict from :meth:`to_dict`. Another extension is a
-        ValueError, a file that cannot be written an OSError.
+        Another extension is a ValueError, a file that cannot be written an OSError.
         """
         write_fields(path, self._fields())
 
@@ -512,7 +511,7 @@ class MultipleResult(_Labelled):
         return "\n".join(lines) + f"\n  {1e3 * self.seconds:.2f} ms, seed {self.seed})"
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the result to a ``.npz`` or ``.json`` file for :meth:`load`, with the errors of :meth:`Result.save`."""
+        """Write the result to a ``.npz`` file for :meth:`load`, with the errors of :meth:`Result.save`."""
         results = {str(k): result._fields() for k, result in enumerate(self.results)}
         fields = vars(self) | {"results": results}
         del fields["models"]  # those of the results
@@ -601,14 +600,11 @@ def _loaded(name: str, value: Any) -> Any:
         parts = ({name: _loaded(name, field) for name, field in fields.items()} for fields in value.values())
         return tuple(Result(**fields) for fields in parts)
     if name == "trace" and value is not None:
-        snapshots = {int(at): as_array("snapshots", p) for at, p in value.pop("snapshots", {}).items()}
-        return Trace(**{name: as_array(name, column) for name, column in value.items()}, snapshots=snapshots)
+        snapshots = {int(at): beliefs for at, beliefs in value.pop("snapshots", {}).items()}
+        return Trace(**value, snapshots=snapshots)
     if name == "rival" and value is not None:
         return Rival(**{part: _loaded(part, content) for part, content in value.items()})
-    if isinstance(value, dict):
-        pose = _POSES[value.pop("type", "RelativePose")]
-        return pose(**{name: as_array(name, part) for name, part in value.items()})
-    return as_array(name, value) if isinstance(value, list | np.ndarray) else value
+    return _POSES[value.pop("type", "RelativePose")](**value) if isinstance(value, dict) else value
 
 
 def _frozen(value: Any) -> Any:
