@@ -271,21 +271,6 @@ def test_progress_is_told_in_order(planes: list[Matches], workers: int) -> None:
     assert told == [(done, None) for done in range(1, 8)]
 
 
-@pytest.mark.parametrize(
-    ("pairs", "total"),
-    [
-        (map(plane, range(3)), 3),
-        (map(plane, [0, 1, 2], itertools.repeat(60)), 3),
-        (map(plane, itertools.count()), None),
-        (iter([1, 2]), 2),
-        (zip([1], [2], strict=True), None),
-    ],
-)
-def test_number_of_pairs_is_known_without_reading_them(pairs: Any, total: int | None) -> None:
-    assert many._count(pairs) == total
-    assert many._count(pairs) == total
-
-
 def test_a_progress_bar(planes: list[Matches], capsys: pytest.CaptureFixture[str]) -> None:
     assert len(bansac.estimate_many("homography", planes, progress=True)) == 7
     shown = capsys.readouterr()

@@ -7,11 +7,10 @@ of workers.
 import contextlib
 import functools
 import inspect
-import math
 import operator
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, cast
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -144,8 +143,7 @@ def iter_estimates(
         always raised.
     progress : bool or callable, optional
         True shows a progress bar of rich in a terminal or a notebook. A function is called in the caller's thread for
-        every result, as ``progress(done, total)``; ``total`` is the length of ``pairs``, also of a ``map`` over a list,
-        or None if it is unknown.
+        every result, as ``progress(done, total)``; ``total`` is the length of ``pairs``, or None if it is unknown.
     max_pending : int, optional
         Largest number of pairs that are read from the iterable and whose results are not yet returned; by default 16
         per worker. A smaller number needs less memory; a larger one keeps all workers busy during a slow pair.
@@ -198,7 +196,8 @@ def iter_estimates(
     estimate = _prepare(problem, arguments)
     if progress is True:
         import_optional("rich.console", "progress=True needs rich", "rich")
-    total = _count(pairs)
+    length = operator.length_hint(pairs, -1)
+    total = None if length < 0 else length
     shown = progress_bar(total) if progress is True else contextlib.nullcontext(progress or None)
     if executor == "processes" and not can_be_pickled(estimate):
         raise TypeError("executor='processes' needs a problem and arguments that can be pickled, such as no lambda")
@@ -230,15 +229,6 @@ def _estimate_item(estimate: Callable[[int, Any], Any], item: tuple[int, Any]) -
     if isinstance(answer, Failure) and not can_be_pickled(answer.error):
         return Failure(answer.index, RuntimeError(repr(answer.error)))
     return answer
-
-
-def _count(pairs: Iterable[Any]) -> int | None:
-    """Return the number of pairs, also of a ``map`` over a list; None if it is unknown."""
-    if type(pairs) is map:
-        _, (_, *mapped) = cast("tuple[Any, tuple[Any, ...]]", pairs.__reduce__())
-        return min((_count(part) for part in mapped), key=lambda count: math.inf if count is None else count)
-    count = operator.length_hint(pairs, -1)
-    return None if count < 0 else count
 
 
 def _hand_out(

@@ -99,22 +99,12 @@ def _are_determined(normal: Floats, noise: _Noise, count: int) -> bool:
 class _View(NamedTuple):
     name: str
     camera: CameraLike
-
-    @property
-    def is_known(self) -> bool:
-        """Whether the focal length is known."""
-        return not isinstance(self.camera, Camera) or self.camera.has_focal
-
-    @property
-    def K(self) -> Floats:
-        """The camera matrix."""
-        return self.camera.K if isinstance(self.camera, Camera) else as_camera(self.name, self.camera)
+    is_known: bool  # whether the focal length is
+    K: Floats
 
     def half_diagonal(self, x: Floats) -> float:
         """Return half the diagonal of the image, or the distance of the farthest point (2 x N) from the centre."""
         camera = self.camera
-        if isinstance(camera, Camera) and not camera.has_focal and camera.is_distorted:
-            raise ValueError(f"{self.name} has distortion, which needs a focal length: undistort the points first")
         if isinstance(camera, Camera) and camera.width is not None and camera.height is not None:
             check_size(f"size of {self.name}", (camera.height, camera.width), x)
             return 0.5 * math.hypot(camera.width, camera.height)
@@ -122,9 +112,16 @@ class _View(NamedTuple):
 
     def matrix(self, focal: float) -> Floats:
         """Return the camera matrix, with this focal length if it is unknown."""
-        if isinstance(self.camera, Camera) and not self.camera.has_focal:
-            return self.camera.with_focal(focal).K
-        return self.K
+        return self.K if self.is_known else np.where(np.isnan(self.K), focal, self.K)
+
+
+def _view(name: str, camera: CameraLike) -> _View:
+    """Check a camera."""
+    if not isinstance(camera, Camera):
+        return _View(name, camera, True, as_camera(name, camera))
+    if not camera.has_focal and camera.is_distorted:
+        raise ValueError(f"{name} has distortion, which needs a focal length: undistort the points first")
+    return _View(name, camera, camera.has_focal, camera.K)
 
 
 class _Matches(NamedTuple):
@@ -157,7 +154,7 @@ def estimate_unknown_focal(
     if K1 is None:
         raise ValueError("K1 must be given if K2 is")
     _refuse_initial_model(settings)
-    matches = _relative_to_principal_points(data, [_View("K1", K1), _View("K2", K1 if K2 is None else K2)])
+    matches = _relative_to_principal_points(data, [_view("K1", K1), _view("K2", K1 if K2 is None else K2)])
     problem, plausibility = _select(matches)
     request = make_request(
         problem,
@@ -300,7 +297,7 @@ def estimate_unknown_focal_pose(
 ) -> Result:
     """Estimate the pose and the focal length from pixels and 3D points (5 x N), which are overwritten."""
     _refuse_initial_model(settings)
-    view = _View("K", K)
+    view = _view("K", K)
     unit = view.half_diagonal(data[:2])
     data[:2] = (data[:2] - view.K[:2, 2:]) / unit
     request = make_request(
