@@ -113,45 +113,41 @@ def iter_estimates(
     ----------
     problem : str, callable or Problem
         The name of an estimator, which is that of its function without ``estimate_`` or ``fit_``, such as
-        ``"homography"`` or ``"line"``, or its name for ``bansac estimate --model``, such as ``"H"``; or the function
-        itself, for example :func:`bansac.estimate_homography`; or a :class:`bansac.Problem`.
+        ``"homography"``, or that for ``bansac estimate --model``, such as ``"H"``; or the function itself; or a
+        :class:`bansac.Problem`.
     pairs : iterable
-        Each pair is one of
+        It is read in the caller's thread. Each pair is one of
 
         * a tuple or list of positional arguments: ``(x1, x2)``, ``(x1, x2, K1, K2)``, or ``(points3D, points2D, K)``;
-        * a mapping of keyword arguments: ``x1``, ``x2`` and for example ``scores``, ``K1``, ``K2`` or a ``threshold``
-          of this pair, which take precedence over ``arguments``;
-        * an object with the attributes ``x1``, ``x2``, such as :class:`bansac.matches.Matches`. Its ``scores`` are
-          used if the sampler, the stopping criterion or the weighting uses scores. Its ``K1`` and ``K2`` are used if
-          the problem has cameras, and its image sizes if the estimator has these arguments;
+        * a mapping of keyword arguments, which take precedence over ``arguments``: ``x1``, ``x2`` and for example
+          ``scores``, ``K1``, ``K2`` or ``threshold``;
+        * an object with the attributes ``x1``, ``x2``, such as :class:`bansac.matches.Matches`. Its scores, cameras
+          and image sizes are used if the call takes them;
         * an array: the data of an estimator of points, such as a line, or of a ``Problem``;
         * a function without parameters that returns one of these. It is called in a worker, so pairs can be read lazily
           and in parallel.
-
-        The iterable itself is read in the caller's thread, at most ``max_pending`` pairs ahead.
     workers : int, optional
         Number of threads or processes; by default one for each core that this process may use. A single worker is the
         caller's thread.
     executor : {"threads", "processes"}
-        Workers. Only one thread at a time runs Python code: two threads are at most 1.4 times as fast as one, and more
-        help little. "processes" are for some thousand pairs: after one second in threads, worker processes do the other
+        Only one thread at a time runs Python code: two threads are at most 1.4 times as fast as one, and more help
+        little. "processes" are for some thousand pairs: after one second in threads, worker processes do the other
         pairs, at almost the full speed of each core. Each process needs some 150 MB. A script then needs
         ``if __name__ == "__main__":``, and pairs, problem and arguments must be picklable.
     on_error : {"return", "raise"}
         If reading or estimating a pair raises an error, "return" a :class:`bansac.Failure` instead of its result, or
-        "raise" the error after the results of the pairs before it are returned. An error of the iterable itself is
-        always raised.
+        "raise" the error after the results of the pairs before it. An error of the iterable itself is always raised.
     progress : bool or callable, optional
         True shows a progress bar of rich in a terminal or a notebook. A function is called in the caller's thread for
         every result, as ``progress(done, total)``; ``total`` is the length of ``pairs``, or None if it is unknown.
     max_pending : int, optional
-        Largest number of pairs that are read from the iterable and whose results are not yet returned; by default 16
-        per worker. A smaller number needs less memory; a larger one keeps all workers busy during a slow pair.
+        Largest number of pairs that are read and whose results are not yet returned; by default 16 per worker. A
+        smaller number needs less memory; a larger one keeps all workers busy during a slow pair.
     **arguments
-        Arguments of all calls: those of the estimator except the points, for example ``threshold``, ``preset``, ``K1``,
-        ``K2`` or ``K``, ``gravity1``, ``image_size1``, and single options (:class:`bansac.Options`). The seed of a pair
-        is ``derive_seed(seed, index)`` (:mod:`bansac.maths.rng`), which is ``result.seed``. A call of the estimator
-        with this seed gives the same result.
+        Arguments of all calls: those of the estimator except the points, for example ``threshold``, ``preset``, ``K1``
+        or ``gravity1``, and single options (:class:`bansac.Options`). The seed of a pair is ``derive_seed(seed,
+        index)`` (:mod:`bansac.maths.rng`), which is ``result.seed``. A call of the estimator with it gives the same
+        result.
 
     Yields
     ------

@@ -334,7 +334,6 @@ def _result(task: _Task, models: list[_Model], last: Result, form: ModelForm) ->
             last.message if len(last.inliers) == n else f"no {name} in {n} points; the last search: {last.message}"
         )
     return MultipleResult(
-        models=tuple(result.model for result in results),
         labels=labels,
         probabilities=probabilities,
         results=tuple(results),

@@ -6,7 +6,7 @@ import functools
 import os
 import textwrap
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self
 
 import numpy as np
@@ -456,8 +456,6 @@ class MultipleResult(_Labelled):
 
     Parameters
     ----------
-    models : tuple
-        The models, the one with most points first.
     labels : (N,) ndarray of int
         Index of the model of each point; -1 if it belongs to none.
     probabilities : (N, K + 1) ndarray of float
@@ -478,7 +476,6 @@ class MultipleResult(_Labelled):
         Times of the call, as in :class:`Result`.
     """
 
-    models: tuple[Any, ...]
     labels: NDArray[np.int64]
     probabilities: NDArray[np.float64]
     results: tuple[Result, ...]
@@ -488,6 +485,11 @@ class MultipleResult(_Labelled):
     seed: int
     seconds: float
     loading_seconds: float
+
+    @property
+    def models(self) -> tuple[Any, ...]:
+        """The models, the one with most points first."""
+        return tuple(result.model for result in self.results)
 
     def __post_init__(self) -> None:
         """Make the arrays read-only."""
@@ -513,9 +515,7 @@ class MultipleResult(_Labelled):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the result to a ``.npz`` file for :meth:`load`, with the errors of :meth:`Result.save`."""
         results = {str(k): result._fields() for k, result in enumerate(self.results)}
-        fields = vars(self) | {"results": results}
-        del fields["models"]  # those of the results
-        write_fields(path, fields)
+        write_fields(path, vars(self) | {"results": results})
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
@@ -532,9 +532,7 @@ class MultipleResult(_Labelled):
         >>> len(again.models)
         2
         """
-        fields = {"models": (), "results": {}} | read_fields(path)  # without models, npz files have no results
-        result = _restored(cls, path, fields)
-        return replace(result, models=tuple(part.model for part in result.results))
+        return _restored(cls, path, {"results": {}} | read_fields(path))  # without models, files have no results
 
     def plot(self, points: ArrayLike, *, ax: Axes | None = None) -> Figure:
         """Draw the models, and points coloured by their labels; points without a model are grey.
